@@ -1,0 +1,105 @@
+# Two commands matter: `make report` shows what this project does, `make test` whether it works.
+# Everything is installed into .venv from the lock files; nothing else on the machine changes,
+# but for the system packages the tests need (.ci/system-packages).
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMPS := $(VENV)/.stamps
+INSTALL := -m pip install --quiet --disable-pip-version-check
+LOCKED := $(INSTALL) --require-hashes -r
+COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
+	--fork-strategy fewest --generate-hashes --no-header --no-emit-index-url
+SOURCES := retrieval_eval tests $(wildcard benchmarks)
+WORKERS ?= 2
+
+# The other tested Python: whichever of the two .venv does not have, where this machine has it.
+OTHER = $(shell $(BIN)/python -c 'import sys; print("3.11" if sys.version_info[:2] == (3, 12) else "3.12")')
+
+export RETRIEVAL_EVAL_SCREENSHOTS ?= $(CURDIR)/build/screenshots
+
+.PHONY: help
+help: ## Say what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: report
+report: $(STAMPS)/package ## Produce the demo report and print its path
+	@$(BIN)/retrieval-eval demo
+
+.PHONY: test
+test: $(STAMPS)/dev system lint types test-other-python ## Lint, type-check and run every test
+	@mkdir -p $(RETRIEVAL_EVAL_SCREENSHOTS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+.PHONY: system
+system:
+	@.ci/system-packages
+
+.PHONY: lint
+lint: $(STAMPS)/dev ## Check style
+	$(BIN)/ruff check $(SOURCES)
+	$(BIN)/ruff format --check $(SOURCES)
+
+.PHONY: format
+format: $(STAMPS)/dev ## Mend style
+	$(BIN)/ruff check --fix $(SOURCES)
+	$(BIN)/ruff format $(SOURCES)
+
+.PHONY: types
+types: $(STAMPS)/dev ## Check types
+	$(BIN)/mypy
+
+.PHONY: test-other-python
+test-other-python: $(STAMPS)/dev ## Run the quick tests under the other tested Python, if it is here
+	@python="$$(.ci/find-python $(OTHER))"; \
+	if [ -z "$$python" ]; then echo "no Python $(OTHER) here: its tests are left out"; exit 0; fi; \
+	venv="$(VENV)-$(OTHER)"; \
+	if ! cmp -s requirements-dev.lock "$$venv/installed.lock"; then \
+		"$$python" -m venv --clear "$$venv"; \
+		"$$venv/bin/python" $(LOCKED) requirements-dev.lock; \
+		cp requirements-dev.lock "$$venv/installed.lock"; \
+	fi; \
+	"$$venv/bin/python" -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider \
+		-m "not slow and not browser" tests/unit tests/property retrieval_eval
+
+.PHONY: coverage
+coverage: $(STAMPS)/dev system ## Say which lines no test runs
+	$(BIN)/coverage run -m pytest
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --skip-covered --show-missing
+
+.PHONY: bench
+bench: $(STAMPS)/dev ## Run the benchmarks
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
+
+.PHONY: lock
+lock: $(STAMPS)/dev ## Bring the lock files up to date with pyproject.toml and the newest releases
+	$(COMPILE) --upgrade --group build -o requirements.lock >/dev/null
+	$(COMPILE) --upgrade --group dev --extra fast --extra pdf -c requirements.lock \
+		-o requirements-dev.lock >/dev/null
+
+.PHONY: clean
+clean: ## Remove what was generated, and the environments
+	rm -rf $(VENV) $(VENV)-3.* build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find reports -mindepth 1 -maxdepth 1 ! -name README.md -exec rm -rf {} +
+	find retrieval_eval tests -name __pycache__ -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@python="$$(.ci/find-python)"; "$$python" -m venv $(VENV)
+
+# The package is installed editable and without its dependencies: those are the lock's.
+$(STAMPS)/package: requirements.lock pyproject.toml | $(BIN)/python
+	@echo "installing into $(VENV): the locked packages, then this one"
+	@$(BIN)/python $(LOCKED) requirements.lock
+	@$(BIN)/python $(INSTALL) --no-deps --no-build-isolation --editable .
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/dev: requirements-dev.lock $(STAMPS)/package
+	@echo "installing into $(VENV): the locked packages that the tests need"
+	@$(BIN)/python $(LOCKED) requirements-dev.lock
+	@touch $@

@@ -1,0 +1,50 @@
+"""retrieval_eval: know whether retrieval works, in agent traces and in search.
+
+The dozen names a notebook needs. They load on first use, so that importing the package is fast.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from retrieval_eval.errors import (
+    BadInputError,
+    NothingToEvaluateError,
+    RenderError,
+    RetrievalEvalError,
+    SchemaError,
+)
+from retrieval_eval.values import Value
+
+if TYPE_CHECKING:
+    from retrieval_eval.metrics.ranking import evaluate_rankings
+    from retrieval_eval.pipeline import evaluate
+    from retrieval_eval.report import load_run
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BadInputError",
+    "NothingToEvaluateError",
+    "RenderError",
+    "RetrievalEvalError",
+    "SchemaError",
+    "Value",
+    "__version__",
+    "evaluate",
+    "evaluate_rankings",
+    "load_run",
+]
+
+_LAZY = {
+    "evaluate": "retrieval_eval.pipeline",
+    "evaluate_rankings": "retrieval_eval.metrics.ranking",
+    "load_run": "retrieval_eval.report",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

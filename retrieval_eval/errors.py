@@ -1,0 +1,27 @@
+"""The errors that leave this package: what happened, where, and what to do about it.
+
+Incomplete data is never one of them: a trial whose trace or ground truth is missing is
+*degraded* and says so in its coverage. These errors are for input nobody can work with.
+"""
+
+from __future__ import annotations
+
+
+class RetrievalEvalError(Exception):
+    """Base of every error this package raises on purpose."""
+
+
+class BadInputError(RetrievalEvalError):
+    """The caller named something that does not exist or cannot be used (exit code 3)."""
+
+
+class SchemaError(BadInputError):
+    """A document does not follow its schema, or follows one of another major version."""
+
+
+class NothingToEvaluateError(RetrievalEvalError):
+    """The input is well formed but holds nothing to measure (exit code 2)."""
+
+
+class RenderError(RetrievalEvalError):
+    """A report could not be executed or rendered (exit code 4)."""

@@ -1,0 +1,184 @@
+"""Ground truth of a task: the seed's priority chain, one module per kind of source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from retrieval_eval.ground_truth import (
+    changes,
+    defects,
+    ground_truth_json,
+    patches,
+    solve,
+    spec,
+    text,
+)
+from retrieval_eval.ground_truth.resolve import Resolved, align, locate, resolve
+from retrieval_eval.ground_truth.source import RawChunk, RawSymbol, Source
+from retrieval_eval.ground_truth.workspace import Workspace, read_workspace
+from retrieval_eval.records import Chunk, FileRef, GroundTruth, Repository, Symbol
+
+__all__ = ["load_ground_truth"]
+
+T = TypeVar("T", bound=Hashable)
+Reader = Callable[[Path], Source | None]
+
+STATED: tuple[Reader, ...] = (
+    *(partial(ground_truth_json.read, file_name=n) for n in ground_truth_json.FILE_NAMES),
+    defects.read,
+    changes.read,
+    patches.read,
+    spec.read,
+)
+"""Sources that state the ground truth, in order of priority."""
+
+GUESSED: tuple[Reader, ...] = (text.read_instruction, text.read_test_script)
+"""Sources that are only read when no other one yields a file."""
+
+
+def load_ground_truth(task_dir: Path | None) -> GroundTruth:
+    """Return what a task expects an agent to find.
+
+    The first source that yields files wins and gives its name (relative to the task) and its
+    confidence: ``tests/ground_truth.json`` and its alternates, ``expected_defects.json``,
+    ``expected_changes.json``, reference patches, ``task_spec.json``, required files of
+    ``task.toml`` (all high), the gold patch of ``solution/solve.sh`` (medium), path-like strings
+    of ``instruction.md`` (medium) and ``tests/test.sh`` (low).
+
+    What the winner does not state comes from lower sources: symbols and line ranges (only those
+    of the winner's files; ``expected_defects.json`` first, for its ranges are real), and expected
+    edit files from ``expected_changes.json``, a patch, the gold patch or a stated
+    ``expected_edit_files``, in this order. Entries that name the agent's own output are kept
+    apart; when nothing else is left the reason is ``not_a_retrieval_target``. ``output_files`` are
+    the places the instruction tells the agent to write its answer to.
+
+    Parameters
+    ----------
+    task_dir
+        The folder of the task (``tests/``, ``solution/``, ``instruction.md``, ``task.toml``), or
+        None when the task is unknown.
+
+    Returns
+    -------
+    GroundTruth
+        Empty with reason ``no_ground_truth`` where no source yields a file. Unreadable sources
+        become sentences in ``problems``; nothing is raised.
+    """
+    if task_dir is None:
+        return GroundTruth()
+    workspace = read_workspace(task_dir)
+    sources = tuple(_stated(task_dir, workspace))
+    resolved = [resolve(s.entries, workspace, s.name) for s in sources]
+    outputs = _distinct(raw for found in resolved for raw in found.own_outputs)
+    winner = _first_with_files(sources, resolved)
+    if winner is None and not outputs:
+        guessed = tuple(s for reader in GUESSED if (s := reader(task_dir)) is not None)
+        found = [resolve(s.entries, workspace, s.name) for s in guessed]
+        winner = _first_with_files(guessed, found)
+    problems = (*workspace.problems, *(p for s in sources for p in s.problems))
+    if winner is None:
+        return GroundTruth(
+            not_retrieval_targets=outputs,
+            output_files=workspace.told,
+            repositories=workspace.repositories,
+            reason="not_a_retrieval_target" if outputs else "no_ground_truth",
+            problems=problems,
+        )
+    source, own = winner
+    return GroundTruth(
+        files=own.files,
+        symbols=_symbols(sources, own.files, workspace),
+        chunks=_chunks(sources, own.files, workspace),
+        expected_edit_files=_edit_files(sources, own.files, workspace),
+        not_retrieval_targets=own.own_outputs,
+        output_files=workspace.told,
+        repositories=_repositories(own.files, workspace),
+        source=source.name,
+        confidence=source.confidence,
+        reason=None,
+        problems=(*problems, *source.notes, *own.problems),
+    )
+
+
+def _stated(task_dir: Path, workspace: Workspace) -> Iterator[Source]:
+    for reader in STATED:
+        source = reader(task_dir)
+        if source is not None:
+            yield source
+    required = spec.required_files(workspace.document or {})
+    if required is not None:
+        yield required
+    gold = solve.read(task_dir)
+    if gold is not None:
+        yield gold
+
+
+def _first_with_files(
+    sources: Iterable[Source], resolved: Iterable[Resolved]
+) -> tuple[Source, Resolved] | None:
+    pairs = zip(sources, resolved, strict=True)
+    return next(((source, found) for source, found in pairs if found.files), None)
+
+
+def _edit_files(
+    sources: tuple[Source, ...], files: tuple[FileRef, ...], workspace: Workspace
+) -> tuple[FileRef, ...] | None:
+    """Return the edit files of the first source that has any; a bare statement comes last."""
+    stating = [source for source in sources if source.edit_entries]
+    stating.sort(key=lambda s: s.name.rsplit("/", 1)[-1] in ground_truth_json.FILE_NAMES)
+    for source in stating:
+        found = resolve(source.edit_entries or (), workspace, source.name).files
+        if found:
+            return _distinct(align(ref, files) or ref for ref in found)
+    return None
+
+
+def _symbols(
+    sources: tuple[Source, ...], files: tuple[FileRef, ...], workspace: Workspace
+) -> tuple[Symbol, ...]:
+    for source in sources:
+        found = _distinct(
+            Symbol(ref, raw.symbol)
+            for raw in source.symbols
+            if (ref := _aligned(raw, files, workspace)) is not None
+        )
+        if found:
+            return found
+    return ()
+
+
+def _chunks(
+    sources: tuple[Source, ...], files: tuple[FileRef, ...], workspace: Workspace
+) -> tuple[Chunk, ...]:
+    """Return the line ranges of the first source that has any, real ones first."""
+    for source in sorted(sources, key=lambda s: not s.name.endswith("expected_defects.json")):
+        found = _distinct(
+            Chunk(ref, raw.line_start, raw.line_end, raw.annotation)
+            for raw in source.chunks
+            if (ref := _aligned(raw, files, workspace)) is not None
+        )
+        if found:
+            return found
+    return ()
+
+
+def _aligned(
+    raw: RawSymbol | RawChunk, files: tuple[FileRef, ...], workspace: Workspace
+) -> FileRef | None:
+    ref = locate(raw.entry, workspace)
+    return align(ref, files) if ref is not None else None
+
+
+def _repositories(files: tuple[FileRef, ...], workspace: Workspace) -> tuple[Repository, ...]:
+    known = {repository.name.lower(): repository for repository in workspace.repositories}
+    for ref in files:
+        if ref.repository is not None:
+            known.setdefault(ref.repository.lower(), Repository(ref.repository))
+    return tuple(known.values())
+
+
+def _distinct(values: Iterable[T]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(values))

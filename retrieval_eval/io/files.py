@@ -1,0 +1,166 @@
+"""JSON and JSONL reading that never raises on foreign data, and whole-or-nothing writing.
+
+Every reader returns a problem sentence instead of raising, so that one bad file degrades one
+trial and not the batch. A file is only read when it really lies below ``root``: a link that
+leads out of the tree is reported, not followed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """The text of a file, or the sentence that says why there is none."""
+
+    value: str | None
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Json:
+    """A decoded JSON document, or the sentence that says why there is none."""
+
+    value: Any
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a JSONL file: its 1-based number and its value or problem."""
+
+    number: int
+    value: Any
+    problem: str | None = None
+
+
+def is_inside(path: Path, root: Path) -> bool:
+    """Return whether ``path``, with all links resolved, lies at or below ``root``."""
+    try:
+        return path.resolve().is_relative_to(root.resolve())
+    except (OSError, RuntimeError):
+        return False
+
+
+def label(path: Path, root: Path) -> str:
+    """Return ``path`` as it is named in messages: relative to ``root`` where possible."""
+    try:
+        return path.relative_to(root).as_posix()
+    except ValueError:
+        return path.name
+
+
+def read_bytes(path: Path, root: Path) -> tuple[bytes, str | None]:
+    """Return a file's bytes and None, or empty bytes and a problem sentence."""
+    if not is_inside(path, root):
+        return b"", f"{label(path, root)}: a link that leads out of the tree is not followed"
+    try:
+        return path.read_bytes(), None
+    except OSError as error:
+        return b"", f"{label(path, root)}: cannot be read ({error.strerror or error})"
+
+
+def read_text(path: Path, root: Path) -> Text:
+    """Return the UTF-8 text of ``path`` (a byte-order mark is dropped)."""
+    data, problem = read_bytes(path, root)
+    if problem is not None:
+        return Text(None, problem)
+    try:
+        return Text(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return Text(None, f"{label(path, root)}: line {line} is not UTF-8")
+
+
+def read_json(path: Path, root: Path) -> Json:
+    """Return the JSON document in ``path``; ``problem`` names file, line and column."""
+    text = read_text(path, root)
+    if text.value is None:
+        return Json(None, text.problem)
+    value, problem = decode(text.value)
+    return Json(value, f"{label(path, root)}: {problem}" if problem else None)
+
+
+def iter_jsonl(path: Path, root: Path) -> Iterator[Line]:
+    """Yield the non-blank lines of a JSONL file one at a time.
+
+    A line that is not JSON carries a problem naming file and line. A file that cannot be opened
+    yields one line numbered 0.
+    """
+    name = label(path, root)
+    if not is_inside(path, root):
+        yield Line(0, None, f"{name}: a link that leads out of the tree is not followed")
+        return
+    try:
+        with path.open("rb") as stream:
+            for number, raw in enumerate(stream, start=1):
+                if not raw.strip():
+                    continue
+                try:
+                    text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+                except UnicodeDecodeError:
+                    yield Line(number, None, f"{name}: line {number} is not UTF-8")
+                    continue
+                value, problem = decode(text)
+                yield Line(number, value, f"{name}: line {number}: {problem}" if problem else None)
+    except OSError as error:
+        yield Line(0, None, f"{name}: cannot be read ({error.strerror or error})")
+
+
+def decode(text: str) -> tuple[Any, str | None]:
+    """Return ``(value, None)`` or ``(None, problem)`` for a piece of JSON text."""
+    try:
+        return json.loads(text), None
+    except json.JSONDecodeError as error:
+        return None, f"not valid JSON (line {error.lineno}, column {error.colno}: {error.msg})"
+    except RecursionError:
+        return None, "not valid JSON (nested too deeply)"
+    except ValueError as error:
+        return None, f"not valid JSON ({error})"
+
+
+def json_bytes(value: Any) -> bytes:
+    """Return the canonical bytes of an artefact: UTF-8, two-space indent, key order kept.
+
+    Raises ``ValueError`` on NaN or infinity, which no artefact may hold. Lone surrogates, which
+    JSON escapes can smuggle into text, become U+FFFD.
+    """
+    text = json.dumps(value, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    try:
+        return text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8")
+
+
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write ``data`` to ``path`` whole or not at all, creating its folder."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name[:80]}.", suffix=".tmp", dir=path.parent)
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.chmod(0o644)
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write ``text`` as UTF-8, whole or not at all."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write ``value`` as JSON (see :func:`json_bytes`), whole or not at all."""
+    write_bytes(path, json_bytes(value))

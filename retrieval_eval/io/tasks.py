@@ -1,0 +1,224 @@
+"""The tasks of a benchmark, and which of them a decorated or cut task name means."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.io.decorations import (
+    CUT_LENGTH,
+    plain,
+    undecorated,
+    without_cut_suffix,
+    without_prefixes,
+)
+from retrieval_eval.io.files import is_inside, read_text
+from retrieval_eval.records import TrialRef
+
+UNKNOWN_SUITE = "unknown"
+
+_TASK_CONTENT = ("task.toml", "instruction.md", "tests", "solution")
+_DEEPEST = 3
+_NAME = re.compile(r"[\w.-]{1,200}")
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task: the name of its folder, its suite, its folder (None where only named)."""
+
+    name: str
+    suite: str
+    path: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """The task a raw name means, or the sentence that says why none is certain."""
+
+    task: Task | None
+    reason: str | None = None
+
+
+class TaskIndex:
+    """The tasks that exist, and the names under which trials speak of them.
+
+    Parameters
+    ----------
+    benchmarks_root
+        The folder ``<suite>/<task>/``; a task is a folder with ``tests``, ``task.toml``,
+        ``instruction.md`` or ``solution``, and its suite is the folder above it. None: there is
+        no list of tasks, and :meth:`with_names` may give names of other trials instead.
+
+    Raises
+    ------
+    BadInputError
+        When ``benchmarks_root`` is no folder.
+    """
+
+    def __init__(self, benchmarks_root: Path | None) -> None:
+        if benchmarks_root is not None and not benchmarks_root.is_dir():
+            raise BadInputError(f"benchmarks root {benchmarks_root} is not a folder")
+        found = _find_tasks(benchmarks_root) if benchmarks_root is not None else ()
+        self._fill(found, is_named=False)
+
+    def _fill(self, tasks: Iterable[Task], *, is_named: bool) -> None:
+        self.tasks = tuple(sorted(tasks, key=lambda task: (task.suite, task.name)))
+        self.suites = tuple(dict.fromkeys(task.suite for task in self.tasks))
+        self._is_named = is_named
+
+    @classmethod
+    def with_names(cls, names: Iterable[str]) -> TaskIndex:
+        """Return an index of bare task names, for runs whose tasks are not at hand.
+
+        Nothing says which of these names is a decorated one, so only a name with a known prefix
+        resolves to another (``mcp_x_AbCdEf`` to ``x``, and only when ``x`` is there).
+        """
+        index = cls(None)
+        index._fill((Task(name, UNKNOWN_SUITE, None) for name in set(names)), is_named=True)
+        return index
+
+    def resolve(self, raw_task_name: str, *, suite_hint: str | None = None) -> Resolution:
+        """Return the task that ``raw_task_name`` means.
+
+        The name as it is comes first, then without case, then with ``-`` for ``_`` and ``__``,
+        then as an id or name in a ``task.toml``. Only then decorations are taken off, the fewest
+        first, and only where what remains is a task; at last a name that was cut is completed
+        where exactly one task starts with it.
+
+        Parameters
+        ----------
+        raw_task_name
+            The task name of a trial.
+        suite_hint
+            The suite the trial names; it decides between tasks of the same name.
+        """
+        for forms in self._forms(raw_task_name):
+            found = [task for form in forms for task in self._lookup(form)]
+            if found:
+                return _choose(raw_task_name, found, suite_hint)
+        return Resolution(None, f"no task is named {raw_task_name!r}, with or without decorations")
+
+    def _forms(self, raw: str) -> Iterator[tuple[str, ...]]:
+        """Yield the names to look for, the most certain first."""
+        if self._is_named:
+            has_prefix = len(tuple(without_prefixes(raw))) > 1
+            yield from reversed(tuple(undecorated(raw))) if has_prefix else ((raw,),)
+            return
+        yield from undecorated(raw)
+        if len(raw) == CUT_LENGTH:
+            for form in without_prefixes(raw):
+                yield self._completions(form)
+            for form in without_cut_suffix(raw):
+                yield (form,)
+
+    def _completions(self, cut: str) -> tuple[str, ...]:
+        stem = plain(cut)
+        return tuple(task.name for task in self.tasks if plain(task.name).startswith(stem))
+
+    def _lookup(self, name: str) -> list[Task]:
+        for key in (name, name.lower(), plain(name)):
+            if key in self._known:
+                return self._known[key]
+        return self._aliases.get(name.lower(), [])
+
+    @cached_property
+    def _known(self) -> dict[str, list[Task]]:
+        """The tasks under their name, its lower case and its plain form."""
+        known: dict[str, list[Task]] = {}
+        for spell in (str, str.lower, plain):
+            fresh: dict[str, list[Task]] = {}
+            for task in self.tasks:
+                fresh.setdefault(spell(task.name), []).append(task)
+            known = fresh | known
+        return known
+
+    @cached_property
+    def _aliases(self) -> dict[str, list[Task]]:
+        """The tasks under the id and name in their task.toml, read when first asked for."""
+        aliases: dict[str, list[Task]] = {}
+        for task in self.tasks:
+            for alias in sorted(_stated_names(task)):
+                aliases.setdefault(alias.lower(), []).append(task)
+        return aliases
+
+
+def resolve_trials(
+    trials: Iterable[TrialRef], index: TaskIndex
+) -> tuple[tuple[TrialRef, ...], dict[Path, str]]:
+    """Return the trials with task name, suite and task folder, and why some have none.
+
+    A trial whose task is unknown or ambiguous keeps its raw task name and the suite it states
+    itself (``unknown`` without one); the reason is found under the trial's path.
+    """
+    resolved, reasons = [], {}
+    for trial in trials:
+        raw = trial.raw_task_name or trial.task_name
+        found = index.resolve(raw, suite_hint=trial.benchmark or _suite_of(trial.run_id, index))
+        task = found.task
+        if task is None:
+            reasons[trial.path] = found.reason or ""
+        name = task.name if task else raw
+        suite = task.suite if task and task.path else trial.benchmark or UNKNOWN_SUITE
+        folder = task.path if task else None
+        resolved.append(
+            replace(trial, task_name=name, benchmark=suite, task_dir=folder, raw_task_name=raw)
+        )
+    return tuple(resolved), reasons
+
+
+def _choose(raw: str, found: list[Task], suite_hint: str | None) -> Resolution:
+    """Return the only task of ``found``, or the only one of the hinted suite."""
+    distinct = list(dict.fromkeys(found))
+    if len(distinct) > 1 and suite_hint:
+        hinted = [task for task in distinct if _same_suite(task.suite, suite_hint)]
+        distinct = hinted if len(hinted) == 1 else distinct
+    if len(distinct) == 1:
+        return Resolution(distinct[0])
+    listed = ", ".join(f"{task.suite}/{task.name}" for task in distinct[:5])
+    return Resolution(None, f"task name {raw!r} is ambiguous: {listed}")
+
+
+def _same_suite(suite: str, hint: str) -> bool:
+    return plain(suite) == plain(hint)
+
+
+def _suite_of(run_id: str, index: TaskIndex) -> str | None:
+    """Return the longest suite name that a run id starts with."""
+    starts = [s for s in index.suites if plain(run_id).startswith(f"{plain(s)}-")]
+    return max(starts, key=len, default=None)
+
+
+def _find_tasks(root: Path) -> Iterator[Task]:
+    stack = [(root, 0)]
+    while stack:
+        path, depth = stack.pop()
+        try:
+            folders = [item for item in path.iterdir() if item.is_dir() and item.name[0] != "."]
+        except OSError:
+            continue
+        for folder in folders:
+            if not is_inside(folder, root):
+                continue
+            if any((folder / name).exists() for name in _TASK_CONTENT):
+                yield Task(folder.name, path.name, folder)
+            elif depth < _DEEPEST:
+                stack.append((folder, depth + 1))
+
+
+def _stated_names(task: Task) -> set[str]:
+    """Return the id and name that a task.toml gives; titles with spaces are none."""
+    if task.path is None or not (task.path / "task.toml").exists():
+        return set()
+    text = read_text(task.path / "task.toml", task.path).value or ""
+    try:
+        document = tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return set()
+    tables = (document, document.get("task"), document.get("metadata"))
+    stated = (t.get(key) for t in tables if isinstance(t, dict) for key in ("id", "name"))
+    return {value for value in stated if isinstance(value, str) and _NAME.fullmatch(value)}

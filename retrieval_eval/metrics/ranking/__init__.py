@@ -1,0 +1,8 @@
+"""Ranking measures: one set of definitions for a trial's files and for a million queries."""
+
+from __future__ import annotations
+
+from retrieval_eval.metrics.ranking.measures import Measure, parse_measure
+from retrieval_eval.metrics.ranking.single import rank_metrics
+
+__all__ = ["Measure", "parse_measure", "rank_metrics"]

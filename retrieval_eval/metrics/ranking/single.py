@@ -1,0 +1,173 @@
+"""The measures of one ranking in plain Python: a trial costs microseconds, not array set-up."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from retrieval_eval.metrics.ranking.measures import PRECISION_LIKE, Measure, as_measures
+from retrieval_eval.values import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What is known of one ranking: ``found`` holds (rank, grade) of judged documents by rank.
+
+    ``grades`` are all judgements of the query, found or not.
+    """
+
+    n_retrieved: int
+    found: tuple[tuple[int, int], ...]
+    grades: tuple[int, ...]
+
+    def hits(self, measure: Measure) -> list[int]:
+        """Return the ranks of relevant documents within the cut-off."""
+        k = measure.cutoff or self.n_retrieved
+        return [rank for rank, grade in self.found if grade >= measure.rel and rank <= k]
+
+    def n_relevant(self, rel: int) -> int:
+        """Return how many documents have a grade of at least ``rel``."""
+        return sum(grade >= rel for grade in self.grades)
+
+
+def rank_metrics(
+    ranked: Iterable[str],
+    relevant: Collection[str] | Mapping[str, int],
+    measures: Iterable[str | Measure],
+) -> dict[str, Value]:
+    """Return each measure of one ranking without scores, such as the files a trial retrieved.
+
+    The order is the ranking; of a repeated document the first occurrence counts. Definitions are
+    those of trec_eval. Each value rests on the number of relevant documents, P and Judged on the
+    number of places they look at.
+
+    Parameters
+    ----------
+    ranked
+        Document ids in order of appearance.
+    relevant
+        The relevant ids (grade 1 each), or a mapping from judged id to grade.
+    measures
+        Names such as ``P@5``, ``Recall``, ``nDCG@10`` (see `parse_measure`).
+
+    Returns
+    -------
+    dict
+        Keyed by the measure's name, in the order given. Not computable: with nothing relevant
+        everything but Judged (``no_ground_truth``); with nothing retrieved P, F1 and Judged
+        (``nothing_retrieved``), while the others are 0.
+
+    Raises
+    ------
+    BadInputError
+        When a measure is unknown.
+
+    Examples
+    --------
+    >>> values = rank_metrics(["x", "b", "x", "a"], {"a", "b"}, ["P@2", "RR", "Recall"])
+    >>> {name: value.value for name, value in values.items()}
+    {'P@2': 0.5, 'RR': 0.5, 'Recall': 1.0}
+    """
+    grades = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1)
+    distinct = dict.fromkeys(ranked)
+    found = tuple((rank, grades[doc]) for rank, doc in enumerate(distinct, 1) if doc in grades)
+    judged = Judged(len(distinct), found, tuple(grades.values()))
+    return {str(measure): _value(measure, judged) for measure in as_measures(measures)}
+
+
+def _value(measure: Measure, judged: Judged) -> Value:
+    n_relevant = judged.n_relevant(measure.rel)
+    if not (n_relevant if measure.name != "Judged" else judged.grades):
+        return Value.missing("no_ground_truth")
+    if not judged.n_retrieved and measure.name in PRECISION_LIKE:
+        return Value.missing("nothing_retrieved")
+    value = _DEFINITIONS[measure.name](measure, judged)
+    if measure.name == "P":
+        return Value.of(value, measure.cutoff or judged.n_retrieved)
+    if measure.name == "Judged":
+        return Value.of(value, _places(measure, judged))
+    return Value.of(value, n_relevant)
+
+
+def _places(measure: Measure, judged: Judged) -> int:
+    return min(measure.cutoff or judged.n_retrieved, judged.n_retrieved)
+
+
+def _precision(measure: Measure, judged: Judged) -> float:
+    # A short list counts its missing tail as non-relevant.
+    return len(judged.hits(measure)) / (measure.cutoff or judged.n_retrieved)
+
+
+def _recall(measure: Measure, judged: Judged) -> float:
+    return len(judged.hits(measure)) / judged.n_relevant(measure.rel)
+
+
+def _f1(measure: Measure, judged: Judged) -> float:
+    # 2PR / (P + R) with P = hits / k and R = hits / relevant.
+    k = measure.cutoff or judged.n_retrieved
+    return 2 * len(judged.hits(measure)) / (k + judged.n_relevant(measure.rel))
+
+
+def _reciprocal_rank(measure: Measure, judged: Judged) -> float:
+    hits = judged.hits(measure)
+    return 1 / hits[0] if hits else 0.0
+
+
+def _average_precision(measure: Measure, judged: Judged) -> float:
+    precisions = [place / rank for place, rank in enumerate(judged.hits(measure), 1)]
+    return sum(precisions) / judged.n_relevant(measure.rel)
+
+
+def _ndcg(measure: Measure, judged: Judged) -> float:
+    def gain(ranked_grades: Iterable[tuple[int, int]]) -> float:
+        return sum(
+            (grade if measure.gain == "linear" else 2.0**grade - 1) / math.log2(rank + 1)
+            for rank, grade in ranked_grades
+            if grade > 0 and (measure.cutoff is None or rank <= measure.cutoff)
+        )
+
+    return gain(judged.found) / gain(enumerate(sorted(judged.grades, reverse=True), 1))
+
+
+def _success(measure: Measure, judged: Judged) -> float:
+    return 1.0 if judged.hits(measure) else 0.0
+
+
+def _r_precision(measure: Measure, judged: Judged) -> float:
+    n_relevant = judged.n_relevant(measure.rel)
+    return len(judged.hits(measure._replace(cutoff=n_relevant))) / n_relevant
+
+
+def _bpref(measure: Measure, judged: Judged) -> float:
+    # trec_eval: a negative grade counts as unjudged.
+    n_relevant = judged.n_relevant(measure.rel)
+    n_not_relevant = judged.n_relevant(0) - n_relevant
+    above, total = 0, 0.0
+    for _, grade in judged.found:
+        if grade >= measure.rel:
+            bound = min(n_not_relevant, n_relevant)
+            total += 1 - min(above, n_relevant) / bound if above else 1.0
+        elif grade >= 0:
+            above += 1
+    return total / n_relevant
+
+
+def _judged(measure: Measure, judged: Judged) -> float:
+    places = _places(measure, judged)
+    return sum(rank <= places for rank, _ in judged.found) / places
+
+
+_DEFINITIONS: Final[dict[str, Callable[[Measure, Judged], float]]] = {
+    "P": _precision,
+    "Recall": _recall,
+    "F1": _f1,
+    "RR": _reciprocal_rank,
+    "AP": _average_precision,
+    "nDCG": _ndcg,
+    "Success": _success,
+    "Rprec": _r_precision,
+    "bpref": _bpref,
+    "Judged": _judged,
+}

@@ -1,0 +1,111 @@
+"""The seed's five error labels, each with its own denominator, and the calibration slices."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from retrieval_eval.events.match import Identity
+from retrieval_eval.events.normalise import TrialEvents
+from retrieval_eval.events.retrieved import files_with, ranking
+from retrieval_eval.records import FileRef
+
+LABELS: Final[dict[str, str]] = {
+    "irrelevant_retrieval": "files retrieved",
+    "missed_key_evidence": "ground-truth files",
+    "wrong_evidence_used": "files written",
+    "unused_correct_retrieval": "ground-truth files retrieved",
+    "ambiguity_near_miss": "retrieved files outside the ground truth",
+}
+"""Every label with what its denominator counts."""
+
+NOTE: Final = (
+    "unused_correct_retrieval counts files that were not written to; in a task that asks for an "
+    "answer and not for edits every file found carries it, so read the read-overlap probe beside it"
+)
+
+SMALL_SET: Final = 5
+MEDIUM_SET: Final = 20
+
+
+def error_taxonomy(trial: TrialEvents, *, reason: str | None = None) -> dict[str, Any]:
+    """Return the ``error_taxonomy`` block: counts, rates with denominators, files, slices.
+
+    Parameters
+    ----------
+    reason
+        Why nothing of the trial is computable (such as ``no_trace``), or None.
+    """
+    reason = reason or (None if trial.ground_truth.files else trial.ground_truth.reason)
+    slices = candidate_slices(trial) if reason in {None, trial.ground_truth.reason} else _NO_SLICES
+    if reason is not None:
+        return {"computable": False, "reason": reason, "labels": {}, "slices": slices}
+    groups = _groups(trial)
+    rates = {}
+    for label, (files, denominator) in groups.items():
+        rates[label] = {
+            "count": len(files),
+            "denominator": denominator,
+            "denominator_of": LABELS[label],
+            "rate": len(files) / denominator if denominator else None,
+        }
+    return {
+        "computable": True,
+        "reason": None,
+        "labels": {label: len(files) for label, (files, _) in groups.items()},
+        "rates": rates,
+        "files": {label: sorted(map(str, files)) for label, (files, _) in groups.items()},
+        "slices": slices,
+        "note": NOTE,
+    }
+
+
+def _groups(trial: TrialEvents) -> dict[str, tuple[list[FileRef], int]]:
+    relevant = {f.key: f for f in trial.ground_truth.files}
+    retrieved = {f.key: f for f in ranking(trial, "accessed")}
+    written = files_with(trial, "written")
+    folders = {_folder(key) for key in relevant}
+    irrelevant = [f for key, f in retrieved.items() if key not in relevant]
+    found = [f for key, f in retrieved.items() if key in relevant]
+    return {
+        "irrelevant_retrieval": (irrelevant, len(retrieved)),
+        "missed_key_evidence": (
+            [f for key, f in relevant.items() if key not in retrieved],
+            len(relevant),
+        ),
+        "wrong_evidence_used": (
+            [f for key, f in written.items() if key not in relevant],
+            len(written),
+        ),
+        "unused_correct_retrieval": ([f for f in found if f.key not in written], len(found)),
+        "ambiguity_near_miss": (
+            [f for f in irrelevant if _folder(f.key) in folders],
+            len(irrelevant),
+        ),
+    }
+
+
+def _folder(key: Identity) -> Identity:
+    repository, path = key
+    return (repository, path.rpartition("/")[0])
+
+
+_NO_SLICES: Final = {
+    "candidate_set_size": None,
+    "candidate_set_count": None,
+    "evidence_type": None,
+}
+
+
+def candidate_slices(trial: TrialEvents) -> dict[str, Any]:
+    """Return the calibration slices: candidate-set size and evidence type.
+
+    The candidate set is the distinct files retrieved: small up to 5, medium up to 20, else large.
+    Evidence is ``mcp`` once any call went to an MCP server.
+    """
+    size = len(ranking(trial, "accessed"))
+    name = "small" if size <= SMALL_SET else "medium" if size <= MEDIUM_SET else "large"
+    return {
+        "candidate_set_size": name,
+        "candidate_set_count": size,
+        "evidence_type": "mcp" if any(e.is_mcp for e in trial.events) else "local",
+    }

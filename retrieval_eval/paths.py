@@ -1,0 +1,204 @@
+"""Repo-relative path normalisation: pure text, the file system is never asked.
+
+A path that lies in a known workspace folder loses that folder; a path outside keeps its leading
+slash, so that ``/tmp/x`` can never be taken for the repository's ``tmp/x``. Normalisation is
+idempotent: ``file_ref(str(ref)) == ref``.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from functools import lru_cache
+from urllib.parse import unquote
+
+from retrieval_eval.records import FileRef
+
+WORKSPACE_ROOTS = (
+    "/ccb_crossrepo/src/",
+    "/repo_full/",
+    "/workspace/",
+    "/testbed/",
+    "/repo/",
+    "/app/",
+)
+"""Folders that agent harnesses mount a checkout under; what follows is repo-relative."""
+
+_LONGEST_PATH = 4096
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
+_LINE_SUFFIX = re.compile(r"[?#]L\d[\dL:\-]*$")
+_RAW_HOSTS = ("raw.githubusercontent.com", "raw.github.com")
+_CODE_HOSTS = ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org")
+_CHECKOUT = re.compile(r"^[A-Za-z0-9][\w.+-]*?--[\w.+-]+$")
+_DRIVE = re.compile(r"^[A-Za-z]:(?=/)")
+
+
+@lru_cache(maxsize=4096)
+def repository_name(raw: str) -> str | None:
+    """Return the short name of a repository: no host, organisation, revision or remark.
+
+    Parameters
+    ----------
+    raw
+        A name such as ``github.com/acme/widgets--1f3c``, ``acme/widgets@v2``, ``widgets.git``.
+
+    Examples
+    --------
+    >>> repository_name("github.com/acme/widgets--v1.2.0")
+    'widgets'
+    >>> repository_name("acme/widgets (release-1.16)")
+    'widgets'
+    """
+    text = _SCHEME.sub("", raw.replace("\\", "").strip(" ^$")).split(" (", 1)[0]
+    address = text.split("@", 1)[0].strip().strip("/")
+    name = address.rsplit("/", 1)[-1].removesuffix(".git")
+    short = name.split("--", 1)[0] or name
+    return short or None
+
+
+def diff_path(raw: str) -> str | None:
+    """Return the path of a diff header: unquoted, ``a/`` or ``b/`` stripped once.
+
+    ``/dev/null`` is no file and gives None.
+
+    Examples
+    --------
+    >>> diff_path("a/a/b.py")
+    'a/b.py'
+    """
+    text = raw.split("\t", 1)[0].strip()
+    if len(text) > 1 and text[0] == text[-1] == '"':
+        text = _unquote_c(text[1:-1])
+    if text == "/dev/null":
+        return None
+    return text[2:] if text[:2] in {"a/", "b/"} else text or None
+
+
+def file_ref(
+    raw: str,
+    *,
+    cwd: str | None = None,
+    repository: str | None = None,
+    roots: tuple[str, ...] = WORKSPACE_ROOTS,
+) -> FileRef | None:
+    """Return the normalised path and repository of any way to write a file, or None.
+
+    Parameters
+    ----------
+    raw
+        A local path, ``repo::path``, or the URL of a file in a code host or code search.
+    cwd
+        The folder a relative local path is relative to.
+    repository
+        The repository a remote tool names beside the path; the path is then relative to it.
+    roots
+        Workspace folders, each with a trailing slash, longest first.
+
+    Returns
+    -------
+    FileRef or None
+        None for what is no file: empty text, a workspace folder itself, control characters, a
+        URL of another kind, anything above 4,096 characters.
+
+    Examples
+    --------
+    >>> str(file_ref("/workspace/widgets--1f3c/src/./a.py"))
+    'widgets::src/a.py'
+    >>> str(file_ref("src/a.py", cwd="/workspace"))
+    'src/a.py'
+    >>> str(file_ref("https://host/github.com/acme/widgets@1f3c/-/blob/src/a.py%3FL1-9"))
+    'widgets::src/a.py'
+    """
+    text = raw.strip()
+    if not text or len(text) > _LONGEST_PATH or _CONTROL.search(text):
+        return None
+    return _file_ref(text, cwd, repository, roots)
+
+
+@lru_cache(maxsize=65536)
+def _file_ref(
+    text: str, cwd: str | None, repository: str | None, roots: tuple[str, ...]
+) -> FileRef | None:
+    text = text.replace("\\", "/")
+    if text.startswith("file://"):
+        text = unquote(text.removeprefix("file://"))
+    if _SCHEME.match(text) or text.startswith(_CODE_HOSTS):
+        found = _remote(text)
+        if found is not None:
+            return found
+        if _SCHEME.match(text):
+            return None
+    head, separator, tail = text.partition("::")
+    if separator and tail and head:
+        return _in_repository(head, tail)
+    if repository is not None:
+        return _in_repository(repository, text)
+    return _local(_DRIVE.sub("", text), cwd, roots)
+
+
+def _local(text: str, cwd: str | None, roots: tuple[str, ...]) -> FileRef | None:
+    if not text.startswith("/") and cwd:
+        text = f"{cwd}/{text}"
+    absolute = text.startswith("/")
+    path = _collapse(text)
+    if absolute:
+        path = f"/{path}"
+        for root in roots:
+            if f"{path}/" == root:
+                return None
+            if path.startswith(root):
+                path = path.removeprefix(root)
+                break
+    if path in {"", "/", "."}:
+        return None
+    if path.startswith("/"):
+        return FileRef(path)
+    return _split_checkout(path)
+
+
+def _split_checkout(path: str) -> FileRef | None:
+    """Read ``[org/]name--rev/rest`` as a file of the repository ``name``."""
+    parts = path.split("/")
+    for position in range(min(2, len(parts))):
+        if _CHECKOUT.match(parts[position]):
+            rest = "/".join(parts[position + 1 :])
+            return FileRef(rest, repository_name(parts[position])) if rest else None
+    return FileRef(path)
+
+
+def _in_repository(repository: str, path: str) -> FileRef | None:
+    path = _collapse(_LINE_SUFFIX.sub("", path))
+    return FileRef(path, repository_name(repository)) if path else None
+
+
+def _remote(text: str) -> FileRef | None:
+    """Read the address of a file in a code search (``/-/blob/``) or on a code host."""
+    address = unquote(unquote(_SCHEME.sub("", text)))
+    address = _LINE_SUFFIX.sub("", address).split("#", 1)[0]
+    for marker in ("/-/blob/", "/-/raw/"):
+        before, separator, path = address.partition(marker)
+        if separator:
+            return _in_repository(before, path.split("?", 1)[0])
+    address = address.split("?", 1)[0]
+    parts = address.split("/")
+    if parts[0] in _RAW_HOSTS and len(parts) > 4:
+        rest = parts[6:] if parts[3:5] == ["refs", "heads"] else parts[4:]
+        return _in_repository(parts[2], "/".join(rest))
+    if parts[0] in _CODE_HOSTS and len(parts) > 5 and parts[3] in {"blob", "raw", "blame"}:
+        return _in_repository(parts[2], "/".join(parts[5:]))
+    return None
+
+
+def _collapse(path: str) -> str:
+    """Drop ``.``, ``//`` and resolve ``..`` without ever climbing above the start."""
+    return posixpath.normpath(f"/{path}").lstrip("/")
+
+
+def _unquote_c(text: str) -> str:
+    """Undo the C-style quoting that git uses for unusual file names."""
+    raw = re.sub(
+        rb"\\([0-7]{3})", lambda m: bytes([int(m.group(1), 8) & 255]), text.encode("utf-8")
+    )
+    plain = raw.decode("utf-8", "replace")
+    return re.sub(r"\\(.)", lambda m: {"n": "\n", "t": "\t"}.get(m.group(1), m.group(1)), plain)

@@ -1,0 +1,7 @@
+"""The evaluation of whole runs: discovery, trials, summary and impact, artefacts on disk."""
+
+from __future__ import annotations
+
+from retrieval_eval.pipeline.evaluate import Evaluation, RunEvaluation, evaluate
+
+__all__ = ["Evaluation", "RunEvaluation", "evaluate"]

@@ -1,0 +1,200 @@
+"""Evaluate runs: every trial accounted for, artefacts written, stale ones removed."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.impact import impact_analysis
+from retrieval_eval.io.files import json_bytes, read_json, write_json
+from retrieval_eval.io.layout import Discovery, discover
+from retrieval_eval.io.runs import resolve_runs
+from retrieval_eval.io.tasks import TaskIndex, resolve_trials
+from retrieval_eval.metrics.files import DEFAULT_K
+from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX, artefact_stems
+from retrieval_eval.pipeline.summary import run_summary
+from retrieval_eval.pipeline.trial import Done, Job, evaluate_trial
+from retrieval_eval.schema import now, stamped
+
+ARTEFACTS = "retrieval_events"
+SUMMARY_FILE = "run_retrieval_summary.json"
+IMPACT_FILE = "run_impact_analysis.json"
+DEFAULT_SEED = 20260101
+
+_CHUNK = 32
+"""Trials a process takes at a time: a trial costs milliseconds, a hand-over does too."""
+
+Progress = Callable[[int, int, str], None]
+"""Called with trials done, trials in all, and the name of the trial."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunEvaluation:
+    """What evaluating one run gave: its artefact folder and its summary document."""
+
+    run_id: str
+    folder: Path
+    summary: dict[str, Any]
+    trials: tuple[Done, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What evaluating runs gave; ``impact`` compares configurations across all of them."""
+
+    runs: tuple[RunEvaluation, ...]
+    impact: dict[str, Any]
+
+
+def evaluate(
+    runs: Sequence[str | Path],
+    *,
+    runs_root: Path | None = None,
+    benchmarks_root: Path | None = None,
+    output_dir: Path | None = None,
+    k_values: Sequence[int] = DEFAULT_K,
+    jobs: int = 1,
+    seed: int = DEFAULT_SEED,
+    progress: Progress | None = None,
+) -> Evaluation:
+    """Evaluate runs and write their artefacts; unchanged trials are not computed again.
+
+    Parameters
+    ----------
+    runs
+        Run ids (looked up below ``runs_root``) or paths of run directories.
+    benchmarks_root
+        Folder of ``<suite>/<task>/`` directories; without one there is no ground truth.
+    output_dir
+        Artefacts go to ``<output_dir>/<run_id>/retrieval_events``; by default to
+        ``<run>/retrieval_events``.
+    k_values
+        Cut-offs of the ranking metrics.
+    jobs
+        Processes to use.
+    seed
+        Seed of every bootstrap and permutation.
+
+    Raises
+    ------
+    BadInputError
+        When a run, a root or a setting does not exist or makes no sense.
+    NothingToEvaluateError
+        When no run holds a trial.
+    """
+    cutoffs = _check_k_values(k_values)
+    folders = resolve_runs([str(run) for run in runs], runs_root)
+    found, problems = _discover(folders, benchmarks_root)
+    targets = [(output_dir / f.name if output_dir else f) / ARTEFACTS for f in folders]
+    work = [_jobs(d, t, cutoffs, problems) for d, t in zip(found, targets, strict=True)]
+    done = _run_jobs([job for batch in work for job in batch], jobs, progress)
+    results = tuple(
+        _finish(folder.name, target, discovery, [next(done) for _ in batch], cutoffs)
+        for folder, target, discovery, batch in zip(folders, targets, found, work, strict=True)
+    )
+    impact = impact_analysis([d.metrics for run in results for d in run.trials], seed=seed)
+    for run in results:
+        _write_changed(run.folder / IMPACT_FILE, impact)
+    return Evaluation(results, impact)
+
+
+def _check_k_values(k_values: Sequence[int]) -> tuple[int, ...]:
+    cutoffs = tuple(sorted(set(k_values)))
+    if not cutoffs or any(type(k) is not int or k < 1 for k in cutoffs):
+        raise BadInputError(f"k values are whole numbers of 1 or more, not {list(k_values)!r}")
+    return cutoffs
+
+
+def _discover(
+    folders: Sequence[Path], benchmarks_root: Path | None
+) -> tuple[list[Discovery], dict[Path, str]]:
+    """Return the trials of every run with their tasks, and why a trial has no task."""
+    if benchmarks_root is not None and not benchmarks_root.is_dir():
+        raise BadInputError(
+            f"benchmarks root {benchmarks_root} is not a folder; name one with --benchmarks-root"
+        )
+    found = [discover(folder, folder.name) for folder in folders]
+    trials = [trial for discovery in found for trial in discovery.trials]
+    if not trials:
+        excluded = [e for discovery in found for e in discovery.excluded]
+        why = f" ({len(excluded)} left out: {excluded[0].detail or excluded[0].reason})"
+        raise NothingToEvaluateError(
+            f"no trial found in {', '.join(str(f) for f in folders)}{why if excluded else ''}"
+        )
+    index = (
+        TaskIndex(benchmarks_root)
+        if benchmarks_root is not None
+        else TaskIndex.with_names(trial.raw_task_name or trial.task_name for trial in trials)
+    )
+    resolved, problems = resolve_trials(trials, index)
+    following = iter(resolved)
+    return [
+        Discovery(tuple(next(following) for _ in discovery.trials), discovery.excluded)
+        for discovery in found
+    ], problems
+
+
+def _jobs(
+    discovery: Discovery, target: Path, cutoffs: tuple[int, ...], problems: dict[Path, str]
+) -> list[Job]:
+    stems = artefact_stems(discovery.trials)
+    return [
+        Job(trial, target, stems[trial], cutoffs, problems.get(trial.path))
+        for trial in discovery.trials
+    ]
+
+
+def _run_jobs(work: list[Job], jobs: int, progress: Progress | None) -> Iterator[Done]:
+    """Yield the results in the order of ``work``; few trials are not worth a process."""
+    workers = min(jobs, len(work) // _CHUNK)
+    if workers < 2:  # noqa: PLR2004  one process is this one
+        yield from _reported(map(evaluate_trial, work), len(work), progress)
+        return
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=context) as pool:
+        results = pool.map(evaluate_trial, work, chunksize=_CHUNK)
+        yield from _reported(results, len(work), progress)
+
+
+def _reported(done: Iterable[Done], total: int, progress: Progress | None) -> Iterator[Done]:
+    for number, result in enumerate(done, start=1):
+        if progress is not None:
+            progress(number, total, result.job.trial.trial_name)
+        yield result
+
+
+def _finish(
+    run_id: str,
+    folder: Path,
+    discovery: Discovery,
+    done: list[Done],
+    cutoffs: tuple[int, ...],
+) -> RunEvaluation:
+    _remove_stale(folder, {p for d in done for p in (d.job.events_file, d.job.metrics_file)})
+    rows = [(d.job.stem, d.metrics) for d in done]
+    summary = run_summary(run_id, rows, discovery.excluded, cutoffs)
+    _write_changed(folder / SUMMARY_FILE, summary)
+    return RunEvaluation(run_id, folder, summary, tuple(done))
+
+
+def _remove_stale(folder: Path, wanted: set[Path]) -> None:
+    """Delete the artefacts of trials that are gone; nothing else in the folder is touched."""
+    for suffix in (EVENTS_SUFFIX, METRICS_SUFFIX):
+        for path in folder.glob(f"*/*{suffix}"):
+            if path not in wanted and not path.parent.is_symlink():
+                path.unlink()
+
+
+def _write_changed(path: Path, document: dict[str, Any]) -> None:
+    """Write a document unless the file already says the same, so that its bytes stay."""
+    known = read_json(path, path.parent).value if path.is_file() else None
+    if isinstance(known, dict):
+        stamp = known.get("generated_at")
+        if isinstance(stamp, str) and json_bytes(stamped(document, stamp)) == json_bytes(known):
+            return
+    write_json(path, stamped(document, now()))

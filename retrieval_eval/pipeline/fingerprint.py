@@ -1,0 +1,68 @@
+"""Content fingerprints: unchanged inputs are not evaluated again, changed ones always are."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+from retrieval_eval.io.files import is_inside
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+_TRIAL_FILES = ("result.json", "task_metrics.json", "trajectory.json", "*.txt", "*.jsonl")
+_TASK_FILES = ("task.toml", "instruction.md", "task_spec.json", "config.json")
+_BLOCK = 1 << 20
+
+
+def fingerprint(trial_dir: Path, task_dir: Path | None, settings: Iterable[str]) -> str:
+    """Return the SHA-256 over everything the artefacts of a trial depend on.
+
+    These are the trial's own files and traces, its task's files, the settings, and the code of
+    this package. Links that lead out of a tree are named but not followed.
+    """
+    digest = hashlib.sha256(code_fingerprint().encode())
+    for setting in settings:
+        digest.update(b"\0setting\0" + setting.encode("utf-8", "surrogatepass"))
+    _add(digest, trial_dir, _trial_files(trial_dir))
+    if task_dir is not None:
+        _add(digest, task_dir, _task_files(task_dir))
+    return digest.hexdigest()
+
+
+@cache
+def code_fingerprint() -> str:
+    """Return the SHA-256 over the package's own code."""
+    digest = hashlib.sha256()
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0")
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _trial_files(folder: Path) -> Iterator[Path]:
+    for pattern in _TRIAL_FILES:
+        yield from folder.glob(pattern)
+    yield from (folder / "agent").rglob("*")
+
+
+def _task_files(folder: Path) -> Iterator[Path]:
+    for name in _TASK_FILES:
+        yield folder / name
+    for room in ("tests", "solution"):
+        yield from (folder / room).glob("*")
+
+
+def _add(digest: hashlib._Hash, root: Path, paths: Iterable[Path]) -> None:
+    for path in sorted(set(paths)):
+        if not path.is_file():
+            continue
+        digest.update(b"\0file\0" + path.relative_to(root).as_posix().encode("utf-8", "replace"))
+        if not is_inside(path, root):
+            continue
+        try:
+            with path.open("rb") as stream:
+                while block := stream.read(_BLOCK):
+                    digest.update(block)
+        except OSError as error:
+            digest.update(f"\0unreadable\0{error.errno}".encode())

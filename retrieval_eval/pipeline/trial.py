@@ -1,0 +1,155 @@
+"""One trial, from its folder to its two artefacts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from retrieval_eval.events.coverage import coverage, why_nothing_is_computable
+from retrieval_eval.events.document import event_document
+from retrieval_eval.events.normalise import TrialEvents, normalise
+from retrieval_eval.ground_truth import load_ground_truth
+from retrieval_eval.io.files import read_json, write_json
+from retrieval_eval.io.tasks import UNKNOWN_SUITE
+from retrieval_eval.metrics.trial import trial_metrics
+from retrieval_eval.outcomes import Outcome, load_outcome
+from retrieval_eval.pipeline.fingerprint import fingerprint
+from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
+from retrieval_eval.records import GroundTruth, Trace, TrialRef
+from retrieval_eval.schema import SCHEMA_VERSION, now, stamped
+from retrieval_eval.traces import read_trace
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A trial to evaluate: where it lies, where its artefacts go, and the settings.
+
+    ``task_problem`` says why the trial's task is unknown.
+    """
+
+    trial: TrialRef
+    folder: Path
+    stem: str
+    k_values: tuple[int, ...]
+    task_problem: str | None = None
+
+    @property
+    def events_file(self) -> Path:
+        """Where the event document goes."""
+        return self.folder / f"{self.stem}{EVENTS_SUFFIX}"
+
+    @property
+    def metrics_file(self) -> Path:
+        """Where the metric document goes."""
+        return self.folder / f"{self.stem}{METRICS_SUFFIX}"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """An evaluated trial: its metric document, and whether it was computed now."""
+
+    job: Job
+    metrics: dict[str, Any]
+    is_fresh: bool
+
+
+def evaluate_trial(job: Job) -> Done:
+    """Write the event and metric documents of a trial, unless its inputs are unchanged.
+
+    Nothing about a trial stops the batch: what goes wrong unexpectedly makes the trial degraded,
+    and its documents say so.
+    """
+    trial = job.trial
+    settings = (
+        SCHEMA_VERSION,
+        trial.run_id,
+        trial.config_name,
+        trial.task_name,
+        trial.trial_name,
+        str(trial.benchmark),
+        str(trial.batch_timestamp),
+        str(job.task_problem),
+        ",".join(map(str, job.k_values)),
+    )
+    digest = fingerprint(trial.path, trial.task_dir, settings)
+    known = _unchanged(job, digest)
+    if known is not None:
+        return Done(job, known, is_fresh=False)
+    try:
+        events, metrics = documents(job)
+    except Exception as error:  # noqa: BLE001  one trial must not end the batch
+        events, metrics = _failed(job, error)
+    moment = now()
+    for path, document in ((job.events_file, events), (job.metrics_file, metrics)):
+        write_json(path, {**stamped(document, moment), "input_fingerprint": digest})
+    return Done(job, metrics, is_fresh=True)
+
+
+def _unchanged(job: Job, digest: str) -> dict[str, Any] | None:
+    """Return the metric document of an earlier run over the same inputs, or None."""
+    for path in (job.events_file, job.metrics_file):
+        if not path.is_file():
+            return None
+        document = read_json(path, job.folder).value
+        if not isinstance(document, dict) or document.get("input_fingerprint") != digest:
+            return None
+    return document
+
+
+def documents(job: Job) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the event document and the metric document of a trial, without time stamps."""
+    trial = job.trial
+    found = read_trace(trial.path)
+    trace = found if isinstance(found, Trace) else None
+    missing = None if isinstance(found, Trace) else found.reason
+    truth = load_ground_truth(trial.task_dir)
+    if job.task_problem:
+        truth = replace(truth, problems=(job.task_problem, *truth.problems))
+    outcome = load_outcome(trial.path, found)
+    events = (
+        TrialEvents((), truth)
+        if trace is None
+        else normalise(trace, truth, agent_started_at=outcome.agent_started_at)
+    )
+    return _documents(job, events, outcome, coverage(events, trace, missing), trace)
+
+
+def _documents(
+    job: Job,
+    events: TrialEvents,
+    outcome: Outcome,
+    covered: dict[str, Any],
+    trace: Trace | None,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    trial = job.trial
+    provenance = {
+        "run_id": trial.run_id,
+        "batch_timestamp": trial.batch_timestamp,
+        "task_name": trial.task_name,
+        "trial_name": trial.trial_name,
+        "config_name": trial.config_name,
+        "benchmark": trial.benchmark or UNKNOWN_SUITE,
+        "model": outcome.model,
+        "harness": outcome.harness,
+        "harness_version": outcome.harness_version,
+        "raw_task_name": trial.raw_task_name,
+    }
+    document = event_document(events, provenance=provenance, coverage=covered)
+    reason = why_nothing_is_computable(trace)
+    metrics = {
+        "schema_version": SCHEMA_VERSION,
+        "provenance": provenance,
+        "coverage": covered,
+        "event_summary": document["summary"],
+        "ledger": document["ledger"],
+        **trial_metrics(events, job.k_values, reason=reason),
+        "outcome": outcome.to_json(),
+    }
+    return document, metrics
+
+
+def _failed(job: Job, error: Exception) -> tuple[dict[str, Any], dict[str, Any]]:
+    reason = f"the trial could not be evaluated ({type(error).__name__}: {str(error)[:200]})"
+    events = TrialEvents((), GroundTruth())
+    return _documents(job, events, Outcome(), coverage(events, None, reason), None)

@@ -1,0 +1,233 @@
+"""The frozen records that pass between stages, from a trace to its events.
+
+Each stage takes some of these and returns others; none of them knows how it is read or
+written. Times are Unix seconds (UTC), line numbers are 1-based and inclusive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+Access = Literal["opened", "matched", "listed", "written"]
+"""How a file was touched: its content read, a search hit in it, its name listed, or written."""
+
+TraceSource = Literal["trajectory", "transcript", "merged"]
+Confidence = Literal["high", "medium", "low"]
+LineRange = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool answered.
+
+    ``text`` is the plain text the agent saw, free of decorations that the trace format adds.
+    ``structured`` is the decoded machine-readable result where the trace keeps one.
+    """
+
+    text: str
+    structured: Any = None
+    is_error: bool = False
+    is_truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One tool call of an agent, joined with its result by call id.
+
+    ``result`` is None when the trace holds no result for the call. ``cumulative_tokens`` counts
+    input and output tokens up to and including the message that made the call; cached tokens
+    are part of the input and a message is counted once. ``where`` names file and line or pointer.
+    ``parent_id`` is the call that started the sub-agent which made this one.
+    """
+
+    call_id: str
+    name: str
+    arguments: Mapping[str, Any]
+    result: ToolResult | None
+    timestamp: float | None = None
+    cumulative_tokens: int | None = None
+    is_subagent: bool = False
+    cwd: str | None = None
+    where: str = ""
+    parent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A trial's tool calls in execution order, from one trace file or two merged ones.
+
+    ``flags`` are machine-readable quality flags such as ``trimmed`` or ``no_result_event``;
+    ``problems`` are sentences that name file and line and end up in ``degraded_reason``.
+    """
+
+    calls: tuple[ToolCall, ...]
+    format: str
+    source: TraceSource
+    has_trajectory: bool
+    has_transcript: bool
+    harness: str | None = None
+    harness_version: str | None = None
+    model: str | None = None
+    started_at: float | None = None
+    finished_at: float | None = None
+    cwd: str | None = None
+    declared_tokens: int | None = None
+    counted_tokens: int | None = None
+    declared_cost_usd: float | None = None
+    flags: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileRef:
+    """A normalised repo-relative path and, where known, the short name of its repository.
+
+    ``path`` keeps its case; matching ignores case. ``repository`` has no organisation and no
+    revision: ``github.com/acme/widgets--1f3c`` is ``widgets``.
+    """
+
+    path: str
+    repository: str | None = None
+
+    @property
+    def key(self) -> tuple[str | None, str]:
+        """The case-folded identity used for counting distinct files."""
+        return (self.repository.lower() if self.repository else None, self.path.lower())
+
+    def __str__(self) -> str:
+        return f"{self.repository}::{self.path}" if self.repository else self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """An expected function or class inside a ground-truth file."""
+
+    file: FileRef
+    symbol: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """An expected line range inside a ground-truth file."""
+
+    file: FileRef
+    line_start: int
+    line_end: int
+    annotation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A repository a task is about: its short name and, if stated, its folder in the workspace."""
+
+    name: str
+    folder: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroundTruth:
+    """What a task expects an agent to find, with the source that said so.
+
+    ``expected_edit_files`` is None when no high-confidence source names edit targets.
+    ``not_retrieval_targets`` are entries that name the agent's own output; ``output_files`` are
+    the files the task tells the agent to write. ``reason`` is the reason code when ``files`` is
+    empty.
+    """
+
+    files: tuple[FileRef, ...] = ()
+    symbols: tuple[Symbol, ...] = ()
+    chunks: tuple[Chunk, ...] = ()
+    expected_edit_files: tuple[FileRef, ...] | None = None
+    not_retrieval_targets: tuple[str, ...] = ()
+    output_files: tuple[str, ...] = ()
+    repositories: tuple[Repository, ...] = ()
+    source: str | None = None
+    confidence: Confidence | None = None
+    reason: str | None = "no_ground_truth"
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RawTarget:
+    """One file a tool call touched, with its path exactly as the trace gives it.
+
+    A relative path is relative to the working directory of the call. ``repository`` is the raw
+    repository name a remote tool was asked for or answered with. ``lines`` are the ranges seen;
+    an opened file without ranges was read whole when ``is_whole`` is true.
+    """
+
+    path: str
+    access: Access
+    repository: str | None = None
+    lines: tuple[LineRange, ...] | None = None
+    is_whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One file that an event touched.
+
+    ``file`` is one identity per file and trial: a ground-truth file is the very record of the
+    ground truth. ``lines`` are the ranges seen (None: unknown; an opened file without ranges
+    was read whole when ``is_whole`` is true).
+    """
+
+    file: FileRef
+    access: Access
+    lines: tuple[LineRange, ...] | None = None
+    is_whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One normalised retrieval-related action; ``step_index`` is its order in the trial.
+
+    ``matched`` are the positions in the ground-truth files that the targets match.
+    """
+
+    step_index: int
+    call_index: int
+    call_id: str
+    tool_name: str
+    tool_category: str
+    is_mcp: bool
+    targets: tuple[Target, ...] = ()
+    matched: tuple[int, ...] = ()
+    timestamp: float | None = None
+    elapsed_seconds: float | None = None
+    cumulative_tokens: int | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    via: str | None = None
+    server: str | None = None
+    is_error: bool = False
+    is_subagent: bool = False
+    is_opaque: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRef:
+    """Where a trial lies on disk and what it is called."""
+
+    run_id: str
+    config_name: str
+    batch_timestamp: str | None
+    trial_name: str
+    path: Path
+    task_name: str
+    benchmark: str | None = None
+    task_dir: Path | None = None
+    raw_task_name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """A directory that looks like a trial or a run and is not evaluated, with the reason."""
+
+    path: Path
+    run_id: str
+    config_name: str | None
+    reason: str
+    detail: str = ""

@@ -1,0 +1,86 @@
+"""Foreign text made safe to print: task names, paths and messages of agents.
+
+Everything that comes from a trace or a run tree passes one of these functions on its way into a
+page. They never raise, whatever the text holds.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from typing import Final
+
+_MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$^@&:\"'=/])")
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+
+
+def visible(text: object, limit: int | None = None) -> str:
+    """Return ``text`` on one line, with every invisible character made visible.
+
+    Control characters, direction overrides, zero-width characters and lone surrogates become
+    ``\\u....`` escapes, because they can make a name look like another one. Runs of white space
+    become one space. With ``limit`` the middle is cut out, as file names differ at both ends.
+
+    Examples
+    --------
+    >>> visible("a\\tb\\u202ec")
+    'a b\\\\u202ec'
+    >>> visible("src/very/long/name.py", limit=11)
+    'src/v…me.py'
+    """
+    collapsed = " ".join(str(text).split())
+    shown = "".join(
+        f"\\u{ord(c):04x}" if unicodedata.category(c) in _HIDDEN else c for c in collapsed
+    )
+    return shorten(shown, limit) if limit else shown
+
+
+def shorten(text: str, limit: int) -> str:
+    """Return ``text`` with its middle replaced by ``…`` when it is longer than ``limit``."""
+    if len(text) <= limit:
+        return text
+    head = limit // 2
+    tail = limit - head - 1
+    return text[:head] + "…" + (text[-tail:] if tail else "")
+
+
+def html_text(text: object) -> str:
+    """Return ``text`` for an HTML text node or a quoted attribute.
+
+    Examples
+    --------
+    >>> html_text('<script>"x"')
+    '&lt;script&gt;&quot;x&quot;'
+    """
+    return html.escape(visible(text), quote=True)
+
+
+def markdown_text(text: object) -> str:
+    """Return ``text`` for a Markdown paragraph or table cell, free of any markup.
+
+    Every ASCII punctuation character that Markdown, Pandoc or Quarto (short codes, citations,
+    divisions) gives a meaning is escaped with a backslash.
+
+    Examples
+    --------
+    >>> markdown_text("a|b <i>")
+    'a\\\\|b \\\\<i\\\\>'
+    """
+    return _MARKDOWN.sub(r"\\\1", visible(text))
+
+
+def markdown_attribute(text: object) -> str:
+    """Return ``text`` for a double-quoted attribute in Pandoc's ``{key="…"}``."""
+    return visible(text).replace("\\", "\\\\").replace('"', '\\"').replace("{{", "{ {")
+
+
+def slug(text: object) -> str:
+    """Return ``text`` as a safe file or element name of at most 120 characters.
+
+    Examples
+    --------
+    >>> slug("../a b/ß")
+    'a_b_ß'
+    """
+    return re.sub(r"[^\w+.@-]+", "_", visible(text)).strip("._")[:120] or "run"

@@ -1,0 +1,93 @@
+"""What a section shows: a figure, a table, or the sentence that stands where there is none.
+
+The text in these records is plain and unescaped; :mod:`retrieval_eval.report.show` escapes it
+for HTML and for Markdown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Align = Literal["left", "right"]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table of formatted text.
+
+    ``align`` has one entry a column; the first column holds row headers. ``notes`` are printed
+    below it.
+    """
+
+    key: str
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    align: tuple[Align, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def alignment(self, column: int) -> Align:
+        """Return the alignment of a column; all but the first are right-aligned by default."""
+        if self.align:
+            return self.align[column]
+        return "left" if column == 0 else "right"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A drawn figure: SVG text, alternative text with its main numbers, caption and data."""
+
+    key: str
+    svg: str
+    alt: str
+    caption: str
+    data: Table
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """The designed empty state of a figure or table: one sentence that says why."""
+
+    key: str
+    sentence: str
+
+
+Exhibit = Figure | Table | Empty
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What one notebook cell shows: a finding, its sentences and at most a few exhibits.
+
+    ``badges`` are short facts printed in a row. A block shows itself in any notebook front end as
+    HTML or Markdown; the renderers pick one of the two.
+    """
+
+    kind: Literal["header", "answer", "section"]
+    finding: str = ""
+    sentences: tuple[str, ...] = ()
+    exhibits: tuple[Exhibit, ...] = ()
+    badges: tuple[tuple[str, str], ...] = ()
+    tone: str = ""
+    links: tuple[tuple[str, str], ...] = field(default=())
+
+    def _repr_mimebundle_(
+        self, include: Any = None, exclude: Any = None, **options: Any
+    ) -> dict[str, str]:
+        from retrieval_eval.report.show import to_html, to_markdown, to_plain
+
+        return {
+            "text/html": to_html(self),
+            "text/markdown": to_markdown(self),
+            "text/plain": to_plain(self),
+        }
+
+    def __repr__(self) -> str:
+        return f"<{self.kind}: {self.finding or 'no finding'}>"
+
+
+def section(finding: str, *exhibits: Exhibit, sentences: Sequence[str] = ()) -> Block:
+    """Return the block of an ordinary section."""
+    return Block("section", finding, tuple(sentences), exhibits)

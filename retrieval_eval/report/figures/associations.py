@@ -1,0 +1,140 @@
+"""Forest of rank correlations between retrieval metrics and outcomes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from retrieval_eval.report import style
+from retrieval_eval.report.exhibits import Empty, Figure, Table
+from retrieval_eval.report.figures.canvas import canvas, legend, name, to_svg
+from retrieval_eval.report.names import metric_name, reason_sentence
+from retrieval_eval.report.numbers import interval, p_value, signed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+THRESHOLD = 0.05
+MAX_ROWS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Association:
+    """One association: pooled over everything, or within a config or suite."""
+
+    retrieval: str
+    outcome: str
+    scope: str
+    group: str
+    n: int
+    r: float | None
+    low: float | None
+    high: float | None
+    q: float | None
+    reason: str | None
+
+    @property
+    def title(self) -> str:
+        """Which metric goes with which outcome."""
+        return f"{metric_name(self.retrieval).label} ~ {metric_name(self.outcome).label.lower()}"
+
+
+def draw(found: Sequence[Association], configs: Sequence[str]) -> Figure | Empty:
+    """Return a row per pooled association, with the same association within each config."""
+    pooled = [a for a in found if a.scope == "pooled" and a.r is not None]
+    if not pooled:
+        return Empty("associations", _why(found))
+    ordered = sorted(pooled, key=lambda a: (a.outcome, -(a.r or 0), a.retrieval))[:MAX_ROWS]
+    within = {(a.retrieval, a.outcome, a.group): a for a in found if a.scope == "config"}
+    groups = list(configs)[: style.MAX_CONFIGS]
+    with canvas(1.1 + 0.34 * len(ordered)) as (figure, (axes,)):
+        for y, a in enumerate(ordered):
+            _row(axes, y, a)
+            for i, config in enumerate(groups):
+                inner = within.get((a.retrieval, a.outcome, config))
+                if inner is not None and inner.r is not None:
+                    mark = style.mark(i)
+                    axes.plot(
+                        [inner.r],
+                        [y + 0.3],
+                        marker=mark.marker,
+                        color=mark.color,
+                        markersize=4.5,
+                        linestyle="",
+                        label=f"within {name(config)}",
+                    )
+        axes.axvline(0, color=style.GREY, linewidth=0.8)
+        axes.set_xlim(-1.02, 1.02)
+        axes.set_ylim(len(ordered) - 0.4, -0.6)
+        axes.set_yticks(range(len(ordered)), [a.title for a in ordered])
+        axes.tick_params(axis="y", length=0)
+        axes.set_xlabel("Spearman's ρ with 95 % bootstrap interval")
+        handles, labels = axes.get_legend_handles_labels()
+        unique = dict(zip(labels, handles, strict=True))
+        if unique:
+            legend(axes, list(unique.values()), unique)
+        svg = to_svg(figure)
+    text = "; ".join(f"{a.title} {signed(a.r)} {interval(a.low, a.high)}" for a in ordered[:8])
+    return Figure(
+        "associations",
+        svg,
+        f"Forest plot of rank correlations with outcomes, pooled over trials: {text}.",
+        "Pooled over all configs and suites; filled diamonds have an adjusted q below 0.05. Small "
+        "marks show the same association within a config: where they disagree with the "
+        "diamond, the pooled value mixes groups. Association only.",
+        table(found),
+    )
+
+
+def _row(axes: Axes, y: int, a: Association) -> None:
+    is_strong = a.q is not None and a.q < THRESHOLD
+    color = style.TEXT if is_strong else style.LIGHT_GREY
+    if a.low is not None and a.high is not None:
+        axes.plot([a.low, a.high], [y, y], color=color, linewidth=1.6)
+    axes.plot(
+        [a.r],
+        [y],
+        marker="D",
+        color=color,
+        markersize=6,
+        linestyle="",
+        markerfacecolor=color if is_strong else "white",
+    )
+    axes.annotate(
+        f"{signed(a.r)} {interval(a.low, a.high)}  q {p_value(a.q)}, n {a.n}",
+        (1.02, y),
+        xycoords=("axes fraction", "data"),
+        va="center",
+        fontsize=8,
+        annotation_clip=False,
+    )
+
+
+def table(found: Sequence[Association]) -> Table:
+    """Return every association, also those that are not computable."""
+    return Table(
+        "associations-data",
+        "Associations by scope",
+        ("Association", "Scope", "n", "ρ", "95 % interval", "q", "Note"),
+        tuple(
+            (
+                a.title,
+                "pooled" if a.scope == "pooled" else f"{a.scope} {a.group}",
+                str(a.n),
+                signed(a.r),
+                interval(a.low, a.high),
+                p_value(a.q),
+                "" if a.r is not None else reason_sentence(a.reason),
+            )
+            for a in found
+        ),
+        ("left", "left", "right", "right", "right", "right", "left"),
+    )
+
+
+def _why(found: Sequence[Association]) -> str:
+    reasons = sorted({reason_sentence(a.reason) for a in found if a.scope == "pooled"})
+    if not reasons:
+        return "The analysis holds no association."
+    return f"No association is computable: {'; '.join(reasons)}."

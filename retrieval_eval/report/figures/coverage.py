@@ -1,0 +1,75 @@
+"""The waffle of tasks by fate: what enters the paired analysis and what does not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Final
+
+from retrieval_eval.report import style
+from retrieval_eval.report.exhibits import Empty, Figure, Table
+from retrieval_eval.report.figures.canvas import canvas, to_svg
+from retrieval_eval.report.numbers import of, rate
+
+FATES: Final = {
+    "matched and scored": ("#0072B2", ""),
+    "scored in some configs only": ("#8FBFDD", ""),
+    "no ground truth": ("#e4e4e4", "////"),
+    "no usable trace": ("#ffffff", "xxxx"),
+}
+MAX_CELLS: Final = 500
+
+
+def draw(fates: Mapping[str, int]) -> Figure | Empty:
+    """Return the waffle of ``fates`` (number of tasks by a key of :data:`FATES`)."""
+    total = sum(fates.values())
+    if not total:
+        return Empty("coverage", "No task was found, so there is nothing to count.")
+    per_cell = math.ceil(total / MAX_CELLS)
+    cells = [fate for fate in FATES for _ in range(math.ceil(fates.get(fate, 0) / per_cell))]
+    columns = max(12, math.ceil(math.sqrt(len(cells) * 5)))
+    rows = math.ceil(len(cells) / columns)
+    with canvas(0.55 + rows * style.WIDTH / max(columns, 24) + 0.35) as (figure, (axes,)):
+        from matplotlib.collections import PatchCollection
+        from matplotlib.patches import Rectangle
+
+        for fate, (color, hatch) in FATES.items():
+            squares = [
+                Rectangle((i % columns, -(i // columns)), 0.88, 0.88)
+                for i, cell in enumerate(cells)
+                if cell == fate
+            ]
+            axes.add_collection(
+                PatchCollection(
+                    squares, facecolor=color, edgecolor=style.GREY, hatch=hatch, linewidth=0.4
+                )
+            )
+        handles = [
+            Rectangle((0, 0), 1, 1, facecolor=c, edgecolor=style.GREY, hatch=h, linewidth=0.4)
+            for c, h in FATES.values()
+        ]
+        labels = [f"{fate}: {of(fates.get(fate, 0), total)}" for fate in FATES]
+        axes.legend(
+            handles, labels, loc="upper left", bbox_to_anchor=(0, 0), ncols=2, borderaxespad=0.4
+        )
+        axes.set_xlim(0, max(columns, 24))
+        axes.set_ylim(-rows + 0.7, 1)
+        axes.set_aspect("equal", anchor="W")
+        axes.axis("off")
+        svg = to_svg(figure)
+    text = "; ".join(f"{fate} {of(fates.get(fate, 0), total)}" for fate in FATES)
+    unit = "one task" if per_cell == 1 else f"{per_cell} tasks"
+    table = Table(
+        "coverage-data",
+        "Tasks by fate",
+        ("Fate", "Tasks", "Share"),
+        tuple((f, str(fates.get(f, 0)), rate(fates.get(f, 0) / total)) for f in FATES),
+    )
+    return Figure(
+        "coverage",
+        svg,
+        f"Grid of squares, one for each {unit}, by fate: {text}.",
+        f"Fate of {total:,} tasks; a square is {unit}. Matched: computable file recall in both "
+        "configs that are compared, and in the paired analysis.",
+        table,
+    )

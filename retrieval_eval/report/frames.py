@@ -1,0 +1,193 @@
+"""Artefact documents to data frames, column by column as declared.
+
+Reading is lenient: a value of the wrong type is missing, never an error. Missing numbers are
+``NaN``, missing integers and flags ``<NA>``, missing text None.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from retrieval_eval.report.columns import Column
+from retrieval_eval.report.numbers import finite
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Row = dict[str, Any]
+_DTYPES: Final = {
+    "text": "object",
+    "number": "float64",
+    "integer": "Int64",
+    "boolean": "boolean",
+    "list": "object",
+}
+
+
+def lookup(document: Any, path: str) -> Any:
+    """Return what a slash-separated path leads to, or None.
+
+    Examples
+    --------
+    >>> lookup({"a": {"b": 1}}, "a/b"), lookup({"a": []}, "a/b")
+    (1, None)
+    """
+    for key in path.split("/"):
+        if not isinstance(document, Mapping):
+            return None
+        document = document.get(key)
+    return document
+
+
+def coerce(value: Any, type_: str) -> Any:
+    """Return ``value`` when it is of the declared type, else None (an empty list for lists)."""
+    match type_:
+        case "number":
+            return finite(value)
+        case "integer":
+            number = finite(len(value) if isinstance(value, list | dict) else value)
+            return int(number) if number is not None and number.is_integer() else None
+        case "boolean":
+            return value if isinstance(value, bool) else None
+        case "list":
+            return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
+        case _:
+            return value if isinstance(value, str) else None
+
+
+def read_row(document: Any, columns: Iterable[Column], base: Row | None = None) -> Row:
+    """Return one row of a document; columns in ``base`` are taken from there."""
+    base = base or {}
+    return {
+        c.name: base[c.name] if c.name in base else coerce(lookup(document, c.source), c.type)
+        for c in columns
+    }
+
+
+def make_frame(rows: Sequence[Row], columns: Sequence[Column]) -> pd.DataFrame:
+    """Return a frame with exactly the declared columns and their types."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            c.name: pd.Series([row.get(c.name) for row in rows], dtype=_DTYPES[c.type])
+            for c in columns
+        }
+    )
+
+
+def records(value: Any) -> list[Mapping[str, Any]]:
+    """Return the objects in a JSON list, or nothing when it is no list."""
+    return [v for v in value if isinstance(v, Mapping)] if isinstance(value, list) else []
+
+
+def members(value: Any) -> Mapping[str, Any]:
+    """Return a JSON object, or an empty one."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def event_rows(
+    document: Any, columns: Sequence[Column], identity: Row, *, with_arguments: bool
+) -> list[Row]:
+    """Return one row per event of an event document."""
+    rows = []
+    for event in records(members(document).get("events")):
+        row = read_row(event, columns, identity)
+        arguments = event.get("arguments")
+        row["arguments"] = (
+            json.dumps(arguments, ensure_ascii=False, sort_keys=True)
+            if with_arguments and arguments
+            else None
+        )
+        rows.append(row)
+    return rows
+
+
+def ground_truth_rows(document: Any, identity: Row) -> list[Row]:
+    """Return one row per ground-truth file, with what became of it in the trial."""
+    truth = members(members(document).get("ground_truth"))
+    files = [f for f in truth.get("files", []) if isinstance(f, str)] if _listed(truth) else []
+    repositories = truth.get("repositories")
+    edits = truth.get("expected_edit_files")
+    fate = _fates(document)
+    rows = []
+    for i, file in enumerate(files):
+        known = isinstance(repositories, list) and i < len(repositories)
+        seen = fate.get(file, {})
+        rows.append(
+            {
+                **identity,
+                "file": file,
+                "repository": coerce(repositories[i], "text") if known else None,
+                "is_retrieved": "first_step" in seen,
+                "is_opened": bool(seen.get("opened")),
+                "is_written": bool(seen.get("written")),
+                "is_expected_edit": file in edits if isinstance(edits, list) else None,
+                "first_step": seen.get("first_step"),
+            }
+        )
+    return rows
+
+
+def _listed(truth: Mapping[str, Any]) -> bool:
+    return isinstance(truth.get("files"), list)
+
+
+def _fates(document: Any) -> dict[str, dict[str, Any]]:
+    fate: dict[str, dict[str, Any]] = {}
+    for event in records(members(document).get("events")):
+        category = event.get("tool_category")
+        for file in coerce(event.get("matched_ground_truth_files"), "list"):
+            seen = fate.setdefault(file, {})
+            if category == "file_write":
+                seen["written"] = True
+                continue
+            seen.setdefault("first_step", coerce(event.get("step_index"), "integer"))
+            seen["opened"] = seen.get("opened", False) or category == "file_read"
+    return fate
+
+
+def pair_rows(comparisons: Iterable[Mapping[str, Any]]) -> list[Row]:
+    """Return one row per matched task and metric of every comparison."""
+    rows = []
+    for comparison in comparisons:
+        for pair in records(comparison.get("pairs")):
+            for metric, values in members(pair.get("metrics")).items():
+                rows.append(
+                    {
+                        "baseline_config": coerce(comparison.get("baseline_config"), "text"),
+                        "comparison_config": coerce(comparison.get("comparison_config"), "text"),
+                        "benchmark": coerce(pair.get("benchmark"), "text"),
+                        "task_name": coerce(pair.get("task_name"), "text"),
+                        "metric": metric,
+                        **{
+                            side: finite(members(values).get(side))
+                            for side in ("baseline", "comparison", "difference")
+                        },
+                        "n_trials_baseline": coerce(pair.get("n_trials_baseline"), "integer"),
+                        "n_trials_comparison": coerce(pair.get("n_trials_comparison"), "integer"),
+                    }
+                )
+    return rows
+
+
+def summary_rows(summary: Mapping[str, Any]) -> list[Row]:
+    """Return one row per config and metric of a run summary."""
+    rows = []
+    for config, aggregate in members(summary.get("configs")).items():
+        for metric, values in members(members(aggregate).get("metrics")).items():
+            value = members(values)
+            rows.append(
+                {
+                    "run_id": coerce(summary.get("run_id"), "text"),
+                    "config_name": config,
+                    "metric": metric,
+                    "mean": finite(value.get("mean")),
+                    "median": finite(value.get("median")),
+                    "n": coerce(value.get("n"), "integer"),
+                    "n_not_computable": coerce(value.get("n_not_computable"), "integer"),
+                }
+            )
+    return rows

@@ -1,0 +1,115 @@
+"""Numbers as they are printed: two decimals, signed differences, brackets, an em dash for unknown."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+MISSING: Final = "—"
+"""What stands for a value that is not computable; never 0 and never blank."""
+
+
+def finite(value: Any) -> float | None:
+    """Return ``value`` as a finite float, or None for anything else (booleans included).
+
+    Examples
+    --------
+    >>> finite(2), finite("2"), finite(float("nan")), finite(True)
+    (2.0, None, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def rate(value: Any, digits: int = 2) -> str:
+    """Return a rate or score with two decimals, or the dash.
+
+    Examples
+    --------
+    >>> rate(0.125), rate(None)
+    ('0.12', '—')
+    """
+    number = finite(value)
+    return MISSING if number is None else _grouped(number, digits)
+
+
+def signed(value: Any, digits: int = 2) -> str:
+    """Return a difference with its sign; a true minus sign, and no sign for what rounds to 0.
+
+    Examples
+    --------
+    >>> signed(0.1), signed(-0.5), signed(-0.001)
+    ('+0.10', '−0.50', '0.00')
+    """
+    number = finite(value)
+    if number is None:
+        return MISSING
+    if round(number, digits) == 0:
+        return f"{0:.{digits}f}"
+    return ("+" if number > 0 else "") + _grouped(number, digits)
+
+
+def interval(low: Any, high: Any, digits: int = 2) -> str:
+    """Return ``[low, high]`` with signs, or the dash when one end is unknown.
+
+    Examples
+    --------
+    >>> interval(-0.1, 0.2)
+    '[−0.10, +0.20]'
+    """
+    if finite(low) is None or finite(high) is None:
+        return MISSING
+    return f"[{signed(low, digits)}, {signed(high, digits)}]"
+
+
+def count(value: Any) -> str:
+    """Return a count with thousands separated, or the dash."""
+    number = finite(value)
+    return MISSING if number is None else f"{number:,.0f}"
+
+
+def of(part: Any, whole: Any) -> str:
+    """Return ``part of whole``, the form in which a share carries its denominator.
+
+    Examples
+    --------
+    >>> of(3, 1200)
+    '3 of 1,200'
+    """
+    return f"{count(part)} of {count(whole)}"
+
+
+def share(part: Any, whole: Any) -> str:
+    """Return ``part of whole (rate)``; without a rate when the whole is 0 or unknown."""
+    a, b = finite(part), finite(whole)
+    if a is None or not b:
+        return of(part, whole)
+    return f"{of(a, b)} ({a / b:.2f})"
+
+
+def plural(n: int, word: str, many: str | None = None) -> str:
+    """Return a count with its noun.
+
+    Examples
+    --------
+    >>> plural(1, "task"), plural(0, "task")
+    ('1 task', '0 tasks')
+    """
+    return f"{n:,} {word if n == 1 else many or word + 's'}"
+
+
+def p_value(value: Any) -> str:
+    """Return a p or q value; small ones as a bound."""
+    number = finite(value)
+    if number is None:
+        return MISSING
+    return "< 0.001" if number < 0.001 else f"{number:.3f}"
+
+
+def _grouped(number: float, digits: int) -> str:
+    return f"{number:,.{digits}f}".replace("-", "−") if round(number, digits) else f"{0:.{digits}f}"

@@ -1,0 +1,182 @@
+"""One or several evaluated runs as data frames, each built when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retrieval_eval.report import columns, frames
+from retrieval_eval.report.comparison import Comparison, choose, read_comparison
+from retrieval_eval.report.documents import (
+    IMPACT_FILE,
+    SUMMARY_FILE,
+    TrialFiles,
+    config_names,
+    k_values,
+    read_artefact,
+    read_trials,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Run:
+    """What was measured in one or several runs.
+
+    Every frame has exactly the columns declared in :mod:`retrieval_eval.report.columns`.
+
+    Parameters
+    ----------
+    folders
+        The ``retrieval_events`` folders of the runs, already evaluated.
+    baseline_config, mcp_config
+        The two configs to compare; by default the pair that shares most tasks.
+    parameters
+        What the run was evaluated with, for the provenance section.
+    impact
+        The impact analysis over all runs; by default the one of the first folder.
+    """
+
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        *,
+        baseline_config: str | None = None,
+        mcp_config: str | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        impact: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.folders = tuple(folders)
+        self.summaries = tuple(read_artefact(folder, SUMMARY_FILE) for folder in folders)
+        self.impact = read_artefact(folders[0], IMPACT_FILE) if impact is None else impact
+        self.parameters = dict(parameters or {})
+        self._baseline = baseline_config or None
+        self._mcp = mcp_config or None
+
+    @cached_property
+    def trial_files(self) -> tuple[TrialFiles, ...]:
+        """The trials that the run summaries list."""
+        pairs = zip(self.folders, self.summaries, strict=True)
+        return tuple(t for folder, summary in pairs for t in read_trials(folder, summary))
+
+    @cached_property
+    def run_ids(self) -> tuple[str, ...]:
+        """The runs, in the order given."""
+        return tuple(str(s.get("run_id") or "") for s in self.summaries)
+
+    @property
+    def is_mcp_arm_named(self) -> bool:
+        """Whether the caller said which config is the MCP arm."""
+        return self._mcp is not None
+
+    @cached_property
+    def k_values(self) -> tuple[int, ...]:
+        """The cut-offs of the @k metrics."""
+        return k_values(self.trial_files)
+
+    @cached_property
+    def comparisons(self) -> tuple[Comparison, ...]:
+        """Every pair of configs that the impact analysis compares."""
+        found = frames.records(self.impact.get("comparisons"))
+        return tuple(read_comparison(document) for document in found)
+
+    @cached_property
+    def comparison(self) -> Comparison | None:
+        """The pair of configs that the report leads with, or None when there is no pair."""
+        return choose(self.comparisons, self._all_configs, self._baseline, self._mcp)
+
+    @cached_property
+    def _all_configs(self) -> list[str]:
+        excluded = [e for s in self.summaries for e in frames.records(s.get("excluded"))]
+        return config_names(self.trial_files, excluded)
+
+    @cached_property
+    def configs(self) -> tuple[str, ...]:
+        """Every config: the two compared ones first, the others by name."""
+        first = [self.comparison.baseline, self.comparison.comparison] if self.comparison else []
+        return tuple(first + [c for c in self._all_configs if c not in first])
+
+    @cached_property
+    def trials(self) -> pd.DataFrame:
+        """One row a trial: metrics, outcomes, flags."""
+        declared = columns.expand(columns.TRIALS, self.k_values)
+        rows = []
+        for trial in self.trial_files:
+            base = trial.identity()
+            base["batch_timestamp"] = frames.coerce(trial.entry.get("batch_timestamp"), "text")
+            base["status"] = frames.coerce(trial.entry.get("status"), "text")
+            base["status_reason"] = frames.coerce(trial.entry.get("reason"), "text")
+            rows.append(frames.read_row(trial.metrics, declared, base))
+        return frames.make_frame(rows, declared)
+
+    @cached_property
+    def ledger(self) -> pd.DataFrame:
+        """One row a trial: what became of its tool calls."""
+        rows = [
+            frames.read_row(trial.metrics, columns.LEDGER, trial.identity())
+            for trial in self.trial_files
+        ]
+        return frames.make_frame(rows, columns.LEDGER)
+
+    @cached_property
+    def events(self) -> pd.DataFrame:
+        """One row a retrieval event."""
+        return self._event_frames[0]
+
+    @cached_property
+    def ground_truth(self) -> pd.DataFrame:
+        """One row a trial and ground-truth file."""
+        return self._event_frames[1]
+
+    @cached_property
+    def _event_frames(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        events: list[frames.Row] = []
+        truths: list[frames.Row] = []
+        for trial in self.trial_files:
+            document, identity = trial.events(), trial.identity()
+            events += frames.event_rows(document, columns.EVENTS, identity, with_arguments=True)
+            truths += frames.ground_truth_rows(document, identity)
+        return (
+            frames.make_frame(events, columns.EVENTS),
+            frames.make_frame(truths, columns.GROUND_TRUTH),
+        )
+
+    @cached_property
+    def excluded(self) -> pd.DataFrame:
+        """One row a folder that was left out, with the reason."""
+        rows = []
+        for summary in self.summaries:
+            for entry in frames.records(summary.get("excluded")):
+                row = {c.name: frames.coerce(entry.get(c.name), "text") for c in columns.EXCLUDED}
+                rows.append(row | {"run_id": frames.coerce(summary.get("run_id"), "text")})
+        return frames.make_frame(rows, columns.EXCLUDED)
+
+    @cached_property
+    def pairs(self) -> pd.DataFrame:
+        """One row a matched task and metric, for every pair of configs."""
+        found = frames.records(self.impact.get("comparisons"))
+        return frames.make_frame(frames.pair_rows(found), columns.PAIRS)
+
+    @cached_property
+    def associations(self) -> pd.DataFrame:
+        """One row an association of a retrieval metric with an outcome."""
+        found = frames.records(self.impact.get("associations"))
+        rows = [frames.read_row(a, columns.ASSOCIATIONS) for a in found]
+        return frames.make_frame(rows, columns.ASSOCIATIONS)
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """One row a config and metric: mean, median, n and how many are not computable."""
+        rows = [row for summary in self.summaries for row in frames.summary_rows(summary)]
+        return frames.make_frame(rows, columns.SUMMARY)
+
+    def frame(self, name: str) -> pd.DataFrame:
+        """Return a frame by its name in :data:`retrieval_eval.report.columns.FRAMES`."""
+        found: pd.DataFrame = getattr(self, name)
+        return found
+
+    def __repr__(self) -> str:
+        return f"<Run {', '.join(self.run_ids)}: {len(self.trial_files)} trials>"

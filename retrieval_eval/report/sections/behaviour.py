@@ -1,0 +1,141 @@
+"""How agents got there: time to the first relevant file, use of what was found, error modes."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+
+from retrieval_eval.report import prose
+from retrieval_eval.report.columns import LABELS
+from retrieval_eval.report.derive import Facts, Record, numbers, rows
+from retrieval_eval.report.exhibits import Block, Empty, Table, section
+from retrieval_eval.report.figures import error_modes, ttfr, utilization
+from retrieval_eval.report.numbers import finite, of, plural
+
+MAX_MISSED = 15
+
+
+def time_to_first(facts: Facts) -> Block:
+    """Return the share of trials that had found a relevant file by a time."""
+    found = {config: _arm(trials) for config, trials in facts.by_config.items()}
+    shares = [
+        (c, a.n_never, sum(finite(t["file_recall"]) is not None for t in facts.by_config[c]))
+        for c, a in found.items()
+    ]
+    return section(prose.never_hit(shares), ttfr.draw(found))
+
+
+def _arm(trials: list[Record]) -> ttfr.Arm:
+    scored = [t for t in trials if finite(t["file_recall"]) is not None]
+    return ttfr.Arm(
+        numbers(scored, "ttfr_seconds"),
+        numbers(scored, "ttfr_tokens"),
+        sum(not t["file_recall"] for t in scored),
+    )
+
+
+def utilized(facts: Facts) -> Block:
+    """Return what became of the ground-truth files."""
+    counts = {config: [0, 0, 0] for config in facts.by_config}
+    scored = {_key(t) for t in facts.trials if finite(t["file_recall"]) is not None}
+    for row in rows(facts.run, "ground_truth"):
+        if _key(row) not in scored:
+            continue
+        is_used = row["is_opened"] or row["is_written"]
+        part = 0 if row["is_retrieved"] and is_used else 1 if row["is_retrieved"] else 2
+        counts[str(row["config_name"])][part] += 1
+    parts = {config: (a, b, c) for config, (a, b, c) in counts.items()}
+    shares = [(c, p[0], sum(p)) for c, p in parts.items()]
+    return section(prose.used(shares), utilization.draw(parts))
+
+
+def probes(facts: Facts) -> Block:
+    """Return the utilization probes by config."""
+    names = {
+        "util_read_overlap_with_relevant_files": "Read overlap with relevant files",
+        "util_write_overlap_with_relevant_files_proxy": "Write overlap, proxy",
+        "util_write_overlap_with_expected_edit_files": "Write overlap with expected edits",
+        "util_read_before_write_ratio": "Read before write",
+        "chunk_recall": "Chunk recall (file match)",
+    }
+    body = []
+    for column, label in names.items():
+        for config, trials in facts.by_config.items():
+            values = numbers(trials, column)
+            shown = f"{sum(values) / len(values):.2f}" if values else "—"
+            body.append((label, config, shown, of(len(values), len(trials))))
+    if not body:
+        return section("No trial was evaluated", Empty("probes", "There is no trial to probe."))
+    table = Table(
+        "probes",
+        "Utilization probes: mean over trials with a computable value",
+        ("Probe", "Config", "Mean", "Trials"),
+        tuple(body),
+        ("left", "left", "right", "right"),
+        ("The write proxy means little on tasks that only ask a question.",),
+    )
+    return section("Probes see files, not whether what was written is right", table)
+
+
+def modes(facts: Facts) -> Block:
+    """Return the error modes with their own denominators."""
+    counts = {
+        config: {
+            label: (
+                int(sum(numbers(trials, f"{label}:count"))),
+                int(sum(numbers(trials, f"{label}:denominator"))),
+            )
+            for label in LABELS
+        }
+        for config, trials in facts.by_config.items()
+    }
+    shares = [
+        (c, part / whole, whole)
+        for c, by in counts.items()
+        for part, whole in [by["missed_key_evidence"]]
+        if whole
+    ]
+    finding = prose.ranked("Share of ground-truth files missed", shares)
+    return section(finding, error_modes.draw(counts))
+
+
+def most_missed(facts: Facts) -> Block:
+    """Return the ground-truth files that most trials missed."""
+    missed: Counter[tuple[str, str]] = Counter()
+    seen: Counter[tuple[str, str]] = Counter()
+    configs: dict[tuple[str, str], set[str]] = defaultdict(set)
+    scored = {_key(t) for t in facts.trials if finite(t["file_recall"]) is not None}
+    for row in rows(facts.run, "ground_truth"):
+        key = (str(row["task_name"]), str(row["file"]))
+        if _key(row) not in scored:
+            continue
+        seen[key] += 1
+        if not row["is_retrieved"]:
+            missed[key] += 1
+            configs[key].add(str(row["config_name"]))
+    if not missed:
+        return section(
+            "No ground-truth file was missed" if seen else "No trial has ground truth",
+            Empty("missed", "There is no missed file to list."),
+        )
+    ordered = sorted(missed.items(), key=lambda item: (-item[1], item[0]))[:MAX_MISSED]
+    everywhere = sum(missed[key] == seen[key] for key in missed)
+    table = Table(
+        "missed",
+        f"Ground-truth files by the number of trials that missed them, first {len(ordered)}",
+        ("File", "Task", "Missed in", "Configs"),
+        tuple(
+            (
+                file,
+                task,
+                f"{of(n, seen[task, file])} trials",
+                ", ".join(sorted(configs[task, file])),
+            )
+            for (task, file), n in ordered
+        ),
+        ("left", "left", "right", "left"),
+    )
+    return section(f"{plural(everywhere, 'file')} of {len(seen):,} found by no trial at all", table)
+
+
+def _key(row: Record) -> tuple[str, ...]:
+    return tuple(str(row[n]) for n in ("run_id", "config_name", "task_name", "trial_name"))

@@ -1,0 +1,106 @@
+"""How it was computed, what it cannot tell, and what it was made from."""
+
+from __future__ import annotations
+
+import hashlib
+from importlib import metadata
+from typing import Any
+
+from retrieval_eval.report.derive import Facts
+from retrieval_eval.report.exhibits import Block, Table, section
+from retrieval_eval.report.frames import coerce
+from retrieval_eval.report.names import LABELS, METRICS, OUTCOMES
+from retrieval_eval.report.numbers import MISSING
+
+LIBRARIES = ("numpy", "pandas", "scipy", "matplotlib", "papermill", "nbconvert")
+FOLDERS = ("runs_root", "benchmarks_root", "output_dir")
+
+
+def definitions(facts: Facts) -> Block:
+    """Return the definition and direction of every metric of this report."""
+    directions = {
+        name: "higher" if m.is_higher_better else "lower"
+        for comparison in facts.run.comparisons
+        for name, m in comparison.metrics.items()
+    }
+    body = [
+        (m.titled, m.definition, directions.get(key, MISSING))
+        for key, m in METRICS.items()
+        if key not in OUTCOMES or key in directions
+    ]
+    body += [(title, f"count / {denominator}", "lower") for title, denominator in LABELS.values()]
+    table = Table(
+        "definitions",
+        "Definitions, and which direction is better",
+        ("Metric", "Definition", "Better"),
+        tuple(body),
+        ("left", "left", "left"),
+        (
+            "Intervals are 95 % bootstrap intervals over matched tasks with a recorded seed. "
+            "Below 3 matched tasks no statistic is given, below 6 no p-value. q values are "
+            "adjusted over the family of pooled associations.",
+        ),
+    )
+    return section("A number is only given with what it rests on", table)
+
+
+def provenance(facts: Facts, *, privacy: bool) -> Block:
+    """Return versions, parameters, seed and the digest of what was read."""
+    run = facts.run
+    versions = sorted({str(s.get("schema_version")) for s in run.summaries})
+    times = sorted({str(s.get("generated_at")) for s in run.summaries if s.get("generated_at")})
+    body = [
+        ("Runs", ", ".join(run.run_ids)),
+        ("Package", f"retrieval-eval {package_version()}"),
+        ("Schema version", ", ".join(versions)),
+        ("Evaluated at", ", ".join(times) or MISSING),
+        ("Input digest", input_digest(facts)),
+        *(
+            (f"Parameter {name}", _parameter(value))
+            for name, value in sorted({**_recorded(facts), **run.parameters}.items())
+            if not (privacy and name in FOLDERS)
+        ),
+        ("Libraries", ", ".join(f"{name} {_version(name)}" for name in LIBRARIES)),
+    ]
+    table = Table(
+        "provenance",
+        "What this report was made from",
+        ("What", "Value"),
+        tuple(body),
+        ("left", "left"),
+    )
+    return section("The same input and seed give the same numbers", table)
+
+
+def package_version() -> str:
+    """Return the version of this package."""
+    return str(__import__("retrieval_eval").__version__)
+
+
+def input_digest(facts: Facts) -> str:
+    """Return a digest over the input fingerprints of all trials, in a fixed order."""
+    digest = hashlib.sha256()
+    for trial in sorted(
+        facts.run.trial_files, key=lambda t: sorted(map(str, t.identity().items()))
+    ):
+        fingerprint = coerce(trial.metrics.get("input_fingerprint"), "text") or ""
+        digest.update(f"{sorted(trial.identity().items())}{fingerprint}\n".encode(errors="replace"))
+    return f"sha256 {digest.hexdigest()[:32]} over {len(facts.run.trial_files)} trials"
+
+
+def _recorded(facts: Facts) -> dict[str, Any]:
+    recorded = facts.run.impact.get("parameters")
+    return dict(recorded) if isinstance(recorded, dict) else {}
+
+
+def _parameter(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ", ".join(map(str, value))
+    return str(value) if value not in (None, "") else "by default"
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "not installed"

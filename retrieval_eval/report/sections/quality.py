@@ -1,0 +1,96 @@
+"""How well each config retrieved, and how the matched tasks differ."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from retrieval_eval.report import prose, tables
+from retrieval_eval.report.comparison import HEADLINE
+from retrieval_eval.report.derive import Facts, mean, numbers
+from retrieval_eval.report.exhibits import Block, Empty, section
+from retrieval_eval.report.figures import at_k, paired_bars, recall_ecdf, suites
+from retrieval_eval.report.names import METRICS
+from retrieval_eval.report.numbers import plural
+
+UNPAIRED = "Fewer than two configurations share a task with ground truth and a trace in both."
+MEANS = ("file_recall", "mrr", "map_score", "ndcg@10", "context_efficiency")
+
+
+def recall(facts: Facts) -> Block:
+    """Return the distribution of file recall."""
+    values = {c: numbers(trials, HEADLINE) for c, trials in facts.by_config.items()}
+    medians = [(c, recall_ecdf.quantile(v, 0.5), len(v)) for c, v in values.items() if v]
+    return section(prose.ranked("Median file recall", medians), recall_ecdf.draw(values))
+
+
+def cutoffs(facts: Facts) -> Block:
+    """Return precision, recall and nDCG at each cut-off."""
+    ks = facts.run.k_values
+    means: dict[str, dict[tuple[str, int], tuple[float | None, int]]] = {}
+    for config, trials in facts.by_config.items():
+        means[config] = {}
+        for measure in at_k.MEASURES:
+            for k in ks:
+                values = numbers(trials, f"{measure}@{k}")
+                means[config][measure, k] = (mean(values), len(values))
+    top = ks[-1]
+    shown = [
+        (config, value, n)
+        for config, by in means.items()
+        for value, n in [by["ndcg", top]]
+        if value is not None
+    ]
+    return section(prose.ranked(f"Mean nDCG@{top}", shown), at_k.draw(means, ks))
+
+
+def metric_means(facts: Facts) -> Block:
+    """Return means by config, matched or not."""
+    metrics = [m for m in MEANS if "@" not in m or int(m.split("@")[1]) in facts.run.k_values]
+    scored = [(c, len(numbers(trials, HEADLINE))) for c, trials in facts.by_config.items()]
+    text = ", ".join(f"{n} with {prose.name(c)}" for c, n in scored[:4])
+    return section(
+        f"Trials with computable metrics: {text}" if text else "No trial was evaluated",
+        tables.by_config(facts.by_config, metrics, "means"),
+    )
+
+
+def paired(facts: Facts) -> Block:
+    """Return the sorted differences of the headline metric."""
+    comparison = facts.run.comparison
+    result = comparison.metric(HEADLINE) if comparison else None
+    finding = prose.paired(comparison, result)
+    if comparison is None or result is None:
+        return section(finding, Empty("paired", UNPAIRED))
+    differences = [(task, a, b, d) for (_, task), (a, b, d) in facts.headline_pairs.items()]
+    return section(finding, paired_bars.draw(differences, comparison, result))
+
+
+def by_suite(facts: Facts) -> Block:
+    """Return the headline metric by suite."""
+    comparison = facts.run.comparison
+    if comparison is None:
+        return section("Nothing is paired, so nothing is split", Empty("suites", UNPAIRED))
+    grouped: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
+    for (suite, _), values in facts.headline_pairs.items():
+        grouped[suite or "suite unknown"].append(values)
+    found = [
+        (suite, len(v), mean([a for a, _, _ in v]) or 0.0, mean([b for _, b, _ in v]) or 0.0)
+        for suite, v in grouped.items()
+    ]
+    higher = sum(b > a for _, _, a, b in found)
+    lower = sum(b < a for _, _, a, b in found)
+    finding = (
+        f"{prose.name(comparison.comparison)} has the higher mean in {higher}, the lower in "
+        f"{lower} of {plural(len(found), 'suite')}"
+    )
+    return section(finding, suites.draw(found, comparison, HEADLINE))
+
+
+def every_pair(facts: Facts) -> Block:
+    """Return every metric of every pair of configs."""
+    found = facts.run.comparisons
+    if not found:
+        return section("There is no pair of configurations", Empty("comparisons", UNPAIRED))
+    metrics = [m for m in METRICS if any(m in c.metrics for c in found)]
+    finding = f"{plural(len(found), 'pair')} of configurations, {plural(len(metrics), 'metric')}"
+    return section(finding, tables.comparisons(found, metrics))

@@ -1,0 +1,103 @@
+"""Single tasks: one step by step, those that differ most, and all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from retrieval_eval.report.comparison import HEADLINE
+from retrieval_eval.report.derive import Facts, Task, numbers, rows, task_mean
+from retrieval_eval.report.escape import visible
+from retrieval_eval.report.exhibits import Block, Empty, Table, section
+from retrieval_eval.report.figures import timeline
+from retrieval_eval.report.names import metric_name
+from retrieval_eval.report.numbers import plural
+
+TOP = 25
+MAX_APPENDIX = 500
+SHOWN = ("file_recall", "ndcg@10", "ttfr_seconds", "reward", "cost_usd")
+
+
+def step_by_step(facts: Facts) -> Block:
+    """Return the timeline of the task with the largest difference, one trial a config."""
+    task = _exemplar(facts)
+    if task is None:
+        return section("No task has events", Empty("timeline", "No trial has a retrieval event."))
+    first: dict[str, timeline.Track] = {}
+    steps: dict[tuple[str, str], list[tuple[int, str, bool]]] = {}
+    for row in rows(facts.run, "events"):
+        if (str(row["benchmark"] or ""), row["task_name"]) == task:
+            key = (str(row["config_name"]), str(row["trial_name"]))
+            steps.setdefault(key, []).append(
+                (
+                    int(row["step_index"] or 0),
+                    str(row["tool_category"]),
+                    row["hits_ground_truth"] is True,
+                )
+            )
+    for (config, trial), found in sorted(steps.items()):
+        first.setdefault(config, timeline.Track(config, trial, found))
+    tracks = [first[c] for c in facts.run.configs if c in first]
+    pair = facts.headline_pairs.get(task)
+    known = metric_name(HEADLINE)
+    how = (
+        f": {known.label.lower()} {known.value(pair[0])} and {known.value(pair[1])}" if pair else ""
+    )
+    return section(
+        f"{visible(task[1], 60)}{how}", timeline.draw(tracks, task[1], facts.run.configs)
+    )
+
+
+def _exemplar(facts: Facts) -> Task | None:
+    if facts.headline_pairs:
+        pairs = facts.headline_pairs
+        return max(sorted(pairs), key=lambda task: abs(pairs[task][2]))
+    totals = {task: sum(numbers(trials, "total_events")) for task, trials in facts.tasks.items()}
+    return max(sorted(totals), key=lambda task: totals[task]) if any(totals.values()) else None
+
+
+def largest(facts: Facts) -> Block:
+    """Return the tasks whose headline metric differs most."""
+    pairs = facts.headline_pairs
+    if not pairs:
+        return section("No task is matched", Empty("largest", "There is no difference to rank."))
+    ordered = sorted(pairs, key=lambda task: (-abs(pairs[task][2]), task))[:TOP]
+    changed = sum(d != 0 for _, _, d in pairs.values())
+    table = task_table(facts, ordered, "largest", "Matched tasks by size of the difference")
+    return section(f"{changed} of {plural(len(pairs), 'matched task')} differ", table)
+
+
+def appendix(facts: Facts) -> Block:
+    """Return every task, or the name of the CSV that holds them when there are too many."""
+    tasks = list(facts.tasks)
+    finding = f"{plural(len(tasks), 'task')} in all"
+    if not tasks:
+        return section(finding, Empty("appendix", "No task was found."))
+    if len(tasks) > MAX_APPENDIX:
+        return section(
+            finding, Empty("appendix", "All tasks are in appendix.csv beside this page.")
+        )
+    return section(finding, task_table(facts, tasks, "appendix", "Every task, by suite and name"))
+
+
+def task_table(facts: Facts, tasks: Sequence[Task], key: str, caption: str) -> Table:
+    """Return one row a task: each shown metric under the compared configs, and the difference."""
+    configs = list(facts.run.configs)[:2]
+    metrics = [m for m in SHOWN if "@" not in m or int(m.split("@")[1]) in facts.run.k_values]
+    header = ["Task", "Suite"]
+    if len(configs) == 2:
+        header.append(f"Δ {metric_name(HEADLINE).label.lower()}")
+    for metric in metrics:
+        header += [f"{metric_name(metric).titled}, {visible(c, 24)}" for c in configs]
+    body = []
+    for task in tasks:
+        trials = facts.tasks.get(task, [])
+        row = [task[1], task[0] or "—"]
+        if len(configs) == 2:
+            pair = facts.headline_pairs.get(task)
+            row.append(metric_name(HEADLINE).difference(pair[2] if pair else None))
+        for metric in metrics:
+            row += [metric_name(metric).value(task_mean(trials, c, metric)) for c in configs]
+        body.append(tuple(row))
+    return Table(
+        key, caption, tuple(header), tuple(body), ("left", "left", *["right"] * (len(header) - 2))
+    )

@@ -1,0 +1,161 @@
+"""Blocks, figures and tables as HTML and as Markdown. Pure; everything foreign is escaped here."""
+
+from __future__ import annotations
+
+import base64
+import re
+
+from retrieval_eval.report.escape import html_text, markdown_attribute, markdown_text, visible
+from retrieval_eval.report.exhibits import Block, Empty, Exhibit, Figure, Table
+
+
+def to_html(block: Block) -> str:
+    """Return a block as an HTML fragment without headings, scripts or outside resources."""
+    parts = []
+    if block.badges:
+        items = "".join(
+            f"<div><dt>{html_text(name)}</dt><dd>{html_text(value)}</dd></div>"
+            for name, value in block.badges
+        )
+        parts.append(f'<dl class="badges">{items}</dl>')
+    if block.finding:
+        parts.append(f'<p class="finding">{html_text(block.finding)}</p>')
+    parts += [f"<p>{html_text(sentence)}</p>" for sentence in block.sentences]
+    parts += [exhibit_html(exhibit) for exhibit in block.exhibits]
+    if block.links:
+        links = ", ".join(
+            f'<a href="{html_text(target)}">{html_text(name)}</a>' for name, target in block.links
+        )
+        parts.append(f'<p class="links">Files beside this page: {links}.</p>')
+    tone = f" tone-{block.tone}" if block.tone else ""
+    return f'<div class="block {block.kind}{tone}">\n' + "\n".join(parts) + "\n</div>"
+
+
+def to_markdown(block: Block) -> str:
+    """Return a block as Pandoc Markdown; figures are data URIs, so nothing else is needed."""
+    parts = []
+    if block.badges:
+        parts.append(
+            " · ".join(f"{markdown_text(name)}: {markdown_text(v)}" for name, v in block.badges)
+        )
+    if block.finding:
+        parts.append(f"**{markdown_text(block.finding)}**")
+    parts += [markdown_text(sentence) for sentence in block.sentences]
+    parts += [exhibit_markdown(exhibit) for exhibit in block.exhibits]
+    if block.links:
+        links = ", ".join(f"[{markdown_text(name)}]({target})" for name, target in block.links)
+        parts.append(f"Files beside this page: {links}.")
+    return "\n\n".join(parts) + "\n"
+
+
+def to_plain(block: Block) -> str:
+    """Return the words of a block for a terminal."""
+    lines = [block.finding, *block.sentences]
+    for exhibit in block.exhibits:
+        match exhibit:
+            case Figure():
+                lines.append(exhibit.alt)
+            case Table():
+                lines.append(exhibit.caption)
+            case Empty():
+                lines.append(exhibit.sentence)
+    return "\n".join(visible(line) for line in lines if line)
+
+
+def exhibit_html(exhibit: Exhibit) -> str:
+    """Return a figure, table or empty state as HTML."""
+    match exhibit:
+        case Figure():
+            return _figure_html(exhibit)
+        case Table():
+            return table_html(exhibit)
+        case Empty():
+            return f'<p class="empty">{html_text(exhibit.sentence)}</p>'
+
+
+def exhibit_markdown(exhibit: Exhibit) -> str:
+    """Return a figure, table or empty state as Pandoc Markdown."""
+    match exhibit:
+        case Figure():
+            return _figure_markdown(exhibit)
+        case Table():
+            caption = f": {markdown_text(exhibit.caption)} {{#tbl-{exhibit.key}}}"
+            return table_markdown(exhibit) + "\n\n" + caption + _notes_markdown(exhibit)
+        case Empty():
+            return f"*{markdown_text(exhibit.sentence)}*"
+
+
+def _figure_html(figure: Figure) -> str:
+    width, height = _size(figure.svg)
+    return (
+        f'<figure id="fig-{figure.key}">'
+        f'<img src="{data_uri(figure.svg)}" alt="{html_text(figure.alt)}" '
+        f'width="{width}" height="{height}">'
+        f"<figcaption>{html_text(figure.caption)}</figcaption>"
+        f"<details><summary>Data of this figure</summary>{table_html(figure.data)}</details>"
+        "</figure>"
+    )
+
+
+def _figure_markdown(figure: Figure) -> str:
+    alt = markdown_attribute(figure.alt)
+    image = f'({data_uri(figure.svg)}){{#fig-{figure.key} fig-alt="{alt}"}}'
+    return (
+        f"![{markdown_text(figure.caption)}]{image}\n\n"
+        "<details><summary>Data of this figure</summary>\n\n"
+        f"{table_markdown(figure.data)}\n\n</details>"
+    )
+
+
+def table_html(table: Table) -> str:
+    """Return a table with caption, column and row scopes, in a scrollable labelled region."""
+    head = "".join(
+        f'<th scope="col" class="{table.alignment(i)}">{html_text(name)}</th>'
+        for i, name in enumerate(table.header)
+    )
+    body = "\n".join(f"<tr>{_row_html(table, row)}</tr>" for row in table.rows)
+    notes = "".join(f"<p>{html_text(note)}</p>" for note in table.notes)
+    return (
+        f'<div class="table" role="region" tabindex="0" aria-labelledby="tbl-{table.key}">'
+        f'<table><caption id="tbl-{table.key}">{html_text(table.caption)}</caption>'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
+        + (f'<div class="notes">{notes}</div>' if notes else "")
+    )
+
+
+def _row_html(table: Table, row: tuple[str, ...]) -> str:
+    first = f'<th scope="row" class="{table.alignment(0)}">{html_text(row[0])}</th>'
+    return first + "".join(
+        f'<td class="{table.alignment(i)}">{html_text(cell)}</td>'
+        for i, cell in enumerate(row[1:], start=1)
+    )
+
+
+def table_markdown(table: Table) -> str:
+    """Return a table as a pipe table without its caption."""
+    header = "| " + " | ".join(markdown_text(name) for name in table.header) + " |"
+    rule = (
+        "|"
+        + "|".join(
+            "---:" if table.alignment(i) == "right" else ":---" for i in range(len(table.header))
+        )
+        + "|"
+    )
+    rows = ["| " + " | ".join(markdown_text(cell) for cell in row) + " |" for row in table.rows]
+    return "\n".join([header, rule, *rows])
+
+
+def _notes_markdown(table: Table) -> str:
+    return "".join(f"\n\n{markdown_text(note)}" for note in table.notes)
+
+
+def data_uri(svg: str) -> str:
+    """Return an SVG as a data URI."""
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode("ascii")
+
+
+def _size(svg: str) -> tuple[int, int]:
+    found = re.search(r'<svg[^>]{0,400}?viewBox="0 0 ([0-9.]+) ([0-9.]+)"', svg)
+    if found is None:
+        return (960, 480)
+    return (round(float(found[1]) * 4 / 3), round(float(found[2]) * 4 / 3))

@@ -1,0 +1,147 @@
+"""The JSON Schemas of all artefacts: loading them, checking documents and versions.
+
+A document's ``schema_version`` is checked first: any ``1.x`` is read, another major version is
+refused by name. Faults are reported as JSON pointers.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+from retrieval_eval.errors import SchemaError
+
+SCHEMA_VERSION: Final = "1.1"
+"""The version of every artefact this package writes."""
+
+SUPPORTED_MAJOR: Final = 1
+
+SCHEMAS: Final[dict[str, str]] = {
+    "retrieval_events": "retrieval_events_schema.json",
+    "retrieval_metrics": "retrieval_metrics_schema.json",
+    "run_retrieval_summary": "run_retrieval_summary_schema.json",
+    "run_impact_analysis": "run_impact_analysis_schema.json",
+}
+"""Artefact kind to schema file."""
+
+_HERE = Path(__file__).resolve().parent
+_VERSION = re.compile(r"^(\d+)\.(\d+)(?:\.\d+)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One way in which a document breaks its schema: where (JSON pointer) and what."""
+
+    pointer: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.pointer or '/'}: {self.message}"
+
+
+def schema_folder() -> Path:
+    """Return the folder of the schema files, in a wheel or in a checkout."""
+    shipped = _HERE / "_assets" / "schemas"
+    return shipped if shipped.is_dir() else _HERE.parent / "schemas"
+
+
+@cache
+def load_schema(kind: str) -> dict[str, Any]:
+    """Return the JSON Schema of an artefact kind (a key of :data:`SCHEMAS`)."""
+    text = (schema_folder() / SCHEMAS[kind]).read_text(encoding="utf-8")
+    schema: dict[str, Any] = json.loads(text)
+    return schema
+
+
+def check_version(document: Any, name: str) -> None:
+    """Raise :class:`SchemaError` unless ``document`` has a supported ``schema_version``.
+
+    Parameters
+    ----------
+    document
+        A decoded artefact of any kind.
+    name
+        What to call it in the message.
+    """
+    version = document.get("schema_version") if isinstance(document, dict) else None
+    found = _VERSION.match(version) if isinstance(version, str) else None
+    if found is None:
+        raise SchemaError(f"{name}: /schema_version: expected a version such as '{SCHEMA_VERSION}'")
+    if int(found.group(1)) != SUPPORTED_MAJOR:
+        raise SchemaError(
+            f"{name}: schema version {version} has another major version than the "
+            f"{SUPPORTED_MAJOR}.x this package reads; use a release of retrieval-eval for "
+            f"{found.group(1)}.x"
+        )
+
+
+def now() -> str:
+    """Return the present as an artefact records it: ISO 8601, UTC, whole seconds."""
+    return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def stamped(document: Mapping[str, Any], generated_at: str) -> dict[str, Any]:
+    """Return ``document`` with ``generated_at`` right after its version."""
+    head = {"schema_version": document["schema_version"], "generated_at": generated_at}
+    return {**head, **document, **head}
+
+
+def kind_of(document: Any) -> str | None:
+    """Return the artefact kind a document claims to be, or None when it looks like none."""
+    if not isinstance(document, dict):
+        return None
+    for key, kind in (
+        ("events", "retrieval_events"),
+        ("file_level_metrics", "retrieval_metrics"),
+        ("comparisons", "run_impact_analysis"),
+        ("configs", "run_retrieval_summary"),
+    ):
+        if key in document:
+            return kind
+    return None
+
+
+def faults(document: Any, kind: str) -> list[Fault]:
+    """Return every fault of ``document`` against the schema of ``kind``, ordered by pointer.
+
+    ``jsonschema-rs`` is used where it is installed (extra ``fast``); it finds the same faults.
+    """
+    return sorted(_faults(document, kind), key=lambda f: (f.pointer, f.message))
+
+
+def _faults(document: Any, kind: str) -> list[Fault]:
+    from jsonschema import Draft202012Validator
+
+    if _is_valid_fast(document, kind):
+        return []
+    return [
+        Fault("".join(f"/{_escape(p)}" for p in e.absolute_path), _shorten(e.message))
+        for e in Draft202012Validator(load_schema(kind)).iter_errors(document)
+    ]
+
+
+def _is_valid_fast(document: Any, kind: str) -> bool:
+    try:
+        import jsonschema_rs
+    except ImportError:
+        return False
+    return bool(_fast_validator(kind, jsonschema_rs).is_valid(document))
+
+
+@cache
+def _fast_validator(kind: str, library: Any) -> Any:
+    return library.Draft202012Validator(load_schema(kind))
+
+
+def _escape(part: object) -> str:
+    return str(part).replace("~", "~0").replace("/", "~1")
+
+
+def _shorten(message: str, limit: int = 300) -> str:
+    return message if len(message) <= limit else f"{message[:limit]}…"

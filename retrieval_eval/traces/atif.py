@@ -1,0 +1,232 @@
+"""ATIF trajectories: steps with tool calls and, in the same step, the observed results.
+
+Source: the Agent Trajectory Interchange Format, versions 1.0 to 1.8. Results are joined by
+``source_call_id`` and never by position. Steps marked ``is_copied_context`` replay what happened
+before and are left out. Embedded sub-agent trajectories follow the call that refers to them; a
+reference to another file is not opened.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.traces import atif_claude, openhands
+from retrieval_eval.traces.atif_tokens import StepTokens, declared_total
+from retrieval_eval.traces.clock import latest, unix_seconds
+from retrieval_eval.traces.damage import (
+    TRIMMED,
+    TRUNCATED,
+    is_placeholder,
+    preview_of,
+    whole_or_rest,
+)
+from retrieval_eval.traces.foreign import (
+    amount_of,
+    blocks_text,
+    clean,
+    dict_of,
+    list_of,
+    text_of,
+)
+from retrieval_eval.traces.reading import CallLog, Reading, Unreadable, arguments_of
+
+_VERSION = re.compile(r"ATIF-v(\d{1,6})(?:\.(\d{1,6}))?", re.IGNORECASE)
+NEWEST_MINOR = 8
+_DEEPEST_DELEGATION = 8
+
+
+@dataclass(slots=True)
+class _State:
+    name: str
+    agent: str
+    log: CallLog = field(default_factory=lambda: CallLog(are_ids_reused=True))
+    flags: dict[str, None] = field(default_factory=dict)
+    embedded: dict[str, Any] = field(default_factory=dict)
+    started_at: float | None = None
+    finished_at: float | None = None
+
+
+def read_atif(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
+    """Return what an ATIF document says, or why its version cannot be read."""
+    version = _VERSION.fullmatch(text_of(document.get("schema_version")) or "")
+    if version is None or int(version[1]) != 1:
+        stated = str(document.get("schema_version"))[:60]
+        return Unreadable(f"{name}: schema_version {stated} is not readable (expected ATIF-v1.x)")
+    if not isinstance(document.get("steps"), list):
+        return Unreadable(f"{name}: an ATIF trajectory without a list of steps")
+    agent = dict_of(document.get("agent"))
+    state = _State(name, (text_of(agent.get("name")) or "").lower())
+    if int(version[2] or 0) > NEWEST_MINOR:
+        state.flags["newer_minor_version"] = None
+    if document.get("_corpus_trim_applied"):
+        state.flags[TRIMMED] = None
+    if text_of(document.get("continued_trajectory_ref")):
+        state.flags["continued_elsewhere"] = None
+    _take_document(state, document, "", is_subagent=False, depth=0)
+    metrics = dict_of(document.get("final_metrics"))
+    session = text_of(document.get("session_id"))
+    return Reading(
+        format=f"atif-1.{int(version[2] or 0)}",
+        items=state.log.items(),
+        session_ids=frozenset({session} if session else ()),
+        harness=text_of(agent.get("name")),
+        harness_version=text_of(agent.get("version")),
+        model=text_of(agent.get("model_name")) or _model(document),
+        started_at=state.started_at,
+        finished_at=state.finished_at,
+        cwd=_folder(agent),
+        declared_tokens=declared_total(metrics),
+        declared_cost_usd=amount_of(metrics.get("total_cost_usd")),
+        flags=(*state.flags, *state.log.flags),
+    )
+
+
+def _take_document(
+    state: _State, document: Mapping[str, Any], pointer: str, *, is_subagent: bool, depth: int
+) -> None:
+    """Log all steps of a trajectory, then the embedded ones that no step refers to."""
+    children = {
+        text_of(dict_of(child).get("trajectory_id")) or f"#{index}": (index, child)
+        for index, child in enumerate(list_of(document.get("subagent_trajectories")))
+    }
+    tokens = StepTokens(state.agent, pointer or state.name, is_subagent)
+
+    def descend(key: str) -> None:
+        index, child = children.pop(key)
+        place = f"{pointer}/subagent_trajectories/{index}"
+        if depth < _DEEPEST_DELEGATION:
+            _take_document(state, dict_of(child), place, is_subagent=True, depth=depth + 1)
+
+    for index, step in enumerate(list_of(document.get("steps"))):
+        entry = dict_of(step)
+        if is_placeholder(entry):
+            state.flags[TRIMMED] = None
+            state.log.add_gap()
+        elif entry and not entry.get("is_copied_context"):
+            usage = tokens.of(entry, index)
+            if usage is not None:
+                state.log.add_usage(usage)
+            for key in _take_step(state, entry, f"{pointer}/steps/{index}", is_subagent):
+                if key in children:
+                    descend(key)
+    for key in list(children):
+        descend(key)
+
+
+def _take_step(
+    state: _State, step: Mapping[str, Any], pointer: str, is_subagent: bool
+) -> list[str]:
+    """Log one step and return the ids of the embedded trajectories it refers to."""
+    timestamp = unix_seconds(step.get("timestamp"))
+    state.finished_at = latest(state.finished_at, timestamp)
+    if state.started_at is None and step.get("source") == "agent":
+        state.started_at = timestamp
+    extra = dict_of(whole_or_rest(step.get("extra"), keep_cut_text=False))
+    results = _results(state, step)
+    calls = _calls(state, step, extra)
+    state.log.begin_step()
+    for call_id, name, arguments in calls:
+        if state.agent == openhands.HARNESS and len(calls) == 1:
+            text = results[0].text if len(results) == 1 else None
+            seen = openhands.repaired(name, arguments, step.get("message"), text)
+            if seen is not None:
+                arguments = seen
+                if preview_of(step.get("tool_calls")) is None:
+                    state.flags["argument_mismatch"] = None
+        state.log.add(
+            ToolCall(
+                call_id=call_id or pointer,
+                name=name,
+                arguments=arguments,
+                result=None,
+                timestamp=timestamp,
+                is_subagent=is_subagent or extra.get("is_sidechain") is True,
+                cwd=text_of(extra.get("cwd")),
+                where=f"{state.name}#{pointer}",
+            )
+        )
+    names = {call_id: name for call_id, name, _ in calls}
+    for found in results:
+        if found.call_id:
+            told = _result(state, found, names.get(found.call_id, ""), extra, len(calls))
+            state.log.join(found.call_id, told)
+        elif found.text or not found.refers_to:
+            state.log.flags["result_without_call"] = None
+    return [key for found in results for key in found.refers_to]
+
+
+def _calls(
+    state: _State, step: Mapping[str, Any], extra: Mapping[str, Any]
+) -> list[tuple[str, str, Mapping[str, Any]]]:
+    stated = step.get("tool_calls")
+    if preview_of(stated) is not None:
+        state.flags[TRUNCATED] = None
+        stated = whole_or_rest(stated, keep_cut_text=False)
+    calls = []
+    for entry in [stated] if isinstance(stated, dict) else list_of(stated):
+        call = dict_of(entry)
+        name = text_of(call.get("function_name"))
+        if name is not None:
+            arguments = call.get("arguments", extra.get("raw_arguments"))
+            calls.append((text_of(call.get("tool_call_id")) or "", name, arguments_of(arguments)))
+    return calls
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    call_id: str | None
+    text: str
+    is_truncated: bool
+    is_error: bool
+    refers_to: tuple[str, ...]
+
+
+def _results(state: _State, step: Mapping[str, Any]) -> list[_Found]:
+    stated = step.get("observation")
+    is_cut = preview_of(stated) is not None
+    if is_cut:
+        state.flags[TRUNCATED] = None
+    entries = list_of(dict_of(whole_or_rest(stated, keep_cut_text=True)).get("results"))
+    found = []
+    for entry in map(dict_of, entries):
+        refs = [dict_of(ref) for ref in list_of(entry.get("subagent_trajectory_ref"))]
+        if any(not text_of(ref.get("trajectory_id")) for ref in refs):
+            state.flags["subagent_elsewhere"] = None
+        extra = dict_of(entry.get("extra"))
+        found.append(
+            _Found(
+                text_of(entry.get("source_call_id")),
+                blocks_text(entry.get("content")),
+                is_cut and entry is entries[-1],
+                extra.get("is_error") is True or extra.get("tool_result_is_error") is True,
+                tuple(key for ref in refs if (key := text_of(ref.get("trajectory_id")))),
+            )
+        )
+    return found
+
+
+def _result(
+    state: _State, found: _Found, name: str, extra: Mapping[str, Any], n_calls: int
+) -> ToolResult:
+    if state.agent == openhands.HARNESS:
+        told = openhands.result(name, found.text, found.is_truncated)
+    else:
+        own = extra if n_calls == 1 else {}
+        told = atif_claude.result(found.call_id or "", found.text, found.is_truncated, own)
+    if not found.is_error:
+        return told
+    return ToolResult(told.text, told.structured, True, told.is_truncated)
+
+
+def _model(document: Mapping[str, Any]) -> str | None:
+    steps = map(dict_of, list_of(document.get("steps")))
+    return next((model for step in steps if (model := text_of(step.get("model_name")))), None)
+
+
+def _folder(agent: Mapping[str, Any]) -> str | None:
+    folders = list_of(dict_of(agent.get("extra")).get("cwds"))
+    return text_of(clean(folders[0])) if len(folders) == 1 else None

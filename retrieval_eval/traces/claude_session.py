@@ -1,0 +1,84 @@
+"""Claude Code's session JSONL: one thread a file, a time and a folder on every line.
+
+The main thread's file leaves its sub-agents out; they are separate files whose lines say
+``isSidechain``. Unlike stream lines, session lines carry the real output-token counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from retrieval_eval.io.files import Line
+from retrieval_eval.traces.claude_lines import SYNTHETIC_MODEL, log_assistant, log_results
+from retrieval_eval.traces.clock import earliest, latest, unix_seconds
+from retrieval_eval.traces.foreign import dict_of, text_of
+from retrieval_eval.traces.lines import Complaints
+from retrieval_eval.traces.reading import CallLog, Reading
+
+FORMAT = "claude-code-session-jsonl"
+
+
+@dataclass(slots=True)
+class _State:
+    log: CallLog = field(default_factory=CallLog)
+    session_ids: set[str] = field(default_factory=set)
+    version: str | None = None
+    model: str | None = None
+    cwd: str | None = None
+    started_at: float | None = None
+    finished_at: float | None = None
+
+
+def read_claude_session(lines: Iterable[Line], name: str) -> Reading:
+    """Return what a session file says; ``name`` is the file's name in messages."""
+    state = _State()
+    complaints = Complaints(name)
+    for line in lines:
+        if isinstance(line.value, dict):
+            _take(state, line.value, f"{name}:{line.number}")
+        else:
+            complaints.add(line)
+    return Reading(
+        format=FORMAT,
+        items=state.log.items(),
+        session_ids=frozenset(state.session_ids),
+        harness="claude-code",
+        harness_version=state.version,
+        model=state.model,
+        started_at=earliest(state.started_at, state.log.first_time()),
+        finished_at=state.finished_at,
+        cwd=state.cwd,
+        flags=(*state.log.flags, *complaints.flags()),
+        problems=complaints.sentences(),
+    )
+
+
+def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
+    session = text_of(entry.get("sessionId"))
+    if session:
+        state.session_ids.add(session)
+    state.version = state.version or text_of(entry.get("version"))
+    state.cwd = state.cwd or text_of(entry.get("cwd"))
+    kind = entry.get("type")
+    if kind not in ("assistant", "user"):
+        return
+    timestamp = unix_seconds(entry.get("timestamp"))
+    state.finished_at = latest(state.finished_at, timestamp)
+    message = entry.get("message")
+    if kind == "user":
+        log_results(state.log, message, entry.get("toolUseResult"), timestamp=timestamp)
+        return
+    state.started_at = earliest(state.started_at, timestamp)
+    model = text_of(dict_of(message).get("model"))
+    if model != SYNTHETIC_MODEL and entry.get("isSidechain") is not True:
+        state.model = state.model or model
+    log_assistant(
+        state.log,
+        message,
+        where=where,
+        timestamp=timestamp,
+        is_subagent=entry.get("isSidechain") is True,
+        cwd=text_of(entry.get("cwd")),
+    )

@@ -1,0 +1,174 @@
+"""Cursor CLI: ``tool_call`` events, ``started`` and ``completed`` with one call id each.
+
+The events come as JSONL or as the steps of a ``cursor-jsonl-v1`` document. The key inside
+``tool_call`` names the tool; its ``result`` has one key that says how it went.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from retrieval_eval.io.files import Line
+from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.traces.clock import earliest, from_milliseconds, latest
+from retrieval_eval.traces.damage import (
+    TRIMMED,
+    TRUNCATED,
+    is_placeholder,
+    preview_of,
+    whole_or_rest,
+)
+from retrieval_eval.traces.foreign import clean, count_of, dict_of, text_of
+from retrieval_eval.traces.lines import Complaints
+from retrieval_eval.traces.reading import Reading, Unreadable, arguments_of
+from retrieval_eval.traces.tokens import Gap, Item
+
+FORMAT = "cursor-jsonl"
+_TEXT_KEYS = (
+    "interleavedOutput",
+    "stdout",
+    "content",
+    "errorMessage",
+    "message",
+    "error",
+    "reason",
+)
+
+
+@dataclass(slots=True)
+class _State:
+    name: str
+    items: list[Item] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
+    flags: dict[str, None] = field(default_factory=dict)
+    init: Mapping[str, Any] = field(default_factory=dict)
+    result: Mapping[str, Any] | None = None
+    started_at: float | None = None
+    finished_at: float | None = None
+
+
+def read_cursor_document(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
+    """Return what a ``cursor-jsonl-v1`` document says."""
+    steps = document.get("steps")
+    if not isinstance(steps, list):
+        return Unreadable(f"{name}: a Cursor trace without a list of steps")
+    state = _State(name)
+    if document.get("_corpus_trim_applied"):
+        state.flags[TRIMMED] = None
+    for index, step in enumerate(steps):
+        _take(state, dict_of(step), f"{name}#/steps/{index}")
+    return _reading(state, Complaints(name))
+
+
+def read_cursor_lines(lines: Iterable[Line], name: str) -> Reading:
+    """Return what a JSONL file of Cursor events says."""
+    state = _State(name)
+    complaints = Complaints(name)
+    for line in lines:
+        if isinstance(line.value, dict):
+            _take(state, line.value, f"{name}:{line.number}")
+        else:
+            complaints.add(line)
+    return _reading(state, complaints)
+
+
+def _reading(state: _State, complaints: Complaints) -> Reading:
+    if state.result is None:
+        state.flags["no_result_event"] = None
+    elif state.result.get("subtype") not in (None, "success"):
+        state.flags[f"result_{str(state.result['subtype'])[:60]}"] = None
+    session = text_of(state.init.get("session_id"))
+    usage = dict_of(dict_of(state.result).get("usage"))
+    names = ("inputTokens", "outputTokens", "cacheReadTokens", "cacheWriteTokens")
+    return Reading(
+        format=FORMAT,
+        items=tuple(state.items),
+        session_ids=frozenset({session} if session else ()),
+        harness="cursor",
+        model=text_of(state.init.get("model")),
+        started_at=state.started_at,
+        finished_at=state.finished_at,
+        cwd=text_of(state.init.get("cwd")),
+        declared_tokens=sum(count_of(usage.get(name)) for name in names) or None,
+        flags=tuple(dict.fromkeys((*state.flags, *complaints.flags()))),
+        problems=complaints.sentences(),
+    )
+
+
+def _take(state: _State, event: Mapping[str, Any], where: str) -> None:
+    kind = event.get("type")
+    timestamp = from_milliseconds(event.get("timestamp_ms"))
+    state.finished_at = latest(state.finished_at, timestamp)
+    if kind in ("thinking", "assistant", "tool_call"):
+        state.started_at = earliest(state.started_at, timestamp)
+    if is_placeholder(event):
+        state.flags[TRIMMED] = None
+        state.items.append(Gap())
+    elif event.get("source") == "malformed":
+        state.flags["malformed_line"] = None
+    elif kind == "system" and event.get("subtype") == "init":
+        state.init = state.init or event
+    elif kind == "result":
+        state.result = event
+    elif kind == "tool_call":
+        call = _call(state, event, timestamp, where)
+        if call is not None:
+            _log(state, call)
+
+
+def _call(
+    state: _State, event: Mapping[str, Any], timestamp: float | None, where: str
+) -> ToolCall | None:
+    stated = event.get("tool_call")
+    is_cut = preview_of(stated) is not None
+    if is_cut:
+        state.flags[TRUNCATED] = None
+    name, sure = _tool(whole_or_rest(stated, keep_cut_text=False))
+    if name is None:
+        return None
+    _, seen = _tool(whole_or_rest(stated, keep_cut_text=True)) if is_cut else (name, sure)
+    has_result = event.get("subtype") == "completed"
+    return ToolCall(
+        call_id=text_of(event.get("call_id")) or where,
+        name=name,
+        arguments=arguments_of(sure.get("args")),
+        result=_result(seen.get("result"), is_cut) if has_result else None,
+        timestamp=timestamp,
+        cwd=text_of(state.init.get("cwd")),
+        where=where,
+    )
+
+
+def _log(state: _State, call: ToolCall) -> None:
+    """Complete the call that was started under this id, or append one."""
+    place = state.places.get(call.call_id)
+    known = None if place is None else state.items[place]
+    if not isinstance(known, ToolCall) or place is None:
+        state.places[call.call_id] = len(state.items)
+        state.items.append(call)
+    elif known.name == call.name and known.result is None and call.result is not None:
+        is_whole = len(known.arguments) >= len(call.arguments)
+        arguments = known.arguments if is_whole else call.arguments
+        state.items[place] = replace(known, result=call.result, arguments=arguments)
+    elif (known.name, known.arguments) != (call.name, call.arguments):
+        state.flags["repeated_call_id"] = None
+        state.places[call.call_id] = len(state.items)
+        state.items.append(call)
+
+
+def _tool(tool_call: Any) -> tuple[str | None, Mapping[str, Any]]:
+    for name, body in dict_of(tool_call).items():
+        if isinstance(body, dict) and text_of(name):
+            return text_of(name), body
+    return None, {}
+
+
+def _result(stated: Any, is_cut: bool) -> ToolResult | None:
+    for outcome, body in dict_of(stated).items():
+        inner = dict_of(body)
+        texts = (text_of(inner.get(key)) for key in _TEXT_KEYS)
+        text = next(filter(None, texts), None) or text_of(body) or ""
+        return ToolResult(text, clean(body), outcome != "success", is_cut)
+    return ToolResult("", None, False, True) if is_cut else None

@@ -1,0 +1,86 @@
+"""Values of foreign JSON, taken with care: any field may hold any type."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+DEEPEST = 64
+"""Levels of nesting that are kept; what lies deeper becomes None."""
+
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def text_of(value: Any) -> str | None:
+    """Return ``value`` if it is a non-empty string, free of lone surrogates, else None."""
+    return _whole(value) if isinstance(value, str) and value else None
+
+
+def dict_of(value: Any) -> Mapping[str, Any]:
+    """Return ``value`` if it is a JSON object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def list_of(value: Any) -> list[Any]:
+    """Return ``value`` if it is a JSON array, else an empty one."""
+    return value if isinstance(value, list) else []
+
+
+def count_of(value: Any) -> int:
+    """Return a non-negative whole number; everything else counts as 0.
+
+    Examples
+    --------
+    >>> count_of(12), count_of("12"), count_of(True), count_of(-1)
+    (12, 0, 0, 0)
+    """
+    return 0 if amount_of(value) is None else int(value)
+
+
+def amount_of(value: Any) -> float | None:
+    """Return a finite, non-negative number, else None."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) and number >= 0 else None
+
+
+def clean(value: Any, depth: int = DEEPEST) -> Any:
+    """Return ``value`` without lone surrogates and without what lies deeper than ``depth``."""
+    if isinstance(value, str):
+        return _whole(value)
+    if isinstance(value, dict):
+        if depth == 0:
+            return None
+        return {_whole(key): clean(entry, depth - 1) for key, entry in value.items()}
+    if isinstance(value, list):
+        return [clean(entry, depth - 1) for entry in value] if depth else None
+    return value
+
+
+def blocks_text(content: Any) -> str:
+    r"""Return the text of a message's content: a string, or the text blocks of a list.
+
+    Examples
+    --------
+    >>> blocks_text([{"type": "text", "text": "a"}, {"type": "image"}, {"text": "b"}])
+    'a\nb'
+    """
+    if isinstance(content, str):
+        return _whole(content)
+    texts = (
+        block if isinstance(block, str) else dict_of(block).get("text")
+        for block in list_of(content)
+    )
+    return "\n".join(_whole(text) for text in texts if isinstance(text, str))
+
+
+def _whole(text: str) -> str:
+    if _LONE_SURROGATE.search(text) is None:
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

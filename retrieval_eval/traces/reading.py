@@ -1,0 +1,152 @@
+"""What one trace file says, before files are joined into a trace."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.traces.foreign import clean
+from retrieval_eval.traces.tokens import Gap, Item, Usage
+
+DELEGATING_TOOLS = frozenset({"Agent", "Task", "taskToolCall"})
+"""Tools that hand work to a sub-agent, whose own calls a trace may or may not keep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The calls, usages and declarations of one trace file, in the order of the file."""
+
+    format: str
+    items: tuple[Item, ...] = ()
+    session_ids: frozenset[str] = frozenset()
+    harness: str | None = None
+    harness_version: str | None = None
+    model: str | None = None
+    started_at: float | None = None
+    finished_at: float | None = None
+    cwd: str | None = None
+    declared_tokens: int | None = None
+    declared_cost_usd: float | None = None
+    flags: tuple[str, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tool calls alone."""
+        return tuple(item for item in self.items if isinstance(item, ToolCall))
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A file that yields no trace, and the sentence that says why."""
+
+    reason: str
+
+
+class CallLog:
+    """Collects calls and joins results to them by call id.
+
+    An id may come twice. The same id with the same name and arguments is the same call repeated;
+    with others it is another call, and each result goes to the earliest call still without one,
+    calls of the current step first.
+    """
+
+    def __init__(self, *, are_ids_reused: bool = False) -> None:
+        self.flags: dict[str, None] = {}
+        self._are_ids_reused = are_ids_reused
+        self._items: list[Item] = []
+        self._times: list[float] = []
+        self._added: dict[str, ToolCall] = {}
+        self._prints: dict[str, set[str]] = {}
+        self._waiting: dict[str, deque[int]] = {}
+        self._waiting_in_step: dict[str, deque[int]] = {}
+
+    def begin_step(self) -> None:
+        """Let results prefer the calls added from now on."""
+        self._waiting_in_step = {}
+
+    def add(self, call: ToolCall) -> None:
+        """Append ``call`` unless it repeats one."""
+        if self._repeats(call):
+            return
+        for waiting in (self._waiting, self._waiting_in_step):
+            waiting.setdefault(call.call_id, deque()).append(len(self._items))
+        self._see(call.timestamp)
+        self._items.append(call)
+
+    def add_usage(self, usage: Usage) -> None:
+        """Append what a message cost."""
+        self._items.append(usage)
+
+    def add_gap(self) -> None:
+        """Note that steps are missing here."""
+        self._items.append(Gap())
+
+    def join(self, call_id: str, result: ToolResult, timestamp: float | None = None) -> None:
+        """Give ``result`` to its call; a second result for an answered call is left out.
+
+        The time of the result stands in for the time of the call where that is unknown.
+        """
+        self._see(timestamp)
+        for waiting in (self._waiting_in_step, self._waiting):
+            places = waiting.get(call_id, ())
+            while places:
+                place = places.popleft()
+                call = self._call(place)
+                if call.result is None:
+                    when = timestamp if call.timestamp is None else call.timestamp
+                    self._items[place] = replace(call, result=result, timestamp=when)
+                    return
+        if call_id not in self._added:
+            self.flags["result_without_call"] = None
+
+    def touch(self, call_id: str, timestamp: float | None) -> None:
+        """Note that the first waiting call with this id was under way at ``timestamp``."""
+        places = self._waiting.get(call_id)
+        if places and self._call(places[0]).timestamp is None:
+            self._items[places[0]] = replace(self._call(places[0]), timestamp=timestamp)
+
+    def items(self) -> tuple[Item, ...]:
+        """Return everything collected, in order."""
+        return tuple(self._items)
+
+    def first_time(self) -> float | None:
+        """Return the earliest time of a call or a result."""
+        return min(self._times, default=None)
+
+    def last_time(self) -> float | None:
+        """Return the latest time of a call or a result."""
+        return max(self._times, default=None)
+
+    def _see(self, timestamp: float | None) -> None:
+        if timestamp is not None:
+            self._times.append(timestamp)
+
+    def _call(self, place: int) -> ToolCall:
+        return cast("ToolCall", self._items[place])
+
+    def _repeats(self, call: ToolCall) -> bool:
+        known = self._added.setdefault(call.call_id, call)
+        if known is call:
+            return False
+        prints = self._prints.setdefault(call.call_id, {self._fingerprint(known)})
+        fingerprint = self._fingerprint(call)
+        if fingerprint in prints:
+            return True
+        prints.add(fingerprint)
+        self.flags["repeated_call_id"] = None
+        return False
+
+    def _fingerprint(self, call: ToolCall) -> str:
+        moment = call.timestamp if self._are_ids_reused else None
+        return repr((call.name, moment, call.arguments))
+
+
+def arguments_of(value: Any) -> Mapping[str, Any]:
+    """Return a call's arguments: an object as it is, anything else under ``input``."""
+    if isinstance(value, dict):
+        return dict(clean(value))
+    return {} if value is None else {"input": clean(value)}

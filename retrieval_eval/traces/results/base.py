@@ -1,0 +1,174 @@
+"""What every result parser takes and returns, and tolerant access to arguments."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from retrieval_eval.records import Access, LineRange, RawTarget
+
+PATH_ARGUMENTS: Final = (
+    "file_path",
+    "filePath",
+    "path",
+    "target_file",
+    "absolute_path",
+    "AbsolutePath",
+    "notebook_path",
+    "relative_path",
+    "relativePath",
+    "filename",
+    "file",
+)
+"""Names under which tools take the path of one file, in order of preference."""
+
+_REPOSITORY_ARGUMENTS: Final = ("repo", "repository", "repoName", "repo_name")
+_LONGEST_PATH: Final = 4096
+_LARGEST_LINE: Final = 10**9
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+_DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]")
+_STRENGTH: Final[dict[Access, int]] = {"listed": 0, "matched": 1, "opened": 2, "written": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A successful tool call as a parser sees it.
+
+    ``text`` is free of harness decorations and of JSON wrapping; ``value`` is what the result
+    holds beside it in machine-readable form. ``is_truncated`` says that the trace, not the
+    tool, cut the result, so that the agent saw more than is known.
+    """
+
+    arguments: Mapping[str, Any]
+    text: str
+    value: Any
+    category: str
+    cwd: str | None = None
+    is_truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a parser made of a result; ``category`` replaces the tool's when not None."""
+
+    targets: tuple[RawTarget, ...] = ()
+    is_opaque: bool = False
+    is_error: bool = False
+    category: str | None = None
+
+
+Parser = Callable[[Seen], Found]
+NOTHING: Final = Found()
+
+
+def text_argument(arguments: Mapping[str, Any], names: Sequence[str]) -> str | None:
+    """Return the first non-empty text argument among ``names``, or None."""
+    for name in names:
+        value = arguments.get(name)
+        if isinstance(value, str) and value.strip():
+            return value.strip()
+    return None
+
+
+def integer(value: object) -> int | None:
+    """Return a positive line number given as number or text, or None.
+
+    Examples
+    --------
+    >>> integer("12"), integer(0), integer(True), integer("[1, 300]")
+    (12, None, None, None)
+    """
+    if isinstance(value, str) and len(value) <= 10 and value.strip().isdecimal():
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if 0 < value < _LARGEST_LINE else None
+
+
+def repository_argument(arguments: Mapping[str, Any]) -> str | None:
+    """Return the repository a remote tool was asked for, as ``owner/name`` where split."""
+    name = text_argument(arguments, _REPOSITORY_ARGUMENTS)
+    owner = text_argument(arguments, ("owner",))
+    return f"{owner}/{name}" if owner and name and "/" not in name else name
+
+
+def strings(value: object) -> list[str]:
+    """Return the text items of a list; anything else holds none."""
+    return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
+
+
+def is_file_path(text: str) -> bool:
+    """Whether a text can be the path of a file: one line, not too long, no folder.
+
+    Examples
+    --------
+    >>> is_file_path("app/(auth)/page.tsx"), is_file_path("src/")
+    (True, False)
+    """
+    return (
+        0 < len(text) <= _LONGEST_PATH
+        and not text.isspace()
+        and not text.endswith(("/", "\\"))
+        and _CONTROL.search(text) is None
+        and text.rsplit("/", 1)[-1] not in {".", ".."}
+    )
+
+
+def is_absolute(path: str) -> bool:
+    """Whether a path does not depend on a working directory."""
+    return path.startswith(("/", "~")) or _DRIVE.match(path) is not None
+
+
+def joined(base: str | None, path: str) -> str:
+    """Return ``path`` below ``base``; absolute paths and unknown bases leave it as it is.
+
+    Examples
+    --------
+    >>> joined("/workspace/flask/", "./src/app.py")
+    '/workspace/flask/src/app.py'
+    """
+    if base is None or is_absolute(path):
+        return path
+    return posixpath.normpath(f"{base}/{path}")
+
+
+def merged_ranges(ranges: Iterable[LineRange]) -> tuple[LineRange, ...] | None:
+    """Return sorted, non-overlapping ranges; None when there are none.
+
+    Examples
+    --------
+    >>> merged_ranges([(5, 9), (1, 2), (3, 3), (8, 12)])
+    ((1, 3), (5, 12))
+    """
+    merged: list[LineRange] = []
+    for start, end in sorted(ranges):
+        if merged and start <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return tuple(merged) or None
+
+
+def distinct(targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
+    """Return one target per file in order of appearance, with the lines of all its mentions.
+
+    A file that was both listed and matched counts as matched.
+    """
+    first: dict[tuple[str, str | None], RawTarget] = {}
+    ranges: dict[tuple[str, str | None], list[LineRange]] = {}
+    for target in targets:
+        if not is_file_path(target.path):
+            continue
+        key = (target.path, target.repository)
+        ranges.setdefault(key, []).extend(target.lines or ())
+        known = first.setdefault(key, target)
+        stronger = _STRENGTH[target.access] > _STRENGTH[known.access]
+        if stronger or (target.is_whole and not known.is_whole):
+            access = target.access if stronger else known.access
+            first[key] = replace(known, access=access, is_whole=target.is_whole or known.is_whole)
+    return tuple(replace(t, lines=merged_ranges(ranges[key])) for key, t in first.items())

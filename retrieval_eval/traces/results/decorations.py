@@ -1,0 +1,114 @@
+"""What a harness wraps around a result: reminders, size notices, failures, empty answers."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_REMINDER: Final = ("<system-reminder>", "</system-reminder>")
+_PERSISTED: Final = "<persisted-output>"
+_PREVIEW: Final = re.compile(r"^Preview \([^)\n]{0,60}\):?$", re.MULTILINE)
+_PREVIEW_END: Final = re.compile(r"\n\.{3}\s*$")
+
+_FAILURE: Final = re.compile(
+    r"""\s*(?:
+        <tool_use_error> | \w*InputValidationError | MCP\ error\ -?\d
+      | (?:ERROR|Error|Fatal\ error):
+      | File\ content\ \([^)]{0,80}\)\ exceeds\ maximum\ allowed
+      | (?:File|Path|Directory)\ does\ not\ exist | EISDIR | ENOENT | No\ such\ file\ or\ directory
+      | <system-reminder>Warning:\ the\ file\ exists\ but\ is\ shorter\ than\ the\ provided\ offset
+      | repo(?:sitory)?\ not\ found | file\ not\ found | script\ execution\ failed
+      | Request\ failed\ with\ status\ code | HTTP\ error:?\ \d
+      | Invalid\ `[^`]{1,60}`\ parameter | No\ replacement\ was\ performed
+      | String\ to\ replace\ not\ found | File\ has\ not\ been\ read\ yet
+      | Claude\ requested\ permissions | Permission\ to\ use\ | The\ user\ doesn't\ want
+      | \[Request\ interrupted | No\ such\ tool\ available | Unknown\ tool
+    )""",
+    re.VERBOSE,
+)
+_EMPTY: Final = re.compile(
+    r"\s*(?:No (?:results?|files?|matches|references|definitions?|commits?|symbols?|code)\b"
+    r"|<system-reminder>Warning: the file exists but the contents are empty"
+    r"|(?:\{\}|\[\]|null|nil|none|0 results)\s*$)",
+    re.IGNORECASE,
+)
+_HARNESS_FILE: Final = re.compile(
+    r"/tool-results/[^/]+\.(?:txt|json)$"
+    r"|/(?:\.claude|sessions)/projects/"
+    r"|/\.claude/(?:plans|todos|file-history)/"
+    r"|^/tmp/claude-\d"
+)
+_SAVED_RESULT: Final = re.compile(r"/tool-results/[^/]+\.(?:txt|json)$")
+
+
+def is_failure(text: str) -> bool:
+    """Whether a result text is one of the known failure messages.
+
+    Examples
+    --------
+    >>> is_failure("repository not found: acme/widgets"), is_failure("12: repository not found")
+    (True, False)
+    """
+    return _FAILURE.match(text[:400]) is not None
+
+
+def is_empty_answer(text: str) -> bool:
+    """Whether a tool says in words that it found nothing."""
+    return not text.strip() or _EMPTY.match(text[:400]) is not None
+
+
+def is_harness_file(path: str) -> bool:
+    """Whether a path belongs to the harness (saved results, memory), not to a repository.
+
+    Examples
+    --------
+    >>> is_harness_file("/home/u/.claude/projects/-workspace/memory/MEMORY.md")
+    True
+    >>> is_harness_file("/workspace/src/memory/pool.c")
+    False
+    """
+    return _HARNESS_FILE.search(path) is not None
+
+
+def is_saved_result(path: str) -> bool:
+    """Whether a path is a result the harness saved because it was too large to show."""
+    return _SAVED_RESULT.search(path) is not None
+
+
+def undecorated(text: str) -> str:
+    r"""Return a result without reminder blocks; of a saved result only the preview is left.
+
+    Examples
+    --------
+    >>> undecorated("a.py\n\n<system-reminder>be careful</system-reminder>")
+    'a.py\n\n'
+    """
+    return _preview(_without_reminders(text))
+
+
+def _without_reminders(text: str) -> str:
+    opening, closing = _REMINDER
+    if opening not in text:
+        return text
+    kept: list[str] = []
+    position = 0
+    while (start := text.find(opening, position)) >= 0:
+        end = text.find(closing, start)
+        at_line_start = start == 0 or text[start - 1] == "\n"
+        if end < 0 or not at_line_start:
+            break
+        kept.append(text[position:start])
+        position = end + len(closing)
+    return "".join(kept) + text[position:]
+
+
+def _preview(text: str) -> str:
+    if not text.lstrip().startswith(_PERSISTED):
+        return text
+    marker = _PREVIEW.search(text)
+    if marker is None:
+        return ""
+    body = text[marker.end() :].split("</persisted-output>", 1)[0]
+    # The preview is cut at a byte count, so its last line may be half a line.
+    body = _PREVIEW_END.sub("", body)
+    return body.rsplit("\n", 1)[0].removeprefix("\n")

@@ -1,0 +1,141 @@
+"""Listings of names: Glob, LS, directory views, and lists of unknown tools."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from retrieval_eval.records import RawTarget
+from retrieval_eval.traces.results.base import (
+    NOTHING,
+    Found,
+    Seen,
+    distinct,
+    is_absolute,
+    joined,
+    strings,
+    text_argument,
+)
+from retrieval_eval.traces.results.decorations import is_empty_answer
+
+FOLDER_ARGUMENTS: Final = (
+    "path",
+    "targetDirectory",
+    "target_directory",
+    "relative_workspace_path",
+    "dir_path",
+    "directory",
+    "relative_path",
+)
+_NOTICE: Final = re.compile(
+    r"Found \d+ |No files|No matches|\[Showing |\(Results are |Showing \d+|\.\.\.$|NOTE:"
+)
+_TREE_ENTRY: Final = re.compile(r"(\s*)- (.+)$")
+
+
+def listed_names(text: str, is_truncated: bool) -> list[str]:
+    """Return the names in a text of one name per line, without headers and notices.
+
+    The last line of a result that the trace cut may be half a name and is left out.
+    """
+    lines = text.split("\n")
+    if is_truncated:
+        lines.pop()
+    return [n for line in lines if (n := line.strip()) and _NOTICE.match(n) is None]
+
+
+def located(names: Sequence[str], folder: str | None, cwd: str | None) -> list[str]:
+    """Return relative names as absolute paths where the folder searched tells their base.
+
+    Tools print names relative to the working directory or to the folder searched. As every
+    name lies in that folder, names that repeat the end of its path are relative to what is
+    before it.
+
+    Examples
+    --------
+    >>> located(["jest/packages/a.json"], "/workspace/jest/packages", "/workspace")
+    ['/workspace/jest/packages/a.json']
+    >>> located(["a.json"], "/workspace/jest/packages", "/workspace")
+    ['/workspace/jest/packages/a.json']
+    """
+    if folder is None:
+        return [joined(cwd, name) for name in names]
+    place = posixpath.normpath(joined(cwd, folder))
+    base = _base([n for n in names if not is_absolute(n)], place, cwd)
+    return [joined(base, name) for name in names]
+
+
+def _base(names: Sequence[str], place: str, cwd: str | None) -> str:
+    parts = [p for p in place.split("/") if p]
+    if cwd is not None and place.startswith(f"{cwd.rstrip('/')}/"):
+        below = place[len(cwd.rstrip("/")) + 1 :]
+        if _all_below(names, below):
+            return cwd
+    for start in range(max(0, len(parts) - 8), len(parts)):
+        if _all_below(names, "/".join(parts[start:])):
+            return place[: -len("/".join(parts[start:]))].rstrip("/") or "/"
+    return place
+
+
+def _all_below(names: Sequence[str], folder: str) -> bool:
+    return bool(names) and all(n == folder or n.startswith(f"{folder}/") for n in names)
+
+
+def list_names(seen: Seen) -> Found:
+    """Return the files a Glob-like tool names, as ``listed``."""
+    names = strings(seen.value.get("filenames")) if isinstance(seen.value, dict) else []
+    names = names or strings(seen.value.get("files") if isinstance(seen.value, dict) else None)
+    if not names and not is_empty_answer(seen.text):
+        names = listed_names(seen.text, seen.is_truncated)
+    folder = text_argument(seen.arguments, FOLDER_ARGUMENTS)
+    return Found(_listed(located(names, folder, seen.cwd)), is_opaque=seen.is_truncated)
+
+
+def list_tree(seen: Seen) -> Found:
+    """Return the files of an indented ``- name`` tree, as Claude Code's LS prints it.
+
+    Folders end in a slash; an unindented entry is the root.
+    """
+    if is_empty_answer(seen.text):
+        return NOTHING
+    entries = [m for line in seen.text.split("\n") if (m := _TREE_ENTRY.match(line)) is not None]
+    if not entries:
+        return list_names(seen)
+    folders: list[tuple[int, str]] = []
+    files: list[str] = []
+    for entry in entries:
+        indent, name = len(entry[1]), entry[2].strip()
+        while folders and folders[-1][0] >= indent:
+            folders.pop()
+        path = joined(folders[-1][1] if folders else seen.cwd, name)
+        if name.endswith("/"):
+            folders.append((indent, path))
+        else:
+            files.append(path)
+    return Found(_listed(files), is_opaque=seen.is_truncated)
+
+
+def list_cursor_folder(seen: Seen) -> Found:
+    """Return the files of Cursor's ``directoryTreeRoot``, a tree of folders and files."""
+    root = seen.value.get("directoryTreeRoot") if isinstance(seen.value, dict) else None
+    files: list[str] = []
+    folders: list[Any] = [root]
+    while folders:
+        folder = folders.pop()
+        if not isinstance(folder, dict):
+            continue
+        place = text_argument(folder, ("absPath",))
+        children = folder.get("childrenFiles")
+        for child in children if isinstance(children, list) else []:
+            name = text_argument(child, ("name",)) if isinstance(child, dict) else None
+            if name is not None and place is not None:
+                files.append(joined(place, name))
+        below = folder.get("childrenDirs")
+        folders.extend(reversed(below) if isinstance(below, list) else [])
+    return Found(_listed(files)) if isinstance(root, dict) else list_tree(seen)
+
+
+def _listed(paths: Iterable[str]) -> tuple[RawTarget, ...]:
+    return distinct(RawTarget(path, "listed") for path in paths)

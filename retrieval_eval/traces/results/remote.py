@@ -1,0 +1,101 @@
+"""Reads and listings of remote files: Sourcegraph in both generations, GitHub, unknown servers."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from retrieval_eval.records import LineRange, RawTarget
+from retrieval_eval.traces.results.base import (
+    NOTHING,
+    PATH_ARGUMENTS,
+    Found,
+    Seen,
+    distinct,
+    joined,
+    repository_argument,
+    text_argument,
+)
+from retrieval_eval.traces.results.decorations import is_empty_answer
+from retrieval_eval.traces.results.links import file_link
+from retrieval_eval.traces.results.listing import listed_names
+from retrieval_eval.traces.results.local_read import read_local
+from retrieval_eval.traces.results.mentions import read_mentions
+from retrieval_eval.traces.results.numbered import has_content, line_ranges
+from retrieval_eval.traces.results.requested import requested_range, shown_range
+
+_ADDRESS: Final = re.compile(r"URL: (\S+)[ \t]*(?:\n|$)")
+_CUT_NOTE: Final = re.compile(r"\[Truncated\]|Showing first \d+ of \d+ lines", re.IGNORECASE)
+_MARK: Final = re.compile(r"\[(FILE|DIR)\] (.+)$")
+
+
+def read_remote(seen: Seen) -> Found:
+    """Return the remote file whose content came back; a folder gives its files as ``listed``."""
+    address = _ADDRESS.match(seen.text[:4200])
+    link = file_link(address[1]) if address is not None else None
+    if address is None or link is None:
+        return _named(seen)
+    body = seen.text[address.end() :]
+    if not has_content(body):
+        return NOTHING
+    repository, path, shown = link
+    asked = requested_range(seen.arguments)
+    is_cut = seen.is_truncated or _CUT_NOTE.search(body[-400:]) is not None
+    bounds = shown or shown_range(asked)
+    lines = _within(line_ranges(body), bounds)
+    if seen.is_truncated:
+        lines = bounds or lines
+    is_whole = shown is None and asked is None and not is_cut
+    return Found((RawTarget(path, "opened", repository, lines, is_whole),))
+
+
+def _within(
+    numbered: tuple[LineRange, ...] | None, bounds: tuple[LineRange, ...] | None
+) -> tuple[LineRange, ...] | None:
+    """Clip to what was asked for: the server adds one empty line behind the last."""
+    if numbered is None or bounds is None:
+        return numbered or bounds
+    first, last = bounds[0]
+    return tuple((max(a, first), min(b, last)) for a, b in numbered if a <= last and b >= first)
+
+
+def _named(seen: Seen) -> Found:
+    """Read an answer without an address: the file is the one asked for."""
+    path = text_argument(seen.arguments, PATH_ARGUMENTS)
+    if isinstance(seen.value, list):
+        found = list_remote(seen)
+        return Found(found.targets, found.is_opaque, category="file_search")
+    repository = repository_argument(seen.arguments)
+    if repository is None or path is None:
+        return read_local(seen)
+    if not has_content(seen.text):
+        return NOTHING
+    asked = requested_range(seen.arguments)
+    bounds = shown_range(asked)
+    lines = bounds if seen.is_truncated and bounds else _within(line_ranges(seen.text), bounds)
+    is_whole = asked is None and not seen.is_truncated
+    return Found((RawTarget(path, "opened", repository, lines, is_whole),))
+
+
+def list_remote(seen: Seen) -> Found:
+    """Return the files a listing names; folders end in a slash or are marked as such."""
+    repository = repository_argument(seen.arguments)
+    base = None if repository is not None else seen.cwd
+    if seen.value is not None:
+        return read_mentions(seen)
+    if is_empty_answer(seen.text):
+        return NOTHING
+    names = listed_names(seen.text, seen.is_truncated)
+    marked = [m for n in names if (m := _MARK.match(n)) is not None]
+    if marked:
+        folder = joined(base, text_argument(seen.arguments, PATH_ARGUMENTS) or ".")
+        names = [joined(folder, m[2]) for m in marked if m[1] == "FILE"]
+    elif not all(_is_name(n, repository) for n in names):
+        return read_mentions(seen)
+    targets = distinct(RawTarget(joined(base, n), "listed", repository) for n in names)
+    return Found(targets, is_opaque=seen.is_truncated)
+
+
+def _is_name(line: str, repository: Any) -> bool:
+    """Whether a line is a bare name; only a known remote listing may hold spaces."""
+    return repository is not None or (":" not in line and " " not in line)

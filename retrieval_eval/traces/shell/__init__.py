@@ -1,0 +1,15 @@
+"""What shell commands did to files: reads, searches, listings and writes.
+
+A shell call is one opaque string to a trace reader, yet it is how most agents find code. The
+modules here parse the string, follow the working directory and variables, and let the printed
+output decide which of the files a command could have touched it really showed.
+
+The parser library is imported on first use, so importing this package costs nothing.
+"""
+
+from __future__ import annotations
+
+from retrieval_eval.traces.shell.model import ShellAnalysis, ShellEvent
+from retrieval_eval.traces.shell.session import ShellSession
+
+__all__ = ["ShellAnalysis", "ShellEvent", "ShellSession"]

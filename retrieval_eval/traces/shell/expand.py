@@ -1,0 +1,209 @@
+"""Word expansion: variables, arithmetic, braces, and the steps inside substitutions.
+
+A word expands to :class:`~.steps.Arg` values that keep apart what is known and what is not.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Final
+
+from retrieval_eval.traces.shell.environment import Environment, Unknown, Value
+from retrieval_eval.traces.shell.steps import Arg, Part, Step
+from retrieval_eval.traces.shell.syntax import Piece, Sequence, Word
+
+MAX_WORDS: Final = 1000
+"""Words that one braced word may become; beyond it the word is left as written."""
+
+Substitute = Callable[[Sequence], tuple[Part, tuple[Step, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Atom:
+    text: Part
+    is_glob: bool = False
+    captured: tuple[Step, ...] = ()
+
+
+def expand_words(
+    words: tuple[Word, ...], environment: Environment, substitute: Substitute
+) -> list[Arg]:
+    """Return the arguments that ``words`` expand to, field splitting included."""
+    found: list[Arg] = []
+    for word in words:
+        for plain in _braces(word):
+            found += [_arg(atoms) for atoms in _fields(plain, environment, substitute)]
+    return found
+
+
+def expand_word(word: Word, environment: Environment, substitute: Substitute) -> Arg:
+    """Return the one argument of a word that is not split (a redirect, an assignment)."""
+    atoms = [a for piece in word for a in _atoms(piece, environment, substitute)]
+    return _arg(atoms)
+
+
+def _arg(atoms: list[_Atom]) -> Arg:
+    captured = tuple(step for atom in atoms for step in atom.captured)
+    pattern = None
+    if any(a.is_glob and a.text and _has_wildcard(a.text) for a in atoms):
+        pattern = "".join(
+            "*" if a.text is None else a.text if a.is_glob else _escape(a.text) for a in atoms
+        )
+    return Arg(tuple(a.text for a in atoms) or ("",), pattern, captured)
+
+
+def _has_wildcard(text: str) -> bool:
+    return "*" in text or "?" in text or ("[" in text and "]" in text)
+
+
+def _escape(text: str) -> str:
+    return re.sub(r"([*?[])", r"[\1]", text)
+
+
+def _fields(
+    word: Word, environment: Environment, substitute: Substitute
+) -> Iterator[list[_Atom]]:
+    current: list[_Atom] = []
+    is_word = False
+    for piece in word:
+        value = _array(piece, environment)
+        if value is not None:
+            for i, item in enumerate(value):
+                if i:
+                    yield current
+                    current = []
+                current.append(_Atom(item))
+            is_word = is_word or bool(value)
+            continue
+        for atom in _atoms(piece, environment, substitute):
+            if piece.kind == "text" or piece.is_quoted or atom.text is None:
+                current.append(atom)
+                is_word = True
+                continue
+            texts = atom.text.split()
+            for i, text in enumerate(texts):
+                if i:
+                    yield current
+                    current = []
+                current.append(_Atom(text, is_glob=True))
+            is_word = is_word or bool(texts)
+    if is_word and (current or word):
+        if current or any(p.is_quoted for p in word):
+            yield current
+
+
+def _array(piece: Piece, environment: Environment) -> tuple[str, ...] | None:
+    if piece.kind != "variable" or piece.operator:
+        return None
+    name = re.sub(r"\[[@*]\]$", "", piece.text)
+    value = environment.get(name)
+    if isinstance(value, tuple) and (name != piece.text or name in ("@", "*")):
+        return value
+    return None
+
+
+def _atoms(piece: Piece, environment: Environment, substitute: Substitute) -> Iterator[_Atom]:
+    if piece.kind == "text":
+        is_home = not piece.is_quoted and piece.text in ("$HOME",)
+        yield _Atom(None if is_home else piece.text, is_glob=not piece.is_quoted)
+    elif piece.kind == "variable":
+        yield _variable(piece, environment)
+    elif piece.kind == "arithmetic":
+        number = arithmetic(piece.text, environment)
+        yield _Atom(None if number is None else str(number))
+    elif piece.kind == "command" and piece.script is not None:
+        text, captured = substitute(piece.script)
+        yield _Atom(text, captured=captured)
+    elif piece.kind == "process" and piece.script is not None:
+        yield _Atom(None, captured=substitute(piece.script)[1])
+    else:
+        yield _Atom(None)
+
+
+def _variable(piece: Piece, environment: Environment) -> _Atom:
+    value = environment.get(re.sub(r"\[[@*]\]$", "", piece.text))
+    if isinstance(value, Unknown):
+        if piece.operator in ("-", ":-", "=", ":=") and _never_set(piece.text, environment):
+            return _Atom(piece.operand)
+        if piece.operator:
+            return _Atom(None)
+        return _Atom(value.pattern, is_glob=True, captured=value.captured)
+    text = _plain(value)
+    return _Atom(_trimmed(text, piece), is_glob=not piece.is_quoted)
+
+
+def _never_set(name: str, environment: Environment) -> bool:
+    return name not in environment.variables and name not in ("HOME", "USER", "PATH", "OLDPWD")
+
+
+def _plain(value: Value) -> str:
+    return value if isinstance(value, str) else " ".join(value) if isinstance(value, tuple) else ""
+
+
+def _trimmed(text: str, piece: Piece) -> Part:
+    """Return ``${name%pattern}`` and its relatives; None for patterns that are too long."""
+    operator = piece.operator
+    if not operator or operator in ("-", ":-", "=", ":=", "?", ":?"):
+        return text
+    if operator[0] not in "%#" or len(text) > 1000:
+        return None
+    lengths = range(len(text) + 1)
+    cuts = lengths if operator in ("#", "%%") else reversed(lengths)
+    for cut in cuts:
+        head, tail = text[:cut], text[cut:]
+        if operator[0] == "#" and fnmatchcase(head, piece.operand):
+            return tail
+        if operator[0] == "%" and fnmatchcase(tail, piece.operand):
+            return head
+    return text
+
+
+def arithmetic(expression: str, environment: Environment) -> int | None:
+    """Return the value of ``$((expression))`` over known integers, else None."""
+    if len(expression) > 200:
+        return None
+
+    def known(match: re.Match[str]) -> str:
+        value = environment.get(match[1])
+        return value.strip() if isinstance(value, str) else "?"
+
+    text = re.sub(r"\$?\{?([A-Za-z_]\w*)\}?", known, expression).strip()
+    if not re.fullmatch(r"[\d+*/%()\s-]+", text) or "**" in text:
+        return None
+    try:
+        return _number(ast.parse(text, mode="eval").body)
+    except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError):
+        return None
+
+
+def _number(node: ast.expr) -> int:
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return node.value
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
+        value = _number(node.operand)
+        return -value if isinstance(node.op, ast.USub) else value
+    if isinstance(node, ast.BinOp):
+        left, right = _number(node.left), _number(node.right)
+        if isinstance(node.op, ast.Add):
+            return left + right
+        if isinstance(node.op, ast.Sub):
+            return left - right
+        if isinstance(node.op, ast.Mult):
+            return left * right
+        quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
+        if isinstance(node.op, ast.Div | ast.FloorDiv):
+            return quotient
+        return left - quotient * right
+    raise ValueError("not integer arithmetic")
+
+
+def _braces(word: Word) -> list[Word]:
+    from retrieval_eval.traces.shell.braces import expand_braces
+
+    if not any(p.kind == "text" and not p.is_quoted and "{" in p.text for p in word):
+        return [word]
+    return expand_braces(word, MAX_WORDS)

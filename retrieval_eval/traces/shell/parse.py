@@ -1,0 +1,288 @@
+"""From command text to :class:`~.syntax.Sequence`, by way of the tree-sitter bash grammar.
+
+The grammar binds a redirect to a whole ``a && b`` list when the list stands left of a pipe
+(``cd x && cat y 2>/dev/null | head``). Bash binds it to the last command; so does this module.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from retrieval_eval.traces.shell.syntax import (
+    Assignment,
+    Branch,
+    Command,
+    For,
+    Function,
+    Group,
+    Item,
+    Piece,
+    Redirect,
+    Sequence,
+    Unparsed,
+    While,
+    Word,
+)
+from retrieval_eval.traces.shell.words import quoted_pieces, read_word, text_of
+
+if TYPE_CHECKING:
+    from tree_sitter import Node as TreeNode
+    from tree_sitter import Parser
+
+MAX_DEPTH: Final = 40
+"""Levels of nested compound commands that are read; what lies deeper is unparsed."""
+
+_REDIRECTS = ("file_redirect", "heredoc_redirect", "herestring_redirect")
+_SEPARATORS = (";", ";;", "&", "\n", "&&", "||", "|", "|&", "comment", "do", "done")
+
+
+@cache
+def _parser() -> Parser:
+    import tree_sitter
+    import tree_sitter_bash
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+def parse(command: str) -> Sequence:
+    """Return the syntax of ``command``; what is not bash becomes :class:`~.syntax.Unparsed`.
+
+    Examples
+    --------
+    >>> [len(item.stages) for item in parse("cd x && cat y 2>/dev/null | head").items]
+    [1, 2]
+    """
+    tree = _parser().parse(command.encode("utf-8", "replace"))
+    return Sequence(tuple(_body(list(tree.root_node.children), 0)))
+
+
+def _body(nodes: list[TreeNode], depth: int) -> list[Item]:
+    items: list[Item] = []
+    for node in nodes:
+        if node.is_named and node.type not in _SEPARATORS:
+            items += _items(node, depth)
+    return items
+
+
+def _items(node: TreeNode, depth: int) -> list[Item]:
+    if depth > MAX_DEPTH:
+        return [Item((Unparsed(text_of(node)),))]
+    kind = node.type
+    if kind == "list":
+        return _list(node, depth)
+    if kind == "pipeline":
+        return _pipeline(node, depth)
+    if kind == "redirected_statement":
+        return _redirected(node, depth)
+    if kind == "negated_command":
+        return _body(list(node.named_children), depth + 1)
+    return [Item((_single(node, depth),))]
+
+
+def _list(node: TreeNode, depth: int) -> list[Item]:
+    chain: list[tuple[str, TreeNode]] = []
+    while node.type == "list" and node.child_count >= 3:
+        chain.append((node.children[-2].type, node.children[-1]))
+        node = node.children[0]
+    items = _items(node, depth + 1)
+    for operator, right in reversed(chain):
+        items += _joined(operator, _items(right, depth + 1))
+    return items
+
+
+def _joined(operator: str, items: list[Item]) -> list[Item]:
+    return [replace(item, operator=operator) if i == 0 else item for i, item in enumerate(items)]
+
+
+def _pipeline(node: TreeNode, depth: int) -> list[Item]:
+    items: list[Item] = []
+    for child in node.named_children:
+        if child.type != "comment":
+            items = _piped(items, _items(child, depth + 1))
+    return items
+
+
+def _piped(left: list[Item], right: list[Item]) -> list[Item]:
+    if not left or not right:
+        return left + right
+    stages = left[-1].stages + right[0].stages
+    return [*left[:-1], replace(left[-1], stages=stages), *right[1:]]
+
+
+def _redirected(node: TreeNode, depth: int) -> list[Item]:
+    items: list[Item] = []
+    redirects: list[Redirect] = []
+    after: list[Item] = []
+    for child in node.named_children:
+        if child.type == "heredoc_redirect":
+            redirects += _heredoc(child, depth)
+            after = _after_heredoc(child, depth)
+        elif child.type in _REDIRECTS:
+            redirects.append(_redirect(child, depth))
+        elif child.type == "ERROR":
+            items.append(Item((Unparsed(text_of(child)),)))
+        else:
+            items += _items(child, depth + 1)
+    if not items:
+        items = [Item((Command(),))]
+    last = items[-1]
+    stage = last.stages[-1]
+    stage = replace(stage, redirects=stage.redirects + tuple(redirects))
+    items[-1] = replace(last, stages=(*last.stages[:-1], stage))
+    if after and after[0].operator == "|":
+        return _piped(items, after)
+    return items + after
+
+
+def _heredoc(node: TreeNode, depth: int) -> list[Redirect]:
+    redirects: list[Redirect] = []
+    body: Word = ()
+    is_literal = False
+    for child in node.named_children:
+        if child.type == "heredoc_start":
+            is_literal = text_of(child)[:1] in "'\"\\"
+        elif child.type == "file_redirect":
+            redirects.append(_redirect(child, depth))
+        elif child.type == "heredoc_body":
+            body = (
+                (Piece("text", text_of(child), is_quoted=True),)
+                if is_literal
+                else tuple(quoted_pieces(child, lambda n: _script(n, depth + 1), strip=0))
+            )
+    return [Redirect("<<", body=body), *redirects]
+
+
+def _after_heredoc(node: TreeNode, depth: int) -> list[Item]:
+    for child in node.named_children:
+        if child.type == "pipeline":
+            return _joined("|", _pipeline(child, depth + 1))
+    right = node.child_by_field_name("right")
+    operator = node.child_by_field_name("operator")
+    if right is None or operator is None:
+        return []
+    return _joined(text_of(operator), _items(right, depth + 1))
+
+
+def _redirect(node: TreeNode, depth: int) -> Redirect:
+    operator, descriptor = "", ""
+    target: Word = ()
+    for child in node.children:
+        if child.type == "file_descriptor":
+            descriptor = text_of(child)
+        elif not child.is_named:
+            operator = child.type
+        elif not target:
+            target = _word(child, depth)
+    if node.type == "herestring_redirect":
+        return Redirect("<<<", body=target)
+    return Redirect(operator, target, descriptor)
+
+
+def _word(node: TreeNode, depth: int) -> Word:
+    return read_word(node, lambda n: _script(n, depth + 1))
+
+
+def _script(node: TreeNode, depth: int) -> Sequence:
+    if depth > MAX_DEPTH:
+        return Sequence((Item((Unparsed(text_of(node)),)),))
+    children = list(node.named_children)
+    if len(children) == 1 and children[0].type == "file_redirect":
+        words = ((Piece("text", "cat"),), _redirect(children[0], depth).target)
+        return Sequence((Item((Command(words),)),))
+    return Sequence(tuple(_body(children, depth)))
+
+
+_Single = Command | Group | For | While | Branch | Function | Unparsed
+
+
+def _single(node: TreeNode, depth: int) -> _Single:
+    kind = node.type
+    if kind == "command":
+        return _command(node, depth)
+    if kind in ("variable_assignment", "variable_assignments"):
+        nodes = [node] if kind == "variable_assignment" else node.named_children
+        return Command(assignments=tuple(_assignment(n, depth) for n in nodes))
+    if kind == "declaration_command":
+        return _declaration(node, depth)
+    if kind in ("test_command", "unset_command"):
+        return Command(words=((Piece("text", "test"),),))
+    if kind in ("subshell", "compound_statement"):
+        return Group(_script(node, depth + 1), is_subshell=kind == "subshell")
+    if kind == "for_statement":
+        return _for(node, depth)
+    if kind in ("while_statement", "c_style_for_statement"):
+        body = node.child_by_field_name("body")
+        conditions = node.children_by_field_name("condition") if kind[0] == "w" else []
+        return While(
+            Sequence(tuple(_body(conditions, depth + 1))),
+            _script(body, depth + 1) if body is not None else Sequence(),
+        )
+    if kind in ("if_statement", "case_statement"):
+        return _branch(node, depth)
+    if kind == "function_definition":
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if name is not None and body is not None:
+            return Function(text_of(name), _script(body, depth + 1))
+    return Unparsed(text_of(node))
+
+
+def _command(node: TreeNode, depth: int) -> Command | Unparsed:
+    words: list[Word] = []
+    assignments: list[Assignment] = []
+    redirects: list[Redirect] = []
+    for child in node.children:
+        if child.type == "ERROR":
+            return Unparsed(text_of(node))
+        if child.type == "variable_assignment":
+            assignments.append(_assignment(child, depth))
+        elif child.type in _REDIRECTS:
+            redirects.append(_redirect(child, depth))
+        else:
+            words.append(_word(child, depth))
+    return Command(tuple(words), tuple(assignments), tuple(redirects))
+
+
+def _declaration(node: TreeNode, depth: int) -> Command:
+    found = [n for n in node.named_children if n.type == "variable_assignment"]
+    return Command(assignments=tuple(_assignment(n, depth) for n in found))
+
+
+def _assignment(node: TreeNode, depth: int) -> Assignment:
+    name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+    is_append = any(child.type == "+=" for child in node.children)
+    label = text_of(name) if name is not None else ""
+    if value is not None and value.type == "array":
+        words = tuple(_word(child, depth) for child in value.named_children)
+        return Assignment(label, words, is_array=True, is_append=is_append)
+    word = _word(value, depth) if value is not None else ()
+    return Assignment(label, (word,), is_append=is_append)
+
+
+def _for(node: TreeNode, depth: int) -> For:
+    name, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
+    return For(
+        text_of(name) if name is not None else "",
+        tuple(_word(n, depth) for n in node.children_by_field_name("value")),
+        _script(body, depth + 1) if body is not None else Sequence(),
+    )
+
+
+def _branch(node: TreeNode, depth: int) -> Branch:
+    conditions = node.children_by_field_name("condition")
+    arms: list[Sequence] = []
+    own: list[TreeNode] = []
+    known = {n.id for n in conditions}
+    for child in node.named_children:
+        if child.type in ("elif_clause", "else_clause", "case_item"):
+            skip = {n.id for n in child.children_by_field_name("value")}
+            arms.append(
+                Sequence(
+                    tuple(_body([n for n in child.children if n.id not in skip], depth + 1))
+                )
+            )
+        elif child.id not in known and node.type == "if_statement":
+            own.append(child)
+    arms.insert(0, Sequence(tuple(_body(own, depth + 1))))
+    return Branch(Sequence(tuple(_body(conditions, depth + 1))), tuple(arms))

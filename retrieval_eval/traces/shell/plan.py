@@ -1,0 +1,133 @@
+"""What one pipeline intends to show, before its output says whether it did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from retrieval_eval.records import Access
+from retrieval_eval.traces.shell.globs import fits
+from retrieval_eval.traces.shell.spans import WHOLE, Spans
+from retrieval_eval.traces.shell.steps import Arg, Invocation, resolve
+
+Evidence = Literal["text", "numbers", "names", "write", "nothing", "opaque"]
+"""What in the output proves an access.
+
+``text``: any output shows the files' content; ``numbers``: numbered lines of one file;
+``names``: lines that name files; ``write``: nothing needed but the absence of an error;
+``nothing``: no access at all; ``opaque``: accesses nobody can tell.
+"""
+
+Style = Literal[
+    "path", "match", "count", "listing", "tree", "columns", "headers", "diff", "remote", "patching"
+]
+"""The grammar of lines that name files; see :mod:`~.naming`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A file argument. ``written`` is how programs print it; a feed stands for many names."""
+
+    written: str
+    kind: Literal["file", "pattern", "feed", "unknown"] = "file"
+    roots: tuple[str, ...] = ()
+
+    def covers(self, path: str) -> bool:
+        """Return whether a printed ``path`` can come from this operand."""
+        if self.kind == "pattern":
+            return fits(self.written, path) or _under_pattern(self.written, path)
+        if self.kind == "file":
+            return path == self.written or _under(self.written, path)
+        if self.kind == "feed" and self.roots:
+            return any(path == root or _under(root, path) for root in self.roots)
+        return True
+
+
+def _under(root: str, path: str) -> bool:
+    if root == ".":
+        return path.startswith("./") or not path.startswith(("/", "../"))
+    return path.startswith(root.rstrip("/") + "/")
+
+
+def _under_pattern(pattern: str, path: str) -> bool:
+    parts = path.split("/")
+    depth = pattern.count("/") + 1
+    return len(parts) > depth and fits(pattern, "/".join(parts[:depth]))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One pipeline's access: which files, in which way, and what would prove it.
+
+    ``spans`` are the lines of each file that are shown (see :mod:`~.spans`), None when they
+    cannot be told. ``is_selective`` marks commands that may read a file and print nothing.
+    ``words`` are texts one of which a matching line must contain (empty: not known).
+    """
+
+    program: str
+    category: str = "file_read"
+    access: Access = "opened"
+    evidence: Evidence = "nothing"
+    operands: tuple[Operand, ...] = ()
+    cwd: str | None = None
+    spans: Spans | None = None
+    style: Style = "path"
+    has_numbers: bool = False
+    is_selective: bool = False
+    is_loose: bool = False
+    hides_errors: bool = False
+    ignores_case: bool = False
+    words: tuple[str, ...] = ()
+    repository: str | None = None
+    reason: str = ""
+
+    @property
+    def files(self) -> tuple[Operand, ...]:
+        """The operands that are exactly one known path."""
+        return tuple(o for o in self.operands if o.kind == "file")
+
+    def path(self, written: str) -> str:
+        """Return a printed or typed path from the working directory."""
+        return written if self.repository is not None else resolve(self.cwd, written)
+
+
+def operands_of(args: list[Arg], stage: Invocation) -> tuple[Operand, ...]:
+    """Return the file operands among ``args``; standard input and devices are none."""
+    found = [operand_of(arg) for arg in args if not _is_stream(arg)]
+    if not found and stage.stdin is not None and not _is_stream(stage.stdin):
+        found.append(operand_of(stage.stdin))
+    return tuple(found)
+
+
+def _is_stream(arg: Arg) -> bool:
+    text = arg.text
+    return text is not None and (text in ("-", "") or text.startswith("/dev/"))
+
+
+def operand_of(arg: Arg) -> Operand:
+    """Return the operand that one argument stands for."""
+    if arg.is_feed:
+        return Operand(arg.raw, "feed", arg.roots)
+    if arg.pattern is not None:
+        return Operand(arg.pattern, "pattern")
+    text = arg.text
+    return Operand(arg.raw, "unknown") if text is None else Operand(text)
+
+
+def opaque(stage: Invocation, reason: str, category: str = "file_read") -> Plan:
+    """Return the plan of a command that cannot be resolved."""
+    return Plan(stage.program, category, evidence="opaque", reason=f"{stage.program}: {reason}")
+
+
+def reader(
+    stage: Invocation, operands: tuple[Operand, ...], spans: Spans | None = WHOLE
+) -> Plan:
+    """Return the plan of a command that prints the content of ``operands``."""
+    return Plan(
+        stage.program,
+        evidence="text",
+        operands=operands,
+        cwd=stage.cwd,
+        spans=spans,
+        hides_errors=stage.hides_errors,
+    )

@@ -1,0 +1,76 @@
+"""The table of programs: which plan a command has."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from retrieval_eval.traces.shell.plan import Plan, opaque
+from retrieval_eval.traces.shell.programs.git import plan_git
+from retrieval_eval.traces.shell.programs.listing import (
+    DESCRIBERS,
+    plan_describer,
+    plan_fd,
+    plan_find,
+    plan_ls,
+    plan_tree,
+)
+from retrieval_eval.traces.shell.programs.readers import (
+    READERS,
+    plan_awk,
+    plan_head,
+    plan_reader,
+    plan_sed,
+)
+from retrieval_eval.traces.shell.programs.remote import CLIENTS, plan_client, plan_fetch
+from retrieval_eval.traces.shell.programs.scripts import INTERPRETERS, plan_script
+from retrieval_eval.traces.shell.programs.search import SEARCHERS, plan_search
+from retrieval_eval.traces.shell.programs.writers import (
+    ALL_OPERANDS,
+    LAST_OPERAND,
+    plan_patch,
+    plan_writer,
+)
+from retrieval_eval.traces.shell.steps import Invocation
+
+INERT: Final = frozenset(
+    "true false : test [ [[ set unset export local shopt trap wait sleep exit return break continue "
+    "read echo printf pwd date whoami id uname hostname which type command hash alias ulimit umask "
+    "mkdir rmdir chmod chown chgrp kill pkill pgrep ps top free df env printenv history jobs fg bg "
+    "make cmake ninja bazel npm npx yarn pnpm pip pip3 uv poetry cargo rustc rustup go gofmt gcc g++ "
+    "clang javac java mvn gradle dotnet tsc eslint prettier ruff mypy black pytest tox docker "
+    "docker-compose kubectl apt apt-get brew dpkg ssh scp nc ping dig nproc lscpu seq expr bc tput "
+    "clear dirname basename tr yes redirect source . service systemctl openssl gpg tar zip unzip "
+    "gzip gunzip xz gh hg svn".split()
+)
+"""Programs that show an agent no file of the repository it works on."""
+
+_PLANNERS: Final[dict[str, Callable[[Invocation], Plan]]] = {
+    **dict.fromkeys(READERS, plan_reader),
+    **dict.fromkeys(("head", "tail"), plan_head),
+    **dict.fromkeys(("sed", "gsed"), plan_sed),
+    **dict.fromkeys(("awk", "gawk", "mawk", "nawk"), plan_awk),
+    **dict.fromkeys(SEARCHERS, plan_search),
+    **dict.fromkeys(DESCRIBERS, plan_describer),
+    **dict.fromkeys(("ls", "dir"), plan_ls),
+    "tree": plan_tree,
+    "find": plan_find,
+    **dict.fromkeys(("fd", "fdfind"), plan_fd),
+    **dict.fromkeys(ALL_OPERANDS | LAST_OPERAND, plan_writer),
+    "patch": plan_patch,
+    "git": plan_git,
+    **dict.fromkeys(CLIENTS, plan_client),
+    **dict.fromkeys(("curl", "wget"), plan_fetch),
+}
+
+
+def plans_of(stage: Invocation) -> list[Plan]:
+    """Return what a command intends to show or write; an unknown program is opaque."""
+    planner = _PLANNERS.get(stage.program)
+    if planner is not None:
+        return [planner(stage)]
+    if INTERPRETERS.fullmatch(stage.program):
+        return plan_script(stage)
+    if stage.program in INERT:
+        return [Plan(stage.program)]
+    return [opaque(stage, "not a program this package knows")]

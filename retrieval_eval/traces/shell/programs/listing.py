@@ -1,0 +1,116 @@
+"""Programs that name files without showing their content."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+from retrieval_eval.traces.shell.options import scan
+from retrieval_eval.traces.shell.plan import Operand, Plan, opaque, operand_of, operands_of
+from retrieval_eval.traces.shell.steps import Arg, Invocation
+
+DESCRIBERS: Final[dict[str, str]] = {
+    "wc": "",
+    "stat": "cf",
+    "file": "fm",
+    "md5sum": "",
+    "sha1sum": "",
+    "sha256sum": "",
+    "cksum": "",
+    "du": "dt",
+    "cmp": "n",
+    "realpath": "",
+    "readlink": "",
+}
+"""Program → short options with values; each prints facts about files, never their content."""
+
+
+def plan_describer(stage: Invocation) -> Plan:
+    """Return the plan of ``wc``, ``stat`` …: the files are named, not read."""
+    options = scan(stage.args, DESCRIBERS[stage.program], "format files0-from max-depth")
+    operands = operands_of(options.operands, stage)
+    plan = Plan(
+        stage.program,
+        "file_search",
+        "listed",
+        "text",
+        operands,
+        stage.cwd,
+        hides_errors=stage.hides_errors,
+    )
+    if any(operand.kind != "file" for operand in operands):
+        return replace(plan, evidence="names", style="columns")
+    return plan
+
+
+def plan_ls(stage: Invocation) -> Plan:
+    """Return the plan of ``ls``: entries are named relative to the directory given."""
+    options = scan(stage.args, "IwT", "ignore width sort time color")
+    operands = operands_of(options.operands, stage) or (Operand("."),)
+    plan = Plan(stage.program, "file_search", "listed", "names", operands, stage.cwd)
+    return replace(plan, style="listing", hides_errors=stage.hides_errors)
+
+
+def plan_tree(stage: Invocation) -> Plan:
+    """Return the plan of ``tree``."""
+    options = scan(stage.args, "LPIo", "filelimit charset")
+    operands = operands_of(options.operands, stage) or (Operand("."),)
+    return Plan(stage.program, "file_search", "listed", "names", operands, stage.cwd, style="tree")
+
+
+_EXPRESSION = ("-", "(", "!", "\\(")
+
+
+def find_roots(stage: Invocation) -> list[Arg]:
+    """Return the directories that ``find`` starts from."""
+    roots: list[Arg] = []
+    for arg in stage.args:
+        if arg.raw in ("-L", "-H", "-P", "-O3"):
+            continue
+        if arg.raw.startswith(_EXPRESSION):
+            break
+        roots.append(arg)
+    return roots
+
+
+def plan_find(stage: Invocation) -> Plan:
+    """Return the plan of ``find`` without ``-exec``: a listing below its starting points."""
+    texts = stage.texts()
+    operands = tuple(operand_of(arg) for arg in find_roots(stage)) or (Operand("."),)
+    if "-delete" in texts:
+        return opaque(stage, "-delete removes files that are not named", "file_write")
+    if "-printf" in texts:
+        return opaque(stage, "-printf prints in a format of its own", "file_search")
+    plan = Plan(stage.program, "file_search", "listed", "names", operands, stage.cwd)
+    if "-type" in texts and texts[texts.index("-type") + 1 :][:1] == ["d"]:
+        return replace(plan, evidence="nothing")
+    return replace(plan, style="columns" if "-ls" in texts else "path")
+
+
+def exec_of(stage: Invocation) -> Invocation | None:
+    """Return the command that ``find -exec`` or ``fd -x`` runs, with a feed for its files."""
+    texts = stage.texts()
+    at = next((i for i, t in enumerate(texts) if t in ("-exec", "-execdir", "-ok")), None)
+    if at is None:
+        return None
+    roots = tuple(arg.raw for arg in find_roots(stage)) or (".",)
+    feed = Arg((None,), is_feed=True, roots=roots)
+    args: list[Arg] = []
+    for arg in stage.args[at + 1 :]:
+        if arg.raw in (";", "\\;", "+"):
+            break
+        args.append(feed if arg.raw == "{}" else arg)
+    if args and args[-1].is_feed and "+" in texts[at:]:
+        args.append(feed)
+    return replace(stage, args=tuple(args)).rest(0) if args else None
+
+
+def plan_fd(stage: Invocation) -> Plan:
+    """Return the plan of ``fd``: names below the directories given, else below this one."""
+    options = scan(stage.args, "eEtdxXcjS", "extension exclude type max-depth exec color")
+    if options.has("x", "X", "exec"):
+        return opaque(stage, "runs a command over files that are not named")
+    operands = tuple(operand_of(arg) for arg in options.operands[1:]) or (Operand("."),)
+    return Plan(
+        stage.program, "file_search", "listed", "names", operands, stage.cwd, is_loose=True
+    )

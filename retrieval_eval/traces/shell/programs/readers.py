@@ -1,0 +1,135 @@
+"""Programs that print the content of the files they are given."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Final
+
+from retrieval_eval.traces.shell.options import Options, scan
+from retrieval_eval.traces.shell.plan import Plan, operands_of, reader
+from retrieval_eval.traces.shell.spans import WHOLE, Spans, awk_spans, sed_spans
+from retrieval_eval.traces.shell.steps import Invocation
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    short: str = ""
+    long: str = ""
+    skip: int = 0
+    is_whole: bool = True
+    is_selective: bool = False
+
+
+READERS: Final[dict[str, _Reader]] = {
+    "cat": _Reader(),
+    "tac": _Reader(),
+    "nl": _Reader("bdfhilnsvw"),
+    "less": _Reader("bhjkoPptTxyz"),
+    "more": _Reader(),
+    "bat": _Reader("lrHm", "language line-range theme style color"),
+    "batcat": _Reader("lrHm", "language line-range theme style color"),
+    "sort": _Reader("kotSTu", "key output field-separator"),
+    "uniq": _Reader("fsw"),
+    "cut": _Reader("bcdf", "delimiter fields bytes characters", is_whole=False),
+    "fold": _Reader("w"),
+    "column": _Reader("sco"),
+    "paste": _Reader("d"),
+    "rev": _Reader(),
+    "expand": _Reader("t"),
+    "od": _Reader("AjNStw"),
+    "xxd": _Reader("clso", is_whole=False),
+    "hexdump": _Reader("nse", is_whole=False),
+    "strings": _Reader("nte", is_whole=False),
+    "jq": _Reader("fL", "indent", skip=1, is_whole=False, is_selective=True),
+    "yq": _Reader("", skip=1, is_whole=False, is_selective=True),
+    "xmllint": _Reader("", "xpath", is_whole=False, is_selective=True),
+    "diff": _Reader("UCIxLWF", "context unified label exclude", is_whole=False, is_selective=True),
+    "comm": _Reader(is_whole=False, is_selective=True),
+    "join": _Reader("12ajot", is_whole=False, is_selective=True),
+    "zcat": _Reader(),
+    "base64": _Reader("w"),
+}
+"""Program → its options with values, and whether its whole input is what it prints."""
+
+
+def plan_reader(stage: Invocation) -> Plan:
+    """Return the plan of ``cat`` and its relatives."""
+    row = READERS[stage.program]
+    options = scan(stage.args, row.short, row.long)
+    operands = operands_of(options.operands[row.skip :], stage)
+    spans: Spans | None = WHOLE if row.is_whole else None
+    if stage.program in ("bat", "batcat") and options.has("r", "line-range"):
+        bounds = re.fullmatch(r"(\d+):(\d+)", options.text("r", "line-range") or "")
+        spans = ((int(bounds[1]), int(bounds[2])),) if bounds else None
+    return replace(reader(stage, operands, spans), is_selective=row.is_selective)
+
+
+def plan_head(stage: Invocation) -> Plan:
+    """Return the plan of ``head`` or ``tail``; several files are named by ``==> x <==``."""
+    options = scan(stage.args, "nc", "lines bytes")
+    operands = operands_of(options.operands, stage)
+    spans = head_spans(options) if stage.program == "head" else tail_spans(options)
+    plan = reader(stage, operands, spans)
+    many = len(operands) > 1 or any(o.kind != "file" for o in operands)
+    if many and not options.has("q"):
+        return replace(plan, evidence="names", style="headers")
+    return plan
+
+
+def head_spans(options: Options) -> Spans | None:
+    """Return the stream positions that ``head`` lets through."""
+    if options.has("c", "bytes"):
+        return None
+    number = options.number("n", "lines", "#")
+    if number is None:
+        return None if options.has("n", "lines") else ((1, 10),)
+    return ((1, number),) if number else None
+
+
+def tail_spans(options: Options) -> Spans | None:
+    """Return the stream positions that ``tail -n +K`` lets through; None for the last N."""
+    text = options.text("n", "lines") or next(
+        (a.raw for a in options.operands if re.fullmatch(r"\+\d+", a.raw)), ""
+    )
+    match = re.fullmatch(r"\+(\d{1,9})", text or "")
+    return ((max(int(match[1]), 1), None),) if match else None
+
+
+def plan_sed(stage: Invocation) -> Plan:
+    """Return the plan of ``sed``: with ``-i`` a write, with ``-n a,bp`` a read of those lines."""
+    options = scan(stage.args, "efl", "expression file line-length")
+    operands = list(options.operands)
+    scripts = [arg.text for name in ("e", "expression") for arg in options.values.get(name, [])]
+    if not scripts and not options.has("f", "file") and operands:
+        scripts = [operands.pop(0).text]
+    files = operands_of(operands, stage)
+    if options.has("i", "in-place") or any(n.startswith("i") for n in options.values if n == "i"):
+        return Plan(stage.program, "file_write", "written", "write", files, stage.cwd)
+    is_quiet = options.has("n", "quiet", "silent")
+    known = [script for script in scripts if script is not None]
+    spans: Spans | None = None
+    if len(known) == len(scripts) and known:
+        spans = sed_spans(";".join(known)) if is_quiet else _unquiet(known)
+    return replace(reader(stage, files, spans), is_selective=is_quiet and spans is None)
+
+
+def _unquiet(scripts: list[str]) -> Spans | None:
+    quit_at = re.fullmatch(r"(\d{1,9})q", scripts[0].strip()) if len(scripts) == 1 else None
+    if quit_at:
+        return ((1, int(quit_at[1])),)
+    is_substitution = all(re.match(r"\s*s\W", script) for script in scripts)
+    return WHOLE if is_substitution else None
+
+
+def plan_awk(stage: Invocation) -> Plan:
+    """Return the plan of ``awk``: exact lines for programs on ``NR``, else a selective read."""
+    options = scan(stage.args, "Fvf", "file assign field-separator")
+    operands = list(options.operands)
+    program = None
+    if not options.has("f", "file") and operands:
+        program = operands.pop(0).text
+    operands = [a for a in operands if not re.match(r"[A-Za-z_]\w*=", a.raw)]
+    spans = awk_spans(program) if program is not None else None
+    plan = reader(stage, operands_of(operands, stage), spans)
+    return replace(plan, is_selective=spans is None)

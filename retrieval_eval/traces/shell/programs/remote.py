@@ -1,0 +1,82 @@
+"""Command-line clients of a remote code search, and files fetched by URL.
+
+Another client is another row of :data:`CLIENTS`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Final
+from urllib.parse import unquote
+
+from retrieval_eval.traces.shell.options import scan
+from retrieval_eval.traces.shell.plan import Operand, Plan, operands_of, reader
+from retrieval_eval.traces.shell.programs.writers import written
+from retrieval_eval.traces.shell.steps import Invocation
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """The verbs of a client: reading a file, searching, listing a directory."""
+
+    read: frozenset[str]
+    search: frozenset[str]
+    listing: frozenset[str]
+
+
+CLIENTS: Final[dict[str, Client]] = {
+    "sgx": Client(
+        frozenset({"read", "cat"}),
+        frozenset({"search", "nls", "keyword-search"}),
+        frozenset({"ls", "list", "files"}),
+    ),
+    "src": Client(frozenset(), frozenset({"search"}), frozenset()),
+}
+"""Client program → its verbs."""
+
+
+def plan_client(stage: Invocation) -> Plan:
+    """Return the plan of a client; what it prints names repository, file and line numbers."""
+    client = CLIENTS[stage.program]
+    verb = stage.args[0].raw if stage.args else ""
+    options = scan(stage.args[1:], "qn", "start end query limit rev repo count")
+    repository = options.operands[0].text if options.operands else None
+    path = options.operands[1].text if len(options.operands) > 1 else None
+    plan = Plan(stage.program, cwd=None, evidence="names", style="remote", has_numbers=True)
+    if verb in client.search:
+        return replace(plan, category="code_search", access="matched", repository="")
+    operands = (Operand(path),) if path is not None else ()
+    plan = replace(plan, repository=repository or "", operands=operands)
+    if verb in client.read:
+        return plan
+    if verb in client.listing:
+        return replace(plan, category="file_search", access="listed")
+    return Plan(stage.program)
+
+
+_RAW = re.compile(
+    r"https?://raw\.githubusercontent\.com/([^/\s]+/[^/\s]+)/(?:refs/(?:heads|tags)/)?[^/\s]+/([^\s?#]+)"
+)
+_HOSTED = re.compile(
+    r"https?://(?:www\.)?(?:github|gitlab)\.com/([^/\s]+/[^/\s]+)/(?:-/)?(?:blob|raw)/[^/\s]+/([^\s?#]+)"
+)
+
+
+def plan_fetch(stage: Invocation) -> Plan:
+    """Return the plan of ``curl`` or ``wget``: a read when the URL is a file of a repository."""
+    is_curl = stage.program == "curl"
+    options = scan(stage.args, "oHXdAuebmwT" if is_curl else "OPUot", "output header data request")
+    target = options.values.get("o" if is_curl else "O") or options.values.get("output")
+    if target:
+        operands = operands_of(target, stage)
+        if operands:
+            return written(stage, operands)
+    elif not is_curl or options.has("O", "remote-name"):
+        return Plan(stage.program)
+    for arg in options.operands:
+        match = _RAW.match(arg.raw) or _HOSTED.match(arg.raw)
+        if match and arg.text is not None:
+            plan = reader(stage, (Operand(unquote(match[2])),))
+            return replace(plan, repository=match[1], is_selective=True)
+    return Plan(stage.program)

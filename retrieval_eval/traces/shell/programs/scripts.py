@@ -1,0 +1,98 @@
+"""Inline Python, Node, Ruby and Perl: files that the code opens by a literal name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Final
+
+from retrieval_eval.traces.shell.plan import Operand, Plan, opaque, operands_of, reader
+from retrieval_eval.traces.shell.steps import Invocation
+
+INTERPRETERS: Final = re.compile(r"(?:python(?:\d(?:\.\d+)?)?|pypy3?|node|nodejs|ruby|perl|deno|bun)")
+
+_CODE_FLAG = {"perl": r"-[a-zA-Z]*[eE]", "node": r"(?:-e|-p|--eval|--print)", "ruby": r"-[a-z]*e"}
+_NAME = r"""(?:[rbu]{0,2}(?P<quote>['"`])(?P<literal>[^'"`\n]{1,1000})(?P=quote)|(?P<name>[A-Za-z_]\w*))"""
+_OPEN = re.compile(
+    r"""\b(?:open|io\.open|codecs\.open|File\.(?:read|open|readlines))\s*\(\s*"""
+    + _NAME
+    + r"""\s*(?P<rest>,\s*(?:mode\s*=\s*)?['"](?P<mode>[rwaxbt+]{1,4})['"]|[,)])"""
+)
+_PATH = re.compile(
+    r"""\bPath\s*\(\s*"""
+    + _NAME
+    + r"""\s*\)\s*\.\s*(?P<method>read_text|read_bytes|open|write_text|write_bytes)\b"""
+)
+_NODE = re.compile(
+    r"""\b(?P<method>readFileSync|readFile|writeFileSync|appendFileSync|require)\s*\(\s*""" + _NAME
+)
+_ASSIGNED = re.compile(r"""^[ \t]*([A-Za-z_]\w*)\s*=\s*[rbu]{0,2}(['"])([^'"\n]{1,1000})\2[ \t]*$""", re.M)
+_ACCESS = re.compile(
+    r"\bopen\s*\(|\bPath\s*\(|read_text|readFile|os\.walk|os\.listdir|glob\b|subprocess|os\.system"
+    r"|popen|writeFile|read_csv|File\.|import_module|rglob|iterdir"
+)
+_STREAMS = re.compile(r"open\s*\(\s*0\b|sys\.stdin|stdin")
+
+
+def plan_script(stage: Invocation) -> list[Plan]:
+    """Return the plans of an interpreter: reads and writes of names that stand in its code."""
+    code, files = _code(stage)
+    if code is None:
+        if files:
+            return [opaque(stage, "runs a program from a file")]
+        return [Plan(stage.program)]
+    if stage.program == "perl" and files:
+        return [replace(reader(stage, operands_of(files, stage), None), is_selective=True)]
+    return _accesses(stage, code)
+
+
+def _code(stage: Invocation) -> tuple[str | None, list]:  # type: ignore[type-arg]
+    args = list(stage.args)
+    family = "perl" if stage.program == "perl" else stage.program.rstrip("0123456789.")
+    flag = _CODE_FLAG.get({"nodejs": "node"}.get(family, family), r"-[a-zA-Z]*c")
+    for i, arg in enumerate(args):
+        if re.fullmatch(flag, arg.raw) and i + 1 < len(args):
+            return args[i + 1].raw, args[i + 2 :]
+        if arg.raw in ("-m", "--version", "-V", "--test"):
+            return None, []
+        if not arg.raw.startswith("-"):
+            return None, args[i:]
+    return stage.script, []
+
+
+def _accesses(stage: Invocation, code: str) -> list[Plan]:
+    code = code[:200_000]
+    constants: dict[str, list[str]] = {}
+    for match in _ASSIGNED.finditer(code):
+        constants.setdefault(match[1], []).append(match[3])
+    reads: dict[str, None] = {}
+    writes: dict[str, None] = {}
+    n_resolved = 0
+    for match in (*_OPEN.finditer(code), *_PATH.finditer(code), *_NODE.finditer(code)):
+        groups = match.groupdict()
+        values = constants.get(groups["name"] or "", [])
+        name = groups["literal"] or (values[0] if len(values) == 1 else None)
+        if name is None or "{" in name or "$" in name or not _is_file_use(match, name):
+            continue
+        n_resolved += 1
+        mode = groups.get("mode") or ""
+        is_write = any(c in mode for c in "wax+") or (groups.get("method") or "").startswith(
+            ("write", "append")
+        )
+        (writes if is_write else reads)[name] = None
+    plans = []
+    if writes:
+        operands = tuple(Operand(name) for name in writes)
+        plans.append(Plan(stage.program, "file_write", "written", "write", operands, stage.cwd))
+    if reads:
+        plans.append(reader(stage, tuple(Operand(name) for name in reads), None))
+    n_accesses = len(_ACCESS.findall(_STREAMS.sub("", code)))
+    if n_accesses > n_resolved + len(re.findall(r"\bPath\s*\(", code)) or "os.chdir" in code:
+        plans.append(opaque(stage, "the code opens files whose names are not literal"))
+    return plans or [Plan(stage.program)]
+
+
+def _is_file_use(match: re.Match[str], name: str) -> bool:
+    if match.groupdict().get("method") != "require":
+        return True
+    return name.startswith((".", "/")) and "." in name.rsplit("/", 1)[-1]

@@ -1,0 +1,130 @@
+"""The grep family: what a content search can show and how its lines name files."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Final
+
+from retrieval_eval.traces.shell.options import Options, scan
+from retrieval_eval.traces.shell.plan import Operand, Plan, operands_of
+from retrieval_eval.traces.shell.steps import Arg, Invocation
+
+SEARCHERS: Final = frozenset("grep egrep fgrep zgrep rg ag ack ack-grep".split())
+
+_SHORT = {"grep": "efmABCdD", "rg": "efmABCgtTjMrEd", "ag": "mABCGgp", "ack": "mABC"}
+_LONG = (
+    "include exclude exclude-dir context after-context before-context max-count regexp file glob "
+    "iglob type type-not max-depth sort sortr replace colors threads ignore"
+)
+
+
+def plan_search(stage: Invocation, is_git: bool = False) -> Plan:
+    """Return the plan of a content search.
+
+    Its pattern is never a file. Where one file is searched the lines carry no name and the file
+    comes from the command; everywhere else the lines name the files.
+    """
+    family = "grep" if is_git or "grep" in stage.program else stage.program
+    options = scan(stage.args, _SHORT.get(family, "efmABC"), _LONG)
+    operands = list(options.operands)
+    if family == "rg" and options.has("files"):
+        plan = Plan(stage.program, "file_search", "listed", "names", cwd=stage.cwd, is_loose=True)
+        return replace(plan, operands=operands_of(operands, stage))
+    patterns = [a for name in ("e", "regexp") for a in options.values.get(name, [])]
+    if not patterns and not options.has("f", "file") and operands:
+        patterns = [operands.pop(0)]
+    if is_git:
+        operands = _without_revisions(operands, options)
+    files = operands_of(operands, stage)
+    plan = Plan(
+        stage.program,
+        "code_search",
+        "matched",
+        operands=files,
+        cwd=stage.cwd,
+        has_numbers=options.has("n", "line-number", "vimgrep") or family in ("ag", "ack"),
+        hides_errors=stage.hides_errors or options.has("s", "no-messages"),
+        ignores_case=options.has("i", "ignore-case", "smart-case", "S"),
+        words=() if options.has("v", "invert-match") else required_words(patterns, options),
+        is_selective=True,
+    )
+    is_recursive = options.has("r", "R", "recursive", "dereference-recursive")
+    return _evidence(plan, options, is_recursive or is_git or family in ("rg", "ag", "ack"))
+
+
+def _without_revisions(operands: list[Arg], options: Options) -> list[Arg]:
+    texts = [a.raw for a in operands]
+    is_path = [("/" in t or "." in t) and not t.startswith(("HEAD", "origin/")) for t in texts]
+    return [a for a, keep in zip(operands, is_path, strict=True) if keep]
+
+
+def _evidence(plan: Plan, options: Options, is_recursive: bool) -> Plan:
+    if options.has("q", "quiet", "silent"):
+        return replace(plan, evidence="nothing")
+    if not plan.operands:
+        if not is_recursive:
+            return replace(plan, evidence="nothing", is_loose=True)
+        plan = replace(plan, operands=(Operand("."),), is_loose=True)
+    if options.has("l", "files-with-matches"):
+        return replace(plan, evidence="names", style="path")
+    if options.has("L", "files-without-match"):
+        return replace(plan, evidence="names", style="path", access="listed")
+    is_count = options.has("c", "count")
+    style = replace(plan, style="count" if is_count else "match", evidence="names")
+    one = len(plan.operands) == 1 and plan.operands[0].kind == "file"
+    if options.has("h", "no-filename", "I" if plan.program == "rg" else "no-filename"):
+        if one and not is_recursive:
+            return replace(style, evidence="numbers")
+        return replace(style, evidence="opaque", reason=f"{plan.program}: -h hides the file names")
+    if options.has("H", "with-filename") or not one:
+        return style
+    if is_recursive and not looks_like_file(plan.operands[0].written):
+        return style
+    return replace(style, evidence="numbers")
+
+
+def required_words(patterns: list[Arg], options: Options) -> tuple[str, ...]:
+    """Return texts of which every matching line contains one; empty when nobody can tell."""
+    is_fixed = options.has("F", "fixed-strings")
+    words: list[str] = []
+    for pattern in patterns:
+        if pattern.text is None or len(pattern.text) > 2000:
+            return ()
+        for part in [pattern.text] if is_fixed else re.split(r"\\?\||\n", pattern.text):
+            word = part if is_fixed else _longest_literal(part)
+            if len(word) < 2:
+                return ()
+            words.append(word)
+    return tuple(words)
+
+
+def _longest_literal(part: str) -> str:
+    """Return the longest stretch of a pattern that stands for itself."""
+    if re.search(r"[()\[\]{}]", part):
+        return ""
+    plain = re.sub(r".\\?[*?+]|\\[^.\-/\"' ]|[.^$]", "\0", re.sub(r"\\([.\-/])", "\1", part))
+    runs = [run for run in re.split("[\0\1\\\\]", plain) if run]
+    return max(runs, key=len, default="")
+
+
+_EXTENSION = re.compile(r".+\.[A-Za-z][A-Za-z0-9_+-]{0,11}")
+_BARE = re.compile(r"(?:[A-Z][A-Z0-9_.-]*|Makefile|Dockerfile|Jenkinsfile|Gemfile|Rakefile|Kconfig|Kbuild)")
+
+
+def looks_like_file(path: str) -> bool:
+    """Return whether a name is one that files have: an extension, or a customary bare name.
+
+    Examples
+    --------
+    >>> [looks_like_file(p) for p in ("a/b.py", "src", "LICENSE", "pkg--v1.2", "x/", ".gitignore")]
+    [True, False, True, False, False, True]
+    """
+    if path.endswith("/"):
+        return False
+    name = path.rsplit("/", 1)[-1]
+    if name.startswith("."):
+        return bool(re.fullmatch(r"\.[\w-]*(?:ignore|rc|attributes|config|keep|env)", name)) or (
+            _EXTENSION.fullmatch(name) is not None
+        )
+    return bool(_EXTENSION.fullmatch(name) or _BARE.fullmatch(name))

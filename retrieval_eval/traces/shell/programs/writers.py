@@ -1,0 +1,70 @@
+"""Programs that write, move or remove files."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from dataclasses import replace
+from typing import Final
+
+from retrieval_eval.traces.shell.options import scan
+from retrieval_eval.traces.shell.plan import Operand, Plan, opaque, operand_of, operands_of
+from retrieval_eval.traces.shell.steps import Invocation
+
+ALL_OPERANDS: Final = frozenset("touch rm unlink truncate shred tee".split())
+"""Programs that write every operand."""
+
+LAST_OPERAND: Final = frozenset("cp mv install ln rsync".split())
+"""Programs that write their last operand and show nothing of the others."""
+
+
+def written(stage: Invocation, operands: tuple[Operand, ...]) -> Plan:
+    """Return the plan of a write of ``operands``."""
+    return Plan(stage.program, "file_write", "written", "write", operands, stage.cwd)
+
+
+def plan_writer(stage: Invocation) -> Plan:
+    """Return the plan of ``touch``, ``rm``, ``cp`` …"""
+    options = scan(stage.args, "tS" if stage.program in LAST_OPERAND else "s", "target-directory")
+    operands = operands_of(options.operands, stage)
+    if stage.program in ALL_OPERANDS:
+        plan = written(stage, operands)
+    else:
+        plan = written(stage, _destinations(operands, options.text("t", "target-directory")))
+    if any(operand.kind != "file" for operand in plan.operands):
+        return opaque(stage, "the names of the written files are not known", "file_write")
+    return plan
+
+
+def _destinations(operands: tuple[Operand, ...], folder: str | None) -> tuple[Operand, ...]:
+    if folder is not None:
+        return tuple(_inside(folder, operand) for operand in operands)
+    if len(operands) < 2:
+        return ()
+    *sources, target = operands
+    if target.kind == "file" and (target.written.endswith("/") or len(sources) > 1):
+        return tuple(_inside(target.written, source) for source in sources)
+    return (target,)
+
+
+def _inside(folder: str, source: Operand) -> Operand:
+    if source.kind != "file":
+        return source
+    return Operand(posixpath.join(folder, posixpath.basename(source.written.rstrip("/"))))
+
+
+def plan_patch(stage: Invocation) -> Plan:
+    """Return the plan of ``patch``, whose output or inline patch names the files."""
+    if stage.script is not None:
+        return written(stage, patched_files(stage.script))
+    options = scan(stage.args, "pdiorFV", "strip input directory output")
+    if options.operands:
+        return written(stage, (operand_of(options.operands[0]),))
+    plan = Plan(stage.program, "file_write", "written", "names", cwd=stage.cwd)
+    return replace(plan, style="patching")
+
+
+def patched_files(patch: str) -> tuple[Operand, ...]:
+    """Return the files that the text of a unified diff changes."""
+    names = re.findall(r"^\+\+\+ (?:b/)?([^\t\n]+)", patch, flags=re.MULTILINE)
+    return tuple(Operand(name.strip()) for name in names if name.strip() != "/dev/null")

@@ -1,0 +1,120 @@
+"""What a script does, flattened: steps in the order in which they run.
+
+Words are expanded, loops are unrolled and ``cd`` is resolved; what is left is a list of
+pipelines and of lines that ``echo`` is known to print between them.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass, replace
+
+Part = str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Arg:
+    """One expanded word.
+
+    ``parts`` are the known texts with None for each unknown stretch. ``pattern`` is the word as a
+    file-name pattern when it has unquoted wildcards. ``captured`` are the steps whose output a
+    command substitution put here. ``is_feed`` marks the names that ``xargs`` or ``find -exec``
+    insert; ``roots`` are then the directories those names start with.
+    """
+
+    parts: tuple[Part, ...]
+    pattern: str | None = None
+    captured: tuple[Step, ...] = ()
+    is_feed: bool = False
+    roots: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str | None:
+        """The word, or None when any of it is unknown."""
+        if self.pattern is not None or self.is_feed:
+            return None
+        known = [part for part in self.parts if part is not None]
+        return "".join(known) if len(known) == len(self.parts) else None
+
+    @property
+    def raw(self) -> str:
+        """The word with ``*`` for what is unknown, for options and messages."""
+        return "".join("*" if part is None else part for part in self.parts)
+
+
+def literal(text: str) -> Arg:
+    """Return the word ``text``."""
+    return Arg((text,))
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A simple command with all that is known about its surroundings.
+
+    ``stdin`` is a file given with ``<``, ``script`` the text of a here-document. ``is_shown`` is
+    false when the output goes to a file or nowhere; ``writes`` are the files it goes to.
+    """
+
+    program: str
+    args: tuple[Arg, ...] = ()
+    cwd: str | None = None
+    stdin: Arg | None = None
+    script: str | None = None
+    hides_errors: bool = False
+    is_shown: bool = True
+    writes: tuple[Arg, ...] = ()
+
+    def texts(self) -> list[str]:
+        """Return the arguments as text, with ``*`` for what is unknown."""
+        return [arg.raw for arg in self.args]
+
+    def resolve(self, path: str) -> str:
+        """Return ``path`` from the working directory, or as written when that is unknown."""
+        return resolve(self.cwd, path)
+
+    def rest(self, start: int) -> Invocation:
+        """Return the command that begins at argument ``start`` (after ``sudo``, ``xargs`` …)."""
+        tail = self.args[start:]
+        name = tail[0].text if tail else None
+        return replace(self, program=posixpath.basename(name or ""), args=tail[1:])
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """A line that ``echo`` printed; ``ends_line`` is false when more text follows on it."""
+
+    parts: tuple[Part, ...]
+    ends_line: bool = True
+
+    @property
+    def text(self) -> str | None:
+        """The line, or None when any of it is unknown."""
+        return "".join(p or "" for p in self.parts) if None not in self.parts else None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A pipeline, a marker line, or something that could not be followed (``reason``).
+
+    ``is_conditional`` is true when it may not have run, so that only its own output can prove
+    that it did.
+    """
+
+    stages: tuple[Invocation, ...] = ()
+    marker: Marker | None = None
+    reason: str | None = None
+    is_conditional: bool = False
+
+
+def resolve(cwd: str | None, path: str) -> str:
+    """Return ``path`` joined to ``cwd`` and normalised; as written when ``cwd`` is unknown.
+
+    Examples
+    --------
+    >>> resolve("/w/x", "../a.py"), resolve(None, "./a.py"), resolve("sub", "a.py")
+    ('/w/a.py', 'a.py', 'sub/a.py')
+    """
+    if path.startswith("~") or (cwd is None and not path):
+        return path
+    joined = posixpath.normpath(posixpath.join(cwd or "", path))
+    return "/" + joined.lstrip("/") if joined.startswith("/") else joined

@@ -1,0 +1,94 @@
+"""Cumulative tokens: every message once, cached tokens as part of the prompt.
+
+Streams write one message on several lines and repeat its usage on each, so usage is keyed by
+message id and the largest value counts. The output count of a stream line is a placeholder that
+is too small; the session file of the same run has the real one and, where both are read, wins
+by being larger. What the trace itself declares as its total is kept beside the counted one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from retrieval_eval.records import ToolCall
+from retrieval_eval.traces.foreign import count_of, dict_of
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one message: ``prompt`` includes what was read from or written to a cache."""
+
+    message_id: str
+    prompt: int
+    output: int
+    is_subagent: bool = False
+
+    @property
+    def total(self) -> int:
+        """Prompt and output tokens together."""
+        return self.prompt + self.output
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A place where the trace lost steps: from here on no cumulative count is known."""
+
+
+Item = ToolCall | Usage | Gap
+"""What a trace file holds, in its order."""
+
+
+def anthropic_usage(message_id: str, usage: Any, is_subagent: bool = False) -> Usage | None:
+    """Return the usage of an Anthropic API message, or None when it states none."""
+    counts = dict_of(usage)
+    prompt = sum(
+        count_of(counts.get(name))
+        for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    )
+    output = count_of(counts.get("output_tokens"))
+    return Usage(message_id, prompt, output, is_subagent) if prompt + output else None
+
+
+def largest(items: Iterable[Item]) -> dict[str, Usage]:
+    """Return for each message the largest prompt and output counts that are stated for it."""
+    best: dict[str, Usage] = {}
+    for item in items:
+        if not isinstance(item, Usage):
+            continue
+        known = best.get(item.message_id)
+        if known is not None:
+            item = replace(
+                item, prompt=max(item.prompt, known.prompt), output=max(item.output, known.output)
+            )
+        best[item.message_id] = item
+    return best
+
+
+def count_tokens(items: Iterable[Item]) -> int | None:
+    """Return the tokens of all messages, or None when no message states any."""
+    best = largest(items)
+    return sum(usage.total for usage in best.values()) if best else None
+
+
+def accumulate(items: tuple[Item, ...]) -> tuple[ToolCall, ...]:
+    """Return the calls with ``cumulative_tokens`` set.
+
+    A call's count covers every message that began before the call or made it. It is None before
+    the first stated usage and behind a :class:`Gap`.
+    """
+    best = largest(items)
+    total, is_known = 0, bool(best)
+    counted: set[str] = set()
+    calls = []
+    for item in items:
+        if isinstance(item, Gap):
+            is_known = False
+        elif isinstance(item, Usage):
+            if item.message_id not in counted:
+                counted.add(item.message_id)
+                total += best[item.message_id].total
+        else:
+            calls.append(replace(item, cumulative_tokens=total if is_known and total else None))
+    return tuple(calls)

@@ -1,0 +1,183 @@
+"""What one tool call did: its category, and the files that its result shows it touched.
+
+The categories are the seed's eight. Targets are what came back, never what was asked for; an
+error finds nothing. Shell commands are handed on unread: the shell room derives their events.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from retrieval_eval.records import RawTarget, ToolCall, ToolResult
+from retrieval_eval.traces.results.base import Found, Seen, distinct, text_argument
+from retrieval_eval.traces.results.catalogue import Tool, tool_row
+from retrieval_eval.traces.results.decorations import is_failure, is_harness_file, undecorated
+from retrieval_eval.traces.results.naming import ToolName, tool_name
+from retrieval_eval.traces.results.payload import parsed, unwrapped
+
+LONGEST_ARGUMENT: Final = 500
+"""Characters kept of one argument; the full length is kept beside it."""
+
+_MOST_ARGUMENTS: Final = 40
+_NOT_SALIENT: Final = frozenset({"parsingResult", "toolCallId", "security_risk", "simpleCommands"})
+_COMMANDS: Final = ("command", "cmd", "CommandLine", "script")
+_FOLDERS: Final = (
+    "workingDirectory",
+    "workdir",
+    "working_directory",
+    "cwd",
+    "directory",
+    "dir_path",
+)
+_SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash"})
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """The meaning of one tool call.
+
+    ``is_retrieval`` is false for a harness's own housekeeping (to-do lists, tool search, thinking),
+    which becomes no event. ``command`` is the text a shell tool ran, ``command_cwd`` the folder
+    the trace states for it. ``is_opaque`` says that something came back that could not be
+    resolved to files, or that the trace cut off. ``server`` names the MCP server.
+    """
+
+    category: str
+    is_retrieval: bool
+    is_mcp: bool
+    server: str | None
+    command: str | None
+    command_cwd: str | None
+    targets: tuple[RawTarget, ...]
+    is_error: bool
+    is_opaque: bool
+    arguments: dict[str, Any]
+
+
+def interpret(call: ToolCall) -> ToolUse:
+    r"""Return what a tool call did, from its name, arguments and result.
+
+    Never raises on foreign data: arguments and results may hold anything. A call without a
+    result found nothing and is neither an error nor opaque. Paths are absolute where the tool's
+    rule and the working directory tell, else as the trace has them.
+
+    Examples
+    --------
+    >>> from retrieval_eval.records import ToolResult
+    >>> found = ToolResult("Found 1 file\nsrc/a.py")
+    >>> use = interpret(ToolCall("1", "Grep", {"pattern": "x"}, found, cwd="/workspace"))
+    >>> use.category, use.targets[0].path, use.targets[0].access
+    ('file_search', '/workspace/src/a.py', 'matched')
+    """
+    raw_name, arguments = _cursor_mcp(call.name, call.arguments)
+    name = tool_name(raw_name, arguments)
+    tool = tool_row(name.bare, name.is_mcp)
+    category = tool.category if isinstance(tool.category, str) else tool.category(arguments)
+    found = _found(call, tool, name, category, arguments)
+    return ToolUse(
+        category=found.category or category,
+        is_retrieval=tool.is_retrieval,
+        is_mcp=name.is_mcp,
+        server=name.server,
+        command=_command(arguments) if tool.is_shell else None,
+        command_cwd=text_argument(arguments, _FOLDERS) if tool.is_shell else None,
+        targets=tuple(t for t in distinct(found.targets) if not is_harness_file(t.path)),
+        is_error=found.is_error,
+        is_opaque=found.is_opaque,
+        arguments=salient_arguments(arguments),
+    )
+
+
+def _found(
+    call: ToolCall, tool: Tool, name: ToolName, category: str, arguments: Mapping[str, Any]
+) -> Found:
+    result = call.result
+    if result is None:
+        return Found()
+    if result.is_error or tool.is_shell or not tool.is_retrieval:
+        return Found(is_error=result.is_error)
+    # Cursor states success or failure itself, and its results are raw file contents.
+    is_stated = call.name.endswith("ToolCall") and not name.is_mcp
+    if not is_stated and is_failure(result.text):
+        return Found(is_error=True)
+    text, value = _read(result, category, name.is_mcp)
+    if not is_stated and is_failure(text):
+        return Found(is_error=True)
+    return tool.parser(Seen(arguments, text, value, category, call.cwd, result.is_truncated))
+
+
+def _read(result: ToolResult, category: str, is_mcp: bool) -> tuple[str, Any]:
+    """Return text and value of a result; the answers of MCP tools are unwrapped."""
+    if is_mcp:
+        text, value = unwrapped(result.text, result.structured)
+        return undecorated(text), value
+    value = result.structured if isinstance(result.structured, dict | list) else None
+    text = result.text
+    if not text and isinstance(value, dict):
+        text = text_argument(value, ("content",)) or ""
+    if value is None and category not in {"file_read", "file_write"}:
+        value = parsed(text)
+    return (text if category == "file_read" else undecorated(text)), value
+
+
+def _cursor_mcp(name: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Replace Cursor's wrapper around MCP calls by the name and arguments inside it."""
+    if name != "mcpToolCall":
+        return name, arguments
+    tool = text_argument(arguments, ("toolName", "name"))
+    server = text_argument(arguments, ("providerIdentifier", "serverName")) or "unknown"
+    inner = arguments.get("args")
+    tool = (tool or "unknown").removeprefix(f"{server}-")
+    return f"mcp__{server}__{tool}", inner if isinstance(inner, Mapping) else {}
+
+
+def _command(arguments: Mapping[str, Any]) -> str | None:
+    """Return the command text; input to a program that already runs is no command."""
+    if str(arguments.get("is_input", "")).lower() == "true":
+        return None
+    for name in _COMMANDS:
+        value = arguments.get(name)
+        if isinstance(value, str) and value.strip():
+            return value
+        if isinstance(value, list) and value and all(isinstance(v, str) for v in value):
+            is_wrapped = len(value) == 3 and value[0].rsplit("/", 1)[-1] in _SHELLS
+            return str(value[2]) if is_wrapped and value[1] in {"-c", "-lc"} else shlex.join(value)
+    return None
+
+
+def salient_arguments(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments that fit into an event: each cut, its full length kept when it was.
+
+    Examples
+    --------
+    >>> cut = salient_arguments({"path": "a.py", "content": "x" * 600})
+    >>> cut["path"], len(cut["content"]), cut["content_length"]
+    ('a.py', 500, 600)
+    """
+    kept: dict[str, Any] = {}
+    for key in list(arguments)[:_MOST_ARGUMENTS]:
+        if key in _NOT_SALIENT or not isinstance(key, str):
+            continue
+        value = arguments[key]
+        text = value if isinstance(value, str) else _as_text(value)
+        if text is not None and len(text) > LONGEST_ARGUMENT:
+            kept[key[:100]] = text[:LONGEST_ARGUMENT]
+            kept[f"{key[:100]}_length"] = len(text)
+        else:
+            kept[key[:100]] = value if text is not None else None
+    return kept
+
+
+def _as_text(value: Any) -> str | None:
+    """Return a value as JSON text, or None when it is no finite JSON."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (ValueError, TypeError, RecursionError):
+        return None

@@ -1,0 +1,104 @@
+"""A number that never travels without its denominator.
+
+A :class:`Value` is either a finite number with the count it rests on, or *not computable* with
+a reason code from :data:`REASONS`. There is no third state: unknown is never 0, 1 or NaN.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+REASONS: Final[dict[str, str]] = {
+    "no_ground_truth": "the task has no file-level ground truth",
+    "not_a_retrieval_target": "the ground truth names only files the agent itself had to create",
+    "no_trace": "no readable trace was found for the trial",
+    "agent_never_acted": "the trace is incomplete and shows no tool call",
+    "nothing_retrieved": "no file was retrieved, so a share of the retrieved files does not exist",
+    "never_hit": "no ground-truth file was ever found (right-censored)",
+    "no_chunk_ground_truth": "the ground truth has no line ranges",
+    "no_line_ranges": "the reads carry no line ranges",
+    "no_writes": "the agent wrote no file",
+    "no_expected_edit_files": "no high-confidence source names the files to edit",
+    "no_timestamps": "the trace has no usable timestamps",
+    "no_tokens": "the trace has no usable token counts",
+    "not_recorded": "the value was not recorded",
+    "not_a_number": "the recorded value is not a finite number",
+    "reward_off_scale": "the recorded reward is outside the scale the run declares",
+    "too_few_values": "fewer values than the statistic needs",
+    "too_few_pairs": "fewer than three matched pairs",
+    "constant_input": "one side is constant, so no association is defined",
+    "no_computable_values": "no trial has a computable value",
+}
+"""Every reason code with the sentence a report prints for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A finite number resting on ``n`` observations, or not computable for a reason.
+
+    Examples
+    --------
+    >>> Value.of(0.5, n=4).computable
+    True
+    >>> Value.missing("no_trace").to_json()
+    {'value': None, 'n': 0, 'computable': False, 'reason': 'no_trace'}
+    """
+
+    value: float | None
+    n: int
+    reason: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.value is None:
+            if self.reason not in REASONS:
+                raise ValueError(f"a missing value needs a reason code, not {self.reason!r}")
+        elif not math.isfinite(self.value) or self.reason is not None:
+            raise ValueError("a value is a finite number without a reason")
+
+    @classmethod
+    def of(cls, value: float, n: int) -> Value:
+        """Return a computable value; raises ``ValueError`` unless it is finite."""
+        return cls(value, n)
+
+    @classmethod
+    def missing(cls, reason: str, n: int = 0) -> Value:
+        """Return a value that is not computable for ``reason`` (a key of :data:`REASONS`)."""
+        return cls(None, n, reason)
+
+    @property
+    def computable(self) -> bool:
+        """Whether there is a number."""
+        return self.value is not None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON shape shared by all artefacts."""
+        return {
+            "value": self.value,
+            "n": self.n,
+            "computable": self.computable,
+            "reason": self.reason,
+        }
+
+
+def ratio(part: int, whole: int, reason: str) -> Value:
+    """Return ``part / whole`` resting on ``whole``, or not computable when ``whole`` is 0.
+
+    Examples
+    --------
+    >>> ratio(1, 4, "no_ground_truth").value
+    0.25
+    >>> ratio(0, 0, "no_ground_truth").reason
+    'no_ground_truth'
+    """
+    return Value.of(part / whole, whole) if whole else Value.missing(reason)
+
+
+def mean(values: Iterable[Value]) -> Value:
+    """Return the exactly summed mean of the computable values; n is how many there were."""
+    numbers = [v.value for v in values if v.value is not None]
+    if not numbers:
+        return Value.missing("no_computable_values")
+    return Value.of(math.fsum(numbers) / len(numbers), len(numbers))

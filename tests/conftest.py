@@ -1,0 +1,93 @@
+"""What every test shares: the offline guard, hypothesis profiles, real runs and the demo tree."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+PROJECT = Path(__file__).resolve().parents[1]
+
+# Before anything imports these libraries: no window, no warning about paths or debuggers.
+os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ.setdefault("JUPYTER_PLATFORM_DIRS", "1")
+os.environ.setdefault("PYDEVD_DISABLE_FILE_VALIDATION", "1")
+
+# A shared machine is slow now and then, which is no failure of the code: no deadline.
+settings.register_profile(
+    "dev", deadline=None, suppress_health_check=[HealthCheck.too_slow], max_examples=60
+)
+settings.register_profile("ci", settings.get_profile("dev"), derandomize=True, database=None)
+settings.register_profile("deep", settings.get_profile("dev"), max_examples=2000)
+settings.load_profile(
+    os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
+)
+
+
+def _is_local(address: object) -> bool:
+    if not isinstance(address, tuple):
+        return True
+    host = str(address[0])
+    if host in ("", "localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host.split("%", 1)[0]).is_loopback
+    except ValueError:
+        return False
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _offline() -> Iterator[None]:
+    """Let no test leave this machine: loopback and Unix sockets work, the rest is refused."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("connect", "connect_ex"):
+            original = getattr(socket.socket, name)
+
+            def guarded(self, address, *, _original=original):
+                if not _is_local(address):
+                    raise OSError(f"tests run offline; refused a connection to {address!r}")
+                return _original(self, address)
+
+            patch.setattr(socket.socket, name, guarded)
+        yield
+
+
+@pytest.fixture(scope="session")
+def project() -> Path:
+    """The root of the checkout."""
+    return PROJECT
+
+
+@pytest.fixture(scope="session")
+def real_runs() -> Path:
+    """The folder of real runs; tests that need it are skipped where it is absent."""
+    stated = os.environ.get("RETRIEVAL_EVAL_REAL_RUNS")
+    folder = Path(stated) if stated else PROJECT.parent / "shared" / "real-runs"
+    if not (folder / "runs").is_dir():
+        pytest.skip(f"no real runs at {folder}; set RETRIEVAL_EVAL_REAL_RUNS to their folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def _demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, object]:
+    from retrieval_eval.demo import write_demo
+
+    root = tmp_path_factory.mktemp("demo")
+    return root, write_demo(root)
+
+
+@pytest.fixture(scope="session")
+def demo_tree(_demo: tuple[Path, object]) -> Path:
+    """The root that the demo generator filled; read-only, because the whole session shares it."""
+    return _demo[0]
+
+
+@pytest.fixture(scope="session")
+def demo_plan(_demo: tuple[Path, object]) -> object:
+    """What the demo generator planted in `demo_tree`, and what should be measured from it."""
+    return _demo[1]

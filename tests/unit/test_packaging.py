@@ -1,0 +1,138 @@
+"""The wheel carries everything that the code reads, and says of itself what is true."""
+
+from __future__ import annotations
+
+import email
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import retrieval_eval
+
+ASSETS = {
+    "notebooks": "retrieval_eval/_assets/notebooks",
+    "schemas": "retrieval_eval/_assets/schemas",
+}
+
+
+def _build(project: Path, target: str, folder: Path) -> Path:
+    # The backend itself, so that nothing is looked up or downloaded.
+    command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
+    done = subprocess.run(command, cwd=project, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (made,) = folder.iterdir()
+    return made
+
+
+@pytest.fixture(scope="module")
+def wheel(project, tmp_path_factory):
+    return _build(project, "wheel", tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def sdist(project, tmp_path_factory):
+    return _build(project, "sdist", tmp_path_factory.mktemp("sdist"))
+
+
+def _wheel_names(wheel: Path) -> set[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return set(archive.namelist())
+
+
+def _package_files(project: Path) -> set[str]:
+    names = {
+        path.relative_to(project).as_posix()
+        for path in (project / "retrieval_eval").rglob("*")
+        if path.is_file()
+    }
+    return {name for name in names if not re.search(r"/(__pycache__|\.[^/]+)/", name)}
+
+
+def test_the_wheel_carries_the_whole_package(project, wheel):
+    assert _package_files(project) - _wheel_names(wheel) == set()
+
+
+def test_the_wheel_carries_templates_and_styles(wheel):
+    suffixes = {Path(name).suffix for name in _wheel_names(wheel) if "/templates/" in name}
+    assert {".css", ".j2"} <= suffixes
+    assert "retrieval_eval/py.typed" in _wheel_names(wheel)
+
+
+@pytest.mark.parametrize("folder", sorted(ASSETS))
+def test_the_wheel_carries_assets(project, wheel, folder):
+    wanted = {
+        f"{ASSETS[folder]}/{path.relative_to(project / folder).as_posix()}"
+        for path in (project / folder).rglob("*")
+        if path.suffix in {".ipynb", ".json"} and ".ipynb_checkpoints" not in path.parts
+    }
+    assert wanted
+    assert wanted - _wheel_names(wheel) == set()
+    assert "retrieval_eval/_assets/_quarto.yml" in _wheel_names(wheel)
+
+
+def test_the_wheel_carries_nothing_else(wheel):
+    strangers = [
+        name
+        for name in _wheel_names(wheel)
+        if not name.startswith(("retrieval_eval/", "retrieval_eval-"))
+        or re.search(r"(^|/)(tests|__pycache__|\.ipynb_checkpoints)/", name)
+    ]
+    assert strangers == []
+
+
+def test_the_source_archive_builds_the_same_wheel(sdist, wheel, tmp_path):
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path / "source", filter="data")
+    (source,) = (tmp_path / "source").iterdir()
+    (tmp_path / "made").mkdir()
+    again = _build(source, "wheel", tmp_path / "made")
+    assert _wheel_names(again) == _wheel_names(wheel)
+    assert again.read_bytes() == wheel.read_bytes()
+
+
+def test_the_installed_package_needs_no_checkout(wheel, tmp_path):
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(tmp_path / "site")
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]); "
+        "import retrieval_eval, retrieval_eval.cli; "
+        "from retrieval_eval.report.assets import notebook; "
+        "print(retrieval_eval.__file__); print(notebook('run_report'))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program, str(tmp_path / "site")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for line in done.stdout.split("\n")[:2]:
+        assert Path(line).is_relative_to(tmp_path / "site")
+
+
+def test_metadata_matches_the_project(project, wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+        metadata = email.message_from_string(archive.read(name).decode())
+        entry_points = archive.read(name.replace("METADATA", "entry_points.txt")).decode()
+    declared = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert metadata["Name"] == "retrieval-eval"
+    assert metadata["Version"] == retrieval_eval.__version__
+    assert metadata["Requires-Python"] == ">=3.11"
+    assert metadata["License-Expression"] == "MIT"
+    assert metadata.get_all("Provides-Extra") == sorted(declared["optional-dependencies"])
+    assert "retrieval-eval = retrieval_eval.cli:main" in entry_points
+    assert metadata["Description-Content-Type"] == "text/markdown"
+
+
+def test_the_changelog_knows_this_version(project):
+    changelog = (project / "CHANGELOG.md").read_text(encoding="utf-8")
+    (latest, *_) = re.findall(r"^## \[?(\d+\.\d+\.\d+)", changelog, flags=re.MULTILINE)
+    assert latest == retrieval_eval.__version__

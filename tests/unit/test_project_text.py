@@ -1,0 +1,137 @@
+"""What stands in the files of the project itself: links that lead somewhere, locks that lock."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+LOCKS = ("requirements.lock", "requirements-dev.lock")
+
+# Written in pieces, so that this file does not break its own rule.
+OF_ONE_MACHINE = re.compile(
+    r"/(work|farm|root)/|py"
+    r"pi\.org|python"
+    r"hosted|npm"
+    r"js\.(org|com)|deb\.deb"
+    r"ian"
+    r"|yarn"
+    r"pkg\.com"
+)
+MERGE_MARKER = re.compile(r"^(<{7} |>{7} |\|{7} )", re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def texts(project: Path) -> dict[str, str]:
+    """Every text file that git tracks or would track."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    found = {}
+    for name in sorted(set(listed.stdout.split("\0")) - {""}):
+        path = project / name
+        if path.is_file() and not path.is_symlink():
+            content = path.read_bytes()
+            if b"\0" not in content:
+                found[name] = content.decode("utf-8", errors="replace")
+    return found
+
+
+def _lines_with(texts: dict[str, str], pattern: re.Pattern[str]) -> list[str]:
+    return [
+        f"{name}:{number}: {line.strip()[:100]}"
+        for name, text in texts.items()
+        if pattern.search(text)
+        for number, line in enumerate(text.splitlines(), 1)
+        if pattern.search(line)
+    ]
+
+
+def test_no_file_names_one_machine_or_a_registry(texts):
+    breaches = [line for line in _lines_with(texts, OF_ONE_MACHINE) if "/workspace" not in line]
+    assert breaches == []
+
+
+def test_no_merge_marker_is_left(texts):
+    assert _lines_with(texts, MERGE_MARKER) == []
+
+
+def test_text_files_are_utf8_and_end_in_a_newline(texts):
+    assert [
+        name for name, text in texts.items() if "\ufffd" in text and "fixtures" not in name
+    ] == []
+    assert [
+        name
+        for name, text in texts.items()
+        if text and not text.endswith("\n") and "fixtures" not in name
+    ] == []
+
+
+def test_links_between_documents_lead_somewhere(texts, project):
+    broken = []
+    for name, text in texts.items():
+        if not name.endswith(".md"):
+            continue
+        prose = re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", prose):
+            if "://" in target or target.startswith("mailto:"):
+                continue
+            if not (project / name).parent.joinpath(target).exists():
+                broken.append(f"{name}: {target}")
+    assert broken == []
+
+
+def _pins(project: Path, lock: str) -> dict[str, str]:
+    """Name of each package of a lock file → its entry there."""
+    entries = re.split(r"\n(?=\S)", (project / lock).read_text(encoding="utf-8").strip())
+    names = [canonicalize_name(re.split(r"[=\s;]", entry, maxsplit=1)[0]) for entry in entries]
+    assert len(set(names)) == len(names), "two versions of a package: numbers depend on the Python"
+    return dict(zip(names, entries, strict=True))
+
+
+def _version(entry: str) -> str:
+    return re.match(r"[^=]+==([^\s;\\]+)", entry)[1]
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_every_pin_of_a_lock_has_hashes_and_no_address(project, lock):
+    text = (project / lock).read_text(encoding="utf-8")
+    assert "://" not in text
+    assert not re.search(r"^\s*-(?!-hash=)", text, flags=re.MULTILINE), "an option of an installer"
+    for name, entry in _pins(project, lock).items():
+        assert re.match(r"[a-z0-9.-]+==[^\s;]+", entry), f"{name} is not pinned"
+        assert re.search(r"--hash=sha256:[0-9a-f]{64}", entry), f"{name} has no hash"
+
+
+def test_the_locks_cover_what_the_project_declares(project):
+    declared = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
+    runtime = declared["project"]["dependencies"] + declared["dependency-groups"]["build"]
+    extras = declared["project"]["optional-dependencies"]
+    tests = [entry for entry in declared["dependency-groups"]["dev"] if isinstance(entry, str)]
+    wanted = {
+        "requirements.lock": runtime,
+        "requirements-dev.lock": runtime + extras["fast"] + extras["pdf"] + tests,
+    }
+    for lock, requirements in wanted.items():
+        pins = _pins(project, lock)
+        for requirement in map(Requirement, requirements):
+            entry = pins.get(canonicalize_name(requirement.name))
+            assert entry, f"{lock} lacks {requirement.name}: run `make lock`"
+            assert requirement.specifier.contains(_version(entry)), f"{lock}: {requirement}"
+
+
+def test_the_locks_agree_where_both_pin(project):
+    tests = _pins(project, "requirements-dev.lock")
+    for name, entry in _pins(project, "requirements.lock").items():
+        assert _version(entry) == _version(tests[name]), name
