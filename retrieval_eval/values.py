@@ -7,6 +7,7 @@ a reason code from :data:`REASONS`. There is no third state: unknown is never 0,
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
@@ -97,8 +98,11 @@ def ratio(part: int, whole: int, reason: str) -> Value:
 
 
 def mean(values: Iterable[Value]) -> Value:
-    """Return the exactly summed mean of the computable values; n is how many there were."""
+    """Return the mean of the computable values, rounded once; n is how many there were.
+
+    Exact arithmetic: the mean of equal numbers is that number.
+    """
     numbers = [v.value for v in values if v.value is not None]
     if not numbers:
         return Value.missing("no_computable_values")
-    return Value.of(math.fsum(numbers) / len(numbers), len(numbers))
+    return Value.of(statistics.mean(numbers), len(numbers))

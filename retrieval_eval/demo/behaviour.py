@@ -46,10 +46,10 @@ def imagine(task: Task, shared: Dice, dice: Dice, *, is_remote: bool, quirks: Qu
     skill += 0.05 + 0.21 * dice.normal("luck") if is_remote else 0.07 * dice.normal("luck")
     count = min(len(reachable), max(1, round(skill * len(reachable))))
     found = dice.shuffled(reachable, "found")[: 0 if quirks.is_never_hit else count]
-    folders = {label.rpartition("/")[0] for label in task.truth}
+    folders = {_folder(label) for label in task.truth}
     rest = [label for label in task.files() if label not in task.truth]
-    near = [label for label in rest if label.rpartition("/")[0] in folders]
-    far = [label for label in rest if label.rpartition("/")[0] not in folders]
+    near = [label for label in rest if _folder(label) in folders]
+    far = [label for label in rest if _folder(label) not in folders]
     others = dice.shuffled(near, "near")[: dice.whole(1, 3, "near count")]
     others += dice.shuffled(far, "far")[: dice.whole(2, 4 if is_remote else 6, "far count")]
     missed = [label for label in reachable if label not in found]
@@ -113,8 +113,14 @@ def _side_steps(agent: ClaudeAgent, scene: Scene, pool: list[str], dice: Dice) -
 
 
 def _in_one_folder(pool: list[str], dice: Dice) -> list[str]:
-    folder = dice.choice(pool, "folder").rpartition("/")[0]
-    return sorted(label for label in pool if label.rpartition("/")[0] == folder)
+    folder = _folder(dice.choice(pool, "folder"))
+    return sorted(label for label in pool if _folder(label) == folder)
+
+
+def _folder(label: str) -> str:
+    """Return the label of the folder a file lies in; repositories have roots of their own."""
+    repository, separator, path = label.rpartition("::")
+    return repository + separator + path.rpartition("/")[0]
 
 
 def _searches(task: Task, pool: list[str], dice: Dice) -> Iterator[list[str]]:
@@ -149,8 +155,8 @@ def _writing(agent: Agent, task: Task, scene: Scene, dice: Dice) -> Iterator[Cal
 
 
 def _mixed_up(calls: list[Call]) -> list[Call]:
-    """Give one shell call the arguments of the call before it, as the harness at times does."""
+    """Give one shell call the arguments of an earlier one, as the harness at times does."""
     shells = [i for i, call in enumerate(calls) if call.name == "execute_bash"]
-    first, second = next((a, b) for a, b in pairwise(shells) if b == a + 1)
+    first, second = next(((a, b) for a, b in pairwise(shells) if b == a + 1), shells[:2])
     calls[second] = replace(calls[second], shown_arguments=calls[first].arguments)
     return calls

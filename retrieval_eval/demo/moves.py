@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from retrieval_eval.records import Access, LineRange
@@ -58,9 +58,4 @@ class Call:
     is_mcp: bool = False
     is_opaque: bool = False
     shown_arguments: Mapping[str, Any] | None = None
-    children: tuple[Call, ...] = field(default=())
-
-    @property
-    def is_retrieval(self) -> bool:
-        """Whether the call becomes events at all."""
-        return bool(self.deeds)
+    children: tuple[Call, ...] = ()

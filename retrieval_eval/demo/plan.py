@@ -129,16 +129,17 @@ def _stage_trial(seed: int, task: Task, truth: TaskPlan, config: str, repeat: in
         session = _play(task, shared, dice, config == MCP, _QUIRKS.get(key, Quirks()))
     actions = actions_of(session) if session else ()
     expected = expect(truth, actions) if session else None
+    naming = Dice("name", task.name, config, repeat)
     raw_name = task.name
     if config == MCP and task.suite in _DECORATED:
-        raw_name = f"mcp_{task.name}_{dice.identifier(6, 'decoration').lower()}"
+        raw_name = f"mcp_{task.name}_{naming.identifier(6, 'decoration').lower()}"
     plan = TrialPlan(
         run_id=RUN_ID,
         config=config,
         task_name=task.name,
         raw_task_name=raw_name,
         benchmark=task.suite,
-        trial_name=f"{raw_name[:32]}__{dice.identifier(7, 'trial')}",
+        trial_name=f"{raw_name[:32]}__{naming.identifier(7, 'trial')}",
         batch=_REPEAT_BATCH if repeat else _BATCHES[config, task.suite],
         harness=task.harness,
         harness_version=task.version,

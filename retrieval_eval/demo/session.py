@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -43,7 +44,7 @@ class Usage:
     def cost(self, model: str) -> float:
         """Return the price in US dollars."""
         parts = (self.fresh, self.cache_written, self.cache_read, self.output)
-        return sum(n * price for n, price in zip(parts, PRICES[model], strict=True)) / 1e6
+        return math.fsum(n * price for n, price in zip(parts, PRICES[model], strict=True)) / 1e6
 
 
 @dataclass(frozen=True, slots=True)

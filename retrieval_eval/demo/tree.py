@@ -36,7 +36,8 @@ def write_demo(root: Path, *, seed: int = 20260101) -> DemoPlan:
     Parameters
     ----------
     root
-        An existing or new folder; files of an earlier demo there are written over.
+        An existing or new folder. The names of all files are the same for every seed, so an earlier
+        demo there is written over whole.
     seed
         Decides what agents come across and what they are paid for it; the tasks, their ground
         truth and the special trials are the same for every seed.

@@ -19,7 +19,12 @@ def expect(task: TaskPlan, actions: Sequence[Action]) -> Expected:
     accessed = _files(actions, {"opened", "matched", "listed"})
     opened = _files(actions, {"opened"})
     written = [file for file in _files(actions, {"written"}) if file != OWN_OUTPUT]
-    known = Expected(tuple(accessed), tuple(opened), tuple(written))
+    known = Expected(
+        tuple(accessed),
+        tuple(opened),
+        tuple(written),
+        util_read_before_write=_read_before_write(actions, written),
+    )
     if not task.files:
         return known
     truth = set(task.files)
@@ -48,7 +53,7 @@ def expect(task: TaskPlan, actions: Sequence[Action]) -> Expected:
         util_write_overlap_expected_edits=len(set(edits) & set(written)) / len(edits)
         if edits and written
         else None,
-        util_read_before_write=_read_before_write(actions, written),
+        util_read_before_write=known.util_read_before_write,
         taxonomy=_taxonomy(truth, accessed, written),
         chunk_recall=_chunk_recall(task, accessed),
         line_overlap=_line_overlap(task, actions),
@@ -108,12 +113,12 @@ def _hits_within(ranking: Sequence[str], truth: set[str], cutoff: int) -> int:
 
 
 def _ndcg(ranking: Sequence[str], truth: set[str], cutoff: int) -> float:
-    gain = sum(
+    gain = math.fsum(
         1 / math.log2(rank + 1)
         for rank, file in enumerate(ranking[:cutoff], start=1)
         if file in truth
     )
-    ideal = sum(1 / math.log2(rank + 1) for rank in range(1, min(cutoff, len(truth)) + 1))
+    ideal = math.fsum(1 / math.log2(rank + 1) for rank in range(1, min(cutoff, len(truth)) + 1))
     return gain / ideal
 
 
@@ -141,15 +146,20 @@ def _read_before_write(actions: Iterable[Action], written: Sequence[str]) -> flo
 
 
 def _taxonomy(truth: set[str], accessed: Sequence[str], written: Sequence[str]) -> dict[str, int]:
-    folders = {file.rpartition("/")[0] for file in truth}
+    folders = {_folder(file) for file in truth}
     others = [file for file in accessed if file not in truth]
     return {
         "irrelevant_retrieval": len(others),
         "missed_key_evidence": len(truth - set(accessed)),
         "wrong_evidence_used": sum(file not in truth for file in written),
         "unused_correct_retrieval": len((truth & set(accessed)) - set(written)),
-        "ambiguity_near_miss": sum(file.rpartition("/")[0] in folders for file in others),
+        "ambiguity_near_miss": sum(_folder(file) in folders for file in others),
     }
+
+
+def _folder(file: str) -> tuple[str, str]:
+    repository, _, path = file.rpartition("::")
+    return repository, path.rpartition("/")[0]
 
 
 def _chunk_recall(task: TaskPlan, accessed: Sequence[str]) -> float | None:
@@ -159,13 +169,13 @@ def _chunk_recall(task: TaskPlan, accessed: Sequence[str]) -> float | None:
 
 
 def _line_overlap(task: TaskPlan, actions: Sequence[Action]) -> float | None:
-    """Return the share of all chunk lines that some read showed."""
+    """Return the share of all chunk lines that some read or search result showed."""
     if not task.chunks:
         return None
     wanted = {(file, line) for file, first, last in task.chunks for line in range(first, last + 1)}
     shown: set[tuple[str, int]] = set()
     for touch in (touch for action in actions for touch in action.touches):
-        if touch.access == "opened":
+        if touch.access in {"opened", "matched"}:
             for file, line in wanted:
                 inside = any(first <= line <= last for first, last in touch.lines or ())
                 if file == touch.file and (touch.is_whole or inside):

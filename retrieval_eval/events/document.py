@@ -145,8 +145,7 @@ def read_event_document(document: Any, name: str) -> TrialEvents:
     truth = _read_ground_truth(document)
     workspace = Workspace(truth)
     events = tuple(
-        _read_event(block, index, truth, workspace)
-        for index, block in enumerate(document["events"])
+        _read_event(block, index, workspace) for index, block in enumerate(document["events"])
     )
     known = {f.name for f in dataclasses.fields(Ledger)}
     ledger = {k: v for k, v in document.get("ledger", {}).items() if k in known}
@@ -183,14 +182,14 @@ def _read_ground_truth(document: Mapping[str, Any]) -> GroundTruth:
 
 
 def _refs(paths: list[str], repositories: list[str | None] | None) -> tuple[FileRef, ...]:
-    known = repositories if repositories and len(repositories) == len(paths) else [None] * len(paths)
+    known = (
+        repositories if repositories and len(repositories) == len(paths) else [None] * len(paths)
+    )
     refs = (file_ref(p, repository=r) for p, r in zip(paths, known, strict=True))
     return tuple({ref.key: ref for ref in refs if ref is not None}.values())
 
 
-def _read_event(
-    block: Mapping[str, Any], index: int, truth: GroundTruth, workspace: Workspace
-) -> Event:
+def _read_event(block: Mapping[str, Any], index: int, workspace: Workspace) -> Event:
     targets = tuple(_read_targets(block, workspace))
     positions = (workspace.position(t.file) for t in targets)
     matched = tuple(dict.fromkeys(p for p in positions if p is not None))

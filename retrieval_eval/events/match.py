@@ -17,11 +17,50 @@ from retrieval_eval.records import FileRef, GroundTruth
 Identity = tuple[str | None, str]
 
 _PER_FOLDER_NAMES = frozenset(
-    """__init__.py __main__.py build build.bazel build.gradle cargo.lock cargo.toml changelog.md
-    cmakelists.txt conftest.py dockerfile go.mod go.sum index.html index.js index.ts index.tsx
-    license main.c main.cpp main.go main.py main.rs makefile meson.build mod.rs lib.rs package.json
-    package-lock.json pom.xml pyproject.toml readme readme.md readme.rst requirements.txt setup.cfg
-    setup.py tsconfig.json types.go types.ts utils.py yarn.lock""".split()
+    {
+        "__init__.py",
+        "__main__.py",
+        "build",
+        "build.bazel",
+        "build.gradle",
+        "cargo.lock",
+        "cargo.toml",
+        "changelog.md",
+        "cmakelists.txt",
+        "conftest.py",
+        "dockerfile",
+        "go.mod",
+        "go.sum",
+        "index.html",
+        "index.js",
+        "index.ts",
+        "index.tsx",
+        "lib.rs",
+        "license",
+        "main.c",
+        "main.cpp",
+        "main.go",
+        "main.py",
+        "main.rs",
+        "makefile",
+        "meson.build",
+        "mod.rs",
+        "package-lock.json",
+        "package.json",
+        "pom.xml",
+        "pyproject.toml",
+        "readme",
+        "readme.md",
+        "readme.rst",
+        "requirements.txt",
+        "setup.cfg",
+        "setup.py",
+        "tsconfig.json",
+        "types.go",
+        "types.ts",
+        "utils.py",
+        "yarn.lock",
+    }
 )
 """Names that most folders of a project can hold: a bare one means the file at the root."""
 
@@ -58,7 +97,9 @@ class Workspace:
         names |= {n for raw in remote_repositories if (n := repository_name(raw))}
         self._names = frozenset(n.lower() for n in names)
         self._folders = {
-            r.folder.strip("/").lower(): r.name.lower() for r in ground_truth.repositories if r.folder
+            r.folder.strip("/").lower(): r.name.lower()
+            for r in ground_truth.repositories
+            if r.folder
         }
         self._index: dict[Identity, int] = {}
         self._bare: dict[Identity, int] = {}

@@ -115,9 +115,7 @@ def _read_calls(trace: Trace) -> list[_Read]:
             agent = call.parent_id or ("subagent" if call.is_subagent else "main")
             session = shells.setdefault(agent, ShellSession(trace.cwd))
             output = call.result.text if call.result is not None else ""
-            shell = session.analyse(
-                use.command, output, is_error=use.is_error, cwd=use.command_cwd
-            )
+            shell = session.analyse(use.command, output, is_error=use.is_error, cwd=use.command_cwd)
         reads.append(_Read(index, call, use, shell))
     return reads
 
@@ -136,9 +134,7 @@ def _targets_of(read: _Read, cwd: str | None) -> Iterator[tuple[RawTarget, str |
             yield target, None
 
 
-def _folders(
-    reads: Iterable[_Read], workspace: Workspace, cwd: str | None
-) -> frozenset[Identity]:
+def _folders(reads: Iterable[_Read], workspace: Workspace, cwd: str | None) -> frozenset[Identity]:
     """Return every folder above a path of the trial: a listing does not say what is one."""
     folders: set[Identity] = set()
     for read in reads:

@@ -16,7 +16,7 @@ from retrieval_eval.ground_truth import (
     spec,
     text,
 )
-from retrieval_eval.ground_truth.resolve import Resolved, align, locate, resolve
+from retrieval_eval.ground_truth.resolve import Aligner, Resolved, locate, resolve
 from retrieval_eval.ground_truth.source import RawChunk, RawSymbol, Source
 from retrieval_eval.ground_truth.workspace import Workspace, read_workspace
 from retrieval_eval.records import Chunk, FileRef, GroundTruth, Repository, Symbol
@@ -88,11 +88,12 @@ def load_ground_truth(task_dir: Path | None) -> GroundTruth:
             problems=problems,
         )
     source, own = winner
+    aligner = Aligner(own.files)
     return GroundTruth(
         files=own.files,
-        symbols=_symbols(sources, own.files, workspace),
-        chunks=_chunks(sources, own.files, workspace),
-        expected_edit_files=_edit_files(sources, own.files, workspace),
+        symbols=_symbols(sources, aligner, workspace),
+        chunks=_chunks(sources, aligner, workspace),
+        expected_edit_files=_edit_files(sources, aligner, workspace),
         not_retrieval_targets=own.own_outputs,
         output_files=workspace.told,
         repositories=_repositories(own.files, workspace),
@@ -124,7 +125,7 @@ def _first_with_files(
 
 
 def _edit_files(
-    sources: tuple[Source, ...], files: tuple[FileRef, ...], workspace: Workspace
+    sources: tuple[Source, ...], aligner: Aligner, workspace: Workspace
 ) -> tuple[FileRef, ...] | None:
     """Return the edit files of the first source that has any; a bare statement comes last."""
     stating = [source for source in sources if source.edit_entries]
@@ -132,18 +133,18 @@ def _edit_files(
     for source in stating:
         found = resolve(source.edit_entries or (), workspace, source.name).files
         if found:
-            return _distinct(align(ref, files) or ref for ref in found)
+            return _distinct(aligner.align(ref) or ref for ref in found)
     return None
 
 
 def _symbols(
-    sources: tuple[Source, ...], files: tuple[FileRef, ...], workspace: Workspace
+    sources: tuple[Source, ...], aligner: Aligner, workspace: Workspace
 ) -> tuple[Symbol, ...]:
     for source in sources:
         found = _distinct(
             Symbol(ref, raw.symbol)
             for raw in source.symbols
-            if (ref := _aligned(raw, files, workspace)) is not None
+            if (ref := _aligned(raw, aligner, workspace)) is not None
         )
         if found:
             return found
@@ -151,25 +152,23 @@ def _symbols(
 
 
 def _chunks(
-    sources: tuple[Source, ...], files: tuple[FileRef, ...], workspace: Workspace
+    sources: tuple[Source, ...], aligner: Aligner, workspace: Workspace
 ) -> tuple[Chunk, ...]:
     """Return the line ranges of the first source that has any, real ones first."""
     for source in sorted(sources, key=lambda s: not s.name.endswith("expected_defects.json")):
         found = _distinct(
             Chunk(ref, raw.line_start, raw.line_end, raw.annotation)
             for raw in source.chunks
-            if (ref := _aligned(raw, files, workspace)) is not None
+            if (ref := _aligned(raw, aligner, workspace)) is not None
         )
         if found:
             return found
     return ()
 
 
-def _aligned(
-    raw: RawSymbol | RawChunk, files: tuple[FileRef, ...], workspace: Workspace
-) -> FileRef | None:
+def _aligned(raw: RawSymbol | RawChunk, aligner: Aligner, workspace: Workspace) -> FileRef | None:
     ref = locate(raw.entry, workspace)
-    return align(ref, files) if ref is not None else None
+    return aligner.align(ref) if ref is not None else None
 
 
 def _repositories(files: tuple[FileRef, ...], workspace: Workspace) -> tuple[Repository, ...]:

@@ -57,36 +57,40 @@ def told_outputs(text: str) -> tuple[str, ...]:
     return tuple(found.values())
 
 
-def is_own_output(raw: str, told: Iterable[str]) -> bool:
-    """Return whether a ground-truth entry is a file the agent has to write.
+class OwnOutputs:
+    """The files that an agent has to write, as far as a task's text and their names tell.
 
     Parameters
     ----------
-    raw
-        The entry as the task writes it.
     told
         The outputs of :func:`told_outputs`.
-
-    Examples
-    --------
-    >>> is_own_output("/workspace/documentation.md", ())
-    True
-    >>> is_own_output("/workspace/src/store.go", ())
-    False
     """
-    path = raw.strip().replace("\\", "/").lower()
-    if "::" in path or "://" in path:
-        return False
-    if path.startswith(_SCRATCH):
-        return True
-    if not _is_report_file(path):
-        return False
-    name = path.rsplit("/", 1)[-1]
-    places = {place.lower() for place in told}
-    if path.startswith("/"):
-        return path in places or any(path == root + name for root in WORKSPACE_ROOTS)
-    is_told = any(place.rsplit("/", 1)[-1] == name for place in places)
-    return "/" not in path and (is_told or _has_report_word(name))
+
+    def __init__(self, told: Iterable[str]) -> None:
+        self._places = frozenset(place.lower() for place in told)
+        self._names = frozenset(place.rsplit("/", 1)[-1] for place in self._places)
+
+    def includes(self, raw: str) -> bool:
+        """Return whether a ground-truth entry, as the task writes it, is one of them.
+
+        Examples
+        --------
+        >>> OwnOutputs(()).includes("/workspace/documentation.md")
+        True
+        >>> OwnOutputs(()).includes("/workspace/src/store.go")
+        False
+        """
+        path = raw.strip().replace("\\", "/").lower()
+        if "::" in path or "://" in path:
+            return False
+        if path.startswith(_SCRATCH):
+            return True
+        if not _is_report_file(path):
+            return False
+        name = path.rsplit("/", 1)[-1]
+        if path.startswith("/"):
+            return path in self._places or any(path == root + name for root in WORKSPACE_ROOTS)
+        return "/" not in path and (name in self._names or _has_report_word(name))
 
 
 def _is_report_file(path: str) -> bool:

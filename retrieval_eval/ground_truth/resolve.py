@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from retrieval_eval.ground_truth.outputs import is_own_output
+from retrieval_eval.ground_truth.outputs import OwnOutputs
 from retrieval_eval.ground_truth.source import Entry
 from retrieval_eval.ground_truth.workspace import Workspace
 from retrieval_eval.paths import file_ref
@@ -29,11 +29,12 @@ def resolve(entries: Iterable[Entry], workspace: Workspace, source: str) -> Reso
     """
     listed = tuple(entries)
     repeats_folder = _repeats_folder(listed, workspace)
+    own = OwnOutputs(workspace.told)
     files: dict[tuple[str | None, str], FileRef] = {}
     outputs: dict[str, None] = {}
     problems: list[str] = []
     for entry in listed:
-        if entry.repository is None and is_own_output(entry.path, workspace.told):
+        if entry.repository is None and own.includes(entry.path):
             outputs[entry.path] = None
             continue
         ref = None if entry.path.endswith("/") else locate(entry, workspace, repeats_folder)
@@ -66,26 +67,35 @@ def locate(entry: Entry, workspace: Workspace, repeats_folder: bool = False) -> 
     return ref
 
 
-def align(ref: FileRef, files: Iterable[FileRef]) -> FileRef | None:
-    """Return the one of ``files`` that ``ref`` means, or None when none or several could be.
-
-    The same file may be written with and without its repository, or below a folder that holds
-    the checkout (``src/pandas/pandas/core/base.py`` for ``pandas/core/base.py``).
+class Aligner:
+    """Finds the file of a ground truth that another source writes in another way.
 
     Examples
     --------
-    >>> align(FileRef("a/b.py"), [FileRef("a/b.py", "lib")])
+    >>> Aligner([FileRef("a/b.py", "lib")]).align(FileRef("a/b.py"))
     FileRef(path='a/b.py', repository='lib')
     """
-    path = ref.path.lower()
-    agreeing = [file for file in files if _may_agree(file, ref)]
-    same = [file for file in agreeing if file.path.lower() == path]
-    exact = [file for file in same if file.key == ref.key]
-    below = [f for f in agreeing if "/" in f.path and path.endswith(f"/{f.path.lower()}")]
-    for candidates in (exact, same, below):
-        if candidates:
-            return candidates[0] if len(candidates) == 1 else None
-    return None
+
+    def __init__(self, files: Iterable[FileRef]) -> None:
+        self._by_path: dict[str, list[FileRef]] = {}
+        for file in files:
+            self._by_path.setdefault(file.path.lower(), []).append(file)
+
+    def align(self, ref: FileRef) -> FileRef | None:
+        """Return the file that ``ref`` means, or None when none or several could be meant.
+
+        A file may be written with or without its repository, or below a folder that holds the
+        checkout (``src/pandas/pandas/core/base.py`` for ``pandas/core/base.py``).
+        """
+        tail = ref.path.lower()
+        same = [file for file in self._by_path.get(tail, ()) if _may_agree(file, ref)]
+        exact = [file for file in same if file.key == ref.key]
+        found = exact or same
+        while not found and "/" in tail:
+            tail = tail.split("/", 1)[1]
+            below = self._by_path.get(tail, ()) if "/" in tail else ()
+            found = [file for file in below if _may_agree(file, ref)]
+        return found[0] if len(found) == 1 else None
 
 
 def _may_agree(one: FileRef, other: FileRef) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from retrieval_eval.ground_truth.outputs import told_outputs
 from retrieval_eval.ground_truth.source import items, load_text, table, text_of
 from retrieval_eval.paths import repository_name
 from retrieval_eval.records import Repository
+
+_MOST_REPOSITORIES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +57,12 @@ def _task_toml(task_dir: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
 def _repositories(document: dict[str, Any]) -> Iterator[Repository]:
     """Yield each stated repository once, with the folder of its first statement."""
     found: dict[str, Repository] = {}
-    for item in items(document.get("repos")):
+    for item in islice(items(document.get("repos")), _MOST_REPOSITORIES):
         stated = _repository(item)
         if stated is not None:
             found.setdefault(stated.name.lower(), stated)
     for holder in (document, table(document, "task")):
-        for raw in (text_of(holder.get("repo")) or "").split(","):
+        for raw in (text_of(holder.get("repo")) or "").split(",", _MOST_REPOSITORIES):
             name = repository_name(raw)
             if name is not None:
                 found.setdefault(name.lower(), Repository(name))

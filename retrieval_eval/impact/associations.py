@@ -40,9 +40,7 @@ def associations(
         for metric in RETRIEVAL_METRICS:
             for outcome in OUTCOME_METRICS:
                 xs, ys = _complete(rows, metric, outcome)
-                found = spearman(
-                    xs, ys, seed=seed, n_resamples=n_resamples, confidence=confidence
-                )
+                found = spearman(xs, ys, seed=seed, n_resamples=n_resamples, confidence=confidence)
                 results.append(
                     {
                         "retrieval_metric": metric,
@@ -99,7 +97,9 @@ def _complete(rows: Sequence[Row], metric: str, outcome: str) -> tuple[list[floa
 
 def _sentence(result: Mapping[str, Any]) -> str:
     """Say what was seen; never that one thing caused the other."""
-    what = f"{BY_NAME[result['retrieval_metric']].label} and {BY_NAME[result['outcome_metric']].label}"
+    what = (
+        f"{BY_NAME[result['retrieval_metric']].label} and {BY_NAME[result['outcome_metric']].label}"
+    )
     where = f" within {result['group']}" if result["group"] else ""
     if not result["computable"]:
         return f"No association of {what}{where} can be given (n={result['n']})."

@@ -18,13 +18,13 @@ def undecorated(name: str) -> Iterator[tuple[str, ...]]:
     """Yield what ``name`` may stand for, as it is, with one decoration off, with two off.
 
     Decorations are the prefixes ``mcp_``, ``bl_``, ``sgonly_``, ``artifact_``, ``sdlc_<phase>_``
-    and a random suffix of 6 to 8 letters and digits. Behind a name without prefix a suffix of
-    lower-case letters only is taken for a word of the name.
+    and a random suffix of 6 to 8 letters and digits. Behind a name without prefix a suffix that
+    could be a word (no digit, no capital inside) is taken for a part of the name.
 
     Examples
     --------
     >>> list(undecorated("mcp_ccx-1_dyywsa"))
-    [('mcp_ccx-1_dyywsa',), ('ccx-1_dyywsa',), ('ccx-1',)]
+    [('mcp_ccx-1_dyywsa',), ('mcp_ccx-1', 'ccx-1_dyywsa'), ('ccx-1',)]
     >>> list(undecorated("fix_login_flow"))
     [('fix_login_flow',)]
     """
@@ -33,10 +33,14 @@ def undecorated(name: str) -> Iterator[tuple[str, ...]]:
     for count, form in enumerate(bare):
         steps.setdefault(count, []).append(form)
         match = _SUFFIX.search(form)
-        if match is not None and (len(bare) > 1 or not match[1].islower() or match[1].isdigit()):
+        if match is not None and (len(bare) > 1 or not _is_word(match[1])):
             steps.setdefault(count + 1, []).append(form[: match.start()])
     for count in sorted(steps):
         yield tuple(dict.fromkeys(steps[count]))
+
+
+def _is_word(suffix: str) -> bool:
+    return suffix.isalpha() and (suffix.islower() or suffix.isupper() or suffix.istitle())
 
 
 def without_prefixes(name: str) -> Iterator[str]:

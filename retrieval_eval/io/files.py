@@ -156,6 +156,12 @@ def write_bytes(path: Path, data: bytes) -> None:
         raise
 
 
+def remove(path: Path, root: Path) -> None:
+    """Delete a file that really lies below ``root``; a link out of the tree is left alone."""
+    if is_inside(path.parent, root):
+        path.unlink(missing_ok=True)
+
+
 def write_text(path: Path, text: str) -> None:
     """Write ``text`` as UTF-8, whole or not at all."""
     write_bytes(path, text.encode("utf-8"))

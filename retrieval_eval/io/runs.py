@@ -80,7 +80,7 @@ def _below(name: str, runs_root: Path) -> list[Path]:
 def _not_found(name: str, runs_root: Path | None) -> str:
     if runs_root is None:
         return f"no folder {name!r}; name the path of a run, or its id together with --runs-root"
-    known = {run.name: run for run in find_runs(runs_root)}
+    known = [run.name for run in find_runs(runs_root)]
     by_lower = {run_id.lower(): run_id for run_id in sorted(known, reverse=True)}
     wanted = name.rstrip("/").rsplit("/", 1)[-1].lower()
     close = get_close_matches(wanted, list(by_lower), n=_MOST_SUGGESTIONS, cutoff=0.5)

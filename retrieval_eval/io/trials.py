@@ -15,6 +15,7 @@ TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}__\d{2}-\d{2}-\d{2}")
 _TRIAL_FIELDS = frozenset(
     {"task_name", "trial_name", "agent_info", "agent_result", "verifier_result", "task_checksum"}
 )
+_LONGEST_NAME = 200
 _HASH = re.compile(r"(?P<task>.+)__[A-Za-z0-9]{4,12}", re.DOTALL)
 
 Kind = Literal["trial", "unfinished", "other"]
@@ -48,7 +49,8 @@ def inspect(path: Path, root: Path) -> Folder:
     if "n_total_trials" in fields or "stats" in fields:
         return Folder("other")
     looks_like_trial = bool(_HASH.fullmatch(path.name)) and not TIMESTAMP.fullmatch(path.name)
-    if _has_trace(path, root) or (document is not None and looks_like_trial):
+    is_broken = document is not None and looks_like_trial and not _holds_results(path)
+    if is_broken or _has_trace(path, root):
         return _trial(path, root, {})
     return Folder("unfinished" if looks_like_trial else "other")
 
@@ -66,10 +68,16 @@ def task_of(trial_name: str) -> str:
 
 
 def _trial(path: Path, root: Path, result: dict[str, Any]) -> Folder:
-    stated = result.get("task_name")
-    is_stated = isinstance(stated, str) and stated.strip()
-    task_name = stated.strip() if isinstance(stated, str) and is_stated else task_of(path.name)
+    task_name = _task_name(result.get("task_name")) or task_of(path.name)
     return Folder("trial", task_name, _benchmark(path, root, result))
+
+
+def _task_name(stated: Any) -> str | None:
+    """Return a stated task name without the registry before it, or None when it is none."""
+    if not isinstance(stated, str) or not stated.isprintable():
+        return None
+    name = stated.strip().replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+    return name if name.strip(".") and len(name) <= _LONGEST_NAME else None
 
 
 def _benchmark(path: Path, root: Path, result: dict[str, Any]) -> str | None:
@@ -83,6 +91,13 @@ def _benchmark(path: Path, root: Path, result: dict[str, Any]) -> str | None:
     address = task_id.get("path") if isinstance(task_id, dict) else None
     parts = address.split("/") if isinstance(address, str) else []
     return parts[-2] if len(parts) > 2 and parts[-3] == "benchmarks" else None
+
+
+def _holds_results(path: Path) -> bool:
+    try:
+        return any((item / "result.json").exists() for item in path.iterdir() if item.is_dir())
+    except OSError:
+        return False
 
 
 def _has_trace(path: Path, root: Path) -> bool:

@@ -49,7 +49,11 @@ RETRIEVAL: Final = (
         reason="no_timestamps",
     ),
     _files(
-        "ttfr_tokens", "TTFR (tokens)", direction="lower_is_better", unit="tokens", reason="no_tokens"
+        "ttfr_tokens",
+        "TTFR (tokens)",
+        direction="lower_is_better",
+        unit="tokens",
+        reason="no_tokens",
     ),
     Metric(
         "util_read_overlap_with_relevant_files",

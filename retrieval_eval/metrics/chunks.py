@@ -1,4 +1,4 @@
-"""Chunk-level metrics: was the file of an expected line range accessed, were its lines seen?"""
+"""Chunk-level metrics: whether the file of an expected line range was accessed, its lines seen."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.retrieved import accesses, files_with, ranking
 from retrieval_eval.records import Chunk, LineRange
 from retrieval_eval.values import Value, ratio
-
 
 _PROCESS: Final = ("coverage_auc", "redundancy", "evidence_drop")
 
@@ -38,9 +37,7 @@ def chunk_metrics(trial: TrialEvents, *, reason: str | None = None) -> dict[str,
     reason
         Why nothing of the trial is computable (such as ``no_trace``), or None.
     """
-    process = (
-        dict.fromkeys(_PROCESS, Value.missing(reason)) if reason else _process_metrics(trial)
-    )
+    process = dict.fromkeys(_PROCESS, Value.missing(reason)) if reason else _process_metrics(trial)
     block: dict[str, Any] = {name: value.value for name, value in process.items()}
     block["reasons"] = {name: v.reason for name, v in process.items() if v.reason}
     chunks = trial.ground_truth.chunks
@@ -153,9 +150,7 @@ def _process_metrics(trial: TrialEvents) -> dict[str, Value]:
     used = files_with(trial, "opened").keys() | files_with(trial, "written").keys()
     drop = ratio(len(found - used), len(found), "never_hit" if relevant else "no_ground_truth")
     redundancy = ratio(total - distinct, total, "nothing_retrieved")
-    return dict(
-        zip(_PROCESS, (_coverage_auc(trial, relevant), redundancy, drop), strict=True)
-    )
+    return dict(zip(_PROCESS, (_coverage_auc(trial, relevant), redundancy, drop), strict=True))
 
 
 def _coverage_auc(trial: TrialEvents, relevant: set[Identity]) -> Value:

@@ -63,7 +63,9 @@ def _groups(trial: TrialEvents) -> dict[str, tuple[list[FileRef], int]]:
     relevant = {f.key: f for f in trial.ground_truth.files}
     retrieved = {f.key: f for f in ranking(trial, "accessed")}
     written = files_with(trial, "written")
-    folders = {_folder(key) for key in relevant}
+    repositories = {repository for repository, _ in relevant}
+    home = next(iter(repositories)) if len(repositories) == 1 else None
+    folders = {_folder(key, home) for key in relevant}
     irrelevant = [f for key, f in retrieved.items() if key not in relevant]
     found = [f for key, f in retrieved.items() if key in relevant]
     return {
@@ -78,15 +80,16 @@ def _groups(trial: TrialEvents) -> dict[str, tuple[list[FileRef], int]]:
         ),
         "unused_correct_retrieval": ([f for f in found if f.key not in written], len(found)),
         "ambiguity_near_miss": (
-            [f for f in irrelevant if _folder(f.key) in folders],
+            [f for f in irrelevant if _folder(f.key, home) in folders],
             len(irrelevant),
         ),
     }
 
 
-def _folder(key: Identity) -> Identity:
+def _folder(key: Identity, home: str | None) -> Identity:
+    """Return a file's folder; a file of no stated repository is one of ``home``."""
     repository, path = key
-    return (repository, path.rpartition("/")[0])
+    return (repository or home, path.rpartition("/")[0])
 
 
 _NO_SLICES: Final = {

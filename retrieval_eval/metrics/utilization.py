@@ -1,4 +1,4 @@
-"""Utilization probes: were the relevant files read, written, and read before written?"""
+"""Utilization probes: relevant files read, written, and read before they were written."""
 
 from __future__ import annotations
 

@@ -10,7 +10,12 @@ from retrieval_eval.outcomes.fields import section, text
 from retrieval_eval.outcomes.outcome import Outcome
 from retrieval_eval.outcomes.reward import read_reward
 from retrieval_eval.outcomes.timing import read_timing
-from retrieval_eval.outcomes.usage import choose_cost, choose_tokens, recorded_usage
+from retrieval_eval.outcomes.usage import (
+    choose_cost,
+    choose_tokens,
+    metrics_usage,
+    result_usage,
+)
 from retrieval_eval.records import Trace
 
 __all__ = ["Outcome", "load_outcome"]
@@ -22,8 +27,8 @@ def load_outcome(trial_dir: Path, trace: object = None) -> Outcome:
     """Return the outcome of a trial out of its result, its task metrics and its trace.
 
     Where the three disagree on cost or tokens, two that agree outvote the third; otherwise
-    ``task_metrics.json`` comes before ``result.json`` before the trace. For tokens a trace whose
-    own count equals its declared total comes before all. The values not chosen are kept.
+    ``task_metrics.json`` comes before ``result.json`` before the trace, with the exceptions for
+    tokens in :func:`retrieval_eval.outcomes.usage.choose_tokens`. What was not chosen is kept.
 
     Parameters
     ----------
@@ -42,9 +47,9 @@ def load_outcome(trial_dir: Path, trace: object = None) -> Outcome:
     result, problems = _read(trial_dir, "result.json", is_expected=True)
     metrics, more = _read(trial_dir, "task_metrics.json", is_expected=False)
     reward = read_reward(result, metrics)
-    usages = recorded_usage(result, metrics, known)
-    cost = choose_cost(usages)
-    tokens, split = choose_tokens(usages)
+    usages = (metrics_usage(metrics), result_usage(result))
+    cost = choose_cost(*usages, known)
+    tokens = choose_tokens(*usages, known)
     timing = read_timing(result, metrics, known)
     agent = section(result, "agent_info")
     return Outcome(
@@ -55,11 +60,12 @@ def load_outcome(trial_dir: Path, trace: object = None) -> Outcome:
         cost_usd=cost.value,
         cost_source=cost.source,
         cost_other=cost.others,
-        input_tokens=split.input_tokens if split else None,
-        output_tokens=split.output_tokens if split else None,
-        total_tokens=None if tokens.value is None else int(tokens.value),
-        token_source=tokens.source,
-        token_other=tokens.others,
+        input_tokens=tokens.input_tokens,
+        output_tokens=tokens.output_tokens,
+        total_tokens=None if tokens.total.value is None else int(tokens.total.value),
+        token_source=tokens.total.source,
+        token_other=tokens.total.others,
+        is_token_total_confirmed=tokens.is_confirmed,
         elapsed_seconds=timing.elapsed_seconds,
         elapsed_source=timing.elapsed_source,
         wall_seconds=timing.wall_seconds,

@@ -22,6 +22,8 @@ class Outcome:
         US dollars, where they are from, and the sources that say something else.
     input_tokens, output_tokens, total_tokens, token_source, token_other
         Cached tokens are part of the input; the split is None when only a total is known.
+    is_token_total_confirmed
+        Whether the count over the trace's messages gives that total too.
     elapsed_seconds, elapsed_source
         The time the agent worked, without set-up and verification where that is recorded.
     wall_seconds, started_at, finished_at, agent_started_at
@@ -46,6 +48,7 @@ class Outcome:
     total_tokens: int | None = None
     token_source: str | None = None
     token_other: Mapping[str, float] = field(default_factory=dict)
+    is_token_total_confirmed: bool = False
     elapsed_seconds: float | None = None
     elapsed_source: str | None = None
     wall_seconds: float | None = None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from retrieval_eval.outcomes.choose import Choice, agree, choose
 from retrieval_eval.outcomes.fields import count, number, section
 from retrieval_eval.records import Trace
+
+T = TypeVar("T", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The believed total, whether two independent records agree on it, and its two parts."""
+    """The believed total, its two parts, and whether the count over the trace confirms it."""
 
     total: Choice
     is_confirmed: bool
@@ -47,8 +50,8 @@ def metrics_usage(metrics: Any) -> Usage:
     made = _first(count(flat.get("output_tokens")), count(nested.get("total_output_tokens")))
     cached = [count(flat.get(key)) or 0 for key in ("cache_creation_tokens", "cache_read_tokens")]
     cost = _first(number(flat.get("cost_usd")), number(nested.get("cost_usd")))
-    read = None if fresh is None else int(fresh) + sum(cached)
-    return _usage("task_metrics.json", cost, read, None if made is None else int(made))
+    read = None if fresh is None else fresh + sum(cached)
+    return _usage("task_metrics.json", cost, read, made)
 
 
 def result_usage(result: Any) -> Usage:
@@ -74,22 +77,56 @@ def choose_tokens(metrics: Usage, result: Usage, trace: Trace | None) -> Tokens:
     result.json comes last. Everywhere else two records that agree outvote the third, and
     task_metrics.json comes before result.json before the trace.
     """
-    by_file = [(u.source, _float(u.total)) for u in (metrics, result)]
-    if trace is None:
-        return _tokens(choose(by_file), metrics, result, independent=by_file)
-    declared = _float(trace.declared_tokens or None)
-    is_whole = "trimmed" not in trace.flags
-    counted = _float(trace.counted_tokens or None) if is_whole else None
+    files = [(usage.source, _float(usage.total)) for usage in (metrics, result)]
+    declared = _float(trace.declared_tokens) if trace is not None else None
+    counted = _counted(trace)
     if declared is not None and counted is not None and agree(declared, counted):
-        others = {s: v for s, v in by_file if v is not None and not agree(v, declared)}
+        others = {s: v for s, v in files if v is not None and not agree(v, declared)}
         chosen = Choice(declared, "trace", others)
-        return _tokens(chosen, metrics, result, independent=[("", declared), ("", counted)])
-    if trace.format.startswith("atif"):
-        own = [("trace", counted)]
-        order = [by_file[0], *own, by_file[1]] if counted else [*by_file, ("trace", None)]
-        independent = [by_file[0], *own]
-        if by_file[1][1] is None and counted is None:
-            order.append(("trace", declared))
-        return _tokens(choose(order), metrics, result, independent)
-    order = [*by_file, ("trace", declared or counted)]
-    return _tokens(choose(order), metrics, result, independent=order)
+    elif trace is None or not trace.format.startswith("atif"):
+        chosen = choose([*files, ("trace", declared or counted)])
+    elif counted is not None:
+        chosen = choose([files[0], ("trace", counted), files[1]])
+    else:
+        chosen = choose([*files, ("trace", None if files[1][1] else declared)])
+    stated = [declared, *(value for _, value in files)]
+    return _tokens(chosen, (metrics, result), _is_confirmed(chosen.value, counted, stated))
+
+
+def _counted(trace: Trace | None) -> float | None:
+    """Return the count over a trace's messages; that of a trimmed trace says nothing."""
+    return None if trace is None or "trimmed" in trace.flags else _float(trace.counted_tokens)
+
+
+def _is_confirmed(
+    total: float | None, counted: float | None, stated: Iterable[float | None]
+) -> bool:
+    """Return whether the count is the believed total, and somebody else states it too."""
+    if total is None or counted is None or not agree(total, counted):
+        return False
+    return any(value is not None and agree(value, counted) for value in stated)
+
+
+def _tokens(chosen: Choice, usages: Iterable[Usage], is_confirmed: bool) -> Tokens:
+    for usage in usages:
+        total = usage.total
+        if chosen.value is not None and total is not None and agree(total, chosen.value):
+            return Tokens(chosen, is_confirmed, usage.input_tokens, usage.output_tokens)
+    return Tokens(chosen, is_confirmed)
+
+
+def _usage(source: str, cost: float | None, read: int | None, made: int | None) -> Usage:
+    if not read and not made:
+        read = made = None
+    if cost is not None and (cost < 0 or (cost == 0 and read is None)):
+        cost = None
+    return Usage(source, cost, read, made)
+
+
+def _float(value: int | None) -> float | None:
+    """Return a recorded number of tokens; zero is what harnesses write for unknown."""
+    return float(value) if value else None
+
+
+def _first(one: T | None, other: T | None) -> T | None:
+    return other if one is None else one

@@ -11,12 +11,13 @@ from typing import Any
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.impact import impact_analysis
-from retrieval_eval.io.files import json_bytes, read_json, write_json
+from retrieval_eval.io.files import json_bytes, read_json, remove, write_json
 from retrieval_eval.io.layout import Discovery, discover
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.metrics.files import DEFAULT_K
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX, artefact_stems
+from retrieval_eval.pipeline.roots import default_benchmarks_root, default_runs_root
 from retrieval_eval.pipeline.summary import run_summary
 from retrieval_eval.pipeline.trial import Done, Job, evaluate_trial
 from retrieval_eval.schema import now, stamped
@@ -68,8 +69,10 @@ def evaluate(
     ----------
     runs
         Run ids (looked up below ``runs_root``) or paths of run directories.
-    benchmarks_root
-        Folder of ``<suite>/<task>/`` directories; without one there is no ground truth.
+    runs_root, benchmarks_root
+        Folder of all runs, and of the ``<suite>/<task>/`` directories; see
+        :mod:`retrieval_eval.pipeline.roots` for the defaults. Without a benchmarks root there is
+        no ground truth.
     output_dir
         Artefacts go to ``<output_dir>/<run_id>/retrieval_events``; by default to
         ``<run>/retrieval_events``.
@@ -88,8 +91,8 @@ def evaluate(
         When no run holds a trial.
     """
     cutoffs = _check_k_values(k_values)
-    folders = resolve_runs([str(run) for run in runs], runs_root)
-    found, problems = _discover(folders, benchmarks_root)
+    folders = resolve_runs([str(run) for run in runs], runs_root or default_runs_root())
+    found, problems = _discover(folders, benchmarks_root or default_benchmarks_root(folders))
     targets = [(output_dir / f.name if output_dir else f) / ARTEFACTS for f in folders]
     work = [_jobs(d, t, cutoffs, problems) for d, t in zip(found, targets, strict=True)]
     done = _run_jobs([job for batch in work for job in batch], jobs, progress)
@@ -122,10 +125,10 @@ def _discover(
     trials = [trial for discovery in found for trial in discovery.trials]
     if not trials:
         excluded = [e for discovery in found for e in discovery.excluded]
-        why = f" ({len(excluded)} left out: {excluded[0].detail or excluded[0].reason})"
-        raise NothingToEvaluateError(
-            f"no trial found in {', '.join(str(f) for f in folders)}{why if excluded else ''}"
-        )
+        where = ", ".join(str(folder) for folder in folders)
+        why = "; ".join(sorted({e.detail or e.reason for e in excluded}))
+        left_out = f" ({len(excluded)} left out: {why})" if excluded else ""
+        raise NothingToEvaluateError(f"no trial found in {where}{left_out}")
     index = (
         TaskIndex(benchmarks_root)
         if benchmarks_root is not None
@@ -152,7 +155,7 @@ def _jobs(
 def _run_jobs(work: list[Job], jobs: int, progress: Progress | None) -> Iterator[Done]:
     """Yield the results in the order of ``work``; few trials are not worth a process."""
     workers = min(jobs, len(work) // _CHUNK)
-    if workers < 2:  # noqa: PLR2004  one process is this one
+    if workers < 2:
         yield from _reported(map(evaluate_trial, work), len(work), progress)
         return
     context = multiprocessing.get_context("spawn")
@@ -186,8 +189,8 @@ def _remove_stale(folder: Path, wanted: set[Path]) -> None:
     """Delete the artefacts of trials that are gone; nothing else in the folder is touched."""
     for suffix in (EVENTS_SUFFIX, METRICS_SUFFIX):
         for path in folder.glob(f"*/*{suffix}"):
-            if path not in wanted and not path.parent.is_symlink():
-                path.unlink()
+            if path not in wanted:
+                remove(path, folder)
 
 
 def _write_changed(path: Path, document: dict[str, Any]) -> None:

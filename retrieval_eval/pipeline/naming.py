@@ -29,7 +29,7 @@ def safe_name(name: str) -> str:
     False
     """
     plain = _UNSAFE.sub("_", name).lstrip(".")[:_LONGEST]
-    if plain == name:
+    if plain and plain == name:
         return name
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     return f"{plain or 'unnamed'}-{digest}"

@@ -88,13 +88,14 @@ def evaluate_trial(job: Job) -> Done:
 
 def _unchanged(job: Job, digest: str) -> dict[str, Any] | None:
     """Return the metric document of an earlier run over the same inputs, or None."""
+    known: dict[str, Any] | None = None
     for path in (job.events_file, job.metrics_file):
         if not path.is_file():
             return None
-        document = read_json(path, job.folder).value
-        if not isinstance(document, dict) or document.get("input_fingerprint") != digest:
+        known = read_json(path, job.folder).value
+        if not isinstance(known, dict) or known.get("input_fingerprint") != digest:
             return None
-    return document
+    return known
 
 
 def documents(job: Job) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -1,0 +1,33 @@
+"""The report: frames, figures, tables and sentences, notebook execution and rendering.
+
+The names below load on first use; the libraries behind them are heavy.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from retrieval_eval.report.building import build, build_trial
+    from retrieval_eval.report.loading import load_run
+    from retrieval_eval.report.run import Run
+    from retrieval_eval.report.sections import Report
+    from retrieval_eval.report.sections.trial import TrialReport
+
+__all__ = ["Report", "Run", "TrialReport", "build", "build_trial", "load_run"]
+
+_LAZY = {
+    "Report": "retrieval_eval.report.sections",
+    "Run": "retrieval_eval.report.run",
+    "TrialReport": "retrieval_eval.report.sections.trial",
+    "build": "retrieval_eval.report.building",
+    "build_trial": "retrieval_eval.report.building",
+    "load_run": "retrieval_eval.report.loading",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -16,16 +16,16 @@ _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def visible(text: object, limit: int | None = None) -> str:
-    """Return ``text`` on one line, with every invisible character made visible.
+    r"""Return ``text`` on one line, with every invisible character made visible.
 
     Control characters, direction overrides, zero-width characters and lone surrogates become
-    ``\\u....`` escapes, because they can make a name look like another one. Runs of white space
+    ``\u....`` escapes, because they can make a name look like another one. Runs of white space
     become one space. With ``limit`` the middle is cut out, as file names differ at both ends.
 
     Examples
     --------
-    >>> visible("a\\tb\\u202ec")
-    'a b\\\\u202ec'
+    >>> visible("a\tb\u202ec")
+    'a b\\u202ec'
     >>> visible("src/very/long/name.py", limit=11)
     'src/v…me.py'
     """
@@ -57,7 +57,7 @@ def html_text(text: object) -> str:
 
 
 def markdown_text(text: object) -> str:
-    """Return ``text`` for a Markdown paragraph or table cell, free of any markup.
+    r"""Return ``text`` for a Markdown paragraph or table cell, free of any markup.
 
     Every ASCII punctuation character that Markdown, Pandoc or Quarto (short codes, citations,
     divisions) gives a meaning is escaped with a backslash.
@@ -65,7 +65,7 @@ def markdown_text(text: object) -> str:
     Examples
     --------
     >>> markdown_text("a|b <i>")
-    'a\\\\|b \\\\<i\\\\>'
+    'a\\|b \\<i\\>'
     """
     return _MARKDOWN.sub(r"\\\1", visible(text))
 

@@ -10,25 +10,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Align = Literal["left", "right"]
-
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table of formatted text.
 
-    ``align`` has one entry a column; the first column holds row headers. ``notes`` are printed
-    below it.
+    ``align`` says ``left`` or ``right`` for each column; the first column holds row headers.
+    ``notes`` are printed below it.
     """
 
     key: str
     caption: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    align: tuple[Align, ...] = ()
+    align: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
-    def alignment(self, column: int) -> Align:
+    def alignment(self, column: int) -> str:
         """Return the alignment of a column; all but the first are right-aligned by default."""
         if self.align:
             return self.align[column]
@@ -74,7 +72,9 @@ class Block:
     links: tuple[tuple[str, str], ...] = field(default=())
 
     def _repr_mimebundle_(
-        self, include: Any = None, exclude: Any = None, **options: Any
+        self,
+        include: Any = None,  # noqa: ARG002 - the notebook protocol passes it
+        exclude: Any = None,  # noqa: ARG002
     ) -> dict[str, str]:
         from retrieval_eval.report.show import to_html, to_markdown, to_plain
 

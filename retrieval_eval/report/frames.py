@@ -114,13 +114,15 @@ def ground_truth_rows(document: Any, identity: Row) -> list[Row]:
     fate = _fates(document)
     rows = []
     for i, file in enumerate(files):
-        known = isinstance(repositories, list) and i < len(repositories)
+        repository = (
+            repositories[i] if isinstance(repositories, list) and i < len(repositories) else None
+        )
         seen = fate.get(file, {})
         rows.append(
             {
                 **identity,
                 "file": file,
-                "repository": coerce(repositories[i], "text") if known else None,
+                "repository": coerce(repository, "text"),
                 "is_retrieved": "first_step" in seen,
                 "is_opened": bool(seen.get("opened")),
                 "is_written": bool(seen.get("written")),

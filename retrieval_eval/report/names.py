@@ -43,9 +43,7 @@ METRICS: Final[dict[str, MetricName]] = {
     "ttfr_seconds": MetricName(
         "Time to first relevant", "s", 1, "seconds from the agent's start to the first hit"
     ),
-    "ttfr_tokens": MetricName(
-        "Tokens to first relevant", "tokens", 0, "tokens used up to the first hit"
-    ),
+    "ttfr_tokens": MetricName("Tokens to first relevant", "", 0, "tokens used up to the first hit"),
     "context_efficiency": MetricName(
         "Context efficiency", "", 2, "retrieved files that are relevant / retrieved files"
     ),
@@ -55,7 +53,7 @@ METRICS: Final[dict[str, MetricName]] = {
     "reward": MetricName("Reward", "", 2, "what the verifier of the task gave"),
     "cost_usd": MetricName("Cost", "USD", 2, "recorded cost of the trial"),
     "elapsed_seconds": MetricName("Elapsed time", "s", 0, "wall-clock time of the agent"),
-    "total_tokens": MetricName("Tokens", "tokens", 0, "input (cached included) and output tokens"),
+    "total_tokens": MetricName("Tokens", "", 0, "input (cached included) and output tokens"),
     "map_score": MetricName("MAP", "", 2, "mean over hits of precision / ground-truth files"),
 }
 
@@ -80,6 +78,15 @@ LABELS: Final[dict[str, tuple[str, str]]] = {
 """Error label to its printed name and the name of its denominator."""
 
 
+EXCLUSIONS: Final[dict[str, str]] = {
+    "skipped_name": "its name marks it as archived, broken or otherwise not to be evaluated",
+    "link": "it is a link, and links are not followed",
+    "nothing_recorded": "it is named like a trial but holds no result and no trace",
+    "unreadable": "the folder cannot be read",
+}
+"""Why discovery leaves a folder out, in words."""
+
+
 def metric_name(metric: str) -> MetricName:
     """Return how ``metric`` is printed; an unknown one is printed as it is named."""
     return METRICS.get(metric) or MetricName(metric, "", 2, "")
@@ -93,4 +100,5 @@ def reason_sentence(reason: str | None) -> str:
     >>> reason_sentence("no_writes")
     'the agent wrote no file'
     """
-    return REASONS.get(reason or "", reason or "no reason was recorded")
+    known = REASONS | EXCLUSIONS
+    return known.get(reason or "", reason or "no reason was recorded")

@@ -1,4 +1,4 @@
-"""Numbers as they are printed: two decimals, signed differences, brackets, an em dash for unknown."""
+"""Numbers as they are printed: two decimals, signed differences, a dash for unknown."""
 
 from __future__ import annotations
 

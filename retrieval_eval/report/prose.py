@@ -13,7 +13,7 @@ from typing import Final
 from retrieval_eval.report.comparison import MIN_PAIRS, Comparison, MetricResult
 from retrieval_eval.report.escape import visible
 from retrieval_eval.report.names import metric_name, reason_sentence
-from retrieval_eval.report.numbers import plural, rate
+from retrieval_eval.report.numbers import of, plural, rate
 
 NAME_LIMIT: Final = 40
 
@@ -28,6 +28,7 @@ class Facts:
     """
 
     n_tasks: int
+    n_paired: int
     n_trials: int
     n_degraded: int
     n_excluded: int
@@ -61,18 +62,20 @@ def answer(comparison: Comparison | None, result: MetricResult | None, facts: Fa
     if facts.invalid is not None:
         return Answer(
             "No comparison: one arm is not valid",
-            (f"{facts.invalid} A difference between the arms would describe that fault.",)
-            + (trust(comparison, facts),),
+            (
+                f"{facts.invalid} A difference between the arms would describe that fault.",
+                trust(facts),
+            ),
             "none",
         )
     if comparison is None or result is None:
         return _no_pair(comparison, facts)
     if result.verdict in ("too_few_pairs", "not_computable"):
         return _no_statistic(comparison, result, facts)
-    sentences = (_how_much(comparison, result), _where(comparison, result, facts))
+    sentences = (_how_much(comparison, result), _where(result, facts))
     return Answer(
         _title(comparison, result),
-        (*sentences, trust(comparison, facts)),
+        (*sentences, trust(facts)),
         {"better": "better", "worse": "worse"}.get(result.verdict, "none"),
     )
 
@@ -102,7 +105,7 @@ def _how_much(comparison: Comparison, result: MetricResult) -> str:
     return f"{text}."
 
 
-def _where(comparison: Comparison, result: MetricResult, facts: Facts) -> str:
+def _where(result: MetricResult, facts: Facts) -> str:
     text = f"It was higher on {result.wins}, equal on {result.ties}, lower on {result.losses}"
     if facts.hurt is not None and facts.hurt[1] < 0:
         task, drop = facts.hurt
@@ -118,16 +121,18 @@ def _no_pair(comparison: Comparison | None, facts: Facts) -> Answer:
         return Answer(
             "One configuration only: nothing to compare",
             (
-                "All trials ran under one configuration, so this report describes how it "
-                "retrieves, not whether it does so better than another.",
-                trust(None, facts),
+                (
+                    "All trials ran under one configuration, so this report describes how it "
+                    "retrieves, not whether it does so better than another."
+                ),
+                trust(facts),
             ),
             "none",
         )
     why = f" ({reason_sentence(comparison.reason)})" if comparison and comparison.reason else ""
     return Answer(
         "No matched tasks: nothing to compare",
-        (f"No two configurations share a task that can be compared{why}.", trust(None, facts)),
+        (f"No two configurations share a task that can be compared{why}.", trust(facts)),
         "none",
     )
 
@@ -138,10 +143,12 @@ def _no_statistic(comparison: Comparison, result: MetricResult, facts: Facts) ->
         return Answer(
             f"Too few matched tasks for a verdict: {result.n_pairs}",
             (
-                f"{name(comparison.baseline)} and {name(comparison.comparison)} share "
-                f"{plural(result.n_pairs, 'task')} with computable {label}; below {MIN_PAIRS} no "
-                "statistic is given.",
-                trust(comparison, facts),
+                (
+                    f"{name(comparison.baseline)} and {name(comparison.comparison)} share "
+                    f"{plural(result.n_pairs, 'task')} with computable {label}; below {MIN_PAIRS} "
+                    "no statistic is given."
+                ),
+                trust(facts),
             ),
             "none",
         )
@@ -149,18 +156,18 @@ def _no_statistic(comparison: Comparison, result: MetricResult, facts: Facts) ->
         f"No verdict: the difference in {label} has no interval",
         (
             f"{plural(result.n_pairs, 'matched task')}, but {reason_sentence(result.reason)}.",
-            trust(comparison, facts),
+            trust(facts),
         ),
         "none",
     )
 
 
-def trust(comparison: Comparison | None, facts: Facts) -> str:
+def trust(facts: Facts) -> str:
     """Return the sentence that says what the numbers rest on and what was left out."""
-    if comparison is None:
+    if facts.n_configs < 2:
         text = f"{plural(facts.n_trials, 'trial')} of {plural(facts.n_tasks, 'task')} were found"
     else:
-        text = f"{comparison.n_pairs} of {plural(facts.n_tasks, 'task')} enter the paired analysis"
+        text = coverage(facts.n_paired, facts.n_tasks, has_pair=True)
     left = [
         f"{plural(n, 'trial')} {what}"
         for n, what in (
@@ -179,6 +186,18 @@ def coverage(n_paired: int, n_tasks: int, has_pair: bool) -> str:
         verb = "enters" if n_paired == 1 else "enter"
         return f"{n_paired} of {plural(n_tasks, 'task')} {verb} the paired analysis"
     return f"{plural(n_tasks, 'task')} found, none of them paired"
+
+
+def shares(label: str, values: Sequence[tuple[str, int, int]]) -> str:
+    """Return the finding that gives a count of a whole for each config: name, part, whole.
+
+    Examples
+    --------
+    >>> shares("Opaque calls", [("a", 1, 300)])
+    'Opaque calls: 1 of 300 with a'
+    """
+    parts = [f"{of(part, whole)} with {name(config)}" for config, part, whole in values[:4]]
+    return f"{label}: {', '.join(parts)}"
 
 
 def ranked(label: str, values: Sequence[tuple[str, float, int]]) -> str:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from retrieval_eval.report.comparison import Comparison, MetricResult
 from retrieval_eval.report.derive import Record, mean, numbers
 from retrieval_eval.report.exhibits import Table
-from retrieval_eval.report.figures.recall_ecdf import quantile
 from retrieval_eval.report.names import HEADLINE_METRICS, metric_name, reason_sentence
-from retrieval_eval.report.numbers import MISSING
+from retrieval_eval.report.numbers import MISSING, of
+
+_STATISTICS = ("Difference", "95 % interval", "Pairs", "Better / same / worse")
 
 
 def headline(comparison: Comparison, metrics: Sequence[str] = HEADLINE_METRICS) -> Table:
@@ -28,15 +30,14 @@ def headline(comparison: Comparison, metrics: Sequence[str] = HEADLINE_METRICS) 
             "Metric",
             comparison.baseline,
             comparison.comparison,
-            "Difference",
-            "95 % interval",
-            "Pairs",
-            "Better / same / worse",
+            *_STATISTICS,
         ),
         tuple(rows),
         notes=(
-            "Better counts the tasks on which the second configuration did better; for times a "
-            "lower value is better. Repeats are averaged inside a task.",
+            (
+                "Better counts the tasks on which the second configuration did better; for times a "
+                "lower value is better. Repeats are averaged inside a task."
+            ),
             *notes,
         ),
     )
@@ -60,58 +61,47 @@ def _headline_row(metric: str, result: MetricResult | None) -> tuple[str, ...]:
     )
 
 
-def by_config(groups: Mapping[str, Sequence[Record]], metrics: Sequence[str], key: str) -> Table:
-    """Return one row a config and metric: mean, median, n, and how many are not computable."""
-    rows = []
-    for metric in metrics:
-        known = metric_name(metric)
-        for config, trials in groups.items():
+def by_config(
+    groups: Mapping[str, Sequence[Record]],
+    metrics: Mapping[str, str],
+    key: str,
+    notes: tuple[str, ...] = (),
+) -> Table:
+    """Return one row a metric and one column a config: mean and how many trials have a value.
+
+    ``metrics`` maps a column of the trials frame to the name printed.
+    """
+    body = []
+    for metric, label in metrics.items():
+        row = [label]
+        for trials in groups.values():
             values = numbers(trials, metric)
-            middle = quantile(values, 0.5) if values else None
-            rows.append(
-                (
-                    known.titled,
-                    config,
-                    known.value(mean(values)),
-                    known.value(middle),
-                    str(len(values)),
-                    str(len(trials) - len(values)),
-                )
-            )
+            shown = metric_name(metric).value(mean(values))
+            row.append(f"{shown} ({of(len(values), len(trials))})")
+        body.append(tuple(row))
     return Table(
         key,
-        "Means over the trials of each configuration, matched or not",
-        ("Metric", "Config", "Mean", "Median", "n", "Not computable"),
-        tuple(rows),
-        ("left", "left", "right", "right", "right", "right"),
-        (
-            "Rankings follow the first appearance of a file (convention trec: P@k divides by k, "
-            "nDCG is linear, a repeated file counts once). A trial without a value is counted, "
-            "never scored 0.",
-        ),
+        "Mean over the trials of a configuration, matched or not (trials with a value of all)",
+        ("Metric", *groups),
+        tuple(body),
+        notes=notes,
     )
 
 
 def comparisons(found: Sequence[Comparison], metrics: Sequence[str]) -> Table:
-    """Return one row a pair of configs and metric."""
-    rows = []
-    for comparison in found:
-        for metric in metrics:
-            row = _headline_row(metric, comparison.metric(metric))
-            rows.append((f"{comparison.comparison} − {comparison.baseline}", *row))
+    """Return one row a metric; with several pairs of configs, one row a pair and metric."""
+    if len(found) == 1:
+        only = headline(found[0], metrics)
+        return replace(only, key="comparisons")
+    rows = [
+        (f"{c.comparison} − {c.baseline}", *_headline_row(metric, c.metric(metric)))
+        for c in found
+        for metric in metrics
+    ]
     return Table(
         "comparisons",
-        "Paired differences of every pair of configurations",
-        (
-            "Pair",
-            "Metric",
-            "First mean",
-            "Second mean",
-            "Difference",
-            "95 % interval",
-            "Pairs",
-            "Better / same / worse",
-        ),
+        "Paired differences of every pair of configurations, second minus first",
+        ("Pair", "Metric", "First mean", "Second mean", *_STATISTICS),
         tuple(rows),
-        ("left", "left", "right", "right", "right", "right", "right", "right"),
+        ("left", "left", *["right"] * (2 + len(_STATISTICS))),
     )

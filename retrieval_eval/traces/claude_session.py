@@ -47,7 +47,7 @@ def read_claude_session(lines: Iterable[Line], name: str) -> Reading:
         harness="claude-code",
         harness_version=state.version,
         model=state.model,
-        started_at=earliest(state.started_at, state.log.first_time()),
+        started_at=earliest(state.started_at, state.log.first_time),
         finished_at=state.finished_at,
         cwd=state.cwd,
         flags=(*state.log.flags, *complaints.flags()),

@@ -55,7 +55,7 @@ def read_claude_stream(lines: Iterable[Line], name: str) -> Reading:
         harness="claude-code",
         harness_version=text_of(state.init.get("claude_code_version")),
         model=text_of(state.init.get("model")),
-        started_at=earliest(state.started_at, state.log.first_time()),
+        started_at=earliest(state.started_at, state.log.first_time),
         finished_at=state.finished_at,
         cwd=text_of(state.init.get("cwd")),
         declared_tokens=declared,

@@ -29,9 +29,11 @@ def unix_seconds(value: Any) -> float | None:
         return None
     try:
         moment = datetime.fromisoformat(value.strip())
-        return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+        seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
+    # Some writers state year 1 for a time they do not have.
+    return seconds if seconds > 0 else None
 
 
 def from_milliseconds(value: Any) -> float | None:

@@ -81,6 +81,6 @@ def blocks_text(content: Any) -> str:
 
 
 def _whole(text: str) -> str:
-    if _LONE_SURROGATE.search(text) is None:
+    if text.isascii() or _LONE_SURROGATE.search(text) is None:
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.traces.clock import earliest
 from retrieval_eval.traces.foreign import clean
 from retrieval_eval.traces.tokens import Gap, Item, Usage
 
@@ -56,11 +57,11 @@ class CallLog:
 
     def __init__(self, *, are_ids_reused: bool = False) -> None:
         self.flags: dict[str, None] = {}
+        self.first_time: float | None = None
         self._are_ids_reused = are_ids_reused
         self._items: list[Item] = []
-        self._times: list[float] = []
-        self._added: dict[str, ToolCall] = {}
-        self._prints: dict[str, set[str]] = {}
+        self._first: dict[str, tuple[int, ToolCall]] = {}
+        self._prints: dict[str, dict[str, int]] = {}
         self._waiting: dict[str, deque[int]] = {}
         self._waiting_in_step: dict[str, deque[int]] = {}
 
@@ -70,10 +71,11 @@ class CallLog:
 
     def add(self, call: ToolCall) -> None:
         """Append ``call`` unless it repeats one."""
-        if self._repeats(call):
+        place = self._place_of(call)
+        self._waiting_in_step.setdefault(call.call_id, deque()).append(place)
+        if place < len(self._items):
             return
-        for waiting in (self._waiting, self._waiting_in_step):
-            waiting.setdefault(call.call_id, deque()).append(len(self._items))
+        self._waiting.setdefault(call.call_id, deque()).append(place)
         self._see(call.timestamp)
         self._items.append(call)
 
@@ -91,20 +93,20 @@ class CallLog:
         The time of the result stands in for the time of the call where that is unknown.
         """
         self._see(timestamp)
-        for waiting in (self._waiting_in_step, self._waiting):
-            places = waiting.get(call_id, ())
-            while places:
-                place = places.popleft()
-                call = self._call(place)
-                if call.result is None:
-                    when = timestamp if call.timestamp is None else call.timestamp
-                    self._items[place] = replace(call, result=result, timestamp=when)
-                    return
-        if call_id not in self._added:
+        in_step = self._waiting_in_step.get(call_id)
+        waiting = self._waiting.get(call_id)
+        if in_step:
+            self._answer(in_step.popleft(), result, timestamp)
+            return
+        while waiting:
+            if self._answer(waiting.popleft(), result, timestamp):
+                return
+        if waiting is None:
             self.flags["result_without_call"] = None
 
     def touch(self, call_id: str, timestamp: float | None) -> None:
         """Note that the first waiting call with this id was under way at ``timestamp``."""
+        self._see(timestamp)
         places = self._waiting.get(call_id)
         if places and self._call(places[0]).timestamp is None:
             self._items[places[0]] = replace(self._call(places[0]), timestamp=timestamp)
@@ -113,32 +115,31 @@ class CallLog:
         """Return everything collected, in order."""
         return tuple(self._items)
 
-    def first_time(self) -> float | None:
-        """Return the earliest time of a call or a result."""
-        return min(self._times, default=None)
-
-    def last_time(self) -> float | None:
-        """Return the latest time of a call or a result."""
-        return max(self._times, default=None)
-
     def _see(self, timestamp: float | None) -> None:
-        if timestamp is not None:
-            self._times.append(timestamp)
+        self.first_time = earliest(self.first_time, timestamp)
 
     def _call(self, place: int) -> ToolCall:
         return cast("ToolCall", self._items[place])
 
-    def _repeats(self, call: ToolCall) -> bool:
-        known = self._added.setdefault(call.call_id, call)
-        if known is call:
+    def _answer(self, place: int, result: ToolResult, timestamp: float | None) -> bool:
+        call = self._call(place)
+        if call.result is not None:
             return False
-        prints = self._prints.setdefault(call.call_id, {self._fingerprint(known)})
-        fingerprint = self._fingerprint(call)
-        if fingerprint in prints:
-            return True
-        prints.add(fingerprint)
-        self.flags["repeated_call_id"] = None
-        return False
+        when = timestamp if call.timestamp is None else call.timestamp
+        self._items[place] = replace(call, result=result, timestamp=when)
+        return True
+
+    def _place_of(self, call: ToolCall) -> int:
+        """Return the place of the call that this one repeats, or the next free place."""
+        new = len(self._items)
+        place, known = self._first.setdefault(call.call_id, (new, call))
+        if known is call:
+            return new
+        prints = self._prints.setdefault(call.call_id, {self._fingerprint(known): place})
+        place = prints.setdefault(self._fingerprint(call), new)
+        if place == new:
+            self.flags["repeated_call_id"] = None
+        return place
 
     def _fingerprint(self, call: ToolCall) -> str:
         moment = call.timestamp if self._are_ids_reused else None

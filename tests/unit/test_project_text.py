@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import tomllib
@@ -67,10 +68,7 @@ def test_no_merge_marker_is_left(texts):
     assert _lines_with(texts, MERGE_MARKER) == []
 
 
-def test_text_files_are_utf8_and_end_in_a_newline(texts):
-    assert [
-        name for name, text in texts.items() if "\ufffd" in text and "fixtures" not in name
-    ] == []
+def test_text_files_end_in_a_newline(texts):
     assert [
         name
         for name, text in texts.items()
@@ -135,3 +133,9 @@ def test_the_locks_agree_where_both_pin(project):
     tests = _pins(project, "requirements-dev.lock")
     for name, entry in _pins(project, "requirements.lock").items():
         assert _version(entry) == _version(tests[name]), name
+
+
+def test_scripts_of_ci_are_executable_and_parse(project):
+    for script in sorted((project / ".ci").iterdir()):
+        assert os.access(script, os.X_OK), script.name
+        subprocess.run(["bash", "-n", script], check=True)

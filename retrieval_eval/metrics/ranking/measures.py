@@ -18,6 +18,9 @@ NAMES: Final = ("P", "Recall", "F1", "RR", "AP", "nDCG", "Success", "Rprec", "bp
 PRECISION_LIKE: Final = frozenset({"P", "F1", "Judged"})
 """Measures that are a share of what was retrieved: without any, there is no such share."""
 
+MAX_GRADE: Final = 1000
+"""The highest grade: no scale needs more, and ``2 ** grade`` stays finite."""
+
 _FORM: Final = re.compile(r"([A-Za-z0-9]{1,9})(?:\(([a-z0-9=,]{1,20})\))?(?:@([0-9]{1,9}))?")
 _HAS_NO_CUTOFF: Final = frozenset({"Rprec", "bpref"})
 _ORDINARY: Final = ("P@5", "Recall@20", "F1@5", "RR", "RR@10", "AP", "nDCG@10")

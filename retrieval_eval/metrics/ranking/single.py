@@ -7,7 +7,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from retrieval_eval.metrics.ranking.measures import PRECISION_LIKE, Measure, as_measures
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.metrics.ranking.measures import (
+    MAX_GRADE,
+    PRECISION_LIKE,
+    Measure,
+    as_measures,
+)
 from retrieval_eval.values import Value
 
 
@@ -62,7 +68,7 @@ def rank_metrics(
     Raises
     ------
     BadInputError
-        When a measure is unknown.
+        When a measure is unknown, or a grade above 1000.
 
     Examples
     --------
@@ -72,6 +78,8 @@ def rank_metrics(
     """
     grades = relevant if isinstance(relevant, Mapping) else dict.fromkeys(relevant, 1)
     distinct = dict.fromkeys(ranked)
+    if max(grades.values(), default=0) > MAX_GRADE:
+        raise BadInputError(f"grades go up to {MAX_GRADE}")
     found = tuple((rank, grades[doc]) for rank, doc in enumerate(distinct, 1) if doc in grades)
     judged = Judged(len(distinct), found, tuple(grades.values()))
     return {str(measure): _value(measure, judged) for measure in as_measures(measures)}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import canvas, legend, name, to_svg
-from retrieval_eval.report.names import metric_name, reason_sentence
+from retrieval_eval.report.names import OUTCOMES, metric_name, reason_sentence
 from retrieval_eval.report.numbers import interval, p_value, signed
 
 if TYPE_CHECKING:
@@ -45,11 +45,13 @@ def draw(found: Sequence[Association], configs: Sequence[str]) -> Figure | Empty
     pooled = [a for a in found if a.scope == "pooled" and a.r is not None]
     if not pooled:
         return Empty("associations", _why(found))
-    ordered = sorted(pooled, key=lambda a: (a.outcome, -(a.r or 0), a.retrieval))[:MAX_ROWS]
+    ordered = sorted(pooled, key=lambda a: (_place(a.outcome), -(a.r or 0), a.retrieval))[:MAX_ROWS]
     within = {(a.retrieval, a.outcome, a.group): a for a in found if a.scope == "config"}
     groups = list(configs)[: style.MAX_CONFIGS]
     with canvas(1.1 + 0.34 * len(ordered)) as (figure, (axes,)):
         for y, a in enumerate(ordered):
+            if y and a.outcome != ordered[y - 1].outcome:
+                axes.axhline(y - 0.4, color=style.FAINT, linewidth=0.8)
             _row(axes, y, a)
             for i, config in enumerate(groups):
                 inner = within.get((a.retrieval, a.outcome, config))
@@ -88,6 +90,8 @@ def draw(found: Sequence[Association], configs: Sequence[str]) -> Figure | Empty
 
 
 def _row(axes: Axes, y: int, a: Association) -> None:
+    if a.r is None:
+        return
     is_strong = a.q is not None and a.q < THRESHOLD
     color = style.TEXT if is_strong else style.LIGHT_GREY
     if a.low is not None and a.high is not None:
@@ -131,6 +135,11 @@ def table(found: Sequence[Association]) -> Table:
         ),
         ("left", "left", "right", "right", "right", "right", "left"),
     )
+
+
+def _place(outcome: str) -> tuple[int, str]:
+    known = OUTCOMES.index(outcome) if outcome in OUTCOMES else len(OUTCOMES)
+    return (known, outcome)
 
 
 def _why(found: Sequence[Association]) -> str:

@@ -66,7 +66,7 @@ def draw(means: Means, k_values: Sequence[int]) -> Figure | Empty:
             for config, by_k in means.items()
             for m, title in MEASURES.items()
         ),
-        ("left", "left", *["right"] * (len(ks) + 1)),  # type: ignore[arg-type]
+        ("left", "left", *["right"] * (len(ks) + 1)),
     )
     return Figure(
         "at-k",

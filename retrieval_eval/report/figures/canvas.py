@@ -6,7 +6,7 @@ import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from retrieval_eval.report import style
 from retrieval_eval.report.escape import visible
@@ -24,7 +24,8 @@ def canvas(
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    with mpl.rc_context(style.RC):
+    settings: Any = style.RC
+    with mpl.rc_context(settings):
         figure = Figure(figsize=(width, height), layout="constrained")
         axes = figure.subplots(rows, columns, squeeze=False, **grid)
         yield figure, list(axes.flat)
@@ -65,9 +66,16 @@ def legend(
     )
 
 
-def light_grid(axes: Axes, axis: str = "x") -> None:
+def light_grid(axes: Axes, axis: Literal["x", "y", "both"] = "x") -> None:
     """Draw faint grid lines behind the marks."""
-    axes.grid(visible=True, axis=axis, color=style.FAINT, linewidth=0.6)  # type: ignore[arg-type]
+    axes.grid(visible=True, axis=axis, color=style.FAINT, linewidth=0.6)
+
+
+def whole_ticks(axes: Axes) -> None:
+    """Put ticks of the horizontal axis on whole numbers."""
+    from matplotlib.ticker import MaxNLocator
+
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 
 def stairs(values: Sequence[float], total: int) -> tuple[list[float], list[float]]:

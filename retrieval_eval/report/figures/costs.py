@@ -82,7 +82,7 @@ def draw(values: Values, configs: Sequence[str]) -> Figure | Empty:
     )
 
 
-def _thousands(value: float, _: int) -> str:
+def _thousands(value: float, _: float) -> str:
     if value >= 1e6:
         return f"{value / 1e6:g}M"
     return f"{value / 1e3:g}k" if value >= 1e4 else f"{value:g}"

@@ -29,7 +29,7 @@ def draw(fates: Mapping[str, int]) -> Figure | Empty:
     cells = [fate for fate in FATES for _ in range(math.ceil(fates.get(fate, 0) / per_cell))]
     columns = max(12, math.ceil(math.sqrt(len(cells) * 5)))
     rows = math.ceil(len(cells) / columns)
-    with canvas(0.55 + rows * style.WIDTH / max(columns, 24) + 0.35) as (figure, (axes,)):
+    with canvas(0.5 + rows * style.WIDTH / max(columns, 24)) as (figure, (axes,)):
         from matplotlib.collections import PatchCollection
         from matplotlib.patches import Rectangle
 
@@ -54,7 +54,7 @@ def draw(fates: Mapping[str, int]) -> Figure | Empty:
         )
         axes.set_xlim(0, max(columns, 24))
         axes.set_ylim(-rows + 0.7, 1)
-        axes.set_aspect("equal", anchor="W")
+        axes.set_aspect("equal", anchor="NW")
         axes.axis("off")
         svg = to_svg(figure)
     text = "; ".join(f"{fate} {of(fates.get(fate, 0), total)}" for fate in FATES)

@@ -22,9 +22,9 @@ def draw(counts: Counts) -> Figure | Empty:
     groups = style.facets(list(counts))
     rows = [
         (
-            f"{title}\nof {denominator}",
+            title,
             {c: _rate(counts[c].get(label, (0, 0))) for c in counts},
-            "",
+            f"of {denominator}",
         )
         for label, (title, denominator) in LABELS.items()
     ]

@@ -48,21 +48,22 @@ def draw(
             axes.axhline(result.mean_difference, color=style.TEXT, linewidth=1.2, linestyle=":")
         if result.ci_low is not None and result.ci_high is not None:
             axes.axhspan(result.ci_low, result.ci_high, color=style.LIGHT_GREY, alpha=0.22, lw=0)
-        top = max(0.1, *(abs(v) for v in values)) * 1.12
-        axes.set_ylim(-top, top)
+        ends = [0.0, *values, *(e for e in (result.ci_low, result.ci_high) if e is not None)]
+        reach = (max(ends) - min(ends)) or 1.0
+        axes.set_ylim(min(min(ends), -0.2 * reach) * 1.1, max(max(ends), 0.2 * reach) * 1.1)
         axes.set_xlim(-0.8, len(values) - 0.2)
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.set_xticks([])
         axes.set_xlabel(f"{len(values)} matched tasks, sorted by difference")
         axes.set_ylabel(f"Δ {metric.titled}")
         light_grid(axes, "y")
-        place = {"xycoords": "axes fraction", "fontsize": 9, "weight": "bold"}
         axes.annotate(
             f"{name(comparison.comparison)} higher: {sum(v > 0 for v in values)}",
             (0.99, 0.95),
             ha="right",
             va="top",
             color=better.color,
-            **place,
+            xycoords="axes fraction",
+            weight="bold",
         )
         axes.annotate(
             f"{name(comparison.baseline)} higher: {sum(v < 0 for v in values)}",
@@ -70,7 +71,8 @@ def draw(
             ha="left",
             va="bottom",
             color=worse.color,
-            **place,
+            xycoords="axes fraction",
+            weight="bold",
         )
         svg = to_svg(figure)
     numbers = summary(result)

@@ -22,7 +22,7 @@ def draw(cells: Cells, rows: Sequence[str], columns: Sequence[str]) -> Figure | 
     if not cells:
         return Empty("slices", "No matched task, so there is nothing to slice.")
     shown = list(rows)[:MAX_ROWS]
-    limit = max([0.05, *(abs(d) for d, n in cells.values() if n >= MIN_N)])
+    limit = max([0.25, *(abs(d) for d, n in cells.values() if n >= MIN_N)])
     with canvas(0.9 + 0.42 * len(shown)) as (figure, (axes,)):
         from matplotlib import colormaps
         from matplotlib.patches import Rectangle

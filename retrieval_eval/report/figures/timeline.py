@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
-from retrieval_eval.report.figures.canvas import canvas, name, to_svg
+from retrieval_eval.report.figures.canvas import canvas, name, to_svg, whole_ticks
 from retrieval_eval.report.numbers import plural
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ SHAPES: Final = {
     "file_read": "o",
     "code_search": "D",
     "file_search": "|",
-    "symbol_navigation": "P",
+    "symbol_navigation": "s",
     "commit_search": "v",
     "deep_search": "*",
     "file_write": "^",
-    "other": ".",
+    "other": "X",
 }
 MAX_STEPS: Final = 400
 
@@ -67,7 +67,7 @@ def draw(tracks: Sequence[Track], task: str, configs: Sequence[str]) -> Figure |
         axes.set_yticks(range(len(shown)), [name(t.config) for t in shown])
         axes.set_ylim(len(shown) - 0.5, -0.75)
         axes.tick_params(axis="y", length=0)
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        whole_ticks(axes)
         axes.set_xlabel("Step")
         used = [
             c for c in SHAPES if any(c == category for t in shown for _, category, _ in t.steps)

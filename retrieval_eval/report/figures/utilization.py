@@ -51,9 +51,15 @@ def draw(counts: Counts) -> Figure | Empty:
                         bbox=None if not hatch else {"fc": "white", "ec": "none", "pad": 1.5},
                     )
                 left += width
-        axes.set_yticks(
-            range(len(shown)), [f"{name(c)}\n{plural(sum(p), 'file')}" for c, p in shown.items()]
-        )
+            axes.annotate(
+                plural(sum(parts), "file"),
+                (1.01, y),
+                xycoords=("axes fraction", "data"),
+                va="center",
+                fontsize=8.5,
+                annotation_clip=False,
+            )
+        axes.set_yticks(range(len(shown)), [name(c) for c in shown])
         axes.set_ylim(len(shown) - 0.5, -0.5)
         axes.set_xlim(0, 1)
         axes.tick_params(axis="y", length=0)

@@ -33,109 +33,109 @@ class Report:
         self._facts = Facts(run)
 
     def header(self) -> Block:
-        """Run, suites, configurations, status, completeness."""
+        """Show run, suites, configurations, status and completeness."""
         return opening.header(self._facts)
 
     def answer(self) -> Block:
-        """Did it help, by how much, how sure, where did it hurt, can it be trusted."""
+        """Show whether it helped, by how much, how sure, where it hurt, whether to trust it."""
         return opening.answer(self._facts)
 
     def coverage(self) -> Block:
-        """Tasks by fate."""
+        """Show tasks by fate."""
         return coverage.coverage(self._facts)
 
     def trial_fates(self) -> Block:
-        """Trials by reason and config."""
+        """Show trials by reason and config."""
         return coverage.trial_fates(self._facts)
 
     def ground_truth_sources(self) -> Block:
-        """Where the ground truth comes from."""
+        """Show where the ground truth comes from."""
         return coverage.ground_truth(self._facts)
 
     def degraded(self) -> Block:
-        """Degraded trials and excluded folders, verbatim."""
+        """Show degraded trials and excluded folders, verbatim."""
         return coverage.degraded(self._facts)
 
     def ledger(self) -> Block:
-        """What became of every tool call."""
+        """Show what became of every tool call."""
         return coverage.ledger(self._facts)
 
     def recall(self) -> Block:
-        """Distribution of file recall."""
+        """Show distribution of file recall."""
         return quality.recall(self._facts)
 
     def cutoffs(self) -> Block:
-        """Precision, recall and nDCG at each cut-off."""
+        """Show precision, recall and nDCG at each cut-off."""
         return quality.cutoffs(self._facts)
 
     def means(self) -> Block:
-        """Means by configuration."""
+        """Show means by configuration."""
         return quality.metric_means(self._facts)
 
     def paired(self) -> Block:
-        """Sorted differences of matched tasks."""
+        """Show sorted differences of matched tasks."""
         return quality.paired(self._facts)
 
     def by_suite(self) -> Block:
-        """The headline metric by suite."""
+        """Show the headline metric by suite."""
         return quality.by_suite(self._facts)
 
     def every_pair(self) -> Block:
-        """Every metric of every pair of configurations."""
+        """Show every metric of every pair of configurations."""
         return quality.every_pair(self._facts)
 
     def time_to_first(self) -> Block:
-        """Time to the first relevant file, with the share that never found one."""
+        """Show time to the first relevant file, with the share that never found one."""
         return behaviour.time_to_first(self._facts)
 
     def utilized(self) -> Block:
-        """What became of the ground-truth files."""
+        """Show what became of the ground-truth files."""
         return behaviour.utilized(self._facts)
 
     def probes(self) -> Block:
-        """Utilization probes by configuration."""
+        """Show utilization probes by configuration."""
         return behaviour.probes(self._facts)
 
     def error_modes(self) -> Block:
-        """Error modes, each with its own denominator."""
+        """Show error modes, each with its own denominator."""
         return behaviour.modes(self._facts)
 
     def most_missed(self) -> Block:
-        """Ground-truth files that most trials missed."""
+        """Show ground-truth files that most trials missed."""
         return behaviour.most_missed(self._facts)
 
     def slices(self) -> Block:
-        """Differences by suite, candidate-set size and evidence type."""
+        """Show differences by suite, candidate-set size and evidence type."""
         return outcomes.sliced(self._facts)
 
     def associations(self) -> Block:
-        """Associations with outcomes."""
+        """Show associations with outcomes."""
         return outcomes.associated(self._facts)
 
     def cost(self) -> Block:
-        """Cost, tokens and time."""
+        """Show cost, tokens and time."""
         return outcomes.cost(self._facts)
 
     def tool_mix(self) -> Block:
-        """Which kinds of tools were used."""
+        """Show which kinds of tools were used."""
         return outcomes.tools(self._facts)
 
     def one_task(self) -> Block:
-        """One task, step by step."""
+        """Show one task, step by step."""
         return tasks.step_by_step(self._facts)
 
     def largest_differences(self) -> Block:
-        """The tasks that differ most."""
+        """Show the tasks that differ most."""
         return tasks.largest(self._facts)
 
     def all_tasks(self) -> Block:
-        """Every task."""
+        """Show every task."""
         return tasks.appendix(self._facts)
 
     def definitions(self) -> Block:
-        """Definitions of the metrics."""
+        """Show definitions of the metrics."""
         return closing.definitions(self._facts)
 
     def provenance(self) -> Block:
-        """What this report was made from."""
+        """Show what this report was made from."""
         return closing.provenance(self._facts, privacy=self.privacy)

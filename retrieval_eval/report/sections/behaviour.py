@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from retrieval_eval.report import prose
+from retrieval_eval.report import prose, tables
 from retrieval_eval.report.columns import LABELS
 from retrieval_eval.report.derive import Facts, Record, numbers, rows
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
@@ -57,20 +57,12 @@ def probes(facts: Facts) -> Block:
         "util_read_before_write_ratio": "Read before write",
         "chunk_recall": "Chunk recall (file match)",
     }
-    body = []
-    for column, label in names.items():
-        for config, trials in facts.by_config.items():
-            values = numbers(trials, column)
-            shown = f"{sum(values) / len(values):.2f}" if values else "—"
-            body.append((label, config, shown, of(len(values), len(trials))))
-    if not body:
+    if not facts.by_config:
         return section("No trial was evaluated", Empty("probes", "There is no trial to probe."))
-    table = Table(
+    table = tables.by_config(
+        facts.by_config,
+        names,
         "probes",
-        "Utilization probes: mean over trials with a computable value",
-        ("Probe", "Config", "Mean", "Trials"),
-        tuple(body),
-        ("left", "left", "right", "right"),
         ("The write proxy means little on tasks that only ask a question.",),
     )
     return section("Probes see files, not whether what was written is right", table)
@@ -128,13 +120,17 @@ def most_missed(facts: Facts) -> Block:
                 file,
                 task,
                 f"{of(n, seen[task, file])} trials",
-                ", ".join(sorted(configs[task, file])),
+                _where(configs[task, file], len(facts.by_config)),
             )
             for (task, file), n in ordered
         ),
         ("left", "left", "right", "left"),
     )
     return section(f"{plural(everywhere, 'file')} of {len(seen):,} found by no trial at all", table)
+
+
+def _where(configs: set[str], n_configs: int) -> str:
+    return "all" if len(configs) == n_configs > 1 else ", ".join(sorted(configs))
 
 
 def _key(row: Record) -> tuple[str, ...]:

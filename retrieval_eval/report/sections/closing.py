@@ -36,9 +36,11 @@ def definitions(facts: Facts) -> Block:
         tuple(body),
         ("left", "left", "left"),
         (
-            "Intervals are 95 % bootstrap intervals over matched tasks with a recorded seed. "
-            "Below 3 matched tasks no statistic is given, below 6 no p-value. q values are "
-            "adjusted over the family of pooled associations.",
+            (
+                "Intervals are 95 % bootstrap intervals over matched tasks with a recorded seed. "
+                "Below 3 matched tasks no statistic is given, below 6 no p-value. q values are "
+                "adjusted over the family of pooled associations."
+            ),
         ),
     )
     return section("A number is only given with what it rests on", table)

@@ -14,6 +14,7 @@ from retrieval_eval.report.names import reason_sentence
 from retrieval_eval.report.numbers import MISSING, count, finite, plural, rate
 
 MAX_DEGRADED = 40
+_RANK = {"scored": 0, "not": 1, "excluded": 2}
 
 
 def coverage(facts: Facts) -> Block:
@@ -38,7 +39,9 @@ def trial_fates(facts: Facts) -> Block:
     if not counts:
         return section("No trial was found", Empty("trial-fates", "There is nothing to count."))
     total: Counter[str] = sum(counts.values(), Counter())
-    ordered = sorted(counts.items(), key=lambda item: (not item[0].startswith("scored"), item[0]))
+    ordered = sorted(
+        counts.items(), key=lambda item: (_RANK[item[0].split()[0].rstrip(",:")], item[0])
+    )
     body = [
         (label, *(str(c[config]) for config in configs), str(c.total())) for label, c in ordered
     ]
@@ -150,13 +153,11 @@ def ledger(facts: Facts) -> Block:
             for column in names
         ),
         notes=(
-            "Opaque calls may have touched files that no rule could resolve. If their share "
-            "differs between configurations, so does what is missed.",
+            (
+                "Opaque calls may have touched files that no rule could resolve. If their share "
+                "differs between configurations, so does what is missed."
+            ),
         ),
     )
-    shares = [
-        (c, t["calls_opaque"] / t["calls_seen"], t["calls_seen"])
-        for c, t in totals.items()
-        if t["calls_seen"]
-    ]
-    return section(prose.ranked("Share of calls that stay opaque", shares), table)
+    opaque = [(c, t["calls_opaque"], t["calls_seen"]) for c, t in totals.items() if t["calls_seen"]]
+    return section(prose.shares("Calls that stay opaque", opaque), table)

@@ -10,7 +10,7 @@ from retrieval_eval.report.derive import Facts, arms
 from retrieval_eval.report.escape import visible
 from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.frames import coerce, members
-from retrieval_eval.report.names import HEADLINE_METRICS
+from retrieval_eval.report.names import HEADLINE_METRICS, metric_name
 
 STATUS = "standalone · non-ranking · association only"
 
@@ -48,7 +48,9 @@ def answer(facts: Facts) -> Block:
     shown = (
         tables.headline(comparison)
         if comparison is not None and comparison.n_pairs
-        else tables.by_config(facts.by_config, HEADLINE_METRICS, "headline")
+        else tables.by_config(
+            facts.by_config, {m: metric_name(m).titled for m in HEADLINE_METRICS}, "headline"
+        )
     )
     return Block("answer", said.title, said.sentences, (shown,), tone=said.tone)
 
@@ -60,6 +62,7 @@ def answer_facts(facts: Facts) -> prose.Facts:
     counts = [members(s.get("counts")) for s in facts.run.summaries]
     return prose.Facts(
         n_tasks=len(facts.tasks),
+        n_paired=len(facts.headline_pairs),
         n_trials=len(facts.trials),
         n_degraded=sum(t["status"] == "degraded" for t in facts.trials),
         n_excluded=sum(coerce(c.get("excluded"), "integer") or 0 for c in counts),

@@ -9,7 +9,7 @@ from retrieval_eval.report.comparison import HEADLINE
 from retrieval_eval.report.derive import Facts, mean, numbers
 from retrieval_eval.report.exhibits import Block, Empty, section
 from retrieval_eval.report.figures import at_k, paired_bars, recall_ecdf, suites
-from retrieval_eval.report.names import METRICS
+from retrieval_eval.report.names import METRICS, metric_name
 from retrieval_eval.report.numbers import plural
 
 UNPAIRED = "Fewer than two configurations share a task with ground truth and a trace in both."
@@ -50,7 +50,16 @@ def metric_means(facts: Facts) -> Block:
     text = ", ".join(f"{n} with {prose.name(c)}" for c, n in scored[:4])
     return section(
         f"Trials with computable metrics: {text}" if text else "No trial was evaluated",
-        tables.by_config(facts.by_config, metrics, "means"),
+        tables.by_config(
+            facts.by_config,
+            {m: metric_name(m).titled for m in metrics},
+            "means",
+            (
+                "Files are ranked by first appearance (convention trec): P@k divides by k, nDCG "
+                "is linear, a repeated file counts once. A trial without a value is counted as "
+                "such, never scored 0.",
+            ),
+        ),
     )
 
 

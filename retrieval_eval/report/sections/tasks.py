@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from retrieval_eval.report.comparison import HEADLINE
 from retrieval_eval.report.derive import Facts, Task, numbers, rows, task_mean
@@ -80,24 +81,46 @@ def appendix(facts: Facts) -> Block:
 
 
 def task_table(facts: Facts, tasks: Sequence[Task], key: str, caption: str) -> Table:
-    """Return one row a task: each shown metric under the compared configs, and the difference."""
+    """Return one row a task; a cell gives the compared configs one after the other."""
     configs = list(facts.run.configs)[:2]
-    metrics = [m for m in SHOWN if "@" not in m or int(m.split("@")[1]) in facts.run.k_values]
-    header = ["Task", "Suite"]
-    if len(configs) == 2:
-        header.append(f"Δ {metric_name(HEADLINE).label.lower()}")
-    for metric in metrics:
-        header += [f"{metric_name(metric).titled}, {visible(c, 24)}" for c in configs]
+    metrics = _metrics(facts)
+    has_pair = len(configs) > 1
     body = []
     for task in tasks:
         trials = facts.tasks.get(task, [])
         row = [task[1], task[0] or "—"]
-        if len(configs) == 2:
+        if has_pair:
             pair = facts.headline_pairs.get(task)
             row.append(metric_name(HEADLINE).difference(pair[2] if pair else None))
         for metric in metrics:
-            row += [metric_name(metric).value(task_mean(trials, c, metric)) for c in configs]
+            values = [metric_name(metric).value(task_mean(trials, c, metric)) for c in configs]
+            row.append(" → ".join(values))
         body.append(tuple(row))
+    header = ["Task", "Suite", *([f"Δ {metric_name(HEADLINE).label.lower()}"] if has_pair else [])]
+    header += [metric_name(metric).titled for metric in metrics]
+    arrow = f"; {' → '.join(visible(c, 40) for c in configs)}" if has_pair else ""
     return Table(
-        key, caption, tuple(header), tuple(body), ("left", "left", *["right"] * (len(header) - 2))
+        key,
+        caption + arrow,
+        tuple(header),
+        tuple(body),
+        ("left", "left", *["right"] * (len(header) - 2)),
     )
+
+
+def task_rows(facts: Facts) -> list[dict[str, Any]]:
+    """Return one row a task with plain numbers, a column for each metric and config."""
+    found = []
+    for task, trials in facts.tasks.items():
+        pair = facts.headline_pairs.get(task)
+        row: dict[str, Any] = {"benchmark": task[0], "task_name": task[1]}
+        row[f"{HEADLINE}:difference"] = pair[2] if pair else None
+        for metric in _metrics(facts):
+            for config in facts.run.configs:
+                row[f"{metric}:{config}"] = task_mean(trials, config, metric)
+        found.append(row)
+    return found
+
+
+def _metrics(facts: Facts) -> list[str]:
+    return [m for m in SHOWN if "@" not in m or int(m.split("@")[1]) in facts.run.k_values]

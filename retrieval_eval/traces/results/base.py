@@ -28,7 +28,7 @@ PATH_ARGUMENTS: Final = (
 _REPOSITORY_ARGUMENTS: Final = ("repo", "repository", "repoName", "repo_name")
 _LONGEST_PATH: Final = 4096
 _LARGEST_LINE: Final = 10**9
-_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
+_UNPRINTABLE: Final = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]")
 _DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]")
 _STRENGTH: Final[dict[Access, int]] = {"listed": 0, "matched": 1, "opened": 2, "written": 3}
 
@@ -114,7 +114,7 @@ def is_file_path(text: str) -> bool:
         0 < len(text) <= _LONGEST_PATH
         and not text.isspace()
         and not text.endswith(("/", "\\"))
-        and _CONTROL.search(text) is None
+        and _UNPRINTABLE.search(text) is None
         and text.rsplit("/", 1)[-1] not in {".", ".."}
     )
 
@@ -162,7 +162,7 @@ def distinct(targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
     first: dict[tuple[str, str | None], RawTarget] = {}
     ranges: dict[tuple[str, str | None], list[LineRange]] = {}
     for target in targets:
-        if not is_file_path(target.path):
+        if not is_file_path(target.path) or not is_file_path(target.repository or "-"):
             continue
         key = (target.path, target.repository)
         ranges.setdefault(key, []).extend(target.lines or ())

@@ -82,7 +82,7 @@ _NATIVE: Final[tuple[Tool, ...]] = (
     Tool(("task", "agent", "mcp", "call_omo_agent", "delegate*"), "other", read_nothing),
     Tool(("web_search", "google_web_search", "websearch"), "other", read_nothing),
     Tool(("read", "notebook_read", "view", "open_file"), "file_read", read_local),
-    Tool(("grep", "search_file_content"), grep_category, read_cursor_grep),
+    Tool(("grep",), grep_category, read_cursor_grep),
     Tool(("glob", "find_files", "file_search"), "file_search", list_names),
     Tool(("ls", "list", "list_dir", "list_directory"), "file_search", list_cursor_folder),
     Tool(("sem_search", "codebase_search"), "code_search", read_mentions),

@@ -19,8 +19,10 @@ from retrieval_eval.traces.results.base import (
 from retrieval_eval.traces.results.decorations import is_empty_answer
 from retrieval_eval.traces.results.grep_lines import GrepLines, read_lines
 from retrieval_eval.traces.results.listing import listed_names, located
+from retrieval_eval.traces.results.mentions import read_mentions
 
 _COUNT: Final = re.compile(r"(.+):(\d{1,9})$")
+_HAS_LINES: Final = re.compile(r"^[ ]{0,9}(?:L|Line )\d{1,9}: ", re.MULTILINE)
 _FOOTER: Final = re.compile(r"\[Showing results|Found \d+ total|\(Results are ")
 
 
@@ -42,6 +44,8 @@ def read_grep(seen: Seen) -> Found:
     names = strings(seen.value.get("filenames")) if isinstance(seen.value, dict) else []
     if not names and not is_empty_answer(seen.text):
         names = listed_names(seen.text, seen.is_truncated)
+        if _HAS_LINES.search(seen.text) is not None:
+            return read_mentions(seen)
     return Found(_matched(located(names, _place(seen), seen.cwd)), is_opaque=seen.is_truncated)
 
 

@@ -16,7 +16,7 @@ from retrieval_eval.records import LineRange
 from retrieval_eval.traces.results.base import merged_ranges
 
 _SPLIT: Final = re.compile(r"([:-])(\d{1,9})(?=\1)")
-_BARE: Final = re.compile(r"(\d{1,9})[:-]")
+_BARE: Final = re.compile(r"(\d{1,9})([:-])")
 _HEAD: Final = 4096
 _MOST_SPLITS: Final = 8
 _Split = tuple[str, str, int]
@@ -47,11 +47,12 @@ def read_lines(lines: Sequence[str], *, within: str | None = None) -> GrepLines:
     ((12, 13),)
     """
     lines = [line for line in lines if line != "--"]
-    bare = [_BARE.match(line) for line in lines]
-    if lines and all(bare):
-        numbers = merged_ranges((int(m[1]), int(m[1])) for m in bare if m is not None)
-        return GrepLines({}, numbers or ())
     splits = [_splits(line) for line in lines]
+    bare = [m for line in lines if (m := _BARE.match(line)) is not None]
+    # A path may start like "2024-01-": then no line starts with a number and a colon.
+    has_match = any(m[2] == ":" for m in bare) or not any(_colon_paths(s) for s in splits)
+    if lines and len(bare) == len(lines) and has_match:
+        return GrepLines({}, merged_ranges((int(m[1]), int(m[1])) for m in bare))
     if not any(splits):
         return _without_numbers(lines, within)
     return _with_numbers(splits)
@@ -68,7 +69,7 @@ def _splits(line: str) -> list[_Split]:
 
 
 def _with_numbers(splits: Sequence[Sequence[_Split]]) -> GrepLines:
-    known = {path for line in splits for path in _matching_path(line)}
+    known = {path for line in splits for path in _colon_paths(line)}
     tails = {path.rsplit("/", 1)[-1] for path in known}
     numbers: dict[str, list[int]] = {}
     is_uncertain = False
@@ -82,7 +83,8 @@ def _with_numbers(splits: Sequence[Sequence[_Split]]) -> GrepLines:
     return GrepLines(files, None, is_uncertain)
 
 
-def _matching_path(line: Sequence[_Split]) -> list[str]:
+def _colon_paths(line: Sequence[_Split]) -> list[str]:
+    """Return the path of a matching line; a context line with spaces and colons has none."""
     colons = [path for path, separator, _ in line if separator == ":"]
     return [p for p in colons[:1] if not any(c.isspace() for c in p) or line[0][1] == ":"]
 

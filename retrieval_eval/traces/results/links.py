@@ -92,6 +92,7 @@ def _trimmed(token: str) -> str:
     for mark in ('"', "'", "`", "<", ">", "]"):
         token = token.split(mark, 1)[0]
     token = token.rstrip(".,;:*")
-    while token.endswith(")") and token.count(")") > token.count("("):
-        token = token[:-1].rstrip(".,;:*")
-    return token
+    unopened = max(0, token.count(")") - token.count("("))
+    bare = token.rstrip(")")
+    closing = min(unopened, len(token) - len(bare))
+    return token[: len(token) - closing].rstrip(".,;:*")

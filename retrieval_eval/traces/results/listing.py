@@ -30,7 +30,8 @@ FOLDER_ARGUMENTS: Final = (
     "relative_path",
 )
 _NOTICE: Final = re.compile(
-    r"Found \d+ |No files|No matches|\[Showing |\(Results are |Showing \d+|\.\.\.$|NOTE:"
+    r"Found \d+ |No files|No matches|\[Showing |\(Results are |Showing \d+|\.\.\.$|\[DIR\] "
+    r"|[^:]{0,200}:(?: |$)"
 )
 _TREE_ENTRY: Final = re.compile(r"(\s*)- (.+)$")
 
@@ -43,7 +44,8 @@ def listed_names(text: str, is_truncated: bool) -> list[str]:
     lines = text.split("\n")
     if is_truncated:
         lines.pop()
-    return [n for line in lines if (n := line.strip()) and _NOTICE.match(n) is None]
+    names = (line.strip() for line in lines)
+    return [n.removeprefix("[FILE] ") for n in names if n and _NOTICE.match(n) is None]
 
 
 def located(names: Sequence[str], folder: str | None, cwd: str | None) -> list[str]:
@@ -85,9 +87,10 @@ def _all_below(names: Sequence[str], folder: str) -> bool:
 
 def list_names(seen: Seen) -> Found:
     """Return the files a Glob-like tool names, as ``listed``."""
-    names = strings(seen.value.get("filenames")) if isinstance(seen.value, dict) else []
-    names = names or strings(seen.value.get("files") if isinstance(seen.value, dict) else None)
-    if not names and not is_empty_answer(seen.text):
+    names = strings(seen.value)
+    if isinstance(seen.value, dict):
+        names = strings(seen.value.get("filenames")) or strings(seen.value.get("files"))
+    elif seen.value is None and not is_empty_answer(seen.text):
         names = listed_names(seen.text, seen.is_truncated)
     folder = text_argument(seen.arguments, FOLDER_ARGUMENTS)
     return Found(_listed(located(names, folder, seen.cwd)), is_opaque=seen.is_truncated)

@@ -42,9 +42,11 @@ def read_local(seen: Seen) -> Found:
         return Found(is_opaque=not is_empty_answer(seen.text))
     if is_saved_result(path):
         return Found(is_opaque=True)
+    if _is_warning(seen.text):
+        return NOTHING
     if file is not None and integer(file.get("numLines")) is not None:
         lines, is_whole = _declared(file)
-    elif has_content(seen.text) and not _is_warning(seen.text):
+    elif has_content(seen.text):
         lines, is_whole = _shown(seen)
     elif _is_not_text(seen.value):
         lines, is_whole = None, True

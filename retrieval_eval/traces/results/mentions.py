@@ -19,11 +19,12 @@ from retrieval_eval.traces.results.base import (
 )
 from retrieval_eval.traces.results.decorations import is_empty_answer
 from retrieval_eval.traces.results.links import links_in
+from retrieval_eval.traces.results.listing import listed_names
 from retrieval_eval.traces.results.records_in import file_records, texts_in
 
 _HEADER: Final = re.compile(r"# ([^\s/]+/\S*) [–—-] (\S.*)$")
-_SECTION: Final = re.compile(r"Path: (\S.*)$")
-_NUMBER: Final = re.compile(r"[ ]{0,9}(\d{1,9})(?:: |:$|\t)")
+_SECTION: Final = re.compile(r"(?:Path|File): (\S.*)$|(/\S{0,4096}[^\s:]):$")
+_NUMBER: Final = re.compile(r"[ ]{0,9}(?:L|Line )?(\d{1,9})(?:: |:$|\t)")
 _DIFF: Final = re.compile(r"(?:---|\+\+\+) (\"?[ab]/.+)$|rename (?:from|to) (\S.*)$")
 _GREP: Final = re.compile(r"([^\s:]{1,1024}):(\d{1,9}):")
 _READ_NOTE: Final = re.compile(r"- ((?:[^\s/]+/){2}[^\s/]+)/(\S[^\n]{0,2048}?)@[0-9a-f]{4,40}: ")
@@ -42,7 +43,7 @@ def read_mentions(seen: Seen) -> Found:
     asked = _asked_repository(seen.arguments)
     access: Access = "listed" if seen.category == "file_search" else "matched"
     if seen.value is None:
-        found = list(_in_text(seen.text, access, asked))
+        found = list(_in_text(seen.text, access, asked)) or _bare_paths(seen, access, asked)
         has_answer = True
     else:
         found = list(file_records(seen.value, access, asked))
@@ -52,6 +53,14 @@ def read_mentions(seen: Seen) -> Found:
         has_answer = seen.category != "file_search" and _holds_records(seen.value)
     targets = distinct(t if t.repository else _placed(t, seen.cwd) for t in found)
     return Found(targets, is_opaque=seen.is_truncated or (has_answer and not targets))
+
+
+def _bare_paths(seen: Seen, access: Access, asked: str | None) -> list[RawTarget]:
+    """Read an answer of one path a line, certain only when every line is one."""
+    names = listed_names(seen.text, seen.is_truncated)
+    if not all("/" in name and " " not in name for name in names):
+        return []
+    return [RawTarget(name, access, asked) for name in names]
 
 
 def _asked_repository(arguments: Mapping[str, Any]) -> str | None:
@@ -104,7 +113,7 @@ def _headline(line: str, asked: str | None) -> tuple[str, str | None] | None:
     if header is not None:
         return header[2].strip(), header[1].split("@", 1)[0]
     section = _SECTION.match(line)
-    return None if section is None else (section[1].strip(), asked)
+    return None if section is None else ((section[1] or section[2]).strip(), asked)
 
 
 def _inline(line: str, access: Access, asked: str | None) -> Iterator[RawTarget]:

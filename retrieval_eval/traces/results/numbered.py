@@ -8,7 +8,7 @@ from typing import Final
 from retrieval_eval.records import LineRange
 from retrieval_eval.traces.results.base import merged_ranges
 
-_NUMBER: Final = re.compile(r"[ ]{0,9}(\d{1,9})(?:→|\t|:[ ]|:$)")
+_NUMBER: Final = re.compile(r"[ ]{0,9}L?(\d{1,9})(?:→|\t|\||:[ ]|:$)")
 
 
 def line_ranges(text: str) -> tuple[LineRange, ...] | None:

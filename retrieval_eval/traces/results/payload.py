@@ -16,7 +16,7 @@ _STRING: Final = r'"((?:[^"\\]|\\.)*)"'
 _OPEN_RECORD: Final = re.compile(
     rf'"(?:file|path)"\s*:\s*{_STRING}(?:\s*,\s*"repo"\s*:\s*{_STRING})?'
 )
-_HALF_ESCAPE: Final = re.compile(r"\\(?:u[0-9a-fA-F]{0,3})?$")
+_WHOLE_CHARACTERS: Final = re.compile(r'(?:[^"\\]|\\[^u]|\\u[0-9a-fA-F]{4})*', re.DOTALL)
 
 
 def unwrapped(text: str, structured: Any) -> tuple[str, Any]:
@@ -109,10 +109,9 @@ def _cut_off(text: str) -> tuple[str, Any]:
 
 def _string_start(raw: str) -> str:
     """Decode the start of a JSON string up to its end or to where the text was cut."""
-    end = re.match(r'(?:[^"\\]|\\.)*', raw, re.DOTALL)
-    body = _HALF_ESCAPE.sub("", end[0]) if end is not None else ""
+    shown = _WHOLE_CHARACTERS.match(raw)
     try:
-        value = json.loads(f'"{body}"', strict=False)
+        value = json.loads(f'"{shown[0] if shown else ""}"', strict=False)
     except ValueError:
         return ""
     return value if isinstance(value, str) else ""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
 from retrieval_eval.records import LineRange, RawTarget
 from retrieval_eval.traces.results.base import (
@@ -12,13 +13,12 @@ from retrieval_eval.traces.results.base import (
     Found,
     Seen,
     distinct,
-    joined,
     repository_argument,
     text_argument,
 )
 from retrieval_eval.traces.results.decorations import is_empty_answer
 from retrieval_eval.traces.results.links import file_link
-from retrieval_eval.traces.results.listing import listed_names
+from retrieval_eval.traces.results.listing import FOLDER_ARGUMENTS, listed_names, located
 from retrieval_eval.traces.results.local_read import read_local
 from retrieval_eval.traces.results.mentions import read_mentions
 from retrieval_eval.traces.results.numbered import has_content, line_ranges
@@ -26,7 +26,6 @@ from retrieval_eval.traces.results.requested import requested_range, shown_range
 
 _ADDRESS: Final = re.compile(r"URL: (\S+)[ \t]*(?:\n|$)")
 _CUT_NOTE: Final = re.compile(r"\[Truncated\]|Showing first \d+ of \d+ lines", re.IGNORECASE)
-_MARK: Final = re.compile(r"\[(FILE|DIR)\] (.+)$")
 
 
 def read_remote(seen: Seen) -> Found:
@@ -63,8 +62,8 @@ def _named(seen: Seen) -> Found:
     """Read an answer without an address: the file is the one asked for."""
     path = text_argument(seen.arguments, PATH_ARGUMENTS)
     if isinstance(seen.value, list):
-        found = list_remote(seen)
-        return Found(found.targets, found.is_opaque, category="file_search")
+        listing = replace(seen, category="file_search")
+        return replace(list_remote(listing), category="file_search")
     repository = repository_argument(seen.arguments)
     if repository is None or path is None:
         return read_local(seen)
@@ -79,23 +78,16 @@ def _named(seen: Seen) -> Found:
 
 def list_remote(seen: Seen) -> Found:
     """Return the files a listing names; folders end in a slash or are marked as such."""
-    repository = repository_argument(seen.arguments)
-    base = None if repository is not None else seen.cwd
     if seen.value is not None:
         return read_mentions(seen)
     if is_empty_answer(seen.text):
         return NOTHING
+    repository = repository_argument(seen.arguments)
     names = listed_names(seen.text, seen.is_truncated)
-    marked = [m for n in names if (m := _MARK.match(n)) is not None]
-    if marked:
-        folder = joined(base, text_argument(seen.arguments, PATH_ARGUMENTS) or ".")
-        names = [joined(folder, m[2]) for m in marked if m[1] == "FILE"]
-    elif not all(_is_name(n, repository) for n in names):
-        return read_mentions(seen)
-    targets = distinct(RawTarget(joined(base, n), "listed", repository) for n in names)
+    if repository is None:
+        # An unknown server may answer in prose: only a known listing may hold spaces.
+        if any(" " in name for name in names):
+            return read_mentions(seen)
+        names = located(names, text_argument(seen.arguments, FOLDER_ARGUMENTS), seen.cwd)
+    targets = distinct(RawTarget(n, "listed", repository) for n in names)
     return Found(targets, is_opaque=seen.is_truncated)
-
-
-def _is_name(line: str, repository: Any) -> bool:
-    """Whether a line is a bare name; only a known remote listing may hold spaces."""
-    return repository is not None or (":" not in line and " " not in line)

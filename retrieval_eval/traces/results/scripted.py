@@ -13,6 +13,7 @@ from retrieval_eval.traces.results.decorations import is_empty_answer
 from retrieval_eval.traces.results.links import file_link
 from retrieval_eval.traces.results.mentions import read_mentions
 
+_CALL: Final = re.compile(r"\b(?:read_file|keyword|regex|diff|commit)\s{0,4}[({]")
 _READ: Final = re.compile(r"read_file\s{0,4}\(\s{0,4}\{([^{}]{1,1000})\}")
 _FIELD: Final = re.compile(
     r"""\b(repo|path)\s{0,4}=\s{0,4}(?:"([^"\n]{1,500})"|'([^'\n]{1,500})')"""
@@ -22,15 +23,16 @@ _FIELD: Final = re.compile(
 def read_script(seen: Seen) -> Found:
     """Return what the answer of a script names.
 
-    A script that reads exactly one file, named literally, answers from that file; what it
-    printed of it cannot be told, so the file is ``matched`` and the call stays opaque.
+    A script that neither searches nor reads touches no file. One that reads exactly one file,
+    named literally, answers from that file; what it printed of it cannot be told, so the file
+    is ``matched`` and the call stays opaque.
     """
-    if is_empty_answer(seen.text):
+    script = text_argument(seen.arguments, ("script", "code")) or ""
+    if is_empty_answer(seen.text) or _CALL.search(script) is None:
         return NOTHING
     found = read_mentions(seen)
     if found.targets:
         return replace(found, is_opaque=True)
-    script = text_argument(seen.arguments, ("script", "code")) or ""
     files = {_literal(m[1]) for m in _READ.finditer(script)}
     if len(files) == 1 and (file := files.pop()) is not None:
         return Found((RawTarget(file[1], "matched", file[0]),), is_opaque=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from retrieval_eval.traces.shell.syntax import Piece, Word
 
@@ -26,8 +27,8 @@ def expand_braces(word: Word, limit: int) -> list[Word]:
             done.append(_joined(current))
             continue
         start, end, alternatives = found
-        for alternative in reversed(alternatives[: limit + 1]):
-            waiting.append((*current[:start], *alternative, *current[end + 1 :]))
+        head, tail = current[:start], current[end + 1 :]
+        waiting += [(*head, *inner, *tail) for inner in reversed(alternatives[: limit + 1])]
     return done
 
 
@@ -70,9 +71,8 @@ def _first_group(word: Word) -> tuple[int, int, list[Word]] | None:
         elif piece.text == "}" and opened:
             start, cuts = opened.pop(), commas.pop()
             if cuts:
-                edges = [start, *cuts, i]
-                pairs = zip(edges, edges[1:], strict=False)
-                return start, i, [word[a + 1 : b] for a, b in pairs]
+                edges = pairwise([start, *cuts, i])
+                return start, i, [word[a + 1 : b] for a, b in edges]
             numbers = _numbers(word[start + 1 : i])
             if numbers:
                 return start, i, numbers

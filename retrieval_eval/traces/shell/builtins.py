@@ -8,21 +8,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from retrieval_eval.traces.shell.environment import Environment, Unknown
+from retrieval_eval.traces.shell.options import words
 from retrieval_eval.traces.shell.steps import Invocation, Step
 
 if TYPE_CHECKING:
-    from retrieval_eval.traces.shell.interpret import Context, Interpreter
+    from retrieval_eval.traces.shell.commands import Context
+    from retrieval_eval.traces.shell.interpret import Interpreter
 
-FAILS_LOUDLY: Final = frozenset(
-    "cat head tail sed ls find wc sort uniq cut awk cd pushd popd echo printf mkdir cp mv touch rm "
-    "tee export pwd nl tac true : set tree stat file git redirect".split()
+FAILS_LOUDLY: Final = words(
+    "cat head tail sed ls find wc sort uniq cut awk cd pushd popd echo printf mkdir cp mv "
+    "touch rm tee export pwd nl tac true : set tree stat file git redirect"
 )
 """Programs that fail only with a message, so that silence means success."""
 
-KEEPS_LINES: Final = frozenset("head tail cat grep egrep fgrep less more tee".split())
+KEEPS_LINES: Final = words("head tail cat grep egrep fgrep less more tee")
 """Filters that let lines through unchanged and in order."""
 
-_SHELLS = frozenset("bash sh zsh dash ksh".split())
+_SHELLS = frozenset(["bash", "sh", "zsh", "dash", "ksh"])
 _WRAPPERS: Final[dict[str, tuple[str, int]]] = {
     "sudo": ("-u -g -h -p -C -U", 0),
     "timeout": ("-s -k --signal --kill-after", 1),
@@ -45,9 +47,10 @@ def unwrap(stage: Invocation) -> Invocation:
 
     Examples
     --------
-    >>> from retrieval_eval.traces.shell.steps import literal
-    >>> unwrap(Invocation("timeout", (literal("5"), literal("cat"), literal("a")))).program
-    'cat'
+        >>> from retrieval_eval.traces.shell.options import words
+    from retrieval_eval.traces.shell.steps import literal
+        >>> unwrap(Invocation("timeout", (literal("5"), literal("cat"), literal("a")))).program
+        'cat'
     """
     while stage.program in _WRAPPERS:
         with_value, words = _WRAPPERS[stage.program]

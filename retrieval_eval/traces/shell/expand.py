@@ -64,9 +64,7 @@ def _escape(text: str) -> str:
     return re.sub(r"([*?[])", r"[\1]", text)
 
 
-def _fields(
-    word: Word, environment: Environment, substitute: Substitute
-) -> Iterator[list[_Atom]]:
+def _fields(word: Word, environment: Environment, substitute: Substitute) -> Iterator[list[_Atom]]:
     current: list[_Atom] = []
     is_word = False
     for piece in word:
@@ -91,9 +89,8 @@ def _fields(
                     current = []
                 current.append(_Atom(text, is_glob=True))
             is_word = is_word or bool(texts)
-    if is_word and (current or word):
-        if current or any(p.is_quoted for p in word):
-            yield current
+    if is_word and current:
+        yield current
 
 
 def _array(piece: Piece, environment: Environment) -> tuple[str, ...] | None:
@@ -108,8 +105,7 @@ def _array(piece: Piece, environment: Environment) -> tuple[str, ...] | None:
 
 def _atoms(piece: Piece, environment: Environment, substitute: Substitute) -> Iterator[_Atom]:
     if piece.kind == "text":
-        is_home = not piece.is_quoted and piece.text in ("$HOME",)
-        yield _Atom(None if is_home else piece.text, is_glob=not piece.is_quoted)
+        yield _Atom(piece.text, is_glob=not piece.is_quoted)
     elif piece.kind == "variable":
         yield _variable(piece, environment)
     elif piece.kind == "arithmetic":
@@ -149,7 +145,7 @@ def _trimmed(text: str, piece: Piece) -> Part:
     operator = piece.operator
     if not operator or operator in ("-", ":-", "=", ":=", "?", ":?"):
         return text
-    if operator[0] not in "%#" or len(text) > 1000:
+    if operator[0] not in "%#" or len(text) > 300:
         return None
     lengths = range(len(text) + 1)
     cuts = lengths if operator in ("#", "%%") else reversed(lengths)

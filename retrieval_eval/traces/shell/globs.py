@@ -10,7 +10,11 @@ def fits(pattern: str, path: str) -> bool:
 
     Examples
     --------
-    >>> fits("src/*.py", "src/a.py"), fits("src/*.py", "src/x/a.py"), fits("src/**/a.py", "src/a.py")
+    >>> (
+    ...     fits("src/*.py", "src/a.py"),
+    ...     fits("src/*.py", "src/x/a.py"),
+    ...     fits("src/**/a.py", "src/a.py"),
+    ... )
     (True, False, True)
     """
     if len(pattern) > 1000 or len(path) > 4000:

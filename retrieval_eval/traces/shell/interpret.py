@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from retrieval_eval.traces.shell import builtins, loops
-from retrieval_eval.traces.shell.environment import Environment, Unknown, Value
-from retrieval_eval.traces.shell.expand import expand_word, expand_words
+from retrieval_eval.traces.shell.commands import Context, read_command
+from retrieval_eval.traces.shell.environment import Environment
+from retrieval_eval.traces.shell.expand import expand_word
 from retrieval_eval.traces.shell.output import Output
 from retrieval_eval.traces.shell.parse import parse
 from retrieval_eval.traces.shell.printing import printed
@@ -31,55 +31,66 @@ from retrieval_eval.traces.shell.syntax import (
 MAX_STEPS: Final = 5000
 """Steps that are followed in one call; a longer script is opaque from there on."""
 
-MAX_WORK: Final = 20_000
+MAX_WORK: Final = 10_000
 """Pipelines that are interpreted in one call, whether or not they leave a step."""
 
-MAX_VALUE: Final = 4096
-"""Characters of a variable that are followed; a longer value is unknown."""
+MAX_SEARCHES: Final = 20
+"""Loops of one call whose values are looked for in the output."""
 
 MAX_CALLS: Final = 8
 """Depth of nested scripts (functions, ``bash -c``, substitutions) that is followed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Context:
-    """What the surroundings of a command do to it."""
-
-    is_conditional: bool = False
-    hides_errors: bool = False
-    is_shown: bool = True
-    downstream: tuple[Invocation, ...] = ()
-    depth: int = 0
 
 
 class Interpreter:
     """Runs one script over an environment and collects its steps."""
 
     def __init__(
-        self, environment: Environment, output: Output, budget: Iterator[int] | None = None
+        self,
+        environment: Environment,
+        output: Output,
+        has_succeeded: bool = False,
+        budget: Iterator[int] | None = None,
     ) -> None:
         self.environment = environment
         self.output = output
+        self.has_succeeded = has_succeeded
         self.steps: list[Step] = []
+        self.searches = iter(range(MAX_SEARCHES))
         self._budget = budget if budget is not None else iter(range(MAX_WORK))
 
     def run(self, script: Sequence, context: Context) -> None:
         """Run the pipelines of ``script`` in order."""
         is_doubtful = False
         is_conditional = context.is_conditional
-        for item in script.items:
+        n_uncertain = self._before_success(script, context)
+        for i, item in enumerate(script.items):
             if len(self.steps) >= MAX_STEPS or next(self._budget, None) is None:
                 self.add(Step(reason="the script has too many steps to follow"))
                 return
             if item.operator == "||":
                 is_conditional = True
             elif item.operator == "&&":
-                is_conditional = is_conditional or is_doubtful
+                is_conditional = is_conditional or (is_doubtful and i < n_uncertain)
             else:
                 is_conditional = context.is_conditional
             start = len(self.steps)
             self._item(item, replace(context, is_conditional=is_conditional))
             is_doubtful = any(self._can_fail(step) for step in self.steps[start:])
+
+    def _before_success(self, script: Sequence, context: Context) -> int:
+        """Return how many items precede the final ``&&`` chain of a call that succeeded.
+
+        Every command of that chain must have run, or the call would have failed.
+        """
+        n_items = len(script.items)
+        if not self.has_succeeded or context.is_conditional or context.depth:
+            return n_items
+        for i in range(n_items - 1, -1, -1):
+            if script.items[i].operator == "||":
+                return n_items
+            if script.items[i].operator == ";":
+                return i
+        return 0
 
     def add(self, step: Step) -> None:
         """Record a step unless the limit is reached."""
@@ -99,8 +110,8 @@ class Interpreter:
         if at is None:
             self._pipeline(stages, context)
             return
-        before = [self._invocation(s, context) for s in stages[:at] if isinstance(s, Command)]
-        after = [self._invocation(s, context) for s in stages[at + 1 :] if isinstance(s, Command)]
+        before = [read_command(self, s, context) for s in stages[:at] if isinstance(s, Command)]
+        after = [read_command(self, s, context) for s in stages[at + 1 :] if isinstance(s, Command)]
         if len(before) + len(after) + 1 < len(stages):
             self.add(Step(reason="two compound commands in one pipeline"))
             return
@@ -166,9 +177,11 @@ class Interpreter:
         return expand_word(redirect.target, self.environment, self.substitute)
 
     def _pipeline(self, nodes: tuple[Node, ...], context: Context) -> None:
-        stages = [self._invocation(n, context) for n in nodes if isinstance(n, Command)]
+        stages = [read_command(self, n, context) for n in nodes if isinstance(n, Command)]
         first, more = stages[0], tuple(stages[1:])
         if builtins.run(self, first, more, context):
+            return
+        if loops.run_each(self, tuple(stages), context):
             return
         if first.program in ("echo", "printf") and first.is_shown:
             if len(first.args) == 1 and first.args[0].captured and len(first.args[0].parts) == 1:
@@ -179,7 +192,7 @@ class Interpreter:
                 return
         if all(stage.program for stage in stages):
             self.emit(tuple(stages), context)
-        elif len(stages) > 1 or first.args or first.writes:
+        elif len(stages) > 1 or first.args:
             self.emit(tuple(replace(s, program=s.program or "?") for s in stages), context)
 
     def _captured(
@@ -222,63 +235,9 @@ class Interpreter:
         is_conditional = context.is_conditional or bool(context.downstream)
         self.add(Step((*stages, *context.downstream), is_conditional=is_conditional))
 
-    def _invocation(self, node: Command, context: Context) -> Invocation:
-        if not node.words:
-            self._assign(node, context)
-        args = expand_words(node.words, self.environment, self.substitute)
-        context, stdin = self._inline(node, context)
-        name = args[0].text if args else ""
-        stage = Invocation(
-            posixpath.basename(name or ""),
-            tuple(args[1:]),
-            self.environment.cwd,
-            hides_errors=context.hides_errors,
-            is_shown=context.is_shown,
-            writes=tuple(
-                self.word(r)
-                for r in node.redirects
-                if r.operator in (">", ">>", ">|", "&>", "&>>") and r.descriptor != "2"
-            ),
-        )
-        if stdin is not None and stdin.body is not None:
-            body = expand_word(stdin.body, self.environment, self.substitute)
-            stage = replace(stage, script=body.raw)
-        elif stdin is not None:
-            stage = replace(stage, stdin=self.word(stdin))
-        return builtins.unwrap(stage)
-
-    def _inline(self, node: Command, context: Context) -> tuple[Context, Redirect | None]:
-        stdin = None
-        for redirect in node.redirects:
-            if redirect.operator in ("<", "<<", "<<<"):
-                stdin = redirect
-            elif redirect.operator in (">", ">>", ">|", "&>", "&>>"):
-                if redirect.descriptor == "2" or redirect.operator[0] == "&":
-                    context = replace(context, hides_errors=True)
-                if redirect.descriptor != "2":
-                    context = replace(context, is_shown=False)
-        return context, stdin
-
-    def _assign(self, node: Command, context: Context) -> None:
-        for assignment in node.assignments:
-            value: Value = Unknown()
-            if assignment.is_array:
-                words = expand_words(assignment.words, self.environment, self.substitute)
-                texts = tuple(arg.text for arg in words if arg.text is not None)
-                value = texts if len(texts) == len(words) else Unknown()
-            elif assignment.words:
-                arg = expand_word(assignment.words[0], self.environment, self.substitute)
-                is_known = None not in arg.parts
-                value = arg.raw if is_known else Unknown(None, arg.captured)
-            is_certain = not assignment.is_append and not context.is_conditional
-            is_short = isinstance(value, Unknown) or sum(map(len, value)) <= MAX_VALUE
-            self.environment.variables[assignment.name] = (
-                value if is_certain and is_short else Unknown()
-            )
-
     def substitute(self, script: Sequence) -> tuple[Part, tuple[Step, ...]]:
         """Return the text of ``$(script)`` when it is certain, and the steps behind it."""
-        inner = Interpreter(self.environment.copy(), self.output, self._budget)
+        inner = Interpreter(self.environment.copy(), self.output, budget=self._budget)
         inner.run(script, Context(depth=MAX_CALLS))
         return builtins.printed_text(inner.steps, inner.environment), tuple(inner.steps[:100])
 

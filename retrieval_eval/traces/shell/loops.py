@@ -9,12 +9,17 @@ from typing import TYPE_CHECKING, Final
 
 from retrieval_eval.traces.shell.environment import Unknown
 from retrieval_eval.traces.shell.expand import expand_word, expand_words
+from retrieval_eval.traces.shell.feeds import each_command
+from retrieval_eval.traces.shell.parse import parse
 from retrieval_eval.traces.shell.printing import printed
 from retrieval_eval.traces.shell.steps import Arg, Invocation, Step
 from retrieval_eval.traces.shell.syntax import Branch, Command, For, Redirect, Sequence, While
 
 if TYPE_CHECKING:
-    from retrieval_eval.traces.shell.interpret import Context, Interpreter
+    from retrieval_eval.traces.shell.commands import Context
+    from retrieval_eval.traces.shell.interpret import Interpreter
+
+_EACH = "_each"
 
 MAX_ROUNDS: Final = 1000
 """Rounds of one loop that are followed; a longer loop is opaque."""
@@ -57,6 +62,35 @@ def run_while(
         for name, text in zip(names, line.split(None, len(names) - 1), strict=False):
             shell.environment.variables[name] = text.strip()
         shell.run(node.body, context)
+
+
+def run_each(shell: Interpreter, stages: tuple[Invocation, ...], context: Context) -> bool:
+    """Run ``… | xargs -I{} sh -c script`` or ``find -exec sh -c script`` like a loop.
+
+    Returns False when ``stages`` hold no such command.
+    """
+    for i, stage in enumerate(stages):
+        command, hole = each_command(stage)
+        found = _inline_script(command, hole) if command is not None else None
+        if found is not None:
+            name, script = found
+            inner = replace(context, downstream=(*stages[i + 1 :], *context.downstream))
+            _over_shown_names(shell, name, Arg((None,)), parse(script), inner)
+            return True
+    return False
+
+
+def _inline_script(command: Invocation, hole: str) -> tuple[str, str] | None:
+    texts = command.texts()
+    if command.program not in ("sh", "bash") or len(texts) < 2 or texts[0] != "-c":
+        return None
+    script = command.args[1].text
+    if script is None:
+        return None
+    if hole in script:
+        return _EACH, script.replace(hole, f"${{{_EACH}}}")
+    fed = [i for i, arg in enumerate(command.args[2:]) if arg.is_feed or arg.raw == hole]
+    return (str(fed[0]), script) if fed else None
 
 
 def _read_names(condition: Sequence, shell: Interpreter) -> list[str] | None:
@@ -108,7 +142,7 @@ def _over_shown_names(
 
 def _shown_values(shell: Interpreter, name: str, word: Arg, body: Sequence) -> list[str]:
     template = _template(shell, name, body)
-    if template is None:
+    if template is None or next(shell.searches, None) is None:
         return []
     prefix, suffix = template
     if not prefix.strip() and not suffix.strip() and word.pattern is None:
@@ -154,5 +188,3 @@ def _mentions(node: Command, name: str) -> bool:
         for word in node.words
         for piece in word
     )
-
-

@@ -7,6 +7,11 @@ from dataclasses import dataclass, field
 from retrieval_eval.traces.shell.steps import Arg, literal
 
 
+def words(text: str) -> frozenset[str]:
+    """Return the words of ``text`` as a set; the tables of programs are written with it."""
+    return frozenset(text.split())
+
+
 @dataclass(slots=True)
 class Options:
     """Options by name without dashes (a flag has an empty list) and the operands."""

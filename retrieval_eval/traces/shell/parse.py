@@ -278,9 +278,7 @@ def _branch(node: TreeNode, depth: int) -> Branch:
         if child.type in ("elif_clause", "else_clause", "case_item"):
             skip = {n.id for n in child.children_by_field_name("value")}
             arms.append(
-                Sequence(
-                    tuple(_body([n for n in child.children if n.id not in skip], depth + 1))
-                )
+                Sequence(tuple(_body([n for n in child.children if n.id not in skip], depth + 1)))
             )
         elif child.id not in known and node.type == "if_statement":
             own.append(child)

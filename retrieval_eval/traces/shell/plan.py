@@ -75,6 +75,7 @@ class Plan:
     has_numbers: bool = False
     is_selective: bool = False
     is_loose: bool = False
+    has_only_files: bool = False
     hides_errors: bool = False
     ignores_case: bool = False
     words: tuple[str, ...] = ()
@@ -119,9 +120,7 @@ def opaque(stage: Invocation, reason: str, category: str = "file_read") -> Plan:
     return Plan(stage.program, category, evidence="opaque", reason=f"{stage.program}: {reason}")
 
 
-def reader(
-    stage: Invocation, operands: tuple[Operand, ...], spans: Spans | None = WHOLE
-) -> Plan:
+def reader(stage: Invocation, operands: tuple[Operand, ...], spans: Spans | None = WHOLE) -> Plan:
     """Return the plan of a command that prints the content of ``operands``."""
     return Plan(
         stage.program,

@@ -2,17 +2,103 @@
 
 from __future__ import annotations
 
-from retrieval_eval.traces.shell.model import ShellAnalysis
+from typing import Final
+
+from retrieval_eval.traces.shell.commands import Context
+from retrieval_eval.traces.shell.environment import Environment
+from retrieval_eval.traces.shell.evidence import shared_evidence
+from retrieval_eval.traces.shell.interpret import Interpreter
+from retrieval_eval.traces.shell.judge import Verdict, judge
+from retrieval_eval.traces.shell.model import ShellAnalysis, ShellEvent
+from retrieval_eval.traces.shell.output import Output, read_output
+from retrieval_eval.traces.shell.parse import parse
+from retrieval_eval.traces.shell.pipeline import plan_pipeline
+from retrieval_eval.traces.shell.plan import Plan
+from retrieval_eval.traces.shell.segments import align
+from retrieval_eval.traces.shell.steps import Step
+
+MAX_COMMAND: Final = 200_000
+"""Characters of a command that are parsed; a longer one is opaque."""
 
 
 class ShellSession:
-    """The working directory and variables of one shell across its calls."""
+    """The working directory and variables of one shell across its calls.
+
+    Examples
+    --------
+    >>> shell = ShellSession()
+    >>> shell.analyse("cd /repo && git status", "clean").events
+    ()
+    >>> shell.analyse("head -n 5 a.py", "import os").events[0].targets[0]
+    RawTarget(path='/repo/a.py', access='opened', repository=None, lines=((1, 5),), is_whole=False)
+    """
 
     def __init__(self, cwd: str | None = None) -> None:
-        self.cwd = cwd
+        self._environment = Environment(cwd)
+        self._known: set[str] = set()
+
+    @property
+    def cwd(self) -> str | None:
+        """The working directory after the last call, None when it is not known."""
+        return self._environment.cwd
 
     def analyse(
         self, command: str, output: str, *, is_error: bool = False, cwd: str | None = None
     ) -> ShellAnalysis:
-        """Return what one call of the shell did to files."""
-        return ShellAnalysis()
+        """Return what one call did to files.
+
+        Parameters
+        ----------
+        command, output
+            The command text and everything it printed.
+        is_error
+            Whether the harness marked the result as an error; a write that depends on an earlier
+            command is then not taken for granted.
+        cwd
+            A directory the trace states for this call; it overrides the tracked one.
+
+        Returns
+        -------
+        ShellAnalysis
+            Events in order of execution, and a reason for each command that may have touched
+            files in a way nobody can tell. Never raises on any text.
+        """
+        if cwd is not None:
+            self._environment.cwd = cwd
+        if len(command) > MAX_COMMAND:
+            return ShellAnalysis(opaque=(f"a command of {len(command)} characters",))
+        printed = read_output("" if output.strip() == command.strip() else output)
+        if printed.is_refused:
+            return ShellAnalysis()
+        interpreter = Interpreter(self._environment, printed, not is_error and not printed.errors)
+        interpreter.run(parse(command), Context())
+        self._environment = interpreter.environment
+        if printed.reset_cwd is not None:
+            self._environment.cwd = printed.reset_cwd
+        return self._weighed(interpreter.steps, printed, is_error)
+
+    def _weighed(self, steps: list[Step], output: Output, is_error: bool) -> ShellAnalysis:
+        plans = [plan_pipeline(step.stages) if step.stages else None for step in steps]
+        events: list[ShellEvent] = []
+        opaque: list[str] = []
+        shares = shared_evidence(steps, plans, align(steps, output), is_error)
+        for step, planned, evidence in zip(steps, plans, shares, strict=True):
+            if step.reason is not None:
+                opaque.append(step.reason)
+            if planned is None:
+                continue
+            for plan in (planned.shown, *planned.writes):
+                if plan is not None:
+                    verdict = judge(plan, evidence, output, self._known)
+                    _record(plan, verdict, events, opaque, self._known)
+        return ShellAnalysis(tuple(events), tuple(opaque))
+
+
+def _record(
+    plan: Plan, verdict: Verdict, events: list[ShellEvent], opaque: list[str], known: set[str]
+) -> None:
+    if verdict.reason is not None:
+        opaque.append(verdict.reason)
+    if verdict.targets:
+        events.append(ShellEvent(plan.program, plan.category, verdict.targets))
+        known.update(target.path for target in verdict.targets if target.repository is None)

@@ -40,7 +40,9 @@ def take(spans: Spans | None, wanted: Spans | None) -> Spans | None:
             if last is not None and high is not None:
                 high = min(high, last)
             if high is None or high >= low:
-                found.append((start + low - position, None if high is None else start + high - position))
+                found.append(
+                    (start + low - position, None if high is None else start + high - position)
+                )
             if length is None:
                 break
             position += length
@@ -122,7 +124,7 @@ def awk_spans(program: str) -> Spans | None:
     (((10, 20),), ((5, 5),), None)
     """
     text = re.sub(r"\s+", "", program)
-    text = re.sub(r"\{print(\$0)?(;exit)?;?\}", "", text)
+    text = re.sub(r"\{printf?[^{};]*(;exit)?;?\}", "", text)
     text = re.sub(r";?F?NR>=?\d+\{exit\}$", "", text)
     edges = re.fullmatch(r"F?NR==(\d{1,9}),F?NR==(\d{1,9})", text)
     if edges:

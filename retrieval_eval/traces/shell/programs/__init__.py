@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from retrieval_eval.traces.shell.options import words
 from retrieval_eval.traces.shell.plan import Plan, opaque
 from retrieval_eval.traces.shell.programs.git import plan_git
 from retrieval_eval.traces.shell.programs.listing import (
@@ -33,15 +34,16 @@ from retrieval_eval.traces.shell.programs.writers import (
 )
 from retrieval_eval.traces.shell.steps import Invocation
 
-INERT: Final = frozenset(
-    "true false : test [ [[ set unset export local shopt trap wait sleep exit return break continue "
-    "read echo printf pwd date whoami id uname hostname which type command hash alias ulimit umask "
-    "mkdir rmdir chmod chown chgrp kill pkill pgrep ps top free df env printenv history jobs fg bg "
-    "make cmake ninja bazel npm npx yarn pnpm pip pip3 uv poetry cargo rustc rustup go gofmt gcc g++ "
-    "clang javac java mvn gradle dotnet tsc eslint prettier ruff mypy black pytest tox docker "
-    "docker-compose kubectl apt apt-get brew dpkg ssh scp nc ping dig nproc lscpu seq expr bc tput "
-    "clear dirname basename tr yes redirect source . service systemctl openssl gpg tar zip unzip "
-    "gzip gunzip xz gh hg svn".split()
+INERT: Final = words(
+    "true false : test [ [[ set unset export local shopt trap wait sleep exit return break "
+    "continue read echo printf pwd date whoami id uname hostname which type command hash "
+    "alias ulimit umask mkdir rmdir chmod chown chgrp kill pkill pgrep ps top free df env "
+    "printenv history jobs fg bg make cmake ninja bazel npm npx yarn pnpm pip pip3 uv "
+    "poetry cargo rustc rustup go gofmt gcc g++ clang javac java mvn gradle dotnet tsc "
+    "eslint prettier ruff mypy black pytest tox docker docker-compose kubectl apt apt-get "
+    "brew dpkg ssh scp nc ping dig nproc lscpu seq expr bc tput clear dirname basename tr "
+    "yes redirect source . service systemctl openssl gpg tar zip unzip gzip gunzip xz gh hg "
+    "svn"
 )
 """Programs that show an agent no file of the repository it works on."""
 

@@ -6,13 +6,13 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from retrieval_eval.traces.shell.options import scan
+from retrieval_eval.traces.shell.options import scan, words
 from retrieval_eval.traces.shell.plan import Operand, Plan, opaque, operands_of, reader
 from retrieval_eval.traces.shell.programs.search import plan_search
 from retrieval_eval.traces.shell.programs.writers import patched_files, written
 from retrieval_eval.traces.shell.steps import Arg, Invocation, literal, resolve
 
-_HISTORY: Final = frozenset("log diff show blame annotate whatchanged shortlog diff-tree".split())
+_HISTORY: Final = words("log diff show blame annotate whatchanged shortlog diff-tree")
 _SHORT = "SGnLCMUO"
 _LONG = "author since until grep after before format max-count"
 

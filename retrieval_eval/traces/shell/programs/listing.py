@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from typing import Final
 
 from retrieval_eval.traces.shell.options import scan
-from retrieval_eval.traces.shell.plan import Operand, Plan, opaque, operand_of, operands_of
+from retrieval_eval.traces.shell.plan import Operand, Plan, Style, opaque, operand_of, operands_of
 from retrieval_eval.traces.shell.steps import Arg, Invocation
 
 DESCRIBERS: Final[dict[str, str]] = {
@@ -82,27 +83,11 @@ def plan_find(stage: Invocation) -> Plan:
     if "-printf" in texts:
         return opaque(stage, "-printf prints in a format of its own", "file_search")
     plan = Plan(stage.program, "file_search", "listed", "names", operands, stage.cwd)
-    if "-type" in texts and texts[texts.index("-type") + 1 :][:1] == ["d"]:
+    kinds = [kind for flag, kind in pairwise(texts) if flag == "-type"]
+    if kinds and set(kinds) <= {"d"}:
         return replace(plan, evidence="nothing")
-    return replace(plan, style="columns" if "-ls" in texts else "path")
-
-
-def exec_of(stage: Invocation) -> Invocation | None:
-    """Return the command that ``find -exec`` or ``fd -x`` runs, with a feed for its files."""
-    texts = stage.texts()
-    at = next((i for i, t in enumerate(texts) if t in ("-exec", "-execdir", "-ok")), None)
-    if at is None:
-        return None
-    roots = tuple(arg.raw for arg in find_roots(stage)) or (".",)
-    feed = Arg((None,), is_feed=True, roots=roots)
-    args: list[Arg] = []
-    for arg in stage.args[at + 1 :]:
-        if arg.raw in (";", "\\;", "+"):
-            break
-        args.append(feed if arg.raw == "{}" else arg)
-    if args and args[-1].is_feed and "+" in texts[at:]:
-        args.append(feed)
-    return replace(stage, args=tuple(args)).rest(0) if args else None
+    style: Style = "columns" if "-ls" in texts else "path"
+    return replace(plan, style=style, has_only_files=bool(kinds) and set(kinds) <= {"f", "l"})
 
 
 def plan_fd(stage: Invocation) -> Plan:
@@ -111,6 +96,4 @@ def plan_fd(stage: Invocation) -> Plan:
     if options.has("x", "X", "exec"):
         return opaque(stage, "runs a command over files that are not named")
     operands = tuple(operand_of(arg) for arg in options.operands[1:]) or (Operand("."),)
-    return Plan(
-        stage.program, "file_search", "listed", "names", operands, stage.cwd, is_loose=True
-    )
+    return Plan(stage.program, "file_search", "listed", "names", operands, stage.cwd, is_loose=True)

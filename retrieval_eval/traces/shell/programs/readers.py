@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from retrieval_eval.traces.shell.options import Options, scan
-from retrieval_eval.traces.shell.plan import Plan, operands_of, reader
+from retrieval_eval.traces.shell.plan import Plan, opaque, operands_of, reader
 from retrieval_eval.traces.shell.spans import WHOLE, Spans, awk_spans, sed_spans
 from retrieval_eval.traces.shell.steps import Invocation
 
@@ -23,19 +23,19 @@ class _Reader:
 
 READERS: Final[dict[str, _Reader]] = {
     "cat": _Reader(),
-    "tac": _Reader(),
+    "tac": _Reader(is_whole=False),
     "nl": _Reader("bdfhilnsvw"),
     "less": _Reader("bhjkoPptTxyz"),
     "more": _Reader(),
     "bat": _Reader("lrHm", "language line-range theme style color"),
     "batcat": _Reader("lrHm", "language line-range theme style color"),
-    "sort": _Reader("kotSTu", "key output field-separator"),
-    "uniq": _Reader("fsw"),
+    "sort": _Reader("kotST", "key output field-separator", is_whole=False),
+    "uniq": _Reader("fsw", is_whole=False),
     "cut": _Reader("bcdf", "delimiter fields bytes characters", is_whole=False),
     "fold": _Reader("w"),
     "column": _Reader("sco"),
     "paste": _Reader("d"),
-    "rev": _Reader(),
+    "rev": _Reader(is_whole=False),
     "expand": _Reader("t"),
     "od": _Reader("AjNStw"),
     "xxd": _Reader("clso", is_whole=False),
@@ -58,6 +58,8 @@ def plan_reader(stage: Invocation) -> Plan:
     row = READERS[stage.program]
     options = scan(stage.args, row.short, row.long)
     operands = operands_of(options.operands[row.skip :], stage)
+    if stage.program == "diff" and options.has("r", "recursive"):
+        return opaque(stage, "compares folders")
     spans: Spans | None = WHOLE if row.is_whole else None
     if stage.program in ("bat", "batcat") and options.has("r", "line-range"):
         bounds = re.fullmatch(r"(\d+):(\d+)", options.text("r", "line-range") or "")
@@ -99,12 +101,12 @@ def tail_spans(options: Options) -> Spans | None:
 def plan_sed(stage: Invocation) -> Plan:
     """Return the plan of ``sed``: with ``-i`` a write, with ``-n a,bp`` a read of those lines."""
     options = scan(stage.args, "efl", "expression file line-length")
-    operands = list(options.operands)
+    operands = [arg for arg in options.operands if arg.text != ""]
     scripts = [arg.text for name in ("e", "expression") for arg in options.values.get(name, [])]
     if not scripts and not options.has("f", "file") and operands:
         scripts = [operands.pop(0).text]
     files = operands_of(operands, stage)
-    if options.has("i", "in-place") or any(n.startswith("i") for n in options.values if n == "i"):
+    if options.has("i", "in-place"):
         return Plan(stage.program, "file_write", "written", "write", files, stage.cwd)
     is_quiet = options.has("n", "quiet", "silent")
     known = [script for script in scripts if script is not None]

@@ -7,12 +7,17 @@ from dataclasses import replace
 from typing import Final
 
 from retrieval_eval.traces.shell.plan import Operand, Plan, opaque, operands_of, reader
-from retrieval_eval.traces.shell.steps import Invocation
+from retrieval_eval.traces.shell.steps import Arg, Invocation
 
-INTERPRETERS: Final = re.compile(r"(?:python(?:\d(?:\.\d+)?)?|pypy3?|node|nodejs|ruby|perl|deno|bun)")
+INTERPRETERS: Final = re.compile(
+    r"(?:python(?:\d(?:\.\d+)?)?|pypy3?|node|nodejs|ruby|perl|deno|bun)"
+)
 
 _CODE_FLAG = {"perl": r"-[a-zA-Z]*[eE]", "node": r"(?:-e|-p|--eval|--print)", "ruby": r"-[a-z]*e"}
-_NAME = r"""(?:[rbu]{0,2}(?P<quote>['"`])(?P<literal>[^'"`\n]{1,1000})(?P=quote)|(?P<name>[A-Za-z_]\w*))"""
+_NAME = (
+    r"""(?:[rbu]{0,2}(?P<quote>['"`])(?P<literal>[^'"`\n]{1,1000})(?P=quote)"""
+    r"""|(?P<name>[A-Za-z_]\w*))"""
+)
 _OPEN = re.compile(
     r"""\b(?:open|io\.open|codecs\.open|File\.(?:read|open|readlines))\s*\(\s*"""
     + _NAME
@@ -26,7 +31,9 @@ _PATH = re.compile(
 _NODE = re.compile(
     r"""\b(?P<method>readFileSync|readFile|writeFileSync|appendFileSync|require)\s*\(\s*""" + _NAME
 )
-_ASSIGNED = re.compile(r"""^[ \t]*([A-Za-z_]\w*)\s*=\s*[rbu]{0,2}(['"])([^'"\n]{1,1000})\2[ \t]*$""", re.M)
+_ASSIGNED = re.compile(
+    r"""^[ \t]*([A-Za-z_]\w*)\s*=\s*[rbu]{0,2}(['"])([^'"\n]{1,1000})\2[ \t]*$""", re.MULTILINE
+)
 _ACCESS = re.compile(
     r"\bopen\s*\(|\bPath\s*\(|read_text|readFile|os\.walk|os\.listdir|glob\b|subprocess|os\.system"
     r"|popen|writeFile|read_csv|File\.|import_module|rglob|iterdir"
@@ -36,6 +43,9 @@ _STREAMS = re.compile(r"open\s*\(\s*0\b|sys\.stdin|stdin")
 
 def plan_script(stage: Invocation) -> list[Plan]:
     """Return the plans of an interpreter: reads and writes of names that stand in its code."""
+    texts = stage.texts()
+    if texts[:2] == ["-m", "json.tool"]:
+        return [reader(stage, operands_of(list(stage.args[2:3]), stage), None)]
     code, files = _code(stage)
     if code is None:
         if files:
@@ -46,7 +56,7 @@ def plan_script(stage: Invocation) -> list[Plan]:
     return _accesses(stage, code)
 
 
-def _code(stage: Invocation) -> tuple[str | None, list]:  # type: ignore[type-arg]
+def _code(stage: Invocation) -> tuple[str | None, list[Arg]]:
     args = list(stage.args)
     family = "perl" if stage.program == "perl" else stage.program.rstrip("0123456789.")
     flag = _CODE_FLAG.get({"nodejs": "node"}.get(family, family), r"-[a-zA-Z]*c")
@@ -85,7 +95,8 @@ def _accesses(stage: Invocation, code: str) -> list[Plan]:
         operands = tuple(Operand(name) for name in writes)
         plans.append(Plan(stage.program, "file_write", "written", "write", operands, stage.cwd))
     if reads:
-        plans.append(reader(stage, tuple(Operand(name) for name in reads), None))
+        plan = reader(stage, tuple(Operand(name) for name in reads), None)
+        plans.append(replace(plan, is_selective=True))
     n_accesses = len(_ACCESS.findall(_STREAMS.sub("", code)))
     if n_accesses > n_resolved + len(re.findall(r"\bPath\s*\(", code)) or "os.chdir" in code:
         plans.append(opaque(stage, "the code opens files whose names are not literal"))

@@ -6,11 +6,11 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from retrieval_eval.traces.shell.options import Options, scan
+from retrieval_eval.traces.shell.options import Options, scan, words
 from retrieval_eval.traces.shell.plan import Operand, Plan, operands_of
 from retrieval_eval.traces.shell.steps import Arg, Invocation
 
-SEARCHERS: Final = frozenset("grep egrep fgrep zgrep rg ag ack ack-grep".split())
+SEARCHERS: Final = frozenset(["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "ack-grep"])
 
 _SHORT = {"grep": "efmABCdD", "rg": "efmABCgtTjMrEd", "ag": "mABCGgp", "ack": "mABC"}
 _LONG = (
@@ -35,7 +35,7 @@ def plan_search(stage: Invocation, is_git: bool = False) -> Plan:
     if not patterns and not options.has("f", "file") and operands:
         patterns = [operands.pop(0)]
     if is_git:
-        operands = _without_revisions(operands, options)
+        operands = _without_revisions(operands)
     files = operands_of(operands, stage)
     plan = Plan(
         stage.program,
@@ -53,7 +53,7 @@ def plan_search(stage: Invocation, is_git: bool = False) -> Plan:
     return _evidence(plan, options, is_recursive or is_git or family in ("rg", "ag", "ack"))
 
 
-def _without_revisions(operands: list[Arg], options: Options) -> list[Arg]:
+def _without_revisions(operands: list[Arg]) -> list[Arg]:
     texts = [a.raw for a in operands]
     is_path = [("/" in t or "." in t) and not t.startswith(("HEAD", "origin/")) for t in texts]
     return [a for a, keep in zip(operands, is_path, strict=True) if keep]
@@ -87,7 +87,7 @@ def _evidence(plan: Plan, options: Options, is_recursive: bool) -> Plan:
 def required_words(patterns: list[Arg], options: Options) -> tuple[str, ...]:
     """Return texts of which every matching line contains one; empty when nobody can tell."""
     is_fixed = options.has("F", "fixed-strings")
-    words: list[str] = []
+    found: list[str] = []
     for pattern in patterns:
         if pattern.text is None or len(pattern.text) > 2000:
             return ()
@@ -95,8 +95,8 @@ def required_words(patterns: list[Arg], options: Options) -> tuple[str, ...]:
             word = part if is_fixed else _longest_literal(part)
             if len(word) < 2:
                 return ()
-            words.append(word)
-    return tuple(words)
+            found.append(word)
+    return tuple(found)
 
 
 def _longest_literal(part: str) -> str:
@@ -109,7 +109,13 @@ def _longest_literal(part: str) -> str:
 
 
 _EXTENSION = re.compile(r".+\.[A-Za-z][A-Za-z0-9_+-]{0,11}")
-_BARE = re.compile(r"(?:[A-Z][A-Z0-9_.-]*|Makefile|Dockerfile|Jenkinsfile|Gemfile|Rakefile|Kconfig|Kbuild)")
+_BARE: Final = words(
+    "README LICENSE LICENCE COPYING NOTICE AUTHORS CONTRIBUTORS CHANGELOG CHANGES NEWS TODO "
+    "INSTALL HISTORY VERSION OWNERS MAINTAINERS CODEOWNERS BUILD WORKSPACE MANIFEST Makefile "
+    "GNUmakefile "
+    "Dockerfile Containerfile Jenkinsfile Vagrantfile Gemfile Rakefile Procfile Podfile Brewfile "
+    "Kconfig Kbuild BUCK DEPS CODE_OF_CONDUCT CONTRIBUTING SECURITY gradlew mvnw configure"
+)
 
 
 def looks_like_file(path: str) -> bool:
@@ -127,4 +133,4 @@ def looks_like_file(path: str) -> bool:
         return bool(re.fullmatch(r"\.[\w-]*(?:ignore|rc|attributes|config|keep|env)", name)) or (
             _EXTENSION.fullmatch(name) is not None
         )
-    return bool(_EXTENSION.fullmatch(name) or _BARE.fullmatch(name))
+    return bool(_EXTENSION.fullmatch(name) or name in _BARE)

@@ -11,10 +11,10 @@ from retrieval_eval.traces.shell.options import scan
 from retrieval_eval.traces.shell.plan import Operand, Plan, opaque, operand_of, operands_of
 from retrieval_eval.traces.shell.steps import Invocation
 
-ALL_OPERANDS: Final = frozenset("touch rm unlink truncate shred tee".split())
+ALL_OPERANDS: Final = frozenset(["touch", "rm", "unlink", "truncate", "shred", "tee"])
 """Programs that write every operand."""
 
-LAST_OPERAND: Final = frozenset("cp mv install ln rsync".split())
+LAST_OPERAND: Final = frozenset(["cp", "mv", "install", "ln", "rsync"])
 """Programs that write their last operand and show nothing of the others."""
 
 
@@ -24,7 +24,7 @@ def written(stage: Invocation, operands: tuple[Operand, ...]) -> Plan:
 
 
 def plan_writer(stage: Invocation) -> Plan:
-    """Return the plan of ``touch``, ``rm``, ``cp`` …"""
+    """Return the plan of ``touch``, ``rm``, ``cp`` and their relatives."""
     options = scan(stage.args, "tS" if stage.program in LAST_OPERAND else "s", "target-directory")
     operands = operands_of(options.operands, stage)
     if stage.program in ALL_OPERANDS:

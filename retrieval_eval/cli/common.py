@@ -1,0 +1,119 @@
+"""Options and output that several commands share."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from retrieval_eval.pipeline.evaluate import DEFAULT_SEED, Progress
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+def root_options(function: F) -> F:
+    """Add ``--runs-root`` and ``--benchmarks-root``."""
+    for option in (
+        click.option(
+            "--benchmarks-root",
+            type=FOLDER,
+            help="Folder of the tasks, <suite>/<task>/. Default: $RETRIEVAL_EVAL_BENCHMARKS_ROOT, "
+            "else a folder 'benchmarks' near the runs.",
+        ),
+        click.option(
+            "--runs-root",
+            type=FOLDER,
+            help="Folder of all runs. Default: $RETRIEVAL_EVAL_RUNS_ROOT, else ./runs.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def work_options(function: F) -> F:
+    """Add the options of commands that evaluate runs."""
+    for option in (
+        click.option(
+            "--seed", type=int, default=DEFAULT_SEED, show_default=True, help="Seed of resampling."
+        ),
+        click.option(
+            "--k",
+            "k_values",
+            default="1,3,5,10",
+            show_default=True,
+            help="Cut-offs of the @k metrics, comma-separated.",
+        ),
+        click.option(
+            "--jobs",
+            type=click.IntRange(min=1),
+            default=os.cpu_count() or 1,
+            show_default="all cores",
+            help="Processes to use.",
+        ),
+    ):
+        function = option(function)
+    return root_options(function)
+
+
+def json_option(function: F) -> F:
+    """Add ``--json``."""
+    return click.option(
+        "--json", "as_json", is_flag=True, help="Print one JSON document instead of text."
+    )(function)
+
+
+def parse_k(text: str) -> tuple[int, ...]:
+    """Return the cut-offs of ``1,3,5,10``; raises a usage error for anything else."""
+    try:
+        return tuple(int(part) for part in text.split(",") if part.strip())
+    except ValueError:
+        raise click.BadParameter(
+            f"{text!r} is not a comma-separated list of whole numbers", param_hint="--k"
+        ) from None
+
+
+def print_json(value: Any) -> None:
+    """Print a document as JSON."""
+    click.echo(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
+
+
+def print_table(rows: Sequence[Sequence[str]], *, numbers_from: int = 1) -> None:
+    """Print rows as aligned columns, the first one as head, numbers to the right."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    for row in rows:
+        cells = [
+            cell.rjust(width) if place >= numbers_from else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        click.echo("  ".join(cells).rstrip())
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """Return a number for a table, or a dash for what is not computable."""
+    return "—" if value is None else f"{value:.{digits}f}"
+
+
+@contextmanager
+def progress_bar(unit: str) -> Iterator[Progress | None]:
+    """Give a progress callback that draws on a terminal, or None elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from tqdm import tqdm
+
+    with tqdm(unit=unit, file=sys.stderr, leave=False) as bar:
+
+        def report(done: int, total: int, name: str) -> None:
+            bar.total = total
+            bar.set_postfix_str(name[:40], refresh=False)
+            bar.update(done - bar.n)
+
+        yield report

@@ -1,0 +1,111 @@
+"""``retrieval-eval evaluate``: measure runs and write their artefacts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from retrieval_eval.cli.common import (
+    FOLDER,
+    json_option,
+    number,
+    parse_k,
+    print_json,
+    print_table,
+    progress_bar,
+    work_options,
+)
+from retrieval_eval.pipeline import Evaluation, RunEvaluation
+from retrieval_eval.pipeline import evaluate as evaluate_runs
+
+_COLUMNS = (
+    ("file recall", "file_recall", 2),
+    ("MRR", "mrr", 2),
+    ("nDCG@10", "ndcg@10", 2),
+    ("context eff.", "context_efficiency", 2),
+    ("TTFR s", "ttfr_seconds", 0),
+    ("reward", "reward", 2),
+)
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@work_options
+@click.option(
+    "--output-dir",
+    type=FOLDER,
+    help="Write artefacts to OUTPUT_DIR/<run_id>/ and leave the run tree untouched. "
+    "Default: inside each run, in retrieval_events/.",
+)
+@json_option
+def evaluate(
+    runs: tuple[str, ...],
+    runs_root: Path | None,
+    benchmarks_root: Path | None,
+    output_dir: Path | None,
+    jobs: int,
+    k_values: str,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Measure the retrieval of one or more runs and write their artefacts.
+
+    RUN is a run id below the runs root, or the path of a run directory. Trials whose inputs have
+    not changed since the last time are not computed again. No input is modified.
+    """
+    with progress_bar("trial") as progress:
+        evaluation = evaluate_runs(
+            runs,
+            runs_root=runs_root,
+            benchmarks_root=benchmarks_root,
+            output_dir=output_dir,
+            k_values=parse_k(k_values),
+            jobs=jobs,
+            seed=seed,
+            progress=progress,
+        )
+    if as_json:
+        print_json(_as_json(evaluation))
+        return
+    for run in evaluation.runs:
+        _print_run(run)
+
+
+def _as_json(evaluation: Evaluation) -> dict[str, Any]:
+    return {
+        "runs": [
+            {"run_id": run.run_id, "folder": str(run.folder), **_outline(run.summary)}
+            for run in evaluation.runs
+        ]
+    }
+
+
+def _outline(summary: dict[str, Any]) -> dict[str, Any]:
+    return {key: summary[key] for key in ("counts", "configs", "excluded")}
+
+
+def _print_run(run: RunEvaluation) -> None:
+    counts = run.summary["counts"]
+    fresh = sum(done.is_fresh for done in run.trials)
+    click.echo(f"\n{run.run_id}")
+    click.echo(
+        f"  {counts['trials_found']} trials found: {counts['evaluated']} evaluated, "
+        f"{counts['degraded']} degraded, {counts['excluded']} excluded; "
+        f"{counts['computable']} with metrics, "
+        f"{counts['without_ground_truth']} without ground truth; "
+        f"{fresh} computed now, {len(run.trials) - fresh} unchanged"
+    )
+    head = ["  config", "trials", "tasks", *(label for label, _, _ in _COLUMNS)]
+    rows = [head]
+    for config, block in run.summary["configs"].items():
+        cells = [
+            f"{number(block['metrics'][name]['mean'], digits)} (n={block['metrics'][name]['n']})"
+            for _, name, digits in _COLUMNS
+        ]
+        rows.append([f"  {config}", str(block["n_trials"]), str(block["n_tasks"]), *cells])
+    print_table(rows)
+    for excluded in run.summary["excluded"]:
+        click.echo(f"  left out: {excluded['path']}: {excluded['reason']} {excluded['detail']}")
+    click.echo(f"  artefacts: {run.folder}")

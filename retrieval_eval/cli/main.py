@@ -1,0 +1,70 @@
+"""The command group, and how errors become sentences and exit codes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+import click
+
+from retrieval_eval import __version__
+from retrieval_eval.cli.demo import demo
+from retrieval_eval.cli.evaluate import evaluate
+from retrieval_eval.cli.report import report
+from retrieval_eval.cli.trial import trial
+from retrieval_eval.cli.validate import validate
+from retrieval_eval.errors import (
+    BadInputError,
+    NothingToEvaluateError,
+    RenderError,
+    RetrievalEvalError,
+)
+
+EXIT_NO_VERDICT = 2
+EXIT_BAD_INPUT = 3
+EXIT_RENDERING = 4
+EXIT_USAGE = 64
+EXIT_INTERRUPTED = 130
+
+_EXIT_CODES: tuple[tuple[type[RetrievalEvalError], int], ...] = (
+    (NothingToEvaluateError, EXIT_NO_VERDICT),
+    (BadInputError, EXIT_BAD_INPUT),
+    (RenderError, EXIT_RENDERING),
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="retrieval-eval")
+def group() -> None:
+    """Know whether retrieval works: measure agent traces against ground truth.
+
+    Start with `retrieval-eval demo`. Exit codes: 0 ok, 2 nothing to evaluate or no verdict,
+    3 bad input, 4 rendering failed, 64 wrong usage.
+    """
+
+
+for command in (evaluate, report, demo, validate, trial):
+    group.add_command(command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit with its code."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    try:
+        code = group.main(arguments, prog_name="retrieval-eval", standalone_mode=False)
+    except click.UsageError as error:
+        error.show()
+        return EXIT_USAGE
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("interrupted; finished trials are kept, run again to go on", err=True)
+        return EXIT_INTERRUPTED
+    except RetrievalEvalError as error:
+        click.echo(f"retrieval-eval: {error}", err=True)
+        return next((code for kind, code in _EXIT_CODES if isinstance(error, kind)), 1)
+    except BrokenPipeError:
+        return 0
+    return code if isinstance(code, int) else 0

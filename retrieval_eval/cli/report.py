@@ -1,0 +1,86 @@
+"""``retrieval-eval report``: from runs to a page that a person reads."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from retrieval_eval.cli.common import (
+    FOLDER,
+    json_option,
+    parse_k,
+    print_json,
+    progress_bar,
+    root_options,
+)
+from retrieval_eval.pipeline.evaluate import DEFAULT_SEED
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@root_options
+@click.option("--output-dir", type=FOLDER, help="Where artefacts go. Default: inside each run.")
+@click.option(
+    "--reports-dir",
+    type=FOLDER,
+    default=Path("reports"),
+    show_default=True,
+    help="Where the report goes: REPORTS_DIR/<run_id>/index.html.",
+)
+@click.option("--baseline-config", default="", help="Baseline of the comparison that leads.")
+@click.option("--mcp-config", default="", help="Config compared with it.")
+@click.option("--k", "k_values", default="1,3,5,10", show_default=True, help="Cut-offs.")
+@click.option("--seed", type=int, default=DEFAULT_SEED, show_default=True, help="Seed.")
+@click.option("--privacy", is_flag=True, help="Leave out prompts, commands and file content.")
+@click.option(
+    "--renderer",
+    type=click.Choice(["auto", "embedded", "quarto"]),
+    default="auto",
+    show_default=True,
+    help="auto: Quarto when it is on the PATH, else the embedded renderer.",
+)
+@click.option("--pdf", is_flag=True, help="Write a PDF beside the page (extra 'pdf').")
+@json_option
+def report(
+    runs: tuple[str, ...],
+    runs_root: Path | None,
+    benchmarks_root: Path | None,
+    output_dir: Path | None,
+    reports_dir: Path,
+    baseline_config: str,
+    mcp_config: str,
+    k_values: str,
+    seed: int,
+    privacy: bool,
+    renderer: str,
+    pdf: bool,
+    as_json: bool,
+) -> None:
+    """Evaluate runs where needed and write a self-contained report.
+
+    RUN is a run id below the runs root, or the path of a run directory. Several runs make one
+    report. Beside index.html lie the executed notebook and every table as CSV.
+    """
+    from retrieval_eval.report import build
+
+    with progress_bar("cell") as progress:
+        page = build(
+            runs,
+            reports_dir=reports_dir,
+            runs_root=runs_root,
+            benchmarks_root=benchmarks_root,
+            output_dir=output_dir,
+            baseline_config=baseline_config,
+            mcp_config=mcp_config,
+            k_values=parse_k(k_values),
+            seed=seed,
+            privacy=privacy,
+            renderer=renderer,
+            pdf=pdf,
+            progress=progress,
+        )
+    if as_json:
+        print_json({"report": str(page)})
+    else:
+        click.echo(page)

@@ -1,0 +1,109 @@
+"""``retrieval-eval trial``: one trial step by step."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import click
+
+from retrieval_eval.cli.common import json_option, number, print_json, root_options
+from retrieval_eval.pipeline.single import evaluate_one
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_MOST_FILES = 4
+
+
+@click.command()
+@click.argument("trial", metavar="TRIAL")
+@root_options
+@click.option("--run", "run", help="Run id or path in which to look for the trial by name.")
+@click.option("--events/--no-events", default=True, help="Whether to list the events.")
+@json_option
+def trial(
+    trial: str,
+    runs_root: Path | None,
+    benchmarks_root: Path | None,
+    run: str | None,
+    events: bool,
+    as_json: bool,
+) -> None:
+    """Show one trial: its events in order, what they found, and its metrics. Writes nothing.
+
+    TRIAL is the path of a trial directory, or a trial name in the run given with --run.
+    """
+    document, metrics = evaluate_one(
+        trial, run=run, runs_root=runs_root, benchmarks_root=benchmarks_root
+    )
+    if as_json:
+        print_json({"events": document, "metrics": metrics})
+        return
+    _print_head(document, metrics)
+    if events:
+        click.echo("")
+        for event in document["events"]:
+            click.echo(_line(event))
+    _print_metrics(metrics)
+
+
+def plain(text: str) -> str:
+    """Return foreign text without the control characters a terminal would obey."""
+    return _CONTROL.sub("�", text)
+
+
+def _print_head(document: dict[str, Any], metrics: dict[str, Any]) -> None:
+    provenance, coverage = document["provenance"], document["coverage"]
+    click.echo(plain(f"{provenance['config_name']} · {provenance['task_name']}"))
+    click.echo(plain(f"  trial    {provenance['trial_name']} in run {provenance['run_id']}"))
+    harness = f"{provenance['harness']} {provenance['harness_version']}, {provenance['model']}"
+    click.echo(plain(f"  agent    {harness}"))
+    click.echo(f"  trace    {coverage['trace_source'] or 'none'}, {coverage['trace_format']}")
+    if coverage["degraded_reason"]:
+        click.echo(plain(f"  degraded {coverage['degraded_reason']}"))
+    files = document["ground_truth"]["files"]
+    source = coverage["ground_truth_source"] or coverage["ground_truth_reason"]
+    click.echo(plain(f"  expected {len(files)} files ({source})"))
+    ledger = metrics["ledger"]
+    click.echo(
+        f"  calls    {ledger['calls_seen']} seen: {ledger['calls_resolved']} resolved, "
+        f"{ledger['calls_opaque']} opaque, {ledger['calls_error']} failed, "
+        f"{ledger['calls_without_result']} without result, "
+        f"{ledger['calls_not_retrieval']} not retrieval"
+    )
+
+
+def _line(event: dict[str, Any]) -> str:
+    mark = "*" if event["hits_ground_truth"] else "?" if event["is_opaque"] else " "
+    seconds = number(event["elapsed_seconds"], 1)
+    name = event["tool_name"] if event["via"] is None else f"  {event['tool_name']}"
+    files = event["target_files"]
+    more = f" +{len(files) - _MOST_FILES}" if len(files) > _MOST_FILES else ""
+    state = " (failed)" if event["is_error"] else ""
+    agent = " (sub-agent)" if event["is_subagent"] else ""
+    return plain(
+        f"{mark}{event['step_index']:>4} {seconds:>8}s {event['tool_category']:<17} "
+        f"{name}{state}{agent}  {', '.join(files[:_MOST_FILES])}{more}"
+    ).rstrip()
+
+
+def _print_metrics(metrics: dict[str, Any]) -> None:
+    block = metrics["file_level_metrics"]
+    click.echo("")
+    if not block["computable"]:
+        click.echo(f"not computable: {block['reason']}")
+        return
+    click.echo(
+        f"file recall {number(block['file_recall'])} "
+        f"({block['n_overlap']} of {block['n_ground_truth']}), MRR {number(block['mrr'])}, "
+        f"context efficiency {number(block['context_efficiency'])} "
+        f"({block['n_overlap']} of {block['n_retrieved']})"
+    )
+    if block["never_hit"]:
+        click.echo("first relevant file: never")
+    else:
+        click.echo(
+            f"first relevant file: call {block['ttfr_calls']}, "
+            f"{number(block['ttfr_seconds'], 1)} s, rank {block['ttfr_rank']}"
+        )
+    click.echo("* hits the ground truth   ? may have touched files that could not be resolved")

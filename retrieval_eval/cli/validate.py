@@ -1,0 +1,62 @@
+"""``retrieval-eval validate``: hold artefacts against their schemas."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from retrieval_eval.cli.common import json_option, print_json
+from retrieval_eval.errors import BadInputError, SchemaError
+from retrieval_eval.io.files import read_json
+from retrieval_eval.schema import SCHEMAS, check_version, faults, kind_of
+
+EXIT_INVALID = 3
+_MOST_FAULTS = 20
+
+
+@click.command()
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
+)
+@click.option("--kind", type=click.Choice(sorted(SCHEMAS)), help="Default: told by content.")
+@json_option
+@click.pass_context
+def validate(
+    context: click.Context, files: tuple[Path, ...], kind: str | None, as_json: bool
+) -> None:
+    """Check artefacts: any 1.x version is accepted, another major version refused by name.
+
+    Each fault is named by file and JSON pointer. Exit code 3 when there is one.
+    """
+    found = {str(path): _problems(path, kind) for path in files}
+    if as_json:
+        print_json(
+            {name: {"valid": not problems, "faults": problems} for name, problems in found.items()}
+        )
+    else:
+        for name, problems in found.items():
+            for problem in problems[:_MOST_FAULTS]:
+                click.echo(f"{name}: {problem}")
+            if len(problems) > _MOST_FAULTS:
+                click.echo(f"{name}: and {len(problems) - _MOST_FAULTS} more")
+            if not problems:
+                click.echo(f"{name}: valid")
+    if any(found.values()):
+        context.exit(EXIT_INVALID)
+
+
+def _problems(path: Path, kind: str | None) -> list[str]:
+    if not path.is_file():
+        raise BadInputError(f"{path}: no such file")
+    document = read_json(path, path.parent)
+    if document.problem is not None:
+        return [document.problem]
+    kind = kind or kind_of(document.value)
+    if kind is None:
+        return [f"/: looks like no artefact of this package (one of: {', '.join(sorted(SCHEMAS))})"]
+    try:
+        check_version(document.value, "document")
+    except SchemaError as error:
+        return [str(error)]
+    return [str(fault) for fault in faults(document.value, kind)]

@@ -1,0 +1,153 @@
+"""Evaluate the rankings of many queries against their judgements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast, get_args
+
+import numpy as np
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.metrics.ranking.frames import table_from_frame
+from retrieval_eval.metrics.ranking.from_mapping import Rankings, hits_from_mapping
+from retrieval_eval.metrics.ranking.from_table import hits_from_table
+from retrieval_eval.metrics.ranking.hits import Hits
+from retrieval_eval.metrics.ranking.judgements import Judgements, Qrels
+from retrieval_eval.metrics.ranking.measures import Measure, as_measures
+from retrieval_eval.metrics.ranking.result import Convention, RankingResult
+from retrieval_eval.metrics.ranking.scoring import Scorer
+from retrieval_eval.metrics.ranking.table import Table
+from retrieval_eval.metrics.ranking.trec import read_trec
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    QrelsLike: TypeAlias = Qrels | pd.DataFrame | str | Path
+    RankingsLike: TypeAlias = Rankings | pd.DataFrame | str | Path
+
+NEED_ALL_JUDGED: Final = frozenset({"bpref", "Judged"})
+
+
+def evaluate_rankings(
+    qrels: QrelsLike,
+    rankings: RankingsLike,
+    measures: Iterable[str | Measure],
+    *,
+    convention: Convention = "trec",
+) -> RankingResult:
+    """Return ranking measures per query and in the mean.
+
+    Documents are ranked by score, highest first; equal scores by document id, highest first, as
+    trec_eval does. Definitions are trec_eval's; unjudged documents count as not relevant.
+
+    Parameters
+    ----------
+    qrels
+        Grades: ``{query: {document: grade}}``, a long frame (``query_id``, ``doc_id``, ``grade``)
+        or the path of a TREC qrels file. A document is relevant from grade 1.
+    rankings
+        Scores: ``{query: {document: score}}``, a long frame (``query_id``, ``doc_id``, ``score``)
+        or the path of a TREC run file.
+    measures
+        Names such as ``P@5``, ``Recall@20``, ``nDCG@10``, ``RR`` (see `parse_measure`).
+    convention
+        ``trec``: scores are 64-bit, a query the rankings lack counts as an empty ranking, and
+        what does not exist is not computable: everything but Judged where nothing is relevant
+        (``no_ground_truth``), P, F1 and Judged where nothing is retrieved
+        (``nothing_retrieved``). ``trec9``: scores are compared as 32-bit numbers, queries the
+        rankings lack are left out, and what does not exist is 0, as in trec_eval 9.
+
+    Raises
+    ------
+    BadInputError
+        When an input cannot be read, a measure or convention is unknown, a score or grade is no
+        number, or a query ranks or judges a document twice; files are named with line numbers.
+
+    Examples
+    --------
+    >>> qrels = {"q1": {"a": 1, "b": 2}, "q2": {"c": 1}}
+    >>> rankings = {"q1": {"a": 0.3, "b": 0.9, "x": 0.5}}
+    >>> result = evaluate_rankings(qrels, rankings, ["Recall@2", "RR"])
+    >>> {name: (mean.value, mean.n) for name, mean in result.means.items()}
+    {'Recall@2': (0.25, 2), 'RR': (0.5, 2)}
+    >>> result.missing_queries
+    ('q2',)
+    """
+    if convention not in get_args(Convention):
+        raise BadInputError(f"unknown convention {convention!r}; known are 'trec' and 'trec9'")
+    wanted = as_measures(measures)
+    if not wanted:
+        raise BadInputError("no measure was asked for; give at least one, such as 'nDCG@10'")
+    judgements = _judgements(qrels)
+    run = _rankings(rankings)
+    ranked: Mapping[str, object]
+    lowest = None if any(m.name in NEED_ALL_JUDGED for m in wanted) else 1
+    is_float32 = convention == "trec9"
+    if isinstance(run, Table):
+        hits = hits_from_table(judgements, run, lowest_grade=lowest, is_float32=is_float32)
+        ranked = dict.fromkeys(run.query_ids)
+    else:
+        by_query = judgements.by_query()
+        hits = hits_from_mapping(by_query, run, lowest_grade=lowest, is_float32=is_float32)
+        ranked = run
+    is_missing = np.array([query not in ranked for query in judgements.query_ids], dtype=bool)
+    judged = set(judgements.query_ids)
+    scorer = Scorer(hits, judgements.query(), judgements.grades)
+    if convention == "trec9":
+        scorer = _without(scorer, is_missing)
+    query_ids = np.array(judgements.query_ids, dtype=object)
+    kept = query_ids if convention == "trec" else query_ids[~is_missing]
+    return RankingResult(
+        convention=convention,
+        measures=wanted,
+        query_ids=tuple(kept),
+        missing_queries=tuple(query_ids[is_missing]),
+        unjudged_queries=tuple(query for query in ranked if query not in judged),
+        scores={str(measure): _scores(scorer, measure, convention) for measure in wanted},
+        _scorer=scorer,
+    )
+
+
+def _scores(scorer: Scorer, measure: Measure, convention: Convention) -> Any:
+    scores = scorer.score(measure)
+    if convention == "trec":
+        scores[scorer.lacks_ground_truth(measure) | scorer.lacks_retrieved(measure)] = np.nan
+    return scores
+
+
+def _without(scorer: Scorer, is_missing: Any) -> Scorer:
+    # A missing query has judgements but no hits.
+    place = np.cumsum(~is_missing) - 1
+    is_kept = ~is_missing[scorer.query]
+    hits: Hits = replace(
+        scorer.hits,
+        query=place[scorer.hits.query],
+        n_retrieved=scorer.hits.n_retrieved[~is_missing],
+    )
+    return Scorer(hits, place[scorer.query[is_kept]], scorer.grades[is_kept])
+
+
+def _judgements(qrels: object) -> Judgements:
+    if isinstance(qrels, Mapping):
+        return Judgements.from_mapping(qrels)
+    if isinstance(qrels, str | Path):
+        return Judgements.from_table(read_trec(Path(qrels), "qrels"))
+    if hasattr(qrels, "columns"):
+        return Judgements.from_table(
+            table_from_frame(cast("pd.DataFrame", qrels), "grade", "qrels")
+        )
+    raise BadInputError(f"qrels: expected a mapping, a data frame or a path, not {type(qrels)}")
+
+
+def _rankings(rankings: object) -> Rankings | Table:
+    if isinstance(rankings, Mapping):
+        return rankings
+    if isinstance(rankings, str | Path):
+        return read_trec(Path(rankings), "run")
+    if hasattr(rankings, "columns"):
+        return table_from_frame(cast("pd.DataFrame", rankings), "score", "rankings")
+    raise BadInputError(
+        f"rankings: expected a mapping, a data frame or a path, not {type(rankings)}"
+    )

@@ -1,0 +1,73 @@
+"""Long data frames as tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.metrics.ranking.ids import Ids
+from retrieval_eval.metrics.ranking.table import Source, Table, group
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def table_from_frame(frame: pd.DataFrame, number: str, name: str) -> Table:
+    """Return the rows of a frame with ``query_id``, ``doc_id`` and the column ``number``.
+
+    Raises
+    ------
+    BadInputError
+        When a column is missing, holds something else, or a query has a document twice; rows
+        are named by their position.
+    """
+    for column in ("query_id", "doc_id", number):
+        if column not in frame.columns:
+            raise BadInputError(
+                f"{name}: no column {column!r} (found {', '.join(map(str, frame.columns))})"
+            )
+    try:
+        numbers = frame[number].to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError) as error:
+        raise BadInputError(f"{name}: column {number!r} holds no numbers: {error}") from error
+    queries, docs = (_ids(frame[column], f"{name}: {column}") for column in ("query_id", "doc_id"))
+    return group(queries, docs, numbers, Source(name, "row", 0))
+
+
+def _ids(series: pd.Series[Any], where: str) -> Ids:
+    if series.isna().any():
+        raise BadInputError(f"{where}: an id is missing")
+    # Whole numbers are a common way to write ids; any other number would be a guess.
+    if series.dtype.kind in "iu" or series.dtype == "category":
+        series = series.astype("str")
+    arrow = _arrow(series)
+    if arrow is not None:
+        return arrow
+    try:
+        return Ids.from_strings(series.tolist())
+    except TypeError as error:
+        raise BadInputError(f"{where}: an id is not text: {error}") from error
+
+
+def _arrow(series: pd.Series[Any]) -> Ids | None:
+    # pandas keeps text in Arrow's layout when pyarrow is installed: the bytes are taken as
+    # they lie. Without it the same text goes through Python strings.
+    convert = getattr(series.array, "__arrow_array__", None)
+    if convert is None:
+        return None
+    column = convert()
+    if hasattr(column, "combine_chunks"):
+        column = column.combine_chunks()
+    wide = {"string": np.int32, "large_string": np.int64}.get(str(column.type))
+    if wide is None:
+        return None
+    _, offset_buffer, text = column.buffers()
+    offsets = np.frombuffer(offset_buffer, dtype=wide)[column.offset :][: len(column) + 1]
+    offsets = offsets.astype(np.int64, copy=False)
+    data = np.zeros(0, np.uint8) if text is None else np.frombuffer(text, dtype=np.uint8)
+    end = int(offsets[-1]) if len(offsets) else 0
+    if len(data) < end + 8:
+        data = np.append(data[:end], np.zeros(8, dtype=np.uint8))
+    return Ids(data, offsets[:-1], np.diff(offsets))

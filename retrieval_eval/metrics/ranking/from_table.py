@@ -1,0 +1,128 @@
+"""Hits from long tables: join by hash, then rank what was found, all in arrays."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval_eval.metrics.ranking.hits import Hits
+from retrieval_eval.metrics.ranking.ids import CHUNK, Ids, Ints, Words, mix
+from retrieval_eval.metrics.ranking.judgements import Judgements
+from retrieval_eval.metrics.ranking.table import Table, order_within
+
+Scores = NDArray[np.float64] | NDArray[np.float32]
+
+_ODD: Final = np.uint64(0xD6E8FEB86659FD93)
+
+
+def hits_from_table(
+    judgements: Judgements, run: Table, *, lowest_grade: int | None, is_float32: bool
+) -> Hits:
+    """Return the hits of the judged queries in a table of scores.
+
+    The parameters are those of `hits_from_mapping`.
+    """
+    scores: Scores = run.numbers
+    if is_float32:
+        with np.errstate(over="ignore"):
+            scores = run.numbers.astype(np.float32)
+    place_of = {query: place for place, query in enumerate(judgements.query_ids)}
+    owner = np.array([place_of.get(query, -1) for query in run.query_ids], dtype=np.int64)
+    n_retrieved = np.zeros(len(judgements.query_ids), dtype=np.int64)
+    n_retrieved[owner[owner >= 0]] = np.diff(run.starts)[owner >= 0]
+
+    wanted = np.arange(len(judgements.grades))
+    if lowest_grade is not None:
+        wanted = np.flatnonzero(judgements.grades >= lowest_grade)
+    row, found = _join(judgements.columns().take(wanted), judgements.query()[wanted], run, owner)
+    segment = np.searchsorted(run.starts, row, side="right") - 1
+    rank, first, n_tied = _ranks(run, scores, row, segment)
+    grade = judgements.grades[wanted][found]
+    return Hits.ordered(owner[segment], grade, rank, first, n_tied, n_retrieved)
+
+
+def _join(judged: Ids, query: Ints, run: Table, owner: Ints) -> tuple[Ints, Ints]:
+    """Return the rows of ``run`` that are judged, and the judgement each belongs to."""
+    for seed in itertools.count(1):
+        keys = _keys(judged.hashes(seed), query)
+        order = np.argsort(keys)
+        keys = keys[order]
+        clashes = np.flatnonzero(keys[1:] == keys[:-1])
+        if not len(clashes):
+            break
+    candidates, probes = _candidates(keys, run, owner, seed)
+    if not len(keys):
+        return candidates, candidates
+    nearest = np.minimum(np.searchsorted(keys, probes), len(keys) - 1)
+    is_same = keys[nearest] == probes
+    rows, found = candidates[is_same], order[nearest[is_same]]
+    # Equal hashes are a promise, equal bytes and queries the proof.
+    segment = np.searchsorted(run.starts, rows, side="right") - 1
+    is_hit = run.docs.take(rows).equals(judged.take(found)) & (owner[segment] == query[found])
+    return rows[is_hit], found[is_hit]
+
+
+def _candidates(keys: Words, run: Table, owner: Ints, seed: int) -> tuple[Ints, Words]:
+    # Most rows are of no judged document: a table of one byte a slot turns them away.
+    bits = min(max(10, (16 * len(keys)).bit_length()), 26)
+    shift = np.uint64(64 - bits)
+    is_taken = np.zeros(1 << bits, dtype=bool)
+    is_taken[keys >> shift] = True
+    query = np.repeat(owner, np.diff(run.starts))
+    rows: list[Ints] = [np.zeros(0, dtype=np.int64)]
+    probes: list[Words] = [np.zeros(0, dtype=np.uint64)]
+    for start in range(0, len(query), CHUNK):
+        chunk = slice(start, start + CHUNK)
+        docs = Ids(run.docs.buffer, run.docs.starts[chunk], run.docs.lengths[chunk])
+        probe = _keys(docs.hashes(seed), query[chunk])
+        kept = np.flatnonzero(is_taken[probe >> shift])
+        rows.append(kept + start)
+        probes.append(probe[kept])
+    return np.concatenate(rows), np.concatenate(probes)
+
+
+def _keys(hashes: Words, query: Ints) -> Words:
+    return mix(hashes ^ (query.astype(np.uint64) * _ODD))
+
+
+def _ranks(run: Table, scores: Scores, row: Ints, segment: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return rank, first rank and size of the tie of each row."""
+    is_start = np.zeros(len(scores) + 1, dtype=bool)
+    is_start[run.starts] = True
+    position, order = row, None
+    if (~is_start[1:-1] & (scores[1:] > scores[:-1])).any():
+        order = order_within(np.diff(run.starts), [-scores])
+        scores = scores[order]
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        position = place[row]
+    # A run of equal scores ends where the next one starts, or the next query.
+    changes = is_start
+    changes[1:-1] |= scores[1:] != scores[:-1]
+    edges = np.flatnonzero(changes)
+    run_of = np.searchsorted(edges, position, side="right") - 1
+    begin, end = edges[run_of], edges[run_of + 1]
+    offset = run.starts[segment] - 1
+    rank, n_tied = position - offset, end - begin
+    tied = np.flatnonzero(n_tied > 1)
+    if len(tied):
+        rank[tied] = _tied_places(run.docs, order, position[tied], begin[tied], end[tied])
+        rank[tied] -= offset[tied]
+    return rank, begin - offset, n_tied
+
+
+def _tied_places(docs: Ids, order: Ints | None, position: Ints, begin: Ints, end: Ints) -> Ints:
+    begins, group = np.unique(begin, return_inverse=True)
+    sizes = np.unique(end) - begins
+    base = np.cumsum(sizes) - sizes
+    members = np.arange(int(sizes.sum())) + np.repeat(begins - base, sizes)
+    tied = docs.take(members if order is None else order[members])
+    # Document ids descend within a tie (trec_eval's rule).
+    sequence = order_within(sizes, tied.descending_keys())
+    place = np.empty_like(sequence)
+    place[sequence] = np.arange(len(sequence))
+    places: Ints = place[base[group] + position - begin] - base[group] + begin
+    return places

@@ -1,0 +1,135 @@
+"""What an evaluation of rankings found: per query, in the mean, and over all orders of ties."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.metrics.ranking.measures import Measure
+from retrieval_eval.metrics.ranking.scoring import Floats, Scorer
+from retrieval_eval.values import Value
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Convention = Literal["trec", "trec9"]
+
+
+@dataclass(frozen=True, slots=True)
+class RankingResult:
+    """Measures of many rankings under a named convention.
+
+    ``query_ids`` are the evaluated queries in the order of the qrels, ``missing_queries`` the
+    judged ones without any document in the rankings (``trec`` scores them as empty, ``trec9``
+    leaves them out), ``unjudged_queries`` the ranked ones without judgements (always left out).
+    """
+
+    convention: Convention
+    measures: tuple[Measure, ...]
+    query_ids: tuple[str, ...]
+    missing_queries: tuple[str, ...]
+    unjudged_queries: tuple[str, ...]
+    scores: Mapping[str, Floats]
+    """One number a query for each measure; NaN exactly where it is not computable."""
+    _scorer: Scorer
+
+    @property
+    def per_query(self) -> pd.DataFrame:
+        """A frame with one row a query (index ``query_id``) and one column a measure.
+
+        An empty cell (NaN) is not computable; `value` gives the reason.
+        """
+        import pandas as pd
+
+        index = pd.Index(self.query_ids, name="query_id", dtype="str")
+        return pd.DataFrame(dict(self.scores), index=index)
+
+    @property
+    def means(self) -> dict[str, Value]:
+        """The exactly summed mean of each measure; n is the number of queries it rests on."""
+        return {name: _mean(scores) for name, scores in self.scores.items()}
+
+    @property
+    def not_computable(self) -> dict[str, dict[str, int]]:
+        """For each measure, how many queries have no value, by reason code."""
+        counts = {}
+        for measure in self.measures:
+            gap = np.isnan(self.scores[str(measure)])
+            lacks_truth = int((gap & self._scorer.lacks_ground_truth(measure)).sum())
+            found = {
+                "no_ground_truth": lacks_truth,
+                "nothing_retrieved": int(gap.sum()) - lacks_truth,
+            }
+            counts[str(measure)] = {reason: n for reason, n in found.items() if n}
+        return counts
+
+    def value(self, query_id: str, measure: str) -> Value:
+        """Return one query's measure, or why it has none.
+
+        Raises
+        ------
+        BadInputError
+            When the query or the measure was not evaluated.
+        """
+        if query_id not in self.query_ids or measure not in self.scores:
+            raise BadInputError(f"{measure!r} of query {query_id!r} was not evaluated")
+        row = self.query_ids.index(query_id)
+        score = float(self.scores[measure][row])
+        if not math.isnan(score):
+            return Value.of(score, 1)
+        parsed = next(known for known in self.measures if str(known) == measure)
+        lacks_truth = bool(self._scorer.lacks_ground_truth(parsed)[row])
+        return Value.missing("no_ground_truth" if lacks_truth else "nothing_retrieved")
+
+    @property
+    def tie_bands(self) -> pd.DataFrame:
+        """The smallest and largest value over all orders of tied documents.
+
+        A frame with the columns ``query_id``, ``measure``, ``low``, ``value`` and ``high``, and
+        one row for each computable measure of each query whose tied documents include a judged
+        one; without ties it is empty. Documents of a tie that stand on both sides of a cut-off
+        are what widens a band.
+        """
+        import pandas as pd
+
+        tied = np.zeros(len(self.query_ids), dtype=bool)
+        tied[self._scorer.hits.query[self._scorer.hits.n_tied > 1]] = True
+        names = np.array(self.query_ids, dtype=object)
+        low, high = (self._extremes(is_best=is_best) for is_best in (False, True))
+        parts = []
+        for measure, scores in self.scores.items():
+            rows = np.flatnonzero(tied & ~np.isnan(scores))
+            columns = {"low": low[measure], "value": scores, "high": high[measure]}
+            part = {name: column[rows] for name, column in columns.items()}
+            parts.append(pd.DataFrame({"query_id": names[rows], "measure": measure, **part}))
+        bands = pd.concat(parts, ignore_index=True)
+        return bands.astype({"query_id": "str", "measure": "str"})
+
+    @property
+    def mean_bands(self) -> dict[str, tuple[Value, Value]]:
+        """The smallest and largest mean of each measure over all orders of tied documents."""
+        low, high = (self._extremes(is_best=is_best) for is_best in (False, True))
+        return {name: (_mean(low[name]), _mean(high[name])) for name in self.scores}
+
+    def _extremes(self, *, is_best: bool) -> dict[str, Floats]:
+        hits = self._scorer.hits.extreme(is_best=is_best)
+        scorer = Scorer(hits, self._scorer.query, self._scorer.grades)
+        return {
+            str(measure): np.where(
+                np.isnan(self.scores[str(measure)]), np.nan, scorer.score(measure)
+            )
+            for measure in self.measures
+        }
+
+
+def _mean(scores: NDArray[np.float64]) -> Value:
+    present = scores[~np.isnan(scores)].tolist()
+    if not present:
+        return Value.missing("no_computable_values")
+    return Value.of(math.fsum(present) / len(present), len(present))

@@ -1,0 +1,134 @@
+"""Long tables of (query, document, number), grouped by query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.metrics.ranking.ids import Ids, Ints
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What rows of a table are called in messages: lines of a file, or positions in a frame.
+
+    ``numbers`` are the line numbers of the rows; None when row ``i`` is line ``i + first``.
+    """
+
+    name: str
+    unit: str
+    first: int
+    numbers: Ints | None = None
+
+    def number(self, row: int) -> int:
+        """Return the number by which the caller knows ``row``."""
+        return row + self.first if self.numbers is None else int(self.numbers[row])
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of documents with one number each; query ``i`` owns rows ``starts[i]:starts[i + 1]``.
+
+    ``rows`` are the positions the rows had in the source; None when they were grouped already.
+    """
+
+    query_ids: list[str]
+    starts: Ints
+    docs: Ids
+    numbers: Floats
+    source: Source
+    rows: Ints | None = None
+
+    def where(self, row: int) -> int:
+        """Return the line or position of ``row`` in the source."""
+        return self.source.number(row if self.rows is None else int(self.rows[row]))
+
+
+def group(queries: Ids, docs: Ids, numbers: Floats, source: Source) -> Table:
+    """Return the table of rows in any order, grouped by query in order of first appearance.
+
+    Raises
+    ------
+    BadInputError
+        When a number is NaN, a query id is not UTF-8, or a query has a document twice.
+    """
+    bad = np.flatnonzero(np.isnan(numbers))
+    if len(bad):
+        raise BadInputError(f"{source.name}: {source.unit} {source.number(int(bad[0]))}: no number")
+    starts = queries.changes()
+    try:
+        names = queries.take(starts).texts()
+    except UnicodeDecodeError as error:
+        raise BadInputError(f"{source.name}: a query id is not UTF-8 text: {error}") from error
+    codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    bounds = np.append(starts, len(numbers))
+    if len(codes) == len(names):
+        table = Table(names, bounds, docs, numbers, source)
+    else:
+        segment = np.array([codes[name] for name in names], dtype=np.int64)
+        code = np.repeat(segment, np.diff(bounds))
+        rows = np.argsort(code, kind="stable")
+        counts = np.bincount(code, minlength=len(codes))
+        bounds = np.append(0, np.cumsum(counts))
+        table = Table(list(codes), bounds, docs.take(rows), numbers[rows], source, rows)
+    _refuse_duplicates(table)
+    return table
+
+
+def blocks(starts: Ints, sizes: Ints, max_cells: int = 1 << 20) -> Iterator[tuple[Ints, Ints]]:
+    """Yield (segments, matrix of their rows) for segments of the same size, each in one row.
+
+    Work on equally long segments can be done along an axis. There are at most about
+    sqrt(2 * rows) different sizes, so this stays close to linear.
+    """
+    by_size = np.argsort(sizes, kind="stable")
+    edges = np.flatnonzero(np.diff(sizes[by_size], prepend=-1))
+    for begin, end in zip(edges, np.append(edges[1:], len(sizes)), strict=True):
+        size = int(sizes[by_size[begin]])
+        step = max(1, max_cells // max(size, 1))
+        for first in range(begin, end, step):
+            segments = by_size[first : min(first + step, end)]
+            yield segments, starts[segments][:, np.newaxis] + np.arange(size)
+
+
+def order_within(sizes: Ints, keys: Sequence[NDArray[Any]]) -> Ints:
+    """Return the permutation that sorts each of the adjoining segments by ``keys``.
+
+    As in ``numpy.lexsort`` the last key is the most significant.
+    """
+    order = np.arange(int(sizes.sum()))
+    for _, rows in blocks(np.cumsum(sizes) - sizes, sizes):
+        if rows.shape[1] > 1:
+            places = np.lexsort([key[rows] for key in keys], axis=1)
+            order[rows] = np.take_along_axis(rows, places, axis=1)
+    return order
+
+
+def _refuse_duplicates(table: Table) -> None:
+    hashes = table.docs.hashes(seed=1)
+    for segments, rows in blocks(table.starts[:-1], np.diff(table.starts)):
+        # The hash of another query's document never matters here: a row is one query.
+        drawn = np.sort(hashes[rows], axis=1)
+        for suspect in np.flatnonzero((drawn[:, 1:] == drawn[:, :-1]).any(axis=1)):
+            _refuse_in_query(table, int(segments[suspect]))
+
+
+def _refuse_in_query(table: Table, query: int) -> None:
+    seen: dict[bytes, int] = {}
+    for row in range(int(table.starts[query]), int(table.starts[query + 1])):
+        start = int(table.docs.starts[row])
+        doc = table.docs.buffer[start : start + int(table.docs.lengths[row])].tobytes()
+        if doc in seen:
+            raise BadInputError(
+                f"{table.source.name}: document {doc.decode(errors='replace')[:80]!r} occurs twice"
+                f" for query {table.query_ids[query][:80]!r} ({table.source.unit}s"
+                f" {table.where(seen[doc])} and {table.where(row)}); keep one of them"
+            )
+        seen[doc] = row

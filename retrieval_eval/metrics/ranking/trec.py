@@ -1,0 +1,123 @@
+"""TREC files: runs (query Q0 document rank score tag) and qrels (query 0 document grade)."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.metrics.ranking.decimals import parse_decimals
+from retrieval_eval.metrics.ranking.ids import Ids, Ints
+from retrieval_eval.metrics.ranking.table import Floats, Source, Table, group
+
+Kind = Literal["run", "qrels"]
+
+_FIELDS: Final = {
+    "run": ("query", "Q0", "document", "rank", "score", "tag"),
+    "qrels": ("query", "0", "document", "grade"),
+}
+_NUMBER: Final = {"run": 4, "qrels": 3}
+_DOCUMENT: Final = 2
+_SPACE, _TAB, _NEWLINE = 32, 9, 10
+_CHUNK: Final = 1 << 19
+
+
+def read_trec(path: Path, kind: Kind) -> Table:
+    """Return the rows of a TREC run or qrels file.
+
+    Fields are separated by white space and blank lines are skipped. The rank column is ignored,
+    as trec_eval does: the score decides.
+
+    Raises
+    ------
+    BadInputError
+        When the file cannot be read, or a line has another number of fields, no number, or a
+        document for the second time; the message names the line.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise BadInputError(f"{path}: cannot be read: {error.strerror}") from error
+    regular = _read_regular(raw, kind)
+    if regular is not None:
+        queries, docs, numbers = regular
+        return group(queries, docs, numbers, Source(str(path), "line", 1))
+    return _read_lines(path, raw, kind)
+
+
+def _read_regular(raw: bytes, kind: Kind) -> tuple[Ids, Ids, Floats] | None:
+    # Files as tools write them: one space or tab between fields, one line feed after each line.
+    end = b"" if raw.endswith(b"\n") else b"\n"
+    buffer = np.frombuffer(b"".join((raw, end, bytes(32))), dtype=np.uint8)
+    size, n_rows = len(raw) + len(end), raw.count(b"\n") + len(end)
+    columns = np.empty((4, n_rows), dtype=np.int64)
+    numbers = np.empty(n_rows)
+    start = row = 0
+    while start < size:
+        stop = raw.rfind(b"\n", start, start + _CHUNK) + 1 or size
+        fields = _fields(buffer[start:stop], len(_FIELDS[kind]))
+        if fields is None:
+            return None
+        begins, lengths = fields[0] + start, fields[1]
+        rows = slice(row, row + len(begins))
+        place = _NUMBER[kind]
+        if not parse_decimals(buffer, begins[:, place], lengths[:, place], out=numbers[rows]):
+            return None
+        columns[0, rows], columns[1, rows] = begins[:, 0], lengths[:, 0]
+        columns[2, rows], columns[3, rows] = begins[:, _DOCUMENT], lengths[:, _DOCUMENT]
+        start, row = stop, rows.stop
+    return Ids(buffer, columns[0], columns[1]), Ids(buffer, columns[2], columns[3]), numbers
+
+
+def _fields(text: NDArray[np.uint8], n_fields: int) -> tuple[Ints, Ints] | None:
+    ends = np.flatnonzero(text <= _SPACE)
+    if len(ends) % n_fields:
+        return None
+    marks = text[ends].reshape(-1, n_fields)
+    inner = marks[:, :-1]
+    is_regular = (marks[:, -1] == _NEWLINE).all() and ((inner == _SPACE) | (inner == _TAB)).all()
+    lengths = np.diff(ends, prepend=-1) - 1
+    if not is_regular or not lengths.all():
+        return None
+    return (ends - lengths).reshape(-1, n_fields), lengths.reshape(-1, n_fields)
+
+
+def _read_lines(path: Path, raw: bytes, kind: Kind) -> Table:
+    fields = _FIELDS[kind]
+    queries: list[str] = []
+    docs: list[str] = []
+    numbers: list[float] = []
+    lines: list[int] = []
+    for line_number, line in enumerate(raw.split(b"\n"), 1):
+        try:
+            parts = line.decode("utf-8").split()
+        except UnicodeDecodeError as error:
+            raise BadInputError(f"{path}: line {line_number}: not UTF-8 text: {error}") from error
+        if not parts:
+            continue
+        if len(parts) != len(fields):
+            raise BadInputError(
+                f"{path}: line {line_number}: expected {len(fields)} fields"
+                f" ({' '.join(fields)}), found {len(parts)}"
+            )
+        queries.append(parts[0])
+        docs.append(parts[_DOCUMENT])
+        numbers.append(_number(parts[_NUMBER[kind]], path, line_number))
+        lines.append(line_number)
+    source = Source(str(path), "line", 1, np.array(lines, dtype=np.int64))
+    columns = Ids.from_strings(queries), Ids.from_strings(docs)
+    return group(*columns, np.array(numbers, dtype=np.float64), source)
+
+
+def _number(text: str, path: Path, line_number: int) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if math.isnan(number):
+        raise BadInputError(f"{path}: line {line_number}: {text[:40]!r} is not a number")
+    return number

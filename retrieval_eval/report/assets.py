@@ -1,0 +1,36 @@
+"""Where notebooks, template and style sheet lie: in a wheel or in a checkout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from retrieval_eval.errors import RenderError
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+TEMPLATES = Path(__file__).resolve().parent / "templates"
+
+
+def notebook(name: str) -> Path:
+    """Return the path of a shipped notebook such as ``run_report``.
+
+    Raises ``RenderError`` when it is neither in the wheel nor in the checkout.
+    """
+    return _find(f"notebooks/{name}.ipynb")
+
+
+def quarto_project() -> Path:
+    """Return the path of ``_quarto.yml``."""
+    return _find("_quarto.yml")
+
+
+def style_sheet() -> Path:
+    """Return the path of the style sheet that both renderers use."""
+    return TEMPLATES / "report.css"
+
+
+def _find(relative: str) -> Path:
+    for root in (_PACKAGE / "_assets", _PACKAGE.parent):
+        path = root / relative
+        if path.is_file():
+            return path
+    raise RenderError(f"{relative} is missing from this installation; install the package again")

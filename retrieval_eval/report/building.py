@@ -1,0 +1,199 @@
+"""From run ids to a report folder: evaluate, execute, render, and the tables as CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from retrieval_eval.errors import RenderError
+from retrieval_eval.io.files import write_bytes, write_text
+from retrieval_eval.report import assets, parameters, quarto, render
+from retrieval_eval.report.columns import FRAMES
+from retrieval_eval.report.derive import Facts
+from retrieval_eval.report.escape import slug, visible
+from retrieval_eval.report.execute import execute
+from retrieval_eval.report.loading import DEMO, load_run, split_run_ids
+from retrieval_eval.report.notebook_files import read_notebook
+from retrieval_eval.report.pdf import to_pdf
+from retrieval_eval.report.run import Run
+from retrieval_eval.report.sections.closing import package_version
+from retrieval_eval.report.sections.tasks import task_rows
+from retrieval_eval.report.sections.trial import TrialReport
+
+Renderer = Literal["auto", "embedded", "quarto"]
+RENDERERS: Final = ("auto", "embedded", "quarto")
+Progress = Callable[[int, int, str], None]
+
+RUN_PARAMETERS: Final = (
+    "runs_root",
+    "benchmarks_root",
+    "output_dir",
+    "baseline_config",
+    "mcp_config",
+    "k_values",
+    "seed",
+)
+
+
+def build(
+    run_ids: str | Path | Sequence[str | Path],
+    *,
+    reports_dir: Path,
+    renderer: Renderer = "auto",
+    pdf: bool = False,
+    progress: Progress | None = None,
+    **given: Any,
+) -> Path:
+    """Write the report of one or several runs and return the path of its page.
+
+    Parameters
+    ----------
+    run_ids
+        As for :func:`retrieval_eval.report.load_run`.
+    reports_dir
+        The report goes to ``<reports_dir>/<run_id>/index.html``, with the executed notebook and
+        the CSV of every frame beside it.
+    renderer
+        ``quarto``, ``embedded``, or ``auto``: Quarto where it is on PATH.
+    pdf
+        Also write ``report.pdf``.
+    progress
+        Called with steps done, steps in all, and what is being done.
+    **given
+        Parameters of ``notebooks/run_report.ipynb``; None means the default.
+
+    Raises
+    ------
+    BadInputError
+        When a run does not exist, or a parameter is unknown or of the wrong type.
+    NothingToEvaluateError
+        When there is no trial.
+    RenderError
+        When a cell fails or the page cannot be rendered.
+    """
+    names = split_run_ids(run_ids)
+    folder = reports_dir / folder_name(names)
+    values = {"run_id": ", ".join(names), **_given(given)}
+    if names == [DEMO]:
+        values.setdefault("output_dir", str(folder))
+    run = _load(names, values, "run_report", progress)
+    return _report("run_report", run, values, folder, renderer, pdf, progress)
+
+
+def build_trial(
+    run_ids: str | Path | Sequence[str | Path],
+    trial: str,
+    *,
+    reports_dir: Path,
+    renderer: Renderer = "auto",
+    pdf: bool = False,
+    progress: Progress | None = None,
+    **given: Any,
+) -> Path:
+    """Write the step-by-step report of one trial and return the path of its page.
+
+    ``trial`` is a trial name, or a task name when only one trial of the chosen config has it.
+    The report goes to ``<reports_dir>/<run_id>/trials/<trial>/index.html``. Parameters and
+    errors are those of :func:`build`.
+    """
+    names = split_run_ids(run_ids)
+    base = reports_dir / folder_name(names)
+    values = {"run_id": ", ".join(names), "trial": trial, **_given(given)}
+    if names == [DEMO]:
+        values.setdefault("output_dir", str(base))
+    run = _load(names, values, "trial_report", progress)
+    TrialReport(run, trial, config=str(values.get("config", "")))
+    folder = base / "trials" / slug(trial)
+    return _report("trial_report", None, values, folder, renderer, pdf, progress)
+
+
+def folder_name(names: Sequence[str]) -> str:
+    """Return the name of the report folder of some runs.
+
+    Examples
+    --------
+    >>> folder_name(["staging/a", "b"])
+    'a+b'
+    """
+    return slug("+".join(Path(name).name or name for name in names))
+
+
+def _given(given: Mapping[str, Any]) -> dict[str, Any]:
+    plain = {k: str(v) if isinstance(v, Path) else v for k, v in given.items() if v is not None}
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in plain.items()}
+
+
+def _load(
+    names: Sequence[str], values: Mapping[str, Any], notebook: str, progress: Progress | None
+) -> Run:
+    """Check the parameters, then evaluate here, so that a bad input never starts a kernel."""
+    parameters.check(values, parameters.of_notebook(assets.notebook(notebook)))
+    chosen = {name: values[name] for name in RUN_PARAMETERS if name in values}
+    run = load_run(names, **chosen, progress=progress)
+    _ = run.comparison
+    return run
+
+
+def _report(
+    notebook: str,
+    run: Run | None,
+    values: dict[str, Any],
+    folder: Path,
+    renderer: Renderer,
+    as_pdf: bool,
+    progress: Progress | None,
+) -> Path:
+    chosen = _renderer(renderer)
+    executed = folder / f"{notebook}.ipynb"
+    execute(assets.notebook(notebook), executed, values, progress=progress)
+    files = [(executed.name, "the executed notebook")]
+    if run is not None:
+        files += write_tables(run, folder, privacy=values.get("privacy") is True)
+    document = render.with_files(read_notebook(executed), files)
+    title = visible(render.metadata_title(values), 120)
+    page = folder / "index.html"
+    if chosen == "quarto":
+        quarto.render(document, page, title=title)
+        if as_pdf:
+            quarto.render(document, folder / "report.pdf", title=title)
+        return page
+    footer = f"{title} · retrieval-eval {package_version()} · rendered by the embedded renderer"
+    html = render.to_html(document, title=title, footer=footer)
+    if as_pdf:
+        write_bytes(folder / "report.pdf", to_pdf(html))
+    write_text(page, html)
+    return page
+
+
+def _renderer(renderer: Renderer) -> Renderer:
+    if renderer not in RENDERERS:
+        raise RenderError(f"there is no renderer '{renderer}'; choose {', '.join(RENDERERS)}")
+    if renderer == "auto":
+        return "quarto" if quarto.executable() else "embedded"
+    if renderer == "quarto" and quarto.executable() is None:
+        raise RenderError(f"Quarto is not on PATH; install it with: {quarto.INSTALL}")
+    return renderer
+
+
+def write_tables(run: Run, folder: Path, *, privacy: bool) -> list[tuple[str, str]]:
+    """Write every frame and the table of all tasks as CSV; return file names and meanings."""
+    import pandas as pd
+
+    written = []
+    for name, (meaning, _) in FRAMES.items():
+        frame = run.frame(name)
+        if privacy and "arguments" in frame.columns:
+            frame = frame.drop(columns="arguments")
+        for column in frame.columns:
+            if frame[column].map(lambda v: isinstance(v, list)).any():
+                frame = frame.assign(**{column: frame[column].map("; ".join)})
+        write_text(folder / f"{name}.csv", _csv_text(frame.to_csv(index=False)))
+        written.append((f"{name}.csv", meaning))
+    appendix = pd.DataFrame(task_rows(Facts(run)))
+    write_text(folder / "appendix.csv", _csv_text(appendix.to_csv(index=False)))
+    return [*written, ("appendix.csv", "one row a task, as in the section All tasks")]
+
+
+def _csv_text(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")

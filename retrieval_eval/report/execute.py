@@ -1,0 +1,170 @@
+"""Running a notebook with papermill, and making sure that it really ran."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from retrieval_eval import errors
+from retrieval_eval.errors import RenderError
+from retrieval_eval.report import parameters as declared
+from retrieval_eval.report.notebook_files import read_notebook
+
+Progress = Callable[[int, int, str], None]
+"""Called with cells done, cells in all, and the heading the cell stands under."""
+
+KERNEL = "python3"
+_ENGINE = "retrieval-eval"
+_QUIET = ["--IPKernelApp.log_level=40"]
+"""The kernel warns about loopback connections on every start; errors are still printed."""
+
+
+def execute(
+    source: Path,
+    target: Path,
+    parameters: Mapping[str, Any],
+    *,
+    progress: Progress | None = None,
+    cwd: Path | None = None,
+) -> Path:
+    """Execute a notebook and write the executed one to ``target``, whole or not at all.
+
+    Parameters
+    ----------
+    source
+        The notebook, stored without outputs.
+    parameters
+        Values of declared parameters; checked before a kernel starts.
+    progress
+        Told about every finished cell.
+    cwd
+        Working directory of the kernel.
+
+    Raises
+    ------
+    BadInputError
+        When a parameter is unknown or of the wrong type, or the notebook says so.
+    NothingToEvaluateError
+        When the notebook finds nothing to report.
+    RenderError
+        When a cell fails; the message holds the cell and its error.
+    """
+    from papermill.exceptions import PapermillExecutionError
+    from papermill.execute import execute_notebook
+
+    values = declared.check(parameters, declared.of_notebook(source))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="retrieval-eval-") as private, _environment(private):
+        executed = Path(private) / target.name
+        _register(progress)
+        try:
+            execute_notebook(
+                str(source),
+                str(executed),
+                parameters=values,
+                engine_name=_ENGINE,
+                kernel_name=KERNEL,
+                progress_bar=False,
+                extra_arguments=_QUIET,
+                cwd=str(cwd or Path.cwd()),
+            )
+        except PapermillExecutionError as error:
+            raise _translated(error, source) from error
+        check_outputs(executed)
+        _copy(executed, target)
+    return target
+
+
+def check_outputs(path: Path) -> None:
+    """Raise ``RenderError`` unless every code cell after the parameters left an output."""
+    notebook = read_notebook(path)
+    silent = [
+        cell.source.splitlines()[0]
+        for cell in notebook.cells
+        if cell.cell_type == "code"
+        and cell.source.strip()
+        and not {"parameters", "injected-parameters"} & set(cell.metadata.get("tags", []))
+        and not cell.outputs
+    ]
+    if silent:
+        raise RenderError(f"{path.name}: no output after executing the cell '{silent[0]}'")
+
+
+def _register(progress: Progress | None) -> None:
+    """Register the engine that reports finished cells; papermill has no callback of its own."""
+    from papermill.engines import NBClientEngine, papermill_engines
+
+    class Engine(NBClientEngine):  # type: ignore[misc]
+        @classmethod
+        def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **options: Any) -> Any:
+            if progress is not None:
+                _report_cells(nb_man, progress)
+            return super().execute_managed_notebook(nb_man, kernel_name, **options)
+
+    papermill_engines.register(_ENGINE, Engine)
+
+
+def _report_cells(manager: Any, progress: Progress) -> None:
+    complete = manager.cell_complete
+    total = len(manager.nb.cells)
+    headings = _headings(manager.nb.cells)
+
+    def reported(cell: Any, cell_index: int, **options: Any) -> None:
+        complete(cell, cell_index, **options)
+        progress(cell_index + 1, total, headings[cell_index])
+
+    manager.cell_complete = reported
+
+
+def _headings(cells: list[Any]) -> list[str]:
+    headings, current = [], ""
+    for cell in cells:
+        if cell.cell_type == "markdown" and cell.source.startswith("#"):
+            current = cell.source.splitlines()[0].lstrip("# ")
+        headings.append(current)
+    return headings
+
+
+def _translated(error: Any, source: Path) -> Exception:
+    """Return our own error that the notebook raised, else a RenderError with the failing cell."""
+    kind = getattr(errors, str(error.ename), None)
+    if isinstance(kind, type) and issubclass(kind, errors.RetrievalEvalError):
+        return kind(str(error.evalue))
+    return RenderError(
+        f"{source.name}: cell {error.cell_index} failed with {error.ename}: {error.evalue}\n"
+        f"The cell was:\n{error.source}"
+    )
+
+
+def _copy(source: Path, target: Path) -> None:
+    from retrieval_eval.io.files import write_bytes
+
+    write_bytes(target, source.read_bytes())
+
+
+@contextmanager
+def _environment(private: str) -> Iterator[None]:
+    """Keep the kernel's own files out of the user's home, and let it import this package."""
+    package = Path(__file__).resolve().parents[2]
+    changed = {
+        "IPYTHONDIR": private,
+        "JUPYTER_RUNTIME_DIR": private,
+        "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+    }
+    if "site-packages" not in package.parts:
+        paths = [str(package), *filter(None, [os.environ.get("PYTHONPATH")])]
+        changed["PYTHONPATH"] = os.pathsep.join(paths)
+    before = {name: os.environ.get(name) for name in changed}
+    os.environ.update(changed)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

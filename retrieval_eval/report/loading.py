@@ -1,0 +1,135 @@
+"""From run ids to frames: evaluate what is missing, then read the artefacts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.report.run import Run
+
+DEMO: Final = "demo"
+"""The run id that stands for the built-in demonstration when no runs root is named."""
+
+DEFAULT_SEED: Final = 20260101
+DEFAULT_K: Final = (1, 3, 5, 10)
+DEMO_OUTPUT: Final = Path("reports") / DEMO
+
+PathLike = str | Path | None
+
+
+def load_run(
+    run_ids: str | Path | Sequence[str | Path],
+    *,
+    runs_root: PathLike = None,
+    benchmarks_root: PathLike = None,
+    output_dir: PathLike = None,
+    baseline_config: str | None = None,
+    mcp_config: str | None = None,
+    k_values: Sequence[int] = DEFAULT_K,
+    seed: int = DEFAULT_SEED,
+    jobs: int = 1,
+    progress: Callable[[int, int, str], None] | None = None,
+) -> Run:
+    """Return one or several runs as data frames, evaluating what is missing.
+
+    Parameters
+    ----------
+    run_ids
+        Run ids or paths; a text may hold several, separated by commas. The id ``demo`` without
+        ``runs_root`` writes the built-in demonstration and reads that.
+    runs_root, benchmarks_root, output_dir
+        As for :func:`retrieval_eval.evaluate`; empty text counts as None. The demonstration goes
+        to ``output_dir`` too, by default to ``reports/demo``.
+    baseline_config, mcp_config
+        The two configs to compare; by default the pair that shares most tasks.
+    k_values, seed, jobs, progress
+        As for :func:`retrieval_eval.evaluate`.
+
+    Returns
+    -------
+    Run
+        Frames ``trials``, ``events``, ``ground_truth``, ``ledger``, ``excluded``, ``pairs``,
+        ``associations`` and ``summary``, each built when first asked for.
+
+    Raises
+    ------
+    BadInputError
+        When a run, root, config or setting does not exist or is of the wrong kind.
+    NothingToEvaluateError
+        When no run holds a trial.
+    """
+    from retrieval_eval.pipeline import evaluate
+
+    names = split_run_ids(run_ids)
+    roots = {"runs_root": _path(runs_root), "benchmarks_root": _path(benchmarks_root)}
+    output = _path(output_dir)
+    if names == [DEMO] and roots["runs_root"] is None:
+        output = output or DEMO_OUTPUT
+        roots = _write_demo(output / "demo_input")
+    evaluation = evaluate(
+        names,
+        **roots,
+        output_dir=output,
+        k_values=_whole_numbers(k_values),
+        jobs=jobs,
+        seed=_whole_numbers([seed])[0],
+        progress=progress,
+    )
+    parameters: dict[str, Any] = {
+        "k_values": list(k_values),
+        "seed": seed,
+        "baseline_config": baseline_config or None,
+        "mcp_config": mcp_config or None,
+        "runs_root": runs_root or None,
+        "benchmarks_root": benchmarks_root or None,
+        "output_dir": output_dir or None,
+    }
+    return Run(
+        [run.folder for run in evaluation.runs],
+        baseline_config=baseline_config,
+        mcp_config=mcp_config,
+        parameters=parameters,
+    )
+
+
+def split_run_ids(run_ids: str | Path | Sequence[str | Path]) -> list[str]:
+    """Return the run ids of a text (comma-separated), a path or a sequence of either.
+
+    Examples
+    --------
+    >>> split_run_ids("a, b,,")
+    ['a', 'b']
+    """
+    given = [run_ids] if isinstance(run_ids, str | Path) else list(run_ids)
+    names = [
+        name.strip()
+        for item in given
+        for name in (item.split(",") if isinstance(item, str) else [str(item)])
+    ]
+    named = [name for name in names if name]
+    if not named:
+        raise BadInputError("no run id was given; name one or several, separated by commas")
+    return named
+
+
+def _path(value: PathLike) -> Path | None:
+    if value is None or value == "":
+        return None
+    if not isinstance(value, str | Path):
+        raise BadInputError(f"a folder is given as text, not as {value!r}")
+    return Path(value)
+
+
+def _whole_numbers(values: Sequence[int]) -> list[int]:
+    if not isinstance(values, list | tuple) or any(type(v) is not int for v in values):
+        raise BadInputError(f"expected whole numbers, not {values!r}")
+    return list(values)
+
+
+def _write_demo(root: Path) -> dict[str, Path | None]:
+    from retrieval_eval.demo import write_demo
+
+    write_demo(root)
+    return {"runs_root": root / "runs", "benchmarks_root": root / "benchmarks"}

@@ -1,0 +1,30 @@
+"""Reading and writing notebook files; the library behind it publishes no types."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+
+def read_notebook(path: Path) -> Any:
+    """Return a notebook in the current format."""
+    import nbformat
+
+    library: Any = nbformat
+    return library.read(path, as_version=4)
+
+
+def notebook_text(notebook: Any) -> str:
+    """Return a notebook as the text of its file."""
+    import nbformat
+
+    library: Any = nbformat
+    return str(library.writes(notebook))
+
+
+def markdown_cell(source: str, cell_id: str) -> Any:
+    """Return a new Markdown cell."""
+    import nbformat
+
+    library: Any = nbformat.v4
+    return library.new_markdown_cell(source, id=cell_id)

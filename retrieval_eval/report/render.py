@@ -1,0 +1,149 @@
+"""The embedded renderer: an executed notebook to one self-contained HTML page."""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html.parser import HTMLParser
+from typing import Any, Final, Literal
+
+from retrieval_eval.errors import RenderError
+from retrieval_eval.report import assets
+from retrieval_eval.report.escape import html_text, markdown_text
+from retrieval_eval.report.notebook_files import markdown_cell
+
+Syntax = Literal["html", "markdown"]
+_MIME: Final = {"html": "text/html", "markdown": "text/markdown"}
+_RUNS_CODE: Final = re.compile(r"\s*(?:javascript|data|vbscript):", re.IGNORECASE)
+_BARE_HEADING: Final = re.compile(r"<h([1-6])>([^<]*)</h\1>")
+_HEADING: Final = re.compile(r'<h([1-6]) id="([^"]*)">(.*?)</h\1>', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """A heading of the page, for the table of contents."""
+
+    level: int
+    id: str
+    text: str
+
+
+def select_outputs(notebook: Any, syntax: Syntax) -> Any:
+    """Return a copy in which every output offers one syntax only.
+
+    An output without it keeps its plain text; streams (warnings of libraries) are left out.
+    """
+    chosen = copy.deepcopy(notebook)
+    for cell in chosen.cells:
+        if cell.cell_type != "code":
+            continue
+        cell.outputs = [o for o in cell.outputs if o.output_type != "stream"]
+        for output in cell.outputs:
+            data = output.get("data", {})
+            if _MIME[syntax] in data:
+                output["data"] = type(data)({_MIME[syntax]: data[_MIME[syntax]]})
+    return chosen
+
+
+def with_files(notebook: Any, files: Sequence[tuple[str, str]]) -> Any:
+    """Return a copy that ends with links to the files beside the page (name, meaning)."""
+    extended = copy.deepcopy(notebook)
+    if files:
+        lines = [f"- [{markdown_text(name)}]({name}): {meaning}" for name, meaning in files]
+        source = "\n".join(["## Files beside this page", "", *lines])
+        cell = markdown_cell(source, "files")
+        extended.cells.append(cell)
+    return extended
+
+
+def to_html(notebook: Any, *, title: str, footer: str) -> str:
+    """Return the page: one HTML document without scripts and outside resources.
+
+    Raises ``RenderError`` when a cell of the notebook failed or the page is not self-contained.
+    """
+    from nbconvert import HTMLExporter
+    from traitlets.config import Config
+
+    config = Config()
+    config.HTMLExporter.exclude_input = True
+    config.HTMLExporter.exclude_input_prompt = True
+    config.HTMLExporter.exclude_output_prompt = True
+    config.HTMLExporter.exclude_anchor_links = True
+    config.HTMLExporter.extra_template_basedirs = [str(assets.TEMPLATES)]
+    exporter_class: Any = HTMLExporter
+    exporter = exporter_class(config=config, template_name="retrieval_eval")
+    page = {
+        "title": html_text(title),
+        "footer": html_text(footer),
+        "css": assets.style_sheet().read_text(encoding="utf-8"),
+    }
+    chosen = select_outputs(notebook, "html")
+    html, _ = exporter.from_notebook_node(chosen, resources={"page": page})
+    html = _with_contents(_with_ids(html))
+    check_page(html)
+    return html
+
+
+def _with_ids(html: str) -> str:
+    """Give every heading an id; headings come from our notebooks, never from a trace."""
+    taken: Counter[str] = Counter()
+
+    def named(found: re.Match[str]) -> str:
+        base = re.sub(r"[^a-z0-9]+", "-", found[2].lower()).strip("-") or "section"
+        taken[base] += 1
+        unique = base if taken[base] == 1 else f"{base}-{taken[base]}"
+        return f'<h{found[1]} id="{unique}">{found[2]}</h{found[1]}>'
+
+    return _BARE_HEADING.sub(named, html)
+
+
+def _with_contents(html: str) -> str:
+    items = [h for h in headings(html) if h.level == 2]
+    links = "\n".join(f'<li><a href="#{h.id}">{h.text}</a></li>' for h in items)
+    return html.replace("<!-- contents -->", f"<ol>\n{links}\n</ol>", 1)
+
+
+def headings(html: str) -> list[Heading]:
+    """Return the headings of a rendered page in order."""
+    return [Heading(int(level), id_, text) for level, id_, text in _HEADING.findall(html)]
+
+
+def check_page(html: str) -> None:
+    """Raise ``RenderError`` when a page has a script, an outside resource, or no single h1."""
+    found = _Page()
+    found.feed(html)
+    found.close()
+    if found.problem is not None:
+        raise RenderError(f"the rendered page {found.problem}")
+    if found.n_main_headings != 1:
+        raise RenderError(f"the rendered page has {found.n_main_headings} main headings, not 1")
+
+
+class _Page(HTMLParser):
+    """What a browser would do with a page: run, fetch, show as the main heading."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.problem: str | None = None
+        self.n_main_headings = 0
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.n_main_headings += tag == "h1"
+        if tag in ("script", "iframe", "object", "embed", "link", "base", "form"):
+            self.problem = f"holds a <{tag}> element"
+        for name, value in attrs:
+            if name.startswith("on"):
+                self.problem = f"holds the event handler {name}"
+            is_resource = name in ("src", "srcset", "poster", "background", "data", "xlink:href")
+            if is_resource and not (value or "").startswith("data:"):
+                self.problem = f"loads {(value or '')[:80]} from outside"
+            if name == "href" and _RUNS_CODE.match(value or ""):
+                self.problem = "holds a link that runs code"
+
+
+def metadata_title(values: Mapping[str, Any]) -> str:
+    """Return the document title of a report from its parameters."""
+    return f"Retrieval report: {values.get('run_id', '')}"

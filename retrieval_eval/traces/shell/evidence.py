@@ -1,0 +1,94 @@
+"""The lines each step may have printed, and how sure it is that they are its own."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from retrieval_eval.traces.shell.pipeline import Plans
+from retrieval_eval.traces.shell.segments import Segment
+from retrieval_eval.traces.shell.steps import Step
+
+MAX_COMPARISONS: Final = 5_000_000
+"""Lines times commands that are compared in one segment; lines beyond it are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The lines a plan may have printed.
+
+    ``is_sole`` is true when no other command printed into them, ``is_certain`` when the command
+    is known to have run, ``n_lines`` the exact number of lines when that can be told, and
+    ``rivals`` tell what the other commands print that may have printed among them: the style
+    of their names, or their kind of evidence.
+    """
+
+    lines: Sequence[str]
+    is_sole: bool
+    is_certain: bool
+    n_lines: int | None = None
+    rivals: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was printed."""
+        return not any(line.strip() for line in self.lines)
+
+
+def shared_evidence(
+    steps: Sequence[Step],
+    plans: Sequence[Plans | None],
+    segments: Sequence[Segment],
+    is_error: bool,
+) -> list[Evidence]:
+    """Return the evidence of each step.
+
+    A step is the sole printer of its lines when every other step of its segment is silent, or
+    when all that can print show one and the same file.
+    """
+    printers: dict[int, list[Plans]] = defaultdict(list)
+    lines_of: dict[int, list[str]] = {}
+    for planned, segment in zip(plans, segments, strict=True):
+        if id(segment) not in lines_of:
+            kept = [line for line in segment.lines if line.rstrip() not in segment.noise]
+            lines_of[id(segment)] = kept[: MAX_COMPARISONS // max(len(segment.members), 1)]
+        if planned is not None and planned.prints:
+            printers[id(segment)].append(planned)
+    one_file = {key: _show_one_file(group) for key, group in printers.items()}
+    found = []
+    for step, planned, segment in zip(steps, plans, segments, strict=True):
+        group = printers[id(segment)]
+        lines = lines_of[id(segment)]
+        is_alone = len(group) == 1
+        is_exact = is_alone and not segment.is_cut and not segment.noise
+        found.append(
+            Evidence(
+                lines,
+                is_alone or one_file.get(id(segment), False),
+                not step.is_conditional and not (is_error and segment.is_cut),
+                len(lines) if is_exact else None,
+                tuple(_kind(p) for p in group if p is not planned),
+            )
+        )
+    return found
+
+
+def _kind(planned: Plans) -> str:
+    plan = planned.shown
+    if plan is None:
+        return "unknown"
+    return plan.style if plan.evidence == "names" else plan.evidence
+
+
+def _show_one_file(group: Sequence[Plans]) -> bool:
+    names = set()
+    for planned in group:
+        plan = planned.shown
+        if plan is None or plan.evidence not in ("text", "numbers") or plan.style == "count":
+            return False
+        if len(plan.operands) != 1 or plan.operands[0].kind != "file" or plan.access == "listed":
+            return False
+        names.add((plan.repository, plan.path(plan.operands[0].written)))
+    return len(names) == 1

@@ -1,0 +1,177 @@
+"""Weighing a plan against the lines it may have printed.
+
+The verdict is a list of targets, or one reason why nobody can tell. Content that was not shown
+is not retrieved, and where two commands share lines only what a line proves is counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+from typing import Final
+
+from retrieval_eval.records import RawTarget
+from retrieval_eval.traces.shell.evidence import Evidence
+from retrieval_eval.traces.shell.naming import named, numbers_of
+from retrieval_eval.traces.shell.output import Output
+from retrieval_eval.traces.shell.plan import Operand, Plan
+from retrieval_eval.traces.shell.remote_output import remote_files
+from retrieval_eval.traces.shell.spans import WHOLE, close, merge
+
+_SAVED: Final = re.compile(r"/tool-results/[^/]+$")
+_FETCH_FAILED: Final = re.compile(r"40\d: |curl: \(\d+\)|<html|<!DOCTYPE", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The targets of one plan, or the reason why it is opaque."""
+
+    targets: tuple[RawTarget, ...] = ()
+    reason: str | None = None
+
+
+def judge(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Verdict:
+    """Return what ``plan`` did according to ``evidence``; ``known`` files surely exist."""
+    if plan.evidence == "write":
+        return _write(plan, evidence, output)
+    if evidence.is_empty:
+        return Verdict()
+    if plan.evidence == "opaque":
+        return Verdict(reason=plan.reason)
+    if plan.style == "remote":
+        return _remote(plan, evidence)
+    if plan.evidence == "names":
+        return _names(plan, evidence)
+    if plan.evidence == "numbers":
+        return _numbers(plan, evidence, output)
+    return _text(plan, evidence, output, known)
+
+
+def _write(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
+    files = [o for o in plan.files if not output.failed(o.written, plan.cwd)]
+    if files and not evidence.is_certain:
+        return Verdict(reason=f"{plan.program}: a write that may not have happened")
+    return Verdict(_targets(plan, files, None))
+
+
+def _targets(plan: Plan, operands: Sequence[Operand], n_lines: int | None) -> tuple[RawTarget, ...]:
+    count = n_lines if len(operands) == 1 else None
+    lines = close(plan.spans, count) if plan.spans != WHOLE else None
+    is_whole = plan.spans == WHOLE and plan.access == "opened"
+    if plan.access in ("written", "listed"):
+        lines = None
+    return tuple(
+        RawTarget(plan.path(o.written), plan.access, plan.repository or None, lines, is_whole)
+        for o in operands
+        if not _SAVED.search(o.written)
+    )
+
+
+def _text(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Verdict:
+    files = [o for o in plan.files if not output.failed(o.written, plan.cwd)]
+    others = [o for o in plan.operands if o.kind != "file"]
+    if not plan.operands or (not files and not others):
+        return Verdict()
+    if plan.repository and _FETCH_FAILED.match(evidence.lines[0]):
+        return Verdict()
+    if others:
+        return Verdict(reason=f"{plan.program}: the files it read are not named")
+    is_hidden = plan.hides_errors and not all(plan.path(o.written) in known for o in files)
+    is_silent_failure = is_hidden or not evidence.is_certain
+    is_ambiguous = not evidence.is_sole or len(files) > 1
+    if is_ambiguous and (is_silent_failure or (plan.is_selective and not evidence.is_sole)):
+        return Verdict(reason=f"{plan.program}: its output cannot be told from that of others")
+    return Verdict(_targets(plan, files, evidence.n_lines))
+
+
+def _names(plan: Plan, evidence: Evidence) -> Verdict:
+    lines = evidence.lines
+    if plan.style == "listing" and not evidence.is_sole:
+        lines = [line for line in lines if _is_own_entry(plan, line, evidence.rivals)]
+        if not lines:
+            return Verdict(reason=f"{plan.program}: its output cannot be told from that of others")
+    found = named(plan, lines)
+    if not found:
+        is_lost = evidence.is_sole and plan.style in ("path", "match") and not _fits(plan, evidence)
+        reason = f"{plan.program}: its output does not name the files"
+        return Verdict(reason=reason if is_lost else None)
+    spans = plan.spans if plan.style == "headers" else None
+    is_whole = plan.style == "headers" and spans == WHOLE
+    targets = []
+    for path, numbers in found.items():
+        if _SAVED.search(path):
+            continue
+        ranges = merge([(n, n) for n in numbers]) or (close(spans, None) if spans else None)
+        targets.append(RawTarget(plan.path(path), plan.access, None, ranges or None, is_whole))
+    return Verdict(tuple(targets))
+
+
+def _is_own_entry(plan: Plan, line: str, rivals: tuple[str, ...]) -> bool:
+    """Return whether a line among other output surely is an entry of this listing."""
+    is_long = re.match(r"[-d][-r][-w]\S{7,9} +\d", line) is not None
+    if is_long and "listing" not in rivals:
+        return True
+    if set(rivals) <= {"path", "match", "count"}:
+        return "/" not in line and ":" not in line
+    path = line.rpartition(" ")[2]
+    return any(o.written == path or (o.kind == "pattern" and o.covers(path)) for o in plan.operands)
+
+
+def _fits(plan: Plan, evidence: Evidence) -> bool:
+    """Return whether a listing names folders at least: then it is understood, and has no file."""
+    return plan.access == "listed" and any(
+        operand.covers(line.rstrip().rstrip("/"))
+        for line in evidence.lines
+        for operand in plan.operands
+    )
+
+
+def _numbers(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
+    files = [o for o in plan.files if not output.failed(o.written, plan.cwd)]
+    if not files:
+        return Verdict()
+    if len(files) > 1 or len(plan.operands) > 1:
+        return Verdict(reason=f"{plan.program}: its output does not name the files")
+    if plan.style == "count":
+        counts = [line.strip().rpartition(":")[2] for line in evidence.lines if line.strip()]
+        if not evidence.is_sole:
+            return Verdict(reason=f"{plan.program}: its count cannot be told from other output")
+        is_hit = any(c.isdecimal() and int(c[:12]) > 0 for c in counts)
+        return Verdict(_targets(plan, files, None) if is_hit else ())
+    lines = evidence.lines
+    if not evidence.is_sole:
+        lines = [line for line in lines if _could_print(plan, line)]
+        if not lines:
+            return Verdict()
+        if not plan.words or not plan.has_numbers:
+            return Verdict(reason=f"{plan.program}: its output cannot be told from that of others")
+    numbers = numbers_of(lines) if plan.has_numbers else []
+    ranges = merge([(n, n) for n in numbers]) or None
+    return Verdict(
+        tuple(
+            RawTarget(plan.path(o.written), plan.access, None, ranges)
+            for o in files
+            if not _SAVED.search(o.written)
+        )
+    )
+
+
+def _could_print(plan: Plan, line: str) -> bool:
+    if plan.has_numbers and not re.match(r"\d{1,9}:", line):
+        return False
+    text = line.lower() if plan.ignores_case else line
+    words = [w.lower() for w in plan.words] if plan.ignores_case else plan.words
+    return not words or any(word in text for word in words)
+
+
+def _remote(plan: Plan, evidence: Evidence) -> Verdict:
+    found = remote_files(plan, evidence.lines)
+    if not evidence.is_sole and plan.access != "matched" and len(found) != 1:
+        return Verdict(reason=f"{plan.program}: its output cannot be told from that of others")
+    targets = [
+        RawTarget(path, plan.access, repository or None, merge([(n, n) for n in numbers]) or None)
+        for (repository, path), numbers in found.items()
+        if plan.access == "listed" or numbers or plan.access == "matched"
+    ]
+    return Verdict(tuple(targets))

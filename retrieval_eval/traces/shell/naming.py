@@ -1,0 +1,246 @@
+"""Reading file names off printed lines, one grammar per kind of listing.
+
+Each reader takes the plan and the lines and returns ``{written path: line numbers}``; a path has
+no numbers when the lines give none. Lines that do not fit the grammar are passed over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from retrieval_eval.traces.shell.plan import Plan
+from retrieval_eval.traces.shell.programs.search import looks_like_file
+
+Names = dict[str, list[int]]
+
+_MAX_PATH = 1000
+_STRICT = re.compile(r"[\w@.+~/()\[\]{},=#%&$!-]+")
+_NUMBERED = re.compile(r"(\d{1,9})[:-]")
+
+
+def named(plan: Plan, lines: Iterable[str]) -> Names:
+    """Return the files that ``lines`` name according to the plan's style."""
+    return _READERS[plan.style](plan, lines)
+
+
+def _covers(plan: Plan, path: str) -> bool:
+    if not path or len(path) > _MAX_PATH or path[0] in " \t":
+        return False
+    if plan.is_loose and (not _STRICT.fullmatch(path) or not looks_like_file(path)):
+        return False
+    return any(operand.covers(path) for operand in plan.operands)
+
+
+def _is_anchored(plan: Plan) -> bool:
+    return not plan.is_loose and all(
+        o.kind in ("file", "pattern") and o.written not in (".", "*") for o in plan.operands
+    )
+
+
+def _paths(plan: Plan, lines: Iterable[str]) -> Names:
+    found: Names = {}
+    is_strict = not _is_anchored(plan)
+    for line in lines:
+        path = line.rstrip()
+        if ": " in path or (is_strict and not _STRICT.fullmatch(path)) or path.endswith("/"):
+            continue
+        if _covers(plan, path):
+            found[path] = []
+    return _without_folders(plan, found)
+
+
+def _without_folders(plan: Plan, found: Names) -> Names:
+    folders = {
+        "/".join(path.split("/")[:i]) for path in found for i in range(1, path.count("/") + 1)
+    }
+    roots = {o.written.rstrip("/") for o in plan.operands if not looks_like_file(o.written)}
+    keep = plan.access == "matched" or plan.has_only_files
+    return {
+        path: numbers
+        for path, numbers in found.items()
+        if path not in folders and path not in roots and (keep or looks_like_file(path))
+    }
+
+
+def _matches(plan: Plan, lines: Iterable[str]) -> Names:
+    found: Names = {}
+    context: list[str] = []
+    for line in lines:
+        path, number = _split_match(plan, line[:4000])
+        if path is None:
+            context.append(line)
+            continue
+        found.setdefault(path, [])
+        if number is not None:
+            found[path].append(number)
+    if found and plan.has_numbers:
+        _add_context(found, context)
+    return found
+
+
+def _split_match(plan: Plan, line: str) -> tuple[str | None, int | None]:
+    if plan.has_numbers:
+        for match in re.finditer(r":(\d{1,9})[:]", line):
+            path = line[: match.start()]
+            if _covers(plan, path):
+                return path, int(match[1])
+            break
+        return None, None
+    binary = re.fullmatch(r"(?:Binary file|.*: binary file) ?(.*?) matches", line)
+    path = binary[1] if binary else line.partition(":")[0]
+    if (binary or ":" in line) and _covers(plan, path):
+        return path, None
+    return None, None
+
+
+def _add_context(found: Names, lines: list[str]) -> None:
+    for line in lines:
+        for i, match in enumerate(re.finditer(r"-(\d{1,9})-", line[:_MAX_PATH])):
+            numbers = found.get(line[: match.start()])
+            if numbers is not None:
+                numbers.append(int(match[1]))
+                break
+            if i > 5:
+                break
+
+
+def _counts(plan: Plan, lines: Iterable[str]) -> Names:
+    found: Names = {}
+    for line in lines:
+        path, _, count = line.rpartition(":")
+        if count.strip().isdecimal() and int(count[:9]) > 0 and _covers(plan, path):
+            found[path] = []
+    return found
+
+
+def _listing(plan: Plan, lines: Iterable[str]) -> Names:
+    folders = [o.written for o in plan.operands if not looks_like_file(o.written)]
+    folder = folders[0] if len(folders) == 1 and plan.operands[0].kind == "file" else None
+    found: Names = {}
+    for line in lines:
+        header = re.fullmatch(r"(\S.*):", line)
+        if header and plan.operands and any(o.covers(header[1]) for o in plan.operands):
+            folder = header[1]
+            continue
+        entry, is_file = _entry(line)
+        if not entry:
+            continue
+        if any(o.kind == "pattern" and o.covers(entry) for o in plan.operands):
+            path = entry
+        elif folder is not None and "/" not in entry:
+            path = entry if folder == "." else f"{folder.rstrip('/')}/{entry}"
+        elif any(o.written == entry for o in plan.operands):
+            path = entry
+        else:
+            continue
+        if is_file or looks_like_file(path):
+            found[path] = []
+    return found
+
+
+_LONG = re.compile(
+    r"([-dlcbps])\S{9,11} +\d+ +\S+ +\S+ +\S+ +"
+    r"(?:[A-Z][a-z]{2} +\d+ +[\d:]+|\d{4}-[\d-]+ +[\d:.]+(?: +[+-]\d{4})?) (.*)"
+)
+
+
+def _entry(line: str) -> tuple[str, bool]:
+    """Return the name on a line of ``ls`` and whether it surely is a file."""
+    line = line[:4000]
+    is_long = len(line) > 10 and line[0] in "-dlcbps" and line[1] in "-r" and line[2] in "-w"
+    if is_long:
+        match = _LONG.fullmatch(line)
+        if match is None or match[1] != "-":
+            return "", False
+        return match[2].strip(), True
+    if re.fullmatch(r"total [\d.]+[KMGT]?", line) or line.endswith("/"):
+        return "", False
+    return line.strip().rstrip("*@"), False
+
+
+def _tree(plan: Plan, lines: Iterable[str]) -> Names:
+    found: Names = {}
+    stack: list[str] = [plan.operands[0].written]
+    for line in lines:
+        match = re.match(r"([│|\s\xa0]*)(?:├──|└──|\|--|`--) ", line[:1000])
+        if match is None:
+            if any(o.written == line.strip() for o in plan.operands):
+                stack = [line.strip()]
+            continue
+        depth = len(match[1]) // 4
+        name = line[match.end() :].strip()
+        stack = [*stack[: depth + 1], name]
+        if looks_like_file(name):
+            base = "/".join(part.rstrip("/") for part in stack)
+            found[base.removeprefix("./") if stack[0] == "." else base] = []
+    return found
+
+
+def _columns(plan: Plan, lines: Iterable[str]) -> Names:
+    found: Names = {}
+    for line in lines:
+        columns = line[:4000].split()
+        for path in (columns[-1], columns[0].rstrip(":")) if columns else ():
+            if looks_like_file(path) and _covers(plan, path):
+                found[path] = []
+                break
+    return found
+
+
+def _headers(plan: Plan, lines: Iterable[str]) -> Names:
+    found: Names = {}
+    for line in lines:
+        match = re.fullmatch(r"==> (.{1,1000}) <==", line)
+        if match and _covers(plan, match[1]):
+            found[match[1]] = []
+    return found
+
+
+def _diff(plan: Plan, lines: Iterable[str]) -> Names:
+    found: Names = {}
+    for line in lines:
+        line = line[:4000]
+        match = (
+            re.match(r"diff --git a/(\S+) b/(\S+)$", line)
+            or re.match(r"\+\+\+ b/()(\S+)", line)
+            or re.match(r" ()(\S+) +\| +(?:\d+|Bin)", line)
+            or re.match(r"[AMDRCT]\d*\t(?:\S+\t)?()(\S+)$", line)
+            or re.match(r"(?:\d+|-)\t(?:\d+|-)\t()(\S+)$", line)
+        )
+        if match and not match[2].startswith("..."):
+            found[match[2]] = []
+        elif plan.has_numbers and _STRICT.fullmatch(line) and looks_like_file(line):
+            found[line] = []
+    return found
+
+
+def _patched(_plan: Plan, lines: Iterable[str]) -> Names:
+    matches = (re.match(r"patching file '?([^'\s]+)'?", line) for line in lines)
+    return {match[1]: [] for match in matches if match}
+
+
+_READERS: Final[dict[str, Callable[[Plan, Iterable[str]], Names]]] = {
+    "path": _paths,
+    "match": _matches,
+    "count": _counts,
+    "listing": _listing,
+    "tree": _tree,
+    "columns": _columns,
+    "headers": _headers,
+    "diff": _diff,
+    "patching": _patched,
+}
+
+
+def numbers_of(lines: Iterable[str]) -> list[int]:
+    """Return the numbers of lines like ``12:text`` and ``13-text``.
+
+    Examples
+    --------
+    >>> numbers_of(["12:a", "13-b", "--", "c"])
+    [12, 13]
+    """
+    matches = (_NUMBERED.match(line) for line in lines)
+    return [int(match[1]) for match in matches if match]

@@ -1,0 +1,140 @@
+"""From a pipeline of commands to the plans of what it shows and what it writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from retrieval_eval.traces.shell.feeds import exec_command, xargs_command
+from retrieval_eval.traces.shell.filters import reshape
+from retrieval_eval.traces.shell.options import scan, words
+from retrieval_eval.traces.shell.plan import Plan, opaque, operand_of
+from retrieval_eval.traces.shell.printing import printed
+from retrieval_eval.traces.shell.programs import plans_of
+from retrieval_eval.traces.shell.programs.writers import written
+from retrieval_eval.traces.shell.steps import Arg, Invocation, literal
+
+_SILENT: Final = words(
+    "true false : test [ [[ set unset export local mkdir rmdir chmod chown kill sleep exit "
+    "return break continue read trap wait shopt cp mv rm touch ln tee redirect source . "
+    "alias"
+)
+_SHELLS: Final = frozenset(["bash", "sh", "zsh", "while", "for", "{", "("])
+
+
+@dataclass(frozen=True, slots=True)
+class Plans:
+    """``shown`` is what the pipeline prints; ``writes`` happen whatever it prints.
+
+    ``prints`` is false when nothing of it can be in the output.
+    """
+
+    shown: Plan | None
+    writes: tuple[Plan, ...]
+    prints: bool
+
+
+def plan_pipeline(stages: tuple[Invocation, ...]) -> Plans:
+    """Return the plans of ``stages``, each reading what the one before it prints."""
+    writes: list[Plan] = []
+    shown: Plan | None = None
+    for i, stage in enumerate(stages):
+        shown = _next(shown, stage, stages[i - 1] if i else None, writes)
+        if stage.program != "tee":
+            writes += _redirects(stage)
+        if not stage.is_shown:
+            shown = None if shown is None else replace(shown, evidence="nothing")
+    last = stages[-1]
+    if shown is not None and shown.evidence in ("nothing", "write"):
+        if shown.evidence == "write":
+            writes.append(shown)
+        shown = None
+    return Plans(shown, tuple(writes), last.is_shown and not _is_silent(stages))
+
+
+def _is_silent(stages: tuple[Invocation, ...]) -> bool:
+    first = stages[0]
+    if len(stages) > 1:
+        return False
+    is_quiet = first.program in ("grep", "egrep", "fgrep", "rg") and scan(
+        first.args, "efmABCdD"
+    ).has("q", "quiet")
+    is_edit = first.program in ("sed", "gsed") and scan(first.args, "efl").has("i", "in-place")
+    return first.program in _SILENT or is_quiet or is_edit
+
+
+def _next(
+    shown: Plan | None, stage: Invocation, before: Invocation | None, writes: list[Plan]
+) -> Plan | None:
+    if stage.program == "xargs":
+        return _through_xargs(shown, stage, before)
+    if stage.program == "find":
+        inner = exec_command(stage)
+        if inner is not None:
+            return _inner(inner)
+    if before is not None and stage.program == "tee":
+        writes += [p for p in plans_of(stage) if p.operands]
+        return shown
+    if before is not None and stage.program in _SHELLS and shown is not None:
+        return opaque(stage, "a compound command reads the output of another")
+    plans = plans_of(stage)
+    if before is None or shown is None or (plans[0].files and plans[0].evidence == "text"):
+        if before is not None and shown is None and not plans[-1].operands:
+            return None
+        writes += plans[:-1]
+        return plans[-1]
+    return reshape(shown, stage)
+
+
+def _redirects(stage: Invocation) -> list[Plan]:
+    found: list[Plan] = []
+    for arg in stage.writes:
+        operand = operand_of(arg)
+        if operand.kind != "file":
+            found.append(opaque(stage, "writes to a file whose name is not known", "file_write"))
+        elif operand.written and not operand.written.startswith(("/dev/", "&")):
+            found.append(written(stage, (operand,)))
+    return found
+
+
+def _through_xargs(shown: Plan | None, stage: Invocation, before: Invocation | None) -> Plan | None:
+    stage, holes = xargs_command(stage)
+    if not stage.program:
+        return shown
+    names = _literal_names(before)
+    if names is not None:
+        args = [literal(name) for name in names]
+    else:
+        roots: tuple[str, ...] = ()
+        if shown is not None and all(o.kind == "file" for o in shown.operands):
+            roots = tuple(o.written for o in shown.operands)
+        args = [Arg((None,), is_feed=True, roots=roots)]
+    if holes is None:
+        return _inner(replace(stage, args=(*stage.args, *args)))
+    filled = tuple(_fill(arg, holes, args[0]) for arg in stage.args)
+    return _inner(replace(stage, args=filled))
+
+
+def _fill(arg: Arg, holes: str, value: Arg) -> Arg:
+    text = arg.text
+    if text is None or holes not in text:
+        return arg
+    if text == holes:
+        return value
+    if value.text is not None:
+        return literal(text.replace(holes, value.text))
+    return Arg((None,), pattern=text.replace(holes, "*"))
+
+
+def _literal_names(before: Invocation | None) -> list[str] | None:
+    if before is None or before.program not in ("echo", "printf"):
+        return None
+    texts = [marker.text for marker in printed(before.program, before.args)]
+    known = [text for text in texts if text is not None]
+    return " ".join(known).split() if len(known) == len(texts) else None
+
+
+def _inner(stage: Invocation) -> Plan | None:
+    if stage.program in _SHELLS:
+        return opaque(stage, "runs a script over files that are not named")
+    return plans_of(stage)[-1]

@@ -1,0 +1,127 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from retrieval_eval.cli.main import run
+from tests.runs import write_task, write_trial
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("RETRIEVAL_EVAL_RUNS_ROOT", "RETRIEVAL_EVAL_BENCHMARKS_ROOT"):
+        monkeypatch.delenv(name, raising=False)
+    write_task(tmp_path / "benchmarks", "task-one", ["src/a.py", "src/b.py"])
+    for config, reads in (("baseline", ["src/x.py"]), ("mcp", ["src/x.py", "src/a.py"])):
+        write_trial(tmp_path / "runs" / "run-1", config, "task-one", reads)
+    return tmp_path
+
+
+def test_evaluate_prints_what_a_person_needs(tree, capsys):
+    assert run(["evaluate", "run-1", "--output-dir", "out"]) == 0
+    text = capsys.readouterr().out
+    assert "2 trials found: 2 evaluated, 0 degraded, 0 excluded" in text
+    assert "0.50 (n=1)" in text
+    assert "out/run-1/retrieval_events" in text
+
+
+def test_evaluate_as_json_is_one_document(tree, capsys):
+    assert run(["evaluate", "runs/run-1", "--output-dir", "out", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["runs"][0]["counts"]["trials_found"] == 2
+    assert found["runs"][0]["configs"]["mcp"]["metrics"]["file_recall"]["mean"] == 0.5
+
+
+def test_exit_codes(tree, capsys):
+    (tree / "runs" / "empty").mkdir()
+    assert run(["evaluate", "run-2"]) == 3
+    assert "run-1" in capsys.readouterr().err
+    assert run(["evaluate", "empty"]) == 2
+    assert "no trial found" in capsys.readouterr().err
+    assert run(["evaluate"]) == 64
+    assert run(["evaluate", "run-1", "--k", "1,two"]) == 64
+    assert run(["evaluate", "run-1", "--k", "0"]) == 3
+    assert run(["no-such-command"]) == 64
+    assert run(["--version"]) == 0
+    assert run(["evaluate", "--help"]) == 0
+
+
+def test_errors_are_one_sentence_without_a_traceback(tree, capsys):
+    run(["evaluate", "run-1", "--benchmarks-root", "nowhere"])
+    error = capsys.readouterr().err
+    assert error.startswith("retrieval-eval: benchmarks root nowhere is not a folder")
+    assert "Traceback" not in error
+
+
+def test_validate_names_file_and_pointer(tree, capsys):
+    run(["evaluate", "run-1", "--output-dir", "out", "--jobs", "1"])
+    folder = tree / "out/run-1/retrieval_events"
+    files = [str(p) for p in sorted(folder.rglob("*.json"))]
+    capsys.readouterr()
+    assert run(["validate", *files]) == 0
+    assert capsys.readouterr().out.count(": valid") == len(files) == 6
+
+    path = folder / "mcp/task-one.retrieval_events.json"
+    document = json.loads(path.read_text())
+    document["events"][0]["is_mcp"] = "yes"
+    path.write_text(json.dumps(document))
+    assert run(["validate", str(path)]) == 3
+    assert f"{path}: /events/0/is_mcp: 'yes' is not of type 'boolean'" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"schema_version": "2.0", "events": []}', "schema version 2.0 has another major"),
+        ('{"events": []}', "/schema_version: expected a version"),
+        ('{"x": 1}', "looks like no artefact"),
+        ("[1", "not valid JSON (line 1"),
+    ],
+)
+def test_validate_refuses_what_is_foreign(tree, capsys, content, message):
+    (tree / "x.json").write_text(content)
+    assert run(["validate", "x.json"]) == 3
+    assert message in capsys.readouterr().out
+
+
+def test_validate_a_missing_file(tree, capsys):
+    assert run(["validate", "none.json"]) == 3
+    assert "none.json: no such file" in capsys.readouterr().err
+
+
+def test_validate_as_json(tree, capsys):
+    (tree / "x.json").write_text("{}")
+    assert run(["validate", "--json", "x.json"]) == 3
+    assert json.loads(capsys.readouterr().out)["x.json"]["valid"] is False
+
+
+def test_a_trial_is_shown_step_by_step_and_nothing_is_written(tree, capsys):
+    before = sorted(tree.rglob("*"))
+    path = "runs/run-1/mcp/2026-01-05__10-00-00/task-one__aaaaaaa"
+    assert run(["trial", path]) == 0
+    text = capsys.readouterr().out
+    assert "mcp · task-one" in text
+    assert "in run run-1" in text
+    assert "file recall 0.50 (1 of 2)" in text
+    assert "src/a.py" in text
+    assert sorted(tree.rglob("*")) == before
+
+
+def test_a_trial_by_name_in_a_run(tree, capsys):
+    assert run(["trial", "task-one__aaaaaaa", "--run", "run-1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["metrics"]["provenance"]["task_name"] == "task-one"
+    assert run(["trial", "task-on", "--run", "run-1"]) == 3
+    assert "task-one__aaaaaaa" in capsys.readouterr().err
+
+
+def test_terminal_control_characters_of_a_trace_are_not_obeyed(tree, capsys):
+    folder = write_trial(
+        tree / "runs/run-1", "baseline", "task-one", ["src/\x1b[31mred.py"], suffix="bbbbbbb"
+    )
+    result = json.loads((folder / "result.json").read_text())
+    result["agent_info"]["version"] = "1\x1b[2J"
+    (folder / "result.json").write_text(json.dumps(result))
+    assert run(["trial", str(folder)]) == 0
+    assert "\x1b" not in capsys.readouterr().out

@@ -1,0 +1,164 @@
+"""Properties of the ranking measures that hold for every input."""
+
+import itertools
+import math
+import string
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrieval_eval.metrics.ranking import evaluate_rankings, rank_metrics
+from retrieval_eval.metrics.ranking.decimals import parse_decimals
+from retrieval_eval.metrics.ranking.ids import Ids
+
+MEASURES = [
+    *(f"{name}@{k}" for name in ("P", "Recall", "F1", "nDCG", "Success", "Judged") for k in (1, 3)),
+    *("P", "Recall", "F1", "Judged", "RR", "RR@2", "AP", "AP@3", "nDCG", "nDCG(gain=exp)@4"),
+    *("P(rel=2)@2", "AP(rel=2)", "bpref", "bpref(rel=2)", "Rprec"),
+]
+DOCS = st.text(string.ascii_letters + "é文\U0001f600-./0123456789", min_size=1, max_size=20)
+SCORES = st.one_of(st.integers(-3, 3).map(float), st.floats(allow_nan=False, width=64))
+GRADES = st.integers(-2, 4)
+# A small pool of names makes hits and ties likely.
+NAMES = st.one_of(st.sampled_from("abcdefgh"), DOCS)
+QUERIES = st.sampled_from(["q1", "q2", "q3", "a-much-longer-query-id"])
+QRELS = st.dictionaries(QUERIES, st.dictionaries(NAMES, GRADES, max_size=8), max_size=4)
+RUNS = st.dictionaries(QUERIES, st.dictionaries(NAMES, SCORES, min_size=1, max_size=12), max_size=4)
+
+
+def long(data, number):
+    rows = [(query, doc, value) for query, docs in data.items() for doc, value in docs.items()]
+    frame = pd.DataFrame(rows, columns=["query_id", "doc_id", number])
+    return frame.astype({"query_id": "str", "doc_id": "str", number: "float64"})
+
+
+def in_order(scores):
+    return sorted(scores, key=lambda doc: (scores[doc], doc), reverse=True)
+
+
+@given(QRELS, RUNS)
+def test_many_rankings_equal_each_single_one(qrels, rankings):
+    result = evaluate_rankings(qrels, rankings, MEASURES)
+    for query in result.query_ids:
+        expected = rank_metrics(in_order(rankings.get(query, {})), qrels[query], MEASURES)
+        for name, single in expected.items():
+            value = result.value(query, name)
+            assert value.reason == single.reason, name
+            assert value.value == pytest.approx(single.value, abs=1e-12), name
+
+
+@given(QRELS, RUNS, st.sampled_from(["trec", "trec9"]), st.randoms())
+def test_frames_equal_mappings_in_any_row_order(qrels, rankings, convention, random):
+    expected = evaluate_rankings(qrels, rankings, MEASURES, convention=convention)
+    run = long(rankings, "score")
+    rows = list(range(len(run)))
+    random.shuffle(rows)
+    frames = [qrels, run.iloc[rows]]
+    found = evaluate_rankings(*frames, MEASURES, convention=convention)
+    assert found.query_ids == expected.query_ids
+    assert set(found.missing_queries) == set(expected.missing_queries)
+    for name in MEASURES:
+        np.testing.assert_array_equal(found.scores[name], expected.scores[name], err_msg=name)
+    pd.testing.assert_frame_equal(found.tie_bands, expected.tie_bands)
+
+
+@given(QRELS, RUNS)
+def test_bounds(qrels, rankings):
+    result = evaluate_rankings(qrels, rankings, MEASURES)
+    for name, scores in result.scores.items():
+        present = scores[~np.isnan(scores)]
+        assert ((present >= 0) & (present <= 1 + 1e-12)).all(), name
+
+
+@given(st.lists(st.sampled_from("abcdefgh"), unique=True), st.sets(st.sampled_from("abcdefgh")))
+def test_recall_grows_with_depth_and_rr_with_an_earlier_hit(ranked, relevant):
+    names = [f"Recall@{k}" for k in range(1, 9)]
+    values = [value.value for value in rank_metrics(ranked, relevant, names).values()]
+    if relevant:
+        assert values == sorted(values)
+        moved = sorted(ranked, key=lambda doc: doc not in relevant)
+        for name in ("RR", "AP", "nDCG@5", "P@3", "bpref"):
+            before, after = (rank_metrics(r, relevant, [name])[name] for r in (ranked, moved))
+            if before.computable:
+                assert after.value >= before.value - 1e-12
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), GRADES, min_size=1))
+def test_the_ideal_order_is_perfect(grades):
+    ideal = sorted(grades, key=lambda doc: -grades[doc])
+    for name, value in rank_metrics(ideal, grades, ["nDCG", "AP", "Rprec", "bpref", "RR"]).items():
+        if value.computable:
+            assert value.value == pytest.approx(1.0), name
+
+
+@given(QRELS, RUNS)
+def test_unjudged_queries_and_mapping_order_change_nothing(qrels, rankings):
+    flipped = {q: dict(reversed(docs.items())) for q, docs in reversed(rankings.items())}
+    flipped["never judged"] = {"a": 1.0}
+    before = evaluate_rankings(qrels, rankings, MEASURES)
+    after = evaluate_rankings(qrels, flipped, MEASURES)
+    assert before.means == after.means
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 2).map(float), min_size=1),
+    st.dictionaries(st.sampled_from("abcdef"), GRADES),
+)
+def test_the_tie_band_is_the_range_over_all_orders(scores, grades):
+    result = evaluate_rankings({"q": grades}, {"q": scores}, MEASURES)
+    groups = [
+        [doc for doc in scores if scores[doc] == level] for level in sorted(set(scores.values()))
+    ][::-1]
+    orders = [
+        [doc for part in parts for doc in part]
+        for parts in itertools.product(*map(itertools.permutations, groups))
+    ]
+    seen = [rank_metrics(order, grades, MEASURES) for order in orders]
+    for name, (low, high) in result.mean_bands.items():
+        values = [one[name].value for one in seen if one[name].computable]
+        assert low.computable == bool(values)
+        if values:
+            assert low.value == pytest.approx(min(values), abs=1e-12), name
+            assert high.value == pytest.approx(max(values), abs=1e-12), name
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.floats().map(repr),
+            st.decimals(allow_nan=False, allow_infinity=False).map(str),
+            st.from_regex(r"-?[0-9]{0,20}\.?[0-9]{0,20}", fullmatch=True),
+            st.text(string.digits + "+-.eE_x", min_size=1, max_size=22),
+        ).filter(bool),
+        max_size=8,
+    )
+)
+def test_decimals_are_read_as_float_reads_them(texts):
+    ids = Ids.from_strings(texts)
+    buffer = np.append(ids.buffer, np.zeros(32, dtype=np.uint8))
+    found = np.empty(len(texts))
+    try:
+        expected = [float(text) for text in texts]
+    except ValueError:
+        assert not parse_decimals(buffer, ids.starts, ids.lengths, out=found)
+        return
+    assert parse_decimals(buffer, ids.starts, ids.lengths, out=found)
+    for ours, theirs in zip(found.tolist(), expected, strict=True):
+        assert ours == theirs or (math.isnan(ours) and math.isnan(theirs))
+
+
+@given(st.lists(st.tuples(DOCS, DOCS), min_size=1))
+def test_ids_compare_hash_and_sort_as_strings(pairs):
+    left, right = (Ids.from_strings([pair[side] for pair in pairs]) for side in (0, 1))
+    assert left.texts() == [pair[0] for pair in pairs]
+    assert left.equals(right).tolist() == [a == b for a, b in pairs]
+    same = left.hashes(7) == Ids.from_strings([a for a, _ in pairs]).hashes(7)
+    assert same.all()
+    texts = left.texts()
+    order = np.lexsort(left.descending_keys())
+    assert [texts[row] for row in order] == sorted(texts, reverse=True)
+    changes = [i for i, text in enumerate(texts) if i == 0 or text != texts[i - 1]]
+    assert left.changes().tolist() == changes

@@ -1,0 +1,67 @@
+"""Small trials written by hand: ground truth and events in a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from retrieval_eval.events.normalise import TrialEvents
+from retrieval_eval.events.own_output import own_output
+from retrieval_eval.paths import file_ref
+from retrieval_eval.records import Chunk, Event, FileRef, GroundTruth, Target
+
+
+def ref(text: str) -> FileRef:
+    found = file_ref(text)
+    assert found is not None
+    return found
+
+
+def truth(
+    *files: str, edits: Sequence[str] | None = None, chunks: Sequence[tuple] = ()
+) -> GroundTruth:
+    return GroundTruth(
+        files=tuple(ref(f) for f in files),
+        chunks=tuple(Chunk(ref(f), a, b) for f, a, b in chunks),
+        expected_edit_files=None if edits is None else tuple(ref(f) for f in edits),
+        source="tests/ground_truth.json" if files else None,
+        confidence="high" if files else None,
+        reason=None if files else "no_ground_truth",
+    )
+
+
+_CATEGORIES = {
+    "opened": "file_read",
+    "matched": "code_search",
+    "listed": "file_search",
+    "written": "file_write",
+}
+
+
+def trial(
+    ground_truth: GroundTruth, *steps: tuple[str, str] | tuple[str, str, dict]
+) -> TrialEvents:
+    """Build a trial of steps ``(access, "file file ...", event fields)``."""
+    events = []
+    positions = {f.key: i for i, f in enumerate(ground_truth.files)}
+    for index, step in enumerate(steps):
+        access, files, fields = (*step, {})[:3]
+        fields = dict(fields)
+        lines, is_whole = fields.pop("lines", None), fields.pop("is_whole", False)
+        refs = [ref(f) for f in files.split()]
+        targets = tuple(Target(f, access, lines, is_whole) for f in refs)
+        events.append(
+            Event(
+                step_index=index,
+                call_index=fields.pop("call_index", index),
+                call_id=f"call-{index}",
+                tool_name="tool",
+                tool_category=fields.pop("category", _CATEGORIES[access]),
+                is_mcp=fields.pop("is_mcp", False),
+                targets=targets,
+                matched=tuple(positions[f.key] for f in refs if f.key in positions),
+                elapsed_seconds=fields.pop("seconds", float(index)),
+                cumulative_tokens=fields.pop("tokens", 100 * (index + 1)),
+                **fields,
+            )
+        )
+    return TrialEvents(tuple(events), ground_truth, own_output=own_output(events, ground_truth))

@@ -1,0 +1,123 @@
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from retrieval_eval.errors import SchemaError
+from retrieval_eval.events.document import event_document, iso, read_event_document
+from retrieval_eval.metrics.trial import trial_metrics
+from retrieval_eval.schema import faults, stamped
+from tests.trials import trial, truth
+
+PROVENANCE = {"run_id": "r", "task_name": "t", "config_name": "c", "benchmark": "b"}
+COVERAGE = {
+    "has_trajectory": False,
+    "has_transcript": True,
+    "has_ground_truth": True,
+    "trace_source": "transcript",
+    "degraded_reason": None,
+}
+
+
+@pytest.fixture
+def measured():
+    return trial(
+        truth(
+            "one::src/a.py",
+            "two::src/a.py",
+            edits=["one::src/a.py"],
+            chunks=[("one::src/a.py", 3, 9)],
+        ),
+        ("matched", "one::src/b.py two::src/a.py", {"is_mcp": True, "server": "s"}),
+        ("opened", "one::src/a.py", {"lines": ((1, 5),), "via": "shell"}),
+        ("written", "one::src/a.py"),
+        ("written", "/tmp/answer.md"),
+    )
+
+
+def document(events) -> dict:
+    raw = event_document(events, provenance=PROVENANCE, coverage=COVERAGE)
+    return stamped(raw, "2026-01-01T00:00:00Z")
+
+
+def test_the_document_follows_its_schema_and_reads_back_the_same(measured):
+    written = document(measured)
+    assert faults(written, "retrieval_events") == []
+    again = read_event_document(written, "document")
+    assert trial_metrics(again) == trial_metrics(measured)
+    assert document(again)["events"] == written["events"]
+
+
+def test_the_seeds_fields_stand_in_the_document(measured):
+    first = document(measured)["events"][0]
+    assert first["target_files"] == ["src/b.py", "src/a.py"]
+    assert first["hits_ground_truth"]
+    assert first["matched_ground_truth_files"] == ["src/a.py"]
+    assert first["targets"][1] == {
+        "file": "src/a.py",
+        "repository": "two",
+        "access": "matched",
+        "lines": None,
+        "is_whole": False,
+    }
+
+
+def test_a_plain_1_0_document_is_read():
+    plain = {
+        "schema_version": "1.0",
+        "generated_at": "2026-01-01T00:00:00Z",
+        "provenance": PROVENANCE,
+        "coverage": COVERAGE,
+        "ground_truth": {"files": ["src/A.py"]},
+        "events": [
+            {
+                "step_index": 0,
+                "timestamp": None,
+                "tool_name": "Grep",
+                "tool_category": "code_search",
+                "target_files": ["/workspace/src/a.py"],
+                "is_mcp": False,
+            },
+            {
+                "step_index": 1,
+                "timestamp": None,
+                "tool_name": "Write",
+                "tool_category": "file_write",
+                "target_files": ["src/new.py"],
+                "is_mcp": False,
+            },
+        ],
+    }
+    block = trial_metrics(read_event_document(plain, "old.json"))
+    assert block["file_level_metrics"]["file_recall"] == 1.0
+    assert block["file_level_metrics"]["views"]["opened"]["file_recall"] == 0.0
+    assert block["utilization_probes"]["files_written"] == 1
+
+
+def test_another_major_version_is_refused_by_name(measured):
+    written = document(measured) | {"schema_version": "2.0"}
+    with pytest.raises(SchemaError, match=r"old\.json: schema version 2\.0 has another major"):
+        read_event_document(written, "old.json")
+
+
+def test_a_later_minor_version_with_unknown_fields_is_read(measured):
+    written = document(measured) | {"schema_version": "1.7", "news": 1}
+    written["events"][0]["more"] = True
+    assert len(read_event_document(written, "x").events) == 4
+
+
+def test_a_fault_is_named_by_pointer(measured):
+    broken = copy.deepcopy(document(measured))
+    broken["events"][2]["tool_category"] = "guessing"
+    with pytest.raises(SchemaError, match=r"x\.json: /events/2/tool_category: 'guessing'"):
+        read_event_document(broken, "x.json")
+    for nonsense in (None, [], "text", {}, {"schema_version": 1}):
+        with pytest.raises(SchemaError, match="schema_version"):
+            read_event_document(nonsense, "x.json")
+
+
+def test_iso_times():
+    assert iso(0.0015) == "1970-01-01T00:00:00.001Z"
+    assert iso(None) is None
+    assert iso(1e300) is None

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import pytest
+
+from retrieval_eval.events.match import Workspace
+from retrieval_eval.records import FileRef, GroundTruth, Repository
+from tests.trials import truth
+
+
+def position(workspace: Workspace, raw: str, repository: str | None = None) -> int | None:
+    file = workspace.resolve(raw, repository=repository)
+    return None if file is None else workspace.position(file)
+
+
+def test_a_repository_qualified_file_is_found_locally_and_remotely():
+    workspace = Workspace(truth("widgets::src/a.py"))
+    for raw in (
+        "/workspace/src/a.py",
+        "/workspace/widgets/src/a.py",
+        "/workspace/widgets--v1/src/a.py",
+        "widgets::src/a.py",
+        "/workspace/SRC/A.py",
+    ):
+        assert position(workspace, raw) == 0, raw
+    assert position(workspace, "src/a.py", "github.com/mirror/widgets--1f3c") == 0
+
+
+def test_the_same_path_in_another_repository_is_another_file():
+    workspace = Workspace(truth("widgets::src/a.py", "gears::src/b.py"))
+    assert position(workspace, "src/a.py", "github.com/mirror/gears--1") is None
+    assert position(workspace, "/workspace/gears/src/a.py") is None
+    assert position(workspace, "src/b.py", "gears") == 1
+
+
+def test_in_a_task_of_one_repository_another_remote_one_does_not_hit():
+    workspace = Workspace(truth("widgets::src/a.py"), remote_repositories=["x/gears", "x/widgets"])
+    assert position(workspace, "src/a.py", "x/gears") is None
+    assert position(workspace, "src/a.py", "x/widgets") == 0
+
+
+def test_a_plain_ground_truth_path_is_found_under_a_checkout_folder():
+    workspace = Workspace(truth("src/core/a.py"), remote_repositories=["acme/widgets--1"])
+    assert position(workspace, "/workspace/widgets/src/core/a.py") == 0
+    assert position(workspace, "src/core/a.py", "acme/widgets--1") == 0
+
+
+def test_a_folder_of_the_same_name_as_the_package_is_not_stripped():
+    workspace = Workspace(truth("widgets/app.py"), remote_repositories=["acme/widgets"])
+    assert position(workspace, "/workspace/widgets/app.py") == 0
+    assert position(workspace, "widgets/app.py", "acme/widgets") == 0
+
+
+def test_a_bare_manifest_name_is_the_one_at_the_root():
+    several = Workspace(truth("package.json"), remote_repositories=["a/x", "a/y"])
+    assert position(several, "/workspace/package.json") == 0
+    assert position(several, "/workspace/packages/p/package.json") is None
+    assert position(several, "package.json", "a/x") is None
+
+
+def test_a_bare_source_name_is_found_wherever_it_lies():
+    workspace = Workspace(truth("eval_variable.go"))
+    assert position(workspace, "/workspace/internal/eval_variable.go") == 0
+    assert position(workspace, "/tmp/eval_variable.go") is None
+
+
+def test_a_stated_clone_folder_is_the_repository():
+    ground_truth = GroundTruth(
+        files=(FileRef("src/a.py", "widgets"),),
+        repositories=(Repository("widgets", "checkout"),),
+        reason=None,
+    )
+    assert position(Workspace(ground_truth), "/workspace/checkout/src/a.py") == 0
+
+
+def test_read_locally_and_remotely_is_one_file_also_outside_the_ground_truth():
+    workspace = Workspace(truth("widgets::src/a.py"), remote_repositories=["m/widgets--1"])
+    local = workspace.resolve("/workspace/src/other.py")
+    remote = workspace.resolve("src/other.py", repository="m/widgets--1")
+    assert local.key == remote.key
+
+
+def test_a_resolved_hit_is_the_record_of_the_ground_truth():
+    ground_truth = truth("Widgets::Src/A.py")
+    assert Workspace(ground_truth).resolve("/workspace/src/a.py") is ground_truth.files[0]
+
+
+def test_names_that_differ_only_in_case_are_reported():
+    workspace = Workspace(truth("src/a.py"))
+    workspace.resolve("docs/README.MD")
+    assert not workspace.collisions
+    workspace.resolve("docs/readme.md")
+    assert workspace.collisions == ["docs/readme.md"]
+
+
+def test_the_agents_start_folder_is_a_workspace_root():
+    workspace = Workspace(truth("src/a.py"), cwd="/home/dev/project")
+    assert position(workspace, "/home/dev/project/src/a.py") == 0
+    assert position(Workspace(truth("src/a.py")), "/home/dev/project/src/a.py") is None
+
+
+@pytest.mark.parametrize("raw", ["/workspace/widgets", "/workspace"])
+def test_a_checkout_folder_is_no_file(raw):
+    assert Workspace(truth("widgets::src/a.py")).resolve(raw) is None

@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from retrieval_eval.events.normalise import normalise
+from retrieval_eval.events.retrieved import ranking
+from retrieval_eval.events.summary import summarise
+from retrieval_eval.records import ToolCall, ToolResult, Trace
+from tests.trials import truth
+
+
+def call(name: str, arguments: dict, text: str | None = "", **fields) -> ToolCall:
+    structured, is_error = fields.pop("structured", None), fields.pop("is_error", False)
+    result = None if text is None else ToolResult(text, structured, is_error)
+    return ToolCall(fields.pop("call_id", "c"), name, arguments, result, **fields)
+
+
+def trace(*calls: ToolCall, **fields) -> Trace:
+    options = {"cwd": "/workspace", "started_at": 100.0, **fields}
+    return Trace(calls, "test", "transcript", False, True, **options)
+
+
+def names(events) -> list[str]:
+    return [str(f) for f in ranking(events, "accessed")]
+
+
+def read(path: str, **fields) -> ToolCall:
+    return call("Read", {"file_path": path}, "     1\tx = 1", **fields)
+
+
+def bash(command: str, output: str, **fields) -> ToolCall:
+    return call("Bash", {"command": command}, output, **fields)
+
+
+def test_a_shell_call_is_one_event_and_one_more_for_each_command():
+    found = normalise(
+        trace(bash("cat src/a.py && grep -n foo src/b.py", "x = 1\n12:foo\n")), truth("src/b.py")
+    )
+    assert [(e.tool_category, e.via, e.call_index) for e in found.events] == [
+        ("other", None, 0),
+        ("file_read", "shell", 0),
+        ("code_search", "shell", 0),
+    ]
+    assert [e.step_index for e in found.events] == [0, 1, 2]
+    assert names(found) == ["src/a.py", "src/b.py"]
+    assert found.ledger.shell_events == 2
+
+
+def test_the_working_directory_lasts_and_each_sub_agent_has_its_own():
+    found = normalise(
+        trace(
+            bash("cd /workspace/pkg", ""),
+            bash("cat a.py", "x"),
+            bash("cat a.py", "x", is_subagent=True, parent_id="t1"),
+        ),
+        truth("pkg/a.py"),
+    )
+    assert names(found) == ["pkg/a.py", "a.py"]
+    assert found.events[1].matched or found.events[2].matched
+
+
+def test_an_error_finds_nothing():
+    failed = call(
+        "Read", {"file_path": "/workspace/src/a.py"}, "File does not exist.", is_error=True
+    )
+    found = normalise(trace(failed), truth("src/a.py"))
+    assert not found.events[0].targets
+    assert found.events[0].is_error
+    assert found.ledger.calls_error == 1
+
+
+def test_elapsed_time_counts_from_the_agents_start():
+    calls = [read("/workspace/a.py", timestamp=130.5)]
+    assert normalise(trace(*calls), truth()).events[0].elapsed_seconds == 30.5
+    started = normalise(trace(*calls), truth(), agent_started_at=120.0)
+    assert started.events[0].elapsed_seconds == 10.5
+
+
+def test_a_clock_that_runs_backwards_gives_no_time_and_a_flag():
+    found = normalise(trace(read("/workspace/a.py", timestamp=90.0)), truth())
+    assert found.events[0].elapsed_seconds is None
+    assert "clock_skew" in found.flags
+
+
+def test_the_ledger_adds_up():
+    found = normalise(
+        trace(
+            read("/workspace/a.py"),
+            call("TodoWrite", {"todos": []}),
+            call("Read", {"file_path": "/workspace/b.py"}, None),
+            call("Read", {"file_path": "/workspace/c.py"}, "no", is_error=True),
+            bash("cat $(find . -name '*.py' -newer x)", "x = 1"),
+            call("mcp__remote__read_file", {"path": "d.py", "repo": "r"}, "1: x"),
+        ),
+        truth("a.py"),
+    )
+    ledger = found.ledger
+    assert ledger.calls_seen == 6
+    assert ledger.calls_seen == (
+        ledger.calls_not_retrieval
+        + ledger.calls_without_result
+        + ledger.calls_error
+        + ledger.calls_opaque
+        + ledger.calls_resolved
+    )
+    assert ledger.not_retrieval_by_tool == (("TodoWrite", 1),)
+    assert (ledger.calls_without_result, ledger.calls_error, ledger.calls_opaque) == (1, 1, 1)
+    assert (ledger.mcp_calls, ledger.mcp_calls_ok) == (1, 1)
+
+
+def test_a_listed_folder_is_no_file():
+    found = normalise(
+        trace(bash("ls", "src\nREADME.md\n"), read("/workspace/src/a.py")), truth("src/a.py")
+    )
+    assert names(found) == ["README.md", "src/a.py"]
+
+
+def test_a_failed_edit_writes_nothing_and_a_write_finds_nothing():
+    found = normalise(
+        trace(
+            call("Edit", {"file_path": "/workspace/src/a.py"}, "String not found", is_error=True),
+            call("Write", {"file_path": "/workspace/src/a.py", "content": "x"}, "File created"),
+        ),
+        truth("src/a.py"),
+    )
+    assert names(found) == []
+    assert summarise(found)["ground_truth_files_hit"] == 0
+    assert summarise(found)["first_ground_truth_hit_step"] is None
+    assert [t.access for e in found.events for t in e.targets] == ["written"]
+
+
+def test_every_mcp_server_counts_as_mcp():
+    found = normalise(trace(call("mcp__other__search_code", {"query": "x"}, "")), truth())
+    assert found.events[0].is_mcp
+    assert found.events[0].server == "other"
+
+
+def test_summary_counts_by_category():
+    found = normalise(
+        trace(read("/workspace/a.py"), read("/workspace/a.py"), bash("true", "")), truth("a.py")
+    )
+    summary = summarise(found)
+    assert summary["total_events"] == 3
+    assert summary["events_by_category"] == {"file_read": 2, "other": 1}
+    assert (summary["unique_files_accessed"], summary["ground_truth_files_hit"]) == (1, 1)

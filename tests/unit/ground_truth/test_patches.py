@@ -1,0 +1,104 @@
+"""Files named by reference patches and by the gold patch of a solution."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from retrieval_eval.ground_truth import patches, solve
+from retrieval_eval.ground_truth.patches import patch_entries
+
+HUNK = "@@ -1 +1 @@\n-a\n+b\n"
+
+
+def names(text: str) -> list[str]:
+    return [entry.path for entry in patch_entries(text)]
+
+
+@pytest.mark.parametrize(
+    ("diff", "expected"),
+    [
+        (f"--- a/a/b.py\n+++ b/a/b.py\n{HUNK}", ["a/b.py"]),
+        (f"--- /dev/null\n+++ b/new.py\n{HUNK}", ["new.py"]),
+        (f"--- a/gone.py\n+++ /dev/null\n{HUNK}", ["gone.py"]),
+        (
+            "diff --git a/old.py b/new.py\nrename from old.py\nrename to new.py\n",
+            ["old.py", "new.py"],
+        ),
+        (
+            "diff --git a/i.png b/i.png\nBinary files a/i.png and b/i.png differ\n",
+            ["i.png"],
+        ),
+        (f'--- "a/s\\303\\244 x.py"\n+++ "b/s\\303\\244 x.py"\n{HUNK}', ["sä x.py"]),
+        (f"--- x.py\t2026-01-01\n+++ x.py\t2026-01-02\n{HUNK}", ["x.py"]),
+        # A removed line that looks like a header is content of its hunk.
+        ("--- a/x.sql\n+++ b/x.sql\n@@ -1,2 +1 @@\n--- a/no.py\n y\n", ["x.sql"]),
+        ("", []),
+        ("no diff at all\n", []),
+    ],
+)
+def test_names_in_a_diff(diff: str, expected: list[str]) -> None:
+    assert names(diff) == expected
+
+
+def test_a_diff_whose_hunks_do_not_add_up_still_names_its_files() -> None:
+    cut = (
+        "--- a/x.py\n+++ b/x.py\n@@ -1,9 +1,9 @@\n a\n--- a/y.py\n+++ b/y.py\n@@ -1,5 +1,5 @@\n a\n"
+    )
+    assert names(cut) == ["x.py", "y.py"]
+    renamed = "rename from a.py\nrename to b.py\n--- a/c.py\n+++ b/c.py\n@@ -1,9 +1 @@\nx\n"
+    assert names(renamed) == ["a.py", "b.py", "c.py"]
+
+
+def test_the_first_patch_with_files_is_read(tmp_path: Path) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/reference_fix.patch").write_text("")
+    (tmp_path / "tests/expected.diff").write_text(f"--- a/x.py\n+++ b/x.py\n{HUNK}")
+    found = patches.read(tmp_path)
+    assert found is not None
+    assert (found.name, [e.path for e in found.entries]) == ("tests/expected.diff", ["x.py"])
+    assert found.problems == ("tests/reference_fix.patch: names no file",)
+    assert patches.read(tmp_path / "nowhere") is None
+
+
+def write(root: Path, name: str, content: str) -> None:
+    path = root / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(content)
+
+
+GOLD = f"--- a/gold.py\n+++ b/gold.py\n{HUNK}"
+
+
+@pytest.mark.parametrize(
+    ("files", "source"),
+    [
+        ({"solution/solve.sh": f"cat <<EOF > x\nhi\nEOF\ngit apply <<'P'\n{GOLD}P\n"}, "solve.sh"),
+        ({"solution/solve.sh": f'git apply - <<-"END_1"\n{GOLD}'}, "solve.sh"),
+        (
+            {"solution/solve.sh": "patch -p1 < /s/fix.patch\n", "solution/fix.patch": GOLD},
+            "fix.patch",
+        ),
+        ({"tests/config.json": json.dumps({"patch": GOLD})}, "config.json"),
+    ],
+)
+def test_gold_patches(tmp_path: Path, files: dict[str, str], source: str) -> None:
+    for name, content in files.items():
+        write(tmp_path, name, content)
+    found = solve.read(tmp_path)
+    assert found is not None
+    assert found.name.endswith(source)
+    assert found.confidence == "medium"
+    assert (
+        [e.path for e in found.entries] == ["gold.py"] == [e.path for e in found.edit_entries or ()]
+    )
+
+
+def test_a_solution_without_patch_names_nothing(tmp_path: Path) -> None:
+    assert solve.read(tmp_path) is None
+    write(tmp_path, "solution/solve.sh", "sed -i s/a/b/ src/x.py\n")
+    found = solve.read(tmp_path)
+    assert found is not None
+    assert (found.entries, found.edit_entries) == ((), None)

@@ -1,0 +1,49 @@
+"""What task.toml and instruction.md say about the workspace."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from retrieval_eval.ground_truth.workspace import read_workspace
+from retrieval_eval.records import Repository
+
+TOML = """
+[task]
+repo = "sg-evals/llvm-project--a8f3c97d"
+prompt = "Write your analysis to /workspace/analysis/IMPACT.md"
+
+[artifacts]
+required = ["answer", "/workspace/extra.json"]
+
+[[repos]]
+url = "https://github.com/tokio-rs/tokio"
+path = "/workspace/tokio/"
+
+[[repos]]
+url = "https://github.com/hyperium/hyper.git"
+"""
+
+
+def test_repositories_and_outputs(tmp_path: Path) -> None:
+    (tmp_path / "task.toml").write_text(TOML)
+    (tmp_path / "instruction.md").write_text("Save it as `/workspace/answer.json`.")
+    found = read_workspace(tmp_path)
+    assert found.repositories == (
+        Repository("tokio", "tokio"),
+        Repository("hyper"),
+        Repository("llvm-project"),
+    )
+    assert set(found.told) == {
+        "/workspace/answer.json",
+        "/workspace/analysis/IMPACT.md",
+        "/workspace/extra.json",
+    }
+    assert found.folders == (Repository("tokio", "tokio"),)
+
+
+def test_wrong_types_say_nothing(tmp_path: Path) -> None:
+    (tmp_path / "task.toml").write_text('repos = 3\ntask = "x"\nartifacts = [1]\nrepo = 4\n')
+    found = read_workspace(tmp_path)
+    assert (found.repositories, found.told, found.problems) == ((), (), ())
+    (tmp_path / "task.toml").write_text('repos = [1, {path = 3}, {}, "acme/w"]\n')
+    assert read_workspace(tmp_path).repositories == (Repository("w"),)

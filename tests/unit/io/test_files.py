@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from retrieval_eval.io import files
+
+
+def test_a_document_is_read_with_or_without_byte_order_mark(tmp_path):
+    path = tmp_path / "x.json"
+    for data in (b'{"a": 1}', b'\xef\xbb\xbf{"a": 1}'):
+        path.write_bytes(data)
+        assert files.read_json(path, tmp_path) == files.Json({"a": 1})
+
+
+@pytest.mark.parametrize(
+    ("data", "problem"),
+    [
+        (b'{"a": }', "x.json: not valid JSON (line 1, column 7"),
+        (b'{\n"a": 1,\n"b"', "x.json: not valid JSON (line 3, column 4"),
+        (b"\xff\xfe", "x.json: line 1 is not UTF-8"),
+        (b'{"a":1}\n\xff', "x.json: line 2 is not UTF-8"),
+        (b"[" * 100_000, "x.json: not valid JSON (nested too deeply)"),
+        (b"", "x.json: not valid JSON"),
+    ],
+)
+def test_a_broken_document_is_named_by_file_and_line(tmp_path, data, problem):
+    path = tmp_path / "x.json"
+    path.write_bytes(data)
+    found = files.read_json(path, tmp_path)
+    assert found.value is None
+    assert found.problem.startswith(problem)
+
+
+def test_a_huge_integer_is_a_problem_and_no_crash(tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text("1" * 10_000)
+    assert "not valid JSON" in files.read_json(path, tmp_path).problem
+
+
+def test_a_missing_file_and_a_folder_are_problems(tmp_path):
+    assert "cannot be read" in files.read_json(tmp_path / "none.json", tmp_path).problem
+    assert "cannot be read" in files.read_json(tmp_path, tmp_path).problem
+    assert "cannot be read" in next(files.iter_jsonl(tmp_path / "none", tmp_path)).problem
+
+
+def test_links_out_of_the_tree_are_not_followed(tmp_path):
+    outside, inside = tmp_path / "secret.json", tmp_path / "tree"
+    outside.write_text('{"secret": 1}')
+    inside.mkdir()
+    (inside / "link.json").symlink_to(outside)
+    assert "not followed" in files.read_json(inside / "link.json", inside).problem
+    assert "not followed" in next(files.iter_jsonl(inside / "link.json", inside)).problem
+    (inside / "loop").symlink_to(inside / "loop")
+    assert files.read_json(inside / "loop", inside).problem
+
+
+def test_jsonl_lines_carry_their_own_problems(tmp_path):
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b'\xef\xbb\xbf{"a": 1}\n\n[1]\n{"half": \n\xff\n"last"')
+    lines = list(files.iter_jsonl(path, tmp_path))
+    assert [(line.number, line.value) for line in lines] == [
+        (1, {"a": 1}),
+        (3, [1]),
+        (4, None),
+        (5, None),
+        (6, "last"),
+    ]
+    assert lines[2].problem.startswith("x.jsonl: line 4: not valid JSON")
+    assert lines[3].problem == "x.jsonl: line 5 is not UTF-8"
+
+
+def test_writing_is_whole_or_nothing(tmp_path, monkeypatch):
+    path = tmp_path / "deep" / "x.json"
+    files.write_json(path, {"a": "ü"})
+    assert json.loads(path.read_bytes()) == {"a": "ü"}
+
+    def fail(self, target):
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        files.write_json(path, {"b": 2})
+    assert json.loads(path.read_bytes()) == {"a": "ü"}
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_no_artefact_holds_nan_and_lone_surrogates_are_replaced():
+    with pytest.raises(ValueError, match="JSON compliant"):
+        files.json_bytes({"a": float("nan")})
+    assert "a\ufffdb" in files.json_bytes(["a\ud800b"]).decode()

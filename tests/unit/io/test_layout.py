@@ -1,0 +1,203 @@
+"""Trials are found by what a folder holds."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retrieval_eval.io.layout import UNKNOWN_CONFIG, discover
+
+RESULT = {"task_name": "fix-a-001", "agent_info": {"name": "x"}}
+BATCH = {"n_total_trials": 1, "stats": {"n_trials": 1}}
+STAMP = "2026-03-02__18-09-51"
+
+
+def put(root: Path, name: str, content: Any) -> Path:
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("levels", "config", "batch"),
+    [
+        (["mcp", STAMP], "mcp", STAMP),
+        (["mcp"], "mcp", None),
+        (["mcp", "ccb_fix_a_mcp"], "mcp", None),
+        (["mcp", "csb_fix_a_mcp", STAMP], "mcp", STAMP),
+        ([STAMP, "mcp"], "mcp", STAMP),
+        ([STAMP], UNKNOWN_CONFIG, STAMP),
+        ([], UNKNOWN_CONFIG, None),
+    ],
+)
+def test_levels_between_run_and_trial(
+    tmp_path: Path, levels: list[str], config: str, batch: str | None
+) -> None:
+    place = "/".join([*levels, "mcp_fix-a-001_abc__Xy12345"])
+    put(tmp_path, f"{place}/result.json", RESULT | {"task_name": "mcp_fix-a-001_abcdef"})
+    if levels:
+        put(tmp_path, f"{'/'.join(levels)}/result.json", BATCH)
+    (trial,) = discover(tmp_path, "r1").trials
+    assert (trial.config_name, trial.batch_timestamp, trial.run_id) == (config, batch, "r1")
+    assert trial.trial_name == "mcp_fix-a-001_abc__Xy12345"
+    assert trial.task_name == trial.raw_task_name == "mcp_fix-a-001_abcdef"
+    assert trial.task_dir is None
+
+
+@pytest.mark.parametrize("content", ["{", "[]", "null", "{}", '{"task_name": 3}', "\x00"])
+def test_a_trial_whose_result_is_broken_is_a_trial(tmp_path: Path, content: str) -> None:
+    put(tmp_path, f"c/{STAMP}/django__django-1__aB3dE5f/result.json", content)
+    (trial,) = discover(tmp_path, "r").trials
+    assert trial.task_name == "django__django-1"
+
+
+@pytest.mark.parametrize("trace", ["trajectory.json", "claude-code.txt", "sessions/x.jsonl"])
+def test_a_trial_that_left_only_its_trace_is_a_trial(tmp_path: Path, trace: str) -> None:
+    put(tmp_path, f"c/task-without-hash/agent/{trace}", "")
+    (trial,) = discover(tmp_path, "r").trials
+    assert trial.task_name == "task-without-hash"
+
+
+def test_a_trial_that_left_nothing_is_named(tmp_path: Path) -> None:
+    put(tmp_path, f"c/{STAMP}/fix-a-001__Xy12345/config.json", {})
+    put(tmp_path, f"c/{STAMP}/result.json", BATCH)
+    found = discover(tmp_path, "r")
+    assert found.trials == ()
+    assert [(e.reason, e.detail, e.config_name) for e in found.excluded] == [
+        ("nothing_recorded", f"c/{STAMP}/fix-a-001__Xy12345", "c")
+    ]
+
+
+def test_a_level_named_like_a_trial_is_a_level(tmp_path: Path) -> None:
+    put(tmp_path, "c/job__baseline/fix__Xy12345/result.json", RESULT)
+    put(tmp_path, "c/job__baseline/result.json", "{broken")
+    found = discover(tmp_path, "r")
+    assert [t.trial_name for t in found.trials] == ["fix__Xy12345"]
+    assert found.excluded == ()
+
+
+def test_the_subtree_of_a_trial_and_our_own_folder_are_not_searched(tmp_path: Path) -> None:
+    put(tmp_path, "c/fix__Xy12345/result.json", RESULT)
+    put(tmp_path, "c/fix__Xy12345/nested__Xy12345/result.json", RESULT)
+    put(tmp_path, "retrieval_events/c/old__Xy12345/result.json", RESULT)
+    put(tmp_path, ".git/c/old__Xy12345/result.json", RESULT)
+    assert [t.trial_name for t in discover(tmp_path, "r").trials] == ["fix__Xy12345"]
+
+
+def test_repeats_are_all_kept_in_a_fixed_order(tmp_path: Path) -> None:
+    for place in ("b/fix__Bbbbbb2", "b/fix__Aaaaaa1", f"b/{STAMP}/fix__Aaaaaa0", "a/fix__Zzzzzz9"):
+        put(tmp_path, f"{place}/result.json", RESULT)
+    found = discover(tmp_path, "r").trials
+    assert [(t.config_name, t.trial_name) for t in found] == [
+        ("a", "fix__Zzzzzz9"),
+        ("b", "fix__Aaaaaa1"),
+        ("b", "fix__Bbbbbb2"),
+        ("b", "fix__Aaaaaa0"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "run_id", ["fix_archive_2", "fix__broken", "x__duplicate_1", "x__all_errored", "x__partial"]
+)
+def test_skipped_run_names(tmp_path: Path, run_id: str) -> None:
+    put(tmp_path, "c/fix__Xy12345/result.json", RESULT)
+    found = discover(tmp_path, run_id)
+    assert found.trials == ()
+    assert [e.reason for e in found.excluded] == ["skipped_name"]
+
+
+def test_skipped_levels_but_not_tasks_about_archives(tmp_path: Path) -> None:
+    put(tmp_path, "archive/fix__Xy12345/result.json", RESULT)
+    put(tmp_path, "mcp__broken_websearch/fix__Xy12345/result.json", RESULT)
+    put(tmp_path, "mcp/ccb_libarchive-fix-001_mcp/fix__Xy12345/result.json", RESULT)
+    put(tmp_path, "mcp/libarchive-fix-001__Xy12345/result.json", RESULT)
+    found = discover(tmp_path, "r")
+    assert {t.trial_name for t in found.trials} == {"fix__Xy12345", "libarchive-fix-001__Xy12345"}
+    assert len(found.trials) == 2
+    assert [(e.path.name, e.reason) for e in found.excluded] == [
+        ("archive", "skipped_name"),
+        ("mcp__broken_websearch", "skipped_name"),
+    ]
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    outside = put(tmp_path, "outside/fix__Xy12345/result.json", RESULT).parent.parent
+    run = tmp_path / "run"
+    put(run, "c/fix__Xy12345/result.json", RESULT)
+    (run / "elsewhere").symlink_to(outside)
+    (run / "again").symlink_to(run / "c")
+    (run / "c" / "loop").symlink_to(run)
+    found = discover(run, "r")
+    assert len(found.trials) == 1
+    assert [(e.path.name, e.reason) for e in found.excluded] == [
+        ("again", "link"),
+        ("loop", "link"),
+        ("elsewhere", "link"),
+    ]
+    assert [e.detail for e in found.excluded if "leads out" in e.detail] == [
+        "elsewhere: leads out of the run"
+    ]
+
+
+def test_a_result_that_is_a_link_out_of_the_run_is_not_read(tmp_path: Path) -> None:
+    secret = put(tmp_path, "secret.json", RESULT | {"task_name": "secret"})
+    trial = tmp_path / "run/c/fix__Xy12345"
+    trial.mkdir(parents=True)
+    (trial / "result.json").symlink_to(secret)
+    (found,) = discover(tmp_path / "run", "r").trials
+    assert found.task_name == "fix"
+
+
+@pytest.mark.parametrize(
+    ("stated", "expected"),
+    [
+        ("registry/task-1", "task-1"),
+        ("../../etc/passwd", "passwd"),
+        ("..", "fix"),
+        ("a\nb", "fix"),
+        ("  ", "fix"),
+        ("x" * 300, "fix"),
+        (["task"], "fix"),
+    ],
+)
+def test_a_task_name_is_a_single_name(tmp_path: Path, stated: Any, expected: str) -> None:
+    put(tmp_path, "c/fix__Xy12345/result.json", RESULT | {"task_name": stated})
+    (trial,) = discover(tmp_path, "r").trials
+    assert trial.task_name == expected
+
+
+def test_the_suite_a_trial_states(tmp_path: Path) -> None:
+    put(tmp_path, "c/a__Xy12345/result.json", RESULT)
+    put(tmp_path, "c/a__Xy12345/task_metrics.json", {"benchmark": "ccb_fix"})
+    put(tmp_path, "c/b__Xy12345/result.json", RESULT | {"task_id": {"path": "/h/benchmarks/s/t"}})
+    put(tmp_path, "c/c__Xy12345/result.json", RESULT | {"task_id": {"path": 3}})
+    put(tmp_path, "c/c__Xy12345/task_metrics.json", "[")
+    found = discover(tmp_path, "r").trials
+    assert [t.benchmark for t in found] == ["ccb_fix", "s", None]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser can read every folder")
+def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    locked = tmp_path / "c"
+    locked.mkdir(mode=0)
+    try:
+        assert [e.reason for e in discover(tmp_path, "r").excluded] == ["unreadable"]
+    finally:
+        locked.chmod(0o700)
+
+
+def test_the_folder_of_one_trial_is_a_run_of_one(tmp_path: Path) -> None:
+    put(tmp_path, "fix__Xy12345/result.json", RESULT)
+    (trial,) = discover(tmp_path / "fix__Xy12345", "fix__Xy12345").trials
+    assert (trial.trial_name, trial.config_name) == ("fix__Xy12345", UNKNOWN_CONFIG)
+
+
+def test_a_run_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
+    found = discover(tmp_path / "nowhere", "r")
+    assert found.trials == ()
+    assert [e.reason for e in found.excluded] == ["unreadable"]

@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import pytest
+
+from retrieval_eval.metrics.chunks import chunk_metrics
+from retrieval_eval.metrics.taxonomy import error_taxonomy
+from retrieval_eval.metrics.utilization import utilization_probes
+from tests.trials import trial, truth
+
+
+def test_utilization_by_hand():
+    block = utilization_probes(
+        trial(
+            truth("src/a.py", "src/b.py", edits=["src/a.py"]),
+            ("matched", "src/b.py"),
+            ("opened", "src/a.py", {"via": "shell"}),
+            ("written", "src/a.py"),
+            ("written", "src/new.py"),
+            ("opened", "src/new.py"),
+            ("written", "/tmp/notes.md"),
+        )
+    )
+    assert block["util_read_overlap_with_relevant_files"] == 0.5
+    assert block["util_write_overlap_with_relevant_files_proxy"] == 0.5
+    assert block["util_write_overlap_with_expected_edit_files"] == 1.0
+    assert block["util_read_before_write_ratio"] == 0.5
+    assert block["probe_available"]
+    assert block["expected_edit_probe_available"]
+    assert block["own_output_files"] == ["/tmp/notes.md"]
+
+
+def test_a_read_only_trial_has_no_write_overlap():
+    block = utilization_probes(trial(truth("src/a.py"), ("opened", "src/a.py")))
+    assert block["util_read_overlap_with_relevant_files"] == 1.0
+    assert block["util_write_overlap_with_relevant_files_proxy"] is None
+    assert block["reasons"]["util_write_overlap_with_relevant_files_proxy"] == "no_writes"
+    assert block["reasons"]["util_read_before_write_ratio"] == "no_writes"
+    assert not block["expected_edit_probe_available"]
+
+
+def test_reading_after_writing_is_not_reading_before():
+    block = utilization_probes(
+        trial(truth("src/a.py"), ("written", "src/a.py"), ("opened", "src/a.py"))
+    )
+    assert block["util_read_before_write_ratio"] == 0.0
+
+
+def test_probes_without_ground_truth_or_trace():
+    blind = utilization_probes(trial(truth(), ("opened", "src/a.py"), ("written", "src/a.py")))
+    assert not blind["probe_available"]
+    assert blind["util_read_overlap_with_relevant_files"] is None
+    assert blind["util_read_before_write_ratio"] == 1.0
+    gone = utilization_probes(trial(truth("src/a.py")), reason="no_trace")
+    assert not gone["probe_available"]
+    assert set(gone["reasons"].values()) == {"no_trace"}
+
+
+def test_taxonomy_by_hand():
+    block = error_taxonomy(
+        trial(
+            truth("src/a.py", "src/b.py", "lib/c.py"),
+            ("matched", "src/a.py src/near.py docs/far.md"),
+            ("opened", "src/b.py"),
+            ("written", "src/b.py"),
+            ("written", "docs/far.md"),
+            ("written", "answer.json"),
+        )
+    )
+    assert block["labels"] == {
+        "irrelevant_retrieval": 2,
+        "missed_key_evidence": 1,
+        "wrong_evidence_used": 1,
+        "unused_correct_retrieval": 1,
+        "ambiguity_near_miss": 1,
+    }
+    denominators = {label: rate["denominator"] for label, rate in block["rates"].items()}
+    assert denominators == {
+        "irrelevant_retrieval": 4,
+        "missed_key_evidence": 3,
+        "wrong_evidence_used": 2,
+        "unused_correct_retrieval": 2,
+        "ambiguity_near_miss": 2,
+    }
+    assert block["files"]["missed_key_evidence"] == ["lib/c.py"]
+    assert block["files"]["ambiguity_near_miss"] == ["src/near.py"]
+
+
+def test_a_near_miss_is_in_the_same_repository():
+    block = error_taxonomy(trial(truth("one::src/a.py"), ("opened", "one::src/x.py two::src/y.py")))
+    assert block["files"]["ambiguity_near_miss"] == ["one::src/x.py"]
+
+
+def test_a_near_miss_need_not_state_the_only_repository():
+    block = error_taxonomy(trial(truth("one::src/a.py"), ("opened", "src/x.py two::src/y.py")))
+    assert block["files"]["ambiguity_near_miss"] == ["src/x.py"]
+
+
+def test_a_rate_without_denominator_is_not_zero():
+    block = error_taxonomy(trial(truth("src/a.py"), ("opened", "src/a.py")))
+    assert block["rates"]["wrong_evidence_used"]["rate"] is None
+    assert block["rates"]["irrelevant_retrieval"]["rate"] == 0.0
+
+
+SIZES = [(0, "small"), (5, "small"), (6, "medium"), (20, "medium"), (21, "large")]
+
+
+@pytest.mark.parametrize(("n", "name"), SIZES)
+def test_candidate_set_size_counts_distinct_files(n, name):
+    files = " ".join(f"src/f{i}.py" for i in range(n)) or ""
+    steps = [("listed", files), ("opened", files)] if n else []
+    slices = error_taxonomy(trial(truth("src/a.py"), *steps))["slices"]
+    assert (slices["candidate_set_size"], slices["candidate_set_count"]) == (name, n)
+
+
+def test_evidence_is_mcp_once_any_call_was():
+    steps = [("opened", "src/a.py"), ("matched", "src/b.py", {"is_mcp": True})]
+    assert error_taxonomy(trial(truth("src/a.py"), *steps))["slices"]["evidence_type"] == "mcp"
+    assert error_taxonomy(trial(truth("src/a.py"), steps[0]))["slices"]["evidence_type"] == "local"
+
+
+CHUNKED = truth("src/a.py", "src/b.py", chunks=[("src/a.py", 10, 19), ("src/b.py", 1, 5)])
+
+
+def test_chunks_match_by_file_and_by_line():
+    block = chunk_metrics(
+        trial(
+            CHUNKED,
+            ("opened", "src/a.py", {"lines": ((1, 12),)}),
+            ("opened", "src/a.py", {"lines": ((11, 14), (40, 49))}),
+        )
+    )
+    assert (block["resolution"], block["validity"]) == ("chunk_level", "file_match_only")
+    assert (block["chunk_recall"], block["chunks_hit"], block["chunks_total"]) == (0.5, 1, 2)
+    overlap = block["line_overlap"]
+    assert overlap["line_recall"] == pytest.approx(5 / 15)
+    assert overlap["line_precision"] == pytest.approx(5 / 24)
+    assert (overlap["lines_seen"], overlap["lines_read"], overlap["chunks_seen"]) == (5, 24, 1)
+
+
+def test_a_whole_file_covers_its_chunk_but_hides_how_much_was_read():
+    overlap = chunk_metrics(trial(CHUNKED, ("opened", "src/a.py", {"is_whole": True})))[
+        "line_overlap"
+    ]
+    assert overlap["lines_seen"] == 10
+    assert overlap["line_precision"] is None
+
+
+def test_a_read_without_lines_leaves_its_chunk_out():
+    overlap = chunk_metrics(trial(CHUNKED, ("opened", "src/a.py")))["line_overlap"]
+    assert (overlap["chunks_unknown"], overlap["lines_expected"], overlap["lines_seen"]) == (
+        1,
+        5,
+        0,
+    )
+    both = chunk_metrics(trial(CHUNKED, ("opened", "src/a.py src/b.py")))["line_overlap"]
+    assert both == {"computable": False, "reason": "no_line_ranges", "chunks_unknown": 2}
+
+
+def test_without_chunks_the_resolution_says_so():
+    block = chunk_metrics(trial(truth("src/a.py"), ("opened", "src/a.py")))
+    assert (block["resolution"], block["validity"]) == ("file_level_only", "unsupported")
+    assert block["chunk_recall"] is None
+
+
+def test_coverage_over_steps_redundancy_and_evidence_drop():
+    block = chunk_metrics(
+        trial(
+            truth("src/a.py", "src/b.py"),
+            ("opened", "src/x.py"),
+            ("matched", "src/a.py"),
+            ("opened", "src/x.py src/b.py"),
+            ("written", "src/c.py"),
+        )
+    )
+    assert block["coverage_auc"] == pytest.approx((0 + 0.5 + 1.0) / 3)
+    assert block["redundancy"] == pytest.approx(1 - 3 / 4)
+    assert block["evidence_drop"] == 0.5

@@ -1,0 +1,101 @@
+"""Listings: names relative to the working directory or to the folder searched."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.traces.results.listing import located
+from retrieval_eval.traces.tools import ToolUse, interpret
+
+
+def use(name: str, arguments: dict[str, Any], text: str, **result: Any) -> ToolUse:
+    call = ToolCall("c1", name, arguments, ToolResult(text, **result), cwd="/workspace")
+    return interpret(call)
+
+
+def listed(used: ToolUse) -> list[str]:
+    assert {t.access for t in used.targets} <= {"listed"}
+    assert used.category == "file_search"
+    return [t.path for t in used.targets]
+
+
+@pytest.mark.parametrize(
+    ("names", "folder", "cwd", "paths"),
+    [
+        (["src/a.py"], None, "/workspace", ["/workspace/src/a.py"]),
+        (["/x/a.py"], "/workspace", "/workspace", ["/x/a.py"]),
+        (
+            ["jest/packages/a.json"],
+            "/workspace/jest/packages",
+            "/workspace",
+            ["jest/packages/a.json"],
+        ),
+        (["a.json"], "/workspace/jest/packages", "/workspace", ["jest/packages/a.json"]),
+        (["packages/a.json"], "/workspace/jest/packages", "/workspace", ["jest/packages/a.json"]),
+        (["packages/a"], "/workspace/jest/packages", "/workspace/jest", ["jest/packages/a"]),
+        (["packages/a", "b"], "/workspace/packages", None, ["packages/packages/a", "packages/b"]),
+        (["a.py"], "src", "/workspace", ["src/a.py"]),
+    ],
+)
+def test_the_base_of_relative_names(
+    names: list[str], folder: str | None, cwd: str | None, paths: list[str]
+) -> None:
+    expected = [p if p.startswith("/") else f"/workspace/{p}" for p in paths]
+    assert located(names, folder, cwd) == expected
+
+
+def test_glob() -> None:
+    text = (
+        "/workspace/a.go\n/workspace/b.go\n(Results are truncated. Consider a more specific path.)"
+    )
+    used = use("Glob", {"pattern": "*.go"}, text)
+    assert listed(used) == ["/workspace/a.go", "/workspace/b.go"]
+    assert not used.is_opaque
+
+
+def test_glob_without_findings() -> None:
+    used = use("Glob", {"pattern": "*.go", "path": "/workspace/x"}, "No files found")
+    assert (listed(used), used.is_opaque) == ([], False)
+
+
+def test_cursor_glob_is_relative_to_the_target_directory() -> None:
+    value = {"pattern": "", "path": "/workspace/godot", "files": ["core/a.cpp", "core/a.h"]}
+    used = use("globToolCall", {"targetDirectory": "/workspace/godot"}, "", structured=value)
+    assert listed(used) == ["/workspace/godot/core/a.cpp", "/workspace/godot/core/a.h"]
+
+
+def test_ls_prints_a_tree() -> None:
+    text = (
+        "- /workspace/app/\n  - README.md\n  - src/\n    - a.py\n    - b/\n      - c.py\n  - z.txt"
+    )
+    assert listed(use("LS", {"path": "/workspace/app"}, text)) == [
+        "/workspace/app/README.md",
+        "/workspace/app/src/a.py",
+        "/workspace/app/src/b/c.py",
+        "/workspace/app/z.txt",
+    ]
+
+
+def test_cursor_folders_are_nested() -> None:
+    inner = {"absPath": "/w/src", "childrenDirs": [], "childrenFiles": [{"name": "a.py"}]}
+    root = {"absPath": "/w", "childrenDirs": [inner, 3], "childrenFiles": [{"name": "Makefile"}]}
+    used = use("lsToolCall", {"path": "/w"}, "", structured={"directoryTreeRoot": root})
+    assert listed(used) == ["/w/Makefile", "/w/src/a.py"]
+
+
+def test_marked_entries_of_an_unknown_server() -> None:
+    text = "[DIR] src\n[FILE] setup.cfg\n[FILE] a b.txt"
+    used = use("mcp__files__list_directory", {"path": "/workspace/app"}, text)
+    assert used.is_opaque  # a name with a space cannot be told from prose
+    text = "[DIR] src\n[FILE] setup.cfg\n[FILE] Makefile"
+    used = use("mcp__files__list_directory", {"path": "/workspace/app"}, text)
+    assert listed(used) == ["/workspace/app/setup.cfg", "/workspace/app/Makefile"]
+
+
+def test_prose_is_no_listing() -> None:
+    used = use("mcp__files__list_directory", {}, "The directory seems to hold many files.")
+    assert used.targets == ()
+    assert used.is_opaque

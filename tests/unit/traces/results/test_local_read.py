@@ -1,0 +1,111 @@
+"""Reads of local files: which lines came back, and whether that was the whole file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from retrieval_eval.records import RawTarget, ToolCall, ToolResult
+from retrieval_eval.traces.tools import interpret
+
+
+def targets(
+    arguments: dict[str, Any], text: str, *, name: str = "Read", **result: Any
+) -> tuple[RawTarget, ...]:
+    call = ToolCall("c1", name, arguments, ToolResult(text, **result), cwd="/workspace")
+    return interpret(call).targets
+
+
+def numbered(first: int, last: int) -> str:
+    return "\n".join(f"{n:>6}→line" for n in range(first, last + 1))
+
+
+def block(start: int, count: int, total: int) -> dict[str, Any]:
+    file = {"filePath": "/w/a.py", "startLine": start, "numLines": count, "totalLines": total}
+    return {"type": "text", "file": {**file, "content": "x"}}
+
+
+@pytest.mark.parametrize(
+    ("structured", "lines", "is_whole"),
+    [
+        (block(1, 40, 40), ((1, 40),), True),
+        (block(1, 40, 90), ((1, 40),), False),
+        (block(900, 100, 2000), ((900, 999),), False),
+        (block(21, 20, 40), ((21, 40),), False),
+    ],
+)
+def test_the_structured_result_gives_exact_lines(
+    structured: dict[str, Any], lines: Any, is_whole: bool
+) -> None:
+    (target,) = targets({"file_path": "/w/a.py"}, "1\tx", structured=structured)
+    assert target == RawTarget("/w/a.py", "opened", None, lines, is_whole)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "lines", "is_whole"),
+    [
+        ({}, numbered(1, 30), ((1, 30),), True),
+        ({}, numbered(1, 2000), ((1, 2000),), False),
+        ({"limit": 20}, numbered(1, 10), ((1, 10),), True),
+        ({"limit": 20}, numbered(1, 20), ((1, 20),), False),
+        ({"offset": 900, "limit": 100}, numbered(900, 999), ((900, 999),), False),
+        ({"offset": "900", "limit": "3"}, "900\ta\n901\tb\n902\tc", ((900, 902),), False),
+        ({}, "1\ta\n2\tb\n\n<system-reminder>\nBe careful\n</system-reminder>", ((1, 2),), True),
+        ({}, "L1: a\nL2: b", ((1, 2),), True),
+        ({}, "<file>\n00001| a\n00002| b\n</file>", ((1, 2),), True),
+        ({}, "[image]", None, True),
+    ],
+)
+def test_lines_are_those_the_text_shows(
+    arguments: dict[str, Any], text: str, lines: Any, is_whole: bool
+) -> None:
+    (target,) = targets({"file_path": "/w/a.py", **arguments}, text)
+    assert (target.lines, target.is_whole) == (lines, is_whole)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "lines"),
+    [
+        ({"offset": 770, "limit": 50}, ((770, 819),)),
+        ({"offset": 770}, ((770, 771),)),
+        ({}, ((770, 771),)),
+    ],
+)
+def test_of_a_cut_trace_the_lines_asked_for_count_else_the_visible_ones(
+    arguments: dict[str, Any], lines: Any
+) -> None:
+    call = ToolCall(
+        "c1",
+        "Read",
+        {"file_path": "/w/a.c", **arguments},
+        ToolResult("770→a\n   771→b\n   77", is_truncated=True),
+    )
+    used = interpret(call)
+    assert [(t.lines, t.is_whole) for t in used.targets] == [(lines, False)]
+    assert not used.is_opaque
+
+
+def test_cursor_content_has_no_numbers_and_starts_at_the_offset() -> None:
+    arguments = {"path": "/w/a.cpp", "offset": 3101, "limit": 110}
+    (target,) = targets(arguments, "a\nb\nc\n", name="readToolCall", structured={"content": "x"})
+    assert (target.lines, target.is_whole) == (((3101, 3103),), False)
+
+
+@pytest.mark.parametrize(("structured", "is_whole"), [({}, True), ({"exceededLimit": True}, False)])
+def test_cursor_without_a_range_reads_the_whole_file(
+    structured: dict[str, Any], is_whole: bool
+) -> None:
+    (target,) = targets({"path": "/w/a"}, "Error: x", name="readToolCall", structured=structured)
+    assert (target.lines, target.is_whole) == (None, is_whole)
+
+
+def test_a_relative_path_is_joined_and_an_empty_answer_finds_nothing() -> None:
+    assert targets({"file_path": "src/a.py"}, "1\tx")[0].path == "/workspace/src/a.py"
+    assert targets({"file_path": "src/a.py"}, "") == ()
+
+
+def test_several_files_of_one_read_are_those_whose_section_came_back() -> None:
+    text = "a.py:\nimport b\n\n---\nb.py: Error - not found\n---\nc.py:\nx\n"
+    found = targets({"paths": ["a.py", "b.py", "c.py"]}, text, name="mcp__files__read_many_files")
+    assert [t.path for t in found] == ["/workspace/a.py", "/workspace/c.py"]

@@ -1,0 +1,332 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from retrieval_eval.traces.atif import read_atif
+from retrieval_eval.traces.reading import Unreadable
+from retrieval_eval.traces.tokens import accumulate
+
+
+def document(*steps, agent="someagent", **more):
+    return {
+        "schema_version": "ATIF-v1.2",
+        "session_id": "s1",
+        "agent": {"name": agent, "version": "3.1", "model_name": "model-x"},
+        "steps": list(steps),
+        **more,
+    }
+
+
+def read(*steps, **more):
+    return read_atif(document(*steps, **more), "agent/trajectory.json")
+
+
+def step(*calls, results=(), **more):
+    return {
+        "source": "agent",
+        "timestamp": "1970-01-01T00:00:05Z",
+        "tool_calls": [
+            {"tool_call_id": call_id, "function_name": name, "arguments": arguments}
+            for call_id, name, arguments in calls
+        ],
+        "observation": {
+            "results": [{"source_call_id": call_id, "content": text} for call_id, text in results]
+        },
+        **more,
+    }
+
+
+def truncated(value, length):
+    text = json.dumps(value)
+    return {
+        "_corpus_truncated": True,
+        "preview": text[:length] + "...[truncated]...",
+        "original_bytes": len(text),
+    }
+
+
+def test_results_are_joined_by_id_and_not_by_position():
+    reading = read(
+        step(
+            ("a", "Read", {"file_path": "a.py"}),
+            ("b", "Read", {"file_path": "b.py"}),
+            results=[("b", "text of b"), ("a", "text of a")],
+        )
+    )
+    assert [(c.call_id, c.result.text) for c in reading.calls] == [
+        ("a", "text of a"),
+        ("b", "text of b"),
+    ]
+    assert reading.calls[1].where == "agent/trajectory.json#/steps/0"
+
+
+def test_a_result_without_id_belongs_to_nobody():
+    reading = read(step(("a", "Read", {}), results=[(None, "whose?")]))
+    assert reading.calls[0].result is None
+    assert "result_without_call" in reading.flags
+
+
+def test_the_run_is_described():
+    reading = read(
+        {"source": "user", "timestamp": "1970-01-01T00:00:01Z"},
+        step(timestamp="1970-01-01T00:00:03Z"),
+        step(timestamp="1970-01-01T00:00:09"),
+        final_metrics={
+            "total_prompt_tokens": 10,
+            "total_completion_tokens": 4,
+            "total_cost_usd": 0.25,
+        },
+    )
+    assert (reading.harness, reading.harness_version, reading.model) == (
+        "someagent",
+        "3.1",
+        "model-x",
+    )
+    assert (reading.started_at, reading.finished_at) == (3.0, 9.0)
+    assert (reading.declared_tokens, reading.declared_cost_usd) == (14, 0.25)
+    assert reading.format == "atif-1.2"
+
+
+@pytest.mark.parametrize("minor", range(9))
+def test_known_minor_versions_are_read_without_a_flag(minor):
+    reading = read(schema_version=f"ATIF-v1.{minor}")
+    assert reading.flags == ()
+    assert reading.format == f"atif-1.{minor}"
+
+
+def test_a_newer_minor_version_is_read_with_a_flag():
+    assert read(schema_version="ATIF-v1.9").flags == ("newer_minor_version",)
+
+
+@pytest.mark.parametrize("version", ["ATIF-v2.0", "ATIF-v1.x", "1.2", "", None, ["ATIF-v1.2"]])
+def test_other_versions_are_refused_by_name(version):
+    refused = read(schema_version=version)
+    assert isinstance(refused, Unreadable)
+    assert refused.reason.startswith("agent/trajectory.json: schema_version ")
+    assert str(version) in refused.reason
+
+
+def test_a_trajectory_without_steps_is_refused():
+    assert isinstance(read_atif(document() | {"steps": None}, "t"), Unreadable)
+
+
+def test_copied_context_is_not_done_again():
+    old = step(("a", "Read", {}), results=[("a", "x")], is_copied_context=True)
+    assert [c.call_id for c in read(old, step(("b", "Read", {}))).calls] == ["b"]
+
+
+@pytest.mark.parametrize("calls", [None, [], {}, "Read", [None, 3, {"function_name": None}]])
+def test_steps_without_calls_make_none(calls):
+    reading = read({"source": "agent", "tool_calls": calls, "observation": {"results": [3]}})
+    assert reading.calls == ()
+
+
+def test_one_call_that_is_not_in_a_list_is_one_call():
+    lone = {"tool_call_id": "a", "function_name": "Read", "arguments": {}}
+    assert len(read({"source": "agent", "tool_calls": lone}).calls) == 1
+
+
+def test_an_id_in_reuse_is_joined_within_its_step():
+    reading = read(
+        step(("c1", "execute_bash", {"command": "ls a"})),
+        step(("c1", "execute_bash", {"command": "ls b"}), results=[("c1", "b.py")]),
+        step(("c1", "execute_bash", {"command": "ls b"}), results=[("c1", "later")]),
+    )
+    assert [c.result and c.result.text for c in reading.calls] == [None, "b.py"]
+    assert "repeated_call_id" in reading.flags
+
+
+def test_the_same_command_in_another_step_is_another_call():
+    reading = read(
+        step(("c1", "execute_bash", {"command": "ls"}), results=[("c1", "a.py")]),
+        step(
+            ("c1", "execute_bash", {"command": "ls"}),
+            results=[("c1", "a.py b.py")],
+            timestamp="1970-01-01T00:00:06Z",
+        ),
+    )
+    assert [c.result.text for c in reading.calls] == ["a.py", "a.py b.py"]
+
+
+def test_a_cut_observation_gives_its_beginning():
+    whole = {"results": [{"source_call_id": "a", "content": "x" * 300}]}
+    preview = truncated(whole, 100)
+    reading = read(step(("a", "Read", {})) | {"observation": preview})
+    result = reading.calls[0].result
+    assert result.is_truncated
+    assert result.text == "x" * (100 - len('{"results": [{"source_call_id": "a", "content": "'))
+    assert reading.flags == ("truncated",)
+
+
+def test_an_observation_cut_before_its_text_gives_no_result():
+    preview = truncated({"results": [{"source_call_id": "a", "content": "x"}]}, 20)
+    assert read(step(("a", "Read", {})) | {"observation": preview}).calls[0].result is None
+
+
+def test_cut_calls_keep_whole_arguments_only():
+    calls = [
+        {
+            "tool_call_id": "a",
+            "function_name": "Write",
+            "arguments": {"file_path": "/src/a.py", "content": "y" * 400},
+        }
+    ]
+    reading = read(step(results=[("a", "written")]) | {"tool_calls": truncated(calls, 160)})
+    (call,) = reading.calls
+    assert (call.name, call.arguments) == ("Write", {"file_path": "/src/a.py"})
+    assert call.result.text == "written"
+    assert reading.flags == ("truncated",)
+
+
+def test_left_out_steps_are_a_flag_and_end_the_token_count():
+    metrics = {"prompt_tokens": 100, "completion_tokens": 5}
+    reading = read(
+        step(("a", "Read", {}), metrics=metrics),
+        {"step_id": None, "source": "corpus_builder", "extra": {"trimmed": True}},
+        step(("b", "Read", {}), metrics=metrics),
+        _corpus_trim_applied=True,
+    )
+    assert reading.flags == ("trimmed",)
+    assert [c.cumulative_tokens for c in accumulate(reading.items)] == [105, None]
+
+
+def test_embedded_sub_agents_follow_the_call_that_started_them():
+    child = {
+        "trajectory_id": "child",
+        "steps": [step(("s", "Grep", {}), results=[("s", "hit")])],
+    }
+    orphan = {"steps": [step(("o", "Read", {}))]}
+    delegating = step(("t", "Task", {}))
+    delegating["observation"]["results"] = [
+        {"source_call_id": "t", "subagent_trajectory_ref": [{"trajectory_id": "child"}]}
+    ]
+    reading = read(delegating, step(("z", "Read", {})), subagent_trajectories=[child, orphan, None])
+    assert [(c.call_id, c.is_subagent) for c in reading.calls] == [
+        ("t", False),
+        ("s", True),
+        ("z", False),
+        ("o", True),
+    ]
+    assert reading.calls[1].result.text == "hit"
+    assert reading.calls[1].where == "agent/trajectory.json#/subagent_trajectories/0/steps/0"
+
+
+def test_a_sub_agent_in_another_file_is_not_opened(tmp_path):
+    delegating = step(("t", "Task", {}))
+    delegating["observation"]["results"] = [
+        {"source_call_id": "t", "subagent_trajectory_ref": [{"trajectory_path": "/etc/passwd"}]}
+    ]
+    reading = read(delegating)
+    assert [c.call_id for c in reading.calls] == ["t"]
+    assert reading.flags == ("subagent_elsewhere",)
+
+
+def test_trajectories_nested_without_end_stop():
+    nested = {"steps": [step(("x", "Read", {}))]}
+    for _ in range(50):
+        nested = {"steps": [], "subagent_trajectories": [nested]}
+    assert read(subagent_trajectories=[nested]).calls == ()
+
+
+class TestClaudeCode:
+    def metrics(self, prompt, cached, written, output):
+        return {
+            "prompt_tokens": prompt,
+            "cached_tokens": cached,
+            "completion_tokens": output,
+            "extra": {"cache_creation_input_tokens": written, "cache_read_input_tokens": cached},
+        }
+
+    def test_steps_of_one_message_count_once_with_what_went_to_the_cache(self):
+        reading = read(
+            step(metrics=self.metrics(5187, 5185, 3501, 8)),
+            step(("a", "Read", {}), metrics=self.metrics(5187, 5185, 3501, 127)),
+            step(("b", "Read", {}), metrics=self.metrics(8689, 8686, 3305, 8)),
+            agent="claude-code",
+        )
+        # 2 + 5185 + 3501 prompt tokens, then 3 + 8686 + 3305.
+        first = 8688 + 127
+        assert [c.cumulative_tokens for c in accumulate(reading.items)] == [first, first + 12002]
+
+    def test_other_agents_may_repeat_their_counts(self):
+        metrics = {"prompt_tokens": 100, "completion_tokens": 1}
+        reading = read(step(metrics=metrics), step(("a", "Read", {}), metrics=metrics))
+        assert accumulate(reading.items)[0].cumulative_tokens == 202
+
+    def test_a_prompt_that_includes_the_cache_is_left_alone(self):
+        metrics = self.metrics(5000, 3000, 1500, 1)
+        reading = read(step(("a", "Read", {}), metrics=metrics), agent="claude-code")
+        assert accumulate(reading.items)[0].cumulative_tokens == 5001
+
+    def test_the_original_result_is_in_the_extra(self):
+        extra = {
+            "cwd": "/workspace",
+            "is_sidechain": True,
+            "tool_result_is_error": True,
+            "tool_result_metadata": {
+                "tool_use_result": {"stdout": "  lead\n"},
+                "raw_tool_result": {"tool_use_id": "a", "content": "  lead", "is_error": False},
+            },
+        }
+        (call,) = read(
+            step(("a", "Bash", {}), results=[("a", "lead\n\n[stdout]\n  lead")], extra=extra),
+            agent="claude-code",
+        ).calls
+        assert call.result.text == "  lead"
+        assert call.result.structured == {"stdout": "  lead\n"}
+        assert call.result.is_error
+        assert call.cwd == "/workspace"
+        assert call.is_subagent
+
+    def test_an_extra_about_several_calls_is_not_used(self):
+        extra = {"tool_result_is_error": True}
+        calls = read(
+            step(
+                ("a", "Bash", {}), ("b", "Bash", {}), results=[("a", "x"), ("b", "y")], extra=extra
+            ),
+            agent="claude-code",
+        ).calls
+        assert [c.result.is_error for c in calls] == [False, False]
+
+
+class TestOpenHands:
+    def test_arguments_are_mended_from_the_message(self):
+        reading = read(
+            step(
+                ("a", "execute_bash", {"command": "cat b.h", "security_risk": "LOW"}),
+                results=[("a", "text of a.h")],
+                message="Running command: cat a.h",
+            ),
+            agent="openhands",
+        )
+        assert reading.calls[0].arguments == {"command": "cat a.h"}
+        assert reading.flags == ("argument_mismatch",)
+
+    def test_several_calls_in_a_step_cannot_be_mended(self):
+        reading = read(
+            step(
+                ("a", "execute_bash", {"command": "cat a.h"}),
+                ("b", "execute_bash", {"command": "cat b.h"}),
+                message="Running command: cat b.h",
+            ),
+            agent="openhands",
+        )
+        assert [c.arguments["command"] for c in reading.calls] == ["cat a.h", "cat b.h"]
+        assert reading.flags == ()
+
+    def test_a_cut_command_that_the_message_has_whole_is_no_mismatch(self):
+        calls = [
+            {
+                "tool_call_id": "a",
+                "function_name": "execute_bash",
+                "arguments": {"command": "echo " + "z" * 300},
+            }
+        ]
+        reading = read(
+            step(message="Running command: echo z") | {"tool_calls": truncated(calls, 120)},
+            agent="openhands",
+        )
+        assert reading.calls[0].arguments == {"command": "echo z"}
+        assert reading.flags == ("truncated",)

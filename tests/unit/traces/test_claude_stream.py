@@ -1,0 +1,188 @@
+from __future__ import annotations
+
+import pytest
+
+from retrieval_eval.io.files import Line
+from retrieval_eval.traces.claude_stream import declared_total, read_claude_stream
+from retrieval_eval.traces.tokens import accumulate, count_tokens
+
+
+def read(*entries):
+    lines = [Line(number, entry) for number, entry in enumerate(entries, start=1)]
+    return read_claude_stream(lines, "agent/claude-code.txt")
+
+
+INIT = {
+    "type": "system",
+    "subtype": "init",
+    "cwd": "/workspace",
+    "session_id": "s1",
+    "model": "model-x",
+    "claude_code_version": "2.1.87",
+    "tools": [],
+}
+DONE = {"type": "result", "subtype": "success", "session_id": "s1", "total_cost_usd": 0.5}
+
+
+def use(call_id, name="Read", parent=None, message="m1", usage=None, timestamp=None, **arguments):
+    block = {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+    line = {
+        "type": "assistant",
+        "message": {"id": message, "content": [block], "usage": usage},
+        "parent_tool_use_id": parent,
+        "session_id": "s1",
+    }
+    return line | ({"timestamp": timestamp} if timestamp else {})
+
+
+def answer(call_id, content="ok", parent=None, second=1, structured=None, is_error=False):
+    block = {
+        "type": "tool_result",
+        "tool_use_id": call_id,
+        "content": content,
+        "is_error": is_error,
+    }
+    line = {
+        "type": "user",
+        "message": {"content": [block]},
+        "parent_tool_use_id": parent,
+        "timestamp": f"1970-01-01T00:00:{second:02d}Z",
+    }
+    return line | ({"tool_use_result": structured} if structured is not None else {})
+
+
+def test_calls_and_results_are_joined_by_id():
+    reading = read(
+        INIT,
+        use("a", file_path="/workspace/a.py"),
+        use("b", file_path="/workspace/b.py"),
+        answer("b", [{"type": "text", "text": "B"}, {"type": "text", "text": "b"}], second=4),
+        answer("a", "A", second=5, structured={"type": "text"}, is_error=True),
+        DONE,
+    )
+    first, second = reading.calls
+    assert (first.call_id, first.arguments) == ("a", {"file_path": "/workspace/a.py"})
+    assert first.result.text == "A"
+    assert first.result.structured == {"type": "text"}
+    assert first.result.is_error
+    assert second.result.text == "B\nb"
+    assert not second.result.is_error
+    assert first.where == "agent/claude-code.txt:2"
+    assert first.cwd == "/workspace"
+    assert reading.flags == ()
+    assert reading.problems == ()
+
+
+def test_what_the_run_was_is_taken_from_its_first_and_last_line():
+    reading = read(INIT, DONE)
+    assert (reading.harness, reading.harness_version) == ("claude-code", "2.1.87")
+    assert (reading.model, reading.cwd) == ("model-x", "/workspace")
+    assert reading.session_ids == {"s1"}
+    assert reading.declared_cost_usd == 0.5
+
+
+def test_a_sub_agents_calls_are_marked_and_stand_where_they_ran():
+    reading = read(
+        INIT,
+        use("t", "Task", prompt="look"),
+        use("s", parent="t", message="m2"),
+        answer("s", parent="t", second=3),
+        answer("t", second=9),
+        use("z", message="m3"),
+        answer("z", second=11),
+        DONE,
+    )
+    assert [(c.call_id, c.is_subagent) for c in reading.calls] == [
+        ("t", False),
+        ("s", True),
+        ("z", False),
+    ]
+    # The delegating call was under way when its sub-agent's first line was written.
+    assert [c.timestamp for c in reading.calls] == [3.0, 3.0, 11.0]
+    assert reading.started_at == 3.0
+    assert reading.finished_at == 11.0
+
+
+def test_a_time_on_the_call_is_preferred_to_that_of_its_result():
+    reading = read(INIT, use("a", timestamp="1970-01-01T00:00:02Z"), answer("a", second=7), DONE)
+    assert reading.calls[0].timestamp == 2.0
+    assert reading.started_at == 2.0
+
+
+def test_a_message_on_two_lines_counts_once():
+    usage = {"input_tokens": 2, "cache_read_input_tokens": 90, "output_tokens": 8}
+    reading = read(INIT, use("a", usage=usage), use("b", usage=usage), DONE)
+    assert [c.cumulative_tokens for c in accumulate(reading.items)] == [100, 100]
+    assert count_tokens(reading.items) == 100
+
+
+def test_declared_tokens_include_sub_agents_where_the_result_line_does():
+    main = {"input_tokens": 1, "cache_read_input_tokens": 2, "output_tokens": 3}
+    models = {
+        "a": {"inputTokens": 1, "cacheReadInputTokens": 2, "outputTokens": 3},
+        "b": {"inputTokens": 10, "cacheCreationInputTokens": 20, "outputTokens": 30},
+    }
+    assert declared_total({"usage": main, "modelUsage": models}) == 66
+    assert declared_total({"usage": main}) == 6
+    assert declared_total({"usage": 5, "modelUsage": [1]}) is None
+    assert declared_total(None) is None
+
+
+@pytest.mark.parametrize(
+    ("last", "flags"),
+    [
+        ([], ("no_result_event",)),
+        ([{"type": "result", "subtype": "error_max_turns"}], ("result_error_max_turns",)),
+        ([{"type": "result"}], ()),
+    ],
+)
+def test_how_a_run_ended_is_a_flag(last, flags):
+    assert read(INIT, *last).flags == flags
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        [],
+        7,
+        {},
+        {"type": ["assistant"]},
+        {"type": "assistant", "message": None},
+        {"type": "assistant", "message": {"content": None}},
+        {"type": "assistant", "message": {"content": [None, 3, {"type": "tool_use"}]}},
+        {"type": "assistant", "message": {"id": 3, "usage": [], "content": "text"}},
+        {"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": 5}]}},
+        {"type": "user", "message": [], "timestamp": 12, "parent_tool_use_id": {}},
+        {"type": "result", "usage": "none", "modelUsage": {"m": None}, "total_cost_usd": "1"},
+        {"type": "system", "subtype": "init", "cwd": 3, "model": []},
+    ],
+)
+def test_strange_lines_do_no_harm(line):
+    reading = read(INIT, use("a"), line, answer("a"), DONE)
+    assert [c.call_id for c in reading.calls] == ["a"]
+    assert reading.calls[0].result.text == "ok"
+
+
+def test_a_half_written_last_line_is_named_and_the_rest_is_used():
+    lines = [
+        Line(1, INIT),
+        Line(2, use("a")),
+        Line(3, None, "agent/claude-code.txt: line 3: not valid JSON"),
+    ]
+    reading = read_claude_stream(lines, "agent/claude-code.txt")
+    assert len(reading.calls) == 1
+    assert reading.problems == ("agent/claude-code.txt: line 3: not valid JSON",)
+    assert set(reading.flags) == {"no_result_event", "malformed_line"}
+
+
+def test_many_broken_lines_are_counted_not_listed():
+    lines = [Line(1, INIT), *(Line(n, None, f"line {n}") for n in range(2, 102)), Line(102, [])]
+    reading = read_claude_stream(lines, "f")
+    assert reading.problems == ("line 2", "line 3", "line 4", "f: 98 further lines cannot be used")
+
+
+def test_a_structured_result_goes_to_a_lone_result_only():
+    pair = answer("a", structured={"stdout": "?"})
+    pair["message"]["content"] += answer("b")["message"]["content"]
+    reading = read(INIT, use("a"), use("b"), pair, DONE)
+    assert [c.result.structured for c in reading.calls] == [None, None]

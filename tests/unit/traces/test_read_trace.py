@@ -1,0 +1,363 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from retrieval_eval.traces import NoTrace, Trace, read_trace
+
+
+def put(folder, name, *lines):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(json.dumps(line) for line in lines) + "\n", encoding="utf-8")
+    return path
+
+
+def stamp(second):
+    return f"1970-01-01T00:00:{second:02d}Z"
+
+
+def atif(*calls, **more):
+    """A trajectory; each call is (id, name, arguments, result text or None)."""
+    steps = [
+        {
+            "source": "agent",
+            "tool_calls": [{"tool_call_id": i, "function_name": name, "arguments": arguments}],
+            "observation": {"results": [{"source_call_id": i, "content": text}] if text else []},
+        }
+        for i, name, arguments, text in calls
+    ]
+    return {
+        "schema_version": "ATIF-v1.2",
+        "session_id": "s1",
+        "agent": {"name": "claude-code", "version": "2.1.87"},
+        "steps": steps,
+        "final_metrics": {"total_prompt_tokens": 999},
+        **more,
+    }
+
+
+def use(call_id, name="Read", parent=None, session="s1", tokens=10, message=None, **arguments):
+    return {
+        "type": "assistant",
+        "session_id": session,
+        "parent_tool_use_id": parent,
+        "message": {
+            "id": message or f"m-{call_id}",
+            "content": [{"type": "tool_use", "id": call_id, "name": name, "input": arguments}],
+            "usage": {"input_tokens": tokens, "output_tokens": 1},
+        },
+    }
+
+
+def answer(call_id, second, text="told", parent=None, session="s1"):
+    block = {"type": "tool_result", "tool_use_id": call_id, "content": text}
+    return {
+        "type": "user",
+        "session_id": session,
+        "parent_tool_use_id": parent,
+        "message": {"content": [block]},
+        "timestamp": stamp(second),
+    }
+
+
+DONE = {"type": "result", "subtype": "success", "usage": {"input_tokens": 50, "output_tokens": 5}}
+STREAM = [
+    use("t", "Task"),
+    use("sub", parent="t"),
+    answer("sub", 2, parent="t"),
+    answer("t", 3),
+    use("a", file_path="/w/a.py"),
+    answer("a", 5, "text of a"),
+    DONE,
+]
+
+
+def session_lines(*lines, is_sidechain=False, session="s1", offset=0):
+    """Stream lines as a session file has them: a time on every line, an own session field."""
+    return [
+        {
+            "type": line["type"],
+            "message": line["message"],
+            "timestamp": line.get("timestamp", stamp(index + offset)),
+            "sessionId": session,
+            "isSidechain": is_sidechain,
+        }
+        for index, line in enumerate(lines)
+        if line["type"] != "result"
+    ]
+
+
+def ids(trace):
+    return [call.call_id for call in trace.calls]
+
+
+def test_a_trial_without_files_has_no_trace(tmp_path):
+    told = read_trace(tmp_path)
+    assert isinstance(told, NoTrace)
+    assert "agent/trajectory.json" in told.reason
+    assert not told.has_trajectory
+    assert not told.has_transcript
+    assert isinstance(read_trace(tmp_path / "missing"), NoTrace)
+
+
+def test_a_trajectory_alone(tmp_path):
+    put(tmp_path, "agent/trajectory.json", atif(("a", "Read", {"file_path": "x"}, "text")))
+    trace = read_trace(tmp_path)
+    assert isinstance(trace, Trace)
+    assert (trace.source, trace.has_trajectory, trace.has_transcript) == ("trajectory", True, False)
+    assert trace.calls[0].result.text == "text"
+    assert trace.declared_tokens == 999
+
+
+def test_a_transcript_alone(tmp_path):
+    put(tmp_path, "agent/claude-code.txt", *STREAM)
+    trace = read_trace(tmp_path)
+    assert (trace.source, trace.has_trajectory, trace.has_transcript) == ("transcript", False, True)
+    assert ids(trace) == ["t", "sub", "a"]
+    assert trace.declared_tokens == 55
+    assert trace.counted_tokens == 33
+    assert trace.flags == ()
+
+
+@pytest.mark.parametrize("name", ["trajectory.json", "claude-code.txt", "whatever.jsonl"])
+def test_a_trace_may_lie_in_the_trial_directory_itself(tmp_path, name):
+    put(tmp_path, name, *([atif(("a", "Read", {}, None))] if name.endswith(".json") else STREAM))
+    assert isinstance(read_trace(tmp_path), Trace)
+
+
+def test_a_transcript_adds_times_results_tokens_and_sub_agents(tmp_path):
+    put(
+        tmp_path,
+        "agent/trajectory.json",
+        atif(("t", "Task", {}, None), ("a", "Read", {"file_path": "/w/a.py"}, None)),
+    )
+    put(tmp_path, "agent/claude-code.txt", *STREAM)
+    trace = read_trace(tmp_path)
+    assert trace.source == "merged"
+    assert trace.format == "atif-1.2+claude-code-stream-json"
+    assert [(c.call_id, c.is_subagent, c.timestamp) for c in trace.calls] == [
+        ("t", False, 2.0),
+        ("sub", True, 2.0),
+        ("a", False, 5.0),
+    ]
+    assert [c.cumulative_tokens for c in trace.calls] == [11, 22, 33]
+    assert trace.calls[2].result.text == "text of a"
+    assert trace.declared_tokens == 55
+    assert trace.flags == ()
+
+
+def test_a_call_that_only_the_trajectory_has_is_kept_in_its_place(tmp_path):
+    put(
+        tmp_path,
+        "agent/trajectory.json",
+        atif(
+            ("t", "Task", {}, None),
+            ("extra", "Bash", {"command": "ls"}, "a.py"),
+            ("a", "Read", {"file_path": "/w/a.py"}, None),
+        ),
+    )
+    put(tmp_path, "agent/claude-code.txt", *STREAM)
+    trace = read_trace(tmp_path)
+    assert [c for c in ids(trace) if c != "sub"] == ["t", "extra", "a"]
+    assert trace.calls[ids(trace).index("extra")].result.text == "a.py"
+    assert trace.calls[-1].result.text == "text of a"
+
+
+def test_a_conflict_keeps_the_trajectory_and_is_flagged(tmp_path):
+    put(tmp_path, "agent/trajectory.json", atif(("a", "Read", {"file_path": "/w/b.py"}, "b")))
+    put(tmp_path, "agent/claude-code.txt", *STREAM)
+    trace = read_trace(tmp_path)
+    (call,) = [c for c in trace.calls if c.call_id == "a"]
+    assert (call.arguments, call.result.text) == ({"file_path": "/w/b.py"}, "b")
+    assert "source_conflict" in trace.flags
+
+
+def test_damage_that_the_transcript_mends_is_no_flag(tmp_path):
+    document = atif(("a", "Read", {"file_path": "/w/a.py"}, None), _corpus_trim_applied=True)
+    put(tmp_path, "agent/trajectory.json", document)
+    assert read_trace(tmp_path).flags == ("trimmed",)
+    put(tmp_path, "agent/claude-code.txt", *STREAM)
+    assert read_trace(tmp_path).flags == ()
+
+
+def test_a_transcript_of_another_session_is_not_mixed_in(tmp_path):
+    put(tmp_path, "agent/trajectory.json", atif(("b", "Read", {}, "b")))
+    put(tmp_path, "agent/claude-code.txt", use("x", session="s2"), answer("x", 1, session="s2"))
+    trace = read_trace(tmp_path)
+    assert (ids(trace), trace.source, trace.has_transcript) == (["b"], "trajectory", True)
+    assert "transcript_of_another_session" in trace.flags
+
+
+def test_an_empty_trajectory_leaves_the_transcript(tmp_path):
+    put(tmp_path, "agent/trajectory.json", atif())
+    put(tmp_path, "agent/claude-code.txt", *STREAM)
+    trace = read_trace(tmp_path)
+    assert (trace.source, trace.has_trajectory, len(trace.calls)) == ("transcript", True, 3)
+
+
+def test_a_transcript_that_adds_nothing_leaves_the_trajectory(tmp_path):
+    put(tmp_path, "agent/trajectory.json", atif(("a", "Read", {}, "text")))
+    put(tmp_path, "agent/claude-code.txt", {"type": "user", "parent_tool_use_id": None}, DONE)
+    trace = read_trace(tmp_path)
+    assert (trace.source, trace.has_transcript) == ("trajectory", True)
+
+
+def test_a_session_file_fills_in_the_stream(tmp_path):
+    put(tmp_path, "agent/claude-code.txt", *STREAM)
+    main = [line for line in STREAM if line.get("parent_tool_use_id") is None]
+    lines = session_lines(*main, offset=1)
+    lines[0]["message"] = {**lines[0]["message"], "usage": {"input_tokens": 10, "output_tokens": 7}}
+    put(tmp_path, "agent/sessions/projects/-w/s1.jsonl", *lines)
+    trace = read_trace(tmp_path)
+    assert ids(trace) == ["t", "sub", "a"]
+    assert (trace.source, trace.has_trajectory) == ("transcript", False)
+    # The session knows when the calls were made, and the real number of output tokens.
+    assert [c.timestamp for c in trace.calls] == [1.0, 2.0, 3.0]
+    assert [c.cumulative_tokens for c in trace.calls] == [17, 28, 39]
+    assert trace.format == "claude-code-stream-json+claude-code-session-jsonl"
+
+
+def test_sub_agent_session_files_are_sorted_in_by_time(tmp_path):
+    folder = "agent/sessions/projects/-w"
+    main = [use("t", "Task"), answer("t", 40), use("z"), answer("z", 50)]
+    lines = session_lines(*main, offset=10)
+    lines[2]["timestamp"] = stamp(45)
+    put(tmp_path, f"{folder}/s1.jsonl", *lines)
+    side = session_lines(use("p"), answer("p", 21), use("q"), is_sidechain=True, offset=20)
+    put(tmp_path, f"{folder}/s1/subagents/agent-1.jsonl", *side)
+    trace = read_trace(tmp_path)
+    assert [(c.call_id, c.is_subagent) for c in trace.calls] == [
+        ("t", False),
+        ("p", True),
+        ("q", True),
+        ("z", False),
+    ]
+    assert [c.cumulative_tokens for c in trace.calls] == [11, 22, 33, 44]
+    assert trace.flags == ()
+
+
+def test_missing_sub_agents_are_flagged(tmp_path):
+    put(tmp_path, "agent/sessions/s1.jsonl", *session_lines(use("t", "Task"), answer("t", 4)))
+    assert read_trace(tmp_path).flags == ("subagent_calls_missing",)
+    put(tmp_path, "agent/trajectory.json", atif(("t", "Agent", {}, "found it")))
+    assert "subagent_calls_missing" in read_trace(tmp_path).flags
+
+
+def test_a_session_of_another_run_is_left_out(tmp_path):
+    put(tmp_path, "agent/claude-code.txt", *STREAM)
+    put(tmp_path, "agent/sessions/old.jsonl", *session_lines(use("old"), session="s0"))
+    trace = read_trace(tmp_path)
+    assert "old" not in ids(trace)
+    assert "other_session_left_out" in trace.flags
+
+
+def test_the_same_file_twice_is_one_run(tmp_path):
+    lines = session_lines(use("a"), answer("a", 3), use("b"), answer("b", 5))
+    put(tmp_path, "agent/claude-code.txt", *lines)
+    put(tmp_path, "agent/sessions/s1.jsonl", *lines)
+    trace = read_trace(tmp_path)
+    assert ids(trace) == ["a", "b"]
+    assert trace.format == "claude-code-session-jsonl"
+    assert [c.cumulative_tokens for c in trace.calls] == [11, 22]
+
+
+def test_cursor_lines_in_a_trajectory_file_are_read(tmp_path):
+    event = {"type": "tool_call", "subtype": "started", "call_id": "a"}
+    body = {"tool_call": {"readToolCall": {"args": {"path": "x"}}}}
+    put(tmp_path, "agent/trajectory.json", {"type": "thinking"}, event | body)
+    trace = read_trace(tmp_path)
+    assert (trace.has_trajectory, trace.format) == (True, "cursor-jsonl")
+    assert ids(trace) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("", "agent/trajectory.json: not valid JSON (line 1, column 1"),
+        ('{"schema_version": "ATIF-v1.2", "steps": [', "agent/trajectory.json: not valid JSON"),
+        ("[]", "agent/trajectory.json: expected a JSON object"),
+        ("{}", "agent/trajectory.json: not a known trace format (no schema_version)"),
+        ('{"schema_version": "ATIF-v2.1"}', "agent/trajectory.json: schema_version ATIF-v2.1"),
+        ("[" * 100_000, "agent/trajectory.json: not valid JSON"),
+    ],
+)
+def test_an_unreadable_trajectory_is_named(tmp_path, text, reason):
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "agent/trajectory.json").write_text(text, encoding="utf-8")
+    told = read_trace(tmp_path)
+    assert isinstance(told, NoTrace)
+    assert told.reason.startswith(reason)
+    put(tmp_path, "agent/claude-code.txt", *STREAM)
+    trace = read_trace(tmp_path)
+    assert (trace.source, trace.has_trajectory) == ("transcript", False)
+    assert trace.problems[0].startswith(reason)
+
+
+def test_text_that_is_not_utf8_is_named(tmp_path):
+    path = put(tmp_path, "agent/claude-code.txt", *STREAM)
+    path.write_bytes(b'{"type": "\xff"}\n' + path.read_bytes())
+    trace = read_trace(tmp_path)
+    assert ids(trace) == ["t", "sub", "a"]
+    assert trace.problems == ("agent/claude-code.txt: line 1 is not UTF-8",)
+    (tmp_path / "agent/trajectory.json").write_bytes(b'{"schema_version": "\xff"}')
+    assert "agent/trajectory.json: line 1 is not UTF-8" in read_trace(tmp_path).problems
+
+
+def test_a_plain_log_matters_only_where_there_is_nothing_else(tmp_path):
+    (tmp_path / "agent").mkdir()
+    (tmp_path / "agent/openhands.txt").write_text("12:00 starting\n", encoding="utf-8")
+    (tmp_path / "agent/setup.txt").write_text("installing\n", encoding="utf-8")
+    told = read_trace(tmp_path)
+    assert told.reason == "agent/openhands.txt: not a known trace format (no JSON lines)"
+    put(tmp_path, "agent/trajectory.json", atif(("a", "Read", {}, "x")))
+    trace = read_trace(tmp_path)
+    assert trace.problems == ()
+    assert trace.flags == ("transcript_unreadable",)
+    assert not trace.has_transcript
+
+
+def test_links_out_of_the_trial_are_not_followed(tmp_path):
+    outside, trial = tmp_path / "outside", tmp_path / "trial"
+    put(outside, "trajectory.json", atif(("a", "Read", {}, "x")))
+    put(outside, "claude-code.txt", *STREAM)
+    put(outside, "s.jsonl", *session_lines(use("z")))
+    (trial / "agent/sessions").mkdir(parents=True)
+    (trial / "agent/trajectory.json").symlink_to(outside / "trajectory.json")
+    (trial / "agent/claude-code.txt").symlink_to(outside / "claude-code.txt")
+    (trial / "agent/sessions/s.jsonl").symlink_to(outside / "s.jsonl")
+    (trial / "agent/sessions/more").symlink_to(outside)
+    told = read_trace(trial)
+    assert isinstance(told, NoTrace)
+    for name in ("trajectory.json", "claude-code.txt", "sessions/s.jsonl"):
+        assert f"agent/{name}: a link that leads out of the" in told.reason
+
+
+def test_links_inside_the_trial_are_followed(tmp_path):
+    path = put(tmp_path, "agent/run.jsonl", *STREAM)
+    path.rename(tmp_path / "kept.data")
+    (tmp_path / "agent/claude-code.txt").symlink_to(tmp_path / "kept.data")
+    assert ids(read_trace(tmp_path)) == ["t", "sub", "a"]
+
+
+def test_circular_links_end(tmp_path):
+    (tmp_path / "agent/sessions").mkdir(parents=True)
+    (tmp_path / "agent/sessions/again").symlink_to(tmp_path / "agent")
+    (tmp_path / "agent/trajectory.json").symlink_to(tmp_path / "agent/trajectory.json")
+    assert isinstance(read_trace(tmp_path), NoTrace)
+
+
+def test_what_is_read_can_be_written(tmp_path):
+    tricky = use("a", file_path="/w/\ud800.py", number=float("nan"))
+    put(tmp_path, "agent/claude-code.txt", tricky, answer("a", 2, "x\udfffy"), DONE)
+    (call,) = read_trace(tmp_path).calls
+    assert call.arguments["file_path"] == "/w/\ufffd.py"
+    assert call.result.text == "x\ufffdy"
+    json.dumps(dict(call.arguments), ensure_ascii=False).encode("utf-8")
+
+
+def test_a_folder_where_a_file_should_be_is_no_trace(tmp_path):
+    (tmp_path / "agent/trajectory.json").mkdir(parents=True)
+    (tmp_path / "agent/claude-code.txt").mkdir()
+    assert isinstance(read_trace(tmp_path), NoTrace)
