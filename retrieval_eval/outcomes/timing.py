@@ -27,7 +27,8 @@ def read_timing(result: Any, metrics: Any, trace: Trace | None) -> Timing:
 
     The agent's time comes from ``agent_execution`` of result.json, else from
     ``agent_execution_seconds`` or ``timing.agent`` of task_metrics.json, else from the first to
-    the last time in the trace, else it is the whole trial's time; the source says which.
+    the last time in the trace, else it is the whole trial's time; the source says which. A trial
+    that left no trace of an agent at work has no agent's time unless one is stated.
     """
     started, finished = _times(section(result))
     if started is None and finished is None:
@@ -39,7 +40,7 @@ def read_timing(result: Any, metrics: Any, trace: Trace | None) -> Timing:
         ("result.json", span(agent_started, agent_finished)),
         ("task_metrics.json", _stated(metrics)),
         ("trace", span(trace.started_at, trace.finished_at) if trace is not None else None),
-        ("whole trial", wall),
+        ("whole trial", wall if trace is not None else None),
     )
     source, elapsed = next(((source, value) for source, value in candidates if value), (None, None))
     problems = tuple(

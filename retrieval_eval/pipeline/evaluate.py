@@ -6,16 +6,18 @@ import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.impact import impact_analysis
-from retrieval_eval.io.files import json_bytes, read_json, remove, write_json
+from retrieval_eval.io.files import read_json, remove, write_json
 from retrieval_eval.io.layout import Discovery, discover
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.metrics.files import DEFAULT_K
+from retrieval_eval.pipeline.fingerprint import combined
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX, artefact_stems
 from retrieval_eval.pipeline.roots import default_benchmarks_root, default_runs_root
 from retrieval_eval.pipeline.summary import run_summary
@@ -36,20 +38,29 @@ Progress = Callable[[int, int, str], None]
 
 @dataclass(frozen=True, slots=True)
 class RunEvaluation:
-    """What evaluating one run gave: its artefact folder and its summary document."""
+    """What evaluating one run gave: artefact folder, summary and impact documents, trials."""
 
     run_id: str
     folder: Path
     summary: dict[str, Any]
+    impact: dict[str, Any]
     trials: tuple[Done, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Evaluation:
-    """What evaluating runs gave; ``impact`` compares configurations across all of them."""
+    """What evaluating runs gave."""
 
     runs: tuple[RunEvaluation, ...]
-    impact: dict[str, Any]
+    seed: int
+
+    @cached_property
+    def impact(self) -> dict[str, Any]:
+        """The impact document over all runs together; of one run, the one on disk."""
+        if len(self.runs) == 1:
+            return self.runs[0].impact
+        documents = [done.metrics for run in self.runs for done in run.trials]
+        return stamped(impact_analysis(documents, seed=self.seed), now())
 
 
 def evaluate(
@@ -97,13 +108,10 @@ def evaluate(
     work = [_jobs(d, t, cutoffs, problems) for d, t in zip(found, targets, strict=True)]
     done = _run_jobs([job for batch in work for job in batch], jobs, progress)
     results = tuple(
-        _finish(folder.name, target, discovery, [next(done) for _ in batch], cutoffs)
+        _finish(folder.name, target, discovery, [next(done) for _ in batch], cutoffs, seed)
         for folder, target, discovery, batch in zip(folders, targets, found, work, strict=True)
     )
-    impact = impact_analysis([d.metrics for run in results for d in run.trials], seed=seed)
-    for run in results:
-        _write_changed(run.folder / IMPACT_FILE, impact)
-    return Evaluation(results, impact)
+    return Evaluation(results, seed)
 
 
 def _check_k_values(k_values: Sequence[int]) -> tuple[int, ...]:
@@ -177,12 +185,26 @@ def _finish(
     discovery: Discovery,
     done: list[Done],
     cutoffs: tuple[int, ...],
+    seed: int,
 ) -> RunEvaluation:
     _remove_stale(folder, {p for d in done for p in (d.job.events_file, d.job.metrics_file)})
-    rows = [(d.job.stem, d.metrics) for d in done]
-    summary = run_summary(run_id, rows, discovery.excluded, cutoffs)
-    _write_changed(folder / SUMMARY_FILE, summary)
-    return RunEvaluation(run_id, folder, summary, tuple(done))
+    excluded = [str(e) for e in discovery.excluded]
+    digest = combined(d.fingerprint for d in done)
+
+    def summarise() -> dict[str, Any]:
+        rows = [(d.job.stem, d.metrics) for d in done]
+        return run_summary(run_id, rows, discovery.excluded, cutoffs)
+
+    def analyse() -> dict[str, Any]:
+        return impact_analysis([d.metrics for d in done], seed=seed)
+
+    return RunEvaluation(
+        run_id,
+        folder,
+        _made(folder / SUMMARY_FILE, combined([digest, *excluded]), summarise),
+        _made(folder / IMPACT_FILE, combined([digest, str(seed)]), analyse),
+        tuple(done),
+    )
 
 
 def _remove_stale(folder: Path, wanted: set[Path]) -> None:
@@ -193,11 +215,11 @@ def _remove_stale(folder: Path, wanted: set[Path]) -> None:
                 remove(path, folder)
 
 
-def _write_changed(path: Path, document: dict[str, Any]) -> None:
-    """Write a document unless the file already says the same, so that its bytes stay."""
+def _made(path: Path, digest: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Return the document in ``path``, made and written anew when its inputs have changed."""
     known = read_json(path, path.parent).value if path.is_file() else None
-    if isinstance(known, dict):
-        stamp = known.get("generated_at")
-        if isinstance(stamp, str) and json_bytes(stamped(document, stamp)) == json_bytes(known):
-            return
-    write_json(path, stamped(document, now()))
+    if isinstance(known, dict) and known.get("input_fingerprint") == digest:
+        return known
+    document = {**stamped(make(), now()), "input_fingerprint": digest}
+    write_json(path, document, indent=1)
+    return document

@@ -30,6 +30,14 @@ def fingerprint(trial_dir: Path, task_dir: Path | None, settings: Iterable[str])
     return digest.hexdigest()
 
 
+def combined(parts: Iterable[str]) -> str:
+    """Return the SHA-256 over several texts in their order."""
+    digest = hashlib.sha256(code_fingerprint().encode())
+    for part in parts:
+        digest.update(b"\0part\0" + part.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
+
+
 @cache
 def code_fingerprint() -> str:
     """Return the SHA-256 over the package's own code."""

@@ -47,10 +47,11 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """An evaluated trial: its metric document, and whether it was computed now."""
+    """An evaluated trial: its metric document, its inputs' digest, whether computed now."""
 
     job: Job
     metrics: dict[str, Any]
+    fingerprint: str
     is_fresh: bool
 
 
@@ -75,7 +76,7 @@ def evaluate_trial(job: Job) -> Done:
     digest = fingerprint(trial.path, trial.task_dir, settings)
     known = _unchanged(job, digest)
     if known is not None:
-        return Done(job, known, is_fresh=False)
+        return Done(job, known, digest, is_fresh=False)
     try:
         events, metrics = documents(job)
     except Exception as error:  # noqa: BLE001  one trial must not end the batch
@@ -83,7 +84,7 @@ def evaluate_trial(job: Job) -> Done:
     moment = now()
     for path, document in ((job.events_file, events), (job.metrics_file, metrics)):
         write_json(path, {**stamped(document, moment), "input_fingerprint": digest})
-    return Done(job, metrics, is_fresh=True)
+    return Done(job, metrics, digest, is_fresh=True)
 
 
 def _unchanged(job: Job, digest: str) -> dict[str, Any] | None:

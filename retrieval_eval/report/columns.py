@@ -35,7 +35,7 @@ EVENTS: Final = (
     Column("tool_name", "tool_name", "text", "", "raw name in the trace"),
     Column("tool_category", "tool_category", "text", "", "normalised category"),
     Column("server", "server", "text", "", "MCP server"),
-    Column("via", "via", "text", "", "shell program the event was derived from"),
+    Column("via", "via", "text", "", "`shell` for an event derived from a command"),
     Column("is_mcp", "is_mcp", "boolean", "", "made by an MCP tool"),
     Column("is_error", "is_error", "boolean", "", "the call failed"),
     Column("is_subagent", "is_subagent", "boolean", "", "made by a sub-agent"),

@@ -105,52 +105,6 @@ def event_rows(
     return rows
 
 
-def ground_truth_rows(document: Any, identity: Row) -> list[Row]:
-    """Return one row per ground-truth file, with what became of it in the trial."""
-    truth = members(members(document).get("ground_truth"))
-    files = [f for f in truth.get("files", []) if isinstance(f, str)] if _listed(truth) else []
-    repositories = truth.get("repositories")
-    edits = truth.get("expected_edit_files")
-    fate = _fates(document)
-    rows = []
-    for i, file in enumerate(files):
-        repository = (
-            repositories[i] if isinstance(repositories, list) and i < len(repositories) else None
-        )
-        seen = fate.get(file, {})
-        rows.append(
-            {
-                **identity,
-                "file": file,
-                "repository": coerce(repository, "text"),
-                "is_retrieved": "first_step" in seen,
-                "is_opened": bool(seen.get("opened")),
-                "is_written": bool(seen.get("written")),
-                "is_expected_edit": file in edits if isinstance(edits, list) else None,
-                "first_step": seen.get("first_step"),
-            }
-        )
-    return rows
-
-
-def _listed(truth: Mapping[str, Any]) -> bool:
-    return isinstance(truth.get("files"), list)
-
-
-def _fates(document: Any) -> dict[str, dict[str, Any]]:
-    fate: dict[str, dict[str, Any]] = {}
-    for event in records(members(document).get("events")):
-        category = event.get("tool_category")
-        for file in coerce(event.get("matched_ground_truth_files"), "list"):
-            seen = fate.setdefault(file, {})
-            if category == "file_write":
-                seen["written"] = True
-                continue
-            seen.setdefault("first_step", coerce(event.get("step_index"), "integer"))
-            seen["opened"] = seen.get("opened", False) or category == "file_read"
-    return fate
-
-
 def pair_rows(comparisons: Iterable[Mapping[str, Any]]) -> list[Row]:
     """Return one row per matched task and metric of every comparison."""
     rows = []

@@ -6,14 +6,14 @@ reported is how their measurements differ.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from retrieval_eval.report.comparison import MIN_PAIRS, Comparison, MetricResult
 from retrieval_eval.report.escape import visible
 from retrieval_eval.report.names import metric_name, reason_sentence
-from retrieval_eval.report.numbers import of, plural, rate
+from retrieval_eval.report.numbers import of, plural, rate, signed
 
 NAME_LIMIT: Final = 40
 
@@ -247,7 +247,7 @@ def used(values: Sequence[tuple[str, int, int]]) -> str:
 def associations(n_strong: int, n_computable: int, n_flips: int) -> str:
     """Return the finding of the association section."""
     if not n_computable:
-        return "No association with outcomes is computable"
+        return "No association with outcomes rests on enough trials"
     text = (
         f"{n_strong} of {plural(n_computable, 'pooled association')} "
         f"{'stands' if n_strong == 1 else 'stand'} out after adjustment (q < 0.05)"
@@ -255,3 +255,29 @@ def associations(n_strong: int, n_computable: int, n_flips: int) -> str:
     if n_flips:
         text += f"; {n_flips} {'turns' if n_flips == 1 else 'turn'} sign within a config"
     return text
+
+
+def slices(cells: Mapping[tuple[str, str], tuple[float, int]], min_n: int) -> str:
+    """Return the finding about slices: (suite, size) to mean difference and matched tasks."""
+    if not cells:
+        return "No matched task, so there is nothing to slice"
+    large = {key: value for key, value in cells.items() if value[1] >= min_n}
+    small = len(cells) - len(large)
+    if not large:
+        return f"Every cell holds fewer than {min_n} matched tasks, so none is interpreted"
+    suite, size = max(sorted(large), key=lambda key: abs(large[key][0]))
+    difference, n = large[suite, size]
+    text = f"Largest difference: {signed(difference)} in {name(suite)}, {size} sets (n = {n})"
+    return f"{text}; {plural(small, 'cell')} too small to interpret" if small else text
+
+
+def intervals(results: Sequence[MetricResult]) -> str:
+    """Return the finding about all metrics of a pair: how many intervals exclude 0."""
+    known = [r for r in results if r.ci_low is not None and r.ci_high is not None]
+    if not known:
+        return "No metric has a paired interval"
+    clear = sum(r.verdict in ("better", "worse") for r in known)
+    return (
+        f"{clear} of {plural(len(known), 'interval')} "
+        f"{'excludes' if clear == 1 else 'exclude'} 0, not adjusted for their number"
+    )

@@ -18,6 +18,7 @@ from retrieval_eval.report.documents import (
     read_artefact,
     read_trials,
 )
+from retrieval_eval.report.truth_rows import ground_truth_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,7 +139,7 @@ class Run:
         for trial in self.trial_files:
             document, identity = trial.events(), trial.identity()
             events += frames.event_rows(document, columns.EVENTS, identity, with_arguments=True)
-            truths += frames.ground_truth_rows(document, identity)
+            truths += ground_truth_rows(document, identity)
         return (
             frames.make_frame(events, columns.EVENTS),
             frames.make_frame(truths, columns.GROUND_TRUTH),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from retrieval_eval.report.comparison import Comparison, MetricResult
+from retrieval_eval.report.comparison import MIN_PAIRS, Comparison, MetricResult
 from retrieval_eval.report.derive import Record, mean, numbers
 from retrieval_eval.report.exhibits import Table
 from retrieval_eval.report.names import HEADLINE_METRICS, metric_name, reason_sentence
@@ -16,13 +16,14 @@ _STATISTICS = ("Difference", "95 % interval", "Pairs", "Better / same / worse")
 
 def headline(comparison: Comparison, metrics: Sequence[str] = HEADLINE_METRICS) -> Table:
     """Return one row a metric: both means, paired difference, interval, pairs, win/tie/loss."""
-    rows, notes = [], []
+    rows = []
+    lost: dict[str, list[str]] = {}
     for metric in metrics:
         result = comparison.metric(metric)
         rows.append(_headline_row(metric, result))
         if result is not None and result.mean_difference is None:
             label = metric_name(metric).label
-            notes.append(f"{MISSING} {label}: {reason_sentence(result.reason)}.")
+            lost.setdefault(reason_sentence(result.reason), []).append(label)
     return Table(
         "headline",
         "Means over matched tasks and their paired difference, in the unit of the metric",
@@ -38,7 +39,7 @@ def headline(comparison: Comparison, metrics: Sequence[str] = HEADLINE_METRICS) 
                 "Better counts the tasks on which the second configuration did better; for times a "
                 "lower value is better. Repeats are averaged inside a task."
             ),
-            *notes,
+            *(f"{MISSING} {', '.join(labels)}: {why}." for why, labels in lost.items()),
         ),
     )
 
@@ -93,11 +94,14 @@ def comparisons(found: Sequence[Comparison], metrics: Sequence[str]) -> Table:
     if len(found) == 1:
         only = headline(found[0], metrics)
         return replace(only, key="comparisons")
-    rows = [
-        (f"{c.comparison} − {c.baseline}", *_headline_row(metric, c.metric(metric)))
-        for c in found
-        for metric in metrics
-    ]
+    rows = []
+    for c in found:
+        pair = f"{c.comparison} − {c.baseline}"
+        if c.n_pairs < MIN_PAIRS:
+            too_few = (*[MISSING] * 4, str(c.n_pairs), MISSING)
+            rows.append((pair, f"all: {reason_sentence(c.reason)}", *too_few))
+            continue
+        rows += [(pair, *_headline_row(metric, c.metric(metric))) for metric in metrics]
     return Table(
         "comparisons",
         "Paired differences of every pair of configurations, second minus first",

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces import atif_claude, openhands
-from retrieval_eval.traces.atif_tokens import StepTokens, declared_total
+from retrieval_eval.traces.atif_tokens import CLAUDE_CODE, StepTokens, declared_total
 from retrieval_eval.traces.clock import latest, unix_seconds
 from retrieval_eval.traces.damage import (
     TRIMMED,
@@ -89,10 +89,10 @@ def _take_document(
     state: _State, document: Mapping[str, Any], pointer: str, *, is_subagent: bool, depth: int
 ) -> None:
     """Log all steps of a trajectory, then the embedded ones that no step refers to."""
-    children = {
-        text_of(dict_of(child).get("trajectory_id")) or f"#{index}": (index, child)
-        for index, child in enumerate(list_of(document.get("subagent_trajectories")))
-    }
+    children: dict[str, tuple[int, Any]] = {}
+    for index, child in enumerate(list_of(document.get("subagent_trajectories"))):
+        key = text_of(dict_of(child).get("trajectory_id"))
+        children[f"#{index}" if key is None or key in children else key] = (index, child)
     tokens = StepTokens(state.agent, pointer or state.name, is_subagent)
 
     def descend(key: str) -> None:
@@ -202,7 +202,7 @@ def _results(state: _State, step: Mapping[str, Any]) -> list[_Found]:
                 text_of(entry.get("source_call_id")),
                 blocks_text(entry.get("content")),
                 is_cut and entry is entries[-1],
-                extra.get("is_error") is True or extra.get("tool_result_is_error") is True,
+                _is_error(extra),
                 tuple(key for ref in refs if (key := text_of(ref.get("trajectory_id")))),
             )
         )
@@ -212,14 +212,18 @@ def _results(state: _State, step: Mapping[str, Any]) -> list[_Found]:
 def _result(
     state: _State, found: _Found, name: str, extra: Mapping[str, Any], n_calls: int
 ) -> ToolResult:
+    own = extra if n_calls == 1 else {}
     if state.agent == openhands.HARNESS:
         told = openhands.result(name, found.text, found.is_truncated)
-    else:
-        own = extra if n_calls == 1 else {}
+    elif state.agent == CLAUDE_CODE:
         told = atif_claude.result(found.call_id or "", found.text, found.is_truncated, own)
-    if not found.is_error:
-        return told
-    return ToolResult(told.text, told.structured, True, told.is_truncated)
+    else:
+        told = ToolResult(found.text, None, _is_error(own), found.is_truncated)
+    return replace(told, is_error=True) if found.is_error else told
+
+
+def _is_error(extra: Mapping[str, Any]) -> bool:
+    return extra.get("is_error") is True or extra.get("tool_result_is_error") is True
 
 
 def _model(document: Mapping[str, Any]) -> str | None:

@@ -154,3 +154,46 @@ def test_every_call_with_a_time_is_after_the_start(trials):
             assert trace.started_at is not None
             assert trace.started_at <= min(times), trial.name
             assert max(times) <= trace.finished_at, trial.name
+
+
+def test_a_trajectory_without_sub_agents_is_completed_from_its_stream(trials, tmp_path):
+    """What the converter to ATIF loses (sub-agents, here also every second result) comes back."""
+    n_checked = 0
+    for number, trial in enumerate(trials):
+        stream = trial / "agent/claude-code.txt"
+        if not stream.is_file():
+            continue
+        agent = tmp_path / str(number) / "agent"
+        agent.mkdir(parents=True)
+        (agent / "claude-code.txt").write_bytes(stream.read_bytes())
+        whole = read_trace(agent.parent)
+        if not whole.format.startswith("claude-code-stream") or not whole.calls:
+            continue
+        steps = [
+            {
+                "source": "agent",
+                "tool_calls": [
+                    {"tool_call_id": c.call_id, "function_name": c.name, "arguments": c.arguments}
+                ],
+                "observation": {
+                    "results": [{"source_call_id": c.call_id, "content": c.result.text}]
+                    if place % 2 and c.result
+                    else []
+                },
+            }
+            for place, c in enumerate(whole.calls)
+            if not c.is_subagent
+        ]
+        document = {"schema_version": "ATIF-v1.2", "agent": {"name": "other"}, "steps": steps}
+        (agent / "trajectory.json").write_text(json.dumps(document), encoding="utf-8")
+        merged = read_trace(agent.parent)
+        seen = [
+            [(c.call_id, c.name, c.is_subagent, c.timestamp, c.cumulative_tokens, c.result)
+             for c in trace.calls]
+            for trace in (merged, whole)
+        ]  # fmt: skip
+        assert seen[0] == seen[1], trial.name
+        assert merged.source == "merged"
+        assert "source_conflict" not in merged.flags
+        n_checked += 1
+    assert n_checked >= 1

@@ -99,10 +99,9 @@ class Judgements:
 
 
 def _grade(grade: Any, where: str) -> int:
-    if isinstance(grade, int | float | np.number) and abs(grade) <= MAX_GRADE:
-        whole = int(float(grade))
-        if whole == grade:
-            return whole
+    is_number = isinstance(grade, int | float | np.integer | np.floating)
+    if is_number and -MAX_GRADE <= grade <= MAX_GRADE and grade == int(grade):
+        return int(grade)
     raise BadInputError(
         f"{where}: {str(grade)[:40]!r} is not a grade (a whole number up to {MAX_GRADE})"
     )

@@ -111,8 +111,9 @@ def _with_option(measure: Measure, option: str, text: str) -> Measure:
 def _unknown(text: str) -> str:
     folded = {known.lower(): known for known in (*_ORDINARY, *NAMES)}
     aliases = {"mrr": "RR", "map": "AP", "r": "Recall", "precision": "P", "ndcg": "nDCG"}
-    stem, at, cutoff = text[:40].partition("@")
+    stem, _, cutoff = text[:40].partition("@")
     name = aliases.get(stem.lower()) or folded.get(stem.lower())
+    at = "@" if cutoff.isdecimal() else ""
     near = difflib.get_close_matches(text[:40].lower(), folded, n=1)
-    hint = f"{name}{at}{cutoff}" if name else folded[near[0]] if near else "nDCG@10"
+    hint = f"{name}{at}{at and cutoff}" if name else folded[near[0]] if near else "nDCG@10"
     return f"unknown measure {text[:40]!r}; did you mean {hint!r}? Known are {', '.join(NAMES)}"

@@ -90,7 +90,8 @@ def blocks(starts: Ints, sizes: Ints, max_cells: int = 1 << 20) -> Iterator[tupl
     """
     by_size = np.argsort(sizes, kind="stable")
     edges = np.flatnonzero(np.diff(sizes[by_size], prepend=-1))
-    for begin, end in zip(edges, np.append(edges[1:], len(sizes)), strict=True):
+    ends = np.append(edges, len(sizes))[1:]
+    for begin, end in zip(edges, ends, strict=True):
         size = int(sizes[by_size[begin]])
         step = max(1, max_cells // max(size, 1))
         for first in range(begin, end, step):

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 THRESHOLD = 0.05
+MIN_N = 6
+"""Below six observations no p-value can reach 0.05, and a coefficient misleads."""
 MAX_ROWS = 20
 
 
@@ -35,6 +37,11 @@ class Association:
     reason: str | None
 
     @property
+    def is_shown(self) -> bool:
+        """Whether there is a coefficient that rests on enough observations."""
+        return self.r is not None and self.n >= MIN_N
+
+    @property
     def title(self) -> str:
         """Which metric goes with which outcome."""
         return f"{metric_name(self.retrieval).label} ~ {metric_name(self.outcome).label.lower()}"
@@ -42,7 +49,7 @@ class Association:
 
 def draw(found: Sequence[Association], configs: Sequence[str]) -> Figure | Empty:
     """Return a row per pooled association, with the same association within each config."""
-    pooled = [a for a in found if a.scope == "pooled" and a.r is not None]
+    pooled = [a for a in found if a.scope == "pooled" and a.is_shown]
     if not pooled:
         return Empty("associations", _why(found))
     ordered = sorted(pooled, key=lambda a: (_place(a.outcome), -(a.r or 0), a.retrieval))[:MAX_ROWS]
@@ -55,10 +62,10 @@ def draw(found: Sequence[Association], configs: Sequence[str]) -> Figure | Empty
             _row(axes, y, a)
             for i, config in enumerate(groups):
                 inner = within.get((a.retrieval, a.outcome, config))
-                if inner is not None and inner.r is not None:
+                if inner is not None and inner.is_shown:
                     mark = style.mark(i)
                     axes.plot(
-                        [inner.r],
+                        [inner.r or 0.0],
                         [y + 0.3],
                         marker=mark.marker,
                         color=mark.color,
@@ -129,7 +136,7 @@ def table(found: Sequence[Association]) -> Table:
                 signed(a.r),
                 interval(a.low, a.high),
                 p_value(a.q),
-                "" if a.r is not None else reason_sentence(a.reason),
+                _note(a),
             )
             for a in found
         ),
@@ -142,8 +149,14 @@ def _place(outcome: str) -> tuple[int, str]:
     return (known, outcome)
 
 
+def _note(a: Association) -> str:
+    if a.r is None:
+        return reason_sentence(a.reason)
+    return "" if a.is_shown else f"n below {MIN_N}: not interpreted"
+
+
 def _why(found: Sequence[Association]) -> str:
-    reasons = sorted({reason_sentence(a.reason) for a in found if a.scope == "pooled"})
+    reasons = sorted({_note(a) for a in found if a.scope == "pooled"})
     if not reasons:
         return "The analysis holds no association."
-    return f"No association is computable: {'; '.join(reasons)}."
+    return f"No association can be shown: {'; '.join(reasons)}."

@@ -33,6 +33,7 @@ def draw(means: Means, k_values: Sequence[int]) -> Figure | Empty:
                         linestyle=mark.line,
                         marker=mark.marker,
                         label=name(config),
+                        clip_on=False,
                     )
                 axes.set_title(title)
                 axes.set_xticks(range(len(ks)), [str(k) for k in ks])

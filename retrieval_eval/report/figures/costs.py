@@ -42,7 +42,8 @@ def draw(values: Values, configs: Sequence[str]) -> Figure | Empty:
             axes.tick_params(axis="y", length=0)
             if axes is not panels[0]:
                 axes.set_yticklabels([])
-            axes.set_xlim(left=0)
+            highest = max(max(v) for v in values[outcome].values() if v)
+            axes.set_xlim(0, highest * 1.12 or 1)
             axes.set_title(known.titled)
             axes.locator_params(axis="x", nbins=4)
             axes.xaxis.set_major_formatter(_thousands)

@@ -9,7 +9,7 @@ from typing import Final
 from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import canvas, to_svg
-from retrieval_eval.report.numbers import of, rate
+from retrieval_eval.report.numbers import of, plural, rate
 
 FATES: Final = {
     "matched and scored": ("#0072B2", ""),
@@ -29,7 +29,7 @@ def draw(fates: Mapping[str, int]) -> Figure | Empty:
     cells = [fate for fate in FATES for _ in range(math.ceil(fates.get(fate, 0) / per_cell))]
     columns = max(12, math.ceil(math.sqrt(len(cells) * 5)))
     rows = math.ceil(len(cells) / columns)
-    with canvas(0.5 + rows * style.WIDTH / max(columns, 24)) as (figure, (axes,)):
+    with canvas(0.85 + rows * style.WIDTH / max(columns, 24)) as (figure, (axes,)):
         from matplotlib.collections import PatchCollection
         from matplotlib.patches import Rectangle
 
@@ -69,7 +69,7 @@ def draw(fates: Mapping[str, int]) -> Figure | Empty:
         "coverage",
         svg,
         f"Grid of squares, one for each {unit}, by fate: {text}.",
-        f"Fate of {total:,} tasks; a square is {unit}. Matched: computable file recall in both "
+        f"Fate of {plural(total, 'task')}; a square is {unit}. Matched: computable file recall in both "
         "configs that are compared, and in the paired analysis.",
         table,
     )

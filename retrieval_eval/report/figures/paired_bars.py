@@ -50,10 +50,10 @@ def draw(
             axes.axhspan(result.ci_low, result.ci_high, color=style.LIGHT_GREY, alpha=0.22, lw=0)
         ends = [0.0, *values, *(e for e in (result.ci_low, result.ci_high) if e is not None)]
         reach = (max(ends) - min(ends)) or 1.0
-        axes.set_ylim(min(min(ends), -0.2 * reach) * 1.1, max(max(ends), 0.2 * reach) * 1.1)
+        axes.set_ylim(min(*ends, -0.2 * reach) * 1.1, max(*ends, 0.2 * reach) * 1.1)
         axes.set_xlim(-0.8, len(values) - 0.2)
         axes.set_xticks([])
-        axes.set_xlabel(f"{len(values)} matched tasks, sorted by difference")
+        axes.set_xlabel(f"{plural(len(values), 'matched task')}, sorted by difference")
         axes.set_ylabel(f"Δ {metric.titled}")
         light_grid(axes, "y")
         axes.annotate(

@@ -53,7 +53,7 @@ def draw(tracks: Sequence[Track], task: str, configs: Sequence[str]) -> Figure |
             mark = style.mark(list(configs).index(track.config))
             steps = list(track.steps)[:MAX_STEPS]
             axes.plot([steps[0][0], steps[-1][0]], [y, y], color=style.FAINT, linewidth=1, zorder=1)
-            _marks(axes, y, steps, mark.color)
+            _marks(axes, y, steps, mark.color, _size(max(len(t.steps) for t in shown)))
             if track.first_hit is not None:
                 axes.annotate(
                     "first hit",
@@ -112,7 +112,9 @@ def draw(tracks: Sequence[Track], task: str, configs: Sequence[str]) -> Figure |
     )
 
 
-def _marks(axes: Axes, y: int, steps: Sequence[tuple[int, str, bool]], color: str) -> None:
+def _marks(
+    axes: Axes, y: int, steps: Sequence[tuple[int, str, bool]], color: str, size: float
+) -> None:
     for category, shape in SHAPES.items():
         for hits in (False, True):
             xs = [s for s, c, hit in steps if hit is hits and c == category]
@@ -122,7 +124,13 @@ def _marks(axes: Axes, y: int, steps: Sequence[tuple[int, str, bool]], color: st
                 linestyle="",
                 marker=shape,
                 color=color,
-                markersize=6.5,
+                markersize=max(size, 5) if hits else size,
+                markeredgewidth=1.0 if size > 4 else 0.7,
                 markerfacecolor=color if hits else "white",
-                zorder=3,
+                zorder=4 if hits else 3,
             )
+
+
+def _size(n_steps: int) -> float:
+    """Return the size of a mark in points, so that long traces do not become a band."""
+    return min(6.5, max(2.4, 6.5 * 50 / n_steps))

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 
 from retrieval_eval.report import prose, tables
 from retrieval_eval.report.columns import LABELS
-from retrieval_eval.report.derive import Facts, Record, numbers, rows
+from retrieval_eval.report.derive import Facts, Record, mean, numbers, rows
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.figures import error_modes, ttfr, utilization
 from retrieval_eval.report.numbers import finite, of, plural
@@ -65,7 +65,12 @@ def probes(facts: Facts) -> Block:
         "probes",
         ("The write proxy means little on tasks that only ask a question.",),
     )
-    return section("Probes see files, not whether what was written is right", table)
+    overlaps = [
+        (config, mean(values) or 0.0, len(values))
+        for config, trials in facts.by_config.items()
+        if (values := numbers(trials, "util_read_overlap_with_relevant_files"))
+    ]
+    return section(prose.ranked("Mean read overlap", overlaps), table)
 
 
 def modes(facts: Facts) -> Block:
@@ -97,7 +102,8 @@ def most_missed(facts: Facts) -> Block:
     configs: dict[tuple[str, str], set[str]] = defaultdict(set)
     scored = {_key(t) for t in facts.trials if finite(t["file_recall"]) is not None}
     for row in rows(facts.run, "ground_truth"):
-        key = (str(row["task_name"]), str(row["file"]))
+        place = f"{row['repository']}: " if row["repository"] else ""
+        key = (str(row["task_name"]), f"{place}{row['file']}")
         if _key(row) not in scored:
             continue
         seen[key] += 1
@@ -126,7 +132,9 @@ def most_missed(facts: Facts) -> Block:
         ),
         ("left", "left", "right", "left"),
     )
-    return section(f"{plural(everywhere, 'file')} of {len(seen):,} found by no trial at all", table)
+    return section(
+        f"{everywhere} of {plural(len(seen), 'ground-truth file')} missed by every trial", table
+    )
 
 
 def _where(configs: set[str], n_configs: int) -> str:

@@ -88,7 +88,7 @@ def ground_truth(facts: Facts) -> Block:
         ("left", "left", "right", "right"),
     )
     high = sum(n for (_, confidence), n in sources.items() if confidence == "high")
-    return section(f"{high} of {plural(total, 'task')} have high-confidence ground truth", table)
+    return section(f"High-confidence ground truth: {high} of {plural(total, 'task')}", table)
 
 
 def degraded(facts: Facts) -> Block:

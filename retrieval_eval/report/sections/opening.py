@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from retrieval_eval.report import prose, tables
-from retrieval_eval.report.comparison import HEADLINE, Comparison
+from retrieval_eval.report.comparison import HEADLINE, MIN_PAIRS, Comparison
 from retrieval_eval.report.derive import Facts, arms
 from retrieval_eval.report.escape import visible
 from retrieval_eval.report.exhibits import Block
@@ -47,7 +47,7 @@ def answer(facts: Facts) -> Block:
     said = prose.answer(comparison, result, answer_facts(facts))
     shown = (
         tables.headline(comparison)
-        if comparison is not None and comparison.n_pairs
+        if comparison is not None and len(facts.headline_pairs) >= MIN_PAIRS
         else tables.by_config(
             facts.by_config, {m: metric_name(m).titled for m in HEADLINE_METRICS}, "headline"
         )

@@ -9,7 +9,7 @@ from retrieval_eval.report.derive import Facts, Record, Task, arms, mean, number
 from retrieval_eval.report.exhibits import Block, Empty, section
 from retrieval_eval.report.figures import associations, costs, slices, tool_mix
 from retrieval_eval.report.names import METRICS
-from retrieval_eval.report.numbers import finite, plural
+from retrieval_eval.report.numbers import finite
 from retrieval_eval.report.sections.quality import UNPAIRED
 
 MEDIUM, LARGE = 5, 20
@@ -19,6 +19,9 @@ def sliced(facts: Facts) -> Block:
     """Return the difference by suite and candidate-set size, and by evidence type."""
     if facts.run.comparison is None:
         return section("Nothing is paired, so nothing is sliced", Empty("slices", UNPAIRED))
+    if len(facts.headline_pairs) < slices.MIN_N:
+        why = f"Below {slices.MIN_N} matched tasks no cell can be interpreted."
+        return section("Too few matched tasks to slice", Empty("slices", why))
     found: dict[tuple[str, str], list[float]] = defaultdict(list)
     for task, (_, _, difference) in facts.headline_pairs.items():
         size = _size(facts, task)
@@ -29,12 +32,8 @@ def sliced(facts: Facts) -> Block:
     evidence = sorted({_evidence(facts, task) for task in facts.headline_pairs})
     shown = [*suites, *evidence, "all matched tasks"]
     columns = [s for s in slices.SIZES if any((r, s) in cells for r in shown)]
-    small = sum(n < slices.MIN_N for _, n in cells.values())
-    finding = (
-        f"{small} of {plural(len(cells), 'cell')} hold fewer than {slices.MIN_N} tasks "
-        "and are not interpreted"
-    )
-    return section(finding, slices.draw(cells, shown, columns))
+    of_suites = {key: cells[key] for key in cells if key[0] in suites}
+    return section(prose.slices(of_suites, slices.MIN_N), slices.draw(cells, shown, columns))
 
 
 def _size(facts: Facts, task: Task) -> str:
@@ -59,7 +58,7 @@ def _evidence(facts: Facts, task: Task) -> str:
 def associated(facts: Facts) -> Block:
     """Return the associations of retrieval metrics with outcomes."""
     found = [_association(row) for row in rows(facts.run, "associations")]
-    pooled = [a for a in found if a.scope == "pooled" and a.r is not None]
+    pooled = [a for a in found if a.scope == "pooled" and a.is_shown]
     strong = [a for a in pooled if a.q is not None and a.q < associations.THRESHOLD]
     turned = [a for a in pooled if _turns(a, found)]
     return section(

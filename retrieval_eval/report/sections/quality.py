@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from retrieval_eval.report import prose, tables
-from retrieval_eval.report.comparison import HEADLINE
+from retrieval_eval.report.comparison import HEADLINE, MIN_PAIRS
 from retrieval_eval.report.derive import Facts, mean, numbers
 from retrieval_eval.report.exhibits import Block, Empty, section
 from retrieval_eval.report.figures import at_k, paired_bars, recall_ecdf, suites
@@ -13,6 +13,9 @@ from retrieval_eval.report.names import METRICS, metric_name
 from retrieval_eval.report.numbers import plural
 
 UNPAIRED = "Fewer than two configurations share a task with ground truth and a trace in both."
+TOO_FEW = (
+    f"Below {MIN_PAIRS} matched tasks none is drawn; the values are in the table of all tasks."
+)
 MEANS = ("file_recall", "mrr", "map_score", "ndcg@10", "context_efficiency")
 
 
@@ -55,9 +58,11 @@ def metric_means(facts: Facts) -> Block:
             {m: metric_name(m).titled for m in metrics},
             "means",
             (
-                "Files are ranked by first appearance (convention trec): P@k divides by k, nDCG "
-                "is linear, a repeated file counts once. A trial without a value is counted as "
-                "such, never scored 0.",
+                (
+                    "Files are ranked by first appearance (convention trec): P@k divides by k, nDCG "
+                    "is linear, a repeated file counts once. A trial without a value is counted as "
+                    "such, never scored 0."
+                ),
             ),
         ),
     )
@@ -70,6 +75,8 @@ def paired(facts: Facts) -> Block:
     finding = prose.paired(comparison, result)
     if comparison is None or result is None:
         return section(finding, Empty("paired", UNPAIRED))
+    if result.n_pairs < MIN_PAIRS:
+        return section(finding, Empty("paired", TOO_FEW))
     differences = [(task, a, b, d) for (_, task), (a, b, d) in facts.headline_pairs.items()]
     return section(finding, paired_bars.draw(differences, comparison, result))
 
@@ -79,6 +86,8 @@ def by_suite(facts: Facts) -> Block:
     comparison = facts.run.comparison
     if comparison is None:
         return section("Nothing is paired, so nothing is split", Empty("suites", UNPAIRED))
+    if len(facts.headline_pairs) < MIN_PAIRS:
+        return section("Too few matched tasks to split", Empty("suites", TOO_FEW))
     grouped: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
     for (suite, _), values in facts.headline_pairs.items():
         grouped[suite or "suite unknown"].append(values)
@@ -101,5 +110,5 @@ def every_pair(facts: Facts) -> Block:
     if not found:
         return section("There is no pair of configurations", Empty("comparisons", UNPAIRED))
     metrics = [m for m in METRICS if any(m in c.metrics for c in found)]
-    finding = f"{plural(len(found), 'pair')} of configurations, {plural(len(metrics), 'metric')}"
-    return section(finding, tables.comparisons(found, metrics))
+    every = [c.metrics[m] for c in found for m in metrics if m in c.metrics]
+    return section(prose.intervals(every), tables.comparisons(found, metrics))

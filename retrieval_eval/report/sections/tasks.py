@@ -64,7 +64,11 @@ def largest(facts: Facts) -> Block:
     ordered = sorted(pairs, key=lambda task: (-abs(pairs[task][2]), task))[:TOP]
     changed = sum(d != 0 for _, _, d in pairs.values())
     table = task_table(facts, ordered, "largest", "Matched tasks by size of the difference")
-    return section(f"{changed} of {plural(len(pairs), 'matched task')} differ", table)
+    return section(
+        f"Different {metric_name(HEADLINE).label.lower()} on {changed} of "
+        f"{plural(len(pairs), 'matched task')}",
+        table,
+    )
 
 
 def appendix(facts: Facts) -> Block:

@@ -152,9 +152,10 @@ class TrialReport:
     def _step(self, event: Record) -> tuple[str, ...]:
         files = list(event["target_files"] or [])
         more = f" and {len(files) - MAX_FILES} more" if len(files) > MAX_FILES else ""
-        tool = str(event["via"] or event["tool_name"])
+        tool = str(event["tool_name"])
+        by = [str(event["via"])] if event["via"] else []
         notes = [n for n in ("is_error", "is_opaque", "is_subagent") if event[n] is True]
-        flags = "".join(f" ({n.removeprefix('is_')})" for n in notes)
+        flags = "".join(f" ({n.removeprefix('is_')})" for n in by + notes)
         row = [
             str(event["step_index"]),
             visible(tool, 60) + flags,

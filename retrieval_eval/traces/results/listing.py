@@ -33,6 +33,7 @@ _NOTICE: Final = re.compile(
     r"Found \d+ |No files|No matches|\[Showing |\(Results are |Showing \d+|\.\.\.$|\[DIR\] "
     r"|[^:]{0,200}:(?: |$)"
 )
+_DEEPEST: Final = 64
 _TREE_ENTRY: Final = re.compile(r"(\s*)- (.+)$")
 
 
@@ -65,17 +66,13 @@ def located(names: Sequence[str], folder: str | None, cwd: str | None) -> list[s
     if folder is None:
         return [joined(cwd, name) for name in names]
     place = posixpath.normpath(joined(cwd, folder))
-    base = _base([n for n in names if not is_absolute(n)], place, cwd)
+    base = _base([n for n in names if not is_absolute(n)], place)
     return [joined(base, name) for name in names]
 
 
-def _base(names: Sequence[str], place: str, cwd: str | None) -> str:
+def _base(names: Sequence[str], place: str) -> str:
     parts = [p for p in place.split("/") if p]
-    if cwd is not None and place.startswith(f"{cwd.rstrip('/')}/"):
-        below = place[len(cwd.rstrip("/")) + 1 :]
-        if _all_below(names, below):
-            return cwd
-    for start in range(max(0, len(parts) - 8), len(parts)):
+    for start in range(max(0, len(parts) - _DEEPEST), len(parts)):
         if _all_below(names, "/".join(parts[start:])):
             return place[: -len("/".join(parts[start:]))].rstrip("/") or "/"
     return place

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from retrieval_eval.traces.shell.output import Output
 from retrieval_eval.traces.shell.pipeline import Plans
 from retrieval_eval.traces.shell.segments import Segment
 from retrieval_eval.traces.shell.steps import Step
 
-MAX_COMPARISONS: Final = 5_000_000
+MAX_COMPARISONS: Final = 1_000_000
 """Lines times commands that are compared in one segment; lines beyond it are left out."""
 
 
@@ -29,7 +30,7 @@ class Evidence:
     is_sole: bool
     is_certain: bool
     n_lines: int | None = None
-    rivals: tuple[str, ...] = ()
+    rivals: frozenset[str] = frozenset()
 
     @property
     def is_empty(self) -> bool:
@@ -41,6 +42,7 @@ def shared_evidence(
     steps: Sequence[Step],
     plans: Sequence[Plans | None],
     segments: Sequence[Segment],
+    output: Output,
     is_error: bool,
 ) -> list[Evidence]:
     """Return the evidence of each step.
@@ -54,12 +56,13 @@ def shared_evidence(
         if id(segment) not in lines_of:
             kept = [line for line in segment.lines if line.rstrip() not in segment.noise]
             lines_of[id(segment)] = kept[: MAX_COMPARISONS // max(len(segment.members), 1)]
-        if planned is not None and planned.prints:
+        if planned is not None and planned.prints and not _has_failed(planned, output):
             printers[id(segment)].append(planned)
+    kinds = {key: Counter(_kind(planned) for planned in group) for key, group in printers.items()}
     one_file = {key: _show_one_file(group) for key, group in printers.items()}
     found = []
     for step, planned, segment in zip(steps, plans, segments, strict=True):
-        group = printers[id(segment)]
+        group = printers.get(id(segment), [])
         lines = lines_of[id(segment)]
         is_alone = len(group) == 1
         is_exact = is_alone and not segment.is_cut and not segment.noise
@@ -69,10 +72,22 @@ def shared_evidence(
                 is_alone or one_file.get(id(segment), False),
                 not step.is_conditional and not (is_error and segment.is_cut),
                 len(lines) if is_exact else None,
-                tuple(_kind(p) for p in group if p is not planned),
+                _rivals(kinds.get(id(segment), Counter()), planned),
             )
         )
     return found
+
+
+def _has_failed(planned: Plans, output: Output) -> bool:
+    plan = planned.shown
+    if plan is None or not plan.operands or len(plan.files) < len(plan.operands):
+        return False
+    return all(output.failed(operand.written, plan.cwd) for operand in plan.files)
+
+
+def _rivals(kinds: Counter[str], planned: Plans | None) -> frozenset[str]:
+    own = _kind(planned) if planned is not None and planned.prints else None
+    return frozenset(kind for kind, count in kinds.items() if count > (kind == own))
 
 
 def _kind(planned: Plans) -> str:

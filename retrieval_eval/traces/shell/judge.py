@@ -107,12 +107,12 @@ def _names(plan: Plan, evidence: Evidence) -> Verdict:
     return Verdict(tuple(targets))
 
 
-def _is_own_entry(plan: Plan, line: str, rivals: tuple[str, ...]) -> bool:
+def _is_own_entry(plan: Plan, line: str, rivals: frozenset[str]) -> bool:
     """Return whether a line among other output surely is an entry of this listing."""
     is_long = re.match(r"[-d][-r][-w]\S{7,9} +\d", line) is not None
     if is_long and "listing" not in rivals:
         return True
-    if set(rivals) <= {"path", "match", "count"}:
+    if rivals <= {"path", "match", "count"}:
         return "/" not in line and ":" not in line
     path = line.rpartition(" ")[2]
     return any(o.written == path or (o.kind == "pattern" and o.covers(path)) for o in plan.operands)
@@ -129,9 +129,9 @@ def _fits(plan: Plan, evidence: Evidence) -> bool:
 
 def _numbers(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
     files = [o for o in plan.files if not output.failed(o.written, plan.cwd)]
-    if not files:
+    if not files and all(o.kind == "file" for o in plan.operands):
         return Verdict()
-    if len(files) > 1 or len(plan.operands) > 1:
+    if len(files) > 1 or len(plan.operands) > 1 or not files:
         return Verdict(reason=f"{plan.program}: its output does not name the files")
     if plan.style == "count":
         counts = [line.strip().rpartition(":")[2] for line in evidence.lines if line.strip()]

@@ -127,7 +127,7 @@ def _listing(plan: Plan, lines: Iterable[str]) -> Names:
         entry, is_file = _entry(line)
         if not entry:
             continue
-        if any(o.kind == "pattern" and o.covers(entry) for o in plan.operands):
+        if any(o.kind in ("pattern", "feed") and o.covers(entry) for o in plan.operands):
             path = entry
         elif folder is not None and "/" not in entry:
             path = entry if folder == "." else f"{folder.rstrip('/')}/{entry}"

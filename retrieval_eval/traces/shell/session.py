@@ -81,7 +81,7 @@ class ShellSession:
         plans = [plan_pipeline(step.stages) if step.stages else None for step in steps]
         events: list[ShellEvent] = []
         opaque: list[str] = []
-        shares = shared_evidence(steps, plans, align(steps, output), is_error)
+        shares = shared_evidence(steps, plans, align(steps, output), output, is_error)
         for step, planned, evidence in zip(steps, plans, shares, strict=True):
             if step.reason is not None:
                 opaque.append(step.reason)

@@ -213,7 +213,22 @@ def test_embedded_sub_agents_follow_the_call_that_started_them():
     assert reading.calls[1].where == "agent/trajectory.json#/subagent_trajectories/0/steps/0"
 
 
-def test_a_sub_agent_in_another_file_is_not_opened(tmp_path):
+def test_sub_agents_that_share_an_id_are_all_kept():
+    twins = [{"trajectory_id": "c", "steps": [step((i, "Read", {}))]} for i in "xy"]
+    assert [c.call_id for c in read(subagent_trajectories=twins).calls] == ["x", "y"]
+
+
+def test_other_agents_text_is_left_as_it_is_and_their_errors_are_seen():
+    text = "log\n\n[stdout]\nlog"
+    failed = step(("a", "Run", {}), results=[("a", text)], extra={"is_error": True})
+    result = read(failed).calls[0].result
+    assert (result.text, result.is_error) == (text, True)
+    told = step(("b", "Run", {}), results=[("b", "x")])
+    told["observation"]["results"][0]["extra"] = {"is_error": True}
+    assert read(told).calls[0].result.is_error
+
+
+def test_a_sub_agent_in_another_file_is_not_opened():
     delegating = step(("t", "Task", {}))
     delegating["observation"]["results"] = [
         {"source_call_id": "t", "subagent_trajectory_ref": [{"trajectory_path": "/etc/passwd"}]}

@@ -31,7 +31,7 @@ def test_parsing_and_printing_agree(text, measure):
         ("map", "'AP'"),
         ("Recal@5", "'Recall'"),
         ("", "'nDCG@10'"),
-        ("P@5; rm", "'P@5'"),
+        ("P@5; rm", "'P'"),
     ],
 )
 def test_an_unknown_measure_names_the_nearest(text, hint):

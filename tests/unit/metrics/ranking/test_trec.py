@@ -60,7 +60,7 @@ def test_qrels_and_their_faults(tmp_path):
     path.write_text("q 0 a 1\nq 0 b -1\n")
     assert rows(read_trec(path, "qrels")) == [("q", "a", 1.0), ("q", "b", -1.0)]
     path.write_text("q 0 a 1\nq 0 b 0.5\n")
-    with pytest.raises(BadInputError, match="line 2: '0.5' is not a grade"):
+    with pytest.raises(BadInputError, match=r"line 2: '0\.5' is not a grade"):
         evaluate_rankings(path, {}, ["RR"])
     path.write_text("q 0 a 1\nq 0 a 0\n")
     with pytest.raises(BadInputError, match=r"'a' occurs twice for query 'q' \(lines 1 and 2\)"):

@@ -138,13 +138,25 @@ def test_no_matches_with_a_footer() -> None:
     assert (used.targets, used.is_opaque) == ((), False)
 
 
+def test_context_lines_of_an_absolute_path_with_numbers_in_it() -> None:
+    text = "/workspace/net/rfc-1-x.c-651-\tif\nnet/rfc-1-x.c:652:\terr"
+    used = use({**CONTENT, "path": "/workspace/net"}, text)
+    assert shown(used) == {"/workspace/net/rfc-1-x.c": ((651, 652),)}
+
+
+def test_lines_without_numbers_that_name_no_file_are_opaque() -> None:
+    used = use({**CONTENT, "path": "/workspace/src"}, "src/a.py:import b\nthe rest of a line")
+    assert list(shown(used)) == ["/workspace/src/a.py"]
+    assert used.is_opaque
+
+
 def test_of_a_saved_result_the_preview_counts_without_its_half_line() -> None:
     text = (
         "<persisted-output>\nOutput too large (26.9KB). Full output saved to: "
         "/logs/agent/sessions/projects/-w/f8/tool-results/t.txt\n\nPreview (first 2KB):\n"
-        "src/a.py:65:x\nsrc/b.py:9:y\nsrc/c_half.p\n...\n</persisted-output>"
+        "Found 90 files\nsrc/a.py\nsrc/b.py\nsrc/c_half.p\n...\n</persisted-output>"
     )
-    assert list(shown(use(CONTENT, text))) == ["/workspace/src/a.py", "/workspace/src/b.py"]
+    assert list(shown(use({}, text))) == ["/workspace/src/a.py", "/workspace/src/b.py"]
 
 
 def test_a_cut_trace_gives_what_is_certain_and_is_opaque() -> None:

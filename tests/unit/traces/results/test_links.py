@@ -37,6 +37,11 @@ def test_other_addresses(url: str) -> None:
     assert file_link(url) is None
 
 
+def test_brackets_of_the_path_are_kept() -> None:
+    (link,) = links_in("(see https://github.com/a/b/blob/m/c(1))")
+    assert link[1] == "c(1)"
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -1,0 +1,110 @@
+"""The pipeline over real runs: everything accounted for, and nothing found in text is missed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+
+import pytest
+
+from retrieval_eval.pipeline import evaluate
+from retrieval_eval.records import Trace
+from retrieval_eval.schema import faults, kind_of
+from retrieval_eval.traces import read_trace
+
+pytestmark = [pytest.mark.corpus, pytest.mark.slow]
+
+
+@pytest.fixture(scope="module")
+def evaluated(real_runs, tmp_path_factory):
+    output = tmp_path_factory.mktemp("real")
+    runs = sorted(p for p in (real_runs / "runs" / "official").iterdir() if p.is_dir())
+    return evaluate([str(run) for run in runs], output_dir=output)
+
+
+@pytest.fixture(scope="module")
+def trials(evaluated):
+    return [done for run in evaluated.runs for done in run.trials]
+
+
+def test_every_trial_is_evaluated_degraded_or_excluded(evaluated, trials, real_runs):
+    results = [
+        p
+        for p in (real_runs / "runs").rglob("result.json")
+        if "task_name" in json.loads(p.read_text())
+    ]
+    total: Counter[str] = Counter()
+    for run in evaluated.runs:
+        total.update(run.summary["counts"])
+    assert total["trials_found"] == len(results)
+    assert total["evaluated"] + total["degraded"] + total["excluded"] == len(results)
+    assert len(trials) == len(results) - total["excluded"]
+    for done in trials:
+        assert "could not be evaluated" not in (done.metrics["coverage"]["degraded_reason"] or "")
+
+
+def test_every_artefact_is_valid(evaluated):
+    for run in evaluated.runs:
+        for path in run.folder.rglob("*.json"):
+            document = json.loads(path.read_text())
+            assert faults(document, kind_of(document)) == [], path.name
+
+
+def test_every_trial_found_its_task(trials):
+    for done in trials:
+        assert done.metrics["coverage"]["has_ground_truth"], done.job.trial.raw_task_name
+
+
+def test_the_ledger_of_every_trial_adds_up(trials):
+    for done in trials:
+        ledger = done.metrics["ledger"]
+        parts = ("not_retrieval", "without_result", "error", "opaque", "resolved")
+        assert ledger["calls_seen"] == sum(ledger[f"calls_{part}"] for part in parts)
+
+
+def test_what_stands_in_a_result_is_found_or_explained(trials):
+    """Every ground-truth path in the text of a successful result is found.
+
+    Two explanations are accepted, and told apart by the text: the path is that of a file in
+    another repository of the task, or it is a mention inside the content of another file.
+    """
+    fates: Counter[str] = Counter()
+    unexplained = []
+    for done in trials:
+        document = json.loads(done.job.events_file.read_text())
+        trace = read_trace(done.job.trial.path)
+        if not isinstance(trace, Trace):
+            continue
+        targets = {
+            (t["repository"], t["file"].lower())
+            for e in document["events"]
+            for t in e["targets"]
+            if t["access"] != "written"
+        }
+        texts = [c.result.text for c in trace.calls if c.result and not c.result.is_error]
+        truth = document["ground_truth"]
+        for path, repository in zip(truth["files"], truth["repositories"], strict=True):
+            name = path.lower()
+            if (repository, name) in targets:
+                fates["found"] += 1
+            elif not any(name in text.lower() for text in texts):
+                fates["not in any result"] += 1
+            elif any(file == name or file.endswith(f"/{name}") for _, file in targets):
+                fates["in another repository"] += 1
+            elif all(_is_mention(text, name) for text in texts):
+                fates["mentioned in content"] += 1
+            else:
+                unexplained.append((done.job.trial.trial_name, path))
+    print(dict(fates))
+    assert unexplained == []
+    assert fates["found"] > fates["not in any result"]
+
+
+def _is_mention(text: str, name: str) -> bool:
+    """Return whether ``name`` occurs only inside lines of content, never as the line's subject."""
+    for line in text.lower().splitlines():
+        place = line.find(name)
+        if place >= 0 and not re.search(r"[\"'<(=\s]", line[:place]):
+            return False
+    return True

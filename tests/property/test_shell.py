@@ -1,0 +1,121 @@
+"""What holds for any text a shell could have been given and any text it could have printed."""
+
+from __future__ import annotations
+
+import posixpath
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrieval_eval.traces.shell import ShellSession
+from retrieval_eval.traces.shell.globs import fits
+from retrieval_eval.traces.shell.spans import merge, take
+
+WORDS = [
+    "cat", "grep", "-n", "-rn", "sed", "-n '1,5p'", "head", "-5", "find", ".", "-exec", "{}", "\\;",
+    "xargs", "ls", "cd", "a.py", "src/b.py", "*.py", "$X", "$(pwd)", "${X%.py}", "$((1+2))", "|",
+    "&&", "||", ";", "\n", "(", ")", "{", "}", "if", "then", "fi", "for f in a b; do", "done",
+    "while read f; do", ">", ">>", "<", "<<EOF\nx\nEOF\n", "2>/dev/null", "2>&1", "'", '"', "`",
+    "echo", "---", "X=a", "python3", "-c", "\"open('a.py')\"", "git", "show", "HEAD:a.py", "sgx",
+    "read", "awk", "'NR==3'", "tree", "wc", "-l", "{a,b}", "{1..3}", "bash", "f() {", "case", "esac",
+]  # fmt: skip
+LINES = [
+    "", "---", "x", "a.py", "./a.py", "src/b.py:3:x", "src/b.py-4-y", "12:x", "13-y", "a.py:2",
+    "==> a.py <==", "cat: a.py: No such file or directory", "total 4", "3", "Exit code 1",
+    "-rw-r--r-- 1 me me 12 Mar 31 21:39 a.py", "├── a.py", "│   └── b.py", "diff --git a/x b/x",
+    "# o/r \u2013 a.py", "URL: https://h/o/r@1/-/blob/a.py", "<system-reminder>", "\u0000", "\ud800",
+]  # fmt: skip
+
+commands = st.one_of(st.text(max_size=200), st.lists(st.sampled_from(WORDS)).map(" ".join))
+outputs = st.one_of(st.text(max_size=300), st.lists(st.sampled_from(LINES)).map("\n".join))
+
+
+@given(commands, outputs, st.booleans(), st.sampled_from([None, "/w"]))
+def test_any_text_is_analysed(command: str, output: str, is_error: bool, cwd: str | None) -> None:
+    analysis = ShellSession(cwd).analyse(command, output, is_error=is_error)
+    for event in analysis.events:
+        assert event.targets
+        for target in event.targets:
+            assert target.path
+            assert not target.path.startswith("/dev/")
+            assert all(1 <= first <= last for first, last in target.lines or ())
+            assert (target.access == "written") == (event.category == "file_write")
+
+
+@given(st.lists(st.sampled_from(WORDS)).map(" ".join), outputs)
+def test_analysis_is_repeatable(command: str, output: str) -> None:
+    first, second = ShellSession("/w"), ShellSession("/w")
+    assert first.analyse(command, output) == second.analyse(command, output)
+    assert first.cwd == second.cwd
+
+
+names = st.from_regex(r"[a-z][a-z0-9_]{0,8}\.(py|go|txt)", fullmatch=True)
+paths = st.lists(st.from_regex(r"[a-z]{1,6}", fullmatch=True), max_size=3).flatmap(
+    lambda folders: names.map(lambda name: "/".join([*folders, name]))
+)
+
+
+@given(st.lists(paths, min_size=1, max_size=4, unique=True), st.sampled_from(["cat", "wc", "nl"]))
+def test_every_path_found_was_typed_or_printed(files: list[str], program: str) -> None:
+    command, output = f"{program} {' '.join(files)}", "some text"
+    for event in ShellSession("/w").analyse(command, output).events:
+        for target in event.targets:
+            assert target.path.removeprefix("/w/") in files
+
+
+@given(st.lists(paths, min_size=1, max_size=5, unique=True), st.integers(1, 500))
+def test_a_recursive_search_finds_just_the_files_it_prints(files: list[str], line: int) -> None:
+    output = "\n".join(f"./{path}:{line}:text: 7:more" for path in files)
+    events = ShellSession("/w").analyse("grep -rn text .", output).events
+    found = {target.path: target.lines for event in events for target in event.targets}
+    assert found == {f"/w/{path}": ((line, line),) for path in files}
+
+
+@given(st.lists(st.sampled_from(["a", "b", "..", ".", "/x", "../c"]), max_size=6))
+def test_cd_follows_the_file_system(steps: list[str]) -> None:
+    shell, expected = ShellSession("/w"), "/w"
+    for step in steps:
+        shell.analyse(f"cd {step}", "")
+        expected = posixpath.normpath(posixpath.join(expected, step))
+    assert shell.cwd == expected
+    assert ShellSession("/w").analyse(" && ".join(f"cd {s}" for s in steps), "").events == ()
+
+
+@given(st.lists(st.sampled_from(["a", "b", "..", "/x"]), min_size=1, max_size=5))
+def test_cd_there_and_back_changes_nothing(steps: list[str]) -> None:
+    shell = ShellSession("/w")
+    shell.analyse(f"(cd {' && cd '.join(steps)}); pushd {steps[0]}; popd; cd .; cd ./", "")
+    assert shell.cwd == "/w"
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 30), st.integers(0, 9)), max_size=4),
+    st.integers(1, 20),
+    st.integers(0, 20),
+)
+def test_taking_lines_agrees_with_a_list(
+    pairs: list[tuple[int, int]], first: int, length: int
+) -> None:
+    spans = tuple((a, a + n) for a, n in pairs)
+    shown = [line for a, b in spans for line in range(a, b + 1)]
+    taken = take(spans, ((first, first + length),))
+    assert taken is not None
+    closed = [line for a, b in taken if b is not None for line in range(a, b + 1)]
+    assert closed == shown[first - 1 : first + length]
+
+
+@given(st.lists(st.tuples(st.integers(1, 40), st.integers(0, 5)).map(lambda p: (p[0], sum(p)))))
+def test_merged_ranges_cover_the_same_lines(ranges: list[tuple[int, int]]) -> None:
+    merged = merge(ranges)
+    assert {n for a, b in merged for n in range(a, b + 1)} == {
+        n for a, b in ranges for n in range(a, b + 1)
+    }
+    assert all(left[1] + 1 < right[0] for left, right in zip(merged, merged[1:], strict=False))
+
+
+@given(paths)
+def test_a_pattern_fits_its_own_names_and_no_deeper_ones(path: str) -> None:
+    folder = posixpath.dirname(path)
+    pattern = posixpath.join(folder, "*")
+    assert fits(pattern, path)
+    assert not fits(pattern, posixpath.join(path, "deeper"))
