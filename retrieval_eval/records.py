@@ -40,7 +40,7 @@ class ToolCall:
     ``result`` is None when the trace holds no result for the call. ``cumulative_tokens`` counts
     input and output tokens up to and including the message that made the call; cached tokens
     are part of the input and a message is counted once. ``where`` names file and line or pointer.
-    ``parent_id`` is the call that started the sub-agent which made this one.
+    ``parent_id`` names the sub-agent that made the call: the call that started it, or its own id.
     """
 
     call_id: str
@@ -86,16 +86,17 @@ class FileRef:
     """A normalised repo-relative path and, where known, the short name of its repository.
 
     ``path`` keeps its case; matching ignores case. ``repository`` has no organisation and no
-    revision: ``github.com/acme/widgets--1f3c`` is ``widgets``.
+    revision: ``github.com/acme/widgets--1f3c`` is ``widgets``. ``key`` is the case-folded identity
+    that counts distinct files, kept because it is asked for at every access.
     """
 
     path: str
     repository: str | None = None
+    key: tuple[str | None, str] = field(init=False, repr=False, compare=False)
 
-    @property
-    def key(self) -> tuple[str | None, str]:
-        """The case-folded identity used for counting distinct files."""
-        return (self.repository.lower() if self.repository else None, self.path.lower())
+    def __post_init__(self) -> None:
+        repository = self.repository.lower() if self.repository else None
+        object.__setattr__(self, "key", (repository, self.path.lower()))
 
     def __str__(self) -> str:
         return f"{self.repository}::{self.path}" if self.repository else self.path

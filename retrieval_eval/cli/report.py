@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Literal
 
 import click
 
@@ -53,7 +54,7 @@ def report(
     k_values: str,
     seed: int,
     privacy: bool,
-    renderer: str,
+    renderer: Literal["auto", "embedded", "quarto"],
     pdf: bool,
     as_json: bool,
 ) -> None:

@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from retrieval_eval.errors import SchemaError
+from retrieval_eval.events.calls import Ledger
 from retrieval_eval.events.match import Workspace
-from retrieval_eval.events.normalise import Ledger, TrialEvents
+from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.own_output import own_output
 from retrieval_eval.events.summary import summarise
 from retrieval_eval.paths import file_ref

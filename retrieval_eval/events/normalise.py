@@ -1,43 +1,16 @@
-"""From a trace to its ordered events and the ledger of what became of every call."""
+"""From a trace to its ordered events, matched to the ground truth."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Final
 
+from retrieval_eval.events.calls import Ledger, ReadCall, count, read_calls
 from retrieval_eval.events.match import Identity, Workspace
 from retrieval_eval.events.own_output import own_output
-from retrieval_eval.records import Event, GroundTruth, RawTarget, Target, ToolCall, Trace
-from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
-from retrieval_eval.traces.tools import ToolUse, interpret
-
-_MOST_OPAQUE_REASONS = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Ledger:
-    """What became of every tool call of a trial.
-
-    ``calls_seen`` is the sum of ``calls_not_retrieval``, ``calls_without_result``,
-    ``calls_error``, ``calls_opaque`` and ``calls_resolved``; a call counts in the first of
-    these that fits.
-    """
-
-    calls_seen: int = 0
-    calls_not_retrieval: int = 0
-    calls_without_result: int = 0
-    calls_error: int = 0
-    calls_opaque: int = 0
-    calls_resolved: int = 0
-    subagent_calls: int = 0
-    shell_calls: int = 0
-    shell_opaque: int = 0
-    shell_events: int = 0
-    mcp_calls: int = 0
-    mcp_calls_ok: int = 0
-    not_retrieval_by_tool: tuple[tuple[str, int], ...] = ()
-    opaque_reasons: tuple[tuple[str, int], ...] = ()
+from retrieval_eval.records import Event, GroundTruth, RawTarget, Target, Trace
+from retrieval_eval.traces.shell import ShellEvent
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +18,8 @@ class TrialEvents:
     """The events of one trial with the ground truth they are held against.
 
     ``own_output`` are the files that are the agent's own product. ``flags`` are quality flags
-    that only show when files are matched, ``case_collision`` and ``clock_skew``.
+    that only show when files are matched: ``case_collision``, ``clock_skew``, and
+    ``ground_truth_read`` when the agent saw a file that holds the answer.
     """
 
     events: tuple[Event, ...]
@@ -53,16 +27,6 @@ class TrialEvents:
     ledger: Ledger = Ledger()
     own_output: frozenset[Identity] = frozenset()
     flags: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """One call with what its tool did and, for a shell, what its command did."""
-
-    index: int
-    call: ToolCall
-    use: ToolUse
-    shell: ShellAnalysis | None
 
 
 def normalise(
@@ -78,163 +42,125 @@ def normalise(
     agent_started_at
         Unix seconds from which elapsed time counts; else the first agent step of the trace.
     """
-    reads = _read_calls(trace)
-    workspace = Workspace(
-        ground_truth, cwd=trace.cwd, remote_repositories=_remote_repositories(reads)
-    )
-    folders = _folders(reads, workspace, trace.cwd)
+    reads = read_calls(trace)
+    remote = (t.repository for read in reads for t, _ in read.raw_targets() if t.repository)
+    workspace = Workspace(ground_truth, cwd=trace.cwd, remote_repositories=remote)
     start = agent_started_at if agent_started_at is not None else trace.started_at
-    events: list[Event] = []
-    skewed = False
+    builder = _Builder(workspace, _folders(reads, workspace), start)
     for read in reads:
-        if not read.use.is_retrieval:
-            continue
-        elapsed = _elapsed(read.call.timestamp, start)
-        skewed = skewed or (elapsed is not None and elapsed < 0)
-        for event in _events_of(read, workspace, trace.cwd, folders):
-            known = elapsed if elapsed is not None and elapsed >= 0 else None
-            events.append(replace(event, step_index=len(events), elapsed_seconds=known))
-    flags = [
-        flag
-        for flag, raised in (("case_collision", workspace.collisions), ("clock_skew", skewed))
-        if raised
-    ]
+        if read.use.is_retrieval:
+            builder.add(read)
+    flags = {
+        "case_collision": workspace.collisions,
+        "clock_skew": builder.is_skewed,
+        "ground_truth_read": _has_read_the_answer(builder.events),
+    }
     return TrialEvents(
-        tuple(events), ground_truth, _ledger(reads), own_output(events, ground_truth), tuple(flags)
+        tuple(builder.events),
+        ground_truth,
+        count(reads),
+        own_output(builder.events, ground_truth),
+        tuple(flag for flag, is_raised in flags.items() if is_raised),
     )
 
 
-def _read_calls(trace: Trace) -> list[_Read]:
-    """Interpret every call; each agent of the trial has a shell of its own."""
-    shells: dict[str, ShellSession] = {}
-    reads = []
-    for index, call in enumerate(trace.calls):
-        use = interpret(call)
-        shell = None
-        if use.command is not None:
-            agent = call.parent_id or ("subagent" if call.is_subagent else "main")
-            session = shells.setdefault(agent, ShellSession(trace.cwd))
-            output = call.result.text if call.result is not None else ""
-            shell = session.analyse(use.command, output, is_error=use.is_error, cwd=use.command_cwd)
-        reads.append(_Read(index, call, use, shell))
-    return reads
+_ANSWERS: Final = frozenset(
+    {
+        "ground_truth.json",
+        "ground_truth_agent.json",
+        "oracle_answer.json",
+        "expected_defects.json",
+        "expected_changes.json",
+        "expected_solution.json",
+        "reference_fix.patch",
+    }
+)
+"""Files of a task that hold what the agent is to find."""
 
 
-def _remote_repositories(reads: Iterable[_Read]) -> Iterator[str]:
-    for read in reads:
-        yield from (t.repository for t, _ in _targets_of(read, None) if t.repository)
+def _has_read_the_answer(events: Iterable[Event]) -> bool:
+    return any(
+        target.access in {"opened", "matched"}
+        and target.file.path.rpartition("/")[2].lower() in _ANSWERS
+        for event in events
+        for target in event.targets
+    )
 
 
-def _targets_of(read: _Read, cwd: str | None) -> Iterator[tuple[RawTarget, str | None]]:
-    """Yield every raw target of a call with the folder its path is relative to."""
-    for target in read.use.targets:
-        yield target, read.use.command_cwd or read.call.cwd or cwd
-    for command in read.shell.events if read.shell is not None else ():
-        for target in command.targets:
-            yield target, None
-
-
-def _folders(reads: Iterable[_Read], workspace: Workspace, cwd: str | None) -> frozenset[Identity]:
+def _folders(reads: Iterable[ReadCall], workspace: Workspace) -> frozenset[Identity]:
     """Return every folder above a path of the trial: a listing does not say what is one."""
     folders: set[Identity] = set()
     for read in reads:
-        for raw, folder in _targets_of(read, cwd):
-            file = workspace.resolve(raw.path, cwd=folder, repository=raw.repository)
+        for raw, cwd in read.raw_targets():
+            file = workspace.resolve(raw.path, cwd=cwd, repository=raw.repository)
             repository, path = file.key if file is not None else (None, "")
             while (path := path.rpartition("/")[0]) and (repository, path) not in folders:
                 folders.add((repository, path))
     return frozenset(folders)
 
 
-def _events_of(
-    read: _Read, workspace: Workspace, cwd: str | None, folders: frozenset[Identity]
-) -> Iterator[Event]:
-    call, use = read.call, read.use
-    base = Event(
-        step_index=0,
-        call_index=read.index,
-        call_id=call.call_id,
-        tool_name=call.name,
-        tool_category=use.category,
-        is_mcp=use.is_mcp,
-        timestamp=call.timestamp,
-        cumulative_tokens=call.cumulative_tokens,
-        arguments=use.arguments,
-        server=use.server,
-        is_error=use.is_error,
-        is_subagent=call.is_subagent,
-        is_opaque=use.is_opaque or bool(read.shell and read.shell.opaque),
-    )
-    folder = use.command_cwd or call.cwd or cwd
-    yield _with_targets(base, use.targets, workspace, folder, folders)
-    for command in read.shell.events if read.shell is not None else ():
-        derived = replace(
-            base,
-            tool_name=command.program,
-            tool_category=command.category,
-            arguments={},
-            via="shell",
-            is_error=False,
-            is_opaque=False,
+class _Builder:
+    """Appends the events of one call after the other."""
+
+    def __init__(
+        self, workspace: Workspace, folders: frozenset[Identity], start: float | None
+    ) -> None:
+        self.events: list[Event] = []
+        self.is_skewed = False
+        self._workspace = workspace
+        self._folders = folders
+        self._start = start
+
+    def add(self, read: ReadCall) -> None:
+        """Append the event of a call, then one for each shell command that touched files."""
+        elapsed = self._elapsed(read.call.timestamp)
+        self._append(read, elapsed, read.use.targets, None)
+        for command in read.shell.events if read.shell is not None else ():
+            self._append(read, elapsed, command.targets, command)
+
+    def _append(
+        self,
+        read: ReadCall,
+        elapsed: float | None,
+        raw_targets: tuple[RawTarget, ...],
+        command: ShellEvent | None,
+    ) -> None:
+        call, use = read.call, read.use
+        targets = tuple(self._targets(raw_targets, None if command else read.cwd))
+        positions = (self._workspace.position(target.file) for target in targets)
+        self.events.append(
+            Event(
+                step_index=len(self.events),
+                call_index=read.index,
+                call_id=call.call_id,
+                tool_name=command.program if command else call.name,
+                tool_category=command.category if command else use.category,
+                is_mcp=use.is_mcp,
+                targets=targets,
+                matched=tuple(dict.fromkeys(p for p in positions if p is not None)),
+                timestamp=call.timestamp,
+                elapsed_seconds=elapsed,
+                cumulative_tokens=call.cumulative_tokens,
+                arguments={} if command else use.arguments,
+                via="shell" if command else None,
+                server=use.server,
+                is_error=use.is_error and not command,
+                is_subagent=call.is_subagent,
+                is_opaque=read.is_opaque and not command,
+            )
         )
-        yield _with_targets(derived, command.targets, workspace, None, folders)
 
+    def _targets(self, raw_targets: Iterable[RawTarget], cwd: str | None) -> Iterator[Target]:
+        for raw in raw_targets:
+            file = self._workspace.resolve(raw.path, cwd=cwd, repository=raw.repository)
+            if file is None or (raw.access == "listed" and file.key in self._folders):
+                continue
+            yield Target(file, raw.access, raw.lines, raw.is_whole)
 
-def _with_targets(
-    event: Event,
-    raw_targets: tuple[RawTarget, ...],
-    workspace: Workspace,
-    cwd: str | None,
-    folders: frozenset[Identity],
-) -> Event:
-    targets: list[Target] = []
-    matched: list[int] = []
-    for raw in raw_targets:
-        file = workspace.resolve(raw.path, cwd=cwd, repository=raw.repository)
-        if file is None or (raw.access == "listed" and file.key in folders):
-            continue
-        targets.append(Target(file, raw.access, raw.lines, raw.is_whole))
-        position = workspace.position(file)
-        if position is not None and position not in matched:
-            matched.append(position)
-    return replace(event, targets=tuple(targets), matched=tuple(matched))
-
-
-def _elapsed(timestamp: float | None, start: float | None) -> float | None:
-    return None if timestamp is None or start is None else round(timestamp - start, 6)
-
-
-def _ledger(reads: list[_Read]) -> Ledger:
-    fates: Counter[str] = Counter(_fate(read) for read in reads)
-    housekeeping = Counter(r.call.name for r in reads if not r.use.is_retrieval)
-    shells = [r.shell for r in reads if r.shell is not None]
-    reasons = Counter(reason for shell in shells for reason in shell.opaque)
-    mcp = [r for r in reads if r.use.is_mcp]
-    return Ledger(
-        calls_seen=len(reads),
-        calls_not_retrieval=fates["not_retrieval"],
-        calls_without_result=fates["without_result"],
-        calls_error=fates["error"],
-        calls_opaque=fates["opaque"],
-        calls_resolved=fates["resolved"],
-        subagent_calls=sum(r.call.is_subagent for r in reads),
-        shell_calls=len(shells),
-        shell_opaque=sum(bool(shell.opaque) for shell in shells),
-        shell_events=sum(len(shell.events) for shell in shells),
-        mcp_calls=len(mcp),
-        mcp_calls_ok=sum(_fate(r) in {"resolved", "opaque"} for r in mcp),
-        not_retrieval_by_tool=tuple(sorted(housekeeping.items())),
-        opaque_reasons=tuple(sorted(reasons.items())[:_MOST_OPAQUE_REASONS]),
-    )
-
-
-def _fate(read: _Read) -> str:
-    if not read.use.is_retrieval:
-        return "not_retrieval"
-    if read.call.result is None:
-        return "without_result"
-    if read.use.is_error:
-        return "error"
-    if read.use.is_opaque or (read.shell is not None and read.shell.opaque):
-        return "opaque"
-    return "resolved"
+    def _elapsed(self, timestamp: float | None) -> float | None:
+        """Return seconds since the agent's start; a time before it is no time."""
+        if timestamp is None or self._start is None:
+            return None
+        elapsed = round(timestamp - self._start, 6)
+        self.is_skewed = self.is_skewed or elapsed < 0
+        return elapsed if elapsed >= 0 else None

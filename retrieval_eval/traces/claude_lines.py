@@ -20,6 +20,7 @@ def log_assistant(
     where: str,
     timestamp: float | None = None,
     is_subagent: bool = False,
+    parent_id: str | None = None,
     cwd: str | None = None,
 ) -> None:
     """Log the usage and the tool calls of an assistant line's message."""
@@ -41,6 +42,7 @@ def log_assistant(
                 is_subagent=is_subagent,
                 cwd=cwd,
                 where=where,
+                parent_id=parent_id,
             )
         )
 

@@ -80,5 +80,6 @@ def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
         where=where,
         timestamp=timestamp,
         is_subagent=entry.get("isSidechain") is True,
+        parent_id=text_of(entry.get("agentId")),
         cwd=text_of(entry.get("cwd")),
     )

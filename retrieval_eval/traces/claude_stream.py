@@ -95,6 +95,7 @@ def _message(state: _State, entry: Mapping[str, Any], where: str) -> None:
         where=where,
         timestamp=timestamp,
         is_subagent=parent is not None,
+        parent_id=parent,
         cwd=text_of(state.init.get("cwd")),
     )
 

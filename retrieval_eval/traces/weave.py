@@ -141,6 +141,7 @@ def _join(mine: Item, theirs: Item) -> Item:
         timestamp=earliest(mine.timestamp, theirs.timestamp),
         is_subagent=mine.is_subagent or theirs.is_subagent,
         cwd=mine.cwd or theirs.cwd,
+        parent_id=mine.parent_id or theirs.parent_id,
     )
 
 

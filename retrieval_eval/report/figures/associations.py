@@ -42,6 +42,11 @@ class Association:
         return self.r is not None and self.n >= MIN_N
 
     @property
+    def is_strong(self) -> bool:
+        """Whether the adjusted q value is below the threshold."""
+        return self.q is not None and self.q < THRESHOLD
+
+    @property
     def title(self) -> str:
         """Which metric goes with which outcome."""
         return f"{metric_name(self.retrieval).label} ~ {metric_name(self.outcome).label.lower()}"
@@ -53,26 +58,9 @@ def draw(found: Sequence[Association], configs: Sequence[str]) -> Figure | Empty
     if not pooled:
         return Empty("associations", _why(found))
     ordered = sorted(pooled, key=lambda a: (_place(a.outcome), -(a.r or 0), a.retrieval))[:MAX_ROWS]
-    within = {(a.retrieval, a.outcome, a.group): a for a in found if a.scope == "config"}
-    groups = list(configs)[: style.MAX_CONFIGS]
     with canvas(1.1 + 0.34 * len(ordered)) as (figure, (axes,)):
-        for y, a in enumerate(ordered):
-            if y and a.outcome != ordered[y - 1].outcome:
-                axes.axhline(y - 0.4, color=style.FAINT, linewidth=0.8)
-            _row(axes, y, a)
-            for i, config in enumerate(groups):
-                inner = within.get((a.retrieval, a.outcome, config))
-                if inner is not None and inner.is_shown:
-                    mark = style.mark(i)
-                    axes.plot(
-                        [inner.r or 0.0],
-                        [y + 0.3],
-                        marker=mark.marker,
-                        color=mark.color,
-                        markersize=4.5,
-                        linestyle="",
-                        label=f"within {name(config)}",
-                    )
+        _pooled(axes, ordered)
+        _within(axes, ordered, found, list(configs)[: style.MAX_CONFIGS])
         axes.axvline(0, color=style.GREY, linewidth=0.8)
         axes.set_xlim(-1.02, 1.02)
         axes.set_ylim(len(ordered) - 0.4, -0.6)
@@ -80,9 +68,8 @@ def draw(found: Sequence[Association], configs: Sequence[str]) -> Figure | Empty
         axes.tick_params(axis="y", length=0)
         axes.set_xlabel("Spearman's ρ with 95 % bootstrap interval")
         handles, labels = axes.get_legend_handles_labels()
-        unique = dict(zip(labels, handles, strict=True))
-        if unique:
-            legend(axes, list(unique.values()), unique)
+        if labels:
+            legend(axes, handles, labels)
         svg = to_svg(figure)
     text = "; ".join(f"{a.title} {signed(a.r)} {interval(a.low, a.high)}" for a in ordered[:8])
     return Figure(
@@ -96,30 +83,69 @@ def draw(found: Sequence[Association], configs: Sequence[str]) -> Figure | Empty
     )
 
 
-def _row(axes: Axes, y: int, a: Association) -> None:
-    if a.r is None:
-        return
-    is_strong = a.q is not None and a.q < THRESHOLD
-    color = style.TEXT if is_strong else style.LIGHT_GREY
-    if a.low is not None and a.high is not None:
-        axes.plot([a.low, a.high], [y, y], color=color, linewidth=1.6)
-    axes.plot(
-        [a.r],
-        [y],
-        marker="D",
-        color=color,
-        markersize=6,
-        linestyle="",
-        markerfacecolor=color if is_strong else "white",
-    )
-    axes.annotate(
-        f"{signed(a.r)} {interval(a.low, a.high)}  q {p_value(a.q)}, n {a.n}",
-        (1.02, y),
-        xycoords=("axes fraction", "data"),
-        va="center",
-        fontsize=8,
-        annotation_clip=False,
-    )
+def _pooled(axes: Axes, rows: Sequence[Association]) -> None:
+    for is_strong, color, fill in (
+        (False, style.LIGHT_GREY, "white"),
+        (True, style.TEXT, style.TEXT),
+    ):
+        chosen = [(y, a) for y, a in enumerate(rows) if a.is_strong is is_strong]
+        spans = [(y, a.low, a.high) for y, a in chosen if a.low is not None and a.high is not None]
+        axes.hlines(
+            [y for y, _, _ in spans],
+            [low for _, low, _ in spans],
+            [high for _, _, high in spans],
+            color=color,
+            linewidth=1.6,
+        )
+        axes.plot(
+            [a.r or 0.0 for _, a in chosen],
+            [y for y, _ in chosen],
+            marker="D",
+            color=color,
+            markersize=6,
+            linestyle="",
+            markerfacecolor=fill,
+            clip_on=False,
+        )
+    changes = [y for y in range(1, len(rows)) if rows[y].outcome != rows[y - 1].outcome]
+    for y in changes:
+        axes.axhline(y - 0.4, color=style.FAINT, linewidth=0.8)
+    for y, a in enumerate(rows):
+        axes.annotate(
+            f"{signed(a.r)} {interval(a.low, a.high)}  q {p_value(a.q)}, n {a.n}",
+            (1.02, y),
+            xycoords=("axes fraction", "data"),
+            va="center",
+            fontsize=8,
+            annotation_clip=False,
+        )
+
+
+def _within(
+    axes: Axes, rows: Sequence[Association], found: Sequence[Association], configs: Sequence[str]
+) -> None:
+    inner = {
+        (a.retrieval, a.outcome, a.group): a.r
+        for a in found
+        if a.scope == "config" and a.is_shown
+    }
+    for i, config in enumerate(configs):
+        points = [
+            (r, y + 0.3)
+            for y, a in enumerate(rows)
+            if (r := inner.get((a.retrieval, a.outcome, config))) is not None
+        ]
+        if points:
+            mark = style.mark(i)
+            axes.plot(
+                [x for x, _ in points],
+                [y for _, y in points],
+                marker=mark.marker,
+                color=mark.color,
+                markersize=4.5,
+                linestyle="",
+                label=f"within {name(config)}",
+            )
 
 
 def table(found: Sequence[Association]) -> Table:

@@ -69,7 +69,7 @@ def draw(fates: Mapping[str, int]) -> Figure | Empty:
         "coverage",
         svg,
         f"Grid of squares, one for each {unit}, by fate: {text}.",
-        f"Fate of {plural(total, 'task')}; a square is {unit}. Matched: computable file recall in both "
-        "configs that are compared, and in the paired analysis.",
+        f"Fate of {plural(total, 'task')}; a square is {unit}. Matched: computable file "
+        "recall in both configs that are compared, and in the paired analysis.",
         table,
     )

@@ -59,7 +59,7 @@ def associated(facts: Facts) -> Block:
     """Return the associations of retrieval metrics with outcomes."""
     found = [_association(row) for row in rows(facts.run, "associations")]
     pooled = [a for a in found if a.scope == "pooled" and a.is_shown]
-    strong = [a for a in pooled if a.q is not None and a.q < associations.THRESHOLD]
+    strong = [a for a in pooled if a.is_strong]
     turned = [a for a in pooled if _turns(a, found)]
     return section(
         prose.associations(len(strong), len(pooled), len(turned)),

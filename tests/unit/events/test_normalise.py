@@ -127,6 +127,12 @@ def test_a_failed_edit_writes_nothing_and_a_write_finds_nothing():
     assert [t.access for e in found.events for t in e.targets] == ["written"]
 
 
+def test_an_agent_that_reads_the_answer_is_flagged():
+    assert normalise(trace(read("/workspace/src/a.py")), truth()).flags == ()
+    found = normalise(trace(read("/workspace/.task/ground_truth.json")), truth())
+    assert found.flags == ("ground_truth_read",)
+
+
 def test_every_mcp_server_counts_as_mcp():
     found = normalise(trace(call("mcp__other__search_code", {"query": "x"}, "")), truth())
     assert found.events[0].is_mcp

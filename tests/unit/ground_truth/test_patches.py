@@ -48,6 +48,8 @@ def test_a_diff_whose_hunks_do_not_add_up_still_names_its_files() -> None:
         "--- a/x.py\n+++ b/x.py\n@@ -1,9 +1,9 @@\n a\n--- a/y.py\n+++ b/y.py\n@@ -1,5 +1,5 @@\n a\n"
     )
     assert names(cut) == ["x.py", "y.py"]
+    commented = "--- a/x.sql\n+++ b/x.sql\n@@ -1,9 +1,9 @@\n--- a remark\n y\n"
+    assert names(commented) == ["x.sql"]
     renamed = "rename from a.py\nrename to b.py\n--- a/c.py\n+++ b/c.py\n@@ -1,9 +1 @@\nx\n"
     assert names(renamed) == ["a.py", "b.py", "c.py"]
 

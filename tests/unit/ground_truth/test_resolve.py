@@ -85,8 +85,10 @@ def test_folders_and_nonsense_are_no_files() -> None:
         (FileRef("package.json", "y"), FileRef("package.json", "y")),
         (FileRef("deep/package.json"), None),
         (FileRef("other.py"), None),
+        (FileRef("deep/setup.py"), None),
     ],
 )
 def test_align(ref: FileRef, expected: FileRef | None) -> None:
     known = [FileRef("src/a.py", "x"), FileRef("package.json", "x"), FileRef("package.json", "y")]
+    known.append(FileRef("setup.py"))
     assert Aligner(known).align(ref) == expected

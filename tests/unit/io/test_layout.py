@@ -31,6 +31,7 @@ def put(root: Path, name: str, content: Any) -> Path:
         (["mcp", "ccb_fix_a_mcp"], "mcp", None),
         (["mcp", "csb_fix_a_mcp", STAMP], "mcp", STAMP),
         ([STAMP, "mcp"], "mcp", STAMP),
+        (["2026-01-01__00-00-00", "mcp", STAMP], "mcp", STAMP),
         ([STAMP], UNKNOWN_CONFIG, STAMP),
         ([], UNKNOWN_CONFIG, None),
     ],
@@ -79,6 +80,12 @@ def test_a_level_named_like_a_trial_is_a_level(tmp_path: Path) -> None:
     found = discover(tmp_path, "r")
     assert [t.trial_name for t in found.trials] == ["fix__Xy12345"]
     assert found.excluded == ()
+
+
+def test_the_result_of_a_batch_makes_no_trial(tmp_path: Path) -> None:
+    put(tmp_path, "c/job__baseline/result.json", BATCH)
+    found = discover(tmp_path, "r")
+    assert (found.trials, found.excluded) == ((), ())
 
 
 def test_the_subtree_of_a_trial_and_our_own_folder_are_not_searched(tmp_path: Path) -> None:

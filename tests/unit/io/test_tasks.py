@@ -68,6 +68,8 @@ def test_names_that_mean_a_task(tasks: TaskIndex, raw: str, name: str) -> None:
     [
         "fix_login_flow",
         "fix_button",
+        "mcp_fix_login_ab12",
+        "mcp_fix_login_ab12cd34e",
         "fix-001",
         "linux-nfs-inode-revalidate-faul",
         "mcp_other-task_dyywsa",

@@ -31,6 +31,8 @@ RESULT: dict[str, Any] = {
     "task_checksum": "ff57",
 }
 
+NOON = "2026-02-23T12:00:00"
+
 
 def trace(**fields: Any) -> Trace:
     base = {"calls": (), "format": "claude-code-stream-json", "source": "transcript"}
@@ -264,6 +266,7 @@ def test_what_counts_as_recorded(
         ({}, {"timing": {"agent": 12.0, "build": 3.0}}, 12.0, "task_metrics.json"),
         ({}, {}, 90.0, "trace"),
         ({"agent_execution": {"started_at": 5, "finished_at": None}}, {}, 90.0, "trace"),
+        ({"agent_execution": {"started_at": NOON, "finished_at": NOON}}, {}, 90.0, "trace"),
     ],
 )
 def test_where_the_agents_time_comes_from(
@@ -279,9 +282,11 @@ def test_the_whole_trial_is_the_last_resort_for_time(tmp_path: Path) -> None:
         "started_at": "2026-07-29T14:00:00+00:00",
         "completed_at": "2026-07-29T14:01:00+00:00",
     }
-    found = load_outcome(trial(tmp_path, {"task_name": "t"}, stated))
+    found = load_outcome(trial(tmp_path, {"task_name": "t"}, stated), trace())
     assert (found.elapsed_seconds, found.elapsed_source) == (60.0, "whole trial")
-    assert found.wall_seconds == 60.0
+    without = load_outcome(tmp_path)
+    assert (without.elapsed_seconds, without.elapsed_source) == (None, None)
+    assert found.wall_seconds == without.wall_seconds == 60.0
 
 
 def test_reversed_times_are_named_and_give_no_duration(tmp_path: Path) -> None:

@@ -1,0 +1,104 @@
+import pytest
+
+from retrieval_eval.stats.paired import compare_paired, rank_biserial, sign_flip_p
+
+SEED = 7
+
+
+def test_hand_computed_comparison():
+    result = compare_paired([1, 2, 3, 4], [2, 2, 5, 3], seed=SEED)
+    assert result.n == 4
+    assert (result.mean_baseline.value, result.mean_comparison.value) == (2.5, 3.0)
+    assert (result.mean_difference.value, result.median_difference.value) == (0.5, 0.5)
+    assert (result.wins, result.ties, result.losses) == (2, 1, 1)
+    # |1|, |2|, |-1| have ranks 1.5, 3, 1.5: (4.5 - 1.5) / 6.
+    assert result.rank_biserial.value == 0.5
+    assert result.interval.low.value < 0.5 < result.interval.high.value
+    assert result.p_value.reason == "too_few_values"
+    assert result.p_method is None
+
+
+def test_direction_changes_who_wins_and_nothing_else():
+    higher = compare_paired([1, 2, 3], [2, 3, 3], seed=SEED)
+    lower = compare_paired([1, 2, 3], [2, 3, 3], seed=SEED, is_higher_better=False)
+    assert (higher.wins, higher.losses) == (2, 0)
+    assert (lower.wins, lower.losses) == (0, 2)
+    assert higher.mean_difference == lower.mean_difference
+    assert higher.interval == lower.interval
+
+
+def test_below_three_pairs_nothing_but_counts():
+    result = compare_paired([1, 2], [3, 1], seed=SEED)
+    assert (result.n, result.wins, result.losses) == (2, 1, 1)
+    for value in (
+        result.mean_baseline,
+        result.mean_difference,
+        result.median_difference,
+        result.interval.low,
+        result.p_value,
+        result.rank_biserial,
+        result.smallest_detectable_difference,
+    ):
+        assert value.reason == "too_few_pairs"
+    assert compare_paired([], [], seed=SEED).n == 0
+
+
+def test_p_value_needs_six_pairs():
+    assert sign_flip_p([1] * 5, seed=SEED)[0].reason == "too_few_values"
+    p_value, method = sign_flip_p([1] * 6, seed=SEED)
+    assert (p_value.value, method) == (2 / 2**6, "exact")
+
+
+def test_exact_p_by_hand():
+    # Of 2 ** 6 sign patterns |sum| >= 9 holds for 9 and 11 on either side: none or only 1 flipped.
+    p_value, _ = sign_flip_p([1, 2, 2, 2, 2, 2], seed=SEED)
+    assert p_value.value == 2 / 64
+    p_value, _ = sign_flip_p([-1, 2, 2, 2, 2, 2], seed=SEED)
+    assert p_value.value == 4 / 64
+
+
+def test_sums_equal_but_for_rounding_count_as_equal():
+    # 0.1 + 0.2 and 0.3 differ in the last bit; as whole numbers the p-value is the same.
+    whole = sign_flip_p([1, 2, -3, 1, 2, 3], seed=SEED)[0]
+    tenths = sign_flip_p([0.1, 0.2, -0.3, 0.1, 0.2, 0.3], seed=SEED)[0]
+    assert tenths == whole
+
+
+def test_no_difference_at_all():
+    result = compare_paired([1.0] * 6, [1.0] * 6, seed=SEED)
+    assert result.p_value.value == 1.0
+    assert result.ties == 6
+    assert result.mean_difference.value == 0.0
+    assert result.interval.low.reason == "constant_input"
+    assert result.rank_biserial.reason == "constant_input"
+    assert result.smallest_detectable_difference.reason == "constant_input"
+
+
+def test_differences_constant_but_for_rounding():
+    baseline = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
+    result = compare_paired(baseline, [value + 0.1 for value in baseline], seed=SEED)
+    assert result.interval.low.reason == "constant_input"
+    assert result.smallest_detectable_difference.reason == "constant_input"
+    assert result.p_value.value == 2 / 2**6
+
+
+def test_many_pairs_use_drawn_flips_that_repeat_with_the_seed():
+    differences = [(-1) ** i * (i % 5) + 0.3 for i in range(40)]
+    first, method = sign_flip_p(differences, seed=SEED)
+    assert method == "monte_carlo"
+    assert first == sign_flip_p(differences, seed=SEED)[0]
+    assert first != sign_flip_p(differences, seed=SEED + 1)[0]
+    assert sign_flip_p([1.0] * 200, seed=SEED, n_resamples=999)[0].value == 1 / 1000
+
+
+def test_bad_rows_are_refused():
+    with pytest.raises(ValueError, match="one number for each"):
+        compare_paired([1, 2], [1], seed=SEED)
+    with pytest.raises(ValueError, match="finite"):
+        compare_paired([1, 2, float("nan")], [1, 2, 3], seed=SEED)
+
+
+def test_rank_biserial_bounds():
+    assert rank_biserial([1, 2, 3]).value == 1.0
+    assert rank_biserial([-1, -2]).value == -1.0
+    assert rank_biserial([0, 5, -5]).value == 0.0
