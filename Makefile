@@ -32,7 +32,7 @@ report: $(STAMPS)/package ## Produce the demo report and print its path
 	@$(BIN)/retrieval-eval demo
 
 .PHONY: test
-test: $(STAMPS)/dev system lint types test-other-python ## Lint, type-check and run every test
+test: $(STAMPS)/dev system lint types test-other-python test-notebooks ## Lint, type-check and run every test
 	@mkdir -p $(RETRIEVAL_EVAL_SCREENSHOTS)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
@@ -66,6 +66,14 @@ test-other-python: $(STAMPS)/dev ## Run the quick tests under the other tested P
 	fi; \
 	"$$venv/bin/python" -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider \
 		-m "not slow and not browser" tests/unit tests/property retrieval_eval
+
+# Of copies: a notebook writes beside itself. The main run cannot do this one, because the cells of a
+# notebook must stay together and in order.
+.PHONY: test-notebooks
+test-notebooks: $(STAMPS)/dev ## Run every cell of every notebook
+	@rm -rf build/notebooks && mkdir -p build && cp -R notebooks build/notebooks
+	$(BIN)/python -m pytest -p no:cacheprovider --nbval-lax --nbval-cell-timeout 600 \
+		$$(find build/notebooks -name '*.ipynb' | sort)
 
 .PHONY: coverage
 coverage: $(STAMPS)/dev system ## Say which lines no test runs

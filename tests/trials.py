@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from retrieval_eval.events.match import Workspace
 from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.own_output import own_output
 from retrieval_eval.paths import file_ref
@@ -64,4 +65,8 @@ def trial(
                 **fields,
             )
         )
-    return TrialEvents(tuple(events), ground_truth, own_output=own_output(events, ground_truth))
+    return TrialEvents(
+        tuple(events),
+        ground_truth,
+        own_output=own_output(events, ground_truth, Workspace(ground_truth)),
+    )

@@ -152,7 +152,7 @@ def read_event_document(document: Any, name: str) -> TrialEvents:
     ledger = {k: v for k, v in document.get("ledger", {}).items() if k in known}
     for key in ("not_retrieval_by_tool", "opaque_reasons"):
         ledger[key] = tuple(ledger.get(key, {}).items())
-    return TrialEvents(events, truth, Ledger(**ledger), own_output(events, truth))
+    return TrialEvents(events, truth, Ledger(**ledger), own_output(events, truth, workspace))
 
 
 def _read_ground_truth(document: Mapping[str, Any]) -> GroundTruth:

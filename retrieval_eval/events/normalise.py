@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from retrieval_eval.events.calls import Ledger, ReadCall, count, read_calls
@@ -24,7 +24,7 @@ class TrialEvents:
 
     events: tuple[Event, ...]
     ground_truth: GroundTruth
-    ledger: Ledger = Ledger()
+    ledger: Ledger = field(default_factory=Ledger)
     own_output: frozenset[Identity] = frozenset()
     flags: tuple[str, ...] = ()
 
@@ -59,7 +59,7 @@ def normalise(
         tuple(builder.events),
         ground_truth,
         count(reads),
-        own_output(builder.events, ground_truth),
+        own_output(builder.events, ground_truth, workspace),
         tuple(flag for flag, is_raised in flags.items() if is_raised),
     )
 

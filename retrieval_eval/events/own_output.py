@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from retrieval_eval.events.match import Identity
-from retrieval_eval.paths import file_ref
+from retrieval_eval.events.match import Identity, Workspace
 from retrieval_eval.records import Event, GroundTruth
 
 
-def own_output(events: Iterable[Event], ground_truth: GroundTruth) -> frozenset[Identity]:
+def own_output(
+    events: Iterable[Event], ground_truth: GroundTruth, workspace: Workspace
+) -> frozenset[Identity]:
     """Return the files the agent produced for itself.
 
     These are the files the task tells the agent to write, and files that the agent created (the
@@ -20,7 +21,7 @@ def own_output(events: Iterable[Event], ground_truth: GroundTruth) -> frozenset[
     named = {
         ref.key
         for raw in (*ground_truth.output_files, *ground_truth.not_retrieval_targets)
-        if (ref := file_ref(raw)) is not None
+        if (ref := workspace.resolve(raw)) is not None
     }
     created: dict[Identity, bool] = {}
     for event in events:

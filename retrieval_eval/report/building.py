@@ -76,7 +76,7 @@ def build(
     folder = reports_dir / folder_name(names)
     values = {"run_id": ", ".join(names), **_given(given)}
     if names == [DEMO]:
-        values.setdefault("output_dir", str(folder))
+        values.setdefault("output_dir", str(folder / "data"))
     run = _load(names, values, "run_report", progress)
     return _report("run_report", run, values, folder, renderer, pdf, progress)
 
@@ -101,7 +101,7 @@ def build_trial(
     base = reports_dir / folder_name(names)
     values = {"run_id": ", ".join(names), "trial": trial, **_given(given)}
     if names == [DEMO]:
-        values.setdefault("output_dir", str(base))
+        values.setdefault("output_dir", str(base / "data"))
     run = _load(names, values, "trial_report", progress)
     TrialReport(run, trial, config=str(values.get("config", "")))
     folder = base / "trials" / slug(trial)

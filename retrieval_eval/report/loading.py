@@ -14,7 +14,7 @@ DEMO: Final = "demo"
 
 DEFAULT_SEED: Final = 20260101
 DEFAULT_K: Final = (1, 3, 5, 10)
-DEMO_OUTPUT: Final = Path("reports") / DEMO
+DEMO_OUTPUT: Final = Path("reports") / DEMO / "data"
 
 PathLike = str | Path | None
 
@@ -41,7 +41,7 @@ def load_run(
         ``runs_root`` writes the built-in demonstration and reads that.
     runs_root, benchmarks_root, output_dir
         As for :func:`retrieval_eval.evaluate`; empty text counts as None. The demonstration goes
-        to ``output_dir`` too, by default to ``reports/demo``.
+        to ``output_dir`` too, by default to ``reports/demo/data``.
     baseline_config, mcp_config
         The two configs to compare; by default the pair that shares most tasks.
     k_values, seed, jobs, progress
@@ -67,7 +67,7 @@ def load_run(
     output = _path(output_dir)
     if names == [DEMO] and roots["runs_root"] is None:
         output = output or DEMO_OUTPUT
-        roots = _write_demo(output / "demo_input")
+        roots = _write_demo(output)
     evaluation = evaluate(
         names,
         **roots,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Final
 
 from retrieval_eval.errors import RenderError
@@ -17,17 +16,11 @@ def to_pdf(html: str) -> bytes:
     """
     try:
         from weasyprint import HTML
+        from weasyprint.urls import URLFetcher
     except (ImportError, OSError) as error:
         raise RenderError(
             f"PDF needs WeasyPrint and the system library Pango: {INSTALL} ({error})"
         ) from error
-    page: bytes = HTML(string=html, base_url=str(Path.cwd()), url_fetcher=_only_data).write_pdf()
+    fetcher = URLFetcher(allowed_protocols=("data",))
+    page: bytes = HTML(string=html, base_url="data:,", url_fetcher=fetcher).write_pdf()
     return page
-
-
-def _only_data(url: str, *args: object, **options: object) -> object:
-    from weasyprint import default_url_fetcher
-
-    if not url.startswith("data:"):
-        raise RenderError(f"the page asks for an outside resource: {url[:80]}")
-    return default_url_fetcher(url, *args, **options)

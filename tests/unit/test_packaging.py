@@ -69,7 +69,8 @@ def test_the_wheel_carries_assets(project, wheel, folder):
     wanted = {
         f"{ASSETS[folder]}/{path.relative_to(project / folder).as_posix()}"
         for path in (project / folder).rglob("*")
-        if path.suffix in {".ipynb", ".json"} and ".ipynb_checkpoints" not in path.parts
+        if path.suffix in {".ipynb", ".json"}
+        and not {"reports", ".ipynb_checkpoints"} & {*path.parts}
     }
     assert wanted
     assert wanted - _wheel_names(wheel) == set()
@@ -81,7 +82,7 @@ def test_the_wheel_carries_nothing_else(wheel):
         name
         for name in _wheel_names(wheel)
         if not name.startswith(("retrieval_eval/", "retrieval_eval-"))
-        or re.search(r"(^|/)(tests|__pycache__|\.ipynb_checkpoints)/", name)
+        or re.search(r"(^|/)(tests|reports|__pycache__|\.[^/]+)/", name)
     ]
     assert strangers == []
 

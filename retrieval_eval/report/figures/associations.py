@@ -125,9 +125,7 @@ def _within(
     axes: Axes, rows: Sequence[Association], found: Sequence[Association], configs: Sequence[str]
 ) -> None:
     inner = {
-        (a.retrieval, a.outcome, a.group): a.r
-        for a in found
-        if a.scope == "config" and a.is_shown
+        (a.retrieval, a.outcome, a.group): a.r for a in found if a.scope == "config" and a.is_shown
     }
     for i, config in enumerate(configs):
         points = [

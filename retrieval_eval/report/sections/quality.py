@@ -13,9 +13,7 @@ from retrieval_eval.report.names import METRICS, metric_name
 from retrieval_eval.report.numbers import plural
 
 UNPAIRED = "Fewer than two configurations share a task with ground truth and a trace in both."
-TOO_FEW = (
-    f"Below {MIN_PAIRS} matched tasks none is drawn; the values are in the table of all tasks."
-)
+TOO_FEW = f"Fewer than {MIN_PAIRS} matched tasks; their values are in the table of all tasks."
 MEANS = ("file_recall", "mrr", "map_score", "ndcg@10", "context_efficiency")
 
 

@@ -131,7 +131,7 @@ class TrialReport:
         """Show every event with its files; arguments are left out of private reports."""
         if not self._events:
             return section("No event", Empty("steps", "The trial holds no retrieval event."))
-        header = ["Step", "Tool", "Category", "At (s)", "Tokens", "Files", "Hits"]
+        header = ["Step", "Tool", "Category", "At (s)", "Tokens", "Hit", "Files"]
         if not self._privacy:
             header.append("Arguments")
         body = tuple(self._step(event) for event in self._events[:MAX_STEPS])
@@ -162,11 +162,11 @@ class TrialReport:
             str(event["tool_category"]).replace("_", " "),
             rate(event["elapsed_seconds"], 1),
             count(event["cumulative_tokens"]),
+            "yes" if event["hits_ground_truth"] is True else "no",
             (", ".join(visible(f, 90) for f in files[:MAX_FILES]) + more) or MISSING,
-            ", ".join(visible(f, 90) for f in event["matched_ground_truth_files"] or []) or MISSING,
         ]
         if not self._privacy:
-            row.append(visible(event["arguments"] or MISSING, 240))
+            row.append(visible(event["arguments"] or MISSING, 160))
         return tuple(row)
 
     def provenance(self) -> Block:

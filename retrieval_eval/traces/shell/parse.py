@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
+from retrieval_eval.traces.shell.plain import to_plain
 from retrieval_eval.traces.shell.syntax import (
     Assignment,
     Branch,
@@ -54,7 +55,7 @@ def parse(command: str) -> Sequence:
     >>> [len(item.stages) for item in parse("cd x && cat y 2>/dev/null | head").items]
     [1, 2]
     """
-    tree = _parser().parse(command.encode("utf-8", "replace"))
+    tree = _parser().parse(to_plain(command))
     return Sequence(tuple(_body(list(tree.root_node.children), 0)))
 
 

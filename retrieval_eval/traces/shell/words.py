@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from retrieval_eval.traces.shell.plain import from_plain
 from retrieval_eval.traces.shell.syntax import Piece, Sequence, Word
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ ScriptReader = Callable[["TreeNode"], Sequence]
 
 def text_of(node: TreeNode) -> str:
     """Return the source text of ``node``."""
-    return (node.text or b"").decode("utf-8", "replace")
+    return from_plain(node.text or b"")
 
 
 def read_word(node: TreeNode, read_script: ScriptReader) -> Word:
@@ -69,7 +70,7 @@ def quoted_pieces(node: TreeNode, read_script: ScriptReader, strip: int) -> Iter
 
 
 def _double_quoted(raw: bytes) -> Piece:
-    text = re.sub(r'\\(["$`\\])', r"\1", raw.decode("utf-8", "replace")).replace("\\\n", "")
+    text = re.sub(r'\\(["$`\\])', r"\1", from_plain(raw)).replace("\\\n", "")
     return Piece("text", text, is_quoted=True)
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from retrieval_eval.events.normalise import normalise
 from retrieval_eval.events.retrieved import ranking
 from retrieval_eval.events.summary import summarise
@@ -125,6 +127,17 @@ def test_a_failed_edit_writes_nothing_and_a_write_finds_nothing():
     assert summarise(found)["ground_truth_files_hit"] == 0
     assert summarise(found)["first_ground_truth_hit_step"] is None
     assert [t.access for e in found.events for t in e.targets] == ["written"]
+
+
+def test_the_output_a_task_names_is_the_agents_own_also_inside_the_checkout():
+    ground_truth = replace(
+        truth("widgets::src/a.py"), output_files=("/workspace/widgets/docs/REPORT.md",)
+    )
+    path = "/workspace/widgets/docs/REPORT.md"
+    written = call("Write", {"file_path": path, "content": "x"}, "File created")
+    found = normalise(trace(written, read(path)), ground_truth)
+    assert names(found) == []
+    assert found.own_output
 
 
 def test_an_agent_that_reads_the_answer_is_flagged():
