@@ -57,8 +57,8 @@ def metric_means(facts: Facts) -> Block:
             "means",
             (
                 (
-                    "Files are ranked by first appearance (convention trec): P@k divides by k, nDCG "
-                    "is linear, a repeated file counts once. A trial without a value is counted as "
+                    "Files are ranked by first appearance (convention trec): P@k divides by k, "
+                    "nDCG is linear, a repeated file counts once. A trial without a value is counted as "
                     "such, never scored 0."
                 ),
             ),
