@@ -54,6 +54,7 @@ format: $(STAMPS)/dev ## Mend style
 types: $(STAMPS)/dev ## Check types
 	$(BIN)/mypy
 
+# Without the extra `fast`, which may change speed but no number: each of the two ways is tested.
 .PHONY: test-other-python
 test-other-python: $(STAMPS)/dev ## Run the quick tests under the other tested Python, if it is here
 	@python="$$(.ci/find-python $(OTHER))"; \
@@ -62,6 +63,7 @@ test-other-python: $(STAMPS)/dev ## Run the quick tests under the other tested P
 	if ! cmp -s requirements-dev.lock "$$venv/installed.lock"; then \
 		"$$python" -m venv --clear "$$venv"; \
 		"$$venv/bin/python" $(LOCKED) requirements-dev.lock; \
+		"$$venv/bin/python" -m pip uninstall --quiet --yes jsonschema-rs pyarrow; \
 		cp requirements-dev.lock "$$venv/installed.lock"; \
 	fi; \
 	"$$venv/bin/python" -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider \

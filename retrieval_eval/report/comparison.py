@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report.frames import coerce, members, records
@@ -15,6 +15,20 @@ HEADLINE: Final = "file_recall"
 """The metric whose paired difference the report leads with."""
 
 MIN_PAIRS: Final = 3
+MIN_PAIRS_FOR_A_TEST: Final = 6
+"""Below six pairs a two-sided sign-flip test cannot reach 0.05."""
+
+ALPHA: Final = 0.05
+
+Verdict = Literal[
+    "too_few_pairs",
+    "not_computable",
+    "no_difference",
+    "too_few_for_a_test",
+    "unclear",
+    "better",
+    "worse",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +52,12 @@ class MetricResult:
     smallest_detectable: float | None
 
     @property
-    def verdict(self) -> str:
-        """One of ``too_few_pairs``, ``not_computable``, ``better``, ``worse``, ``no_difference``.
+    def verdict(self) -> Verdict:
+        """What the paired statistics allow to say.
 
-        Better and worse mean that the interval excludes 0 on the side that is good or bad for
-        the metric.
+        Better and worse mean that the interval excludes 0 and the permutation test agrees
+        (p < 0.05). Where the two disagree the verdict is ``unclear``; where there are too few
+        pairs for any test to reach 0.05 it is ``too_few_for_a_test``.
         """
         if self.n_pairs < MIN_PAIRS:
             return "too_few_pairs"
@@ -50,6 +65,10 @@ class MetricResult:
             return "not_computable"
         if self.ci_low <= 0 <= self.ci_high:
             return "no_difference"
+        if self.p_value is None and self.n_pairs < MIN_PAIRS_FOR_A_TEST:
+            return "too_few_for_a_test"
+        if self.p_value is not None and self.p_value >= ALPHA:
+            return "unclear"
         return "better" if (self.ci_low > 0) == self.is_higher_better else "worse"
 
 
@@ -141,13 +160,43 @@ def choose(
             raise BadInputError(
                 f"no config named '{name}'; the run has {', '.join(close) or 'none'}"
             )
+    both = [*comparisons, *(swapped(c) for c in comparisons if baseline or comparison)]
     fitting = [
         c
-        for c in comparisons
+        for c in both
         if (not baseline or c.baseline == baseline)
         and (not comparison or c.comparison == comparison)
     ]
     return max(fitting, key=_headline_pairs, default=None)
+
+
+def swapped(comparison: Comparison) -> Comparison:
+    """Return the same comparison the other way round: every sign turns and nothing else."""
+    return replace(
+        comparison,
+        baseline=comparison.comparison,
+        comparison=comparison.baseline,
+        n_tasks_baseline=comparison.n_tasks_comparison,
+        n_tasks_comparison=comparison.n_tasks_baseline,
+        metrics={name: _swapped(result) for name, result in comparison.metrics.items()},
+    )
+
+
+def _swapped(result: MetricResult) -> MetricResult:
+    return replace(
+        result,
+        mean_baseline=result.mean_comparison,
+        mean_comparison=result.mean_baseline,
+        mean_difference=_negated(result.mean_difference),
+        ci_low=_negated(result.ci_high),
+        ci_high=_negated(result.ci_low),
+        wins=result.losses,
+        losses=result.wins,
+    )
+
+
+def _negated(value: float | None) -> float | None:
+    return None if value is None else -value
 
 
 def _headline_pairs(comparison: Comparison) -> tuple[int, int]:

@@ -57,12 +57,14 @@ class Facts:
         if chosen is None:
             return {}
         for row in rows(self.run, "pairs"):
-            if (row["baseline_config"], row["comparison_config"]) != arms(chosen):
+            configs = (row["baseline_config"], row["comparison_config"])
+            a, b, d = (finite(row[k]) for k in ("baseline", "comparison", "difference"))
+            if a is None or b is None or d is None:
                 continue
-            numbers = [finite(row[k]) for k in ("baseline", "comparison", "difference")]
-            a, b, d = numbers
-            if a is not None and b is not None and d is not None:
+            if configs == arms(chosen):
                 found[str(row["metric"])][task_of(row)] = (a, b, d)
+            elif configs == arms(chosen)[::-1]:
+                found[str(row["metric"])][task_of(row)] = (b, a, -d)
         return dict(found)
 
     @cached_property

@@ -71,8 +71,17 @@ def markdown_text(text: object) -> str:
 
 
 def markdown_attribute(text: object) -> str:
-    """Return ``text`` for a double-quoted attribute in Pandoc's ``{key="…"}``."""
-    return visible(text).replace("\\", "\\\\").replace('"', '\\"').replace("{{", "{ {")
+    """Return ``text`` for a double-quoted attribute in Pandoc's ``{key="…"}``.
+
+    What could end the attribute or start markup becomes a character reference.
+
+    Examples
+    --------
+    >>> markdown_attribute('a "b" {{<')
+    'a &quot;b&quot; &#123;&#123;&lt;'
+    """
+    escaped = html.escape(visible(text), quote=True)
+    return escaped.translate({ord(c): f"&#{ord(c)};" for c in "\\{}`"})
 
 
 def slug(text: object) -> str:

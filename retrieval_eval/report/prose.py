@@ -10,12 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from retrieval_eval.report.comparison import MIN_PAIRS, Comparison, MetricResult
+from retrieval_eval.report.comparison import (
+    MIN_PAIRS,
+    MIN_PAIRS_FOR_A_TEST,
+    Comparison,
+    MetricResult,
+)
 from retrieval_eval.report.escape import visible
 from retrieval_eval.report.names import metric_name, reason_sentence
-from retrieval_eval.report.numbers import of, plural, rate, signed
+from retrieval_eval.report.numbers import of, p_value, plural, rate, signed
 
-NAME_LIMIT: Final = 40
+NAME_LIMIT: Final = 36
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +62,7 @@ def answer(comparison: Comparison | None, result: MetricResult | None, facts: Fa
     """Return the answer to "did it help, how much, how sure, where did it hurt, can I trust it".
 
     Every case has its template: invalid arm, one config only, too few pairs, not computable,
-    better, worse, no detectable difference. Together the sentences have at most 90 words.
+    better, worse, interval and test that disagree, no detectable difference. Together the sentences have at most 90 words.
     """
     if facts.invalid is not None:
         return Answer(
@@ -83,8 +88,14 @@ def answer(comparison: Comparison | None, result: MetricResult | None, facts: Fa
 def _title(comparison: Comparison, result: MetricResult) -> str:
     metric = metric_name(result.metric)
     label = metric.label.lower()
-    if result.verdict == "no_difference":
-        return f"No detectable difference in {label} over {plural(result.n_pairs, 'matched task')}"
+    tasks = plural(result.n_pairs, "matched task")
+    match result.verdict:
+        case "no_difference":
+            return f"No detectable difference in {label} over {tasks}"
+        case "unclear":
+            return f"No clear difference in {label} over {tasks}"
+        case "too_few_for_a_test":
+            return f"Too few matched tasks for a verdict: {result.n_pairs}"
     word = "higher" if (result.mean_difference or 0) > 0 else "lower"
     amount = metric.value(abs(result.mean_difference or 0))
     return f"{metric.label} is {amount} {word} with {name(comparison.comparison)}"
@@ -96,17 +107,21 @@ def _how_much(comparison: Comparison, result: MetricResult) -> str:
     low, high = metric.difference(result.ci_low), metric.difference(result.ci_high)
     text = (
         f"On {plural(result.n_pairs, 'matched task')}, mean {metric.label.lower()} was {a} with "
-        f"{name(comparison.baseline)} and {b} with {name(comparison.comparison)}: a difference of "
+        f"{name(comparison.baseline)} and {b} with {name(comparison.comparison)}: difference "
         f"{metric.difference(result.mean_difference)}, 95 % interval [{low}, {high}]"
     )
-    if result.verdict == "no_difference" and result.smallest_detectable is not None:
+    if result.p_value is not None:
+        text += f", p {p_value(result.p_value)}"
+    if result.verdict == "too_few_for_a_test":
+        return f"{text}; below {MIN_PAIRS_FOR_A_TEST} pairs no test can decide."
+    if result.verdict in ("no_difference", "unclear") and result.smallest_detectable is not None:
         small = metric.value(result.smallest_detectable)
-        return f"{text}; the smallest difference this many tasks could show is about {small}."
+        return f"{text}; smallest detectable difference about {small}."
     return f"{text}."
 
 
 def _where(result: MetricResult, facts: Facts) -> str:
-    text = f"It was higher on {result.wins}, equal on {result.ties}, lower on {result.losses}"
+    text = f"Higher on {result.wins}, equal on {result.ties}, lower on {result.losses}"
     if facts.hurt is not None and facts.hurt[1] < 0:
         task, drop = facts.hurt
         text += f", most on {name(task)} ({metric_name(result.metric).difference(drop)})"
@@ -277,7 +292,8 @@ def intervals(results: Sequence[MetricResult]) -> str:
     if not known:
         return "No metric has a paired interval"
     clear = sum(r.verdict in ("better", "worse") for r in known)
+    verb = "is" if clear == 1 else "are"
     return (
-        f"{clear} of {plural(len(known), 'interval')} "
-        f"{'excludes' if clear == 1 else 'exclude'} 0, not adjusted for their number"
+        f"{clear} of {plural(len(known), 'paired difference')} {verb} clear: interval without 0 "
+        "and p < 0.05, not adjusted for their number"
     )

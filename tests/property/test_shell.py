@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,13 +18,15 @@ WORDS = [
     "&&", "||", ";", "\n", "(", ")", "{", "}", "if", "then", "fi", "for f in a b; do", "done",
     "while read f; do", ">", ">>", "<", "<<EOF\nx\nEOF\n", "2>/dev/null", "2>&1", "'", '"', "`",
     "echo", "---", "X=a", "python3", "-c", "\"open('a.py')\"", "git", "show", "HEAD:a.py", "sgx",
-    "read", "awk", "'NR==3'", "tree", "wc", "-l", "{a,b}", "{1..3}", "bash", "f() {", "case", "esac",
+    "read", "awk", "'NR==3'", "tree", "wc", "-l", "{a,b}", "{1..3}", "bash", "f() {", "case",
+    "esac",
 ]  # fmt: skip
 LINES = [
     "", "---", "x", "a.py", "./a.py", "src/b.py:3:x", "src/b.py-4-y", "12:x", "13-y", "a.py:2",
     "==> a.py <==", "cat: a.py: No such file or directory", "total 4", "3", "Exit code 1",
     "-rw-r--r-- 1 me me 12 Mar 31 21:39 a.py", "├── a.py", "│   └── b.py", "diff --git a/x b/x",
-    "# o/r \u2013 a.py", "URL: https://h/o/r@1/-/blob/a.py", "<system-reminder>", "\u0000", "\ud800",
+    "# o/r \u2013 a.py", "URL: https://h/o/r@1/-/blob/a.py", "<system-reminder>", "\u0000",
+    "\ud800",
 ]  # fmt: skip
 
 commands = st.one_of(st.text(max_size=200), st.lists(st.sampled_from(WORDS)).map(" ".join))
@@ -110,7 +113,7 @@ def test_merged_ranges_cover_the_same_lines(ranges: list[tuple[int, int]]) -> No
     assert {n for a, b in merged for n in range(a, b + 1)} == {
         n for a, b in ranges for n in range(a, b + 1)
     }
-    assert all(left[1] + 1 < right[0] for left, right in zip(merged, merged[1:], strict=False))
+    assert all(left[1] + 1 < right[0] for left, right in pairwise(merged))
 
 
 @given(paths)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import email
+import importlib.metadata
+import itertools
 import re
 import subprocess
 import sys
@@ -12,6 +15,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 import retrieval_eval
 
@@ -66,11 +71,12 @@ def test_the_wheel_carries_templates_and_styles(wheel):
 
 @pytest.mark.parametrize("folder", sorted(ASSETS))
 def test_the_wheel_carries_assets(project, wheel, folder):
+    names = (path.relative_to(project / folder) for path in (project / folder).rglob("*"))
     wanted = {
-        f"{ASSETS[folder]}/{path.relative_to(project / folder).as_posix()}"
-        for path in (project / folder).rglob("*")
-        if path.suffix in {".ipynb", ".json"}
-        and not {"reports", ".ipynb_checkpoints"} & {*path.parts}
+        f"{ASSETS[folder]}/{name.as_posix()}"
+        for name in names
+        if name.suffix in {".ipynb", ".json"}
+        and not {"reports", ".ipynb_checkpoints"} & {*name.parts}
     }
     assert wanted
     assert wanted - _wheel_names(wheel) == set()
@@ -137,3 +143,41 @@ def test_the_changelog_knows_this_version(project):
     changelog = (project / "CHANGELOG.md").read_text(encoding="utf-8")
     (latest, *_) = re.findall(r"^## \[?(\d+\.\d+\.\d+)", changelog, flags=re.MULTILINE)
     assert latest == retrieval_eval.__version__
+
+
+def _imported(folder: Path) -> dict[str, str]:
+    """Each third-party module that the files of a folder import → one place that does."""
+    local = {"retrieval_eval", "tests", "conftest", "benchmarks"}
+    found: dict[str, str] = {}
+    for path in sorted(folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            modules = []
+            if isinstance(node, ast.Import):
+                modules = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                modules = [node.module or ""]
+            for module in modules:
+                top = module.partition(".")[0]
+                if top not in sys.stdlib_module_names and top not in local:
+                    found.setdefault(top, f"{path.name}:{node.lineno}")
+    return found
+
+
+def _undeclared(folder: Path, requirements: list[str]) -> dict[str, str]:
+    names = {canonicalize_name(Requirement(requirement).name) for requirement in requirements}
+    distributions = importlib.metadata.packages_distributions()
+    return {
+        module: place
+        for module, place in _imported(folder).items()
+        if not names & {canonicalize_name(name) for name in distributions.get(module, [module])}
+    }
+
+
+def test_every_import_is_a_declared_dependency(project):
+    declared = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = declared["project"]["optional-dependencies"].values()
+    runtime = [*declared["project"]["dependencies"], *itertools.chain(*extras)]
+    tests = [entry for entry in declared["dependency-groups"]["dev"] if isinstance(entry, str)]
+    assert _undeclared(project / "retrieval_eval", runtime) == {}
+    assert _undeclared(project / "tests", runtime + tests) == {}
+    assert _undeclared(project / "benchmarks", runtime + tests) == {}

@@ -7,10 +7,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from retrieval_eval.metrics.ranking.ids import CHUNK, Ints
+from retrieval_eval.metrics.ranking.ids import Ints
 
 Floats = NDArray[np.float64]
 
+_CHUNK: Final = 1 << 13
 _MAX_LENGTH: Final = 18
 _POWERS: Final = np.array([float(10**exponent) for exponent in range(_MAX_LENGTH + 1)])
 _EXACT: Final = 1 << 53
@@ -24,8 +25,8 @@ def parse_decimals(buffer: NDArray[np.uint8], starts: Ints, lengths: Ints, *, ou
     quotient is the correctly rounded number (Clinger 1990); everything longer, or with an
     exponent, goes through ``float``. ``buffer`` has room to read 18 bytes from every start.
     """
-    for first in range(0, len(starts), CHUNK):
-        rows = slice(first, first + CHUNK)
+    for first in range(0, len(starts), _CHUNK):
+        rows = slice(first, first + _CHUNK)
         is_plain = _parse_plain(buffer, starts[rows], lengths[rows], out[rows])
         for row in (np.flatnonzero(~is_plain) + first).tolist():
             start = int(starts[row])
@@ -39,25 +40,35 @@ def parse_decimals(buffer: NDArray[np.uint8], starts: Ints, lengths: Ints, *, ou
 def _parse_plain(
     buffer: NDArray[np.uint8], starts: Ints, lengths: Ints, out: Floats
 ) -> NDArray[np.bool_]:
-    is_negative = buffer[starts] == _MINUS
-    whole = np.zeros(len(starts), dtype=np.int64)
-    n_digits = np.zeros(len(starts), dtype=np.int8)
-    point = np.full(len(starts), -1, dtype=np.int8)
-    is_plain = lengths <= _MAX_LENGTH
-    for place in range(min(int(lengths.max(initial=0)), _MAX_LENGTH)):
-        sign = buffer[starts + place]
-        is_inside = lengths > place
-        digit = sign - _ZERO
-        is_digit = (digit < 10) & is_inside
-        np.multiply(whole, 10, out=whole, where=is_digit)
-        np.add(whole, digit, out=whole, where=is_digit)
-        n_digits += is_digit
-        is_point = (sign == _POINT) & is_inside & (point < 0)
-        point[is_point] = place
-        is_fitting = is_digit | is_point | ~is_inside
-        is_plain &= is_fitting | is_negative if place == 0 else is_fitting
-    n_decimals = np.where(point < 0, 0, lengths - point - 1)
-    np.divide(whole, _POWERS[np.clip(n_decimals, 0, _MAX_LENGTH)], out=out)
+    chars = _columns(buffer, starts, min(int(lengths.max(initial=1)), _MAX_LENGTH))
+    sizes = np.minimum(lengths, _MAX_LENGTH + 1).astype(np.uint8)
+    places = np.arange(len(chars), dtype=np.uint8)[:, np.newaxis]
+    is_inside = places < sizes
+    digits = chars - _ZERO
+    is_digit = (digits < 10) & is_inside
+    is_point = (chars == _POINT) & is_inside
+    is_negative = chars[0] == _MINUS
+    is_other = is_inside ^ is_digit ^ is_point
+    is_other[0] &= ~is_negative
+    # Digits move what is before them up by ten, the point and the sign leave it.
+    digits *= is_digit
+    scale = is_digit * np.uint8(9) + np.uint8(1)
+    whole = digits[0].astype(np.float64)
+    for place in range(1, len(chars)):
+        whole *= scale[place]
+        whole += digits[place]
+    has_point = is_point.any(axis=0)
+    n_decimals = np.where(has_point, lengths - 1 - (is_point * places).max(axis=0), 0)
+    np.divide(whole, _POWERS[np.minimum(n_decimals, _MAX_LENGTH)], out=out)
     np.negative(out, out=out, where=is_negative)
-    is_plain &= (n_digits > 0) & (whole < _EXACT)
+    is_plain: NDArray[np.bool_] = ~is_other.any(axis=0) & is_digit.any(axis=0) & (whole < _EXACT)
+    is_plain &= (is_point.sum(axis=0, dtype=np.int8) <= 1) & (lengths <= _MAX_LENGTH)
     return is_plain
+
+
+def _columns(buffer: NDArray[np.uint8], starts: Ints, width: int) -> NDArray[np.uint8]:
+    """Return the first ``width`` bytes at each start, one place a row."""
+    view: NDArray[np.void] = np.ndarray(
+        (len(buffer) - width + 1,), dtype=f"V{width}", buffer=buffer, strides=(1,)
+    )
+    return np.ascontiguousarray(view[starts].view(np.uint8).reshape(-1, width).T)

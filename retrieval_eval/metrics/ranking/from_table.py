@@ -50,10 +50,10 @@ def _join(judged: Ids, query: Ints, run: Table, owner: Ints) -> tuple[Ints, Ints
         keys = _keys(judged.hashes(seed), query)
         order = np.argsort(keys)
         keys = keys[order]
-        clashes = np.flatnonzero(keys[1:] == keys[:-1])
-        if not len(clashes):
+        if not (keys[1:] == keys[:-1]).any():
             break
-    candidates, probes = _candidates(keys, run, owner, seed)
+    hashes = run.hashes if seed == 1 else run.docs.hashes(seed)
+    candidates, probes = _candidates(keys, hashes, np.repeat(owner, np.diff(run.starts)))
     if not len(keys):
         return candidates, candidates
     nearest = np.minimum(np.searchsorted(keys, probes), len(keys) - 1)
@@ -65,19 +65,17 @@ def _join(judged: Ids, query: Ints, run: Table, owner: Ints) -> tuple[Ints, Ints
     return rows[is_hit], found[is_hit]
 
 
-def _candidates(keys: Words, run: Table, owner: Ints, seed: int) -> tuple[Ints, Words]:
+def _candidates(keys: Words, hashes: Words, query: Ints) -> tuple[Ints, Words]:
     # Most rows are of no judged document: a table of one byte a slot turns them away.
     bits = min(max(10, (16 * len(keys)).bit_length()), 26)
     shift = np.uint64(64 - bits)
     is_taken = np.zeros(1 << bits, dtype=bool)
     is_taken[keys >> shift] = True
-    query = np.repeat(owner, np.diff(run.starts))
     rows: list[Ints] = [np.zeros(0, dtype=np.int64)]
     probes: list[Words] = [np.zeros(0, dtype=np.uint64)]
     for start in range(0, len(query), CHUNK):
         chunk = slice(start, start + CHUNK)
-        docs = Ids(run.docs.buffer, run.docs.starts[chunk], run.docs.lengths[chunk])
-        probe = _keys(docs.hashes(seed), query[chunk])
+        probe = _keys(hashes[chunk], query[chunk])
         kept = np.flatnonzero(is_taken[probe >> shift])
         rows.append(kept + start)
         probes.append(probe[kept])

@@ -57,13 +57,16 @@ class Ids:
 
     def text(self, row: int) -> str:
         """Return one id; raises ``UnicodeDecodeError`` when it is not UTF-8."""
-        start = int(self.starts[row])
-        raw = self.buffer[start : start + int(self.lengths[row])].tobytes()
-        return raw.decode("utf-8", "surrogatepass")
+        return self.take(np.array([row])).texts()[0]
 
     def texts(self) -> list[str]:
         """Return all ids; raises ``UnicodeDecodeError`` when one is not UTF-8."""
-        return [self.text(row) for row in range(len(self))]
+        data = self.buffer.data
+        ends = self.starts + self.lengths
+        return [
+            str(data[start:end], "utf-8", "surrogatepass")
+            for start, end in zip(self.starts.tolist(), ends.tolist(), strict=True)
+        ]
 
     def n_words(self) -> int:
         """Return how many eight-byte words the longest id takes."""
@@ -74,8 +77,12 @@ class Ids:
         view: Words = np.ndarray(
             (len(self.buffer) - 7,), dtype="<u8", buffer=self.buffer, strides=(1,)
         )
+        if not place:
+            found = view[self.starts]
+            found &= _KEEP[np.minimum(self.lengths, 8)]
+            return found
         left = self.lengths - 8 * place
-        found = view[np.where(left > 0, self.starts + 8 * place, 0)] if place else view[self.starts]
+        found = view[np.where(left > 0, self.starts + 8 * place, 0)]
         found &= _KEEP[np.clip(left, 0, 8)]
         return found
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.metrics.ranking.ids import Ids, Ints
+from retrieval_eval.metrics.ranking.ids import Ids, Ints, Words
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +44,9 @@ class Table:
     docs: Ids
     numbers: Floats
     source: Source
-    rows: Ints | None = None
+    rows: Ints | None
+    hashes: Words
+    """Hashes of the documents under seed 1."""
 
     def where(self, row: int) -> int:
         """Return the line or position of ``row`` in the source."""
@@ -70,14 +72,15 @@ def group(queries: Ids, docs: Ids, numbers: Floats, source: Source) -> Table:
     codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
     bounds = np.append(starts, len(numbers))
     if len(codes) == len(names):
-        table = Table(names, bounds, docs, numbers, source)
+        table = Table(names, bounds, docs, numbers, source, None, docs.hashes(seed=1))
     else:
         segment = np.array([codes[name] for name in names], dtype=np.int64)
         code = np.repeat(segment, np.diff(bounds))
         rows = np.argsort(code, kind="stable")
         counts = np.bincount(code, minlength=len(codes))
         bounds = np.append(0, np.cumsum(counts))
-        table = Table(list(codes), bounds, docs.take(rows), numbers[rows], source, rows)
+        docs, numbers = docs.take(rows), numbers[rows]
+        table = Table(list(codes), bounds, docs, numbers, source, rows, docs.hashes(seed=1))
     _refuse_duplicates(table)
     return table
 
@@ -113,10 +116,9 @@ def order_within(sizes: Ints, keys: Sequence[NDArray[Any]]) -> Ints:
 
 
 def _refuse_duplicates(table: Table) -> None:
-    hashes = table.docs.hashes(seed=1)
     for segments, rows in blocks(table.starts[:-1], np.diff(table.starts)):
         # The hash of another query's document never matters here: a row is one query.
-        drawn = np.sort(hashes[rows], axis=1)
+        drawn = np.sort(table.hashes[rows], axis=1)
         for suspect in np.flatnonzero((drawn[:, 1:] == drawn[:, :-1]).any(axis=1)):
             _refuse_in_query(table, int(segments[suspect]))
 

@@ -54,36 +54,40 @@ def _read_regular(raw: bytes, kind: Kind) -> tuple[Ids, Ids, Floats] | None:
     end = b"" if raw.endswith(b"\n") else b"\n"
     buffer = np.frombuffer(b"".join((raw, end, bytes(32))), dtype=np.uint8)
     size, n_rows = len(raw) + len(end), raw.count(b"\n") + len(end)
-    columns = np.empty((4, n_rows), dtype=np.int64)
+    query, query_size, doc, doc_size = np.empty((4, n_rows), dtype=np.int64)
     numbers = np.empty(n_rows)
     start = row = 0
     while start < size:
         stop = raw.rfind(b"\n", start, start + _CHUNK) + 1 or size
-        fields = _fields(buffer[start:stop], len(_FIELDS[kind]))
-        if fields is None:
+        ends = _ends(buffer[start:stop], len(_FIELDS[kind]))
+        if ends is None:
             return None
-        begins, lengths = fields[0] + start, fields[1]
-        rows = slice(row, row + len(begins))
-        place = _NUMBER[kind]
-        if not parse_decimals(buffer, begins[:, place], lengths[:, place], out=numbers[rows]):
+        ends += start
+        rows = slice(row, row + len(ends))
+        query[rows] = np.append(start, ends[:-1, -1] + 1)
+        query_size[rows] = ends[:, 0] - query[rows]
+        doc[rows], doc_size[rows] = _field(ends, _DOCUMENT)
+        if not parse_decimals(buffer, *_field(ends, _NUMBER[kind]), out=numbers[rows]):
             return None
-        columns[0, rows], columns[1, rows] = begins[:, 0], lengths[:, 0]
-        columns[2, rows], columns[3, rows] = begins[:, _DOCUMENT], lengths[:, _DOCUMENT]
         start, row = stop, rows.stop
-    return Ids(buffer, columns[0], columns[1]), Ids(buffer, columns[2], columns[3]), numbers
+    return Ids(buffer, query, query_size), Ids(buffer, doc, doc_size), numbers
 
 
-def _fields(text: NDArray[np.uint8], n_fields: int) -> tuple[Ints, Ints] | None:
+def _ends(text: NDArray[np.uint8], n_fields: int) -> Ints | None:
+    """Return where each field ends, one line a row; None unless every line is regular."""
     ends = np.flatnonzero(text <= _SPACE)
-    if len(ends) % n_fields:
+    if len(ends) % n_fields or ends[0] == 0 or (np.diff(ends) == 1).any():
         return None
     marks = text[ends].reshape(-1, n_fields)
     inner = marks[:, :-1]
-    is_regular = (marks[:, -1] == _NEWLINE).all() and ((inner == _SPACE) | (inner == _TAB)).all()
-    lengths = np.diff(ends, prepend=-1) - 1
-    if not is_regular or not lengths.all():
+    if (marks[:, -1] != _NEWLINE).any() or ((inner != _SPACE) & (inner != _TAB)).any():
         return None
-    return (ends - lengths).reshape(-1, n_fields), lengths.reshape(-1, n_fields)
+    return ends.reshape(-1, n_fields)
+
+
+def _field(ends: Ints, place: int) -> tuple[Ints, Ints]:
+    before = ends[:, place - 1]
+    return before + 1, ends[:, place] - before - 1
 
 
 def _read_lines(path: Path, raw: bytes, kind: Kind) -> Table:

@@ -14,6 +14,10 @@ from retrieval_eval.report.numbers import plural
 
 UNPAIRED = "Fewer than two configurations share a task with ground truth and a trace in both."
 TOO_FEW = f"Fewer than {MIN_PAIRS} matched tasks; their values are in the table of all tasks."
+RANKED_NOTE = (
+    "Files are ranked by first appearance (convention trec): P@k divides by k, nDCG is linear, a "
+    "repeated file counts once. A trial without a value is counted as such, never scored 0."
+)
 MEANS = ("file_recall", "mrr", "map_score", "ndcg@10", "context_efficiency")
 
 
@@ -55,13 +59,7 @@ def metric_means(facts: Facts) -> Block:
             facts.by_config,
             {m: metric_name(m).titled for m in metrics},
             "means",
-            (
-                (
-                    "Files are ranked by first appearance (convention trec): P@k divides by k, "
-                    "nDCG is linear, a repeated file counts once. A trial without a value is counted as "
-                    "such, never scored 0."
-                ),
-            ),
+            (RANKED_NOTE,),
         ),
     )
 

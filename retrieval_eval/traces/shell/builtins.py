@@ -47,10 +47,9 @@ def unwrap(stage: Invocation) -> Invocation:
 
     Examples
     --------
-        >>> from retrieval_eval.traces.shell.options import words
-    from retrieval_eval.traces.shell.steps import literal
-        >>> unwrap(Invocation("timeout", (literal("5"), literal("cat"), literal("a")))).program
-        'cat'
+    >>> from retrieval_eval.traces.shell.steps import literal
+    >>> unwrap(Invocation("timeout", (literal("5"), literal("cat"), literal("a")))).program
+    'cat'
     """
     while stage.program in _WRAPPERS:
         with_value, words = _WRAPPERS[stage.program]

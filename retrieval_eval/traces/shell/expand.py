@@ -53,7 +53,7 @@ def _arg(atoms: list[_Atom]) -> Arg:
         pattern = "".join(
             "*" if a.text is None else a.text if a.is_glob else _escape(a.text) for a in atoms
         )
-    return Arg(tuple(a.text for a in atoms) or ("",), pattern, captured)
+    return Arg(tuple(a.text for a in atoms if a.text != "") or ("",), pattern, captured)
 
 
 def _has_wildcard(text: str) -> bool:

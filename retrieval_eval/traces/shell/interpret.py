@@ -200,8 +200,7 @@ class Interpreter:
     ) -> None:
         for step in steps:
             if step.marker is None and step.stages:
-                stages = tuple(replace(s, is_shown=True) for s in step.stages)
-                self.emit((*stages, *more), context)
+                self.emit((*step.stages, *more), context)
             else:
                 self.add(step)
 

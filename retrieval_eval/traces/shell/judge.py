@@ -35,10 +35,10 @@ def judge(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Ve
     """Return what ``plan`` did according to ``evidence``; ``known`` files surely exist."""
     if plan.evidence == "write":
         return _write(plan, evidence, output)
+    if plan.evidence == "opaque" and (plan.category == "file_write" or not evidence.is_empty):
+        return Verdict(reason=plan.reason)
     if evidence.is_empty:
         return Verdict()
-    if plan.evidence == "opaque":
-        return Verdict(reason=plan.reason)
     if plan.style == "remote":
         return _remote(plan, evidence)
     if plan.evidence == "names":

@@ -116,10 +116,12 @@ def _redirected(node: TreeNode, depth: int) -> list[Item]:
     items: list[Item] = []
     redirects: list[Redirect] = []
     after: list[Item] = []
+    broken: list[TreeNode] = []
     for child in node.named_children:
         if child.type == "heredoc_redirect":
             redirects += _heredoc(child, depth)
             after = _after_heredoc(child, depth)
+            broken += [c for c in child.named_children if _is_broken(c)]
         elif child.type in _REDIRECTS:
             redirects.append(_redirect(child, depth))
         elif child.type == "ERROR":
@@ -132,9 +134,16 @@ def _redirected(node: TreeNode, depth: int) -> list[Item]:
     stage = last.stages[-1]
     stage = replace(stage, redirects=stage.redirects + tuple(redirects))
     items[-1] = replace(last, stages=(*last.stages[:-1], stage))
+    unparsed = [Item((Unparsed(text_of(child)),)) for child in broken]
     if after and after[0].operator == "|":
-        return _piped(items, after)
-    return items + after
+        return _piped(items, after) + unparsed
+    return items + after + unparsed
+
+
+def _is_broken(node: TreeNode) -> bool:
+    return node.type == "ERROR" or (
+        node.type == "file_redirect" and any(c.type == "ERROR" for c in node.children)
+    )
 
 
 def _heredoc(node: TreeNode, depth: int) -> list[Redirect]:

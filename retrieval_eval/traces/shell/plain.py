@@ -15,12 +15,12 @@ _ESCAPED: Final = re.compile(r"Zq([0-9a-f]{1,6})Zq")
 
 
 def to_plain(text: str) -> bytes:
-    """Return ``text`` with every unsafe character written as ``Zq<hex>Zq``.
+    r"""Return ``text`` with every unsafe character written as ``Zq<hex>Zq``.
 
     Examples
     --------
     >>> to_plain("a\u00e9"), from_plain(to_plain("Zq\u00e9\0"))
-    (b'aZqe9Zq', 'Zq\xe9\x00')
+    (b'aZqe9Zq', 'Zqé\x00')
     """
     return _UNSAFE.sub(_escape, text).encode("ascii")
 

@@ -42,6 +42,8 @@ def _echo(args: tuple[Arg, ...]) -> tuple[list[Part], bool]:
 
 
 def _printf(args: tuple[Arg, ...]) -> tuple[list[Part], bool]:
+    if args and args[0].text == "--":
+        args = args[1:]
     template = args[0].text if args else None
     if template is None:
         return [None], True

@@ -39,7 +39,7 @@ def plan_describer(stage: Invocation) -> Plan:
         stage.cwd,
         hides_errors=stage.hides_errors,
     )
-    if any(operand.kind != "file" for operand in operands):
+    if stage.program == "du" or any(operand.kind != "file" for operand in operands):
         return replace(plan, evidence="names", style="columns")
     return plan
 

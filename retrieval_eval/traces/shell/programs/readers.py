@@ -11,6 +11,8 @@ from retrieval_eval.traces.shell.plan import Plan, opaque, operands_of, reader
 from retrieval_eval.traces.shell.spans import WHOLE, Spans, awk_spans, sed_spans
 from retrieval_eval.traces.shell.steps import Invocation
 
+_FROM_LINE: Final = re.compile(r"\+(\d{1,9})")
+
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
@@ -70,7 +72,8 @@ def plan_reader(stage: Invocation) -> Plan:
 def plan_head(stage: Invocation) -> Plan:
     """Return the plan of ``head`` or ``tail``; several files are named by ``==> x <==``."""
     options = scan(stage.args, "nc", "lines bytes")
-    operands = operands_of(options.operands, stage)
+    files = [arg for arg in options.operands if not _FROM_LINE.fullmatch(arg.raw)]
+    operands = operands_of(files, stage)
     spans = head_spans(options) if stage.program == "head" else tail_spans(options)
     plan = reader(stage, operands, spans)
     many = len(operands) > 1 or any(o.kind != "file" for o in operands)
@@ -92,9 +95,9 @@ def head_spans(options: Options) -> Spans | None:
 def tail_spans(options: Options) -> Spans | None:
     """Return the stream positions that ``tail -n +K`` lets through; None for the last N."""
     text = options.text("n", "lines") or next(
-        (a.raw for a in options.operands if re.fullmatch(r"\+\d+", a.raw)), ""
+        (a.raw for a in options.operands if _FROM_LINE.fullmatch(a.raw)), ""
     )
-    match = re.fullmatch(r"\+(\d{1,9})", text or "")
+    match = _FROM_LINE.fullmatch(text or "")
     return ((max(int(match[1]), 1), None),) if match else None
 
 

@@ -39,7 +39,8 @@ def run(command: str, output: str, *, is_error: bool = False) -> ShellAnalysis:
 RESOLVED = [
     # reading
     ("cat a.py", "x", ["file_read opened /w/a.py whole"]),
-    ("cat /x/a.py b/../b.py", "x", ["file_read opened /x/a.py whole", "file_read opened /w/b.py whole"]),
+    ("cat /x/a.py b/../b.py", "x",
+     ["file_read opened /x/a.py whole", "file_read opened /w/b.py whole"]),
     ("cat a.py | head -30", "x", ["file_read opened /w/a.py 1-30"]),
     ("cat a.py 2>/dev/null | head -n 30", "x", ["file_read opened /w/a.py 1-30"]),
     ("cat < a.py", "x", ["file_read opened /w/a.py whole"]),
@@ -91,7 +92,8 @@ RESOLVED = [
     ("wc -l src/*.py", "  3 src/a.py\n  4 src/b.py\n  7 total",
      ["file_search listed /w/src/a.py", "file_search listed /w/src/b.py"]),
     ("stat a.py", "  File: a.py", ["file_search listed /w/a.py"]),
-    ("ls src", "a.py\nsub\nMakefile", ["file_search listed /w/src/a.py", "file_search listed /w/src/Makefile"]),
+    ("ls src", "a.py\nsub\nMakefile",
+     ["file_search listed /w/src/a.py", "file_search listed /w/src/Makefile"]),
     ("ls", "a.py", ["file_search listed /w/a.py"]),
     ("ls src | grep test", "test_a.py", ["file_search listed /w/src/test_a.py"]),
     ("ls -la src", LS_LONG,
@@ -151,7 +153,8 @@ RESOLVED = [
      ["file_read opened /w/a.py whole", "file_read opened /w/b.py whole"]),
     ("echo '--- a'; cat a.py 2>/dev/null; echo '--- b'; cat b.py 2>/dev/null", "--- a\n--- b\nx",
      ["file_read opened /w/b.py whole"]),
-    ("grep -n foo a.py\necho ---\ngrep -n bar b.py", "---\n4:bar", ["code_search matched /w/b.py 4-4"]),
+    ("grep -n foo a.py\necho ---\ngrep -n bar b.py", "---\n4:bar",
+     ["code_search matched /w/b.py 4-4"]),
     ("grep -n foo a.py; grep -n bar b.py", "4:bar", ["code_search matched /w/b.py 4-4"]),
     ("cat missing.py || cat b.py", "cat: missing.py: No such file or directory\nx",
      ["file_read opened /w/b.py whole"]),
@@ -220,7 +223,8 @@ RESOLVED = [
     ("sgx search 'foo file:src/z.go' -q 'bar'", REMOTE_SEARCH,
      ["code_search matched github.com/o/r--1::src/a.go 35-36",
       "code_search matched github.com/o/s--2::b/c.go 4-4"]),
-    ("sgx ls github.com/o/r--1 src", "sub/\na.go", ["file_search listed github.com/o/r--1::src/a.go"]),
+    ("sgx ls github.com/o/r--1 src", "sub/\na.go",
+     ["file_search listed github.com/o/r--1::src/a.go"]),
     ("curl -sL https://raw.githubusercontent.com/o/r/v1/src/a.go | head -5", "x",
      ["file_read opened o/r::src/a.go 1-5"]),
 ]  # fmt: skip
@@ -263,7 +267,8 @@ NOTHING = [
     ("sgx search 'foo file:a.py'", "No results."),
     ("python3 -c 'print(1)'", "1"),
     ("python3 -c \"open('a.py')\"",
-     "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No such file or directory: 'a.py'"),
+     ("Traceback (most recent call last):\n"
+      "FileNotFoundError: [Errno 2] No such file or directory: 'a.py'")),
     ("curl -s https://raw.githubusercontent.com/o/r/v1/src/a.go", "404: Not Found"),
     ("curl -s https://example.com/a.go", "x"),
     ("npm test", "src/a.test.js passed"),
@@ -357,7 +362,8 @@ def test_variables_last() -> None:
 
 def test_a_cut_output_keeps_what_its_preview_shows() -> None:
     output = (
-        "<persisted-output>\nOutput too large (70KB). Full output saved to: /x/tool-results/1.txt\n\n"
+        "<persisted-output>\nOutput too large (70KB). Full output saved to: "
+        "/x/tool-results/1.txt\n\n"
         "Preview (first 2KB):\nsrc/a.py:3:foo\nsrc/b.py:4:foo\n...\n</persisted-output>"
     )
     assert facts(run("grep -rn foo src", output)) == [

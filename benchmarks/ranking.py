@@ -1,0 +1,194 @@
+"""Time ranking measures from dictionaries, frames and TREC files, beside other packages.
+
+Each round runs every contender once on the same data in this process, so that the ratios hold
+when the machine's clock drifts; the table gives the median ratio over the rounds. Peak memory is
+what a forked child needed beyond the data it started with.
+
+    python benchmarks/ranking.py --queries 100000 --depth 100 --rounds 3
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import resource
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import ir_measures
+import numpy as np
+import pandas as pd
+import pytrec_eval
+
+from retrieval_eval.metrics.ranking import evaluate_rankings
+
+CUTOFFS = (1, 3, 5, 10)
+OURS = [
+    *(f"{name}@{k}" for name in ("P", "Recall", "F1", "nDCG") for k in CUTOFFS),
+    *("RR", "AP"),
+]
+TREC_EVAL = {
+    *(f"{name}.{','.join(map(str, CUTOFFS))}" for name in ("P", "recall", "ndcg_cut")),
+    *("recip_rank", "map"),
+}
+IR_MEASURES = [
+    *(ir_measures.parse_measure(f"{name}@{k}") for name in ("P", "R", "nDCG") for k in CUTOFFS),
+    *(ir_measures.RR, ir_measures.AP),
+]
+Task = Callable[[], object]
+
+
+def frames(queries: int, depth: int, judged: int, seed: int = 1) -> tuple[pd.DataFrame, ...]:
+    """Return qrels and run: distinct documents, scores of six decimals, 60 % of judged found."""
+    rng = np.random.default_rng(seed)
+    step = rng.integers(1, max(2, 900_000 // depth), (queries, depth))
+    docs = (rng.integers(0, 1_000_000, (queries, 1)) + np.cumsum(step, axis=1)) % 1_000_000
+    docs = rng.permuted(docs, axis=1)
+    scores = -np.sort(-np.round(rng.random((queries, depth)) * 20, 6), axis=1)
+    n_found = max(1, round(0.6 * judged))
+    found = np.argsort(rng.random((queries, depth)), axis=1)[:, :n_found]
+    absent = rng.integers(1_000_000, 1_100_000, (queries, 1)) + np.arange(judged - n_found)
+    known = np.concatenate([np.take_along_axis(docs, found, 1), absent], axis=1)
+    grades = rng.choice(np.array([0, 1, 1, 2]), known.shape)
+    return _long(known, grades, "grade"), _long(docs, scores, "score")
+
+
+def _long(docs: np.ndarray, numbers: np.ndarray, name: str) -> pd.DataFrame:
+    queries = np.repeat([f"q{number}" for number in range(len(docs))], docs.shape[1])
+    ids = "d" + pd.Series(docs.ravel()).astype("str").str.zfill(7)
+    return pd.DataFrame(
+        {"query_id": pd.Series(queries, dtype="str"), "doc_id": ids, name: numbers.ravel()}
+    )
+
+
+def nested(frame: pd.DataFrame) -> dict[str, dict[str, float]]:
+    """Return ``{query: {document: number}}`` by the quickest plain way."""
+    data: dict[str, dict[str, float]] = {}
+    for query, doc, number in zip(*(frame[name].tolist() for name in frame), strict=True):
+        data.setdefault(query, {})[doc] = number
+    return data
+
+
+def ours(qrels: object, run: object) -> Task:
+    def task() -> object:
+        result = evaluate_rankings(qrels, run, OURS)
+        return result.per_query, result.means
+
+    return task
+
+
+def trec_eval(qrels: Callable[[], dict], run: Callable[[], dict]) -> Task:
+    def task() -> object:
+        found = pytrec_eval.RelevanceEvaluator(qrels(), TREC_EVAL).evaluate(run())
+        names = next(iter(found.values()))
+        return found, {name: np.mean([row[name] for row in found.values()]) for name in names}
+
+    return task
+
+
+def ir(qrels: Callable[[], object], run: Callable[[], object]) -> Task:
+    return lambda: ir_measures.calc(IR_MEASURES, qrels(), run())
+
+
+def contenders(qrels: pd.DataFrame, run: pd.DataFrame, folder: Path) -> dict[str, dict[str, Task]]:
+    judged, ranked = nested(qrels), nested(run)
+    shuffled = nested(run.sample(frac=1, random_state=1).sort_values("query_id", kind="stable"))
+    qrels_path, run_path = folder / "qrels.txt", folder / "run.txt"
+    with qrels_path.open("w") as file:
+        file.writelines(f"{q} 0 {d} {g}\n" for q, d, g in qrels.itertuples(index=False))
+    with run_path.open("w") as file:
+        file.writelines(f"{q} Q0 {d} 0 {s} t\n" for q, d, s in run.itertuples(index=False))
+
+    def parsed(parse: Callable, path: Path) -> Callable[[], dict]:
+        def read() -> dict:
+            with path.open() as file:
+                return parse(file)
+
+        return read
+
+    renamed = qrels.rename(columns={"grade": "relevance"})
+    return {
+        "dictionaries, best first": {
+            "ours": ours(judged, ranked),
+            "pytrec_eval": trec_eval(lambda: judged, lambda: ranked),
+            "ir_measures": ir(lambda: judged, lambda: ranked),
+        },
+        "dictionaries, any order": {
+            "ours": ours(judged, shuffled),
+            "pytrec_eval": trec_eval(lambda: judged, lambda: shuffled),
+        },
+        "data frames": {
+            "ours": ours(qrels, run),
+            "pytrec_eval": trec_eval(lambda: nested(qrels), lambda: nested(run)),
+            "ir_measures": ir(lambda: renamed, lambda: run),
+        },
+        "TREC files": {
+            "ours": ours(qrels_path, run_path),
+            "pytrec_eval": trec_eval(
+                parsed(pytrec_eval.parse_qrel, qrels_path), parsed(pytrec_eval.parse_run, run_path)
+            ),
+            "ir_measures": ir(
+                lambda: ir_measures.read_trec_qrels(str(qrels_path)),
+                lambda: ir_measures.read_trec_run(str(run_path)),
+            ),
+        },
+    }
+
+
+def seconds(task: Task) -> float:
+    gc.collect()
+    start = time.perf_counter()
+    task()
+    return time.perf_counter() - start
+
+
+def peak_megabytes(task: Task) -> float:
+    reader, writer = os.pipe()
+    if os.fork() == 0:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        task()
+        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        os.write(writer, str((after - before) / 1024).encode())
+        os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as pipe:
+        text = pipe.read()
+    os.wait()
+    return float(text)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--queries", type=int, default=100_000)
+    parser.add_argument("--depth", type=int, default=100)
+    parser.add_argument("--judged", type=int, default=10)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--skip", nargs="*", default=[], help="contenders to leave out")
+    options = parser.parse_args()
+    qrels, run = frames(options.queries, options.depth, options.judged)
+    print(f"{options.queries} queries x {options.depth} documents, {options.judged} judged a query")
+    print("\n| from | package | seconds (best) | ours is faster by | peak MB |")
+    print("|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder:
+        for kind, tasks in contenders(qrels, run, Path(folder)).items():
+            tasks = {name: task for name, task in tasks.items() if name not in options.skip}
+            times: dict[str, list[float]] = {name: [] for name in tasks}
+            for _ in range(options.rounds):
+                for name, task in tasks.items():
+                    times[name].append(seconds(task))
+            for name, task in tasks.items():
+                ratios = [a / b for a, b in zip(times[name], times["ours"], strict=True)]
+                faster = "" if name == "ours" else f"{statistics.median(ratios):.1f} x"
+                memory = peak_megabytes(task)
+                print(
+                    f"| {kind} | {name} | {min(times[name]):.2f} | {faster} | {memory:.0f} |",
+                    flush=True,
+                )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from retrieval_eval.report.parameters import declared
+
+NOTEBOOKS = sorted(Path(__file__).resolve().parents[2].glob("notebooks/**/*.ipynb"))
+REPORTS = [p for p in NOTEBOOKS if p.parent.name == "notebooks"]
+MAX_LINES = 6
+
+
+def name(path: Path) -> str:
+    return path.stem
+
+
+def code(path: Path) -> list:
+    return [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
+
+
+def test_the_promised_notebooks_exist():
+    assert {p.stem for p in REPORTS} >= {"run_report", "trial_report"}
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+def test_stored_clean(path):
+    notebook = nbformat.read(path, as_version=4)
+    nbformat.validate(notebook)
+    assert notebook.metadata.kernelspec.name == "python3"
+    for cell in notebook.cells:
+        assert set(cell.metadata) <= {"tags"}
+        if cell.cell_type == "code":
+            assert cell.outputs == []
+            assert cell.execution_count is None
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+def test_nbstripout_finds_nothing_to_strip(path):
+    done = subprocess.run(
+        [sys.executable, "-m", "nbstripout", "--verify", "--keep-id", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+def test_title_then_typed_parameters_then_loading(path):
+    cells = nbformat.read(path, as_version=4).cells
+    assert cells[0].cell_type == "markdown"
+    assert cells[0].source.startswith("# ")
+    assert cells[1].metadata["tags"] == ["parameters"]
+    assert "load_run" in cells[2].source
+    known = declared(cells[1].source)
+    assert len(known) == len(cells[1].source.splitlines())
+    assert all(p.meaning for p in known.values())
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+def test_cells_show_and_do_not_compute(path):
+    for cell in code(path):
+        tree = ast.parse(cell.source)
+        for node in ast.walk(tree):
+            forbidden = (ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.For, ast.While, ast.With)
+            assert not isinstance(node, forbidden), cell.source
+            if isinstance(node, ast.Call):
+                called = ast.unparse(node.func).rsplit(".", 1)[-1]
+                assert called not in {
+                    "open",
+                    "write_text",
+                    "write_bytes",
+                    "to_csv",
+                    "print",
+                    "exec",
+                }
+
+
+@pytest.mark.parametrize("path", REPORTS, ids=name)
+def test_every_section_is_one_heading_and_one_short_cell(path):
+    cells = nbformat.read(path, as_version=4).cells[3:]
+    for before, cell in pairwise(cells):
+        if cell.cell_type == "code":
+            assert before.cell_type == "markdown"
+            assert before.source.startswith("##")
+            assert len(cell.source.splitlines()) <= MAX_LINES
+            assert cell.source.startswith("report.")
+    levels = [len(c.source) - len(c.source.lstrip("#")) for c in cells if c.cell_type == "markdown"]
+    assert set(levels) <= {2, 3}
+    assert levels[0] == 2
+
+
+@pytest.mark.parametrize("path", REPORTS, ids=name)
+def test_the_limits_are_always_printed(path):
+    text = path.read_text(encoding="utf-8")
+    assert "What this report cannot tell you" in text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+def test_papermill_alone_runs_it_on_the_demo(path, tmp_path):
+    target = tmp_path / "out.ipynb"
+    home = tmp_path / "home"
+    home.mkdir()
+    project = Path(__file__).resolve().parents[2]
+    done = subprocess.run(
+        [sys.executable, "-m", "papermill", str(path), str(target), "-p", "run_id", "demo"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"HOME": str(home), "PYTHONPATH": str(project)},
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    executed = code(target)
+    assert all(c.outputs for c in executed[2:])
+    assert (tmp_path / "reports" / "demo" / "data" / "runs" / "demo").is_dir()

@@ -1,0 +1,95 @@
+"""A page without a kernel: the notebook's own cells, run in this process on made artefacts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from retrieval_eval.report import Run, assets, render
+from retrieval_eval.report import loading as loading_module
+from retrieval_eval.report.notebook_files import read_notebook
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "a|b `code` *x* _y_ # z",
+    "$\\frac{1}{0}$ \\(x\\)",
+    "{{< include /etc/passwd >}}",
+    "](javascript:alert(1))",
+    "one\ntwo\u202eevil\u200b\x07",
+    "lone \ud800 surrogate",
+    "=cmd|' /C calc'!A0",
+    "long-" * 400,
+)
+
+
+@pytest.fixture(scope="session")
+def executed() -> Callable[..., Any]:
+    """Return a function that runs a notebook in this process on a given run."""
+
+    def run_cells(run: Run, name: str = "run_report", **parameters: Any) -> Any:
+        notebook = read_notebook(assets.notebook(name))
+        space: dict[str, Any] = {}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(loading_module, "load_run", lambda *_, **__: run)
+            for cell in notebook.cells:
+                if cell.cell_type != "code":
+                    continue
+                *body, last = cell.source.split("\n")
+                is_shown = last.startswith("report.")
+                exec("\n".join(body) if is_shown else cell.source, space)
+                if "parameters" in cell.metadata.get("tags", []):
+                    space.update(parameters)
+                if is_shown:
+                    data = eval(last, space)._repr_mimebundle_()
+                    output = {"output_type": "execute_result", "metadata": {}, "data": data}
+                    cell.outputs = [_node(output | {"execution_count": 1})]
+        return notebook
+
+    return run_cells
+
+
+def _node(output: dict[str, Any]) -> Any:
+    import nbformat
+
+    return nbformat.from_dict(output)
+
+
+@pytest.fixture(scope="session")
+def page_of(executed: Callable[..., Any]) -> Callable[..., str]:
+    """Return a function that renders the run report of a run to HTML."""
+
+    def render_page(run: Run, **parameters: Any) -> str:
+        return render.to_html(executed(run, **parameters), title="Report: made", footer="made")
+
+    return render_page
+
+
+@pytest.fixture(scope="session")
+def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run whose task, config and suite names attack the page."""
+    from tests.factories import write_run
+
+    folder: Path = write_run(
+        tmp_path_factory.mktemp("hostile"),
+        n_tasks=14,
+        task_names=HOSTILE,
+        configs=("<b>base</b>", "$mcp$ `x` | {{y}}"),
+        suites=("<i>suite</i>", "s|t"),
+        n_without_trace=1,
+        excluded=(
+            {"path": "<u>p</u>", "config_name": None, "reason": "<s>", "detail": "`<script>`"},
+        ),
+    )
+    return Run([folder])
+
+
+@pytest.fixture(scope="session")
+def made_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """An ordinary run of twelve tasks under two configs."""
+    from tests.factories import write_run
+
+    return Run([write_run(tmp_path_factory.mktemp("made"))])

@@ -1,0 +1,149 @@
+"""The whole way, with a real kernel: run ids to a folder with page, notebook and tables."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError, RenderError
+from retrieval_eval.report import assets, build, build_trial
+from retrieval_eval.report.building import folder_name
+from retrieval_eval.report.columns import FRAMES
+from retrieval_eval.report.execute import check_outputs, execute
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def demo_page(tmp_path_factory) -> Path:
+    return build("demo", reports_dir=tmp_path_factory.mktemp("reports"), renderer="embedded")
+
+
+def test_the_demo_report_is_a_folder_that_stands_alone(demo_page):
+    folder = demo_page.parent
+    assert demo_page == folder / "index.html"
+    assert folder.name == "demo"
+    names = {p.name for p in folder.iterdir()}
+    assert names >= {"run_report.ipynb", "appendix.csv", *(f"{n}.csv" for n in FRAMES)}
+    html = demo_page.read_text(encoding="utf-8")
+    assert "of 24 tasks enter the paired analysis" in html
+    assert html.count("<figure") == 13
+
+
+def test_the_executed_notebook_has_outputs_and_the_parameters(demo_page):
+    notebook = nbformat.read(demo_page.parent / "run_report.ipynb", as_version=4)
+    check_outputs(demo_page.parent / "run_report.ipynb")
+    injected = [c for c in notebook.cells if "injected-parameters" in c.metadata.get("tags", [])]
+    assert 'run_id = "demo"' in injected[0].source
+
+
+def test_tables_are_complete(demo_page):
+    def rows(name):
+        with (demo_page.parent / name).open(encoding="utf-8", newline="") as stream:
+            return list(csv.DictReader(stream))
+
+    trials = rows("trials.csv")
+    assert len(trials) + len(rows("excluded.csv")) == 50
+    assert len(rows("appendix.csv")) == 24
+    assert {r["config_name"] for r in trials} == {"baseline-local-direct", "mcp-remote-direct"}
+
+
+def test_one_trial_step_by_step(demo_page):
+    steps = []
+    page = build_trial(
+        "demo",
+        "crossrepo-route-contract-001",
+        reports_dir=demo_page.parents[1],
+        renderer="embedded",
+        privacy=True,
+        progress=lambda done, total, name: steps.append((done, total, name)),
+    )
+    assert page.parent == demo_page.parent / "trials" / "crossrepo-route-contract-001"
+    assert "crossrepo-route-contract-001" in page.read_text(encoding="utf-8")
+    assert ("Every step") in [name for _, _, name in steps]
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"sead": 3}, "no parameter 'sead'"),
+        ({"seed": "3"}, "whole number"),
+        ({"mcp_config": "mcp-remot"}, "mcp-remote-direct"),
+    ],
+)
+def test_bad_parameters_never_start_a_kernel(given, message, demo_page, monkeypatch):
+    def no_kernel(*_, **__):
+        raise AssertionError("a kernel was started")
+
+    monkeypatch.setattr("retrieval_eval.report.building.execute", no_kernel)
+    with pytest.raises(BadInputError, match=message):
+        build("demo", reports_dir=demo_page.parents[1], renderer="embedded", **given)
+
+
+def test_an_unknown_run_is_named(tmp_path):
+    (tmp_path / "runs" / "alpha").mkdir(parents=True)
+    with pytest.raises(BadInputError, match="alpha"):
+        build("alpah", reports_dir=tmp_path / "reports", runs_root=tmp_path / "runs")
+
+
+def test_a_run_without_trials_has_nothing_to_report(tmp_path):
+    (tmp_path / "runs" / "alpha").mkdir(parents=True)
+    with pytest.raises(NothingToEvaluateError):
+        build(
+            "alpha",
+            reports_dir=tmp_path / "reports",
+            runs_root=tmp_path / "runs",
+            output_dir=tmp_path / "out",
+        )
+    assert not (tmp_path / "reports").exists()
+
+
+def test_an_unknown_renderer_is_refused(demo_page):
+    with pytest.raises(RenderError, match="no renderer"):
+        build("demo", reports_dir=demo_page.parents[1], renderer="latex")
+
+
+def write_notebook(path: Path, *sources: str) -> Path:
+    cells = [nbformat.v4.new_markdown_cell("# t"), nbformat.v4.new_code_cell("x: int = 1  # x")]
+    cells[1].metadata["tags"] = ["parameters"]
+    cells += [nbformat.v4.new_code_cell(source) for source in sources]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    return path
+
+
+def test_a_failing_cell_is_shown_with_its_error(tmp_path):
+    source = write_notebook(tmp_path / "n.ipynb", "1", "1 / 0  # the culprit")
+    with pytest.raises(RenderError, match=r"(?s)ZeroDivisionError.*the culprit"):
+        execute(source, tmp_path / "out.ipynb", {})
+    assert not (tmp_path / "out.ipynb").exists()
+
+
+def test_an_error_of_ours_keeps_its_kind(tmp_path):
+    source = write_notebook(
+        tmp_path / "n.ipynb",
+        "from retrieval_eval.errors import BadInputError\nraise BadInputError('no such run')",
+    )
+    with pytest.raises(BadInputError, match=r"^no such run$"):
+        execute(source, tmp_path / "out.ipynb", {"x": 2})
+
+
+def test_a_notebook_without_outputs_is_no_report(project):
+    with pytest.raises(RenderError, match="no output after executing"):
+        check_outputs(assets.notebook("run_report"))
+
+
+def test_names_of_report_folders():
+    assert folder_name(["official/a", "b"]) == "a+b"
+    assert folder_name(["../../x y"]) == "x_y"
+
+
+def test_pdf_has_the_report(demo_page):
+    pytest.importorskip("weasyprint")
+    from retrieval_eval.report.pdf import to_pdf
+
+    data = to_pdf(demo_page.read_text(encoding="utf-8"))
+    assert data.startswith(b"%PDF")
+    assert len(data) > 50_000

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from retrieval_eval.errors import BadInputError, SchemaError
+from retrieval_eval.report import Run, columns
+from retrieval_eval.report.frames import coerce, lookup
+from retrieval_eval.report.truth_rows import ground_truth_rows
+from tests.factories import BASELINE, MCP, write_run
+
+
+def test_every_frame_has_exactly_the_declared_columns(made_run):
+    for name, (_, declared) in columns.FRAMES.items():
+        expected = [c.name for c in columns.expand(declared, made_run.k_values)]
+        assert list(made_run.frame(name).columns) == expected
+
+
+def test_column_names_are_unique_and_explained():
+    for _, declared in columns.FRAMES.values():
+        names = [c.name for c in declared]
+        assert len(names) == len(set(names))
+        assert all(c.meaning for c in declared)
+
+
+def test_numbers_arrive_unchanged(made_run):
+    trial = made_run.trial_files[3]
+    row = made_run.trials.iloc[3]
+    assert row["file_recall"] == trial.metrics["file_level_metrics"]["file_recall"]
+    assert row["ndcg@5"] == trial.metrics["file_level_metrics"]["ndcg"]["5"]
+    assert row["reward"] == trial.metrics["outcome"]["reward"]
+    assert len(made_run.trials) == 24
+    assert len(made_run.events) == 24 * 8
+
+
+def test_missing_numbers_are_missing_and_never_zero(tmp_path):
+    run = Run([write_run(tmp_path, n_tasks=3, n_without_ground_truth=1)])
+    unscored = run.trials[run.trials["has_ground_truth"] == False]  # noqa: E712
+    assert len(unscored) == 2
+    assert unscored["file_recall"].isna().all()
+    assert set(unscored["reason"]) == {"no_ground_truth"}
+
+
+def test_the_pair_with_most_tasks_leads_and_comes_first(tmp_path):
+    folder = write_run(tmp_path, configs=("z-base", "a-other"))
+    run = Run([folder])
+    assert run.comparison.baseline == "z-base"
+    assert run.configs == ("z-base", "a-other")
+
+
+def test_an_unknown_config_names_the_closest(tmp_path):
+    run = Run([write_run(tmp_path, n_tasks=3)], mcp_config="mcp-remote")
+    with pytest.raises(BadInputError, match=MCP):
+        _ = run.comparison
+
+
+def test_a_pair_asked_for_the_other_way_round_is_turned(tmp_path):
+    folder = write_run(tmp_path)
+    plain = Run([folder]).comparison.metrics["file_recall"]
+    turned = Run([folder], baseline_config=MCP, mcp_config=BASELINE)
+    result = turned.comparison.metrics["file_recall"]
+    assert turned.comparison.baseline == MCP
+    assert result.mean_difference == -plain.mean_difference
+    assert (result.ci_low, result.ci_high) == (-plain.ci_high, -plain.ci_low)
+    assert (result.wins, result.losses) == (plain.losses, plain.wins)
+
+
+def test_hostile_documents_never_raise(tmp_path):
+    folder = write_run(tmp_path, n_tasks=4)
+    for path in sorted(folder.glob("*/*.json")):
+        path.write_text(
+            json.dumps(
+                {
+                    "schema_version": "1.1",
+                    "provenance": [],
+                    "coverage": None,
+                    "file_level_metrics": "x",
+                    "events": [1, {"target_files": 3}, None],
+                    "ground_truth": {"files": [None, 1, "a.py"], "repositories": {}},
+                    "outcome": {"reward": "NaN", "cost_usd": [], "elapsed_seconds": True},
+                }
+            )
+        )
+    run = Run([folder])
+    for name in columns.FRAMES:
+        run.frame(name)
+    assert run.trials["reward"].isna().all()
+    assert set(run.ground_truth["file"]) == {"a.py"}
+
+
+def test_unreadable_trial_files_leave_an_empty_row(tmp_path):
+    folder = write_run(tmp_path, n_tasks=2)
+    (folder / "0" / "0000.retrieval_metrics.json").write_text("{half")
+    run = Run([folder])
+    assert len(run.trials) == 4
+    assert run.trials["file_recall"].isna().sum() == 1
+
+
+def test_another_major_version_is_refused_by_name(tmp_path):
+    folder = write_run(tmp_path, n_tasks=2)
+    path = folder / "run_retrieval_summary.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_version": "2.0"}))
+    with pytest.raises(SchemaError, match=r"2\.0"):
+        Run([folder])
+
+
+def test_a_missing_summary_says_to_evaluate_first(tmp_path):
+    with pytest.raises(BadInputError, match="evaluate the run first"):
+        Run([tmp_path])
+
+
+@pytest.mark.parametrize("path", ["a", "a/b", "a/b/c"])
+def test_lookup_of_what_is_not_there(path):
+    assert lookup({"a": {"b": 5}} if path == "a/b/c" else [], path) is None
+
+
+def test_coercion_keeps_types_apart():
+    assert coerce(True, "number") is None
+    assert coerce(2.5, "integer") is None
+    assert coerce([1, 2], "integer") == 2
+    assert coerce("x", "list") == []
+    assert coerce(float("nan"), "number") is None
+
+
+def test_files_of_equal_path_are_told_apart_by_repository():
+    document = {
+        "ground_truth": {"files": ["package.json", "package.json"], "repositories": ["a", "b"]},
+        "events": [
+            {
+                "step_index": 4,
+                "tool_category": "file_read",
+                "matched_ground_truth_files": ["package.json"],
+                "targets": [{"file": "package.json", "repository": "b", "access": "opened"}],
+            },
+            {
+                "step_index": 5,
+                "tool_category": "file_write",
+                "matched_ground_truth_files": ["package.json"],
+                "targets": [{"file": "package.json", "repository": "a", "access": "written"}],
+            },
+        ],
+    }
+    first, second = ground_truth_rows(document, {})
+    assert (first["is_retrieved"], first["is_written"], first["first_step"]) == (False, True, None)
+    assert (second["is_retrieved"], second["is_opened"], second["first_step"]) == (True, True, 4)
+
+
+def test_a_plain_document_without_targets_goes_by_category():
+    document = {
+        "ground_truth": {"files": ["a.py", "b.py"]},
+        "events": [
+            {
+                "step_index": 0,
+                "tool_category": "code_search",
+                "matched_ground_truth_files": ["a.py"],
+            },
+            {"step_index": 1, "tool_category": "file_read", "matched_ground_truth_files": ["b.py"]},
+        ],
+    }
+    a, b = ground_truth_rows(document, {})
+    assert (a["is_retrieved"], a["is_opened"]) == (True, False)
+    assert (b["is_retrieved"], b["is_opened"]) == (True, True)
+
+
+def test_the_reference_of_columns_is_current(project: Path):
+    page = project / "docs" / "columns.md"
+    assert page.read_text(encoding="utf-8") == columns.reference(), (
+        "docs/columns.md is made from retrieval_eval/report/columns.py; write what "
+        "retrieval_eval.report.columns.reference() returns into it"
+    )

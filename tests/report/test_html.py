@@ -1,0 +1,198 @@
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from retrieval_eval.errors import RenderError
+from retrieval_eval.report import Run, render
+from tests.factories import BASELINE, write_run
+from tests.report.conftest import HOSTILE
+
+MAX_BYTES = 2_000_000
+MAX_FIGURES = 14
+
+
+class Page(HTMLParser):
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.headings: list[int] = []
+        self.feed(html)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if re.fullmatch("h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+    def all(self, tag):
+        return [attrs for name, attrs in self.tags if name == tag]
+
+
+@pytest.fixture(scope="module")
+def page(page_of, made_run) -> Page:
+    return Page(page_of(made_run))
+
+
+@pytest.fixture(scope="module")
+def hostile_page(page_of, hostile_run) -> Page:
+    return Page(page_of(hostile_run))
+
+
+@pytest.fixture(params=["page", "hostile_page"])
+def any_page(request) -> Page:
+    return request.getfixturevalue(request.param)
+
+
+def test_one_main_heading_and_no_skipped_level(any_page):
+    assert any_page.headings.count(1) == 1
+    assert any_page.headings[0] == 1
+    pairs = zip(any_page.headings, any_page.headings[1:], strict=False)
+    assert all(after <= before + 1 for before, after in pairs)
+
+
+def test_landmarks_language_and_skip_link(any_page):
+    assert any_page.all("html") == [{"lang": "en"}]
+    assert len(any_page.all("main")) == 1
+    assert any_page.all("a")[0] == {"class": "skip", "href": "#main"}
+    assert any_page.all("nav")[0]["aria-label"] == "Contents"
+
+
+def test_contents_lead_to_the_sections(any_page):
+    ids = [attrs.get("id") for _, attrs in any_page.tags if attrs.get("id")]
+    assert len(ids) == len(set(ids))
+    targets = [a["href"] for a in any_page.all("a") if (a["href"] or "").startswith("#")]
+    assert len(targets) >= 14
+    assert all(target.removeprefix("#") in ids for target in targets)
+
+
+def test_nothing_runs_and_nothing_is_fetched(any_page):
+    names = {tag for tag, _ in any_page.tags}
+    assert not names & {
+        "script",
+        "iframe",
+        "object",
+        "embed",
+        "link",
+        "base",
+        "form",
+        "b",
+        "i",
+        "u",
+    }
+    for _, attrs in any_page.tags:
+        assert not any(name.startswith("on") for name in attrs)
+        for name in ("src", "srcset", "poster", "data"):
+            assert (attrs.get(name) or "data:").startswith("data:")
+    assert all(not re.match("[a-z]+:", a["href"] or "") for a in any_page.all("a"))
+
+
+def test_every_figure_has_alt_text_caption_and_data(any_page):
+    images = any_page.all("img")
+    assert 10 <= len(images) <= MAX_FIGURES
+    assert all(len(image["alt"] or "") > 40 for image in images)
+    assert len(any_page.all("figcaption")) == len(images) == len(any_page.all("details"))
+
+
+def test_every_table_has_a_caption_and_scopes(any_page):
+    assert len(any_page.all("caption")) == len(any_page.all("table"))
+    assert all(th.get("scope") in ("col", "row") for th in any_page.all("th"))
+
+
+def test_hostile_names_are_shown_as_text(hostile_page):
+    text = "".join(hostile_page.text)
+    for name in HOSTILE[:6]:
+        assert name in text
+    assert "one two\\u202eevil\\u200b\\u0007" in text
+    assert "lone \\ud800 surrogate" in text
+
+
+def test_hostile_names_are_harmless_in_markdown(executed, hostile_run):
+    chosen = render.select_outputs(executed(hostile_run), "markdown")
+    for cell in chosen.cells:
+        for output in cell.get("outputs", []):
+            text = output["data"]["text/markdown"]
+            assert list(output["data"]) == ["text/markdown"]
+            assert "{{<" not in text
+            outside = re.sub(r"\(data:[^)]*\)", "", text)
+            assert "](javascript" not in outside
+            rest = re.sub(r"</?(?:details|summary)>", "", outside)
+            assert not re.search(r"(?<!\\)<", rest)
+
+
+def test_markdown_pictures_carry_alt_text_for_quarto(executed, made_run):
+    chosen = render.select_outputs(executed(made_run), "markdown")
+    text = "".join(o["data"]["text/markdown"] for c in chosen.cells for o in c.get("outputs", []))
+    pictures = re.findall(
+        r"!\[[^\n]*\]\(data:image/svg\+xml;base64,[^)]*\)\{#fig-[\w-]+ fig-alt=\"[^\"]{40,}\"\}",
+        text,
+    )
+    assert len(pictures) == text.count("data:image")
+    assert len(pictures) >= 10
+
+
+def test_what_the_report_cannot_tell_is_always_printed(page_of, tmp_path):
+    empty = Run([write_run(tmp_path, n_tasks=0)])
+    assert "What this report cannot tell you" in page_of(empty)
+
+
+def test_the_same_run_gives_the_same_bytes(page_of, made_run):
+    fresh = Run(made_run.folders)
+    assert page_of(fresh) == page_of(made_run)
+
+
+def test_private_reports_hold_no_arguments_and_no_folders(page_of, tmp_path):
+    folder = write_run(tmp_path, n_tasks=4)
+    run = Run([folder], parameters={"runs_root": "/home/someone/runs", "seed": 1})
+    assert "/home/someone" in page_of(run)
+    private = page_of(run, privacy=True)
+    assert "/home/someone" not in private
+    assert "secret-argument" not in private
+
+
+def test_four_hundred_tasks_stay_within_two_megabytes(page_of, tmp_path):
+    suites = tuple(f"suite_{i}" for i in range(12))
+    html = page_of(Run([write_run(tmp_path, n_tasks=400, n_events=4, suites=suites)]))
+    assert len(html.encode()) <= MAX_BYTES
+    assert "task-399" in html
+
+
+def test_above_five_hundred_tasks_the_appendix_is_a_file(executed, tmp_path):
+    from retrieval_eval.report import Report
+
+    run = Run([write_run(tmp_path, n_tasks=501, configs=(BASELINE,), n_events=0)])
+    assert "appendix.csv" in Report(run).all_tasks()._repr_mimebundle_()["text/plain"]
+
+
+def test_every_config_is_in_the_page_when_there_are_six(page_of, tmp_path):
+    names = tuple(f"config-{i}" for i in range(6))
+    html = page_of(Run([write_run(tmp_path, n_tasks=6, configs=names)]))
+    assert all(name in html for name in names)
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<h1>a</h1><script>x</script>",
+        '<h1>a</h1><img src="http://example.org/x.png">',
+        "<h1>a</h1><p onclick=x>",
+        '<h1>a</h1><a href="javascript:x">y</a>',
+        '<h1>a</h1><link rel="stylesheet" href="x.css">',
+        "<h1>a</h1><h1>b</h1>",
+        "<p>no heading</p>",
+    ],
+)
+def test_a_page_that_is_not_self_contained_is_refused(html):
+    with pytest.raises(RenderError):
+        render.check_page(html)
+
+
+def test_words_that_look_like_resources_are_no_fault():
+    render.check_page(
+        '<h1>a</h1><p>src="http://x" &lt;script&gt;</p><img src="data:," alt="src=y">'
+    )

@@ -1,0 +1,133 @@
+"""The demo report in a real browser, opened from a file."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from retrieval_eval.io.files import write_text
+from retrieval_eval.report import render
+from retrieval_eval.report.notebook_files import read_notebook
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    if not Path(CHROMIUM).exists():
+        pytest.skip("Chromium is not installed; install the package chromium")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory, page_of, executed, made_run, hostile_run, demo_run) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    html = {
+        "demo": page_of(demo_run),
+        "hostile": page_of(hostile_run),
+        "trial": render.to_html(
+            executed(made_run, "trial_report"), title="Trial report", footer="made"
+        ),
+    }
+    for name, text in html.items():
+        write_text(folder / f"{name}.html", text)
+    return {name: folder / f"{name}.html" for name in html}
+
+
+@pytest.fixture(scope="module")
+def demo_run(demo_tree, tmp_path_factory):
+    from retrieval_eval.report import load_run
+
+    return load_run(
+        "demo",
+        runs_root=demo_tree / "runs",
+        benchmarks_root=demo_tree / "benchmarks",
+        output_dir=tmp_path_factory.mktemp("artefacts"),
+    )
+
+
+@pytest.mark.parametrize("name", ["demo", "hostile", "trial"])
+def test_the_page_is_silent_accessible_and_asks_for_nothing(name, browser, pages):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    requests, problems = [], []
+    page.on("request", lambda r: requests.append(r.url))
+    page.on("console", lambda m: problems.append(m.text))
+    page.on("pageerror", lambda e: problems.append(str(e)))
+    page.goto(pages[name].as_uri())
+    outside = [u for u in requests if not u.startswith(("data:", pages[name].as_uri()))]
+    assert outside == []
+    assert problems == []
+    results = Axe().run(page)
+    assert results.violations_count == 0, results.generate_report()
+    screenshots = Path(os.environ.get("RETRIEVAL_EVAL_SCREENSHOTS", "build/screenshots"))
+    screenshots.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=screenshots / f"{name}.png", full_page=True)
+    page.close()
+
+
+@pytest.mark.parametrize("width", [320, 800, 1280])
+def test_the_page_never_scrolls_sideways(width, browser, pages):
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    for path in pages.values():
+        page.goto(path.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.close()
+
+
+def test_everything_is_there_without_scripts(browser, pages):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(pages["demo"].as_uri())
+    assert page.locator("h1").count() == 1
+    assert page.locator("figure img").count() == 13
+    page.locator("details summary").first.click()
+    assert page.locator("details[open] table").first.is_visible()
+    context.close()
+
+
+def test_the_first_screen_holds_the_answer(browser, pages):
+    page = browser.new_page(viewport={"width": 1280, "height": 1000})
+    page.goto(pages["demo"].as_uri())
+    box = page.locator(".block.answer").bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] <= 1000
+    page.close()
+
+
+def test_the_skip_link_leads_to_the_report(browser, pages):
+    page = browser.new_page()
+    page.goto(pages["demo"].as_uri())
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+    page.close()
+
+
+def test_the_executed_notebook_alone_gives_the_same_page(pages, executed, demo_run, tmp_path):
+    import nbformat
+
+    path = tmp_path / "n.ipynb"
+    nbformat.write(executed(demo_run), path)
+    html = render.to_html(read_notebook(path), title="Report: made", footer="made")
+    assert html == pages["demo"].read_text(encoding="utf-8")

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrieval_eval.report.exhibits import Block, Empty, Table
+from retrieval_eval.report.show import table_html, table_markdown, to_html, to_markdown, to_plain
+
+TABLE = Table("t", "What it is", ("Name", "n"), (("a|b", "1"), ("<i>", "2")), notes=("A note.",))
+anything = st.text(st.characters(codec=None), max_size=30)
+
+
+class Tags(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.cells: list[str] = []
+        self._open = False
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self._open = tag in ("td", "th")
+        if self._open:
+            self.cells.append("")
+
+    def handle_endtag(self, tag):
+        self._open = False
+
+    def handle_data(self, data):
+        if self._open:
+            self.cells[-1] += data
+
+
+def test_a_table_has_caption_and_scopes():
+    html = table_html(TABLE)
+    assert '<caption id="tbl-t">What it is</caption>' in html
+    assert html.count('scope="col"') == 2
+    assert html.count('scope="row"') == 2
+    assert "&lt;i&gt;" in html
+
+
+def test_a_pipe_in_a_cell_stays_in_its_cell():
+    lines = table_markdown(TABLE).splitlines()
+    assert lines[0] == "| Name | n |"
+    assert lines[1] == "|:---|---:|"
+    assert lines[2] == "| a\\|b | 1 |"
+
+
+@given(anything, anything)
+def test_no_text_can_add_a_tag_or_a_row(first, second):
+    table = Table("t", first, (first, "n"), ((first, second),), notes=(second,))
+    parser = Tags()
+    parser.feed(table_html(table))
+    assert set(parser.tags) <= {"div", "table", "caption", "thead", "tbody", "tr", "th", "td", "p"}
+    assert len(parser.cells) == 4
+    assert len(table_markdown(table).splitlines()) == 3
+
+
+def test_a_block_offers_html_markdown_and_plain_text():
+    block = Block(
+        "answer", "It <b>helped</b>", ("So it is.",), (TABLE, Empty("e", "Nothing.")), tone="better"
+    )
+    bundle = block._repr_mimebundle_()
+    assert set(bundle) == {"text/html", "text/markdown", "text/plain"}
+    assert 'class="block answer tone-better"' in to_html(block)
+    assert "It &lt;b&gt;helped&lt;/b&gt;" in to_html(block)
+    assert "**It \\<b\\>helped\\</b\\>**" in to_markdown(block).replace("\\/", "/")
+    assert to_plain(block).splitlines() == [
+        "It <b>helped</b>",
+        "So it is.",
+        "What it is",
+        "Nothing.",
+    ]
+
+
+def test_badges_are_a_description_list():
+    html = to_html(Block("header", badges=(("Run", "<x>"),)))
+    assert "<dt>Run</dt><dd>&lt;x&gt;</dd>" in html

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from retrieval_eval import schema
+from retrieval_eval.errors import SchemaError
+from retrieval_eval.pipeline import evaluate
+
+
+@pytest.fixture(scope="module")
+def artefacts(demo_tree, tmp_path_factory) -> dict[str, list[dict]]:
+    """Every artefact of the demo, by kind."""
+    output = tmp_path_factory.mktemp("artefacts")
+    evaluate(["demo"], runs_root=demo_tree / "runs", output_dir=output)
+    found: dict[str, list[dict]] = {kind: [] for kind in schema.SCHEMAS}
+    for path in sorted(output.rglob("*.json")):
+        document = json.loads(path.read_text())
+        found[schema.kind_of(document)].append(document)
+    return found
+
+
+def undeclared(value: Any, part: dict, root: dict, pointer: str = "") -> list[str]:
+    """Return the pointers of object members that a schema does not mention."""
+    if "$ref" in part:
+        part = root["$defs"][part["$ref"].rsplit("/", 1)[-1]]
+    if isinstance(value, list):
+        items = part.get("items")
+        return [
+            p
+            for i, v in enumerate(value)
+            for p in (undeclared(v, items, root, f"{pointer}/{i}") if items else [])
+        ]
+    if not isinstance(value, dict) or not ("properties" in part or "additionalProperties" in part):
+        return []
+    known, rest = part.get("properties", {}), part.get("additionalProperties")
+    found = []
+    for key, member in value.items():
+        if key in known:
+            found += undeclared(member, known[key], root, f"{pointer}/{key}")
+        elif isinstance(rest, dict):
+            found += undeclared(member, rest, root, f"{pointer}/{key}")
+        else:
+            found.append(f"{pointer}/{key}")
+    return found
+
+
+@pytest.mark.parametrize("kind", sorted(schema.SCHEMAS))
+def test_what_is_written_is_valid_and_every_field_is_declared(artefacts, kind):
+    assert artefacts[kind]
+    part = schema.load_schema(kind)
+    for document in artefacts[kind]:
+        assert schema.faults(document, kind) == []
+        assert undeclared(document, part, part) == []
+
+
+@pytest.mark.parametrize("kind", sorted(schema.SCHEMAS))
+def test_a_schema_is_itself_valid_and_describes_every_field(kind):
+    from jsonschema import Draft202012Validator
+
+    part = schema.load_schema(kind)
+    Draft202012Validator.check_schema(part)
+    assert part["$schema"].endswith("2020-12/schema")
+    assert part["title"]
+    assert all(p.get("description") for p in part["properties"].values())
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1", "1.9", "1.12.3"])
+def test_any_minor_version_is_accepted(version):
+    schema.check_version({"schema_version": version}, "x")
+
+
+@pytest.mark.parametrize("version", ["2.0", "0.9", "10.1"])
+def test_another_major_version_is_refused_by_name(version):
+    with pytest.raises(SchemaError, match=f"x: schema version {version} has another major"):
+        schema.check_version({"schema_version": version}, "x")
+
+
+@pytest.mark.parametrize(
+    "document", [None, [], {}, {"schema_version": 1.0}, {"schema_version": "one"}]
+)
+def test_a_document_without_a_version_is_refused(document):
+    with pytest.raises(SchemaError, match="/schema_version: expected a version"):
+        schema.check_version(document, "x")
+
+
+def test_faults_are_ordered_pointers_and_the_fast_validator_changes_none(artefacts, monkeypatch):
+    document = json.loads(json.dumps(artefacts["retrieval_events"][0]))
+    document["events"][0]["step_index"] = -1
+    document["events"][0]["tool_category"] = "x" * 1000
+    document["coverage"].pop("has_trajectory")
+    found = schema.faults(document, "retrieval_events")
+    assert [f.pointer for f in found] == [
+        "/coverage",
+        "/events/0/step_index",
+        "/events/0/tool_category",
+    ]
+    assert all(len(f.message) < 400 for f in found)
+    monkeypatch.setattr(schema, "_is_valid_fast", lambda document, kind: False)
+    assert schema.faults(document, "retrieval_events") == found
+
+
+def test_pointers_are_escaped():
+    document = {"schema_version": "1.1", "configs": {"a/b~c": 3}}
+    pointers = [f.pointer for f in schema.faults(document, "run_retrieval_summary")]
+    assert "/configs/a~1b~0c" in pointers

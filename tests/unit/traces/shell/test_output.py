@@ -1,0 +1,73 @@
+"""Decorations, cut outputs and error messages."""
+
+from __future__ import annotations
+
+import pytest
+
+from retrieval_eval.traces.shell.output import is_error_line, read_output
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("a\nb\n\n", ("a", "b")),
+        ("a\r\nb", ("a", "b")),
+        ("Exit code 1\na", ("a",)),
+        ("a\nExit code 1", ("a", "Exit code 1")),
+        ("(Bash completed with no output)", ()),
+        ("a\n<system-reminder>cat b.py</system-reminder>", ("a",)),
+        ("a\n<system-reminder>never closed", ("a",)),
+        ("cat: b: No such file or directory\na", ("a",)),
+        ("", ()),
+    ],
+)
+def test_lines(text: str, lines: tuple[str, ...]) -> None:
+    assert read_output(text).lines == lines
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("cat: a b.py: No such file or directory", "a b.py"),
+        ("head: cannot open 'a.py' for reading: No such file or directory", "a.py"),
+        ("sed: can't read a.py: No such file or directory", "a.py"),
+        ("ls: cannot access 'a.py': No such file or directory", "a.py"),
+        ("grep: src: Is a directory", "src"),
+        ("find: \u2018src\u2019: No such file or directory", "src"),
+        ("bash: line 3: cd: src: No such file or directory", "src"),
+        ("/bin/bash: line 1: a.py: Permission denied", "a.py"),
+        ("rg: src: No such file or directory (os error 2)", "src"),
+        ("FileNotFoundError: [Errno 2] No such file or directory: 'a.py'", "a.py"),
+        ("fatal: path 'a.py' does not exist in 'HEAD'", "a.py"),
+        ('awk: cannot open "a.py" (No such file or directory)', "a.py"),
+    ],
+)
+def test_error_messages_name_their_file(line: str, name: str) -> None:
+    output = read_output(line)
+    assert output.failed(name, "/w")
+    assert not output.failed("other.py", "/w")
+
+
+def test_an_error_is_found_by_its_absolute_path_too() -> None:
+    assert read_output("cat: /w/a.py: No such file or directory").failed("a.py", "/w")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "12:    raise OSError('No such file or directory')",
+        "    cat: a.py: No such file or directory",
+        "src/a.py:3:No such file or directory",
+        "the folder does not exist",
+    ],
+)
+def test_content_is_no_error(line: str) -> None:
+    assert not is_error_line(line)
+
+
+def test_cut_and_refused_outputs() -> None:
+    assert read_output("a\n... [12 lines truncated] ...").is_cut
+    assert read_output("a\n<response clipped><NOTE>x</NOTE>").is_cut
+    assert not read_output("a").is_cut
+    assert read_output("<tool_use_error>no</tool_use_error>").is_refused
+    assert read_output("x" * 2_100_000).is_cut
