@@ -52,7 +52,7 @@ def repository_name(raw: str) -> str | None:
     """
     text = _SCHEME.sub("", raw.replace("\\", "").strip(" ^$")).split(" (", 1)[0]
     address = text.split("@", 1)[0].strip().strip("/")
-    name = address.rsplit("/", 1)[-1].removesuffix(".git")
+    name = address.rsplit("/", 1)[-1].removesuffix(".git").strip()
     short = name.split("--", 1)[0] or name
     return short or None
 

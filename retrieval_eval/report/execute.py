@@ -51,13 +51,13 @@ def execute(
     NothingToEvaluateError
         When the notebook finds nothing to report.
     RenderError
-        When a cell fails; the message holds the cell and its error.
+        When a cell fails (the message holds the cell and its error) or the kernel dies.
     """
-    from papermill.exceptions import PapermillExecutionError
+    from nbclient.exceptions import DeadKernelError
+    from papermill.exceptions import PapermillException, PapermillExecutionError
     from papermill.execute import execute_notebook
 
     values = declared.check(parameters, declared.of_notebook(source))
-    target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="retrieval-eval-") as private, _environment(private):
         executed = Path(private) / target.name
         _register(progress)
@@ -68,12 +68,15 @@ def execute(
                 parameters=values,
                 engine_name=_ENGINE,
                 kernel_name=KERNEL,
+                language="python",
                 progress_bar=False,
                 extra_arguments=_QUIET,
                 cwd=str(cwd or Path.cwd()),
             )
         except PapermillExecutionError as error:
             raise _translated(error, source) from error
+        except (DeadKernelError, PapermillException) as error:
+            raise RenderError(f"{source.name} could not be executed: {error}") from error
         check_outputs(executed)
         _copy(executed, target)
     return target

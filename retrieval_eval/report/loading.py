@@ -91,6 +91,7 @@ def load_run(
         baseline_config=baseline_config,
         mcp_config=mcp_config,
         parameters=parameters,
+        impact=evaluation.impact if len(evaluation.runs) > 1 else None,
     )
 
 

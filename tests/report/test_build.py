@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import shutil
 from pathlib import Path
 
 import nbformat
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError, RenderError
-from retrieval_eval.report import assets, build, build_trial
+from retrieval_eval.report import assets, build, build_trial, load_run
 from retrieval_eval.report.building import folder_name
 from retrieval_eval.report.columns import FRAMES
 from retrieval_eval.report.execute import check_outputs, execute
@@ -83,6 +84,21 @@ def test_bad_parameters_never_start_a_kernel(given, message, demo_page, monkeypa
         build("demo", reports_dir=demo_page.parents[1], renderer="embedded", **given)
 
 
+def test_arms_in_different_runs_are_compared(demo_tree, tmp_path):
+    for run, config in (("one", "baseline-local-direct"), ("two", "mcp-remote-direct")):
+        shutil.copytree(demo_tree / "runs" / "demo" / config, tmp_path / "runs" / run / config)
+    run = load_run(
+        ["one", "two"],
+        runs_root=tmp_path / "runs",
+        benchmarks_root=demo_tree / "benchmarks",
+        output_dir=tmp_path / "out",
+    )
+    assert run.run_ids == ("one", "two")
+    assert run.comparison is not None
+    assert run.comparison.metrics["file_recall"].n_pairs == 21
+    assert set(run.trials["run_id"]) == {"one", "two"}
+
+
 def test_an_unknown_run_is_named(tmp_path):
     (tmp_path / "runs" / "alpha").mkdir(parents=True)
     with pytest.raises(BadInputError, match="alpha"):
@@ -128,6 +144,12 @@ def test_an_error_of_ours_keeps_its_kind(tmp_path):
     )
     with pytest.raises(BadInputError, match=r"^no such run$"):
         execute(source, tmp_path / "out.ipynb", {"x": 2})
+
+
+def test_a_kernel_that_dies_is_a_rendering_failure(tmp_path):
+    source = write_notebook(tmp_path / "n.ipynb", "import os\nos._exit(1)")
+    with pytest.raises(RenderError, match="could not be executed"):
+        execute(source, tmp_path / "out.ipynb", {})
 
 
 def test_a_notebook_without_outputs_is_no_report(project):

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from retrieval_eval.report import prose
+from retrieval_eval.report import findings, prose
 from retrieval_eval.report.comparison import Comparison, MetricResult
 
 RESULT = MetricResult(
@@ -63,8 +63,7 @@ def test_better_says_how_much_how_sure_where_it_hurt_and_what_was_left_out():
     )
     assert where == "Higher on 87, equal on 11, lower on 44, most on fix-017 (−0.50)."
     assert trust == (
-        "142 of 210 tasks enter the paired analysis; 38 trials without ground truth, 9 trials "
-        "degraded."
+        "142 of 210 tasks enter the paired analysis; 38 trials without ground truth, 9 degraded."
     )
 
 
@@ -173,14 +172,16 @@ def test_counts_agree_with_their_nouns():
 
 
 def test_findings_of_sections():
-    assert prose.never_hit([("a", 2, 10)]) == "Never found a relevant file: 2 of 10 trials with a"
-    assert prose.associations(1, 20, 2).endswith("2 turn sign within a config")
-    assert prose.slices({("s", "small"): (0.3, 2)}, 5).startswith("Every cell holds fewer")
+    assert (
+        findings.never_hit([("a", 2, 10)]) == "Never found a relevant file: 2 of 10 trials with a"
+    )
+    assert findings.associations(1, 20, 2).endswith("2 turn sign within a config")
+    assert findings.slices({("s", "small"): (0.3, 2)}, 5).startswith("Every cell holds fewer")
     cells = {("s", "small"): (0.9, 2), ("t", "large"): (-0.2, 6)}
-    assert prose.slices(cells, 5) == (
+    assert findings.slices(cells, 5) == (
         "Largest difference: −0.20 in t, large sets (n = 6); 1 cell too small to interpret"
     )
-    assert prose.intervals([RESULT, replace(RESULT, ci_low=-1.0)]) == (
+    assert findings.intervals([RESULT, replace(RESULT, ci_low=-1.0)]) == (
         "1 of 2 paired differences is clear: interval without 0 and p < 0.05, not adjusted for "
         "their number"
     )

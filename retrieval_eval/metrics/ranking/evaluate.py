@@ -92,8 +92,13 @@ def evaluate_rankings(
         by_query = judgements.by_query()
         hits = hits_from_mapping(by_query, run, lowest_grade=lowest, is_float32=is_float32)
         ranked = run
-    is_missing = np.array([query not in ranked for query in judgements.query_ids], dtype=bool)
-    judged = set(judgements.query_ids)
+    is_missing = hits.n_retrieved == 0
+    for place in np.flatnonzero(is_missing).tolist():
+        is_missing[place] = judgements.query_ids[place] not in ranked
+    unjudged: tuple[str, ...] = ()
+    if len(ranked) > len(is_missing) - is_missing.sum():
+        judged = set(judgements.query_ids)
+        unjudged = tuple(query for query in ranked if query not in judged)
     scorer = Scorer(hits, judgements.query(), judgements.grades)
     if convention == "trec9":
         scorer = _without(scorer, is_missing)
@@ -104,7 +109,7 @@ def evaluate_rankings(
         measures=wanted,
         query_ids=tuple(kept),
         missing_queries=tuple(query_ids[is_missing]),
-        unjudged_queries=tuple(query for query in ranked if query not in judged),
+        unjudged_queries=unjudged,
         scores={str(measure): _scores(scorer, measure, convention) for measure in wanted},
         _scorer=scorer,
     )

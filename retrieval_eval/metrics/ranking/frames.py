@@ -57,7 +57,10 @@ def _arrow(series: pd.Series[Any]) -> Ids | None:
     convert = getattr(series.array, "__arrow_array__", None)
     if convert is None:
         return None
-    column = convert()
+    try:
+        column = convert()
+    except ImportError:
+        return None
     if hasattr(column, "combine_chunks"):
         column = column.combine_chunks()
     wide = {"string": np.int32, "large_string": np.int64}.get(str(column.type))

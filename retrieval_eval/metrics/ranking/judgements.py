@@ -39,14 +39,14 @@ class Judgements:
         BadInputError
             When a query has no mapping, or a grade is not a whole number.
         """
-        # One look at the distinct types replaces a test of every query and every grade.
+        # One look at the distinct types replaces a test of every query.
         if set(map(type, qrels.values())) - {dict}:
             for query, judged in qrels.items():
                 if not isinstance(judged, Mapping):
                     raise BadInputError(f"qrels: query {query!r}: expected {{document: grade}}")
         sizes = np.fromiter(map(len, qrels.values()), dtype=np.int64, count=len(qrels))
-        flat = list(chain.from_iterable(judged.values() for judged in qrels.values()))
-        if set(map(type, flat)) - {int} or max(map(abs, set(flat)), default=0) > MAX_GRADE:
+        grades = _flat(qrels)
+        if grades is None:
             qrels = {
                 query: {
                     doc: _grade(grade, f"qrels: query {query!r}, document {doc!r}")
@@ -54,8 +54,9 @@ class Judgements:
                 }
                 for query, judged in qrels.items()
             }
-            flat = list(chain.from_iterable(judged.values() for judged in qrels.values()))
-        return cls(list(qrels), sizes, np.array(flat, dtype=np.int64), mapping=qrels)
+            grades = _flat(qrels)
+            assert grades is not None
+        return cls(list(qrels), sizes, grades, mapping=qrels)
 
     @classmethod
     def from_table(cls, table: Table) -> Judgements:
@@ -96,6 +97,18 @@ class Judgements:
     def query(self) -> Ints:
         """Return the position of the query of each grade."""
         return np.repeat(np.arange(len(self.sizes)), self.sizes)
+
+
+def _flat(qrels: Qrels) -> Ints | None:
+    # numpy finds the common type faster than Python tests each grade.
+    flat = list(chain.from_iterable(judged.values() for judged in qrels.values()))
+    try:
+        grades = np.array(flat or np.zeros(0, dtype=np.int64))
+    except (ValueError, OverflowError):
+        return None
+    if grades.dtype != np.int64 or grades.ndim != 1 or np.abs(grades).max(initial=0) > MAX_GRADE:
+        return None
+    return grades
 
 
 def _grade(grade: Any, where: str) -> int:

@@ -26,7 +26,7 @@ class RankingResult:
     """Measures of many rankings under a named convention.
 
     ``query_ids`` are the evaluated queries in the order of the qrels, ``missing_queries`` the
-    judged ones without any document in the rankings (``trec`` scores them as empty, ``trec9``
+    judged ones that the rankings lack (``trec`` scores them as empty rankings, ``trec9``
     leaves them out), ``unjudged_queries`` the ranked ones without judgements (always left out).
     """
 

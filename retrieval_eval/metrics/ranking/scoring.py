@@ -114,11 +114,12 @@ class Scorer:
     def _ndcg(self, measure: Measure) -> Floats:
         if not self._ideal:
             is_gain = self.grades > 0
-            span = int(self.grades.max(initial=0)) + 1
+            bits = int(self.grades.max(initial=0)).bit_length()
+            top = (1 << bits) - 1
             # One key sorts faster than two: queries ascend and grades descend.
-            keys = np.sort(self.query[is_gain] * span + span - 1 - self.grades[is_gain])
-            query = keys // span
-            self._ideal.extend((query, _place_in_run(query) + 1, span - 1 - keys % span))
+            keys = np.sort((self.query[is_gain] << bits) + top - self.grades[is_gain])
+            query = keys >> bits
+            self._ideal.extend((query, _place_in_run(query) + 1, top - (keys & top)))
         best = self._gain(measure, *self._ideal)
         return self._gain(measure, self.hits.query, self.hits.rank, self.hits.grade) / best
 

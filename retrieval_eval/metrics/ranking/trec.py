@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from pathlib import Path
 from typing import Final, Literal
 
@@ -24,6 +25,7 @@ _NUMBER: Final = {"run": 4, "qrels": 3}
 _DOCUMENT: Final = 2
 _SPACE, _TAB, _NEWLINE = 32, 9, 10
 _CHUNK: Final = 1 << 19
+_PADDING: Final = 32
 
 
 def read_trec(path: Path, kind: Kind) -> Table:
@@ -39,7 +41,7 @@ def read_trec(path: Path, kind: Kind) -> Table:
         document for the second time; the message names the line.
     """
     try:
-        raw = path.read_bytes()
+        raw = _read(path)
     except OSError as error:
         raise BadInputError(f"{path}: cannot be read: {error.strerror}") from error
     regular = _read_regular(raw, kind)
@@ -49,11 +51,27 @@ def read_trec(path: Path, kind: Kind) -> Table:
     return _read_lines(path, raw, kind)
 
 
-def _read_regular(raw: bytes, kind: Kind) -> tuple[Ids, Ids, Floats] | None:
+def _read(path: Path) -> bytearray:
+    # Straight into the memory it stays in: these files are large.
+    with path.open("rb", buffering=0) as file:
+        raw = bytearray(os.fstat(file.fileno()).st_size + 1)
+        n_read = 0
+        while n_new := file.readinto(memoryview(raw)[n_read:]):
+            n_read += n_new
+            if n_read == len(raw):
+                # A pipe, or a file that grew.
+                raw.extend(bytes(n_read))
+        del raw[n_read:]
+    return raw
+
+
+def _read_regular(raw: bytearray, kind: Kind) -> tuple[Ids, Ids, Floats] | None:
     # Files as tools write them: one space or tab between fields, one line feed after each line.
-    end = b"" if raw.endswith(b"\n") else b"\n"
-    buffer = np.frombuffer(b"".join((raw, end, bytes(32))), dtype=np.uint8)
-    size, n_rows = len(raw) + len(end), raw.count(b"\n") + len(end)
+    if not raw.endswith(b"\n"):
+        raw += b"\n"
+    size, n_rows = len(raw), raw.count(b"\n")
+    raw += bytes(_PADDING)
+    buffer = np.frombuffer(raw, dtype=np.uint8)
     query, query_size, doc, doc_size = np.empty((4, n_rows), dtype=np.int64)
     numbers = np.empty(n_rows)
     start = row = 0
@@ -90,13 +108,13 @@ def _field(ends: Ints, place: int) -> tuple[Ints, Ints]:
     return before + 1, ends[:, place] - before - 1
 
 
-def _read_lines(path: Path, raw: bytes, kind: Kind) -> Table:
+def _read_lines(path: Path, raw: bytearray, kind: Kind) -> Table:
     fields = _FIELDS[kind]
     queries: list[str] = []
     docs: list[str] = []
     numbers: list[float] = []
     lines: list[int] = []
-    for line_number, line in enumerate(raw.split(b"\n"), 1):
+    for line_number, line in enumerate(raw.removesuffix(bytes(_PADDING)).split(b"\n"), 1):
         try:
             parts = line.decode("utf-8").split()
         except UnicodeDecodeError as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from retrieval_eval.report import prose, tables
+from retrieval_eval.report import findings, tables
 from retrieval_eval.report.columns import LABELS
 from retrieval_eval.report.derive import Facts, Record, mean, numbers, rows
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
@@ -21,7 +21,7 @@ def time_to_first(facts: Facts) -> Block:
         (c, a.n_never, sum(finite(t["file_recall"]) is not None for t in facts.by_config[c]))
         for c, a in found.items()
     ]
-    return section(prose.never_hit(shares), ttfr.draw(found))
+    return section(findings.never_hit(shares), ttfr.draw(found))
 
 
 def _arm(trials: list[Record]) -> ttfr.Arm:
@@ -45,7 +45,7 @@ def utilized(facts: Facts) -> Block:
         counts[str(row["config_name"])][part] += 1
     parts = {config: (a, b, c) for config, (a, b, c) in counts.items()}
     shares = [(c, p[0], sum(p)) for c, p in parts.items()]
-    return section(prose.used(shares), utilization.draw(parts))
+    return section(findings.used(shares), utilization.draw(parts))
 
 
 def probes(facts: Facts) -> Block:
@@ -70,7 +70,7 @@ def probes(facts: Facts) -> Block:
         for config, trials in facts.by_config.items()
         if (values := numbers(trials, "util_read_overlap_with_relevant_files"))
     ]
-    return section(prose.ranked("Mean read overlap", overlaps), table)
+    return section(findings.ranked("Mean read overlap", overlaps), table)
 
 
 def modes(facts: Facts) -> Block:
@@ -91,7 +91,7 @@ def modes(facts: Facts) -> Block:
         for part, whole in [by["missed_key_evidence"]]
         if whole
     ]
-    finding = prose.ranked("Share of ground-truth files missed", shares)
+    finding = findings.ranked("Share of ground-truth files missed", shares)
     return section(finding, error_modes.draw(counts))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from retrieval_eval.report import prose
+from retrieval_eval.report import findings
 from retrieval_eval.report.columns import LEDGER
 from retrieval_eval.report.comparison import HEADLINE
 from retrieval_eval.report.derive import Facts, Record, rows
@@ -19,7 +19,7 @@ _RANK = {"scored": 0, "not": 1, "excluded": 2}
 
 def coverage(facts: Facts) -> Block:
     """Return the waffle of tasks."""
-    finding = prose.coverage(
+    finding = findings.coverage(
         len(facts.headline_pairs), len(facts.tasks), facts.run.comparison is not None
     )
     return section(finding, waffle.draw(facts.fates()))
@@ -160,4 +160,4 @@ def ledger(facts: Facts) -> Block:
         ),
     )
     opaque = [(c, t["calls_opaque"], t["calls_seen"]) for c, t in totals.items() if t["calls_seen"]]
-    return section(prose.shares("Calls that stay opaque", opaque), table)
+    return section(findings.shares("Calls that stay opaque", opaque), table)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from retrieval_eval.report import prose, tables
+from retrieval_eval.report import findings, prose, tables
 from retrieval_eval.report.comparison import HEADLINE, MIN_PAIRS, Comparison
 from retrieval_eval.report.derive import Facts, arms
 from retrieval_eval.report.escape import visible
@@ -35,7 +35,7 @@ def header(facts: Facts) -> Block:
 
 def completeness(facts: Facts) -> str:
     """Return how many tasks enter the paired analysis."""
-    return prose.coverage(
+    return findings.coverage(
         len(facts.headline_pairs), len(facts.tasks), facts.run.comparison is not None
     )
 
@@ -80,11 +80,11 @@ def _invalid(facts: Facts, comparison: Comparison | None) -> str | None:
     for config in arms(comparison):
         trials = facts.by_config.get(config, [])
         if trials and not any(t["total_events"] for t in trials):
-            return f"No trial of {prose.name(config)} holds a single retrieval event."
+            return f"No trial of {findings.name(config)} holds a single retrieval event."
     if facts.run.is_mcp_arm_named:
         named = facts.by_config.get(comparison.comparison, [])
         if named and not any(t["mcp_events"] for t in named):
-            return f"No trial of {prose.name(comparison.comparison)} made a single MCP call."
+            return f"No trial of {findings.name(comparison.comparison)} made a single MCP call."
     return None
 
 

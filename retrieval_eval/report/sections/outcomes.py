@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from retrieval_eval.report import prose
+from retrieval_eval.report import findings
 from retrieval_eval.report.derive import Facts, Record, Task, arms, mean, numbers, rows, task_mean
 from retrieval_eval.report.exhibits import Block, Empty, section
 from retrieval_eval.report.figures import associations, costs, slices, tool_mix
@@ -33,7 +33,7 @@ def sliced(facts: Facts) -> Block:
     shown = [*suites, *evidence, "all matched tasks"]
     columns = [s for s in slices.SIZES if any((r, s) in cells for r in shown)]
     of_suites = {key: cells[key] for key in cells if key[0] in suites}
-    return section(prose.slices(of_suites, slices.MIN_N), slices.draw(cells, shown, columns))
+    return section(findings.slices(of_suites, slices.MIN_N), slices.draw(cells, shown, columns))
 
 
 def _size(facts: Facts, task: Task) -> str:
@@ -62,7 +62,7 @@ def associated(facts: Facts) -> Block:
     strong = [a for a in pooled if a.is_strong]
     turned = [a for a in pooled if _turns(a, found)]
     return section(
-        prose.associations(len(strong), len(pooled), len(turned)),
+        findings.associations(len(strong), len(pooled), len(turned)),
         associations.draw(found, facts.run.configs),
     )
 
@@ -121,4 +121,4 @@ def tools(facts: Facts) -> Block:
         counts.setdefault(config, Counter())[str(row["tool_category"])] += 1
         mcp[config] += row["is_mcp"] is True
     shares = [(c, mcp[c] / n.total(), n.total()) for c, n in counts.items() if n.total()]
-    return section(prose.ranked("Share of events by MCP tools", shares), tool_mix.draw(counts))
+    return section(findings.ranked("Share of events by MCP tools", shares), tool_mix.draw(counts))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from retrieval_eval.report import prose, tables
+from retrieval_eval.report import findings, prose, tables
 from retrieval_eval.report.comparison import HEADLINE, MIN_PAIRS
 from retrieval_eval.report.derive import Facts, mean, numbers
 from retrieval_eval.report.exhibits import Block, Empty, section
@@ -25,7 +25,7 @@ def recall(facts: Facts) -> Block:
     """Return the distribution of file recall."""
     values = {c: numbers(trials, HEADLINE) for c, trials in facts.by_config.items()}
     medians = [(c, recall_ecdf.quantile(v, 0.5), len(v)) for c, v in values.items() if v]
-    return section(prose.ranked("Median file recall", medians), recall_ecdf.draw(values))
+    return section(findings.ranked("Median file recall", medians), recall_ecdf.draw(values))
 
 
 def cutoffs(facts: Facts) -> Block:
@@ -45,14 +45,14 @@ def cutoffs(facts: Facts) -> Block:
         for value, n in [by["ndcg", top]]
         if value is not None
     ]
-    return section(prose.ranked(f"Mean nDCG@{top}", shown), at_k.draw(means, ks))
+    return section(findings.ranked(f"Mean nDCG@{top}", shown), at_k.draw(means, ks))
 
 
 def metric_means(facts: Facts) -> Block:
     """Return means by config, matched or not."""
     metrics = [m for m in MEANS if "@" not in m or int(m.split("@")[1]) in facts.run.k_values]
     scored = [(c, len(numbers(trials, HEADLINE))) for c, trials in facts.by_config.items()]
-    text = ", ".join(f"{n} with {prose.name(c)}" for c, n in scored[:4])
+    text = ", ".join(f"{n} with {findings.name(c)}" for c, n in scored[:4])
     return section(
         f"Trials with computable metrics: {text}" if text else "No trial was evaluated",
         tables.by_config(
@@ -94,7 +94,7 @@ def by_suite(facts: Facts) -> Block:
     higher = sum(b > a for _, _, a, b in found)
     lower = sum(b < a for _, _, a, b in found)
     finding = (
-        f"{prose.name(comparison.comparison)} has the higher mean in {higher}, the lower in "
+        f"{findings.name(comparison.comparison)} has the higher mean in {higher}, the lower in "
         f"{lower} of {plural(len(found), 'suite')}"
     )
     return section(finding, suites.draw(found, comparison, HEADLINE))
@@ -107,4 +107,4 @@ def every_pair(facts: Facts) -> Block:
         return section("There is no pair of configurations", Empty("comparisons", UNPAIRED))
     metrics = [m for m in METRICS if any(m in c.metrics for c in found)]
     every = [c.metrics[m] for c in found for m in metrics if m in c.metrics]
-    return section(prose.intervals(every), tables.comparisons(found, metrics))
+    return section(findings.intervals(every), tables.comparisons(found, metrics))
