@@ -74,7 +74,7 @@ class MetricResult:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two configs on the tasks they share."""
+    """Two configs on the tasks they share; ``unmatched`` has a reason for each task left out."""
 
     baseline: str
     comparison: str
@@ -84,8 +84,7 @@ class Comparison:
     n_tasks_baseline: int
     n_tasks_comparison: int
     metrics: Mapping[str, MetricResult]
-    excluded: tuple[tuple[str, str, str], ...]
-    paired_tasks: frozenset[tuple[str | None, str | None]]
+    unmatched: tuple[str, ...]
 
     def metric(self, name: str) -> MetricResult | None:
         """Return the statistics of a metric, or None when the analysis has none."""
@@ -107,13 +106,9 @@ def read_comparison(document: Mapping[str, Any]) -> Comparison:
             name: _metric(name, members(value))
             for name, value in members(document.get("metrics")).items()
         },
-        excluded=tuple(
-            (str(e.get("benchmark") or ""), str(e.get("task_name") or ""), str(e.get("reason")))
+        unmatched=tuple(
+            coerce(e.get("reason"), "text") or "no reason was recorded"
             for e in records(document.get("excluded"))
-        ),
-        paired_tasks=frozenset(
-            (coerce(p.get("benchmark"), "text"), coerce(p.get("task_name"), "text"))
-            for p in records(document.get("pairs"))
         ),
     )
 

@@ -7,7 +7,7 @@ for HTML and for Markdown.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 
@@ -69,7 +69,6 @@ class Block:
     exhibits: tuple[Exhibit, ...] = ()
     badges: tuple[tuple[str, str], ...] = ()
     tone: str = ""
-    links: tuple[tuple[str, str], ...] = field(default=())
 
     def _repr_mimebundle_(
         self,

@@ -22,11 +22,6 @@ def to_html(block: Block) -> str:
         parts.append(f'<p class="finding">{html_text(block.finding)}</p>')
     parts += [f"<p>{html_text(sentence)}</p>" for sentence in block.sentences]
     parts += [exhibit_html(exhibit) for exhibit in block.exhibits]
-    if block.links:
-        links = ", ".join(
-            f'<a href="{html_text(target)}">{html_text(name)}</a>' for name, target in block.links
-        )
-        parts.append(f'<p class="links">Files beside this page: {links}.</p>')
     tone = f" tone-{block.tone}" if block.tone else ""
     return f'<div class="block {block.kind}{tone}">\n' + "\n".join(parts) + "\n</div>"
 
@@ -42,9 +37,6 @@ def to_markdown(block: Block) -> str:
         parts.append(f"**{markdown_text(block.finding)}**")
     parts += [markdown_text(sentence) for sentence in block.sentences]
     parts += [exhibit_markdown(exhibit) for exhibit in block.exhibits]
-    if block.links:
-        links = ", ".join(f"[{markdown_text(name)}]({target})" for name, target in block.links)
-        parts.append(f"Files beside this page: {links}.")
     return "\n\n".join(parts) + "\n"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ from retrieval_eval.report.comparison import MIN_PAIRS, Comparison, MetricResult
 from retrieval_eval.report.derive import Record, mean, numbers
 from retrieval_eval.report.exhibits import Table
 from retrieval_eval.report.names import HEADLINE_METRICS, metric_name, reason_sentence
-from retrieval_eval.report.numbers import MISSING, of
+from retrieval_eval.report.numbers import MISSING, of, plural
 
 _STATISTICS = ("Difference", "95 % interval", "Pairs", "Better / same / worse")
 
@@ -39,9 +40,16 @@ def headline(comparison: Comparison, metrics: Sequence[str] = HEADLINE_METRICS) 
                 "Better counts the tasks on which the second configuration did better; for times a "
                 "lower value is better. Repeats are averaged inside a task."
             ),
+            *_unmatched(comparison),
             *(f"{MISSING} {', '.join(labels)}: {why}." for why, labels in lost.items()),
         ),
     )
+
+
+def _unmatched(comparison: Comparison) -> list[str]:
+    reasons = Counter(reason_sentence(reason) for reason in comparison.unmatched)
+    parts = [f"{plural(n, 'task')} {reason}" for reason, n in sorted(reasons.items())]
+    return [f"Not matched: {'; '.join(parts)}."] if parts else []
 
 
 def _headline_row(metric: str, result: MetricResult | None) -> tuple[str, ...]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -176,9 +175,6 @@ PATHOLOGICAL: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("name", "arguments", "text"), PATHOLOGICAL)
-def test_a_megabyte_of_anything_takes_seconds_not_minutes(
-    name: str, arguments: dict[str, Any], text: str
-) -> None:
-    start = time.perf_counter()
+def test_a_megabyte_of_anything_is_read(name: str, arguments: dict[str, Any], text: str) -> None:
+    """Seconds, not minutes: quadratic work here runs into the time-out of a hanging test."""
     check(interpret(ToolCall("c", name, arguments, ToolResult(text), cwd="/workspace")))
-    assert time.perf_counter() - start < 10

@@ -23,6 +23,7 @@ HOSTILE = (
     "lone \ud800 surrogate",
     "=cmd|' /C calc'!A0",
     "long-" * 400,
+    "任务-🙂-עברית",
 )
 
 

@@ -25,11 +25,11 @@ from retrieval_eval.report.figures import (
 )
 from retrieval_eval.report.show import exhibit_html, exhibit_markdown
 
-EVIL = "$\\frac{<script>&|`\u202e\ud800"
+EVIL = "$\\frac{<script>&|`\u202e\ud800 任务🙂"
 RESULT = MetricResult(
     "file_recall", True, 4, True, None, 0.4, 0.5, 0.1, -0.1, 0.3, 0.2, 2, 1, 1, 0.2
 )
-PAIR = Comparison("base", EVIL, True, None, 4, 4, 4, {}, (), frozenset())
+PAIR = Comparison("base", EVIL, True, None, 4, 4, 4, {}, ())
 
 
 def association(r: float | None, n: int = 20, scope: str = "pooled", group: str = ""):

@@ -33,8 +33,7 @@ COMPARISON = Comparison(
     n_tasks_baseline=150,
     n_tasks_comparison=160,
     metrics={"file_recall": RESULT},
-    excluded=(),
-    paired_tasks=frozenset(),
+    unmatched=(),
 )
 FACTS = prose.Facts(
     n_tasks=210,

@@ -1,0 +1,86 @@
+"""The frames of the demo hold what the simulator planted, trial by trial."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from retrieval_eval.report import load_run
+from retrieval_eval.report.derive import Facts
+from retrieval_eval.report.numbers import finite
+
+
+@pytest.fixture(scope="module")
+def run(demo_tree, tmp_path_factory):
+    return load_run(
+        "demo",
+        runs_root=demo_tree / "runs",
+        benchmarks_root=demo_tree / "benchmarks",
+        output_dir=tmp_path_factory.mktemp("artefacts"),
+    )
+
+
+@pytest.fixture(scope="module")
+def planted(demo_plan):
+    return {(t.config, t.trial_name): t for t in demo_plan.trials if t.expected is not None}
+
+
+def test_every_scored_trial_has_its_planted_numbers(run, planted):
+    columns = {
+        "file_recall": lambda e: e.file_recall,
+        "mrr": lambda e: e.mrr,
+        "map_score": lambda e: e.map_score,
+        "context_efficiency": lambda e: e.context_efficiency,
+        "precision@5": lambda e: e.precision["5"],
+        "ndcg@10": lambda e: e.ndcg["10"],
+        "ttfr_tokens": lambda e: e.first_hit_tokens,
+        "util_read_overlap_with_relevant_files": lambda e: e.util_read_overlap,
+        "missed_key_evidence:count": lambda e: (e.taxonomy or {}).get("missed_key_evidence"),
+    }
+    compared = 0
+    for _, row in run.trials.iterrows():
+        trial = planted.get((row["config_name"], row["trial_name"]))
+        if trial is None or trial.expected.file_recall is None:
+            continue
+        compared += 1
+        for column, read in columns.items():
+            value = read(trial.expected)
+            found = finite(None if row[column] is None else _plain(row[column]))
+            assert found == (None if value is None else pytest.approx(value)), column
+    assert compared == 45
+
+
+def test_ground_truth_rows_agree_with_planted_recall(run, planted):
+    found: Counter[tuple[str, str]] = Counter()
+    total: Counter[tuple[str, str]] = Counter()
+    opened: Counter[tuple[str, str]] = Counter()
+    for _, row in run.ground_truth.iterrows():
+        key = (row["config_name"], row["trial_name"])
+        total[key] += 1
+        found[key] += bool(row["is_retrieved"])
+        opened[key] += bool(row["is_opened"])
+    checked = 0
+    for key, trial in planted.items():
+        if trial.expected.file_recall is None or not total[key]:
+            continue
+        checked += 1
+        assert found[key] / total[key] == pytest.approx(trial.expected.file_recall), key
+        assert opened[key] / total[key] == pytest.approx(trial.expected.util_read_overlap), key
+    assert checked == 45
+
+
+def test_pairs_and_fates_are_those_planted(run, demo_plan):
+    facts = Facts(run)
+    found = {name: result.n_pairs for name, result in run.comparison.metrics.items()}
+    assert found == {name: n for name, n in demo_plan.n_pairs.items() if name in found}
+    assert len(facts.headline_pairs) == demo_plan.n_pairs["file_recall"]
+    assert len(facts.tasks) == 24
+    assert sum(facts.fates().values()) == 24
+    assert facts.fates()["no ground truth"] == 1
+
+
+def _plain(value):
+    import pandas as pd
+
+    return None if pd.isna(value) else value.item() if hasattr(value, "item") else value
