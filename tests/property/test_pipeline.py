@@ -1,0 +1,160 @@
+"""Whatever a trial's files hold, its two documents exist, are valid and can be written."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retrieval_eval.io.files import json_bytes
+from retrieval_eval.pipeline.trial import Job, documents
+from retrieval_eval.records import TrialRef
+from retrieval_eval.schema import faults, stamped
+
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**20), 10**20)
+    | st.floats()
+    | st.text(max_size=12)
+    | st.sampled_from(["/workspace/a.py", "a.py", "NaN", "\ud800", "2026-01-01T00:00:00Z", "1"])
+)
+KEYS = st.sampled_from(
+    [
+        "type",
+        "message",
+        "content",
+        "role",
+        "id",
+        "name",
+        "input",
+        "tool_use",
+        "tool_use_id",
+        "text",
+        "result",
+        "usage",
+        "steps",
+        "step_id",
+        "schema_version",
+        "source",
+        "tool_calls",
+        "function_name",
+        "arguments",
+        "observation",
+        "results",
+        "source_call_id",
+        "metrics",
+        "prompt_tokens",
+        "extra",
+        "timestamp",
+        "agent",
+        "version",
+        "files",
+        "path",
+        "file",
+        "repo",
+        "chunks",
+        "line_start",
+        "line_end",
+        "symbols",
+        "rewards",
+        "reward",
+        "verifier_result",
+        "agent_info",
+        "agent_result",
+        "cost_usd",
+        "task_name",
+        "trial_name",
+        "started_at",
+        "finished_at",
+        "agent_execution",
+        "exception_info",
+        "command",
+        "file_path",
+    ]
+) | st.text(max_size=6)
+ANY_JSON = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(KEYS, inner, max_size=5),
+    max_leaves=25,
+)
+CALL = st.fixed_dictionaries(
+    {
+        "tool_call_id": SCALARS,
+        "function_name": st.sampled_from(["Read", "Bash", "Grep", "Write", "mcp__s__search", ""])
+        | SCALARS,
+        "arguments": st.fixed_dictionaries(
+            {}, optional={"file_path": SCALARS, "command": SCALARS, "path": ANY_JSON}
+        )
+        | ANY_JSON,
+    }
+)
+STEP = (
+    st.fixed_dictionaries(
+        {
+            "step_id": SCALARS,
+            "source": st.sampled_from(["agent", "user", "system"]) | SCALARS,
+            "tool_calls": st.lists(CALL, max_size=3) | ANY_JSON,
+            "observation": st.fixed_dictionaries({"results": ANY_JSON}) | ANY_JSON,
+        },
+        optional={"timestamp": SCALARS, "metrics": ANY_JSON, "extra": ANY_JSON},
+    )
+    | ANY_JSON
+)
+TRAJECTORY = (
+    st.fixed_dictionaries(
+        {
+            "schema_version": st.sampled_from(["ATIF-v1.2", "ATIF-v1.5", "cursor-jsonl-v1"]),
+            "agent": ANY_JSON,
+            "steps": st.lists(STEP, max_size=5),
+        }
+    )
+    | ANY_JSON
+)
+LINES = st.lists(
+    st.fixed_dictionaries(
+        {"type": st.sampled_from(["system", "assistant", "user", "result"]), "message": ANY_JSON}
+    )
+    | ANY_JSON,
+    max_size=5,
+)
+
+
+@settings(max_examples=150)
+@given(TRAJECTORY, LINES, ANY_JSON, ANY_JSON, ANY_JSON)
+def test_foreign_json_of_any_shape(trajectory, lines, result, metrics, ground_truth):
+    with tempfile.TemporaryDirectory() as folder:
+        trial, task = Path(folder) / "trial", Path(folder) / "task"
+        (trial / "agent").mkdir(parents=True)
+        (task / "tests").mkdir(parents=True)
+        for path, value in (
+            (trial / "agent" / "trajectory.json", trajectory),
+            (trial / "result.json", result),
+            (trial / "task_metrics.json", metrics),
+            (task / "tests" / "ground_truth.json", ground_truth),
+        ):
+            path.write_text(json.dumps(value))
+        transcript = "".join(json.dumps(line) + "\n" for line in lines)
+        (trial / "agent" / "claude-code.txt").write_text(transcript)
+        ref = TrialRef("r", "c", None, "t__1", trial, "t", "suite", task, "t")
+        events, numbers = documents(Job(ref, Path(folder), "c/t", (1, 5)))
+    for document, kind in ((events, "retrieval_events"), (numbers, "retrieval_metrics")):
+        json_bytes(document)
+        assert faults(stamped(document, "2026-01-01T00:00:00Z"), kind) == []
+
+
+@given(st.binary(max_size=300), st.binary(max_size=300), st.binary(max_size=100))
+def test_foreign_bytes(trajectory, transcript, result):
+    with tempfile.TemporaryDirectory() as folder:
+        trial = Path(folder)
+        (trial / "agent").mkdir()
+        (trial / "agent" / "trajectory.json").write_bytes(trajectory)
+        (trial / "agent" / "claude-code.txt").write_bytes(transcript)
+        (trial / "result.json").write_bytes(result)
+        ref = TrialRef("r", "c", None, "t__1", trial, "t")
+        events, _ = documents(Job(ref, trial, "c/t", (1, 5)))
+    assert events["events"] == []
+    assert events["coverage"]["degraded_reason"]
