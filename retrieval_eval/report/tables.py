@@ -48,7 +48,7 @@ def headline(comparison: Comparison, metrics: Sequence[str] = HEADLINE_METRICS) 
 
 def _unmatched(comparison: Comparison) -> list[str]:
     reasons = Counter(reason_sentence(reason) for reason in comparison.unmatched)
-    parts = [f"{plural(n, 'task')} {reason}" for reason, n in sorted(reasons.items())]
+    parts = [f"{plural(n, 'task')} ({reason})" for reason, n in sorted(reasons.items())]
     return [f"Not matched: {'; '.join(parts)}."] if parts else []
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
@@ -22,8 +23,6 @@ Scores = NDArray[np.float64] | NDArray[np.float32]
 
 _BATCH: Final = 1 << 15
 """Scores worked on at once: they are still in the processor's cache when they are ranked."""
-
-_ABSENT: Final = float("nan")
 
 
 def hits_from_mapping(
@@ -77,49 +76,49 @@ def _batches(
     qrels: Qrels, rankings: Rankings
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], Ints]]:
     """Yield all scores, those of judged documents (NaN: not retrieved), and documents a query."""
-    values, found, n_docs, batch = array("d"), array("d"), array("q"), []
-    absent = repeat(_ABSENT)
+    values: list[float] = []
+    found: list[float] = []
+    n_docs: list[int] = []
+    nothing: Mapping[str, float] = {}
+    absent = repeat(math.nan)
     for query, judged in qrels.items():
-        scores = rankings.get(query, {})
-        batch.append(query)
+        scores = rankings.get(query, nothing)
         try:
-            values.extend(scores.values())
-            found.extend(map(scores.get, judged, absent))
-        except (TypeError, ValueError, OverflowError, AttributeError):
-            _refuse(query, scores)
-            raise
+            found += map(scores.get, judged, absent)
+            values += scores.values()
+        except (TypeError, AttributeError):
+            message = f"rankings: query {query!r}: expected {{document: score}}"
+            raise BadInputError(message) from None
         n_docs.append(len(scores))
         if len(values) > _BATCH:
-            yield _checked(values, batch, rankings), np.frombuffer(found), _ints(n_docs)
-            values, found, n_docs, batch = array("d"), array("d"), array("q"), []
-    if batch:
-        yield _checked(values, batch, rankings), np.frombuffer(found), _ints(n_docs)
+            yield _numbers(values, rankings), np.array(found), np.array(n_docs)
+            values, found, n_docs = [], [], []
+    if n_docs:
+        yield _numbers(values, rankings), np.array(found), np.array(n_docs)
 
 
-def _checked(values: array[float], batch: list[str], rankings: Rankings) -> NDArray[np.float64]:
-    numbers = np.frombuffer(values)
+def _numbers(values: list[float], rankings: Rankings) -> NDArray[np.float64]:
+    # Of the quick ways from objects to numbers this one takes no text for a number.
+    try:
+        numbers = np.frombuffer(array("d", values))
+    except (TypeError, OverflowError):
+        numbers = np.full(1, math.nan)
     if np.isnan(numbers).any():
-        for query in batch:
-            _refuse(query, rankings.get(query, {}))
+        _refuse(rankings)
     return numbers
 
 
-def _ints(numbers: array[int]) -> Ints:
-    return np.frombuffer(numbers, dtype=np.int64)
-
-
-def _refuse(query: str, scores: object) -> None:
-    if not isinstance(scores, Mapping):
-        raise BadInputError(f"rankings: query {query!r}: expected {{document: score}}")
-    for doc, score in scores.items():
-        try:
-            is_number = array("d", [score])[0] == score
-        except (TypeError, ValueError, OverflowError):
-            is_number = False
-        if not is_number:
-            raise BadInputError(
-                f"rankings: query {query!r}, document {doc!r}: {str(score)[:40]!r} is no number"
-            )
+def _refuse(rankings: Rankings) -> None:
+    for query, scores in rankings.items():
+        for doc, score in scores.items():
+            try:
+                is_number = not math.isnan(array("d", [score])[0])
+            except (TypeError, OverflowError):
+                is_number = False
+            if not is_number:
+                raise BadInputError(
+                    f"rankings: query {query!r}, document {doc!r}: {str(score)[:40]!r} is no number"
+                )
 
 
 def _places(values: Scores, wanted: Scores, n_docs: Ints, query: Ints) -> tuple[Ints, Ints]:
