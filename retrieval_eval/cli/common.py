@@ -51,16 +51,20 @@ def work_options(function: F) -> F:
             show_default=True,
             help="Cut-offs of the @k metrics, comma-separated.",
         ),
-        click.option(
-            "--jobs",
-            type=click.IntRange(min=1),
-            default=os.cpu_count() or 1,
-            show_default="all cores",
-            help="Processes to use.",
-        ),
     ):
         function = option(function)
-    return root_options(function)
+    return root_options(jobs_option(function))
+
+
+def jobs_option(function: F) -> F:
+    """Add ``--jobs``."""
+    return click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        default=os.cpu_count() or 1,
+        show_default="all cores",
+        help="Processes to evaluate trials with.",
+    )(function)
 
 
 def json_option(function: F) -> F:

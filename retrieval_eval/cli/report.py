@@ -9,6 +9,7 @@ import click
 
 from retrieval_eval.cli.common import (
     FOLDER,
+    jobs_option,
     json_option,
     parse_k,
     print_json,
@@ -29,6 +30,7 @@ from retrieval_eval.pipeline.evaluate import DEFAULT_SEED
     show_default=True,
     help="Where the report goes: REPORTS_DIR/<run_id>/index.html.",
 )
+@jobs_option
 @click.option("--baseline-config", default="", help="Baseline of the comparison that leads.")
 @click.option("--mcp-config", default="", help="Config compared with it.")
 @click.option("--k", "k_values", default="1,3,5,10", show_default=True, help="Cut-offs.")
@@ -49,6 +51,7 @@ def report(
     benchmarks_root: Path | None,
     output_dir: Path | None,
     reports_dir: Path,
+    jobs: int,
     baseline_config: str,
     mcp_config: str,
     k_values: str,
@@ -69,6 +72,7 @@ def report(
         page = build(
             runs,
             reports_dir=reports_dir,
+            jobs=jobs,
             runs_root=runs_root,
             benchmarks_root=benchmarks_root,
             output_dir=output_dir,

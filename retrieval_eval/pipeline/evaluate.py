@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from retrieval_eval.demo import write_demo
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.impact import impact_analysis
 from retrieval_eval.io.files import read_json, remove, write_json
@@ -19,7 +20,12 @@ from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.metrics.files import DEFAULT_K
 from retrieval_eval.pipeline.fingerprint import combined
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX, artefact_stems
-from retrieval_eval.pipeline.roots import default_benchmarks_root, default_runs_root
+from retrieval_eval.pipeline.roots import (
+    DEMO,
+    DEMO_OUTPUT,
+    default_benchmarks_root,
+    default_runs_root,
+)
 from retrieval_eval.pipeline.summary import run_summary
 from retrieval_eval.pipeline.trial import Done, Job, evaluate_trial
 from retrieval_eval.schema import now, stamped
@@ -79,7 +85,9 @@ def evaluate(
     Parameters
     ----------
     runs
-        Run ids (looked up below ``runs_root``) or paths of run directories.
+        Run ids (looked up below ``runs_root``) or paths of run directories. ``demo`` without a
+        runs root is the built-in demonstration, written to ``output_dir``, by default to
+        ``reports/demo/data``.
     runs_root, benchmarks_root
         Folder of all runs, and of the ``<suite>/<task>/`` directories; see
         :mod:`retrieval_eval.pipeline.roots` for the defaults. Without a benchmarks root there is
@@ -102,6 +110,10 @@ def evaluate(
         When no run holds a trial.
     """
     cutoffs = _check_k_values(k_values)
+    if [str(run) for run in runs] == [DEMO] and runs_root is None:
+        output_dir = output_dir or DEMO_OUTPUT
+        write_demo(output_dir)
+        runs_root, benchmarks_root = output_dir / "runs", output_dir / "benchmarks"
     folders = resolve_runs([str(run) for run in runs], runs_root or default_runs_root())
     found, problems = _discover(folders, benchmarks_root or default_benchmarks_root(folders))
     targets = [(output_dir / f.name if output_dir else f) / ARTEFACTS for f in folders]

@@ -6,6 +6,11 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
+DEMO = "demo"
+"""The run id that stands for the built-in demonstration when no runs root is named."""
+
+DEMO_OUTPUT = Path("reports") / DEMO / "data"
+
 RUNS_VARIABLE = "RETRIEVAL_EVAL_RUNS_ROOT"
 BENCHMARKS_VARIABLE = "RETRIEVAL_EVAL_BENCHMARKS_ROOT"
 

@@ -8,12 +8,13 @@ from typing import Any, Final, Literal
 
 from retrieval_eval.errors import RenderError
 from retrieval_eval.io.files import write_bytes, write_text
+from retrieval_eval.pipeline.roots import DEMO
 from retrieval_eval.report import assets, parameters, quarto, render
 from retrieval_eval.report.columns import FRAMES
 from retrieval_eval.report.derive import Facts
 from retrieval_eval.report.escape import slug, visible
 from retrieval_eval.report.execute import execute
-from retrieval_eval.report.loading import DEMO, load_run, split_run_ids
+from retrieval_eval.report.loading import load_run, split_run_ids
 from retrieval_eval.report.notebook_files import read_notebook
 from retrieval_eval.report.pdf import to_pdf
 from retrieval_eval.report.run import Run
@@ -42,6 +43,7 @@ def build(
     reports_dir: Path,
     renderer: Renderer = "auto",
     pdf: bool = False,
+    jobs: int = 1,
     progress: Progress | None = None,
     **given: Any,
 ) -> Path:
@@ -58,6 +60,8 @@ def build(
         ``quarto``, ``embedded``, or ``auto``: Quarto where it is on PATH.
     pdf
         Also write ``report.pdf``.
+    jobs
+        Processes to evaluate trials with.
     progress
         Called with steps done, steps in all, and what is being done.
     **given
@@ -77,7 +81,7 @@ def build(
     values = {"run_id": ", ".join(names), **_given(given)}
     if names == [DEMO]:
         values.setdefault("output_dir", str(folder / "data"))
-    run = _load(names, values, "run_report", progress)
+    run = _load(names, values, "run_report", progress, jobs)
     return _report("run_report", run, values, folder, renderer, pdf, progress)
 
 
@@ -125,12 +129,16 @@ def _given(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _load(
-    names: Sequence[str], values: Mapping[str, Any], notebook: str, progress: Progress | None
+    names: Sequence[str],
+    values: Mapping[str, Any],
+    notebook: str,
+    progress: Progress | None,
+    jobs: int = 1,
 ) -> Run:
     """Check the parameters, then evaluate here, so that a bad input never starts a kernel."""
     parameters.check(values, parameters.of_notebook(assets.notebook(notebook)))
     chosen = {name: values[name] for name in RUN_PARAMETERS if name in values}
-    run = load_run(names, **chosen, progress=progress)
+    run = load_run(names, **chosen, jobs=jobs, progress=progress)
     _ = run.comparison
     return run
 

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.metrics.files import DEFAULT_K
+from retrieval_eval.pipeline import evaluate
+from retrieval_eval.pipeline.evaluate import DEFAULT_SEED
 from retrieval_eval.report.run import Run
-
-DEMO: Final = "demo"
-"""The run id that stands for the built-in demonstration when no runs root is named."""
-
-DEFAULT_SEED: Final = 20260101
-DEFAULT_K: Final = (1, 3, 5, 10)
-DEMO_OUTPUT: Final = Path("reports") / DEMO / "data"
 
 PathLike = str | Path | None
 
@@ -60,18 +56,11 @@ def load_run(
     NothingToEvaluateError
         When no run holds a trial.
     """
-    from retrieval_eval.pipeline import evaluate
-
-    names = split_run_ids(run_ids)
-    roots = {"runs_root": _path(runs_root), "benchmarks_root": _path(benchmarks_root)}
-    output = _path(output_dir)
-    if names == [DEMO] and roots["runs_root"] is None:
-        output = output or DEMO_OUTPUT
-        roots = _write_demo(output)
     evaluation = evaluate(
-        names,
-        **roots,
-        output_dir=output,
+        split_run_ids(run_ids),
+        runs_root=_path(runs_root),
+        benchmarks_root=_path(benchmarks_root),
+        output_dir=_path(output_dir),
         k_values=_whole_numbers(k_values),
         jobs=jobs,
         seed=_whole_numbers([seed])[0],
@@ -127,10 +116,3 @@ def _whole_numbers(values: Sequence[int]) -> list[int]:
     if not isinstance(values, list | tuple) or any(type(v) is not int for v in values):
         raise BadInputError(f"expected whole numbers, not {values!r}")
     return list(values)
-
-
-def _write_demo(root: Path) -> dict[str, Path | None]:
-    from retrieval_eval.demo import write_demo
-
-    write_demo(root)
-    return {"runs_root": root / "runs", "benchmarks_root": root / "benchmarks"}

@@ -34,6 +34,14 @@ def test_evaluate_as_json_is_one_document(tree, capsys):
     assert found["runs"][0]["configs"]["mcp"]["metrics"]["file_recall"]["mean"] == 0.5
 
 
+def test_the_demo_can_be_evaluated_like_any_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(["evaluate", "demo", "--output-dir", "out", "--jobs", "1"]) == 0
+    assert "50 trials found" in capsys.readouterr().out
+    assert (tmp_path / "out/demo/retrieval_events/run_impact_analysis.json").is_file()
+    assert (tmp_path / "out/demo_plan.json").is_file()
+
+
 def test_exit_codes(tree, capsys):
     (tree / "runs" / "empty").mkdir()
     assert run(["evaluate", "run-2"]) == 3

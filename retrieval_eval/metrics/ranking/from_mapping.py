@@ -6,7 +6,7 @@ import math
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from itertools import repeat
+from itertools import compress, repeat
 from typing import Final
 
 import numpy as np
@@ -50,22 +50,21 @@ def hits_from_mapping(
     is_wanted = np.ones(len(judgements.grades), dtype=bool)
     if lowest_grade is not None:
         is_wanted = judgements.grades >= lowest_grade
-    query = judgements.query()
+    wanted, query = np.flatnonzero(is_wanted), judgements.query()
     sizes: list[Ints] = [np.zeros(0, dtype=np.int64)]
     parts: list[Ints] = [np.zeros((3, 0), dtype=np.int64)]
-    first_query = first_judged = 0
-    for values, found, n_docs in _batches(qrels, rankings):
-        judged = slice(first_judged, first_judged + len(found))
-        hit = np.flatnonzero(is_wanted[judged] & ~np.isnan(found))
+    first_query = first_wanted = 0
+    for values, found, n_docs in _batches(qrels, rankings, is_wanted):
+        hit = np.flatnonzero(~np.isnan(found))
+        which = wanted[hit + first_wanted]
         scores: tuple[Scores, Scores] = values, found[hit]
         if is_float32:
             with np.errstate(over="ignore"):
                 scores = values.astype(np.float32), found[hit].astype(np.float32)
-        places = _places(*scores, n_docs, query[judged][hit] - first_query)
-        parts.append(np.stack([hit + first_judged, *places]))
+        parts.append(np.stack([which, *_places(*scores, n_docs, query[which] - first_query)]))
         sizes.append(n_docs)
         first_query += len(n_docs)
-        first_judged += len(found)
+        first_wanted += len(found)
     which, first, n_tied = np.concatenate(parts, axis=1)
     rank = _resolve(judgements, rankings, which, first, n_tied, is_float32=is_float32)
     n_retrieved = np.concatenate(sizes)
@@ -73,52 +72,52 @@ def hits_from_mapping(
 
 
 def _batches(
-    qrels: Qrels, rankings: Rankings
+    qrels: Qrels, rankings: Rankings, is_wanted: NDArray[np.bool_]
 ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], Ints]]:
-    """Yield all scores, those of judged documents (NaN: not retrieved), and documents a query."""
-    values: list[float] = []
-    found: list[float] = []
+    """Yield all scores, those of wanted documents (NaN: not retrieved), and documents a query."""
+    values, found = array("d"), array("d")
     n_docs: list[int] = []
     nothing: Mapping[str, float] = {}
     absent = repeat(math.nan)
+    # One iterator for all queries: each takes as many selectors as it has documents.
+    selectors = iter(is_wanted.tobytes())
     for query, judged in qrels.items():
         scores = rankings.get(query, nothing)
         try:
-            found += map(scores.get, judged, absent)
-            values += scores.values()
-        except (TypeError, AttributeError):
-            message = f"rankings: query {query!r}: expected {{document: score}}"
-            raise BadInputError(message) from None
+            # Of the quick ways from objects to numbers this one takes no text for a number.
+            values += array("d", list(scores.values()))
+            found += array("d", list(map(scores.get, compress(judged, selectors), absent)))
+        except (TypeError, AttributeError, OverflowError):
+            _refuse(query, scores)
+            raise
         n_docs.append(len(scores))
         if len(values) > _BATCH:
-            yield _numbers(values, rankings), np.array(found), np.array(n_docs)
-            values, found, n_docs = [], [], []
+            yield _numbers(values, rankings), np.frombuffer(found), np.array(n_docs)
+            values, found, n_docs = array("d"), array("d"), []
     if n_docs:
-        yield _numbers(values, rankings), np.array(found), np.array(n_docs)
+        yield _numbers(values, rankings), np.frombuffer(found), np.array(n_docs)
 
 
-def _numbers(values: list[float], rankings: Rankings) -> NDArray[np.float64]:
-    # Of the quick ways from objects to numbers this one takes no text for a number.
-    try:
-        numbers = np.frombuffer(array("d", values))
-    except (TypeError, OverflowError):
-        numbers = np.full(1, math.nan)
+def _numbers(values: array[float], rankings: Rankings) -> NDArray[np.float64]:
+    numbers = np.frombuffer(values)
     if np.isnan(numbers).any():
-        _refuse(rankings)
+        for query, scores in rankings.items():
+            _refuse(query, scores)
     return numbers
 
 
-def _refuse(rankings: Rankings) -> None:
-    for query, scores in rankings.items():
-        for doc, score in scores.items():
-            try:
-                is_number = not math.isnan(array("d", [score])[0])
-            except (TypeError, OverflowError):
-                is_number = False
-            if not is_number:
-                raise BadInputError(
-                    f"rankings: query {query!r}, document {doc!r}: {str(score)[:40]!r} is no number"
-                )
+def _refuse(query: str, scores: object) -> None:
+    if not isinstance(scores, Mapping):
+        raise BadInputError(f"rankings: query {query!r}: expected {{document: score}}")
+    for doc, score in scores.items():
+        try:
+            is_number = not math.isnan(array("d", [score])[0])
+        except (TypeError, OverflowError):
+            is_number = False
+        if not is_number:
+            raise BadInputError(
+                f"rankings: query {query!r}, document {doc!r}: {str(score)[:40]!r} is no number"
+            )
 
 
 def _places(values: Scores, wanted: Scores, n_docs: Ints, query: Ints) -> tuple[Ints, Ints]:

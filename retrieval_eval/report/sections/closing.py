@@ -6,6 +6,7 @@ import hashlib
 from importlib import metadata
 from typing import Any
 
+from retrieval_eval.report.checkout import commit
 from retrieval_eval.report.derive import Facts
 from retrieval_eval.report.exhibits import Block, Table, section
 from retrieval_eval.report.frames import coerce
@@ -54,6 +55,7 @@ def provenance(facts: Facts, *, privacy: bool) -> Block:
     body = [
         ("Runs", ", ".join(run.run_ids)),
         ("Package", f"retrieval-eval {package_version()}"),
+        ("Git commit", commit() or "not run from a checkout"),
         ("Schema version", ", ".join(versions)),
         ("Evaluated at", ", ".join(times) or MISSING),
         ("Input digest", input_digest(facts)),
