@@ -10,6 +10,7 @@ what a forked child needed beyond the data it started with.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import gc
 import os
 import resource
@@ -147,6 +148,9 @@ def seconds(task: Task) -> float:
 
 
 def peak_megabytes(task: Task) -> float:
+    gc.collect()
+    # Free memory that the allocator kept from earlier rounds would hide what the task needs.
+    ctypes.CDLL(None).malloc_trim(0)
     reader, writer = os.pipe()
     if os.fork() == 0:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -1,43 +1,34 @@
-"""Hits from dictionaries: look up judged documents only, find their ranks by bisection."""
+"""Hits from dictionaries: look only at judged documents, find their ranks by bisection."""
 
 from __future__ import annotations
 
-import math
 from array import array
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping
-from itertools import compress, repeat
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.ranking.hits import Hits
 from retrieval_eval.metrics.ranking.ids import Ints
-from retrieval_eval.metrics.ranking.judgements import Judgements, Qrels
-from retrieval_eval.metrics.ranking.table import order_within
+from retrieval_eval.metrics.ranking.judgements import Qrels
 
 Rankings = Mapping[str, Mapping[str, float]]
-Scores = NDArray[np.float64] | NDArray[np.float32]
 
-_BATCH: Final = 1 << 15
-"""Scores worked on at once: they are still in the processor's cache when they are ranked."""
+MAX_WHOLE: Final = 2**127
+"""Whole numbers up to here are finite as 32-bit numbers too."""
 
 
 def hits_from_mapping(
-    judgements: Judgements,
-    rankings: Rankings,
-    *,
-    lowest_grade: int | None,
-    is_float32: bool,
+    qrels: Qrels, rankings: Rankings, *, lowest_grade: int | None, is_float32: bool
 ) -> Hits:
-    """Return the hits of the judged queries in ``{query: {document: score}}``.
+    """Return the hits of the queries of ``qrels`` in ``{query: {document: score}}``.
 
     Parameters
     ----------
     lowest_grade
-        Documents with a lower grade are left out (None: none is).
+        Documents with a lower grade are not looked up (None: all are).
     is_float32
         Compare scores as 32-bit numbers, which ties more of them.
 
@@ -46,140 +37,102 @@ def hits_from_mapping(
     BadInputError
         When a score is not a number; the message names query and document.
     """
-    qrels = judgements.by_query()
-    is_wanted = np.ones(len(judgements.grades), dtype=bool)
-    if lowest_grade is not None:
-        is_wanted = judgements.grades >= lowest_grade
-    wanted, query = np.flatnonzero(is_wanted), judgements.query()
-    sizes: list[Ints] = [np.zeros(0, dtype=np.int64)]
-    parts: list[Ints] = [np.zeros((3, 0), dtype=np.int64)]
-    first_query = first_wanted = 0
-    for values, found, n_docs in _batches(qrels, rankings, is_wanted):
-        hit = np.flatnonzero(~np.isnan(found))
-        which = wanted[hit + first_wanted]
-        scores: tuple[Scores, Scores] = values, found[hit]
-        if is_float32:
-            with np.errstate(over="ignore"):
-                scores = values.astype(np.float32), found[hit].astype(np.float32)
-        parts.append(np.stack([which, *_places(*scores, n_docs, query[which] - first_query)]))
-        sizes.append(n_docs)
-        first_query += len(n_docs)
-        first_wanted += len(found)
-    which, first, n_tied = np.concatenate(parts, axis=1)
-    rank = _resolve(judgements, rankings, which, first, n_tied, is_float32=is_float32)
-    n_retrieved = np.concatenate(sizes)
-    return Hits.ordered(query[which], judgements.grades[which], rank, first, n_tied, n_retrieved)
-
-
-def _batches(
-    qrels: Qrels, rankings: Rankings, is_wanted: NDArray[np.bool_]
-) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64], Ints]]:
-    """Yield all scores, those of wanted documents (NaN: not retrieved), and documents a query."""
-    values, found = array("d"), array("d")
-    n_docs: list[int] = []
-    nothing: Mapping[str, float] = {}
-    absent = repeat(math.nan)
-    # One iterator for all queries: each takes as many selectors as it has documents.
-    selectors = iter(is_wanted.tobytes())
+    floor = float("-inf") if lowest_grade is None else lowest_grade
+    grades: list[int] = []
+    aboves: list[int] = []
+    ties: list[tuple[int, str]] = []
+    ends: list[int] = []
+    n_retrieved: list[int] = []
     for query, judged in qrels.items():
-        scores = rankings.get(query, nothing)
-        try:
-            # Of the quick ways from objects to numbers this one takes no text for a number.
-            values += array("d", list(scores.values()))
-            found += array("d", list(map(scores.get, compress(judged, selectors), absent)))
-        except (TypeError, AttributeError, OverflowError):
-            _refuse(query, scores)
-            raise
-        n_docs.append(len(scores))
-        if len(values) > _BATCH:
-            yield _numbers(values, rankings), np.frombuffer(found), np.array(n_docs)
-            values, found, n_docs = array("d"), array("d"), []
-    if n_docs:
-        yield _numbers(values, rankings), np.frombuffer(found), np.array(n_docs)
+        scores = rankings.get(query)
+        if not scores:
+            n_retrieved.append(0)
+            ends.append(len(grades))
+            continue
+        values = _ascending(query, scores)
+        if is_float32:
+            values = array("f", values).tolist()
+            scores = dict(zip(scores, array("f", scores.values()), strict=True))
+        for doc, grade in judged.items():
+            if grade >= floor and doc in scores:
+                score = scores[doc]
+                above = bisect_right(values, score)
+                # Ties are rare where scores are real: only note them here.
+                if above > 1 and values[above - 2] == score:
+                    ties.append((len(grades), doc))
+                aboves.append(above)
+                grades.append(grade)
+        n_retrieved.append(len(values))
+        ends.append(len(grades))
+    query_of = np.searchsorted(np.array(ends), np.arange(len(grades)), side="right")
+    n_docs = np.array(n_retrieved, dtype=np.int64)
+    first = n_docs[query_of] + 1 - np.array(aboves, dtype=np.int64)
+    rank, n_tied = _resolve(list(qrels), rankings, query_of, first, ties, is_float32)
+    return Hits.ordered(
+        query_of,
+        np.array(grades, dtype=np.int64),
+        rank,
+        first,
+        n_tied,
+        n_docs,
+    )
 
 
-def _numbers(values: array[float], rankings: Rankings) -> NDArray[np.float64]:
-    numbers = np.frombuffer(values)
-    if np.isnan(numbers).any():
-        for query, scores in rankings.items():
-            _refuse(query, scores)
-    return numbers
+def _ascending(query: str, scores: Mapping[str, float]) -> list[float]:
+    # A ranking is mostly given best first, and sorting what is sorted is one pass.
+    try:
+        values = list(scores.values())
+        values.reverse()
+        values.sort()
+        # NaN is equal to nothing, and neither is a sum with NaN in it (or both infinities).
+        is_sound = (total := sum(values)) == total
+    except (TypeError, ValueError, AttributeError, OverflowError):
+        is_sound = False
+    if not is_sound:
+        _refuse(query, scores)
+    return values
 
 
 def _refuse(query: str, scores: object) -> None:
     if not isinstance(scores, Mapping):
         raise BadInputError(f"rankings: query {query!r}: expected {{document: score}}")
     for doc, score in scores.items():
-        try:
-            is_number = not math.isnan(array("d", [score])[0])
-        except (TypeError, OverflowError):
-            is_number = False
-        if not is_number:
+        is_number = isinstance(score, int | float | np.number)
+        if not is_number or score != score or (isinstance(score, int) and abs(score) > MAX_WHOLE):
             raise BadInputError(
                 f"rankings: query {query!r}, document {doc!r}: {str(score)[:40]!r} is no number"
             )
 
 
-def _places(values: Scores, wanted: Scores, n_docs: Ints, query: Ints) -> tuple[Ints, Ints]:
-    """Return the first rank of each wanted score in its query, and how many share it."""
-    ends = np.cumsum(n_docs)
-    is_inner = np.ones(len(values) + 1, dtype=bool)
-    is_inner[ends - n_docs] = False
-    if (is_inner[1:-1] & (values[1:] > values[:-1])).any():
-        values = values[order_within(n_docs, [-values])]
-    start, end = (ends - n_docs)[query], ends[query]
-    above = _bisect(values, wanted, start, end, is_after_equal=False)
-    n_tied = np.ones_like(above)
-    tied = np.flatnonzero(above + 1 < end)
-    tied = tied[values[above[tied] + 1] == wanted[tied]]
-    after = _bisect(values, wanted[tied], above[tied], end[tied], is_after_equal=True)
-    n_tied[tied] = after - above[tied]
-    return above - start + 1, n_tied
-
-
-def _bisect(values: Scores, wanted: Scores, low: Ints, high: Ints, *, is_after_equal: bool) -> Ints:
-    """Return where each wanted number would go in its own falling stretch ``low:high``."""
-    low, high = low.copy(), high.copy()
-    for _ in range(int((high - low).max(initial=0)).bit_length()):
-        # A stretch of nothing left stays as it is: its middle is compared with itself.
-        middle = (low + high) >> 1
-        there = values[np.minimum(middle, len(values) - 1)]
-        goes_on = (there >= wanted) if is_after_equal else (there > wanted)
-        goes_on &= low < high
-        low = np.where(goes_on, middle + 1, low)
-        high = np.where(goes_on, high, middle)
-    return low
-
-
 def _resolve(
-    judgements: Judgements,
+    queries: list[str],
     rankings: Rankings,
-    which: Ints,
+    query_of: Ints,
     first: Ints,
-    n_tied: Ints,
-    *,
+    ties: list[tuple[int, str]],
     is_float32: bool,
-) -> Ints:
-    """Return the ranks of the judged documents ``which``, ties by document id from high to low."""
-    rank = first.copy()
-    tied = np.flatnonzero(n_tied > 1)
-    qrels, query = judgements.by_query(), judgements.query()[which[tied]]
-    offset = which[tied] - (np.cumsum(judgements.sizes) - judgements.sizes)[query]
-    last, judged, names = -1, [""], [""]
-    for hit, place, position in zip(tied.tolist(), query.tolist(), offset.tolist(), strict=True):
-        if place != last:
-            last, name = place, judgements.query_ids[place]
-            judged, names = list(qrels[name]), _ordered(name, rankings[name], is_float32=is_float32)
-        begin = int(first[hit]) - 1
-        end = begin + int(n_tied[hit])
-        rank[hit] = end - (bisect_left(names, judged[position], begin, end) - begin)
-    return rank
+) -> tuple[Ints, Ints]:
+    rank, n_tied = first.copy(), np.ones_like(first)
+    last_query = -1
+    names: list[str] = []
+    keys: list[float] = []
+    peers: dict[int, list[str]] = {}
+    for hit, doc in ties:
+        query = int(query_of[hit])
+        if query != last_query:
+            last_query, peers = query, {}
+            names, keys = _descending(rankings[queries[query]], is_float32)
+        start = int(first[hit]) - 1
+        if start not in peers:
+            peers[start] = sorted(names[start : bisect_right(keys, keys[start])])
+        tied = peers[start]
+        # Document ids descend within a tie (trec_eval's rule).
+        rank[hit] = first[hit] + len(tied) - 1 - bisect_left(tied, doc)
+        n_tied[hit] = len(tied)
+    return rank, n_tied
 
 
-def _ordered(query: str, scores: Mapping[str, float], *, is_float32: bool) -> list[str]:
+def _descending(scores: Mapping[str, float], is_float32: bool) -> tuple[list[str], list[float]]:
     values = array("f", scores.values()) if is_float32 else scores.values()
-    falling = ((-value, doc) for doc, value in zip(scores, values, strict=True))
-    try:
-        return [doc for _, doc in sorted(falling)]
-    except TypeError as error:
-        raise BadInputError(f"rankings: query {query!r}: ids are not all text: {error}") from error
+    ordered = sorted(((-value, doc) for doc, value in zip(scores, values, strict=True)))
+    return [doc for _, doc in ordered], [key for key, _ in ordered]
