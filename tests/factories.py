@@ -29,6 +29,7 @@ LABELS = (
     "ambiguity_near_miss",
     "wrong_evidence_used",
 )
+TIERS = ("none", "below half", "half or more", "all")
 CATEGORIES = ("file_read", "code_search", "file_search", "file_write", "other")
 
 
@@ -45,12 +46,13 @@ def write_run(
     n_without_ground_truth: int = 0,
     shift: float = 0.15,
     excluded: tuple[dict[str, Any], ...] = (),
+    changes: dict[str, Any] | None = None,
     seed: int = 7,
 ) -> Path:
     """Write the artefacts of an invented run and return its ``retrieval_events`` folder.
 
     ``shift`` is added to the recall of every config after the first. The first tasks lack a
-    trace, the next ones ground truth.
+    trace, the next ones ground truth. ``changes`` replaces members of every comparison.
     """
     dice = random.Random(seed)
     folder = root / run_id / "retrieval_events"
@@ -86,7 +88,7 @@ def write_run(
                 }
             )
     _write(folder / "run_retrieval_summary.json", summary(run_id, trials, documents, excluded))
-    _write(folder / "run_impact_analysis.json", impact(run_id, documents, configs))
+    _write(folder / "run_impact_analysis.json", impact(run_id, documents, configs, changes))
     return folder
 
 
@@ -237,10 +239,13 @@ def summary(
 
 
 def impact(
-    run_id: str, documents: list[dict[str, Any]], configs: tuple[str, ...]
+    run_id: str,
+    documents: list[dict[str, Any]],
+    configs: tuple[str, ...],
+    changes: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return an impact analysis of the first config with every other; intervals are made up."""
-    found = [_comparison(documents, configs[0], other) for other in configs[1:]]
+    found = [_comparison(documents, configs[0], c) | (changes or {}) for c in configs[1:]]
     return {
         "schema_version": "1.1",
         "generated_at": "2026-01-02T03:04:05Z",
@@ -261,12 +266,21 @@ def impact(
                 "ci_high": 0.6,
                 "p_value": 0.01,
                 "q_value": 0.02,
+                "clusters": len(documents) // 2,
+                "sign_change": False,
                 "interpretation": "",
             }
             for outcome in ("reward", "cost_usd")
             for scope, group in (("pooled", None), *(("config", c) for c in configs))
         ],
         "family": {"m": 2, "method": "bh"},
+        "tiers": [_tier(config, tier) for config in configs for tier in TIERS],
+        "calibration": [_bin(config, i) for config in configs for i in range(5)],
+        "time_to_first_relevant": [
+            _first_hit(config, unit, len(documents) // max(1, len(configs)))
+            for unit in ("seconds", "tokens", "calls")
+            for config in configs
+        ],
         "parameters": {"seed": 1, "n_resamples": 10, "confidence": 0.95},
     }
 
@@ -306,6 +320,138 @@ def _comparison(documents: list[dict[str, Any]], first: str, second: str) -> dic
         "excluded": [],
         "metrics": {metric: _result(metric, pairs) for metric in METRICS},
         "pairs": pairs,
+        **_judged(pairs, (first, second)),
+    }
+
+
+def _judged(pairs: list[dict[str, Any]], arms: tuple[str, str]) -> dict[str, Any]:
+    """Return verdict, gate, ledger and what else a comparison says of itself."""
+    headline = _result("file_recall", pairs)
+    n = headline["n_pairs"]
+    arm = {"trials": len(pairs) + 1, "removed": {"degraded_trace": 1}, "unmatched": {}}
+    viewed = {m: _result(m, pairs) for m in ("file_recall", "mrr")}
+    views = ("accessed", "opened", "structured", "listing_discounted")
+    return {
+        "verdict": "too_few_pairs" if n < 6 else "better",
+        "verdict_metric": "file_recall",
+        "verdict_reason": "file recall: made up",
+        "gate": {"passed": True, "failed": [], "rules": [rule("degraded_trace", arms, n=2)]},
+        "ledger": {
+            "baseline": arm | {"used": len(pairs)},
+            "comparison": arm | {"used": len(pairs)},
+            "n_pairs": len(pairs),
+        },
+        "views": {view: viewed | {"verdict": "better"} for view in views},
+        "flips": [],
+        "discrimination": [
+            {"metric": m, "status": "discriminates", "detail": "made up", "with": None}
+            for m in METRICS
+        ],
+        "difference_associations": [
+            {
+                "retrieval_metric": "file_recall",
+                "outcome_metric": "reward",
+                "n": n,
+                "computable": n >= 3,
+                "reason": None if n >= 3 else "too_few_values",
+                "spearman_r": 0.3 if n >= 3 else None,
+                "ci_low": -0.2,
+                "ci_high": 0.7,
+                "p_value": 0.2,
+                "q_value": 0.4,
+            }
+        ],
+        "slices": [_slice("suite", s, pairs) for s in sorted({p["benchmark"] for p in pairs})]
+        + [_slice("n_ground_truth_files", "6 to 10 files", pairs[:3])],
+    }
+
+
+def rule(
+    name: str, arms: tuple[str, ...], *, n: int, failed: bool = False, detail: str | None = None
+) -> dict[str, Any]:
+    """Return a rule of the gate that found ``n`` trials, taken from the arms in turn."""
+    return {
+        "name": name,
+        "meaning": f"what {name} means",
+        "count": n,
+        "n_removed": n,
+        "share_removed": 0.1,
+        "failed": failed,
+        "detail": detail,
+        "trials": [
+            {
+                "config_name": arms[i % len(arms)],
+                "task_name": f"task-{i:03d}",
+                "trial_name": f"task-{i:03d}__x",
+            }
+            for i in range(n)
+        ],
+    }
+
+
+def _slice(dimension: str, level: str, pairs: list[dict[str, Any]]) -> dict[str, Any]:
+    chosen = pairs if dimension != "suite" else [p for p in pairs if p["benchmark"] == level]
+    found = _result("file_recall", chosen)
+    keys = ("mean_baseline", "mean_comparison", "mean_difference", "ci_low", "ci_high")
+    return {
+        "dimension": dimension,
+        "level": level,
+        "n_pairs": found["n_pairs"],
+        "interpretable": found["n_pairs"] >= 5,
+        **{key: found.get(key) for key in keys},
+    }
+
+
+def _tier(config: str, tier: str) -> dict[str, Any]:
+    n = 4 if tier == "none" else 6
+    mean = {"none": 0.1, "below half": 0.3, "half or more": 0.6, "all": 0.9}[tier]
+    return {
+        "config_name": config,
+        "tier": tier,
+        "n": n,
+        "interpretable": n >= 5,
+        "mean_reward": mean,
+        "ci_low": mean - 0.1,
+        "ci_high": mean + 0.1,
+    }
+
+
+def _bin(config: str, number: int) -> dict[str, Any]:
+    low = number / 5
+    return {
+        "config_name": config,
+        "low": low,
+        "high": low + 0.2,
+        "n": 4 if number == 4 else 7,
+        "interpretable": number != 4,
+        "mean_recall": low + 0.1,
+        "mean_reward": 0.1 + 0.15 * number,
+        "ci_low": 0.15 * number,
+        "ci_high": 0.2 + 0.15 * number,
+    }
+
+
+def _first_hit(config: str, unit: str, n: int) -> dict[str, Any]:
+    scale = {"seconds": 1.0, "tokens": 1000.0, "calls": 0.1}[unit]
+    n_never = n // 4
+    times = [scale * 10 * (i + 1) for i in range(n - n_never)]
+    return {
+        "config_name": config,
+        "unit": unit,
+        "n": n,
+        "n_hit": n - n_never,
+        "n_never": n_never,
+        "share_never": n_never / n if n else None,
+        "share_never_low": 0.1,
+        "share_never_high": 0.5,
+        "median": times[(n + 1) // 2 - 1] if times and n else None,
+        "median_low": scale * 10,
+        "median_high": None,
+        "restricted_mean": scale * 30,
+        "restricted_mean_low": scale * 20,
+        "restricted_mean_high": scale * 40,
+        "until": scale * 100,
+        "curve": [[time, (i + 1) / n] for i, time in enumerate(times)],
     }
 
 
@@ -331,6 +477,10 @@ def _result(metric: str, pairs: list[dict[str, Any]]) -> dict[str, Any]:
         "ci_low": mean - spread,
         "ci_high": mean + spread,
         "p_value": 0.04,
+        "p_holm": 0.3 if metric in LOWER else 0.04,
+        "n_clusters": 2,
+        "cluster_by": "suite",
+        "rank_biserial": 0.5,
         "wins": sum(sign * s["difference"] > 0 for s in known),
         "ties": sum(s["difference"] == 0 for s in known),
         "losses": sum(sign * s["difference"] < 0 for s in known),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,8 @@ import click
 from retrieval_eval.pipeline.evaluate import DEFAULT_SEED, Progress
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -98,6 +101,11 @@ def print_table(rows: Sequence[Sequence[str]], *, numbers_from: int = 1) -> None
             for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         click.echo("  ".join(cells).rstrip())
+
+
+def plain(text: str) -> str:
+    """Return foreign text without the control characters a terminal would obey."""
+    return _CONTROL.sub("�", text)
 
 
 def number(value: float | None, digits: int = 2) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
 from retrieval_eval.cli.common import FOLDER, json_option, print_json, progress_bar
+from retrieval_eval.demo import Fault, write_demo
+from retrieval_eval.pipeline.roots import DEMO
 
 
 @click.command()
@@ -17,9 +20,14 @@ from retrieval_eval.cli.common import FOLDER, json_option, print_json, progress_
     show_default=True,
     help="Where the report goes: REPORTS_DIR/demo/index.html.",
 )
+@click.option(
+    "--fault",
+    type=click.Choice([fault.value for fault in Fault]),
+    help="Plant a fault, to see what the report says of it; goes to REPORTS_DIR/FAULT/demo/.",
+)
 @click.option("--pdf", is_flag=True, help="Write a PDF beside the page (extra 'pdf').")
 @json_option
-def demo(reports_dir: Path, pdf: bool, as_json: bool) -> None:
+def demo(reports_dir: Path, fault: str | None, pdf: bool, as_json: bool) -> None:
     """Simulate a benchmark run with known behaviour, evaluate it and write its report.
 
     The runs are written to REPORTS_DIR/demo/data, in the layout of real ones: look at them, or
@@ -27,8 +35,18 @@ def demo(reports_dir: Path, pdf: bool, as_json: bool) -> None:
     """
     from retrieval_eval.report import build
 
+    roots: dict[str, Any] = {}
+    if fault is not None:
+        reports_dir = reports_dir / fault
+        data = reports_dir / "demo" / "data"
+        write_demo(data, fault=Fault(fault))
+        roots = {
+            "runs_root": data / "runs",
+            "benchmarks_root": data / "benchmarks",
+            "output_dir": data,
+        }
     with progress_bar("cell") as progress:
-        page = build(["demo"], reports_dir=reports_dir, pdf=pdf, progress=progress)
+        page = build([DEMO], reports_dir=reports_dir, pdf=pdf, progress=progress, **roots)
     if as_json:
         print_json({"report": str(page)})
     else:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import click
 
 from retrieval_eval import __version__
+from retrieval_eval.cli.compare import compare
 from retrieval_eval.cli.demo import demo
 from retrieval_eval.cli.evaluate import evaluate
 from retrieval_eval.cli.report import report
@@ -38,12 +39,13 @@ _EXIT_CODES: tuple[tuple[type[RetrievalEvalError], int], ...] = (
 def group() -> None:
     """Know whether retrieval works: measure agent traces against ground truth.
 
-    Start with `retrieval-eval demo`. Exit codes: 0 ok, 2 nothing to evaluate or no verdict,
+    Start with `retrieval-eval demo`. Exit codes: 0 ok, 1 regressed, 2 nothing to evaluate or no
+    verdict,
     3 bad input, 4 rendering failed, 64 wrong usage.
     """
 
 
-for command in (evaluate, report, demo, validate, trial):
+for command in (evaluate, report, compare, demo, validate, trial):
     group.add_command(command)
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
 import click
 
-from retrieval_eval.cli.common import json_option, number, print_json, root_options
+from retrieval_eval.cli.common import json_option, number, plain, print_json, root_options
 from retrieval_eval.pipeline.single import evaluate_one
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _MOST_FILES = 4
 
 
@@ -45,11 +43,6 @@ def trial(
         for event in document["events"]:
             click.echo(_line(event))
     _print_metrics(metrics)
-
-
-def plain(text: str) -> str:
-    """Return foreign text without the control characters a terminal would obey."""
-    return _CONTROL.sub("�", text)
 
 
 def _print_head(document: dict[str, Any], metrics: dict[str, Any]) -> None:

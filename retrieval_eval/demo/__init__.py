@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from retrieval_eval.demo.faults import Fault
 from retrieval_eval.demo.model import Action, DemoPlan, Expected, Result, TaskPlan, TrialPlan
 from retrieval_eval.demo.moves import Touch
 from retrieval_eval.demo.tree import write_demo
@@ -10,6 +11,7 @@ __all__ = [
     "Action",
     "DemoPlan",
     "Expected",
+    "Fault",
     "Result",
     "TaskPlan",
     "Touch",

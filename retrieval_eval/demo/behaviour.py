@@ -39,11 +39,23 @@ class Scene:
     missed: tuple[str, ...]
 
 
-def imagine(task: Task, shared: Dice, dice: Dice, *, is_remote: bool, quirks: Quirks) -> Scene:
-    """Decide which files an agent comes across; ``shared`` is what both arms of a task share."""
+def imagine(
+    task: Task,
+    shared: Dice,
+    dice: Dice,
+    *,
+    is_remote: bool,
+    quirks: Quirks,
+    advantage: float = 0.0,
+) -> Scene:
+    """Decide which files an agent comes across; ``shared`` is what both arms of a task share.
+
+    ``advantage`` is added to the share of the files that matter, the same in every trial.
+    """
     reachable = [label for label in task.truth if label not in task.new_files]
     skill = 0.90 - 0.60 * task.difficulty + 0.10 * shared.normal("skill")
     skill += 0.05 + 0.21 * dice.normal("luck") if is_remote else 0.07 * dice.normal("luck")
+    skill += advantage
     count = min(len(reachable), max(1, round(skill * len(reachable))))
     found = dice.shuffled(reachable, "found")[: 0 if quirks.is_never_hit else count]
     folders = {_folder(label) for label in task.truth}
@@ -58,12 +70,8 @@ def imagine(task: Task, shared: Dice, dice: Dice, *, is_remote: bool, quirks: Qu
 
 def act(task: Task, scene: Scene, dice: Dice, *, is_remote: bool, quirks: Quirks) -> list[Call]:
     """Return the tool calls of a trial in order."""
-    agent: Agent
-    if task.harness == CLAUDE:
-        share = 1.0 if quirks.is_shell_only else 0.4
-        agent = ClaudeAgent(task, dice, is_remote=is_remote, shell_share=share)
-    else:
-        agent = OpenHandsAgent(task, dice, is_remote=is_remote)
+    shell_share = 1.0 if quirks.is_shell_only else 0.4
+    agent = agent_for(task, dice, is_remote=is_remote, shell_share=shell_share)
     pool = dice.shuffled([*scene.found, *scene.others], "pool")
     calls = agent.opening()
     finding = list(_finding(agent, task, scene, pool, dice))
@@ -77,6 +85,13 @@ def act(task: Task, scene: Scene, dice: Dice, *, is_remote: bool, quirks: Quirks
     calls += _writing(agent, task, scene, dice)
     calls += agent.closing()
     return _mixed_up(calls) if quirks.mixes_up_arguments else calls
+
+
+def agent_for(task: Task, dice: Dice, *, is_remote: bool, shell_share: float = 0.4) -> Agent:
+    """Return an agent of the task's harness; only Claude Code chooses between shell and tools."""
+    if task.harness == CLAUDE:
+        return ClaudeAgent(task, dice, is_remote=is_remote, shell_share=shell_share)
+    return OpenHandsAgent(task, dice, is_remote=is_remote)
 
 
 def _finding(agent: Agent, task: Task, scene: Scene, pool: list[str], dice: Dice) -> Iterator[Call]:

@@ -69,7 +69,7 @@ class _Writer:
     def _initial(self) -> dict[str, Any]:
         plan = self._staged.plan
         is_remote = any(timed.call.is_mcp for m in self._session.messages for timed in m.calls)
-        prefix = "mcp__sourcegraph__" + ("sg_" if plan.harness_version == "2.1.63" else "")
+        prefix = "mcp__sourcegraph__" + ("sg_" if plan.harness_version.startswith("2.1.6") else "")
         tools = [*_LOCAL_TOOLS, *(prefix + name for name in _REMOTE_TOOLS if is_remote)]
         servers = [{"name": "sourcegraph", "status": "connected"}] if is_remote else []
         return {

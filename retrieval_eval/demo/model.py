@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from retrieval_eval.demo.faults import Fault
 from retrieval_eval.demo.moves import Touch
 
 
@@ -135,7 +136,8 @@ class DemoPlan:
     """The whole demo: tasks, trials, and the counts that a correct evaluation arrives at.
 
     ``ledger`` counts trials by fate; ``n_pairs`` counts, by metric, the tasks that have a value
-    in both configs.
+    in both configs under the same model and harness version. ``fault`` is what was planted on
+    purpose, and ``affected`` are the paths of the trials that are other than without it.
     """
 
     seed: int
@@ -146,10 +148,14 @@ class DemoPlan:
     trials: tuple[TrialPlan, ...]
     ledger: dict[str, int]
     n_pairs: dict[str, int]
+    fault: Fault | None = None
+    affected: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON shape of ``demo_plan.json``."""
+        """Return the JSON shape of ``demo_plan.json``; only a planted fault is mentioned."""
         fields = {name: getattr(self, name) for name in self.__slots__}
+        if self.fault is None:
+            del fields["fault"], fields["affected"]
         return fields | {
             "tasks": [task.to_json() for task in self.tasks],
             "trials": [trial.to_json() for trial in self.trials],

@@ -33,7 +33,7 @@ def trial_result(staged: Staged, start: datetime) -> dict[str, Any]:
         "task_name": plan.raw_task_name,
         "trial_name": plan.trial_name,
         "source": None,
-        "task_checksum": staged.dice.hexadecimal(64, "checksum"),
+        "task_checksum": staged.task_checksum,
         "agent_info": {
             "name": plan.harness,
             "version": plan.harness_version,
@@ -64,7 +64,7 @@ def trial_metrics(staged: Staged) -> dict[str, Any]:
         "benchmark": plan.benchmark,
         "config_name": plan.config,
         "reward": plan.result.reward,
-        "status": "errored" if plan.is_crashed else "passed" if plan.result.reward else "failed",
+        "status": _status(plan),
         "agent_execution_seconds": plan.result.elapsed_seconds,
         "input_tokens": usage.fresh if usage else None,
         "output_tokens": usage.output if usage else None,
@@ -89,6 +89,12 @@ def batch_result(trials: Sequence[TrialPlan], start: datetime) -> dict[str, Any]
             "n_errors": sum(trial.is_crashed for trial in trials),
         },
     }
+
+
+def _status(plan: TrialPlan) -> str:
+    if plan.is_crashed or plan.result.reward is None:
+        return "errored"
+    return "passed" if plan.result.reward else "failed"
 
 
 def _agent_result(staged: Staged) -> dict[str, Any]:

@@ -7,7 +7,9 @@ from typing import Final
 
 from retrieval_eval.demo.behaviour import Quirks, act, imagine
 from retrieval_eval.demo.dice import Dice
-from retrieval_eval.demo.model import Action, DemoPlan, Expected, Result, TaskPlan, TrialPlan
+from retrieval_eval.demo.faults import Fault, advantage, as_run, checksum, paid, reaching
+from retrieval_eval.demo.faulty_calls import with_fault
+from retrieval_eval.demo.model import Action, DemoPlan, Result, TaskPlan, TrialPlan
 from retrieval_eval.demo.session import Session, TimedCall, converse
 from retrieval_eval.demo.task import Task
 from retrieval_eval.demo.tasks import TASKS
@@ -47,6 +49,8 @@ _SOURCES: Final = {
     "none": None,
 }
 
+_NO_RESULT: Final = Result(None, None, None, None, None)
+
 
 @dataclass(frozen=True, slots=True)
 class Staged:
@@ -56,6 +60,7 @@ class Staged:
     task: Task
     session: Session | None
     dice: Dice
+    task_checksum: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +71,11 @@ class Stage:
     trials: tuple[Staged, ...]
 
 
-def make_stage(seed: int) -> Stage:
+def make_stage(seed: int, fault: Fault | None = None) -> Stage:
     """Return the whole demo for a seed; the tasks themselves are the same for every seed."""
     tasks = {task.name: task_plan(task) for task in TASKS}
     staged = [
-        _stage_trial(seed, task, tasks[task.name], config, repeat)
+        _stage_trial(seed, task, tasks[task.name], config, repeat, fault)
         for config in (BASELINE, MCP)
         for repeat in (0, 1)
         for task in TASKS
@@ -90,8 +95,29 @@ def make_stage(seed: int) -> Stage:
         ),
     }
     pairs = count_pairs(trials, (BASELINE, MCP))
-    plan = DemoPlan(seed, RUN_ID, BASELINE, MCP, tuple(tasks.values()), trials, ledger, pairs)
+    plan = DemoPlan(
+        seed,
+        RUN_ID,
+        BASELINE,
+        MCP,
+        tuple(tasks.values()),
+        trials,
+        ledger,
+        pairs,
+        fault,
+        _affected(seed, staged) if fault else (),
+    )
     return Stage(plan, tuple(staged))
+
+
+def _affected(seed: int, staged: list[Staged]) -> tuple[str, ...]:
+    """Return the paths of the trials that differ from those of the demo without a fault."""
+    ordinary = make_stage(seed).trials
+    return tuple(
+        now.plan.path
+        for now, before in zip(staged, ordinary, strict=True)
+        if (now.plan, now.task_checksum) != (before.plan, before.task_checksum)
+    )
 
 
 def task_plan(task: Task) -> TaskPlan:
@@ -120,15 +146,19 @@ def chunks_of(task: Task) -> tuple[tuple[str, int, int], ...]:
     return tuple(ranges)
 
 
-def _stage_trial(seed: int, task: Task, truth: TaskPlan, config: str, repeat: int) -> Staged:
+def _stage_trial(
+    seed: int, task: Task, truth: TaskPlan, config: str, repeat: int, planted: Fault | None
+) -> Staged:
+    fault = reaching(planted, task, is_remote=config == MCP)
+    task = as_run(task, fault)
     shared = Dice(seed, task.name)
     dice = shared.scoped(config, repeat)
     key = (task.name, config)
-    session = None
-    if key not in (_CRASHED, _WITHOUT_TRACE):
-        session = _play(task, shared, dice, config == MCP, _QUIRKS.get(key, Quirks()))
+    is_crashed = key == _CRASHED or fault is Fault.CRASHED_ARM
+    session, found = None, None
+    if not is_crashed and key != _WITHOUT_TRACE:
+        session, found = _play(task, truth, shared, dice, config, fault)
     actions = actions_of(session) if session else ()
-    expected = expect(truth, actions) if session else None
     naming = Dice("name", task.name, config, repeat)
     raw_name = task.name
     if config == MCP and task.suite in _DECORATED:
@@ -146,19 +176,31 @@ def _stage_trial(seed: int, task: Task, truth: TaskPlan, config: str, repeat: in
         model=task.model,
         source=task.source if session else None,
         fate="evaluated" if session else "degraded",
-        is_crashed=key == _CRASHED,
+        is_crashed=is_crashed,
         n_calls=sum(len(m.calls) for m in session.messages) if session else 0,
         actions=actions,
-        result=_result(task, session, expected, dice, is_crashed=key == _CRASHED),
-        expected=expected,
+        result=_NO_RESULT if is_crashed else _result(task, session, found, dice, config, fault),
+        expected=expect(truth, actions) if session else None,
     )
-    return Staged(plan, task, session, dice)
+    return Staged(plan, task, session, dice, checksum(task, fault))
 
 
-def _play(task: Task, shared: Dice, dice: Dice, is_remote: bool, quirks: Quirks) -> Session:
-    scene = imagine(task, shared, dice, is_remote=is_remote, quirks=quirks)
+def _play(
+    task: Task, truth: TaskPlan, shared: Dice, dice: Dice, config: str, fault: Fault | None
+) -> tuple[Session, float | None]:
+    """Return a session and the share of the files that matter its agent really found.
+
+    The share is more than the session shows where a fault hides what the agent did.
+    """
+    is_remote, quirks = config == MCP, _QUIRKS.get((task.name, config), Quirks())
+    more = advantage(fault, is_remote=is_remote)
+    scene = imagine(task, shared, dice, is_remote=is_remote, quirks=quirks, advantage=more)
     calls = act(task, scene, dice, is_remote=is_remote, quirks=quirks)
-    return converse(task, calls, dice, is_remote=is_remote)
+    session = converse(task, with_fault(calls, fault, task, scene, dice), dice, is_remote=is_remote)
+    seen = (
+        converse(task, calls, dice, is_remote=is_remote) if fault is Fault.OPAQUE_SHELL else session
+    )
+    return session, expect(truth, actions_of(seen)).file_recall
 
 
 def actions_of(session: Session) -> tuple[Action, ...]:
@@ -187,14 +229,20 @@ def actions_of(session: Session) -> tuple[Action, ...]:
 
 
 def _result(
-    task: Task, session: Session | None, expected: Expected | None, dice: Dice, *, is_crashed: bool
+    task: Task,
+    session: Session | None,
+    found: float | None,
+    dice: Dice,
+    config: str,
+    fault: Fault | None,
 ) -> Result:
     """Return an outcome in which the reward goes with recall, and much else besides."""
-    if is_crashed:
-        return Result(None, None, None, None, None)
-    found = expected.file_recall if expected and expected.file_recall is not None else 0.5
-    reward = 0.12 + 0.68 * found + 0.17 * dice.normal("reward")
-    reward = round(min(1.0, max(0.0, reward if found else 0.0)), 4)
+    share = 0.5 if found is None else found
+    reward: float | None = None
+    if fault is not Fault.MISSING_REWARDS:
+        worth = 0.12 + 0.68 * share + 0.17 * dice.normal("reward")
+        worth = min(1.0, max(0.0, worth if share else 0.0))
+        reward = round(paid(worth, fault, is_remote=config == MCP), 4)
     if session is None:
         elapsed = round(dice.between(90, 160, "elapsed"), 3)
         return Result(reward, round(dice.between(0.2, 0.5, "cost"), 6), None, None, elapsed)

@@ -12,6 +12,7 @@ from retrieval_eval.demo.task import CLAUDE, TRANSCRIPT, Task
 
 PRICES = {
     "demo-large-1": (3.0, 3.75, 0.30, 15.0),
+    "demo-large-2": (5.0, 6.25, 0.50, 25.0),
     "demo-small-1": (1.0, 1.25, 0.10, 5.0),
 }
 """US dollars per million tokens: input, cache writing, cache reading, output."""

@@ -11,6 +11,7 @@ from typing import Any
 from retrieval_eval.demo import claude, claude_trajectory, openhands
 from retrieval_eval.demo.benchmarks import task_files
 from retrieval_eval.demo.clock import batch_start
+from retrieval_eval.demo.faults import Fault
 from retrieval_eval.demo.model import DemoPlan
 from retrieval_eval.demo.outcome_files import (
     AGENT_STARTS_AFTER,
@@ -21,13 +22,13 @@ from retrieval_eval.demo.outcome_files import (
 from retrieval_eval.demo.plan import BASELINE, RUN_ID, Stage, Staged, make_stage
 from retrieval_eval.demo.task import CLAUDE, MERGED, TRANSCRIPT
 from retrieval_eval.demo.tasks import TASKS
-from retrieval_eval.io.files import write_bytes
+from retrieval_eval.io.files import remove, write_bytes
 
 BROKEN_BATCH = "2026-01-04__18-00-00__broken"
 """A batch that an evaluation has to leave out by its name."""
 
 
-def write_demo(root: Path, *, seed: int = 20260101) -> DemoPlan:
+def write_demo(root: Path, *, seed: int = 20260101, fault: Fault | None = None) -> DemoPlan:
     """Write an invented run with planted behaviour, and return what must be measured in it.
 
     The run lies in ``root/runs/demo``, its tasks in ``root/benchmarks`` and the plan in
@@ -36,20 +37,27 @@ def write_demo(root: Path, *, seed: int = 20260101) -> DemoPlan:
     Parameters
     ----------
     root
-        An existing or new folder. The names of all files are the same for every seed, so an earlier
-        demo there is written over whole.
+        An existing or new folder. An earlier demo there, of any seed and with any fault, is
+        written over whole.
     seed
         Decides what agents come across and what they are paid for it; the tasks, their ground
         truth and the special trials are the same for every seed.
+    fault
+        What makes the comparison of the two arms invalid or misleading; see :class:`Fault`. Without
+        one they can be compared.
 
     Returns
     -------
     DemoPlan
         Every trial with its actions and the expected value of every metric.
     """
-    stage = make_stage(seed)
-    for name, data in files(stage):
+    stage = make_stage(seed, fault)
+    written = dict(files(stage))
+    for name, data in written.items():
         write_bytes(root / name, data)
+    if fault is not None:
+        for name in dict(files(make_stage(seed))).keys() - written.keys():
+            remove(root / name, root)
     return stage.plan
 
 

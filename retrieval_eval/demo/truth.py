@@ -61,16 +61,19 @@ def expect(task: TaskPlan, actions: Sequence[Action]) -> Expected:
 
 
 def count_pairs(trials: Iterable[TrialPlan], configs: tuple[str, str]) -> dict[str, int]:
-    """Return, by metric, for how many tasks both configs have a value and a reward."""
-    having: dict[str, dict[str, set[str]]] = {}
+    """Return, by metric, for how many tasks both configs have a value with one and the same setup.
+
+    A setup is a model and a harness version. Nothing is left out for being invalid otherwise.
+    """
+    having: dict[str, dict[str, set[tuple[str, str, str]]]] = {}
     for trial in trials:
-        if trial.result.reward is None:
-            continue
+        setup = (trial.task_name, trial.model, trial.harness_version)
         for metric, value in _paired_values(trial).items():
-            tasks = having.setdefault(metric, {config: set() for config in configs})
+            setups = having.setdefault(metric, {config: set() for config in configs})
             if value is not None:
-                tasks[trial.config].add(trial.task_name)
-    return {metric: len(sets[configs[0]] & sets[configs[1]]) for metric, sets in having.items()}
+                setups[trial.config].add(setup)
+    first, second = configs
+    return {m: len({s[0] for s in sets[first] & sets[second]}) for m, sets in having.items()}
 
 
 def _paired_values(trial: TrialPlan) -> dict[str, float | None]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from retrieval_eval.events.saved import SavedResults
 from retrieval_eval.records import RawTarget, ToolCall, Trace
 from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
 from retrieval_eval.traces.tools import ToolUse, interpret
@@ -77,20 +78,37 @@ class ReadCall:
 
 
 def read_calls(trace: Trace) -> list[ReadCall]:
-    """Interpret every call of a trace; each agent of the trial has a shell of its own."""
+    """Interpret every call of a trace; each agent of the trial has a shell of its own.
+
+    A call that reads the saved result of an earlier one shows a further part of that result.
+    """
     shells: dict[str, ShellSession] = {}
+    saved = SavedResults()
     reads = []
     for index, call in enumerate(trace.calls):
         use = interpret(call)
-        shell = None
-        if use.command is not None:
-            agent = call.parent_id or ("sub-agent" if call.is_subagent else "main")
-            session = shells.setdefault(agent, ShellSession(trace.cwd))
-            output = call.result.text if call.result is not None else ""
-            shell = session.analyse(use.command, output, is_error=use.is_error, cwd=use.command_cwd)
+        agent = call.parent_id or ("sub-agent" if call.is_subagent else "main")
+        session = shells.get(agent) or shells.setdefault(agent, ShellSession(trace.cwd))
+        before = session.cwd
+        shell = _shell(session, call, use)
         folder = use.command_cwd or call.cwd or trace.cwd
+        again = saved.reread(call, use)
+        if again is not None:
+            use = replace(use, targets=again.use.targets, is_opaque=again.use.is_opaque)
+            shell = again.shell or shell
+            folder = again.use.command_cwd or folder
+        elif shell is not None and saved.is_read_by(use):
+            shell = replace(shell, opaque=(*shell.opaque, "reads a saved result in its own way"))
+        saved.remember(call, before)
         reads.append(ReadCall(index, call, use, shell, folder))
     return reads
+
+
+def _shell(session: ShellSession, call: ToolCall, use: ToolUse) -> ShellAnalysis | None:
+    if use.command is None:
+        return None
+    output = call.result.text if call.result is not None else ""
+    return session.analyse(use.command, output, is_error=use.is_error, cwd=use.command_cwd)
 
 
 def count(reads: list[ReadCall]) -> Ledger:
@@ -108,7 +126,7 @@ def count(reads: list[ReadCall]) -> Ledger:
         calls_opaque=fates["opaque"],
         calls_resolved=fates["resolved"],
         subagent_calls=sum(r.call.is_subagent for r in reads),
-        shell_calls=len(shells),
+        shell_calls=sum(r.use.command is not None for r in reads),
         shell_opaque=sum(bool(shell.opaque) for shell in shells),
         shell_events=sum(len(shell.events) for shell in shells),
         mcp_calls=len(mcp),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable
 from typing import Any, Final
 
 from retrieval_eval.events.normalise import TrialEvents
-from retrieval_eval.records import Trace
+from retrieval_eval.records import GroundTruth, Trace
 
 INCOMPLETE: Final[dict[str, str]] = {
     "trimmed": "the trace was cut by whoever stored it: steps are missing",
@@ -13,13 +15,18 @@ INCOMPLETE: Final[dict[str, str]] = {
     "subagent_calls_missing": "the agent delegated, and the trace does not hold the calls of its "
     "sub-agents",
     "malformed_line": "the trace holds lines that are not valid",
+    "malformed_step": "the trace holds steps that are not valid",
+    "no_agent_step": "the trace holds no step of the agent",
+    "results_missing": "the trace holds tool calls without their results",
     "no_result_event": "the transcript ends without a final result: the run was cut off",
 }
 """Quality flags that make the events incomplete, with the sentence for each."""
 
 
-def degraded_reason(trace: Trace | None, missing: str | None) -> str | None:
-    """Return why the events are empty or incomplete, or None.
+def degraded_reason(
+    trace: Trace | None, missing: str | None, unreadable: Iterable[str] = ()
+) -> str | None:
+    """Return why the events are empty or incomplete, or what else is broken; None for nothing.
 
     Parameters
     ----------
@@ -27,11 +34,13 @@ def degraded_reason(trace: Trace | None, missing: str | None) -> str | None:
         The trace, or None when there is none.
     missing
         Why there is no trace.
+    unreadable
+        Sentences on other files of the trial and its task that cannot be read.
     """
     if trace is None:
-        return missing or "no trace was found"
+        return "; ".join([missing or "no trace was found", *unreadable])
     sentences = [INCOMPLETE[flag] for flag in trace.flags if flag in INCOMPLETE]
-    return "; ".join([*sentences, *trace.problems]) or None
+    return "; ".join([*sentences, *trace.problems, *unreadable]) or None
 
 
 def why_nothing_is_computable(trace: Trace | None) -> str | None:
@@ -46,20 +55,43 @@ def why_nothing_is_computable(trace: Trace | None) -> str | None:
     return "agent_never_acted" if not trace.calls and is_incomplete else None
 
 
-def coverage(trial: TrialEvents, trace: Trace | None, missing: str | None) -> dict[str, Any]:
-    """Return the ``coverage`` block of the seed."""
+def coverage(
+    trial: TrialEvents,
+    trace: Trace | None,
+    missing: str | None,
+    unreadable: Iterable[str] = (),
+) -> dict[str, Any]:
+    """Return the ``coverage`` block of the seed (see :func:`degraded_reason`)."""
     truth = trial.ground_truth
+    late = [INCOMPLETE[flag] for flag in trial.flags if flag in INCOMPLETE]
     return {
         "has_trajectory": trace is not None and trace.has_trajectory,
         "has_transcript": trace is not None and trace.has_transcript,
         "has_ground_truth": bool(truth.files),
         "has_chunk_ground_truth": bool(truth.chunks),
         "trace_source": trace.source if trace is not None else None,
-        "degraded_reason": degraded_reason(trace, missing),
+        "degraded_reason": degraded_reason(trace, missing, (*late, *unreadable)),
         "ground_truth_source": truth.source,
         "ground_truth_confidence": truth.confidence,
         "ground_truth_reason": None if truth.files else truth.reason,
         "ground_truth_problems": list(truth.problems),
+        "ground_truth_digest": _digest(truth),
+        "repositories": sorted(_repositories(truth)),
         "quality_flags": sorted({*(trace.flags if trace is not None else ()), *trial.flags}),
         "trace_format": trace.format if trace is not None else None,
     }
+
+
+def _digest(truth: GroundTruth) -> str | None:
+    """Return what tells two versions of a task's ground truth apart, or None without one."""
+    if not truth.files:
+        return None
+    keys = sorted(
+        f"{repository or ''}::{path}" for repository, path in (f.key for f in truth.files)
+    )
+    return hashlib.sha256("\n".join(keys).encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _repositories(truth: GroundTruth) -> set[str]:
+    named = {f.repository for f in truth.files if f.repository}
+    return named or {repository.name for repository in truth.repositories}

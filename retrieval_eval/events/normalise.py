@@ -18,7 +18,8 @@ class TrialEvents:
     """The events of one trial with the ground truth they are held against.
 
     ``own_output`` are the files that are the agent's own product. ``flags`` are quality flags
-    that only show when files are matched: ``case_collision``, ``clock_skew``, and
+    that only show when calls are read: ``case_collision``, ``clock_skew``, ``results_missing``,
+    ``found_by_name_only`` when a listing alone names some of the ground truth, and
     ``ground_truth_read`` when the agent saw a file that holds the answer.
     """
 
@@ -50,15 +51,18 @@ def normalise(
     for read in reads:
         if read.use.is_retrieval:
             builder.add(read)
+    ledger = count(reads)
     flags = {
         "case_collision": workspace.collisions,
+        "found_by_name_only": _is_found_by_name_only(builder.events, ground_truth),
+        "results_missing": ledger.calls_without_result,
         "clock_skew": builder.is_skewed,
         "ground_truth_read": _has_read_the_answer(builder.events),
     }
     return TrialEvents(
         tuple(builder.events),
         ground_truth,
-        count(reads),
+        ledger,
         own_output(builder.events, ground_truth, workspace),
         tuple(flag for flag, is_raised in flags.items() if is_raised),
     )
@@ -85,6 +89,14 @@ def _has_read_the_answer(events: Iterable[Event]) -> bool:
         for event in events
         for target in event.targets
     )
+
+
+def _is_found_by_name_only(events: Iterable[Event], ground_truth: GroundTruth) -> bool:
+    """Return whether some ground-truth file was listed and never opened nor matched."""
+    targets = [target for event in events for target in event.targets]
+    listed = {t.file.key for t in targets if t.access == "listed"}
+    seen = {t.file.key for t in targets if t.access in {"opened", "matched"}}
+    return not (listed - seen).isdisjoint(f.key for f in ground_truth.files)
 
 
 def _folders(reads: Iterable[ReadCall], workspace: Workspace) -> frozenset[Identity]:

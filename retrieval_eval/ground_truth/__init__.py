@@ -21,7 +21,7 @@ from retrieval_eval.ground_truth.source import RawChunk, RawSymbol, Source
 from retrieval_eval.ground_truth.workspace import Workspace, read_workspace
 from retrieval_eval.records import Chunk, FileRef, GroundTruth, Repository, Symbol
 
-__all__ = ["load_ground_truth"]
+__all__ = ["load_ground_truth", "read_ground_truth"]
 
 T = TypeVar("T", bound=Hashable)
 Reader = Callable[[Path], Source | None]
@@ -67,8 +67,17 @@ def load_ground_truth(task_dir: Path | None) -> GroundTruth:
         Empty with reason ``no_ground_truth`` where no source yields a file. Unreadable sources
         become sentences in ``problems``; nothing is raised.
     """
+    return read_ground_truth(task_dir)[0]
+
+
+def read_ground_truth(task_dir: Path | None) -> tuple[GroundTruth, tuple[str, ...]]:
+    """Return the ground truth of a task and those of its problems that no good task has.
+
+    The latter name sources that cannot be read, so that a lower source, or none, stands in for
+    them; the other problems are remarks on what a sound source says.
+    """
     if task_dir is None:
-        return GroundTruth()
+        return GroundTruth(), ()
     workspace = read_workspace(task_dir)
     sources = tuple(_stated(task_dir, workspace))
     resolved = [resolve(s.entries, workspace, s.name) for s in sources]
@@ -80,16 +89,17 @@ def load_ground_truth(task_dir: Path | None) -> GroundTruth:
         winner = _first_with_files(guessed, found)
     problems = (*workspace.problems, *(p for s in sources for p in s.problems))
     if winner is None:
-        return GroundTruth(
+        empty = GroundTruth(
             not_retrieval_targets=outputs,
             output_files=workspace.told,
             repositories=workspace.repositories,
             reason="not_a_retrieval_target" if outputs else "no_ground_truth",
             problems=problems,
         )
+        return empty, problems
     source, own = winner
     aligner = Aligner(own.files)
-    return GroundTruth(
+    truth = GroundTruth(
         files=own.files,
         symbols=_symbols(sources, aligner, workspace),
         chunks=_chunks(sources, aligner, workspace),
@@ -102,6 +112,7 @@ def load_ground_truth(task_dir: Path | None) -> GroundTruth:
         reason=None,
         problems=(*problems, *source.notes, *own.problems),
     )
+    return truth, problems
 
 
 def _stated(task_dir: Path, workspace: Workspace) -> Iterator[Source]:

@@ -54,7 +54,10 @@ def locate(entry: Entry, workspace: Workspace, repeats_folder: bool = False) -> 
     that repository. With a single repository only an absolute path is read so, because
     ``flask/app.py`` is more often a path inside a repository ``flask``.
     """
-    ref = file_ref(entry.path, repository=entry.repository)
+    repository, path = entry.repository, entry.path
+    if "://" in path and "::" in path:
+        repository, _, path = path.partition("::")
+    ref = file_ref(path, repository=repository)
     if ref is None:
         return None
     if ref.repository is not None:

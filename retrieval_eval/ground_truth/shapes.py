@@ -22,6 +22,7 @@ FILE_KEYS: tuple[tuple[str, ...], ...] = (
     ("fix_files",),
     ("producer_changed_files", "consumer_affected_files"),
     ("dependency_chain",),
+    ("chain",),
     ("affected_files",),
     ("canonical_path",),
     ("file_path",),
@@ -31,13 +32,14 @@ FILE_KEYS: tuple[tuple[str, ...], ...] = (
 )
 """Groups of keys in order of precedence; keys of one group are read together."""
 
-_OBJECTS_ONLY = frozenset({"entries", "steps", "dependency_chain", "root_cause"})
+_OBJECTS_ONLY = frozenset({"entries", "steps", "dependency_chain", "chain", "root_cause"})
 """Keys under which a plain string is prose, not a path."""
 
 _PATH_KEYS = ("path", "file", "file_path", "canonical_path", "manifest")
 _DEEPEST = 4
 _LONGEST_ANNOTATION = 200
 _ESCAPED = re.compile(r"\\([^A-Za-z0-9])")
+_OR = re.compile(r"(?<!\\)\|")
 _REGEX_OPERATOR = re.compile(r"\\|[*+?\[\](){}|^$]")
 
 
@@ -146,8 +148,14 @@ def _from_object(
 
 
 def _alternatives(patterns: list[Any]) -> list[str]:
-    """Return the literal paths of one reference without those that only shorten another."""
-    literal = (literal_path(pattern) for pattern in patterns if isinstance(pattern, str))
+    """Return the literal paths of one reference without those that only shorten another.
+
+    A pattern may itself list alternatives; an alternative inside brackets is not literal.
+    """
+    texts = (
+        text for pattern in patterns if isinstance(pattern, str) for text in _OR.split(pattern)
+    )
+    literal = (literal_path(text) for text in texts)
     found = list(dict.fromkeys(path for path in literal if path is not None))
     tails = {
         path[position + 1 :]

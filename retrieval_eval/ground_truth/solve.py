@@ -10,7 +10,7 @@ from typing import Any
 from retrieval_eval.ground_truth.patches import patch_entries
 from retrieval_eval.ground_truth.source import Source, load_json, load_text, text_of
 
-_HEREDOC = re.compile(r"<<-?\s*(['\"]?)([A-Za-z_][A-Za-z0-9_]*)\1")
+_HEREDOC = re.compile(r"<<(-?)\s*(['\"]?)([A-Za-z_][A-Za-z0-9_]*)\2")
 _PATCH_FILE = re.compile(r"([\w.-]{1,200}\.(?:patch|diff))\b")
 
 
@@ -32,7 +32,7 @@ def read(task_dir: Path) -> Source | None:
 
 
 def heredocs(script: str) -> Iterator[str]:
-    r"""Yield the bodies of a shell script's here-documents.
+    r"""Yield the bodies of a shell script's here-documents; ``<<-`` drops leading tabs.
 
     Examples
     --------
@@ -47,9 +47,10 @@ def heredocs(script: str) -> Iterator[str]:
         if match is None:
             continue
         start = position
-        while position < len(lines) and lines[position].strip() != match.group(2):
+        while position < len(lines) and lines[position].strip() != match.group(3):
             position += 1
-        yield "".join(lines[start:position])
+        body = lines[start:position]
+        yield "".join(line.lstrip("\t") for line in body) if match.group(1) else "".join(body)
         position += 1
 
 

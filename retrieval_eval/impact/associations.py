@@ -1,11 +1,15 @@
-"""Associations of retrieval metrics with outcomes: pooled, and within config and suite."""
+"""Associations of retrieval with outcomes: pooled, within config and suite, and of changes."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
+from retrieval_eval.impact.arms import Document, task_of
+from retrieval_eval.impact.pairs import Pair
+from retrieval_eval.impact.settings import Settings
 from retrieval_eval.metrics.catalog import BY_NAME, read_metric
 from retrieval_eval.values import Value, mean
 
@@ -19,93 +23,179 @@ RETRIEVAL_METRICS: Final = (
 OUTCOME_METRICS: Final = ("reward", "cost_usd", "elapsed_seconds", "total_tokens")
 """The family of tests, declared before any is made: every retrieval metric with every outcome."""
 
-Document = Mapping[str, Any]
-Row = dict[str, Value]
+MIN_GROUP: Final = 5
+"""A group with fewer units does not contradict the pooled sign."""
 
 
-def associations(
-    documents: Sequence[Document], *, seed: int, n_resamples: int, confidence: float
-) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One task under one configuration: its numbers with repeats averaged."""
+
+    task: str
+    config: str
+    suite: str
+    values: Mapping[str, Value]
+
+
+def associations(documents: Sequence[Document], settings: Settings) -> dict[str, Any]:
     """Return the ``associations`` and their ``family``.
 
-    A unit is one task under one configuration, repeats averaged. Pooled over everything, and
-    within each configuration and each suite, since pooling can turn a sign round. The false
-    discovery rate is controlled over the pooled family.
+    Pooled over everything, and within each configuration and each suite, since pooling can turn
+    a sign round. Units of one task are one cluster. The false discovery rate is controlled over
+    the pooled family.
     """
-    from retrieval_eval.stats.correlation import spearman
-    from retrieval_eval.stats.multiplicity import benjamini_hochberg
-
-    results: list[dict[str, Any]] = []
-    for scope, group, rows in _groups(documents):
-        for metric in RETRIEVAL_METRICS:
-            for outcome in OUTCOME_METRICS:
-                xs, ys = _complete(rows, metric, outcome)
-                found = spearman(xs, ys, seed=seed, n_resamples=n_resamples, confidence=confidence)
-                results.append(
-                    {
-                        "retrieval_metric": metric,
-                        "outcome_metric": outcome,
-                        "scope": scope,
-                        "group": group,
-                        "n": found.n,
-                        "computable": found.r.computable,
-                        "reason": found.r.reason,
-                        "spearman_r": found.r.value,
-                        "ci_low": found.interval.low.value,
-                        "ci_high": found.interval.high.value,
-                        "p_value": found.p_value.value,
-                        "p_method": found.p_method,
-                        "p_reason": found.p_value.reason,
-                        "q_value": None,
-                    }
-                )
+    units = _units(documents)
+    results = [
+        _associate(rows, metric, outcome, settings) | {"scope": scope, "group": group}
+        for scope, group, rows in _groups(units)
+        for metric in RETRIEVAL_METRICS
+        for outcome in OUTCOME_METRICS
+    ]
     pooled = [r for r in results if r["scope"] == "pooled"]
-    adjusted = benjamini_hochberg([r["p_value"] for r in pooled])
-    for result, q_value in zip(pooled, adjusted.values, strict=True):
-        result["q_value"] = q_value
+    m, method = _adjust(pooled)
+    for result in pooled:
+        result["sign_change"] = _changes_sign(result, results)
     for result in results:
         result["interpretation"] = _sentence(result)
     return {
         "associations": results,
-        "family": {"m": adjusted.m, "declared": len(pooled), "method": adjusted.method},
+        "family": {"m": m, "declared": len(pooled), "method": method},
     }
 
 
-def _groups(documents: Sequence[Document]) -> Iterator[tuple[str, str | None, list[Row]]]:
-    units: dict[tuple[str, str, str], list[Document]] = defaultdict(list)
+def difference_associations(pairs: Sequence[Pair], settings: Settings) -> list[dict[str, Any]]:
+    """Return whether a larger change of retrieval goes with a larger change of an outcome."""
+    units = []
+    for pair in pairs:
+        values = {}
+        for name in (*RETRIEVAL_METRICS, *OUTCOME_METRICS):
+            before, after = pair.values(BY_NAME[name])
+            values[name] = _difference(before, after)
+        units.append(Unit(f"{pair.benchmark}/{pair.task_name}", "", pair.benchmark, values))
+    rows = [
+        _associate(units, metric, outcome, settings)
+        for metric in RETRIEVAL_METRICS
+        for outcome in OUTCOME_METRICS
+    ]
+    _adjust(rows)
+    for row in rows:
+        row["interpretation"] = _sentence(row | {"group": None}, "the change of ")
+    return rows
+
+
+def _difference(before: Value, after: Value) -> Value:
+    if before.value is None or after.value is None:
+        return Value.missing(str(before.reason or after.reason))
+    return Value.of(after.value - before.value, 1)
+
+
+def _units(documents: Sequence[Document]) -> list[Unit]:
+    groups: dict[tuple[str, str, str], list[Document]] = defaultdict(list)
     for document in documents:
-        provenance = document["provenance"]
-        keys = ("benchmark", "task_name", "config_name")
-        benchmark, task, config = (str(provenance[key]) for key in keys)
-        units[benchmark, task, config].append(document)
+        groups[*task_of(document), str(document["provenance"]["config_name"])].append(document)
     names = (*RETRIEVAL_METRICS, *OUTCOME_METRICS)
-    rows = {
-        unit: {n: mean(read_metric(d, BY_NAME[n]) for d in group) for n in names}
-        for unit, group in sorted(units.items())
-    }
-    yield "pooled", None, list(rows.values())
-    for scope, place in (("config", 2), ("suite", 0)):
-        for group in sorted({unit[place] for unit in rows}):
-            yield scope, group, [row for unit, row in rows.items() if unit[place] == group]
+    return [
+        Unit(
+            f"{suite}/{task}",
+            config,
+            suite,
+            {n: mean(read_metric(d, BY_NAME[n]) for d in group) for n in names},
+        )
+        for (suite, task, config), group in sorted(groups.items())
+    ]
 
 
-def _complete(rows: Sequence[Row], metric: str, outcome: str) -> tuple[list[float], list[float]]:
-    pairs = [(row[metric].value, row[outcome].value) for row in rows]
-    known = [(x, y) for x, y in pairs if x is not None and y is not None]
-    return [x for x, _ in known], [y for _, y in known]
+def _groups(units: Sequence[Unit]) -> Iterator[tuple[str, str | None, Sequence[Unit]]]:
+    yield "pooled", None, units
+    for config in sorted({unit.config for unit in units}):
+        yield "config", config, [unit for unit in units if unit.config == config]
+    for suite in sorted({unit.suite for unit in units}):
+        yield "suite", suite, [unit for unit in units if unit.suite == suite]
 
 
-def _sentence(result: Mapping[str, Any]) -> str:
-    """Say what was seen; never that one thing caused the other."""
-    what = (
-        f"{BY_NAME[result['retrieval_metric']].label} and {BY_NAME[result['outcome_metric']].label}"
+def _associate(
+    units: Sequence[Unit], metric: str, outcome: str, settings: Settings
+) -> dict[str, Any]:
+    from retrieval_eval.stats.correlation import spearman
+
+    known = [
+        (x, y, unit.task)
+        for unit in units
+        if (x := unit.values[metric].value) is not None
+        and (y := unit.values[outcome].value) is not None
+    ]
+    tasks = [task for _, _, task in known]
+    found = spearman(
+        [x for x, _, _ in known],
+        [y for _, y, _ in known],
+        seed=settings.seed,
+        n_resamples=settings.n_resamples,
+        confidence=settings.confidence,
+        clusters=tasks if len(set(tasks)) < len(tasks) else None,
     )
+    return {
+        "retrieval_metric": metric,
+        "outcome_metric": outcome,
+        "n": found.n,
+        "clusters": len(set(tasks)),
+        "computable": found.r.computable,
+        "reason": found.r.reason,
+        "spearman_r": found.r.value,
+        "ci_low": found.interval.low.value,
+        "ci_high": found.interval.high.value,
+        "p_value": found.p_value.value,
+        "p_method": found.p_method,
+        "p_reason": found.p_value.reason,
+        "q_value": None,
+    }
+
+
+def _adjust(rows: Sequence[dict[str, Any]]) -> tuple[int, str]:
+    """Add q-values over a family; return its size and the method."""
+    from retrieval_eval.stats.multiplicity import benjamini_hochberg
+
+    adjusted = benjamini_hochberg([row["p_value"] for row in rows])
+    for row, q_value in zip(rows, adjusted.values, strict=True):
+        row["q_value"] = q_value
+    return adjusted.m, adjusted.method
+
+
+def _changes_sign(pooled: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether every group of some scope that is large enough has the other sign.
+
+    One deviating group among many is noise; a whole scope that deviates is a pooling artefact.
+    """
+    if not pooled["computable"]:
+        return False
+    for scope in ("config", "suite"):
+        signs = [
+            r["spearman_r"] * pooled["spearman_r"] < 0
+            for r in results
+            if r["scope"] == scope
+            and r["computable"]
+            and r["n"] >= MIN_GROUP
+            and r["retrieval_metric"] == pooled["retrieval_metric"]
+            and r["outcome_metric"] == pooled["outcome_metric"]
+        ]
+        if signs and all(signs):
+            return True
+    return False
+
+
+def _sentence(result: Mapping[str, Any], prefix: str = "") -> str:
+    """Say what was seen; never that one thing caused the other."""
+    metric = BY_NAME[result["retrieval_metric"]].label
+    outcome = BY_NAME[result["outcome_metric"]].label
+    what = f"{prefix}{metric} and {prefix}{outcome}"
     where = f" within {result['group']}" if result["group"] else ""
     if not result["computable"]:
         return f"No association of {what}{where} can be given (n={result['n']})."
     r = result["spearman_r"]
     sign = "positive" if r > 0 else "negative" if r < 0 else "no"
-    return (
+    sentence = (
         f"{sign.capitalize()} rank association of {what}{where} "
         f"(Spearman r={r:+.2f}, n={result['n']}); an association, not a cause."
     )
+    if result.get("sign_change"):
+        sentence += " Within the groups it has the other sign: the pooled value mixes them."
+    return sentence

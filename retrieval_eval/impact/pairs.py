@@ -1,18 +1,19 @@
-"""Matched pairs: the same task, model and harness version under two configurations."""
+"""Matched pairs: the same task under two configurations, repeats averaged inside it."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
-from typing import Any
+from typing import Any, Final
 
-from retrieval_eval.metrics.catalog import BY_NAME, Metric, read_metric
+from retrieval_eval.impact.arms import Arm, Document, Task, task_of
+from retrieval_eval.impact.validity import Valid
+from retrieval_eval.metrics.catalog import Metric, read_metric
 from retrieval_eval.values import Value, mean
 
-Document = Mapping[str, Any]
-Task = tuple[str, str]
+MIN_CLUSTERS: Final = 6
+"""Below this many clusters a sign-flip test over clusters cannot reach .05."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,92 +32,75 @@ class Pair:
             mean(read_metric(d, metric) for d in self.comparison),
         )
 
+    @property
+    def repositories(self) -> tuple[str, ...]:
+        """The repositories of the task, by name."""
+        return tuple(self.baseline[0]["coverage"].get("repositories") or ())
 
-@dataclass(frozen=True, slots=True)
-class Matching:
-    """The pairs of two configurations, and every task that gave none with the reason.
 
-    ``len(pairs) + len(excluded)`` is the number of tasks either configuration has.
+def match(valid: Valid) -> tuple[Pair, ...]:
+    """Return a pair for every task that valid trials of both arms ran, by suite and task."""
+    shared = sorted(valid.baseline.keys() & valid.comparison.keys())
+    return tuple(Pair(*task, valid.baseline[task], valid.comparison[task]) for task in shared)
+
+
+def clusters_of(pairs: Sequence[Pair]) -> tuple[str | None, list[str] | None]:
+    """Return what the pairs are clustered by, and the label of each; None where by nothing.
+
+    Tasks of one repository are alike, and so are those of one suite. The finest grouping that
+    joins some tasks and leaves at least :data:`MIN_CLUSTERS` groups is used.
     """
-
-    baseline_config: str
-    comparison_config: str
-    pairs: tuple[Pair, ...]
-    excluded: tuple[tuple[Task, str], ...]
-    n_tasks_baseline: int
-    n_tasks_comparison: int
-
-
-def config_pairs(documents: Sequence[Document]) -> Iterator[tuple[str, str]]:
-    """Yield every pair of configurations, the one nearer to a baseline first.
-
-    A configuration named a baseline comes first, then those that called no MCP server, then
-    by name.
-    """
-    uses_mcp: Counter[str] = Counter()
-    for document in documents:
-        uses_mcp[document["provenance"]["config_name"]] += document["ledger"]["mcp_calls"]
-
-    def order(config: str) -> tuple[bool, bool, str]:
-        return (not config.lower().startswith("baseline"), uses_mcp[config] > 0, config)
-
-    yield from combinations(sorted(uses_mcp, key=order), 2)
-
-
-def match(documents: Iterable[Document], baseline: str, comparison: str) -> Matching:
-    """Match the tasks of two configurations.
-
-    As the seed asks: the same task in both, the same model and harness version, a valid reward in
-    both. Trials are grouped by model and harness inside a task; of several groups that occur on
-    both sides the one with most trials is used.
-    """
-    sides: dict[str, dict[Task, list[Document]]] = {
-        config: defaultdict(list) for config in (baseline, comparison)
+    labels = {
+        "repository": ["+".join(pair.repositories) for pair in pairs],
+        "suite": [pair.benchmark for pair in pairs],
     }
-    for document in documents:
-        provenance = document["provenance"]
-        if provenance["config_name"] in sides:
-            task = (provenance["benchmark"], provenance["task_name"])
-            sides[provenance["config_name"]][task].append(document)
-    pairs: list[Pair] = []
-    excluded: list[tuple[Task, str]] = []
-    for task in sorted({*sides[baseline], *sides[comparison]}):
-        left, right = sides[baseline].get(task, []), sides[comparison].get(task, [])
-        found = _match_task(task, left, right) if left and right else None
-        if isinstance(found, Pair):
-            pairs.append(found)
+    for name, found in labels.items():
+        if all(found) and MIN_CLUSTERS <= len(set(found)) < len(found):
+            return name, found
+    return None, None
+
+
+def excluded_tasks(
+    arms: tuple[Arm, Arm], valid: Valid, pairs: Sequence[Pair]
+) -> list[dict[str, Any]]:
+    """Return every task of either arm that gave no pair, with the reason."""
+    paired = {(pair.benchmark, pair.task_name) for pair in pairs}
+    removed_by: dict[Task, str] = {}
+    for finding in valid.findings:
+        for document in finding.removed:
+            removed_by.setdefault(task_of(document), finding.name)
+    tasks = [{task_of(d) for d in arm.trials} for arm in arms]
+    rows = []
+    for task in sorted((tasks[0] | tasks[1]) - paired):
+        if task in tasks[0] and task in tasks[1]:
+            reason = removed_by[task]
         else:
-            only = baseline if left else comparison
-            excluded.append((task, found or f"only in {only}"))
-    return Matching(
-        baseline,
-        comparison,
-        tuple(pairs),
-        tuple(excluded),
-        len(sides[baseline]),
-        len(sides[comparison]),
-    )
+            reason = f"only in {arms[task in tasks[1]].config}"
+        rows.append({"benchmark": task[0], "task_name": task[1], "reason": reason})
+    return rows
 
 
-def _match_task(task: Task, left: list[Document], right: list[Document]) -> Pair | str:
-    if not (_rewarded(left) and _rewarded(right)):
-        return "no valid reward in both"
-    before, after = _by_setup(_rewarded(left)), _by_setup(_rewarded(right))
-    shared = before.keys() & after.keys()
-    if not shared:
-        return "model or harness version differs"
-    setup = max(sorted(shared), key=lambda s: len(before[s]) + len(after[s]))
-    return Pair(*task, tuple(before[setup]), tuple(after[setup]))
+def ledger(arms: tuple[Arm, Arm], valid: Valid, pairs: Sequence[Pair]) -> dict[str, Any]:
+    """Return what became of every trial of both arms, down to the pairs used.
 
-
-def _rewarded(documents: Iterable[Document]) -> list[Document]:
-    return [d for d in documents if read_metric(d, BY_NAME["reward"]).computable]
-
-
-def _by_setup(documents: Iterable[Document]) -> dict[tuple[str, str, str], list[Document]]:
-    groups: dict[tuple[str, str, str], list[Document]] = defaultdict(list)
-    for document in documents:
-        setup = document["provenance"]
-        key = tuple(str(setup.get(k)) for k in ("model", "harness", "harness_version"))
-        groups[key].append(document)  # type: ignore[index]
-    return groups
+    In each arm ``trials`` is the sum of ``removed`` (by rule), ``unmatched`` and ``used``.
+    """
+    paired = {(pair.benchmark, pair.task_name) for pair in pairs}
+    sides = {}
+    for side, arm, left in zip(
+        ("baseline", "comparison"), arms, (valid.baseline, valid.comparison), strict=True
+    ):
+        removed = Counter(
+            finding.name
+            for finding in valid.findings
+            for d in finding.removed
+            if d["provenance"]["config_name"] == arm.config
+        )
+        unmatched = sum(len(trials) for task, trials in left.items() if task not in paired)
+        sides[side] = {
+            "trials": len(arm.trials),
+            "removed": dict(sorted(removed.items())),
+            "unmatched": {"no valid trial in the other arm": unmatched} if unmatched else {},
+            "used": sum(len(trials) for task, trials in left.items() if task in paired),
+        }
+    return {**sides, "n_pairs": len(pairs)}

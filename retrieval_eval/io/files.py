@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+_TEMPORARY = re.compile(r"\..+\.(\d{1,9})\.[^.]+\.tmp", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +146,8 @@ def json_bytes(value: Any, *, indent: int | None = None) -> bytes:
 def write_bytes(path: Path, data: bytes) -> None:
     """Write ``data`` to ``path`` whole or not at all, creating its folder."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name[:80]}.", suffix=".tmp", dir=path.parent)
+    prefix = f".{path.name[:80]}.{os.getpid()}."
+    handle, name = tempfile.mkstemp(prefix=prefix, suffix=".tmp", dir=path.parent)
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -155,6 +159,27 @@ def write_bytes(path: Path, data: bytes) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def remove_leftovers(folder: Path, root: Path) -> None:
+    """Delete temporary files in ``folder`` of writers that were killed before they were done."""
+    for path in folder.glob(".*.tmp"):
+        writer = _TEMPORARY.fullmatch(path.name)
+        if writer is not None and not _is_running(int(writer[1])):
+            remove(path, root)
+
+
+def _is_running(process: int) -> bool:
+    """Return whether a process may be running; only POSIX can be asked without harm."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def remove(path: Path, root: Path) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from retrieval_eval.io.files import is_inside, label
+from retrieval_eval.io.files import is_inside
 from retrieval_eval.io.trials import TIMESTAMP, Folder, inspect
 from retrieval_eval.records import Exclusion, TrialRef
 
@@ -25,8 +24,12 @@ EXCLUSION_REASONS: dict[str, str] = {
 }
 """Every reason of an :class:`~retrieval_eval.records.Exclusion` with its sentence."""
 
-_MARKERS = ("__broken", "__duplicate", "__all_errored", "__partial", "__integrated")
-_ARCHIVE_WORD = re.compile(r"(?:^|[_.-])archived?(?:$|[_.-])", re.IGNORECASE)
+_MARKERS = "archive|__broken|__duplicate|__all_errored|__partial|__integrated"
+_MARKED_RUN = re.compile(_MARKERS, re.IGNORECASE)
+_MARKED_LEVEL = re.compile(
+    rf"archived?|{TIMESTAMP.pattern}.*(?:{_MARKERS}).*", re.IGNORECASE | re.DOTALL
+)
+"""Below a run: an archive folder, and a batch with a marker behind its time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,8 @@ def discover(run_dir: Path, run_id: str) -> Discovery:
     The config is the first level that is not a batch timestamp, the batch the level that is one.
     A trial whose result is missing or broken is still a trial when it left a trace. Links to
     folders are not followed: one inside the run is seen where it points to, one that leaves the
-    run must not be read.
+    run must not be read. Every trial of a run whose name marks it is left out; the names of
+    configs, jobs and trials mark nothing, because they repeat those of tasks.
 
     Parameters
     ----------
@@ -58,54 +62,84 @@ def discover(run_dir: Path, run_id: str) -> Discovery:
         Trials ordered by config, batch and trial name, exclusions by path. Task names are as
         recorded; :func:`retrieval_eval.io.tasks.resolve_trials` finds their tasks.
     """
-    if _is_skipped(run_id, is_run=True):
-        return Discovery((), (Exclusion(run_dir, run_id, None, "skipped_name", run_id),))
-    trials: list[TrialRef] = []
-    excluded: list[Exclusion] = []
-    unfinished: list[tuple[Path, tuple[str, ...]]] = []
-    stack: list[tuple[Path, tuple[str, ...]]] = [(run_dir, ())]
+    marked = run_dir if _MARKED_RUN.search(run_id) else None
+    walk = _Walk(run_dir, run_id)
+    stack: list[_Place] = [(run_dir, (), marked)]
     while stack:
-        path, levels = stack.pop()
-        children: list[Path] = []
-        reason = _exclusion(path, levels[-1] if levels else None)
-        if reason is None:
-            folder = inspect(path, run_dir)
-            if folder.kind == "trial":
-                trials.append(_trial_ref(path, levels, run_id, folder))
-                continue
-            if folder.kind == "unfinished":
-                unfinished.append((path, levels))
-            children, reason = _children(path)
+        stack.extend(walk.enter(stack.pop()))
+    return walk.discovery()
+
+
+_Place = tuple[Path, tuple[str, ...], Path | None]
+"""A folder, the levels that lead to it, and the marked folder that it lies in, if any."""
+
+
+class _Walk:
+    """What has been found so far below a run."""
+
+    def __init__(self, run_dir: Path, run_id: str) -> None:
+        self._run_dir = run_dir
+        self._run_id = run_id
+        self._trials: list[TrialRef] = []
+        self._excluded: list[Exclusion] = []
+        self._unfinished: list[tuple[Path, tuple[str, ...]]] = []
+        self._marked: dict[Path, tuple[str, ...]] = {}
+        self._holding: set[Path] = set()
+
+    def enter(self, place: _Place) -> list[_Place]:
+        """Note what a folder is and return the folders to look into."""
+        path, levels, marked = place
+        if levels and path.is_symlink():
+            self._exclude(path, levels, "link")
+            return []
+        folder = inspect(path, self._run_dir)
+        if folder.kind == "trial":
+            self._take_trial(path, levels, folder, marked)
+            return []
+        if folder.kind == "unfinished":
+            self._unfinished.append((path, levels))
+        if levels and marked is None and _MARKED_LEVEL.fullmatch(path.name):
+            marked = path
+        if marked == path:
+            self._marked[path] = levels
+        children, reason = _children(path)
         if reason is not None:
-            excluded.append(_excluded(path, levels, run_dir, run_id, reason))
-        stack.extend((child, (*levels, child.name)) for child in children)
-    for path, levels in _empty(unfinished, trials):
-        excluded.append(_excluded(path, levels, run_dir, run_id, "nothing_recorded"))
-    return Discovery(
-        tuple(sorted(trials, key=_order)),
-        tuple(sorted(excluded, key=lambda e: e.path.as_posix())),
-    )
+            self._exclude(path, levels, reason)
+        return [(child, (*levels, child.name), marked) for child in children]
 
+    def _take_trial(
+        self, path: Path, levels: tuple[str, ...], folder: Folder, marked: Path | None
+    ) -> None:
+        self._holding.update(path.parents)
+        if marked is None:
+            self._trials.append(_trial_ref(path, levels, self._run_id, folder))
+        else:
+            self._exclude(path, levels, "skipped_name")
 
-def _exclusion(path: Path, name: str | None) -> str | None:
-    """Return why a folder below the run (``name`` is None for the run itself) is left out."""
-    if name is None:
-        return None
-    if path.is_symlink():
-        return "link"
-    return "skipped_name" if _is_skipped(name, is_run=False) else None
+    def discovery(self) -> Discovery:
+        """Return everything in its order.
 
+        A marked folder without a trial is named itself, and so is the outermost of nested folders
+        that are named like a trial and hold none.
+        """
+        for path, levels in self._marked.items():
+            if path not in self._holding:
+                self._exclude(path, levels, "skipped_name")
+        empty = {path for path, _ in self._unfinished if path not in self._holding}
+        for path, levels in self._unfinished:
+            if path in empty and empty.isdisjoint(path.parents):
+                self._exclude(path, levels, "nothing_recorded")
+        return Discovery(
+            tuple(sorted(self._trials, key=_order)),
+            tuple(sorted(self._excluded, key=lambda e: e.path.as_posix())),
+        )
 
-def _is_skipped(name: str, *, is_run: bool) -> bool:
-    """Return whether a name marks a run nobody wants evaluated.
-
-    In a run's name ``archive`` anywhere counts; a level below may be named after a task such as
-    ``libarchive-fix``, so there it has to be a word of its own.
-    """
-    lower = name.lower()
-    if any(marker in lower for marker in _MARKERS):
-        return True
-    return "archive" in lower if is_run else bool(_ARCHIVE_WORD.search(lower))
+    def _exclude(self, path: Path, levels: tuple[str, ...], reason: str) -> None:
+        detail = "/".join((self._run_id, *levels)) if reason == "skipped_name" else "/".join(levels)
+        if reason == "link" and not is_inside(path, self._run_dir):
+            detail += ": leads out of the run"
+        config = _config(levels[:-1] or levels)
+        self._excluded.append(Exclusion(path, self._run_id, config, reason, detail))
 
 
 def _children(path: Path) -> tuple[list[Path], str | None]:
@@ -115,17 +149,6 @@ def _children(path: Path) -> tuple[list[Path], str | None]:
     except OSError:
         return [], "unreadable"
     return [f for f in folders if f.name != OWN_FOLDER and not f.name.startswith(".")], None
-
-
-def _empty(
-    unfinished: list[tuple[Path, tuple[str, ...]]], trials: list[TrialRef]
-) -> Iterator[tuple[Path, tuple[str, ...]]]:
-    """Yield the outermost folders named like a trial that hold no trial."""
-    holding = {parent for trial in trials for parent in trial.path.parents}
-    empty = {path for path, _ in unfinished if path not in holding}
-    for path, levels in unfinished:
-        if path in empty and empty.isdisjoint(path.parents):
-            yield path, levels
 
 
 def _trial_ref(path: Path, levels: tuple[str, ...], run_id: str, folder: Folder) -> TrialRef:
@@ -145,16 +168,6 @@ def _trial_ref(path: Path, levels: tuple[str, ...], run_id: str, folder: Folder)
 
 def _config(levels: tuple[str, ...]) -> str | None:
     return next((level for level in levels if not TIMESTAMP.fullmatch(level)), None)
-
-
-def _excluded(
-    path: Path, levels: tuple[str, ...], run_dir: Path, run_id: str, reason: str
-) -> Exclusion:
-    detail = label(path, run_dir)
-    if reason == "link" and not is_inside(path, run_dir):
-        detail += ": leads out of the run"
-    config = _config(levels[:-1] or levels)
-    return Exclusion(path, run_id, config, reason, detail)
 
 
 def _order(trial: TrialRef) -> tuple[str, str, str, str]:

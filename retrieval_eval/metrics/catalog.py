@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from retrieval_eval.values import REASONS, Value
@@ -88,6 +88,12 @@ OUTCOMES: Final = (
 """Outcomes of a trial; their direction differs."""
 
 BY_NAME: Final = {metric.name: metric for metric in (*RETRIEVAL, *OUTCOMES)}
+
+
+def in_view(metric: Metric, view: str) -> Metric:
+    """Return a file-level metric as it is under another view of what "retrieved" means."""
+    path = (metric.path[0], "views", view, *metric.path[1:])
+    return replace(metric, path=path)
 
 
 def read_metric(document: Mapping[str, Any], metric: Metric) -> Value:

@@ -13,8 +13,8 @@ def time_to_first_relevant(trial: TrialEvents) -> dict[str, Any]:
 
     Seconds count from the agent's start, tokens are truly cumulative, ``ttfr_calls`` counts
     tool calls up to and including the hit. A trial that never hits is right-censored:
-    ``never_hit`` is true, the values are null and ``censored_at_seconds`` and
-    ``censored_at_tokens`` say how long it was observed.
+    ``never_hit`` is true, the values are null and ``censored_at_seconds``,
+    ``censored_at_tokens`` and ``censored_at_calls`` say how long it was observed.
     """
     relevant = {f.key for f in trial.ground_truth.files}
     for event, target in accesses(trial):
@@ -30,6 +30,7 @@ def time_to_first_relevant(trial: TrialEvents) -> dict[str, Any]:
                 "ttfr_tokens": event.cumulative_tokens,
                 "censored_at_seconds": None,
                 "censored_at_tokens": None,
+                "censored_at_calls": None,
             }
     seconds = [e.elapsed_seconds for e in trial.events if e.elapsed_seconds is not None]
     tokens = [e.cumulative_tokens for e in trial.events if e.cumulative_tokens is not None]
@@ -39,4 +40,5 @@ def time_to_first_relevant(trial: TrialEvents) -> dict[str, Any]:
         **dict.fromkeys((*nothing, "ttfr_seconds", "ttfr_tokens")),
         "censored_at_seconds": max(seconds, default=None),
         "censored_at_tokens": max(tokens, default=None),
+        "censored_at_calls": trial.ledger.calls_seen or len(trial.events),
     }

@@ -9,6 +9,7 @@ from retrieval_eval.io.files import read_json
 from retrieval_eval.outcomes.fields import section, text
 from retrieval_eval.outcomes.outcome import Outcome
 from retrieval_eval.outcomes.reward import read_reward
+from retrieval_eval.outcomes.shape import misfits
 from retrieval_eval.outcomes.timing import read_timing
 from retrieval_eval.outcomes.usage import (
     choose_cost,
@@ -46,6 +47,7 @@ def load_outcome(trial_dir: Path, trace: object = None) -> Outcome:
     known = trace if isinstance(trace, Trace) else None
     result, problems = _read(trial_dir, "result.json", is_expected=True)
     metrics, more = _read(trial_dir, "task_metrics.json", is_expected=False)
+    broken = (*problems, *misfits(result), *more)
     reward = read_reward(result, metrics)
     usages = (metrics_usage(metrics), result_usage(result))
     cost = choose_cost(*usages, known)
@@ -78,7 +80,8 @@ def load_outcome(trial_dir: Path, trace: object = None) -> Outcome:
         or _known(known.harness_version if known else None),
         exception=_exception(result, metrics),
         task_checksum=text(section(result).get("task_checksum")),
-        problems=(*problems, *more, *reward.problems, *timing.problems),
+        problems=(*broken, *reward.problems, *timing.problems),
+        unreadable=(*broken, *reward.unreadable),
     )
 
 

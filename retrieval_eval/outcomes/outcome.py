@@ -34,6 +34,8 @@ class Outcome:
         ``type`` and ``message`` of the error that ended the trial. It is not a reward of 0.
     problems
         Sentences that name the file and what is wrong with it.
+    unreadable
+        Those of the problems that say what could not be read; no part of the JSON shape.
     """
 
     reward: float | None = None
@@ -61,7 +63,10 @@ class Outcome:
     exception: Mapping[str, str | None] | None = None
     task_checksum: str | None = None
     problems: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Return the JSON shape: every attribute under its name, ``problems`` as a list."""
-        return asdict(self) | {"problems": list(self.problems)}
+        block = asdict(self) | {"problems": list(self.problems)}
+        del block["unreadable"]
+        return block

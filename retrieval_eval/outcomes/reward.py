@@ -13,12 +13,16 @@ from retrieval_eval.outcomes.outcome import RewardScale
 
 @dataclass(frozen=True, slots=True)
 class Reward:
-    """A recorded reward, or the reason code of a missing one."""
+    """A recorded reward, or the reason code of a missing one.
+
+    ``unreadable`` are those of the problems that say a record is no number.
+    """
 
     value: float | None
     reason: str | None
     source: str | None
     problems: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
 
     @property
     def scale(self) -> RewardScale | None:
@@ -36,19 +40,20 @@ def read_reward(result: Any, metrics: Any) -> Reward:
     """
     recorded = [(s, v) for s, v in _candidates(result, metrics) if v is not None]
     numbers = [(s, n) for s, v in recorded if (n := number(v)) is not None]
-    problems = tuple(
+    unreadable = tuple(
         f"{source}: the reward {str(value)[:60]!r} is not a finite number"
         for source, value in recorded
         if number(value) is None
     )
     if not numbers or (recorded and number(recorded[0][1]) is None):
         reason = "not_a_number" if recorded else "not_recorded"
-        return Reward(None, reason, recorded[0][0] if recorded else None, problems)
+        return Reward(None, reason, recorded[0][0] if recorded else None, unreadable, unreadable)
     source, value = numbers[0]
+    problems = unreadable
     for other_source, other in numbers[1:]:
         if not agree(value, other):
             problems += (f"{other_source}: reward {other:g}, but {source} says {value:g}",)
-    return Reward(value, None, source, problems)
+    return Reward(value, None, source, problems, unreadable)
 
 
 def _candidates(result: Any, metrics: Any) -> Iterator[tuple[str, Any]]:

@@ -13,8 +13,8 @@ from typing import Any
 from retrieval_eval.demo import write_demo
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.impact import impact_analysis
-from retrieval_eval.io.files import read_json, remove, write_json
-from retrieval_eval.io.layout import Discovery, discover
+from retrieval_eval.io.files import read_json, remove, remove_leftovers, write_json
+from retrieval_eval.io.layout import EXCLUSION_REASONS, Discovery, discover
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.metrics.files import DEFAULT_K
@@ -28,6 +28,7 @@ from retrieval_eval.pipeline.roots import (
 )
 from retrieval_eval.pipeline.summary import run_summary
 from retrieval_eval.pipeline.trial import Done, Job, evaluate_trial
+from retrieval_eval.records import Exclusion
 from retrieval_eval.schema import now, stamped
 
 ARTEFACTS = "retrieval_events"
@@ -144,11 +145,8 @@ def _discover(
     found = [discover(folder, folder.name) for folder in folders]
     trials = [trial for discovery in found for trial in discovery.trials]
     if not trials:
-        excluded = [e for discovery in found for e in discovery.excluded]
         where = ", ".join(str(folder) for folder in folders)
-        why = "; ".join(sorted({e.detail or e.reason for e in excluded}))
-        left_out = f" ({len(excluded)} left out: {why})" if excluded else ""
-        raise NothingToEvaluateError(f"no trial found in {where}{left_out}")
+        raise NothingToEvaluateError(f"no trial found in {where}{_left_out(found)}")
     index = (
         TaskIndex(benchmarks_root)
         if benchmarks_root is not None
@@ -160,6 +158,18 @@ def _discover(
         Discovery(tuple(next(following) for _ in discovery.trials), discovery.excluded)
         for discovery in found
     ], problems
+
+
+def _left_out(found: Sequence[Discovery]) -> str:
+    """Return how many folders were left out and why, each reason with an example."""
+    by_reason: dict[str, list[Exclusion]] = {}
+    for excluded in (e for discovery in found for e in discovery.excluded):
+        by_reason.setdefault(excluded.reason, []).append(excluded)
+    parts = [
+        f"{len(group)} left out because {EXCLUSION_REASONS[reason]}, such as {group[0].detail}"
+        for reason, group in sorted(by_reason.items())
+    ]
+    return f" ({'; '.join(parts)})" if parts else ""
 
 
 def _jobs(
@@ -220,7 +230,9 @@ def _finish(
 
 
 def _remove_stale(folder: Path, wanted: set[Path]) -> None:
-    """Delete the artefacts of trials that are gone; nothing else in the folder is touched."""
+    """Delete artefacts of trials that are gone and of writers that were killed, nothing else."""
+    for place in (folder, *{path.parent for path in wanted}):
+        remove_leftovers(place, folder)
     for suffix in (EVENTS_SUFFIX, METRICS_SUFFIX):
         for path in folder.glob(f"*/*{suffix}"):
             if path not in wanted:

@@ -9,7 +9,7 @@ from typing import Any
 from retrieval_eval.events.coverage import coverage, why_nothing_is_computable
 from retrieval_eval.events.document import event_document
 from retrieval_eval.events.normalise import TrialEvents, normalise
-from retrieval_eval.ground_truth import load_ground_truth
+from retrieval_eval.ground_truth import read_ground_truth
 from retrieval_eval.io.files import read_json, write_json
 from retrieval_eval.io.tasks import UNKNOWN_SUITE
 from retrieval_eval.metrics.trial import trial_metrics
@@ -105,7 +105,7 @@ def documents(job: Job) -> tuple[dict[str, Any], dict[str, Any]]:
     found = read_trace(trial.path)
     trace = found if isinstance(found, Trace) else None
     missing = None if isinstance(found, Trace) else found.reason
-    truth = load_ground_truth(trial.task_dir)
+    truth, unreadable = read_ground_truth(trial.task_dir)
     if job.task_problem:
         truth = replace(truth, problems=(job.task_problem, *truth.problems))
     outcome = load_outcome(trial.path, found)
@@ -114,7 +114,8 @@ def documents(job: Job) -> tuple[dict[str, Any], dict[str, Any]]:
         if trace is None
         else normalise(trace, truth, agent_started_at=outcome.agent_started_at)
     )
-    return _documents(job, events, outcome, coverage(events, trace, missing), trace)
+    covered = coverage(events, trace, missing, (*outcome.unreadable, *unreadable))
+    return _documents(job, events, outcome, covered, trace)
 
 
 def _documents(

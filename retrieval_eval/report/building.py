@@ -22,6 +22,10 @@ from retrieval_eval.report.sections.closing import package_version
 from retrieval_eval.report.sections.tasks import task_rows
 from retrieval_eval.report.sections.trial import TrialReport
 
+Notebook = Literal["run_report", "compare_runs"]
+NOTEBOOKS: Final[dict[str, str]] = {"run_report": "", "compare_runs": "compare"}
+"""Notebook of a report over runs to its folder below that of the runs."""
+
 Renderer = Literal["auto", "embedded", "quarto"]
 RENDERERS: Final = ("auto", "embedded", "quarto")
 Progress = Callable[[int, int, str], None]
@@ -41,6 +45,7 @@ def build(
     run_ids: str | Path | Sequence[str | Path],
     *,
     reports_dir: Path,
+    notebook: Notebook = "run_report",
     renderer: Renderer = "auto",
     pdf: bool = False,
     jobs: int = 1,
@@ -55,7 +60,11 @@ def build(
         As for :func:`retrieval_eval.report.load_run`.
     reports_dir
         The report goes to ``<reports_dir>/<run_id>/index.html``, with the executed notebook and
-        the CSV of every frame beside it.
+        the CSV of every frame beside it; that of ``compare_runs`` one folder deeper, to
+        ``<reports_dir>/<run_id>/compare/index.html``.
+    notebook
+        ``run_report`` describes the runs together; ``compare_runs`` compares their configurations,
+        and tells a configuration that several runs have apart by run.
     renderer
         ``quarto``, ``embedded``, or ``auto``: Quarto where it is on PATH.
     pdf
@@ -65,7 +74,7 @@ def build(
     progress
         Called with steps done, steps in all, and what is being done.
     **given
-        Parameters of ``notebooks/run_report.ipynb``; None means the default.
+        Parameters of the notebook; None means the default.
 
     Raises
     ------
@@ -76,13 +85,15 @@ def build(
     RenderError
         When a cell fails or the page cannot be rendered.
     """
+    if notebook not in NOTEBOOKS:
+        raise RenderError(f"there is no notebook '{notebook}'; choose {', '.join(NOTEBOOKS)}")
     names = split_run_ids(run_ids)
-    folder = reports_dir / folder_name(names)
+    base = reports_dir / folder_name(names)
     values = {"run_id": ", ".join(names), **_given(given)}
     if names == [DEMO]:
-        values.setdefault("output_dir", str(folder / "data"))
-    run = _load(names, values, "run_report", progress, jobs)
-    return _report("run_report", run, values, folder, renderer, pdf, progress)
+        values.setdefault("output_dir", str(base / "data"))
+    run = _load(names, values, notebook, progress, jobs)
+    return _report(notebook, run, values, base / NOTEBOOKS[notebook], renderer, pdf, progress)
 
 
 def build_trial(
@@ -138,7 +149,8 @@ def _load(
     """Check the parameters, then evaluate here, so that a bad input never starts a kernel."""
     parameters.check(values, parameters.of_notebook(assets.notebook(notebook)))
     chosen = {name: values[name] for name in RUN_PARAMETERS if name in values}
-    run = load_run(names, **chosen, jobs=jobs, progress=progress)
+    is_separate = notebook == "compare_runs"
+    run = load_run(names, **chosen, separate_runs=is_separate, jobs=jobs, progress=progress)
     _ = run.comparison
     return run
 

@@ -6,21 +6,35 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from retrieval_eval.report.columns_base import Column, rows
+from retrieval_eval.report.columns_comparisons import (
+    FIRST_HITS,
+    GATE,
+    PAIR_LEDGER,
+    SLICES,
+    STATISTICS,
+    VIEW_RESULTS,
+)
 from retrieval_eval.report.columns_trials import IDENTITY, LABELS, TRIALS, VIEWS
 
 __all__ = [
     "ASSOCIATIONS",
     "EVENTS",
     "EXCLUDED",
+    "FIRST_HITS",
     "FRAMES",
+    "GATE",
     "GROUND_TRUTH",
     "IDENTITY",
     "LABELS",
     "LEDGER",
     "PAIRS",
+    "PAIR_LEDGER",
+    "SLICES",
+    "STATISTICS",
     "SUMMARY",
     "TRIALS",
     "VIEWS",
+    "VIEW_RESULTS",
     "Column",
     "expand",
     "reference",
@@ -122,6 +136,8 @@ ASSOCIATIONS: Final = (
         ("interpretation", "interpretation", "one cautious sentence"),
     ),
     Column("n", "n", "integer", "trials", "observations"),
+    Column("clusters", "clusters", "integer", "tasks", "tasks they come from"),
+    Column("sign_change", "sign_change", "boolean", "", "pooled sign turns within groups"),
     Column("computable", "computable", "boolean", "", "whether there is a coefficient"),
     *rows(
         "number",
@@ -155,7 +171,13 @@ FRAMES: Final[dict[str, tuple[str, tuple[Column, ...]]]] = {
     "ledger": ("one row a trial: what became of its tool calls", LEDGER),
     "excluded": ("one row a folder that was left out", EXCLUDED),
     "pairs": ("one row a matched task and metric, per pair of configs", PAIRS),
+    "statistics": ("one row a pair of configs and metric: paired statistics", STATISTICS),
+    "gate": ("one row a pair of configs and rule of the validity gate", GATE),
+    "pair_ledger": ("one row a pair of configs, arm and fate of its trials", PAIR_LEDGER),
+    "views": ("one row a pair of configs, view and metric", VIEW_RESULTS),
+    "slices": ("one row a pair of configs and slice of the tasks", SLICES),
     "associations": ("one row an association", ASSOCIATIONS),
+    "first_hits": ("one row a config and unit: time to the first relevant file", FIRST_HITS),
     "summary": ("one row a config and metric", SUMMARY),
 }
 

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
 
-from retrieval_eval.errors import BadInputError
 from retrieval_eval.report.frames import coerce, members, records
+from retrieval_eval.report.gate import Gate, Ledger, read_gate, read_ledger
 from retrieval_eval.report.numbers import finite
+from retrieval_eval.report.reading import read_as
+from retrieval_eval.report.robustness import (
+    DifferenceAssociation,
+    Discrimination,
+    Flip,
+    Slice,
+    read_discrimination,
+    read_flip,
+    read_slice,
+)
 
 HEADLINE: Final = "file_recall"
 """The metric whose paired difference the report leads with."""
@@ -20,15 +29,14 @@ MIN_PAIRS_FOR_A_TEST: Final = 6
 
 ALPHA: Final = 0.05
 
-Verdict = Literal[
-    "too_few_pairs",
-    "not_computable",
-    "no_difference",
-    "too_few_for_a_test",
-    "unclear",
-    "better",
-    "worse",
-]
+VERDICTS: Final[dict[str, str]] = {
+    "better": "better",
+    "worse": "worse",
+    "no_detectable_difference": "no detectable difference",
+    "too_few_pairs": "too few pairs",
+    "no_verdict": "no verdict",
+}
+"""Verdict to its printed name. The analysis decides; the report only says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,150 +58,108 @@ class MetricResult:
     ties: int
     losses: int
     smallest_detectable: float | None
+    p_holm: float | None = None
+    n_clusters: int | None = None
+    cluster_by: str | None = None
+    rank_biserial: float | None = None
 
     @property
-    def verdict(self) -> Verdict:
-        """What the paired statistics allow to say.
+    def is_gain(self) -> bool:
+        """Whether the mean difference points to the better side."""
+        return ((self.mean_difference or 0) > 0) == self.is_higher_better
 
-        Better and worse mean that the interval excludes 0 and the permutation test agrees
-        (p < 0.05). Where the two disagree the verdict is ``unclear``; where there are too few
-        pairs for any test to reach 0.05 it is ``too_few_for_a_test``.
-        """
-        if self.n_pairs < MIN_PAIRS:
-            return "too_few_pairs"
-        if self.mean_difference is None or self.ci_low is None or self.ci_high is None:
-            return "not_computable"
-        if self.ci_low <= 0 <= self.ci_high:
-            return "no_difference"
-        if self.p_value is None and self.n_pairs < MIN_PAIRS_FOR_A_TEST:
-            return "too_few_for_a_test"
-        if self.p_value is not None and self.p_value >= ALPHA:
-            return "unclear"
-        return "better" if (self.ci_low > 0) == self.is_higher_better else "worse"
+    @property
+    def excludes_zero(self) -> bool:
+        """Whether there is an interval and it lies on one side of 0."""
+        known = self.ci_low is not None and self.ci_high is not None
+        return known and not (self.ci_low or 0) <= 0 <= (self.ci_high or 0)
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether interval and adjusted test both speak of a difference."""
+        return self.excludes_zero and self.p_holm is not None and self.p_holm < ALPHA
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The statistics and the verdict under one view of what counts as retrieved."""
+
+    verdict: str
+    metrics: Mapping[str, MetricResult]
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two configs on the tasks they share; ``unmatched`` has a reason for each task left out."""
+    """Two configs on the tasks they share, with verdict, gate, ledger and what may turn it."""
 
     baseline: str
     comparison: str
     computable: bool
     reason: str | None
     n_pairs: int
-    n_tasks_baseline: int
-    n_tasks_comparison: int
     metrics: Mapping[str, MetricResult]
-    unmatched: tuple[str, ...]
+    verdict: str = "no_verdict"
+    verdict_metric: str = HEADLINE
+    verdict_reason: str | None = None
+    gate: Gate | None = None
+    ledger: Ledger | None = None
+    views: Mapping[str, View] = field(default_factory=dict)
+    flips: tuple[Flip, ...] = ()
+    discrimination: tuple[Discrimination, ...] = ()
+    difference_associations: tuple[DifferenceAssociation, ...] = ()
+    slices: tuple[Slice, ...] = ()
 
     def metric(self, name: str) -> MetricResult | None:
         """Return the statistics of a metric, or None when the analysis has none."""
         return self.metrics.get(name)
 
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The names of the gate's rules that withhold the verdict."""
+        return self.gate.failed if self.gate else ()
+
+    def discriminates(self, metric: str) -> Discrimination | None:
+        """Return what is known about a metric's power to tell the arms apart."""
+        return next((d for d in self.discrimination if d.metric == metric), None)
+
 
 def read_comparison(document: Mapping[str, Any]) -> Comparison:
-    """Return a comparison; what is missing or of a wrong type reads as unknown."""
-    n_pairs = coerce(document.get("n_pairs"), "integer") or 0
-    return Comparison(
+    """Return a comparison; what is missing or of a wrong type reads as unknown.
+
+    A verdict that is missing or unheard of reads as ``no_verdict``.
+    """
+    verdict = coerce(document.get("verdict"), "text")
+    differences = records(document.get("difference_associations"))
+    return read_as(
+        Comparison,
+        document,
         baseline=coerce(document.get("baseline_config"), "text") or "",
         comparison=coerce(document.get("comparison_config"), "text") or "",
-        computable=document.get("computable") is True,
-        reason=coerce(document.get("reason"), "text"),
-        n_pairs=n_pairs,
-        n_tasks_baseline=coerce(document.get("n_tasks_baseline"), "integer") or 0,
-        n_tasks_comparison=coerce(document.get("n_tasks_comparison"), "integer") or 0,
-        metrics={
-            name: _metric(name, members(value))
-            for name, value in members(document.get("metrics")).items()
+        metrics=_metrics(document.get("metrics")),
+        verdict=verdict if verdict in VERDICTS else "no_verdict",
+        verdict_metric=coerce(document.get("verdict_metric"), "text") or HEADLINE,
+        gate=read_gate(document.get("gate")),
+        ledger=read_ledger(document.get("ledger")),
+        views={
+            name: View(coerce(members(value).get("verdict"), "text") or "", _metrics(value))
+            for name, value in members(document.get("views")).items()
         },
-        unmatched=tuple(
-            coerce(e.get("reason"), "text") or "no reason was recorded"
-            for e in records(document.get("excluded"))
-        ),
+        flips=tuple(map(read_flip, records(document.get("flips")))),
+        discrimination=tuple(map(read_discrimination, records(document.get("discrimination")))),
+        difference_associations=tuple(read_as(DifferenceAssociation, d) for d in differences),
+        slices=tuple(map(read_slice, records(document.get("slices")))),
     )
 
 
-def _metric(name: str, value: Mapping[str, Any]) -> MetricResult:
-    def number(key: str) -> float | None:
-        return finite(value.get(key))
-
-    def whole(key: str) -> int:
-        return coerce(value.get(key), "integer") or 0
-
-    return MetricResult(
-        metric=name,
-        is_higher_better=value.get("direction") != "lower_is_better",
-        n_pairs=whole("n_pairs"),
-        computable=value.get("computable") is True,
-        reason=coerce(value.get("reason"), "text"),
-        mean_baseline=number("mean_baseline"),
-        mean_comparison=number("mean_comparison"),
-        mean_difference=number("mean_difference"),
-        ci_low=number("ci_low"),
-        ci_high=number("ci_high"),
-        p_value=number("p_value"),
-        wins=whole("wins"),
-        ties=whole("ties"),
-        losses=whole("losses"),
-        smallest_detectable=number("smallest_detectable_difference"),
-    )
-
-
-def choose(
-    comparisons: Sequence[Comparison],
-    configs: Sequence[str],
-    baseline: str | None,
-    comparison: str | None,
-) -> Comparison | None:
-    """Return the comparison to lead with: the one asked for, else the one with most pairs.
-
-    Raises ``BadInputError`` with the closest names when a config asked for does not exist.
-    """
-    for name in (baseline, comparison):
-        if name and name not in configs:
-            close = difflib.get_close_matches(name, configs, n=3, cutoff=0.0)
-            raise BadInputError(
-                f"no config named '{name}'; the run has {', '.join(close) or 'none'}"
-            )
-    both = [*comparisons, *(swapped(c) for c in comparisons if baseline or comparison)]
-    fitting = [
-        c
-        for c in both
-        if (not baseline or c.baseline == baseline)
-        and (not comparison or c.comparison == comparison)
-    ]
-    return max(fitting, key=_headline_pairs, default=None)
-
-
-def swapped(comparison: Comparison) -> Comparison:
-    """Return the same comparison the other way round: every sign turns and nothing else."""
-    return replace(
-        comparison,
-        baseline=comparison.comparison,
-        comparison=comparison.baseline,
-        n_tasks_baseline=comparison.n_tasks_comparison,
-        n_tasks_comparison=comparison.n_tasks_baseline,
-        metrics={name: _swapped(result) for name, result in comparison.metrics.items()},
-    )
-
-
-def _swapped(result: MetricResult) -> MetricResult:
-    return replace(
-        result,
-        mean_baseline=result.mean_comparison,
-        mean_comparison=result.mean_baseline,
-        mean_difference=_negated(result.mean_difference),
-        ci_low=_negated(result.ci_high),
-        ci_high=_negated(result.ci_low),
-        wins=result.losses,
-        losses=result.wins,
-    )
-
-
-def _negated(value: float | None) -> float | None:
-    return None if value is None else -value
-
-
-def _headline_pairs(comparison: Comparison) -> tuple[int, int]:
-    headline = comparison.metric(HEADLINE)
-    return (headline.n_pairs if headline else 0, comparison.n_pairs)
+def _metrics(value: Any) -> dict[str, MetricResult]:
+    return {
+        name: read_as(
+            MetricResult,
+            result,
+            metric=name,
+            is_higher_better=result.get("direction") != "lower_is_better",
+            smallest_detectable=finite(result.get("smallest_detectable_difference")),
+        )
+        for name, result in members(value).items()
+        if isinstance(result, Mapping)
+    }

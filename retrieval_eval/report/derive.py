@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from retrieval_eval.report.columns import VIEWS
+from retrieval_eval.report import rule_words
 from retrieval_eval.report.comparison import HEADLINE, Comparison
 from retrieval_eval.report.numbers import finite
 from retrieval_eval.report.run import Run
@@ -17,9 +17,6 @@ from retrieval_eval.report.run import Run
 Record = Mapping[str, Any]
 Task = tuple[str, str]
 """Suite and task name; a suite that is not known is the empty text."""
-
-MIN_FLIP = 0.005
-"""Smallest mean difference whose sign is worth reporting: it would print as 0.01."""
 
 
 @dataclass
@@ -85,29 +82,11 @@ class Facts:
             return "no usable trace"
         return "no ground truth"
 
-    def view_flips(self) -> tuple[str, ...]:
-        """Return the views under which the mean paired difference has the opposite sign."""
+    @cached_property
+    def withheld(self) -> str | None:
+        """Why the leading comparison gives no difference: its failed rules, in a sentence."""
         chosen = self.run.comparison
-        if chosen is None or not self.headline_pairs:
-            return ()
-        means = {view: self._view_difference(chosen, view) for view in VIEWS}
-        base = means["accessed"]
-        if base is None or abs(base) < MIN_FLIP:
-            return ()
-        return tuple(
-            view
-            for view, d in means.items()
-            if d is not None and abs(d) >= MIN_FLIP and (d > 0) != (base > 0)
-        )
-
-    def _view_difference(self, chosen: Comparison, view: str) -> float | None:
-        column = f"{HEADLINE}:{view}"
-        differences = []
-        for task in self.headline_pairs:
-            a, b = (task_mean(self.tasks.get(task, []), c, column) for c in arms(chosen))
-            if a is not None and b is not None:
-                differences.append(b - a)
-        return mean(differences)
+        return rule_words.failed_sentence(chosen) if chosen and chosen.failed else None
 
 
 def rows(run: Run, frame: str) -> list[dict[str, Any]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from retrieval_eval.report.comparison import MetricResult
@@ -12,13 +13,15 @@ from retrieval_eval.report.numbers import of, plural, rate, signed
 NAME_LIMIT: Final = 36
 
 
-def name(text: str) -> str:
+def name(text: str, limit: int = NAME_LIMIT) -> str:
     """Return a foreign name as it appears in a sentence."""
-    return visible(text, NAME_LIMIT)
+    return visible(text, limit)
 
 
-def coverage(n_paired: int, n_tasks: int, has_pair: bool) -> str:
+def coverage(n_paired: int, n_tasks: int, has_pair: bool, is_withheld: bool = False) -> str:
     """Return the finding of the coverage section."""
+    if is_withheld:
+        return f"{n_paired} of {plural(n_tasks, 'task')} matched, their comparison withheld"
     if has_pair:
         verb = "enters" if n_paired == 1 else "enter"
         return f"{n_paired} of {plural(n_tasks, 'task')} {verb} the paired analysis"
@@ -79,32 +82,64 @@ def associations(n_strong: int, n_computable: int, n_flips: int) -> str:
         f"{'stands' if n_strong == 1 else 'stand'} out after adjustment (q < 0.05)"
     )
     if n_flips:
-        text += f"; {n_flips} {'turns' if n_flips == 1 else 'turn'} sign within a config"
+        text += f"; {n_flips} {'turns' if n_flips == 1 else 'turn'} sign within groups"
     return text
 
 
-def slices(cells: Mapping[tuple[str, str], tuple[float, int]], min_n: int) -> str:
-    """Return the finding about slices: (suite, size) to mean difference and matched tasks."""
-    if not cells:
-        return "No matched task, so there is nothing to slice"
-    large = {key: value for key, value in cells.items() if value[1] >= min_n}
-    small = len(cells) - len(large)
-    if not large:
-        return f"Every cell holds fewer than {min_n} matched tasks, so none is interpreted"
-    suite, size = max(sorted(large), key=lambda key: abs(large[key][0]))
-    difference, n = large[suite, size]
-    text = f"Largest difference: {signed(difference)} in {name(suite)}, {size} sets (n = {n})"
-    return f"{text}; {plural(small, 'cell')} too small to interpret" if small else text
+def slices(found: Sequence[float], n_small: int) -> str:
+    """Return the finding about slices: the differences that may be read, and how many may not.
+
+    It gives the range, not the largest: the largest of many slices is large by chance.
+    """
+    small = f"{plural(n_small, 'slice')} too small to interpret" if n_small else ""
+    if not found:
+        return small[:1].upper() + small[1:] if small else "There is nothing to slice"
+    text = (
+        f"Differences from {signed(min(found))} to {signed(max(found))} over "
+        f"{plural(len(found), 'slice')}"
+    )
+    return f"{text}; {small}" if small else text
 
 
 def intervals(results: Sequence[MetricResult]) -> str:
-    """Return the finding about all metrics of a pair: how many intervals exclude 0."""
+    """Return the finding about all metrics of a pair: how many differences are clear."""
     known = [r for r in results if r.ci_low is not None and r.ci_high is not None]
     if not known:
         return "No metric has a paired interval"
-    clear = sum(r.verdict in ("better", "worse") for r in known)
+    clear = sum(r.is_clear for r in known)
     verb = "is" if clear == 1 else "are"
     return (
         f"{clear} of {plural(len(known), 'paired difference')} {verb} clear: interval without 0 "
-        "and p < 0.05, not adjusted for their number"
+        "and adjusted p < 0.05"
     )
+
+
+def pairs(verdicts: Sequence[str]) -> str:
+    """Return the finding about every pair of configs: how many have which verdict.
+
+    Examples
+    --------
+    >>> pairs(["better", "no verdict", "better"])
+    '3 pairs of configurations: 2 better, 1 no verdict'
+    """
+    counts = Counter(verdicts)
+    parts = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
+    noun = plural(len(verdicts), "pair of configurations", "pairs of configurations")
+    return f"{noun}: {parts}"
+
+
+def views(n_turned: int, n_views: int) -> str:
+    """Return the finding about views: how many conclusions another view turns."""
+    if not n_turned:
+        return f"No conclusion turns under {plural(n_views, 'view')} of what counts as retrieved"
+    verb = "depends" if n_turned == 1 else "depend"
+    return f"{plural(n_turned, 'conclusion')} {verb} on what counts as retrieved"
+
+
+def gate(n_failed: int, n_rules: int, n_removed: int) -> str:
+    """Return the finding about the validity gate."""
+    removed = f"{plural(n_removed, 'trial')} removed" if n_removed else "no trial removed"
+    if not n_failed:
+        return f"The arms may be compared: {plural(n_rules, 'rule')} passed, {removed}"
+    failed = f"{n_failed} of {plural(n_rules, 'rule')} failed"
+    return f"The arms cannot be compared: {failed}, {removed}"

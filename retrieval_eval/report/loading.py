@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.impact import impact_analysis
 from retrieval_eval.metrics.files import DEFAULT_K
 from retrieval_eval.pipeline import evaluate
-from retrieval_eval.pipeline.evaluate import DEFAULT_SEED
+from retrieval_eval.pipeline.evaluate import DEFAULT_SEED, Evaluation
 from retrieval_eval.report.run import Run
+from retrieval_eval.report.separate import labels, relabelled_metrics
+from retrieval_eval.schema import now, stamped
 
 PathLike = str | Path | None
 
@@ -25,6 +28,7 @@ def load_run(
     mcp_config: str | None = None,
     k_values: Sequence[int] = DEFAULT_K,
     seed: int = DEFAULT_SEED,
+    separate_runs: bool = False,
     jobs: int = 1,
     progress: Callable[[int, int, str], None] | None = None,
 ) -> Run:
@@ -40,14 +44,17 @@ def load_run(
         to ``output_dir`` too, by default to ``reports/demo/data``.
     baseline_config, mcp_config
         The two configs to compare; by default the pair that shares most tasks.
+    separate_runs
+        Tell a config that several runs have apart by run, as ``config@run``, so that the runs are
+        compared; by default its trials count as repeats of one config.
     k_values, seed, jobs, progress
         As for :func:`retrieval_eval.evaluate`.
 
     Returns
     -------
     Run
-        Frames ``trials``, ``events``, ``ground_truth``, ``ledger``, ``excluded``, ``pairs``,
-        ``associations`` and ``summary``, each built when first asked for.
+        The frames of :data:`retrieval_eval.report.columns.FRAMES`, each built when first asked
+        for: ``trials``, ``events``, ``pairs``, ``gate`` and others.
 
     Raises
     ------
@@ -75,13 +82,29 @@ def load_run(
         "benchmarks_root": benchmarks_root or None,
         "output_dir": output_dir or None,
     }
+    new_names = labels([run.summary for run in evaluation.runs]) if separate_runs else None
     return Run(
         [run.folder for run in evaluation.runs],
         baseline_config=baseline_config,
         mcp_config=mcp_config,
         parameters=parameters,
-        impact=evaluation.impact if len(evaluation.runs) > 1 else None,
+        impact=_impact(evaluation, new_names),
+        new_names=new_names,
     )
+
+
+def _impact(
+    evaluation: Evaluation, new_names: Sequence[Mapping[str, str]] | None
+) -> dict[str, Any] | None:
+    """Return the analysis over all runs; None for the one that a single run has on disk."""
+    if new_names is None or not any(new_names):
+        return evaluation.impact if len(evaluation.runs) > 1 else None
+    documents = [
+        relabelled_metrics(done.metrics, names)
+        for run, names in zip(evaluation.runs, new_names, strict=True)
+        for done in run.trials
+    ]
+    return stamped(impact_analysis(documents, seed=evaluation.seed), now())
 
 
 def split_run_ids(run_ids: str | Path | Sequence[str | Path]) -> list[str]:

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from retrieval_eval.report import columns, frames
-from retrieval_eval.report.comparison import Comparison, choose, read_comparison
+from retrieval_eval.report.choosing import choose
+from retrieval_eval.report.comparison import Comparison, read_comparison
+from retrieval_eval.report.comparison_rows import comparison_rows
 from retrieval_eval.report.documents import (
     IMPACT_FILE,
     SUMMARY_FILE,
@@ -18,6 +20,7 @@ from retrieval_eval.report.documents import (
     read_artefact,
     read_trials,
 )
+from retrieval_eval.report.separate import relabelled_summary
 from retrieval_eval.report.truth_rows import ground_truth_rows
 
 if TYPE_CHECKING:
@@ -39,6 +42,9 @@ class Run:
         What the run was evaluated with, for the provenance section.
     impact
         The impact analysis over all runs; by default the one of the first folder.
+    new_names
+        For each folder, configs to rename, as :func:`retrieval_eval.report.separate.labels` gives
+        them; the impact analysis has to use the new names.
     """
 
     def __init__(
@@ -49,9 +55,13 @@ class Run:
         mcp_config: str | None = None,
         parameters: Mapping[str, Any] | None = None,
         impact: Mapping[str, Any] | None = None,
+        new_names: Sequence[Mapping[str, str]] | None = None,
     ) -> None:
         self.folders = tuple(folders)
-        self.summaries = tuple(read_artefact(folder, SUMMARY_FILE) for folder in folders)
+        self.summaries = tuple(
+            relabelled_summary(read_artefact(folder, SUMMARY_FILE), names)
+            for folder, names in zip(folders, new_names or [{}] * len(folders), strict=True)
+        )
         self.impact = read_artefact(folders[0], IMPACT_FILE) if impact is None else impact
         self.parameters = dict(parameters or {})
         self._baseline = baseline_config or None
@@ -67,11 +77,6 @@ class Run:
     def run_ids(self) -> tuple[str, ...]:
         """The runs, in the order given."""
         return tuple(str(s.get("run_id") or "") for s in self.summaries)
-
-    @property
-    def is_mcp_arm_named(self) -> bool:
-        """Whether the caller said which config is the MCP arm."""
-        return self._mcp is not None
 
     @cached_property
     def k_values(self) -> tuple[int, ...]:
@@ -173,6 +178,41 @@ class Run:
         """One row a config and metric: mean, median, n and how many are not computable."""
         rows = [row for summary in self.summaries for row in frames.summary_rows(summary)]
         return frames.make_frame(rows, columns.SUMMARY)
+
+    @cached_property
+    def statistics(self) -> pd.DataFrame:
+        """One row a metric, for every pair of configs: paired statistics."""
+        return self._of_comparisons("statistics")
+
+    @cached_property
+    def gate(self) -> pd.DataFrame:
+        """One row a rule of the validity gate, for every pair of configs."""
+        return self._of_comparisons("gate")
+
+    @cached_property
+    def pair_ledger(self) -> pd.DataFrame:
+        """One row an arm and fate of its trials, for every pair of configs."""
+        return self._of_comparisons("pair_ledger")
+
+    @cached_property
+    def views(self) -> pd.DataFrame:
+        """One row a view and metric, for every pair of configs."""
+        return self._of_comparisons("views")
+
+    @cached_property
+    def slices(self) -> pd.DataFrame:
+        """One row a slice of the tasks, for every pair of configs."""
+        return self._of_comparisons("slices")
+
+    @cached_property
+    def first_hits(self) -> pd.DataFrame:
+        """One row a config and unit: time to the first relevant file."""
+        found = frames.records(self.impact.get("time_to_first_relevant"))
+        rows = [frames.read_row(row, columns.FIRST_HITS) for row in found]
+        return frames.make_frame(rows, columns.FIRST_HITS)
+
+    def _of_comparisons(self, name: str) -> pd.DataFrame:
+        return frames.make_frame(comparison_rows(self.impact, name), columns.FRAMES[name][1])
 
     def frame(self, name: str) -> pd.DataFrame:
         """Return a frame by its name in :data:`retrieval_eval.report.columns.FRAMES`."""

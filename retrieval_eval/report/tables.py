@@ -1,70 +1,105 @@
-"""Tables of metrics: the headline, every pair of configs, and means by config."""
+"""Tables of metrics: the headline, every metric, every pair of configs, and means by config."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 
-from retrieval_eval.report.comparison import MIN_PAIRS, Comparison, MetricResult
+from retrieval_eval.report.comparison import ALPHA, MIN_PAIRS, VERDICTS, Comparison, MetricResult
 from retrieval_eval.report.derive import Record, mean, numbers
 from retrieval_eval.report.exhibits import Table
 from retrieval_eval.report.names import HEADLINE_METRICS, metric_name, reason_sentence
-from retrieval_eval.report.numbers import MISSING, of, plural
+from retrieval_eval.report.numbers import MISSING, count, of, p_value, signed
+from retrieval_eval.report.robustness import BLUNT
+from retrieval_eval.report.rule_words import inside, title
 
 _STATISTICS = ("Difference", "95 % interval", "Pairs", "Better / same / worse")
+WITHHELD = "withheld"
+READING = (
+    "Better counts the tasks on which the second configuration did better; for times a lower "
+    "value is better, and only tasks on which both found a file count. Repeats are averaged "
+    "inside a task."
+)
 
 
 def headline(comparison: Comparison, metrics: Sequence[str] = HEADLINE_METRICS) -> Table:
-    """Return one row a metric: both means, paired difference, interval, pairs, win/tie/loss."""
-    rows = []
-    lost: dict[str, list[str]] = {}
-    for metric in metrics:
-        result = comparison.metric(metric)
-        rows.append(_headline_row(metric, result))
-        if result is not None and result.mean_difference is None:
-            label = metric_name(metric).label
-            lost.setdefault(reason_sentence(result.reason), []).append(label)
+    """Return one row a metric: both means, paired difference, interval, pairs, win/tie/loss.
+
+    Metrics that cannot tell the arms apart leave the table and are named below it.
+    """
+    shown, blunt = _discriminating(comparison, metrics)
+    notes = [READING]
+    notes += [f"Left out, unable to tell the two apart: {', '.join(blunt)}."] if blunt else []
+    notes += _adjusted(comparison)
     return Table(
         "headline",
         "Means over matched tasks and their paired difference, in the unit of the metric",
-        (
-            "Metric",
-            comparison.baseline,
-            comparison.comparison,
-            *_STATISTICS,
-        ),
-        tuple(rows),
-        notes=(
-            (
-                "Better counts the tasks on which the second configuration did better; for times a "
-                "lower value is better. Repeats are averaged inside a task."
-            ),
-            *_unmatched(comparison),
-            *(f"{MISSING} {', '.join(labels)}: {why}." for why, labels in lost.items()),
-        ),
+        ("Metric", comparison.baseline, comparison.comparison, *_STATISTICS),
+        tuple(_difference_row(metric, comparison.metric(metric)) for metric in shown),
+        notes=(*notes, *_lost(comparison, shown)),
     )
 
 
-def _unmatched(comparison: Comparison) -> list[str]:
-    reasons = Counter(reason_sentence(reason) for reason in comparison.unmatched)
-    parts = [f"{plural(n, 'task')} ({reason})" for reason, n in sorted(reasons.items())]
-    return [f"Not matched: {'; '.join(parts)}."] if parts else []
+def _discriminating(comparison: Comparison, metrics: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the metrics that stay, and those that leave with the reason.
+
+    The verdict's metric always stays; a redundant one leaves only when the metric it repeats
+    stays, so that nothing is lost.
+    """
+    shown, left = [], []
+    for metric in dict.fromkeys((comparison.verdict_metric, *metrics)):
+        found = comparison.discriminates(metric)
+        is_repeat = found is not None and found.status == "redundant" and found.like in shown
+        is_blunt = found is not None and found.status in BLUNT
+        if found is None or metric == comparison.verdict_metric or not (is_blunt or is_repeat):
+            shown.append(metric)
+            continue
+        like = f"repeats {metric_name(found.like or '').label}" if is_repeat else found.status
+        left.append(f"{metric_name(metric).label} ({like})")
+    return shown, left
 
 
-def _headline_row(metric: str, result: MetricResult | None) -> tuple[str, ...]:
+def _adjusted(comparison: Comparison) -> list[str]:
+    """Return the note that says which differences stand when all are looked at together."""
+    family = [r for r in comparison.metrics.values() if r.p_holm is not None]
+    if not family:
+        return []
+    clear = [
+        f"{metric_name(r.metric).label} ({'better' if r.is_gain else 'worse'})"
+        for r in family
+        if (r.p_holm or 0) < ALPHA
+    ]
+    stands = f"only for {', '.join(clear)}" if clear else "for none of them"
+    return [f"Adjusted for {len(family)} metrics (Holm), p stays below 0.05 {stands}."]
+
+
+def _lost(comparison: Comparison, metrics: Sequence[str]) -> list[str]:
+    lost: dict[str, list[str]] = {}
+    for metric in metrics:
+        result = comparison.metric(metric)
+        if result is not None and result.mean_difference is None:
+            label = metric_name(metric).label
+            lost.setdefault(reason_sentence(result.reason), []).append(label)
+    return [f"{MISSING} {', '.join(labels)}: {why}." for why, labels in lost.items()]
+
+
+def interval_of(result: MetricResult) -> str:
+    """Return the interval of a metric's difference in the metric's own decimals, or the dash."""
+    if result.ci_low is None or result.ci_high is None:
+        return MISSING
+    known = metric_name(result.metric)
+    return f"[{known.difference(result.ci_low)}, {known.difference(result.ci_high)}]"
+
+
+def _difference_row(metric: str, result: MetricResult | None) -> tuple[str, ...]:
     known = metric_name(metric)
     if result is None:
         return (known.titled, *[MISSING] * 6)
-    ends = MISSING
-    if result.ci_low is not None and result.ci_high is not None:
-        ends = f"[{known.difference(result.ci_low)}, {known.difference(result.ci_high)}]"
     return (
         known.titled,
         known.value(result.mean_baseline),
         known.value(result.mean_comparison),
         known.difference(result.mean_difference),
-        ends,
+        interval_of(result),
         str(result.n_pairs),
         f"{result.wins} / {result.ties} / {result.losses}" if result.n_pairs else MISSING,
     )
@@ -97,23 +132,75 @@ def by_config(
     )
 
 
-def comparisons(found: Sequence[Comparison], metrics: Sequence[str]) -> Table:
-    """Return one row a metric; with several pairs of configs, one row a pair and metric."""
-    if len(found) == 1:
-        only = headline(found[0], metrics)
-        return replace(only, key="comparisons")
-    rows = []
-    for c in found:
-        pair = f"{c.comparison} − {c.baseline}"
-        if c.n_pairs < MIN_PAIRS:
-            too_few = (*[MISSING] * 4, str(c.n_pairs), MISSING)
-            rows.append((pair, f"all: {reason_sentence(c.reason)}", *too_few))
-            continue
-        rows += [(pair, *_headline_row(metric, c.metric(metric))) for metric in metrics]
+def differences(comparison: Comparison, metrics: Sequence[str]) -> Table:
+    """Return the paired difference of every metric of one comparison."""
     return Table(
-        "comparisons",
-        "Paired differences of every pair of configurations, second minus first",
-        ("Pair", "Metric", "First mean", "Second mean", *_STATISTICS),
+        "differences",
+        "Paired differences of every metric, in the unit of the metric",
+        ("Metric", comparison.baseline, comparison.comparison, *_STATISTICS),
+        tuple(_difference_row(metric, comparison.metric(metric)) for metric in metrics),
+        notes=tuple(_lost(comparison, metrics)),
+    )
+
+
+def tests(comparison: Comparison, metrics: Sequence[str]) -> Table:
+    """Return how sure the paired difference of every metric is."""
+    rows = []
+    groupings = set()
+    for metric in metrics:
+        known, result = metric_name(metric), comparison.metric(metric)
+        if result is None:
+            continue
+        groupings.add(result.cluster_by)
+        rows.append(
+            (
+                known.titled,
+                p_value(result.p_value),
+                p_value(result.p_holm),
+                signed(result.rank_biserial),
+                str(result.n_pairs),
+                count(result.n_clusters),
+                known.value(result.smallest_detectable),
+            )
+        )
+    named = sorted(g for g in groupings if g)
+    how = (
+        f"Tasks that share a {' or '.join(named)} are resampled together."
+        if named
+        else "No clusters: every task is resampled by itself."
+    )
+    return Table(
+        "tests",
+        "Sign-flip p, adjusted over the family of metrics (Holm), effect and power",
+        ("Metric", "p", "p (Holm)", "Rank-biserial", "Pairs", "Clusters", "Smallest detectable"),
         tuple(rows),
-        ("left", "left", *["right"] * (2 + len(_STATISTICS))),
+        notes=(how,),
+    )
+
+
+def every_pair(found: Sequence[Comparison]) -> Table:
+    """Return one row a pair of configs: its verdict, pairs, difference, and what the gate says."""
+    return Table(
+        "every-pair",
+        "Every pair of configurations, second minus first",
+        ("First", "Second", "Verdict", "Metric", "Pairs", "Difference", "95 % interval", "Gate"),
+        tuple(map(_pair_row, found)),
+        ("left", "left", "left", "left", "right", "right", "right", "left"),
+    )
+
+
+def _pair_row(c: Comparison) -> tuple[str, ...]:
+    result, known = c.metric(c.verdict_metric), metric_name(c.verdict_metric)
+    gate = ", ".join(inside(title(rule)) for rule in c.failed) or "passed"
+    absent = WITHHELD if c.verdict == "no_verdict" else MISSING
+    has_numbers = c.verdict != "no_verdict" and result is not None and result.n_pairs >= MIN_PAIRS
+    return (
+        c.baseline,
+        c.comparison,
+        VERDICTS[c.verdict],
+        known.titled,
+        str(result.n_pairs if result else 0),
+        known.difference(result.mean_difference) if result and has_numbers else absent,
+        interval_of(result) if result and has_numbers else absent,
+        f"failed: {gate}" if c.failed else gate if c.gate else "not applied",
     )

@@ -1,4 +1,4 @@
-"""Times to an event that some units never reached."""
+"""Times to an event that some units never reached: the Kaplan-Meier curve and what it gives."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from retrieval_eval.stats.intervals import Floats, as_floats
-from retrieval_eval.values import Value
+from retrieval_eval.stats.intervals import Interval, wilson
+from retrieval_eval.stats.resampling import Floats, as_floats
+from retrieval_eval.values import Value, ratio
+
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,14 +19,27 @@ class SurvivalCurve:
     """A Kaplan-Meier curve: after ``times[i]`` the share ``survival[i]`` has had no event.
 
     ``times`` are the distinct event times in ascending order, ``n`` the units and ``n_events``
-    those that had the event. Before the first time survival is 1.
+    those that had the event. Before the first time survival is 1. ``low`` and ``high`` are the
+    pointwise ``confidence`` interval from Greenwood's variance of log(-log survival) (Kalbfleisch
+    & Prentice 1980), None where survival is 0: the formula says nothing there.
     """
 
     times: tuple[float, ...]
     survival: tuple[float, ...]
+    low: tuple[float | None, ...]
+    high: tuple[float | None, ...]
     n: int
     n_events: int
     last_time: float
+    confidence: float
+
+    def share_never(self) -> Value:
+        """Return the share of units whose event was not seen; ``too_few_values`` without units."""
+        return ratio(self.n - self.n_events, self.n, "too_few_values")
+
+    def share_never_interval(self) -> Interval:
+        """Return Wilson's interval of the share of units whose event was not seen."""
+        return wilson(self.n - self.n_events, self.n, confidence=self.confidence)
 
     def median(self) -> Value:
         """Return the first time at which survival is at most one half.
@@ -31,8 +47,24 @@ class SurvivalCurve:
         Not computable when survival stays above it (``too_few_values``): fewer than half of
         the units had the event, and the median lies beyond what was watched.
         """
-        for time, share in zip(self.times, self.survival, strict=True):
-            if share <= 0.5 + 1e-12:
+        return self._first(self.survival)
+
+    def median_interval(self) -> Interval:
+        """Return the times the pointwise interval of survival cannot tell from the median.
+
+        From the first time at which its lower, to the first at which its upper limit is at most
+        one half (Brookmeyer & Crowley 1982). An end that was never reached is missing
+        (``too_few_values``): it lies beyond what was watched.
+        """
+        # Where survival is 0 the limits are unknown, but both are below one half.
+        low, high = (
+            [0.0 if end is None else end for end in ends] for ends in (self.low, self.high)
+        )
+        return Interval(self._first(low), self._first(high), self.confidence, "log_log_greenwood")
+
+    def _first(self, shares: Sequence[float]) -> Value:
+        for time, share in zip(self.times, shares, strict=True):
+            if share <= 0.5 + _ROUNDING:
                 return Value.of(time, self.n)
         return Value.missing("too_few_values", self.n)
 
@@ -50,12 +82,18 @@ class SurvivalCurve:
         is_open = bool(self.n) and (not self.survival or self.survival[-1] > 0)
         if self.n == 0 or (is_open and until > self.last_time):
             return Value.missing("too_few_values", self.n)
+        return Value.of(self.area(until), self.n)
+
+    def area(self, until: float) -> float:
+        """Return the area under the curve in [0, ``until``], continued level where it is open."""
         edges = np.array([0.0, *(t for t in self.times if t < until), until])
         heights = np.array([1.0, *self.survival])[: len(edges) - 1]
-        return Value.of(float(np.sum(np.diff(edges) * heights)), self.n)
+        return float(np.sum(np.diff(edges) * heights))
 
 
-def kaplan_meier(times: Sequence[float] | Floats, has_event: Sequence[bool]) -> SurvivalCurve:
+def kaplan_meier(
+    times: Sequence[float] | Floats, has_event: Sequence[bool], *, confidence: float = 0.95
+) -> SurvivalCurve:
     """Return the product-limit estimate of survival (Kaplan & Meier 1958).
 
     Parameters
@@ -64,6 +102,8 @@ def kaplan_meier(times: Sequence[float] | Floats, has_event: Sequence[bool]) -> 
         Time of the event, or of the end of watching for units without one; any unit, >= 0.
     has_event
         Whether the event happened; units censored at an event's time count as at risk then.
+    confidence
+        Coverage of the pointwise interval.
 
     Raises
     ------
@@ -80,14 +120,37 @@ def kaplan_meier(times: Sequence[float] | Floats, has_event: Sequence[bool]) -> 
     happened = np.asarray(has_event, dtype=bool)
     if moments.shape != happened.shape or (moments < 0).any():
         raise ValueError("every unit needs a time of at least 0 and whether the event happened")
-    distinct, events = np.unique(moments[happened], return_counts=True)
+    distinct, counts = np.unique(moments[happened], return_counts=True)
+    events = counts.astype(np.float64)
     # At risk just before each event time: everyone whose time is not earlier.
-    at_risk = len(moments) - np.searchsorted(np.sort(moments), distinct, side="left")
-    survival = np.cumprod(1 - events / at_risk)
+    earlier = np.searchsorted(np.sort(moments), distinct, side="left")
+    at_risk: Floats = len(moments) - earlier.astype(np.float64)
+    survival: Floats = np.cumprod(1 - events / at_risk, dtype=np.float64)
+    low, high = _log_log_limits(survival, events, at_risk, confidence)
     return SurvivalCurve(
         times=tuple(distinct.tolist()),
         survival=tuple(survival.tolist()),
+        low=low,
+        high=high,
         n=len(moments),
         n_events=int(happened.sum()),
         last_time=float(moments.max(initial=0.0)),
+        confidence=confidence,
     )
+
+
+Limits = tuple[float | None, ...]
+
+
+def _log_log_limits(
+    survival: Floats, events: Floats, at_risk: Floats, confidence: float
+) -> tuple[Limits, Limits]:
+    from scipy.special import ndtri
+
+    # Survival is 0 at most at the last time, when the event takes everyone still at risk.
+    inner = events < at_risk
+    s, d, r = survival[inner], events[inner], at_risk[inner]
+    half = float(ndtri((1 + confidence) / 2)) * np.sqrt(np.cumsum(d / (r * (r - d)))) / -np.log(s)
+    rest = [None] * int((~inner).sum())
+    low, high = s ** np.exp(half), s ** np.exp(-half)
+    return (*low.tolist(), *rest), (*high.tolist(), *rest)

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
-from retrieval_eval.stats.intervals import (
+from retrieval_eval.stats.arrangements import permutation_p
+from retrieval_eval.stats.clusters import Grouping, group
+from retrieval_eval.stats.intervals import Interval
+from retrieval_eval.stats.rank_bootstrap import bootstrap_spearman
+from retrieval_eval.stats.ranks import average_ranks
+from retrieval_eval.stats.resampling import (
     Floats,
-    Interval,
     as_floats,
-    batches,
     is_constant,
-    resample,
+    mirrored_quantiles,
 )
-from retrieval_eval.stats.ranks import average_ranks, dense_codes, places
 from retrieval_eval.values import Value
 
 MIN_POINTS: Final = 3
-MIN_POINTS_FOR_P: Final = 5
-"""Below this no arrangement of ranks can reach .05 (2 / 4! = .083)."""
-MAX_EXACT_POINTS: Final = 8
-"""Up to this many points all n! arrangements are enumerated."""
-MAX_MONTE_CARLO_POINTS: Final = 30
-"""Up to this many points arrangements are drawn; beyond it the t distribution is close."""
+MIN_POINTS_FOR_INTERVAL: Final = 4
+MAX_PERMUTED_POINTS: Final = 30
+"""Up to this many single points arrangements are made; beyond it the t distribution is close."""
+METHOD: Final = "percentile_or_bonett_wright"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +32,8 @@ class Correlation:
     """Spearman's r with its interval and two-sided p-value.
 
     ``p_method`` is ``exact``, ``monte_carlo`` or ``t``, and None where there is no p-value.
+    ``n`` counts the points; ``n_clusters`` and ``clustering`` are those of
+    :class:`~retrieval_eval.stats.paired.PairedComparison`.
     """
 
     n: int
@@ -43,6 +41,8 @@ class Correlation:
     interval: Interval
     p_value: Value
     p_method: str | None
+    n_clusters: int | None
+    clustering: str
 
 
 def spearman(
@@ -52,33 +52,47 @@ def spearman(
     seed: int,
     n_resamples: int = 10_000,
     confidence: float = 0.95,
+    clusters: Sequence[Hashable] | None = None,
 ) -> Correlation:
     """Return Spearman's rank correlation of two equally long rows, ties sharing ranks.
 
-    The interval is the percentile bootstrap over points; every resample is ranked anew
-    (exactly, not with the ranks of the whole sample) and resamples in which one side is
-    constant are left out. The p-value comes from all arrangements up to 8 points, from
-    ``n_resamples`` drawn arrangements up to 30, and from the t distribution with n - 2 degrees
-    of freedom beyond. Not computable: everything below three points (``too_few_values``) or with
-    a constant side (``constant_input``); the p-value also below five (``too_few_values``),
-    where none could reach .05.
+    Each end of the interval is the farther one of two: the percentile bootstrap over points,
+    which is short where few values tie, and Fisher's z with the standard error of Bonett &
+    Wright (2000), which is short where the spread of one side grows with the other;
+    ``docs/simulation.md`` shows both. Every resample is ranked anew (exactly, not with the ranks
+    of the whole sample) and resamples in which one side is constant are left out. A perfect r is
+    taken as the nearest smaller one there, for no sample shows that all others are perfect too.
+
+    The p-value comes from all arrangements up to 8 points, from ``n_resamples`` drawn
+    arrangements up to 30, and from the t distribution with n - 2 degrees of freedom beyond.
+    With ``clusters`` whole clusters are resampled, and change places with clusters of as many
+    points at every n (:func:`~retrieval_eval.stats.arrangements.permutation_p`).
+
+    Not computable: everything below three points (``too_few_values``) or with a constant side
+    (``constant_input``); the interval also below four points, the p-value also below five, where
+    none could reach .05, and both with several points in fewer than six clusters
+    (``too_few_values``).
 
     Parameters
     ----------
     x, y
-        One number an independent unit in the same order, sorted by a stable key: the seed
-        picks positions.
+        One number a point in the same order, sorted by a stable key: the seed picks positions,
+        and points of one cluster keep their order when they move.
     seed
         Seed of the PCG64 generators.
     n_resamples
         Bootstrap resamples and drawn arrangements.
     confidence
         Coverage of the interval.
+    clusters
+        One label a point, such as the task two configurations share. Labels that are all
+        different change nothing.
 
     Raises
     ------
     ValueError
-        When the rows differ in length or hold a number that is not finite.
+        When the rows differ in length or hold a number that is not finite, or there is not one
+        label for each point.
 
     Examples
     --------
@@ -90,17 +104,24 @@ def spearman(
     if len(left) != len(right):
         raise ValueError("both rows need one number for each unit")
     n = len(left)
+    grouping = group(clusters, n)
+    shape = None if clusters is None else grouping.n_clusters, grouping.status
     reason = "too_few_values" if n < MIN_POINTS else None
     if reason is None and (is_constant(left) or is_constant(right)):
         reason = "constant_input"
     if reason is not None:
         gap = Value.missing(reason, n)
-        return Correlation(n, gap, Interval.missing(reason, n, confidence, "percentile"), gap, None)
+        empty = Interval.missing(reason, n, confidence, METHOD)
+        return Correlation(n, gap, empty, gap, None, *shape)
     ranks = average_ranks(left), average_ranks(right)
     r = _pearson(*ranks)
-    interval = _interval(_bootstrap(left, right, n_resamples, seed), n, confidence)
-    p_value, p_method = _p_value(*ranks, r, seed, n_resamples)
-    return Correlation(n, Value.of(r, n), interval, p_value, p_method)
+    if n < MIN_POINTS_FOR_INTERVAL or not grouping.is_usable:
+        interval = Interval.missing("too_few_values", grouping.n_clusters, confidence, METHOD)
+    else:
+        drawn = bootstrap_spearman(left, right, grouping, seed=seed, n_resamples=n_resamples)
+        interval = _interval(r, n, drawn, grouping.n_clusters, confidence)
+    p_value, p_method = _p_value(*ranks, r, grouping, seed, n_resamples)
+    return Correlation(n, Value.of(r, n), interval, p_value, p_method, *shape)
 
 
 def _pearson(x: Floats, y: Floats) -> float:
@@ -109,58 +130,28 @@ def _pearson(x: Floats, y: Floats) -> float:
     return min(1.0, max(-1.0, r))
 
 
-def _interval(distribution: Floats, n: int, confidence: float) -> Interval:
-    if not len(distribution):
-        return Interval.missing("constant_input", n, confidence, "percentile")
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(distribution, [tail, 1 - tail])
-    return Interval.of(float(low), float(high), n, confidence, "percentile")
+def _interval(r: float, n: int, distribution: Floats, n_units: int, confidence: float) -> Interval:
+    from scipy.special import ndtri
 
-
-def _bootstrap(x: Floats, y: Floats, n_resamples: int, seed: int) -> Floats:
-    n = len(x)
-    (x_codes, x_counts), (y_codes, y_counts) = dense_codes(x), dense_codes(y)
-
-    def ranks(rows: NDArray[np.int64], codes: NDArray[np.int64], n_distinct: int) -> Floats:
-        drawn = codes[rows]
-        cells = drawn + n_distinct * np.arange(len(rows))[:, np.newaxis]
-        counts = np.bincount(cells.ravel(), minlength=n_distinct * len(rows))
-        table = places(counts.reshape(len(rows), n_distinct).astype(np.float64))
-        # The mean of n average ranks is always (n + 1) / 2.
-        centred: Floats = np.take(table.ravel(), cells) - (n + 1) / 2
-        return centred
-
-    def statistic(rows: NDArray[np.int64]) -> Floats:
-        a, b = ranks(rows, x_codes, len(x_counts)), ranks(rows, y_codes, len(y_counts))
-        scale = np.einsum("ij,ij->i", a, a) * np.einsum("ij,ij->i", b, b)
-        cross = np.einsum("ij,ij->i", a, b)
-        defined = scale > 0
-        r: Floats = np.clip(cross[defined] / np.sqrt(scale[defined]), -1.0, 1.0)
-        return r
-
-    return resample(statistic, n, n_resamples, seed)
+    # One exchange of neighbours in perfect order takes 12 / (n(n² - 1)) from r.
+    nearest = 1 - 12 / (n * (n * n - 1))
+    inner = min(nearest, max(-nearest, r))
+    half = float(ndtri((1 + confidence) / 2)) * math.sqrt((1 + inner * inner / 2) / (n - 3))
+    ends = [math.tanh(math.atanh(inner) - half), math.tanh(math.atanh(inner) + half)]
+    found = mirrored_quantiles(distribution, confidence)
+    low, high = min(r, *ends, *(found or ())), max(r, *ends, *(found or ()))
+    return Interval.of(low, high, n_units, confidence, METHOD)
 
 
 def _p_value(
-    x: Floats, y: Floats, r: float, seed: int, n_resamples: int
+    x: Floats, y: Floats, r: float, grouping: Grouping, seed: int, n_resamples: int
 ) -> tuple[Value, str | None]:
     n = len(x)
-    if n < MIN_POINTS_FOR_P:
-        return Value.missing("too_few_values", n), None
-    if n > MAX_MONTE_CARLO_POINTS:
+    if not grouping.is_usable:
+        return Value.missing("too_few_values", grouping.n_clusters), None
+    if grouping.n_clusters == n and n > MAX_PERMUTED_POINTS:
         return Value.of(_t_tail(r, n), n), "t"
-    x, y = x - x.mean(), y - y.mean()
-    # Rank products are multiples of 1/4, so rounding cannot bridge half of that.
-    threshold = abs(float(x @ y)) - 0.1
-    if n <= MAX_EXACT_POINTS:
-        arrangements = np.array(list(itertools.permutations(range(n))))
-        return Value.of(float(np.mean(np.abs(y[arrangements] @ x) >= threshold)), n), "exact"
-    generator = np.random.Generator(np.random.PCG64(seed))
-    reached = 1
-    for rows in batches(n_resamples, n):
-        shuffled = generator.permuted(np.broadcast_to(y, (rows, n)), axis=1)
-        reached += int(np.sum(np.abs(shuffled @ x) >= threshold))
-    return Value.of(reached / (n_resamples + 1), n), "monte_carlo"
+    return permutation_p(x, y, grouping, seed=seed, n_resamples=n_resamples)
 
 
 def _t_tail(r: float, n: int) -> float:

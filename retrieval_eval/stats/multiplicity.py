@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from retrieval_eval.stats.intervals import Floats
+from retrieval_eval.stats.resampling import Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,54 @@ class Adjusted:
     method: str
     m: int
     values: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A declared family of tests by name, with the p-values adjusted over it.
+
+    ``m`` of the declared tests have a p-value and count; ``untested`` names the others, so that
+    ``len(adjusted) == m + len(untested)``.
+    """
+
+    method: str
+    m: int
+    adjusted: Mapping[str, float | None]
+    untested: tuple[str, ...]
+
+    def rejected(self, alpha: float = 0.05) -> tuple[str, ...]:
+        """Return the names whose adjusted p-value is below ``alpha``, in the declared order."""
+        return tuple(name for name, p in self.adjusted.items() if p is not None and p < alpha)
+
+
+def adjust_family(
+    p_values: Mapping[str, float | None],
+    adjust: Callable[[Sequence[float | None]], Adjusted] | None = None,
+) -> Family:
+    """Adjust the p-values of a declared family, by :func:`holm` unless ``adjust`` is given.
+
+    A test without p-value stays in the family by name. It could never be rejected, so leaving
+    it out of m keeps what the method controls as long as the data, not the result, decide which
+    tests have one.
+
+    Raises
+    ------
+    ValueError
+        When a p-value lies outside [0, 1].
+
+    Examples
+    --------
+    >>> family = adjust_family({"recall": 0.01, "cost": None, "reward": 0.04})
+    >>> family.m, family.untested, family.rejected(0.03)
+    (2, ('cost',), ('recall',))
+    """
+    adjusted = (adjust or holm)(list(p_values.values()))
+    return Family(
+        method=adjusted.method,
+        m=adjusted.m,
+        adjusted=dict(zip(p_values, adjusted.values, strict=True)),
+        untested=tuple(name for name, p in p_values.items() if p is None),
+    )
 
 
 def benjamini_hochberg(p_values: Sequence[float | None]) -> Adjusted:

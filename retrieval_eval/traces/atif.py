@@ -15,7 +15,7 @@ from typing import Any
 
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces import atif_claude, openhands
-from retrieval_eval.traces.atif_tokens import CLAUDE_CODE, StepTokens, declared_total
+from retrieval_eval.traces.atif_tokens import CLAUDE_CODE, COUNTS, StepTokens, declared_total
 from retrieval_eval.traces.clock import latest, unix_seconds
 from retrieval_eval.traces.damage import (
     TRIMMED,
@@ -32,7 +32,9 @@ from retrieval_eval.traces.foreign import (
     list_of,
     text_of,
 )
+from retrieval_eval.traces.lines import Complaints
 from retrieval_eval.traces.reading import CallLog, Reading, Unreadable, arguments_of
+from retrieval_eval.traces.tokens import is_misstated
 
 _VERSION = re.compile(r"ATIF-v(\d{1,6})(?:\.(\d{1,6}))?", re.IGNORECASE)
 NEWEST_MINOR = 8
@@ -43,9 +45,9 @@ _DEEPEST_DELEGATION = 8
 class _State:
     name: str
     agent: str
-    log: CallLog = field(default_factory=lambda: CallLog(are_ids_reused=True))
+    log: CallLog
     flags: dict[str, None] = field(default_factory=dict)
-    embedded: dict[str, Any] = field(default_factory=dict)
+    has_agent: bool = False
     started_at: float | None = None
     finished_at: float | None = None
 
@@ -59,7 +61,9 @@ def read_atif(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
     if not isinstance(document.get("steps"), list):
         return Unreadable(f"{name}: an ATIF trajectory without a list of steps")
     agent = dict_of(document.get("agent"))
-    state = _State(name, (text_of(agent.get("name")) or "").lower())
+    complaints = Complaints(name, "step")
+    log = CallLog(complaints, are_ids_reused=True)
+    state = _State(name, (text_of(agent.get("name")) or "").lower(), log)
     if int(version[2] or 0) > NEWEST_MINOR:
         state.flags["newer_minor_version"] = None
     if document.get("_corpus_trim_applied"):
@@ -81,7 +85,9 @@ def read_atif(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
         cwd=_folder(agent),
         declared_tokens=declared_total(metrics),
         declared_cost_usd=amount_of(metrics.get("total_cost_usd")),
-        flags=(*state.flags, *state.log.flags),
+        flags=(*state.flags, *state.log.flags, *complaints.flags()),
+        problems=complaints.sentences(),
+        has_agent=state.has_agent,
     )
 
 
@@ -102,15 +108,19 @@ def _take_document(
             _take_document(state, dict_of(child), place, is_subagent=True, depth=depth + 1)
 
     for index, step in enumerate(list_of(document.get("steps"))):
-        entry = dict_of(step)
+        entry, place = dict_of(step), f"{pointer}/steps/{index}"
         if is_placeholder(entry):
             state.flags[TRIMMED] = None
             state.log.add_gap()
+        elif not isinstance(step, dict):
+            _complain(state, place, "expected an object")
         elif entry and not entry.get("is_copied_context"):
             usage = tokens.of(entry, index)
-            if usage is not None:
+            if is_misstated(entry.get("metrics"), COUNTS):
+                _complain(state, place, "the token counts are no numbers")
+            elif usage is not None:
                 state.log.add_usage(usage)
-            for key in _take_step(state, entry, f"{pointer}/steps/{index}", is_subagent):
+            for key in _take_step(state, entry, place, is_subagent):
                 if key in children:
                     descend(key)
     for key in list(children):
@@ -123,11 +133,12 @@ def _take_step(
     """Log one step and return the ids of the embedded trajectories it refers to."""
     timestamp = unix_seconds(step.get("timestamp"))
     state.finished_at = latest(state.finished_at, timestamp)
+    state.has_agent = state.has_agent or step.get("source") not in ("user", "system")
     if state.started_at is None and step.get("source") == "agent":
         state.started_at = timestamp
     extra = dict_of(whole_or_rest(step.get("extra"), keep_cut_text=False))
-    results = _results(state, step)
-    calls = _calls(state, step, extra)
+    results = _results(state, step, pointer)
+    calls = _calls(state, step, extra, pointer)
     state.log.begin_step()
     for call_id, name, arguments in calls:
         if state.agent == openhands.HARNESS and len(calls) == 1:
@@ -159,20 +170,36 @@ def _take_step(
     return [key for found in results for key in found.refers_to]
 
 
+def _complain(state: _State, pointer: str, what: str) -> None:
+    """Note a step that cannot be used; what it cost is unknown, and so is every later total."""
+    state.log.complaints.note(f"{state.name}#{pointer}", what)
+    state.log.add_gap()
+
+
+def _objects(state: _State, value: Any, pointer: str, what: str) -> list[Mapping[str, Any]]:
+    """Return the objects of a list; anything but a list of objects (or null) is complained of."""
+    stated = [value] if isinstance(value, dict) else value
+    found: list[Mapping[str, Any]] = [e for e in list_of(stated) if isinstance(e, dict)]
+    if stated is not None and (not isinstance(stated, list) or len(found) < len(stated)):
+        _complain(state, pointer, f"{what} are no list of objects")
+    return found
+
+
 def _calls(
-    state: _State, step: Mapping[str, Any], extra: Mapping[str, Any]
+    state: _State, step: Mapping[str, Any], extra: Mapping[str, Any], pointer: str
 ) -> list[tuple[str, str, Mapping[str, Any]]]:
     stated = step.get("tool_calls")
     if preview_of(stated) is not None:
         state.flags[TRUNCATED] = None
         stated = whole_or_rest(stated, keep_cut_text=False)
     calls = []
-    for entry in [stated] if isinstance(stated, dict) else list_of(stated):
-        call = dict_of(entry)
+    for call in _objects(state, stated, pointer, "the tool calls"):
         name = text_of(call.get("function_name"))
         if name is not None:
             arguments = call.get("arguments", extra.get("raw_arguments"))
             calls.append((text_of(call.get("tool_call_id")) or "", name, arguments_of(arguments)))
+        elif preview_of(step.get("tool_calls")) is None:
+            _complain(state, pointer, "a tool call without a name")
     return calls
 
 
@@ -185,14 +212,17 @@ class _Found:
     refers_to: tuple[str, ...]
 
 
-def _results(state: _State, step: Mapping[str, Any]) -> list[_Found]:
+def _results(state: _State, step: Mapping[str, Any], pointer: str) -> list[_Found]:
     stated = step.get("observation")
     is_cut = preview_of(stated) is not None
     if is_cut:
         state.flags[TRUNCATED] = None
-    entries = list_of(dict_of(whole_or_rest(stated, keep_cut_text=True)).get("results"))
+    told = whole_or_rest(stated, keep_cut_text=True)
+    if told is not None and not isinstance(told, dict):
+        _complain(state, pointer, "the observation is no object")
+    entries = _objects(state, dict_of(told).get("results"), pointer, "the results")
     found = []
-    for entry in map(dict_of, entries):
+    for entry in entries:
         refs = [dict_of(ref) for ref in list_of(entry.get("subagent_trajectory_ref"))]
         if any(not text_of(ref.get("trajectory_id")) for ref in refs):
             state.flags["subagent_elsewhere"] = None

@@ -9,6 +9,8 @@ from retrieval_eval.traces.foreign import count_of, dict_of
 from retrieval_eval.traces.tokens import Usage
 
 CLAUDE_CODE = "claude-code"
+COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens")
+"""The names of the token counts in a step's ``metrics``."""
 
 
 class StepTokens:

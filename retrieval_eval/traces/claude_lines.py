@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.foreign import blocks_text, clean, dict_of, list_of, text_of
+from retrieval_eval.traces.foreign import blocks_text, clean, dict_of, text_of
 from retrieval_eval.traces.reading import CallLog, arguments_of
-from retrieval_eval.traces.tokens import anthropic_usage
+from retrieval_eval.traces.tokens import ANTHROPIC_COUNTS, anthropic_usage, is_misstated
 
 SYNTHETIC_MODEL = "<synthetic>"
 """The model name on messages that the harness made up itself, such as API errors."""
@@ -26,15 +27,25 @@ def log_assistant(
     """Log the usage and the tool calls of an assistant line's message."""
     body = dict_of(message)
     usage = anthropic_usage(text_of(body.get("id")) or where, body.get("usage"), is_subagent)
-    if usage is not None:
+    if is_misstated(body.get("usage"), ANTHROPIC_COUNTS):
+        log.complaints.note(where, "the token counts are no numbers")
+        log.add_gap()
+    elif usage is not None:
         log.add_usage(usage)
-    for block in list_of(body.get("content")):
-        name = text_of(dict_of(block).get("name"))
-        if name is None or block.get("type") != "tool_use":
+    for block in _blocks(log, message, where):
+        if block.get("type") != "tool_use":
             continue
+        name, call_id = text_of(block.get("name")), text_of(block.get("id"))
+        if name is None:
+            log.complaints.note(where, "a tool call without a name")
+            continue
+        if call_id is None:
+            log.complaints.note(where, f"the call of {name[:60]} has no id")
+        if not isinstance(block.get("input"), (dict, type(None))):
+            log.complaints.note(where, f"the arguments of {name[:60]} are no object")
         log.add(
             ToolCall(
-                call_id=text_of(block.get("id")) or where,
+                call_id=call_id or where,
                 name=name,
                 arguments=arguments_of(block.get("input")),
                 result=None,
@@ -47,19 +58,37 @@ def log_assistant(
         )
 
 
+def _blocks(log: CallLog, message: Any, where: str) -> list[Mapping[str, Any]]:
+    """Return the content blocks of a line's message; plain text has none."""
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        return []
+    if not isinstance(content, list):
+        log.complaints.note(where, "expected a message with content")
+        return []
+    blocks: list[Mapping[str, Any]] = [block for block in content if isinstance(block, dict)]
+    if len(blocks) < sum(not isinstance(block, str) for block in content):
+        log.complaints.note(where, "a content block is no object")
+    return blocks
+
+
 def log_results(
-    log: CallLog, message: Any, structured: Any, *, timestamp: float | None = None
+    log: CallLog,
+    message: Any,
+    structured: Any,
+    *,
+    where: str,
+    timestamp: float | None = None,
 ) -> None:
     """Log the tool results of a user line's message.
 
     ``structured`` is the line's machine-readable result; it is used where it can belong to one
     result only.
     """
-    blocks = [
-        block
-        for block in list_of(dict_of(message).get("content"))
-        if dict_of(block).get("type") == "tool_result" and text_of(block.get("tool_use_id"))
-    ]
+    told = [b for b in _blocks(log, message, where) if b.get("type") == "tool_result"]
+    blocks = [block for block in told if text_of(block.get("tool_use_id"))]
+    if len(blocks) < len(told):
+        log.complaints.note(where, "a tool result does not say which call it is from")
     own = clean(structured) if len(blocks) == 1 and isinstance(structured, (dict, list)) else None
     for block in blocks:
         result = ToolResult(

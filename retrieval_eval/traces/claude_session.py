@@ -22,19 +22,20 @@ FORMAT = "claude-code-session-jsonl"
 
 @dataclass(slots=True)
 class _State:
-    log: CallLog = field(default_factory=CallLog)
+    log: CallLog
     session_ids: set[str] = field(default_factory=set)
     version: str | None = None
     model: str | None = None
     cwd: str | None = None
     started_at: float | None = None
     finished_at: float | None = None
+    has_agent: bool = False
 
 
 def read_claude_session(lines: Iterable[Line], name: str) -> Reading:
     """Return what a session file says; ``name`` is the file's name in messages."""
-    state = _State()
     complaints = Complaints(name)
+    state = _State(CallLog(complaints))
     for line in lines:
         if isinstance(line.value, dict):
             _take(state, line.value, f"{name}:{line.number}")
@@ -52,6 +53,7 @@ def read_claude_session(lines: Iterable[Line], name: str) -> Reading:
         cwd=state.cwd,
         flags=(*state.log.flags, *complaints.flags()),
         problems=complaints.sentences(),
+        has_agent=state.has_agent,
     )
 
 
@@ -68,10 +70,12 @@ def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
     state.finished_at = latest(state.finished_at, timestamp)
     message = entry.get("message")
     if kind == "user":
-        log_results(state.log, message, entry.get("toolUseResult"), timestamp=timestamp)
+        structured = entry.get("toolUseResult")
+        log_results(state.log, message, structured, where=where, timestamp=timestamp)
         return
     state.started_at = earliest(state.started_at, timestamp)
     model = text_of(dict_of(message).get("model"))
+    state.has_agent = state.has_agent or model != SYNTHETIC_MODEL
     if model != SYNTHETIC_MODEL and entry.get("isSidechain") is not True:
         state.model = state.model or model
     log_assistant(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from retrieval_eval.io.files import Line
-from retrieval_eval.traces.claude_lines import log_assistant, log_results
+from retrieval_eval.traces.claude_lines import SYNTHETIC_MODEL, log_assistant, log_results
 from retrieval_eval.traces.clock import earliest, latest, unix_seconds
 from retrieval_eval.traces.foreign import amount_of, dict_of, text_of
 from retrieval_eval.traces.lines import Complaints
@@ -30,18 +30,19 @@ _USAGE_NAMES = {
 
 @dataclass(slots=True)
 class _State:
-    log: CallLog = field(default_factory=CallLog)
+    log: CallLog
     init: Mapping[str, Any] = field(default_factory=dict)
     result: Mapping[str, Any] | None = None
     session_ids: set[str] = field(default_factory=set)
     started_at: float | None = None
     finished_at: float | None = None
+    has_agent: bool = False
 
 
 def read_claude_stream(lines: Iterable[Line], name: str) -> Reading:
     """Return what a stream-json file says; ``name`` is the file's name in messages."""
-    state = _State()
     complaints = Complaints(name)
+    state = _State(CallLog(complaints))
     for line in lines:
         if isinstance(line.value, dict):
             _take(state, line.value, f"{name}:{line.number}")
@@ -62,6 +63,7 @@ def read_claude_stream(lines: Iterable[Line], name: str) -> Reading:
         declared_cost_usd=amount_of(dict_of(state.result).get("total_cost_usd")),
         flags=(*_ending(state.result), *state.log.flags, *complaints.flags()),
         problems=complaints.sentences(),
+        has_agent=state.has_agent,
     )
 
 
@@ -86,8 +88,11 @@ def _message(state: _State, entry: Mapping[str, Any], where: str) -> None:
         state.log.touch(parent, timestamp)
     if entry.get("type") == "user":
         structured = entry.get("tool_use_result")
-        log_results(state.log, entry.get("message"), structured, timestamp=timestamp)
+        message = entry.get("message")
+        log_results(state.log, message, structured, where=where, timestamp=timestamp)
         return
+    model = dict_of(entry.get("message")).get("model")
+    state.has_agent = state.has_agent or model != SYNTHETIC_MODEL
     state.started_at = earliest(state.started_at, timestamp)
     log_assistant(
         state.log,
@@ -104,7 +109,9 @@ def _ending(result: Mapping[str, Any] | None) -> tuple[str, ...]:
     if result is None:
         return ("no_result_event",)
     subtype = text_of(result.get("subtype"))
-    return () if subtype in (None, "success") else (f"result_{subtype[:60]}",)
+    if subtype in (None, "success"):
+        return ("result_error",) if result.get("is_error") is True else ()
+    return (f"result_{subtype[:60]}",)
 
 
 def declared_total(result: Mapping[str, Any] | None) -> int | None:

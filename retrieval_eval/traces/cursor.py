@@ -40,6 +40,7 @@ _TEXT_KEYS = (
 @dataclass(slots=True)
 class _State:
     name: str
+    complaints: Complaints
     items: list[Item] = field(default_factory=list)
     places: dict[str, int] = field(default_factory=dict)
     flags: dict[str, None] = field(default_factory=dict)
@@ -47,6 +48,7 @@ class _State:
     result: Mapping[str, Any] | None = None
     started_at: float | None = None
     finished_at: float | None = None
+    has_agent: bool = False
 
 
 def read_cursor_document(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
@@ -54,27 +56,30 @@ def read_cursor_document(document: Mapping[str, Any], name: str) -> Reading | Un
     steps = document.get("steps")
     if not isinstance(steps, list):
         return Unreadable(f"{name}: a Cursor trace without a list of steps")
-    state = _State(name)
+    state = _State(name, Complaints(name))
     if document.get("_corpus_trim_applied"):
         state.flags[TRIMMED] = None
     for index, step in enumerate(steps):
-        _take(state, dict_of(step), f"{name}#/steps/{index}")
-    return _reading(state, Complaints(name))
+        where = f"{name}#/steps/{index}"
+        if isinstance(step, dict):
+            _take(state, step, where)
+        else:
+            state.complaints.note(where, "expected a JSON object")
+    return _reading(state)
 
 
 def read_cursor_lines(lines: Iterable[Line], name: str) -> Reading:
     """Return what a JSONL file of Cursor events says."""
-    state = _State(name)
-    complaints = Complaints(name)
+    state = _State(name, Complaints(name))
     for line in lines:
         if isinstance(line.value, dict):
             _take(state, line.value, f"{name}:{line.number}")
         else:
-            complaints.add(line)
-    return _reading(state, complaints)
+            state.complaints.add(line)
+    return _reading(state)
 
 
-def _reading(state: _State, complaints: Complaints) -> Reading:
+def _reading(state: _State) -> Reading:
     if state.result is None:
         state.flags["no_result_event"] = None
     elif state.result.get("subtype") not in (None, "success"):
@@ -92,8 +97,9 @@ def _reading(state: _State, complaints: Complaints) -> Reading:
         finished_at=state.finished_at,
         cwd=text_of(state.init.get("cwd")),
         declared_tokens=sum(count_of(usage.get(name)) for name in names) or None,
-        flags=tuple(dict.fromkeys((*state.flags, *complaints.flags()))),
-        problems=complaints.sentences(),
+        flags=tuple(dict.fromkeys((*state.flags, *state.complaints.flags()))),
+        problems=state.complaints.sentences(),
+        has_agent=state.has_agent,
     )
 
 
@@ -102,12 +108,14 @@ def _take(state: _State, event: Mapping[str, Any], where: str) -> None:
     timestamp = from_milliseconds(event.get("timestamp_ms"))
     state.finished_at = latest(state.finished_at, timestamp)
     if kind in ("thinking", "assistant", "tool_call"):
+        state.has_agent = True
         state.started_at = earliest(state.started_at, timestamp)
     if is_placeholder(event):
         state.flags[TRIMMED] = None
         state.items.append(Gap())
     elif event.get("source") == "malformed":
         state.flags["malformed_line"] = None
+        state.complaints.note(where, "a line that the harness could not read")
     elif kind == "system" and event.get("subtype") == "init":
         state.init = state.init or event
     elif kind == "result":
@@ -127,6 +135,8 @@ def _call(
         state.flags[TRUNCATED] = None
     name, sure = _tool(whole_or_rest(stated, keep_cut_text=False))
     if name is None:
+        if not is_cut:
+            state.complaints.note(where, "a tool call without a name")
         return None
     _, seen = _tool(whole_or_rest(stated, keep_cut_text=True)) if is_cut else (name, sure)
     has_result = event.get("subtype") == "completed"
@@ -170,5 +180,6 @@ def _result(stated: Any, is_cut: bool) -> ToolResult | None:
         inner = dict_of(body)
         texts = (text_of(inner.get(key)) for key in _TEXT_KEYS)
         text = next(filter(None, texts), None) or text_of(body) or ""
-        return ToolResult(text, clean(body), outcome != "success", is_cut)
+        is_error = outcome != "success" or inner.get("isError") is True
+        return ToolResult(text, clean(body), is_error, is_cut)
     return ToolResult("", None, False, True) if is_cut else None

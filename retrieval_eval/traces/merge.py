@@ -150,10 +150,13 @@ def _trace(
     trajectory: Reading | None,
     transcript: Reading | None,
 ) -> Trace:
+    parts = [part for part in (transcript, trajectory) if part is not None]
+    is_silent = not calls and not any(part.has_agent for part in parts)
+    silent = ("no_agent_step",) if is_silent else ()
     has_delegated = any(call.name in DELEGATING_TOOLS for call in calls)
     is_missing = has_delegated and not any(call.is_subagent for call in calls)
     missing = ("subagent_calls_missing",) if is_missing else ()
-    counted = [count_tokens(part.items) for part in (transcript, trajectory) if part is not None]
+    counted = [count_tokens(part.items) for part in parts]
     return Trace(
         calls=calls,
         format=reading.format,
@@ -169,6 +172,6 @@ def _trace(
         declared_tokens=reading.declared_tokens,
         counted_tokens=next((count for count in counted if count is not None), None),
         declared_cost_usd=reading.declared_cost_usd,
-        flags=tuple(dict.fromkeys((*reading.flags, *missing))),
+        flags=tuple(dict.fromkeys((*reading.flags, *missing, *silent))),
         problems=tuple(dict.fromkeys(reading.problems)),
     )

@@ -10,6 +10,7 @@ from typing import Any, cast
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest
 from retrieval_eval.traces.foreign import clean
+from retrieval_eval.traces.lines import Complaints
 from retrieval_eval.traces.tokens import Gap, Item, Usage
 
 DELEGATING_TOOLS = frozenset({"Agent", "Task", "taskToolCall"})
@@ -18,7 +19,10 @@ DELEGATING_TOOLS = frozenset({"Agent", "Task", "taskToolCall"})
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The calls, usages and declarations of one trace file, in the order of the file."""
+    """The calls, usages and declarations of one trace file, in the order of the file.
+
+    ``has_agent`` says whether the agent did or said anything at all.
+    """
 
     format: str
     items: tuple[Item, ...] = ()
@@ -33,6 +37,7 @@ class Reading:
     declared_cost_usd: float | None = None
     flags: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    has_agent: bool = True
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -52,10 +57,11 @@ class CallLog:
 
     An id may come twice. The same id with the same name and arguments is the same call repeated;
     with others it is another call, and each result goes to the earliest call still without one,
-    calls of the current step first.
+    calls of the current step first. ``complaints`` are about the file the calls are from.
     """
 
-    def __init__(self, *, are_ids_reused: bool = False) -> None:
+    def __init__(self, complaints: Complaints, *, are_ids_reused: bool = False) -> None:
+        self.complaints = complaints
         self.flags: dict[str, None] = {}
         self.first_time: float | None = None
         self._are_ids_reused = are_ids_reused

@@ -13,7 +13,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from retrieval_eval.records import ToolCall
-from retrieval_eval.traces.foreign import count_of, dict_of
+from retrieval_eval.traces.foreign import amount_of, count_of, dict_of
+
+_ANTHROPIC_PROMPT = (
+    "input_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+)
+ANTHROPIC_COUNTS = (*_ANTHROPIC_PROMPT, "output_tokens")
+"""The names of an Anthropic message's token counts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +51,23 @@ Item = ToolCall | Usage | Gap
 def anthropic_usage(message_id: str, usage: Any, is_subagent: bool = False) -> Usage | None:
     """Return the usage of an Anthropic API message, or None when it states none."""
     counts = dict_of(usage)
-    prompt = sum(
-        count_of(counts.get(name))
-        for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    )
+    prompt = sum(count_of(counts.get(name)) for name in _ANTHROPIC_PROMPT)
     output = count_of(counts.get("output_tokens"))
     return Usage(message_id, prompt, output, is_subagent) if prompt + output else None
+
+
+def is_misstated(usage: Any, names: Iterable[str]) -> bool:
+    """Return whether a usage is there and cannot be counted, as when a count is a text.
+
+    Examples
+    --------
+    >>> is_misstated({"input_tokens": "12"}, ANTHROPIC_COUNTS), is_misstated(None, ())
+    (True, False)
+    """
+    if not isinstance(usage, dict):
+        return usage is not None
+    stated = (usage.get(name) for name in names)
+    return any(value is not None and amount_of(value) is None for value in stated)
 
 
 def largest(items: Iterable[Item]) -> dict[str, Usage]:

@@ -133,3 +133,63 @@ def test_terminal_control_characters_of_a_trace_are_not_obeyed(tree, capsys):
     (folder / "result.json").write_text(json.dumps(result))
     assert run(["trial", str(folder)]) == 0
     assert "\x1b" not in capsys.readouterr().out
+
+
+@pytest.fixture
+def study(tree):
+    """Two runs over eight tasks: another arm in each, and both arms in a third."""
+    for number in range(8):
+        task = f"task-{number:03d}"
+        write_task(tree / "benchmarks", task, ["src/a.py", "src/b.py"])
+        both = ["src/a.py", "src/b.py"]
+        for run_id, config, reads in (
+            ("old", "baseline", ["src/a.py"]),
+            ("new", "baseline", both),
+            ("study", "baseline", ["src/a.py"]),
+            ("study", "local-v2", both if number % 4 else ["src/a.py"]),
+        ):
+            write_trial(tree / "runs" / run_id, config, task, reads)
+    return tree
+
+
+def test_compare_two_runs_of_one_config(study, capsys):
+    assert run(["compare", "old", "new", "--output-dir", "out", "--jobs", "1"]) == 0
+    text = capsys.readouterr().out
+    assert "baseline@new against baseline@old" in text
+    assert "matched tasks: 8" in text
+    assert run(["compare", "new", "old", "--output-dir", "out", "--jobs", "1"]) == 1
+
+
+def test_compare_two_configs_of_a_run(study, capsys):
+    command = ["compare", "baseline", "local-v2", "--run", "study", "--output-dir", "out"]
+    assert run([*command, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["comparisons"]
+    assert found["verdict"] == "better"
+    assert found["metrics"]["file_recall"]["mean_difference"] == 0.375
+    same = ["compare", "study:baseline", "study:local-v2", "--output-dir", "out", "--json"]
+    assert run(same) == 0
+    assert json.loads(capsys.readouterr().out)["comparisons"] == [found]
+    assert run(["compare", "study", "--output-dir", "out"]) == 0
+
+
+def test_compare_refuses_what_does_not_exist_and_names_what_does(study, capsys):
+    assert run(["compare", "baseline", "mpc", "--run", "study", "--output-dir", "out"]) == 3
+    assert "there are: baseline, local-v2" in capsys.readouterr().err
+    assert run(["compare", "old", "study", "--output-dir", "out"]) == 3
+    assert "name one as study:CONFIG (baseline, local-v2)" in capsys.readouterr().err
+    assert run(["compare", "old", "old", "--output-dir", "out"]) == 3
+    assert run(["compare", "old", "nowhere", "--output-dir", "out"]) == 3
+    assert run(["compare", "a", "b", "c"]) == 3
+    assert run(["compare", "baseline", "--run", "study", "--output-dir", "out"]) == 3
+
+
+def test_compare_with_too_little_is_no_verdict(study, capsys):
+    assert run(["compare", "run-1", "--output-dir", "out"]) == 2
+    assert "dead_mcp_server" in capsys.readouterr().out
+    for config in ("baseline", "local-v2"):
+        write_trial(study / "runs" / "few", config, "task-000", ["src/a.py"])
+    assert run(["compare", "few", "--output-dir", "out"]) == 2
+    assert "too few pairs" in capsys.readouterr().out
+    write_trial(study / "runs" / "alone", "baseline", "task-000", ["src/a.py"])
+    assert run(["compare", "alone", "--output-dir", "out"]) == 2
+    assert "only one configuration" in capsys.readouterr().out

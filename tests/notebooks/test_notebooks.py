@@ -26,7 +26,7 @@ def code(path: Path) -> list:
 
 
 def test_the_promised_notebooks_exist():
-    assert {p.stem for p in REPORTS} >= {"run_report", "trial_report"}
+    assert {p.stem for p in REPORTS} >= {"run_report", "trial_report", "compare_runs"}
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
@@ -95,6 +95,16 @@ def test_every_section_is_one_heading_and_one_short_cell(path):
     levels = [len(c.source) - len(c.source.lstrip("#")) for c in cells if c.cell_type == "markdown"]
     assert set(levels) <= {2, 3}
     assert levels[0] == 2
+
+
+@pytest.mark.parametrize("stem", ["run_report", "compare_runs"])
+def test_the_answer_comes_first_and_what_it_rests_on_before_any_difference(stem):
+    path = next(p for p in REPORTS if p.stem == stem)
+    shown = [c.source for c in code(path)[2:]]
+    assert shown[0] == "report.answer()"
+    for trust in ("report.gate()", "report.pair_ledger()"):
+        assert shown.index(trust) < shown.index("report.paired()")
+    assert len(shown) == len(set(shown))
 
 
 @pytest.mark.parametrize("path", REPORTS, ids=name)

@@ -1,16 +1,20 @@
 """The statistics against scipy, where both do the same thing."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
 
 from retrieval_eval.stats.censored import kaplan_meier
+from retrieval_eval.stats.clusters import group
 from retrieval_eval.stats.correlation import spearman
-from retrieval_eval.stats.intervals import bootstrap_mean, wilson
-from retrieval_eval.stats.multiplicity import benjamini_hochberg
-from retrieval_eval.stats.paired import compare_paired, rank_biserial, sign_flip_p
+from retrieval_eval.stats.intervals import bootstrap_mean, standard_error, wilson
+from retrieval_eval.stats.multiplicity import benjamini_hochberg, holm
+from retrieval_eval.stats.paired import compare_paired, rank_biserial
 from retrieval_eval.stats.power import smallest_detectable_difference
 from retrieval_eval.stats.ranks import average_ranks
+from retrieval_eval.stats.sign_flips import sign_flip_p
 
 RNG = np.random.Generator(np.random.PCG64(5))
 
@@ -77,9 +81,13 @@ def test_spearman_interval_is_near_scipys_bootstrap():
         n_resamples=3000,
         rng=np.random.default_rng(2),
     ).confidence_interval
+    r = stats.spearmanr(x, y).statistic
+    half = 1.959964 * np.sqrt((1 + r * r / 2) / 57)
     ours = spearman(x, y, seed=1).interval
-    assert ours.low.value == pytest.approx(theirs.low, abs=0.02)
-    assert ours.high.value == pytest.approx(theirs.high, abs=0.02)
+    assert ours.low.value == pytest.approx(min(theirs.low, np.tanh(np.arctanh(r) - half)), abs=0.02)
+    assert ours.high.value == pytest.approx(
+        max(theirs.high, np.tanh(np.arctanh(r) + half)), abs=0.02
+    )
 
 
 def test_sign_flips_exact():
@@ -119,16 +127,34 @@ def test_benjamini_hochberg():
         assert benjamini_hochberg(p_values.tolist()).values == pytest.approx(expected, abs=1e-12)
 
 
-@pytest.mark.parametrize("n", [8, 30, 200])
-def test_bca_interval_is_near_scipys(n):
-    for skewed in (RNG.normal(size=n), RNG.exponential(size=n)):
-        theirs = stats.bootstrap(
-            (skewed,), np.mean, method="BCa", n_resamples=20_000, rng=np.random.default_rng(2)
-        ).confidence_interval
-        ours = bootstrap_mean(skewed, seed=1, n_resamples=20_000)
-        tolerance = 0.06 * (theirs.high - theirs.low)
-        assert ours.low.value == pytest.approx(theirs.low, abs=tolerance)
-        assert ours.high.value == pytest.approx(theirs.high, abs=tolerance)
+def test_holm_is_the_closed_test_of_bonferroni():
+    # By the closure principle a hypothesis falls when every set that holds it does.
+    for _ in range(20):
+        p_values = (RNG.random(int(RNG.integers(1, 8))) ** 3).tolist()
+        places = range(len(p_values))
+        sets = [c for size in places for c in itertools.combinations(places, size + 1)]
+        expected = [
+            max(min(1.0, len(s) * min(p_values[i] for i in s)) for s in sets if place in s)
+            for place in places
+        ]
+        assert holm(p_values).values == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [10, 30, 200])
+def test_the_interval_of_a_mean_is_near_the_farther_of_two_textbook_ones(n):
+    rng = np.random.Generator(np.random.PCG64(n))
+    for sample in (rng.normal(size=n), rng.exponential(size=n)):
+        error = stats.sem(sample)
+        rows = sample[rng.integers(0, n, (100_000, n))]
+        drawn = (rows.mean(axis=1) - sample.mean()) / stats.sem(rows, axis=1)
+        upper, lower = np.quantile(drawn, [0.975, 0.025])
+        student = stats.t.interval(0.95, n - 1, sample.mean(), error)
+        ours = bootstrap_mean(sample, seed=1, n_resamples=20_000)
+        tolerance = 0.05 * (student[1] - student[0])
+        low = min(student[0], sample.mean() - upper * error)
+        high = max(student[1], sample.mean() - lower * error)
+        assert ours.low.value == pytest.approx(low, abs=tolerance)
+        assert ours.high.value == pytest.approx(high, abs=tolerance)
 
 
 def test_means_and_medians():
@@ -165,6 +191,87 @@ def test_kaplan_meier():
         theirs = stats.ecdf(data).sf
         ours = kaplan_meier(times, events)
         assert ours.survival == pytest.approx(theirs.evaluate(ours.times), abs=1e-12)
+        assert ours.restricted_mean(times.max()).value == pytest.approx(
+            np.sum(theirs.evaluate(np.arange(times.max()))), abs=1e-12
+        )
+
+
+def test_kaplan_meier_limits():
+    for confidence in (0.8, 0.95):
+        for _ in range(30):
+            times = RNG.integers(1, 15, size=25).astype(float)
+            events = RNG.random(25) < 0.7
+            # Survival of 1 or 0, where the formula divides by zero, does not occur: an event
+            # comes first, and somebody is watched to the end.
+            times[:2], events[:2] = (0.5, 20.0), (True, False)
+            data = stats.CensoredData.right_censored(times, ~events)
+            theirs = stats.ecdf(data).sf.confidence_interval(confidence, method="log-log")
+            ours = kaplan_meier(times, events, confidence=confidence)
+            assert ours.low == pytest.approx(theirs.low.evaluate(ours.times), abs=1e-12)
+            assert ours.high == pytest.approx(theirs.high.evaluate(ours.times), abs=1e-12)
+
+
+def test_clustered_standard_error_is_the_sandwich():
+    # The regression of the values on a constant, its errors clustered, as every textbook has it.
+    for _ in range(20):
+        labels = RNG.integers(0, 7, size=30)
+        labels[:7] = range(7)
+        values = RNG.normal(size=30) + labels
+        residuals = values - values.mean()
+        meat = sum(residuals[labels == label].sum() ** 2 for label in range(7))
+        expected = np.sqrt(7 / 6 * meat) / 30
+        found, _ = standard_error(values, group(labels.tolist(), 30))
+        assert found == pytest.approx(expected, abs=1e-12)
+
+
+def test_clustered_sign_flips_are_scipys_on_the_sums():
+    for _ in range(20):
+        labels = [i // 3 for i in range(24)]
+        values = np.round(RNG.normal(size=24), 1)
+        sums = values.reshape(8, 3).sum(axis=1)
+        theirs = stats.permutation_test(
+            (sums,),
+            lambda d, axis: d.mean(axis=axis),
+            permutation_type="samples",
+            vectorized=True,
+            n_resamples=np.inf,
+        )
+        ours, _ = sign_flip_p(values, seed=1, clusters=labels)
+        assert ours.value == pytest.approx(theirs.pvalue, abs=1e-12)
+
+
+def test_clustered_spearman_p_value_by_enumeration():
+    # Four clusters of two rows and three single rows: 4! * 3! arrangements of the rows of y.
+    labels = [0, 0, 1, 1, 2, 2, 3, 3, 4, 5, 6]
+    for _ in range(5):
+        x, y = np.round(RNG.normal(size=11), 1), np.round(RNG.normal(size=11), 1)
+        observed = stats.spearmanr(x, y).statistic
+        reached = 0
+        for pairs in itertools.permutations(range(4)):
+            for singles in itertools.permutations(range(8, 11)):
+                rows = [row for p in pairs for row in (2 * p, 2 * p + 1)] + list(singles)
+                r = stats.spearmanr(x, y[rows]).statistic
+                reached += abs(r) >= abs(observed) - 1e-9
+        ours = spearman(x, y, seed=1, n_resamples=10, clusters=labels)
+        assert ours.p_method == "exact"
+        assert ours.p_value.value == pytest.approx(reached / 144, abs=1e-12)
+
+
+def test_clustered_spearman_interval_is_near_a_plain_cluster_bootstrap():
+    rng = np.random.Generator(np.random.PCG64(3))
+    task = np.repeat(rng.normal(size=40), 2)
+    x, y = task + 0.3 * rng.normal(size=80), task + rng.normal(size=80)
+    drawn = []
+    for _ in range(2000):
+        tasks = rng.integers(0, 40, 40)
+        rows = np.column_stack([2 * tasks, 2 * tasks + 1]).ravel()
+        drawn.append(stats.spearmanr(x[rows], y[rows]).statistic)
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    r = stats.spearmanr(x, y).statistic
+    half = 1.959964 * np.sqrt((1 + r * r / 2) / 77)
+    ours = spearman(x, y, seed=1, clusters=[i // 2 for i in range(80)]).interval
+    assert ours.low.value == pytest.approx(min(low, np.tanh(np.arctanh(r) - half)), abs=0.02)
+    assert ours.high.value == pytest.approx(max(high, np.tanh(np.arctanh(r) + half)), abs=0.02)
 
 
 @pytest.mark.parametrize("n", [12, 40])
@@ -174,5 +281,5 @@ def test_the_interval_covers_the_truth_as_often_as_it_says(n):
     for trial in range(300):
         interval = bootstrap_mean(rng.normal(1.0, size=n), seed=trial, n_resamples=1000)
         covered += interval.low.value <= 1.0 <= interval.high.value
-    # Bootstrap intervals of few values are known to be somewhat short.
-    assert 0.88 <= covered / 300 <= 0.98
+    # 95 % within three standard errors of 300 studies; benchmarks/simulation.py looks closer.
+    assert 0.91 <= covered / 300 <= 0.99

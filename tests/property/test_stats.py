@@ -6,13 +6,18 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy import stats
 
+from retrieval_eval.stats.calibration import reliability
 from retrieval_eval.stats.censored import kaplan_meier
 from retrieval_eval.stats.correlation import spearman
 from retrieval_eval.stats.intervals import bootstrap_mean, wilson
 from retrieval_eval.stats.multiplicity import benjamini_hochberg, holm
-from retrieval_eval.stats.paired import compare_paired, sign_flip_p
+from retrieval_eval.stats.paired import compare_paired
 from retrieval_eval.stats.ranks import average_ranks, dense_codes, places
+from retrieval_eval.stats.sign_flips import sign_flip_p
+from retrieval_eval.stats.time_to_event import pseudo_times
+from retrieval_eval.values import Value, mean
 
 NUMBERS = st.integers(-20, 20).map(lambda n: n / 4)
 PAIRS = st.lists(st.tuples(NUMBERS, NUMBERS), min_size=3, max_size=25)
@@ -20,20 +25,22 @@ P_VALUES = st.lists(st.one_of(st.none(), st.floats(0, 1)), max_size=20)
 FAST = {"seed": 3, "n_resamples": 200}
 
 
-@given(PAIRS)
-def test_swapping_the_sides_mirrors_everything(pairs):
+@given(PAIRS, st.sampled_from([None, 1, 2, 3]))
+def test_swapping_the_sides_mirrors_everything_to_the_last_bit(pairs, cluster_size):
     left, right = zip(*pairs, strict=True)
-    there = compare_paired(left, right, **FAST)
-    back = compare_paired(right, left, **FAST)
+    labels = None if cluster_size is None else [i // cluster_size for i in range(len(left))]
+    there = compare_paired(left, right, clusters=labels, **FAST)
+    back = compare_paired(right, left, clusters=labels, **FAST)
     assert there.mean_difference.value == -back.mean_difference.value
     assert there.median_difference.value == -back.median_difference.value
     assert (there.wins, there.ties, there.losses) == (back.losses, back.ties, back.wins)
     assert there.p_value == back.p_value
+    assert there.interval.low.reason == back.interval.low.reason
     if there.interval.low.computable:
-        assert there.interval.low.value == pytest.approx(-back.interval.high.value, abs=1e-9)
-        assert there.interval.high.value == pytest.approx(-back.interval.low.value, abs=1e-9)
+        assert there.interval.low.value == -back.interval.high.value
+        assert there.interval.high.value == -back.interval.low.value
     if there.rank_biserial.computable:
-        assert there.rank_biserial.value == pytest.approx(-back.rank_biserial.value)
+        assert there.rank_biserial.value == -back.rank_biserial.value
     assert there.smallest_detectable_difference == back.smallest_detectable_difference
 
 
@@ -62,14 +69,73 @@ def test_every_further_pair_halves_the_p_value_of_one_sided_differences(differen
     assert sign_flip_p(differences, seed=1)[0].value == pytest.approx(2 / 2 ** len(differences))
 
 
+@given(st.lists(st.floats(-1e6, 1e6), min_size=3, max_size=30))
+def test_negated_values_give_exactly_the_negated_interval(values):
+    there = bootstrap_mean(values, **FAST)
+    back = bootstrap_mean([-value for value in values], **FAST)
+    assert there.low.reason == back.low.reason
+    if there.low.computable:
+        assert (there.low.value, there.high.value) == (-back.high.value, -back.low.value)
+
+
 @given(st.lists(NUMBERS, min_size=3, max_size=30))
-def test_the_bootstrap_interval_lies_within_the_data(values):
+def test_the_interval_of_a_mean_holds_students_and_is_bounded(values):
     interval = bootstrap_mean(values, **FAST)
-    if interval.low.computable:
-        ends = interval.low.value, interval.high.value
-        assert min(values) - 1e-9 <= ends[0] <= ends[1] <= max(values) + 1e-9
-    else:
-        assert len(set(values)) == 1
+    n = len(values)
+    if not interval.low.computable:
+        assert len(set(values)) == 1 or sum(value != 0 for value in values) < 3
+        return
+    mean, error = np.mean(values), np.std(values, ddof=1) / np.sqrt(n)
+    student = stats.t.ppf(0.975, n - 1) * error
+    # No resample's mean is farther than the farthest value, and its error is at least error / √n.
+    most = max(student, np.abs(np.array(values) - mean).max() * np.sqrt(n))
+    for end in (mean - interval.low.value, interval.high.value - mean):
+        assert student - 1e-9 <= end <= most + 1e-9
+
+
+@given(st.lists(NUMBERS, min_size=6, max_size=12), st.integers(2, 3))
+def test_repeating_every_unit_inside_its_cluster_changes_nothing(values, times):
+    repeated = [value for value in values for _ in range(times)]
+    labels = [place for place in range(len(values)) for _ in range(times)]
+    zeros = [0.0] * len(repeated)
+    once = compare_paired(zeros[: len(values)], values, **FAST)
+    more = compare_paired(zeros, repeated, clusters=labels, **FAST)
+    assert more.p_value == once.p_value
+    assert more.interval.low.reason == once.interval.low.reason
+    if once.interval.low.computable:
+        assert more.interval.low.value == pytest.approx(once.interval.low.value, abs=1e-9)
+        assert more.interval.high.value == pytest.approx(once.interval.high.value, abs=1e-9)
+
+
+@given(
+    st.lists(
+        st.tuples(st.lists(NUMBERS, min_size=1, max_size=3), NUMBERS), min_size=3, max_size=12
+    ),
+    st.integers(2, 3),
+)
+def test_duplicating_every_repeat_before_it_is_averaged_changes_no_bit(units, times):
+    before = [value for _, value in units]
+    once = [mean(Value.of(r, 1) for r in repeats).value for repeats, _ in units]
+    more = [mean(Value.of(r, 1) for r in repeats * times).value for repeats, _ in units]
+    assert compare_paired(before, more, **FAST) == compare_paired(before, once, **FAST)
+
+
+@given(PAIRS, st.sampled_from([1, 2, 3]))
+def test_clustered_spearman_mirrors_and_stays_in_bounds(pairs, size):
+    x, y = (np.array(side) for side in zip(*pairs, strict=True))
+    labels = [i // size for i in range(len(x))]
+    result = spearman(x, y, clusters=labels, **FAST)
+    mirrored = spearman(x, -y, clusters=labels, **FAST)
+    assert result.p_value == mirrored.p_value
+    assert result.r == spearman(x, y, **FAST).r
+    if size == 1:
+        plain = spearman(x, y, **FAST)
+        assert (result.interval, result.p_value) == (plain.interval, plain.p_value)
+    if result.interval.low.computable:
+        low, high = result.interval.low.value, result.interval.high.value
+        assert -1 <= low <= result.r.value <= high <= 1
+        assert mirrored.interval.low.value == pytest.approx(-high, abs=1e-12)
+        assert mirrored.interval.high.value == pytest.approx(-low, abs=1e-12)
 
 
 @given(PAIRS)
@@ -131,3 +197,48 @@ def test_survival_falls_and_without_censoring_is_the_empirical_share(rows):
     for time, share in zip(everyone.times, everyone.survival, strict=True):
         assert share == pytest.approx(sum(t > time for t in times) / len(times), abs=1e-12)
     assert everyone.restricted_mean(9).value == pytest.approx(np.mean(times))
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=1, max_size=30))
+def test_the_limits_of_survival_hold_it_and_fall(rows):
+    times, events = zip(*rows, strict=True)
+    curve = kaplan_meier(times, events)
+    known = [
+        limits
+        for limits in zip(curve.low, curve.survival, curve.high, strict=True)
+        if None not in limits
+    ]
+    assert len(known) >= len(curve.times) - 1
+    assert all(0 <= low <= share <= high <= 1 for low, share, high in known)
+    low, high = curve.median_interval().low, curve.median_interval().high
+    if curve.median().computable:
+        assert low.value <= curve.median().value
+        assert not high.computable or curve.median().value <= high.value
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=1, max_size=12))
+def test_pseudo_times_average_to_the_restricted_mean_without_censoring(rows):
+    times = [float(time) for time, _ in rows]
+    found = pseudo_times(times, [True] * len(times), 6.0)
+    assert found.tolist() == pytest.approx([min(time, 6.0) for time in times])
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.integers(0, 2)), max_size=40),
+    st.lists(st.floats(0.01, 0.99), max_size=4, unique=True),
+)
+def test_every_unit_is_in_one_bin(rows, inner):
+    predictor, outcome = [x for x, _ in rows], [y / 2 for _, y in rows]
+    edges = (0.0, *sorted(inner), 1.0)
+    bins = reliability(predictor, outcome, seed=1, n_resamples=20, edges=edges)
+    assert sum(b.outcome.n for b in bins) == len(rows)
+    for found in bins:
+        is_last = found is bins[-1]
+        inside = [
+            y
+            for x, y in zip(predictor, outcome, strict=True)
+            if found.low <= x < found.high or (is_last and x == 1.0)
+        ]
+        assert found.outcome.n == len(inside)
+        if inside:
+            assert found.outcome.mean.value == pytest.approx(np.mean(inside))

@@ -61,10 +61,11 @@ def _node(output: dict[str, Any]) -> Any:
 
 @pytest.fixture(scope="session")
 def page_of(executed: Callable[..., Any]) -> Callable[..., str]:
-    """Return a function that renders the run report of a run to HTML."""
+    """Return a function that renders a notebook over a run to HTML."""
 
-    def render_page(run: Run, **parameters: Any) -> str:
-        return render.to_html(executed(run, **parameters), title="Report: made", footer="made")
+    def render_page(run: Run, name: str = "run_report", **parameters: Any) -> str:
+        notebook = executed(run, name, **parameters)
+        return render.to_html(notebook, title="Report: made", footer="made")
 
     return render_page
 
@@ -94,3 +95,16 @@ def made_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     from tests.factories import write_run
 
     return Run([write_run(tmp_path_factory.mktemp("made"))])
+
+
+@pytest.fixture(scope="session")
+def withheld_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run whose second arm never got an answer from its MCP server."""
+    from tests.factories import MCP, rule, write_run
+
+    dead = rule("dead_mcp_server", (MCP,), n=12, failed=True, detail="no MCP call succeeded")
+    changes = {
+        "verdict": "no_verdict",
+        "gate": {"passed": False, "failed": ["dead_mcp_server"], "rules": [dead]},
+    }
+    return Run([write_run(tmp_path_factory.mktemp("withheld"), changes=changes)])

@@ -31,7 +31,7 @@ def test_the_demo_report_is_a_folder_that_stands_alone(demo_page):
     assert names >= {"run_report.ipynb", "appendix.csv", *(f"{n}.csv" for n in FRAMES)}
     html = demo_page.read_text(encoding="utf-8")
     assert "of 24 tasks enter the paired analysis" in html
-    assert html.count("<figure") == 13
+    assert html.count("<figure") == 14
 
 
 def test_the_executed_notebook_has_outputs_and_the_parameters(demo_page):
@@ -97,6 +97,40 @@ def test_arms_in_different_runs_are_compared(demo_tree, tmp_path):
     assert run.comparison is not None
     assert run.comparison.metrics["file_recall"].n_pairs == 21
     assert set(run.trials["run_id"]) == {"one", "two"}
+
+
+def test_two_runs_of_one_config_are_compared_and_not_taken_for_repeats(demo_tree, tmp_path):
+    config = "baseline-local-direct"
+    for name in ("one", "two"):
+        shutil.copytree(demo_tree / "runs" / "demo" / config, tmp_path / "runs" / name / config)
+    given = {
+        "runs_root": tmp_path / "runs",
+        "benchmarks_root": demo_tree / "benchmarks",
+        "output_dir": tmp_path / "out",
+    }
+    assert load_run(["one", "two"], **given).comparison is None
+    run = load_run(["one", "two"], separate_runs=True, **given)
+    assert run.configs == (f"{config}@one", f"{config}@two")
+    assert set(run.trials["config_name"]) == set(run.configs)
+    assert run.comparison.verdict == "no_detectable_difference"
+    result = run.comparison.metrics["file_recall"]
+    assert (result.mean_difference, result.wins, result.losses) == (0, 0, 0)
+    page = build(
+        ["one", "two"],
+        notebook="compare_runs",
+        reports_dir=tmp_path / "reports",
+        renderer="embedded",
+        **given,
+    )
+    assert page == tmp_path / "reports" / "one+two" / "compare" / "index.html"
+    html = page.read_text(encoding="utf-8")
+    assert "No detectable difference in file recall" in html
+    assert f"{config}@two" in html
+
+
+def test_an_unknown_notebook_is_refused(demo_page):
+    with pytest.raises(RenderError, match="choose run_report, compare_runs"):
+        build("demo", reports_dir=demo_page.parents[1], notebook="other")
 
 
 def test_an_unknown_run_is_named(tmp_path):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -16,6 +17,7 @@ from retrieval_eval.report.figures import (
     error_modes,
     paired_bars,
     recall_ecdf,
+    reliability,
     slices,
     suites,
     timeline,
@@ -23,13 +25,42 @@ from retrieval_eval.report.figures import (
     ttfr,
     utilization,
 )
+from retrieval_eval.report.robustness import Slice
 from retrieval_eval.report.show import exhibit_html, exhibit_markdown
+from retrieval_eval.report.whole_run import Bin, FirstHit, Tier
 
 EVIL = "$\\frac{<script>&|`\u202e\ud800 任务🙂"
 RESULT = MetricResult(
     "file_recall", True, 4, True, None, 0.4, 0.5, 0.1, -0.1, 0.3, 0.2, 2, 1, 1, 0.2
 )
-PAIR = Comparison("base", EVIL, True, None, 4, 4, 4, {}, ())
+PAIR = Comparison("base", EVIL, True, None, 4, {})
+
+
+def cell(dimension: str, level: str, n: int, difference: float | None = 0.2) -> Slice:
+    return Slice(dimension, level, n, n >= 5, 0.3, 0.5, difference, 0.1, 0.3)
+
+
+def hit(config: str, unit: str = "seconds", n_never: int = 1) -> FirstHit:
+    """Return the times of trials that hit at 10 and 20, and of others that never do."""
+    n = 2 + n_never
+    curve = ((10.0, 1 / n), (20.0, 2 / n))
+    median = 20.0 if 2 / n >= 0.5 else None
+    share = (n_never / n, 0.1, 0.8)
+    return FirstHit(
+        config, unit, n, 2, n_never, *share, median, 10.0, None, 15.0, 12.0, 18.0, 30.0, curve
+    )
+
+
+def no_hit(config: str) -> FirstHit:
+    return FirstHit(config, "seconds", 2, 0, 2, 1.0, 0.3, 1.0, *[None] * 7, ())
+
+
+def tier(config: str, name: str, n: int) -> Tier:
+    return Tier(config, name, n, n >= 5, 0.4, 0.2, 0.6)
+
+
+def recall_bin(config: str, low: float, n: int) -> Bin:
+    return Bin(config, low, low + 0.2, n, n >= 5, low + 0.1, 0.4, 0.2, 0.6)
 
 
 def association(r: float | None, n: int = 20, scope: str = "pooled", group: str = ""):
@@ -53,13 +84,20 @@ DRAWN: dict[str, Callable[[], Figure | Empty]] = {
         [("a", 0.1, 0.5, 0.4), (EVIL, 0.5, 0.2, -0.3), ("c", 0.5, 0.5, 0.0)], PAIR, RESULT
     ),
     "suites": lambda: suites.draw([(EVIL, 3, 0.2, 0.4)], PAIR, "file_recall"),
-    "ttfr": lambda: ttfr.draw({"base": ttfr.Arm([3.0], [900.0], 1), EVIL: ttfr.Arm([], [], 2)}),
+    "ttfr": lambda: ttfr.draw([hit("base"), hit("base", "tokens"), no_hit(EVIL)], ["base", EVIL]),
     "utilization": lambda: utilization.draw({"base": (3, 1, 2), EVIL: (0, 0, 1)}),
     "error-modes": lambda: error_modes.draw(
         {"base": {"missed_key_evidence": (1, 4)}, EVIL: {"irrelevant_retrieval": (0, 0)}}
     ),
     "slices": lambda: slices.draw(
-        {(EVIL, "small"): (0.2, 6), ("all", "large"): (-0.1, 2)}, [EVIL, "all"], ["small", "large"]
+        [cell("suite", EVIL, 6), cell(EVIL, "large", 2), cell(EVIL, "small", 7, None)],
+        0.1,
+        "file recall",
+    ),
+    "reliability": lambda: reliability.draw(
+        [recall_bin(EVIL, 0.2, 5), recall_bin(EVIL, 0.8, 1)],
+        [tier(EVIL, "all", 7), tier(EVIL, EVIL, 9), tier("base", "none", 1)],
+        ["base", EVIL],
     ),
     "associations": lambda: associations.draw(
         [association(0.4), association(-0.2, 20, "config", EVIL)], [EVIL]
@@ -74,10 +112,13 @@ EMPTY: dict[str, Callable[[], Figure | Empty]] = {
     "at-k": lambda: at_k.draw({"base": {("recall", 1): (None, 0)}}, (1,)),
     "paired": lambda: paired_bars.draw([], PAIR, RESULT),
     "suites": lambda: suites.draw([], PAIR, "file_recall"),
-    "ttfr": lambda: ttfr.draw({"base": ttfr.Arm([], [], 3)}),
+    "ttfr": lambda: ttfr.draw([no_hit("base")], ["base"]),
     "utilization": lambda: utilization.draw({"base": (0, 0, 0)}),
     "error-modes": lambda: error_modes.draw({"base": {"missed_key_evidence": (0, 0)}}),
-    "slices": lambda: slices.draw({}, [], []),
+    "slices": lambda: slices.draw([], None, "file recall"),
+    "reliability": lambda: reliability.draw(
+        [recall_bin("base", 0.2, 4)], [tier("base", "all", 4)], ["base"]
+    ),
     "associations": lambda: associations.draw([association(None), association(0.9, 3)], []),
     "costs": lambda: costs.draw({}, ["base"]),
     "tool-mix": lambda: tool_mix.draw({"base": {}}),
@@ -132,17 +173,65 @@ def test_ecdf_table_gives_hand_computed_quantiles():
 
 
 def test_never_hitting_trials_stay_in_the_denominator():
-    arm = ttfr.Arm([10.0, 20.0], [100.0, 200.0], n_never=2)
-    assert arm.median(arm.seconds) == 20.0
-    assert ttfr.Arm([10.0], [], n_never=2).median([10.0]) is None
-    table = ttfr.draw({"base": arm}).data
-    assert table.rows[0][:3] == ("base", "2 of 4", "20.0")
+    found = [hit("base", n_never=2), hit("other", n_never=3)]
+    figure = ttfr.draw(found, ["base", "other"])
+    # Two of four hit, at 10 and 20: a quarter by 10, half by 20, never three quarters.
+    assert figure.data.rows[0] == ("base", "seconds", "10.0", "10.0", "20.0", "—", "—", "0.50")
+    assert figure.data.rows[1] == ("other", "seconds", "10.0", "20.0", "—", "—", "—", "0.40")
+    table = ttfr.table(found, ["base", "other"])
+    # Below five trials watched no median and no mean is interpreted.
+    assert table.rows[0][3:] == ("0.50 [0.10, 0.80]", "—", "—", "30.0")
+    table = ttfr.table([replace(hit("base", n_never=2), n=5)], ["base"])
+    assert table.rows[0] == (
+        "base",
+        "seconds",
+        "2 of 5",
+        "0.50 [0.10, 0.80]",
+        "20.0 [10.0, not reached]",
+        "15.0 [12.0, 18.0]",
+        "30.0",
+    )
 
 
-def test_cells_under_five_show_only_their_n():
-    figure = slices.draw({("s", "small"): (0.9, 4), ("s", "large"): (0.1, 5)}, ["s"], list("ab"))
-    assert "0.90" not in figure.svg
-    assert "+0.90" not in figure.alt
+def test_slices_under_five_show_only_their_n():
+    found = [cell("suite", "s", 4, 0.91), cell("suite", "t", 5, 0.11)]
+    figure = slices.draw(found, None, "file recall")
+    assert "0.91" not in figure.svg
+    assert "n = 4: not interpreted" in figure.svg
+    assert "0.91" not in figure.alt
+    assert "+0.11" in figure.alt
+    assert figure.data.rows[0][2:] == ("4", "", "", "not interpreted")
+
+
+def test_a_slice_the_analysis_does_not_interpret_is_never_interpreted():
+    doubtful = replace(cell("suite", "s", 9, 0.91), interpretable=False)
+    assert "0.91" not in slices.draw([doubtful], None, "file recall").svg
+
+
+def test_of_many_levels_those_with_most_tasks_are_drawn():
+    found = [cell("suite", f"suite-{i:02d}", 5 + i) for i in range(20)]
+    figure = slices.draw(found, None, "file recall")
+    assert "suite-19" in figure.svg
+    assert "suite-00" not in figure.svg
+    assert len(figure.data.rows) == 20
+
+
+def test_rewards_of_few_tasks_are_not_interpreted():
+    found = [tier("base", "none", 4), tier("base", "all", 6)]
+    table = reliability.tiers_table(found, ["base"])
+    assert table.rows[0] == ("none", "not interpreted, n = 4")
+    assert table.rows[3] == ("all", "0.40 [0.20, 0.60], n = 6")
+    assert table.rows[1] == ("below half", "—")
+
+
+def test_a_pooled_association_that_turns_sign_is_never_strong():
+    strong = association(0.4)
+    assert strong.is_strong
+    turned = replace(strong, sign_change=True)
+    assert not turned.is_strong
+    figure = associations.draw([turned], [])
+    assert "sign turns in groups" in figure.svg
+    assert figure.data.rows[0][-1] == "sign turns within groups"
 
 
 def test_more_than_four_configs_become_facets_of_at_most_four():

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from retrieval_eval.errors import BadInputError, SchemaError
-from retrieval_eval.report import Run, columns
+from retrieval_eval.report import Report, Run, columns
 from retrieval_eval.report.frames import coerce, lookup
+from retrieval_eval.report.separate import labels, relabelled_summary
 from retrieval_eval.report.truth_rows import ground_truth_rows
-from tests.factories import BASELINE, MCP, write_run
+from tests.factories import BASELINE, MCP, METRICS, rule, write_run
 
 
 def test_every_frame_has_exactly_the_declared_columns(made_run):
@@ -170,3 +171,86 @@ def test_the_reference_of_columns_is_current(project: Path):
         "docs/columns.md is made from retrieval_eval/report/columns.py; write what "
         "retrieval_eval.report.columns.reference() returns into it"
     )
+
+
+def test_the_ledger_of_a_comparison_adds_up_in_its_frame(made_run):
+    ledger = made_run.pair_ledger
+    for arm in (BASELINE, MCP):
+        own = ledger[ledger["arm"] == arm].set_index("fate")["n"]
+        assert own["all"] == own["removed"] + own["used"] == 13
+
+
+def test_statistics_arrive_unchanged(made_run):
+    rows = made_run.statistics.set_index("metric")
+    assert list(rows.index) == list(METRICS)
+    assert rows.loc["file_recall", "verdict"] == "better"
+    assert list(rows.index[rows["is_verdict_metric"]]) == ["file_recall"]
+    recall = made_run.impact["comparisons"][0]["metrics"]["file_recall"]
+    for name in ("p_holm", "rank_biserial", "n_clusters", "ci_low", "wins"):
+        assert rows.loc["file_recall", name] == recall[name]
+
+
+def test_gate_rows_name_every_trial(tmp_path):
+    found = rule("model_differs", ("a", "b"), n=3, failed=True)
+    changes = {"gate": {"passed": False, "failed": ["model_differs"], "rules": [found]}}
+    run = Run([write_run(tmp_path, n_tasks=3, changes=changes)])
+    row = run.gate.iloc[0]
+    assert (row["rule"], row["failed"], row["count"]) == ("model_differs", True, 3)
+    assert row["trials"] == [
+        "a / task-000 / task-000__x",
+        "b / task-001 / task-001__x",
+        "a / task-002 / task-002__x",
+    ]
+
+
+def test_views_mark_what_turns(tmp_path):
+    flip = {"metric": "mrr", "view": "opened", "kind": "sign", "default": 0.1, "there": -0.1}
+    run = Run([write_run(tmp_path, n_tasks=6, changes={"flips": [flip]})])
+    turned = run.views[run.views["flip"].notna()]
+    assert list(zip(turned["view"], turned["metric"], strict=True)) == [("opened", "mrr")]
+    assert len(run.views) == 4 * 2
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"gate": [], "ledger": 3, "views": {"opened": [1]}, "flips": {}, "slices": "x"},
+        {"gate": {"rules": [{"trials": 5, "count": "many"}, 7]}, "verdict": ["better"]},
+        {"ledger": {"baseline": {"removed": [1], "trials": None}}, "slices": [{"level": {}}]},
+        {"views": {"opened": {"mrr": 4, "verdict": 9}}, "flips": [{"default": {}, "there": "x"}]},
+        {"metrics": {"file_recall": "high"}, "verdict": "better", "verdict_metric": 5},
+        {"discrimination": [{}], "difference_associations": [{}, None]},
+    ],
+)
+def test_a_hostile_comparison_never_raises_and_never_gets_a_verdict_from_nothing(
+    broken, tmp_path, page_of
+):
+    run = Run([write_run(tmp_path, n_tasks=7, changes=broken)])
+    for name in columns.FRAMES:
+        run.frame(name)
+    page_of(run)
+    page_of(run, "compare_runs")
+    if "verdict" in broken:
+        assert Report(run).answer().finding.startswith("No verdict")
+
+
+def test_a_gate_that_does_not_say_it_passed_has_failed(tmp_path):
+    run = Run([write_run(tmp_path, n_tasks=7, changes={"gate": {"rules": []}})])
+    assert run.comparison.failed == ("not_passed",)
+    assert Report(run).answer().finding.startswith("No verdict")
+    missing = Run([write_run(tmp_path, n_tasks=7, changes={"gate": None})])
+    assert missing.comparison.gate is None
+
+
+def test_configs_of_one_name_in_two_runs_are_told_apart():
+    summaries = [
+        {"run_id": "one", "trials": [{"config_name": "base"}, {"config_name": "mcp"}]},
+        {"run_id": "two", "trials": [{"config_name": "base"}], "configs": {"base": {}}},
+    ]
+    new = labels(summaries)
+    assert new == [{"base": "base@one"}, {"base": "base@two"}]
+    second = relabelled_summary(summaries[1], new[1])
+    assert second["trials"] == [{"config_name": "base@two"}]
+    assert list(second["configs"]) == ["base@two"]
+    same = labels([summaries[0], summaries[0]])
+    assert same[0]["base"] != same[1]["base"]

@@ -38,11 +38,15 @@ def browser():
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory, page_of, executed, made_run, hostile_run, demo_run) -> dict[str, Path]:
+def pages(
+    tmp_path_factory, page_of, executed, made_run, hostile_run, withheld_run, demo_run
+) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("pages")
     html = {
         "demo": page_of(demo_run),
         "hostile": page_of(hostile_run),
+        "compare": page_of(demo_run, "compare_runs"),
+        "withheld": page_of(withheld_run),
         "trial": render.to_html(
             executed(made_run, "trial_report"), title="Trial report", footer="made"
         ),
@@ -64,7 +68,7 @@ def demo_run(demo_tree, tmp_path_factory):
     )
 
 
-@pytest.mark.parametrize("name", ["demo", "hostile", "trial"])
+@pytest.mark.parametrize("name", ["demo", "hostile", "compare", "withheld", "trial"])
 def test_the_page_is_silent_accessible_and_asks_for_nothing(name, browser, pages):
     from axe_playwright_python.sync_playwright import Axe
 
@@ -99,15 +103,16 @@ def test_everything_is_there_without_scripts(browser, pages):
     page = context.new_page()
     page.goto(pages["demo"].as_uri())
     assert page.locator("h1").count() == 1
-    assert page.locator("figure img").count() == 13
+    assert page.locator("figure img").count() == 14
     page.locator("details summary").first.click()
     assert page.locator("details[open] table").first.is_visible()
     context.close()
 
 
-def test_the_first_screen_holds_the_answer(browser, pages):
+@pytest.mark.parametrize("name", ["demo", "compare", "withheld"])
+def test_the_first_screen_holds_the_answer(name, browser, pages):
     page = browser.new_page(viewport={"width": 1280, "height": 1000})
-    page.goto(pages["demo"].as_uri())
+    page.goto(pages[name].as_uri())
     box = page.locator(".block.answer").bounding_box()
     assert box is not None
     assert box["y"] + box["height"] <= 1000

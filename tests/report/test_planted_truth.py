@@ -73,7 +73,13 @@ def test_ground_truth_rows_agree_with_planted_recall(run, planted):
 def test_pairs_and_fates_are_those_planted(run, demo_plan):
     facts = Facts(run)
     found = {name: result.n_pairs for name, result in run.comparison.metrics.items()}
-    assert found == {name: n for name, n in demo_plan.n_pairs.items() if name in found}
+    # A trial without a trace is in no pair, whatever its reward.
+    blind = [t for t in demo_plan.trials if t.fate == "degraded" and t.result.reward]
+    assert found == {
+        name: n - len(blind) * (name in ("reward", "cost_usd", "elapsed_seconds"))
+        for name, n in demo_plan.n_pairs.items()
+        if name in found
+    }
     assert len(facts.headline_pairs) == demo_plan.n_pairs["file_recall"]
     assert len(facts.tasks) == 24
     assert sum(facts.fates().values()) == 24

@@ -4,8 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from retrieval_eval.report import findings, prose
-from retrieval_eval.report.comparison import Comparison, MetricResult
+from retrieval_eval.report import findings, prose, rule_words
+from retrieval_eval.report.choosing import swapped
+from retrieval_eval.report.comparison import VERDICTS, Comparison, MetricResult, View
+from retrieval_eval.report.gate import ArmLedger, FoundTrial, Gate, Ledger, Rule
+from retrieval_eval.report.robustness import Discrimination, Flip
 
 RESULT = MetricResult(
     metric="file_recall",
@@ -23,6 +26,12 @@ RESULT = MetricResult(
     ties=11,
     losses=44,
     smallest_detectable=0.06,
+    p_holm=0.04,
+    rank_biserial=0.3,
+)
+LEDGER = Ledger(
+    ArmLedger(150, {"degraded_trace": 3}, {"no valid trial in the other arm": 5}, 142),
+    ArmLedger(160, {"degraded_trace": 12, "crashed_before_start": 2}, {}, 146),
 )
 COMPARISON = Comparison(
     baseline="base",
@@ -30,21 +39,41 @@ COMPARISON = Comparison(
     computable=True,
     reason=None,
     n_pairs=142,
-    n_tasks_baseline=150,
-    n_tasks_comparison=160,
     metrics={"file_recall": RESULT},
-    unmatched=(),
+    verdict="better",
+    gate=Gate((), ()),
+    ledger=LEDGER,
 )
 FACTS = prose.Facts(
     n_tasks=210,
-    n_paired=142,
-    n_trials=420,
-    n_degraded=9,
+    n_trials=310,
+    n_scored=290,
     n_excluded=0,
-    n_without_ground_truth=38,
     n_configs=2,
     hurt=("fix-017", -0.5),
 )
+
+
+def said_of(verdict: str = "better", **changes) -> prose.Answer:
+    """Return the answer on a verdict, with changes to the result."""
+    result = replace(RESULT, **changes)
+    comparison = replace(COMPARISON, verdict=verdict, metrics={"file_recall": result})
+    return prose.answer(comparison, FACTS)
+
+
+def failing(name: str, *configs: str, count: int | None = None, **given) -> Comparison:
+    """Return the comparison with a gate that failed on a rule which found trials of configs."""
+    trials = tuple(FoundTrial(c, f"task-{i}", "t") for i, c in enumerate(configs))
+    rule = Rule(
+        name, "meaning", len(trials) if count is None else count, 0, 0.5, True, None, trials
+    )
+    gate = Gate((name,), (rule,))
+    return replace(COMPARISON, verdict="no_verdict", gate=gate, **given)
+
+
+def answered(comparison: Comparison) -> prose.Answer:
+    withheld = rule_words.failed_sentence(comparison)
+    return prose.answer(comparison, replace(FACTS, withheld=withheld))
 
 
 def words(answer: prose.Answer) -> int:
@@ -52,7 +81,7 @@ def words(answer: prose.Answer) -> int:
 
 
 def test_better_says_how_much_how_sure_where_it_hurt_and_what_was_left_out():
-    said = prose.answer(COMPARISON, RESULT, FACTS)
+    said = said_of("better")
     assert said.tone == "better"
     assert said.title == "File recall is 0.05 higher with mcp"
     how_much, where, trust = said.sentences
@@ -61,104 +90,255 @@ def test_better_says_how_much_how_sure_where_it_hurt_and_what_was_left_out():
         "+0.05, 95 % interval [+0.02, +0.08], p 0.010."
     )
     assert where == "Higher on 87, equal on 11, lower on 44, most on fix-017 (−0.50)."
+    # 142 + 146 used of 150 + 160; degraded 3 + 12, crashed 2, unmatched 5.
     assert trust == (
-        "142 of 210 tasks enter the paired analysis; 38 trials without ground truth, 9 degraded."
+        "288 of 310 trials form 142 matched tasks; left out: degraded trace (15), no valid trial "
+        "in the other arm (5), crashed before the agent ran (2)."
     )
 
 
 def test_worse():
-    worse = replace(RESULT, mean_difference=-0.05, ci_low=-0.08, ci_high=-0.02)
-    said = prose.answer(COMPARISON, worse, FACTS)
+    said = said_of("worse", mean_difference=-0.05, ci_low=-0.08, ci_high=-0.02)
     assert said.tone == "worse"
     assert said.title == "File recall is 0.05 lower with mcp"
 
 
 def test_no_detectable_difference_names_the_smallest_that_could_be_shown():
-    flat = replace(RESULT, ci_low=-0.01, ci_high=0.08)
-    said = prose.answer(COMPARISON, flat, FACTS)
+    said = said_of("no_detectable_difference", ci_low=-0.01)
     assert said.tone == "none"
     assert said.title == "No detectable difference in file recall over 142 matched tasks"
-    assert "smallest detectable difference about 0.06" in said.sentences[0]
+    assert said.sentences[0].endswith("p 0.010; smallest detectable difference about 0.06.")
 
 
-def test_an_interval_and_a_test_that_disagree_give_no_verdict():
-    said = prose.answer(COMPARISON, replace(RESULT, p_value=0.051), FACTS)
-    assert said.tone == "none"
-    assert said.title == "No clear difference in file recall over 142 matched tasks"
-    assert ", p 0.051; smallest detectable difference about 0.06." in said.sentences[0]
+def test_an_interval_without_zero_beside_no_difference_is_explained():
+    said = said_of("no_detectable_difference", p_value=0.051)
+    assert "[+0.02, +0.08], p 0.051; interval and test disagree; smallest" in said.sentences[0]
 
 
-def test_below_six_pairs_the_numbers_are_given_and_no_verdict():
-    said = prose.answer(COMPARISON, replace(RESULT, n_pairs=5, p_value=None), FACTS)
-    assert said.title == "Too few matched tasks for a verdict: 5"
-    assert said.sentences[0].endswith("[+0.02, +0.08]; below 6 pairs no test can decide.")
-
-
-def test_a_lower_value_is_better_for_a_time():
-    faster = replace(
-        RESULT, metric="ttfr_seconds", is_higher_better=False, ci_low=-9.0, ci_high=-1.0
-    )
-    assert faster.verdict == "better"
-    assert replace(faster, ci_low=1.0, ci_high=9.0).verdict == "worse"
+def test_the_verdict_is_the_analysis_s_and_never_the_report_s():
+    said = said_of("no_detectable_difference", ci_low=0.04, ci_high=0.06, p_value=0.0001)
+    assert said.title.startswith("No detectable difference")
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])
-def test_too_few_pairs_gives_no_statistic(n):
-    few = replace(RESULT, n_pairs=n)
-    said = prose.answer(COMPARISON, few, FACTS)
+def test_below_three_pairs_no_number_is_given(n):
+    said = said_of("too_few_pairs", n_pairs=n)
     assert said.title == f"Too few matched tasks for a verdict: {n}"
     assert "0.05" not in " ".join(said.sentences)
+    assert "below 3 no statistic is given" in said.sentences[0]
+
+
+def test_below_six_pairs_there_is_no_verdict():
+    said = said_of("too_few_pairs", n_pairs=5, p_value=None)
+    assert said.title == "Too few matched tasks for a verdict: 5"
+    assert "below 6 no test can decide" in said.sentences[0]
+    assert said.tone == "none"
+
+
+def test_pairs_without_the_metric_are_told_apart_from_matched_tasks():
+    assert "form 142 matched tasks (141 with file recall);" in said_of(n_pairs=141).sentences[-1]
 
 
 def test_one_configuration_only():
-    said = prose.answer(None, None, replace(FACTS, n_configs=1))
+    said = prose.answer(None, replace(FACTS, n_configs=1))
     assert said.title == "One configuration only: nothing to compare"
+    assert said.sentences[-1] == "290 of 310 trials, of 210 tasks, could be scored."
 
 
 def test_two_configurations_without_a_shared_task():
-    said = prose.answer(None, None, FACTS)
-    assert said.title == "No matched tasks: nothing to compare"
+    assert prose.answer(None, FACTS).title == "No matched tasks: nothing to compare"
 
 
-def test_an_invalid_arm_withholds_the_difference():
-    facts = replace(FACTS, invalid="No trial of mcp made a single MCP call.")
-    said = prose.answer(COMPARISON, RESULT, facts)
-    assert said.title.startswith("No comparison")
+def test_a_verdict_that_is_missing_is_no_verdict_with_the_reason():
+    said = prose.answer(replace(COMPARISON, verdict="no_verdict", verdict_reason="odd data"), FACTS)
+    assert said.title == "No verdict"
+    assert said.sentences[0] == "Odd data."
     assert "0.05" not in " ".join(said.sentences)
 
 
-def test_an_interval_that_is_missing_gives_no_verdict():
-    bare = replace(RESULT, ci_low=None, ci_high=None, reason="constant_input")
-    said = prose.answer(COMPARISON, bare, FACTS)
-    assert said.title.startswith("No verdict")
-    assert "one side is constant" in said.sentences[0]
+RULES = {
+    "crashed_before_start": "2 of 150 trials of base crashed before the agent ran.",
+    "degraded_trace": "2 of 150 trials of base left no complete trace.",
+    "no_ground_truth": "2 of 150 trials of base had no ground truth.",
+    "mcp_in_baseline": "2 of 150 trials of base called MCP tools in the baseline arm.",
+    "dead_mcp_server": "2 of 150 trials of base made no MCP call that succeeded.",
+    "missing_verifier_result": "2 of 150 trials of base had no valid reward.",
+    "model_differs": "The arms ran 2 tasks with different models.",
+    "harness_version_differs": "The arms ran 2 tasks with different harness versions.",
+    "task_checksum_differs": "The arms ran different versions of 2 tasks.",
+    "ground_truth_differs": "The ground truth differs between the arms on 2 tasks.",
+    "opaque_share_differs": (
+        "The arms differ in their share of shell calls that cannot be resolved."
+    ),
+    "unheard_of": "2 of 150 trials of base fall under the rule “unheard of”.",
+}
 
 
-def test_a_view_that_turns_the_sign_is_said_in_the_answer():
-    said = prose.answer(COMPARISON, RESULT, replace(FACTS, flips=("listing_discounted",)))
-    assert "the sign turns under the view listing discounted" in said.sentences[1]
+@pytest.mark.parametrize("rule", RULES)
+def test_a_failed_gate_withholds_the_difference_and_says_why(rule):
+    said = answered(failing(rule, "base", "base"))
+    assert said.title == "No verdict: base and mcp cannot be compared"
+    assert said.sentences[0] == RULES[rule]
+    assert said.sentences[1].endswith("so none is given.")
+    assert "0.05" not in " ".join((said.title, *said.sentences))
+    assert said.tone == "none"
 
 
-@pytest.mark.parametrize("low", [-0.01, 0.02])
-def test_at_most_ninety_words_whatever_the_input(low):
-    facts = replace(
-        FACTS,
-        n_tasks=10**9,
-        n_degraded=10**9,
-        n_excluded=10**9,
-        hurt=("a task with many words " * 40, -1.0),
-        flips=("opened", "structured", "listing_discounted"),
+def test_every_rule_with_a_name_has_words():
+    assert set(RULES) - {"unheard_of"} | {"not_passed"} == set(rule_words.TITLES)
+
+
+def test_unequal_opaque_shares_are_given_where_they_are_known():
+    comparison = failing("opaque_share_differs", "base")
+    rule = replace(comparison.gate.rules[0], detail="0.92 of shell calls against 0.00")
+    known = replace(comparison, gate=Gate(comparison.failed, (rule,)))
+    assert rule_words.failed_sentence(known) == (
+        "The arms differ in their share of shell calls that cannot be resolved (0.92 of shell "
+        "calls against 0.00)."
     )
-    names = replace(COMPARISON, baseline="many words " * 60, comparison="more words " * 60)
-    said = prose.answer(names, replace(RESULT, ci_low=low), facts)
-    assert words(said) <= 90
+
+
+def test_trials_of_both_arms_are_counted_apart():
+    comparison = failing("crashed_before_start", "base", "mcp", "mcp")
+    assert rule_words.failed_sentence(comparison) == (
+        "1 of 150 trials of base and 2 of 160 trials of mcp crashed before the agent ran."
+    )
+
+
+def test_a_count_that_does_not_fit_its_trials_is_given_without_arms():
+    comparison = failing("crashed_before_start", "base", count=7)
+    assert rule_words.failed_sentence(comparison) == "7 trials crashed before the agent ran."
+
+
+def test_the_gravest_rules_come_first_and_the_rest_is_counted():
+    rules = ("opaque_share_differs", "model_differs", "dead_mcp_server", "mcp_in_baseline")
+    comparison = replace(COMPARISON, verdict="no_verdict", gate=Gate(rules, ()))
+    assert rule_words.failed_sentence(comparison) == (
+        "The rule “dead MCP server” failed; the rule “MCP calls in the baseline” failed; 2 further "
+        "rules failed."
+    )
+
+
+def test_a_view_that_turns_the_verdict_is_in_the_title_and_takes_the_colour():
+    flip = Flip("file_recall", "opened", "verdict", 0.05, -0.04)
+    comparison = replace(COMPARISON, flips=(flip,), views={"opened": View("worse", {})})
+    said = prose.answer(comparison, FACTS)
+    assert said.title == "File recall is 0.05 higher with mcp, but the verdict depends on the view"
+    assert said.tone == "none"
+    assert said.sentences[2] == "Caution: under the view opened the verdict is “worse”."
+
+
+def test_a_sign_that_turns_is_said_with_its_number():
+    flip = Flip("file_recall", "listing_discounted", "sign", 0.05, -0.02)
+    said = prose.answer(replace(COMPARISON, flips=(flip,)), FACTS)
+    assert said.sentences[2] == (
+        "Caution: under the view listing discounted the sign turns (−0.02)."
+    )
+
+
+def test_flips_of_other_metrics_and_pooled_signs_are_counted():
+    flips = tuple(Flip(m, "opened", "sign", 0.1, -0.1) for m in ("mrr", "ndcg@10"))
+    said = prose.answer(replace(COMPARISON, flips=flips), replace(FACTS, n_sign_changes=3))
+    assert said.title == "File recall is 0.05 higher with mcp"
+    assert said.tone == "better"
+    assert said.sentences[2] == (
+        "Caution: 2 conclusions turn under another view; 3 pooled associations turn sign "
+        "within groups."
+    )
+
+
+LOST = replace(
+    RESULT, metric="reward", mean_difference=-0.2, ci_low=-0.3, ci_high=-0.1, p_value=0.002
+)
+
+
+@pytest.mark.parametrize("verdict", ["better", "no_detectable_difference"])
+def test_a_reward_that_goes_the_other_way_is_said_at_once(verdict):
+    metrics = {"file_recall": RESULT, "reward": LOST}
+    said = prose.answer(replace(COMPARISON, verdict=verdict, metrics=metrics), FACTS)
+    assert said.tone == "none"
+    assert said.sentences[2] == "Caution: reward is lower, −0.20 [−0.30, −0.10]."
+    if verdict == "better":
+        assert said.title == "File recall is 0.05 higher with mcp, while reward is lower"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"ci_high": 0.1}, {"p_value": 0.2}, {"mean_difference": 0.2, "ci_low": 0.1, "ci_high": 0.3}],
+)
+def test_a_reward_that_agrees_or_is_unclear_is_no_caution(changes):
+    metrics = {"file_recall": RESULT, "reward": replace(LOST, **changes)}
+    said = prose.answer(replace(COMPARISON, metrics=metrics), FACTS)
+    assert said.tone == "better"
+    assert "Caution" not in " ".join(said.sentences)
+
+
+@pytest.mark.parametrize("status", ["constant", "saturated"])
+def test_a_metric_that_cannot_discriminate_is_no_evidence_of_no_difference(status):
+    blunt = (Discrimination("file_recall", status, "", None),)
+    comparison = replace(COMPARISON, verdict="no_detectable_difference", discrimination=blunt)
+    title = prose.answer(comparison, FACTS).title
+    assert title == f"File recall cannot tell the two configurations apart: {status}"
+
+
+def test_swapping_the_arms_turns_every_sign_and_nothing_else():
+    flip = Flip("file_recall", "opened", "verdict", 0.05, -0.04)
+    comparison = replace(COMPARISON, flips=(flip,), views={"opened": View("worse", {})})
+    there = swapped(comparison)
+    assert (there.baseline, there.verdict) == ("mcp", "worse")
+    assert there.metrics["file_recall"].rank_biserial == -0.3
+    assert there.views["opened"].verdict == "better"
+    assert there.flips[0].there == 0.04
+    assert there.ledger is not None
+    assert there.ledger.baseline is LEDGER.comparison
+    assert swapped(there) == comparison
+
+
+def test_lower_is_better_keeps_higher_and_lower_apart():
+    said = said_of("better", is_higher_better=False, mean_difference=-0.05)
+    # 87 tasks did better, which for this metric is lower.
+    assert said.sentences[1].startswith("Higher on 44, equal on 11, lower on 87")
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+@pytest.mark.parametrize("n_pairs", [2, 5, 10**6])
+def test_at_most_ninety_words_whatever_the_input(verdict, n_pairs):
+    many = {f"reason {i} of many words": 10**6 - i for i in range(9)}
+    arm = ArmLedger(10**9, many, many, 10**6)
+    flips = tuple(
+        Flip(m, v, "verdict", 0.1, -0.1)
+        for m in ("file_recall", "mrr", "ndcg@10")
+        for v in ("opened", "structured", "listing_discounted")
+    )
+    rule = failing("mcp_in_baseline", "x").gate
+    comparison = replace(
+        COMPARISON,
+        baseline="many words " * 60,
+        comparison="more words " * 60,
+        verdict=verdict,
+        verdict_reason="many words " * 60,
+        n_pairs=10**7,
+        metrics={"file_recall": replace(RESULT, n_pairs=n_pairs, p_value=0.9), "reward": LOST},
+        ledger=Ledger(arm, arm),
+        flips=flips,
+        gate=rule if verdict == "no_verdict" else Gate((), ()),
+    )
+    facts = replace(
+        FACTS, hurt=("a task with many words " * 40, -1.0), n_sign_changes=20, n_excluded=10**6
+    )
+    said = prose.answer(comparison, facts)
+    assert words(said) <= 90, " ".join(said.sentences)
+    withheld = rule_words.failed_sentence(failing("model_differs", "x", ledger=Ledger(arm, arm)))
+    assert words(prose.answer(comparison, replace(facts, withheld=withheld))) <= 90
 
 
 def test_nothing_claims_a_cause():
+    flip = Flip("file_recall", "opened", "sign", 0.05, -0.04)
     cases = [
-        prose.answer(COMPARISON, RESULT, FACTS),
-        prose.answer(COMPARISON, replace(RESULT, ci_low=-0.1), FACTS),
-        prose.answer(None, None, FACTS),
+        *(said_of(verdict) for verdict in VERDICTS),
+        *(answered(failing(rule, "base")) for rule in RULES),
+        prose.answer(replace(COMPARISON, flips=(flip,)), replace(FACTS, n_sign_changes=2)),
+        prose.answer(None, FACTS),
     ]
     for said in cases:
         text = " ".join((said.title, *said.sentences)).lower()
@@ -166,21 +346,45 @@ def test_nothing_claims_a_cause():
 
 
 def test_counts_agree_with_their_nouns():
-    facts = replace(FACTS, n_tasks=1, n_degraded=1, n_without_ground_truth=0, n_paired=1)
-    assert prose.trust(facts) == "1 of 1 task enters the paired analysis; 1 trial degraded."
+    ledger = Ledger(ArmLedger(1, {}, {}, 1), ArmLedger(0, {}, {}, 0))
+    result = replace(RESULT, n_pairs=1)
+    one = replace(COMPARISON, ledger=ledger, n_pairs=1, metrics={"file_recall": result})
+    assert prose.trust(one, FACTS) == "1 of 1 trials forms 1 matched task; no trial was left out."
+    assert prose.trust(one, replace(FACTS, n_excluded=1)).endswith("task; 1 folder excluded.")
+
+
+@pytest.mark.parametrize(
+    ("verdict", "n", "finding"),
+    [
+        ("better", 142, "File recall is 0.05 higher with mcp"),
+        ("too_few_pairs", 2, "Only 2 matched tasks: too few for a statistic"),
+        (
+            "too_few_pairs",
+            4,
+            "4 matched tasks: enough to show the differences, too few for a verdict",
+        ),
+    ],
+)
+def test_the_finding_of_the_paired_section(verdict, n, finding):
+    result = replace(RESULT, n_pairs=n)
+    comparison = replace(COMPARISON, verdict=verdict, metrics={"file_recall": result})
+    assert prose.paired(comparison) == finding
 
 
 def test_findings_of_sections():
     assert (
         findings.never_hit([("a", 2, 10)]) == "Never found a relevant file: 2 of 10 trials with a"
     )
-    assert findings.associations(1, 20, 2).endswith("2 turn sign within a config")
-    assert findings.slices({("s", "small"): (0.3, 2)}, 5).startswith("Every cell holds fewer")
-    cells = {("s", "small"): (0.9, 2), ("t", "large"): (-0.2, 6)}
-    assert findings.slices(cells, 5) == (
-        "Largest difference: −0.20 in t, large sets (n = 6); 1 cell too small to interpret"
+    assert findings.associations(1, 20, 2).endswith("2 turn sign within groups")
+    assert findings.slices([], 2) == "2 slices too small to interpret"
+    assert findings.slices([0.3, -0.2], 1) == (
+        "Differences from −0.20 to +0.30 over 2 slices; 1 slice too small to interpret"
     )
-    assert findings.intervals([RESULT, replace(RESULT, ci_low=-1.0)]) == (
-        "1 of 2 paired differences is clear: interval without 0 and p < 0.05, not adjusted for "
-        "their number"
+    assert findings.intervals([RESULT, replace(RESULT, p_holm=0.05)]) == (
+        "1 of 2 paired differences is clear: interval without 0 and adjusted p < 0.05"
     )
+    assert findings.gate(0, 10, 1) == "The arms may be compared: 10 rules passed, 1 trial removed"
+    assert findings.gate(1, 10, 0) == (
+        "The arms cannot be compared: 1 of 10 rules failed, no trial removed"
+    )
+    assert findings.views(0, 4) == "No conclusion turns under 4 views of what counts as retrieved"

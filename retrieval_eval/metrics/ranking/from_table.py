@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrieval_eval.metrics.ranking.hits import Hits
-from retrieval_eval.metrics.ranking.ids import CHUNK, Ids, Ints, Words, mix
+from retrieval_eval.metrics.ranking.ids import CHUNK, Ids, Ints, Words
 from retrieval_eval.metrics.ranking.judgements import Judgements
 from retrieval_eval.metrics.ranking.table import Table, order_within
 
@@ -46,44 +46,50 @@ def hits_from_table(
 
 def _join(judged: Ids, query: Ints, run: Table, owner: Ints) -> tuple[Ints, Ints]:
     """Return the rows of ``run`` that are judged, and the judgement each belongs to."""
+    # Queries without judgements share a number that no judgement has.
+    n_queries = max(int(query.max(initial=0)), int(owner.max(initial=0))) + 1
+    query_of_row = np.repeat(np.where(owner < 0, n_queries, owner), np.diff(run.starts))
     for seed in itertools.count(1):
-        keys = _keys(judged.hashes(seed), query)
+        keys = _keys(judged.hashes(seed), query, n_queries)
         order = np.argsort(keys)
         keys = keys[order]
         if not (keys[1:] == keys[:-1]).any():
             break
     hashes = run.hashes if seed == 1 else run.docs.hashes(seed)
-    candidates, probes = _candidates(keys, hashes, np.repeat(owner, np.diff(run.starts)))
+    candidates, probes = _candidates(keys, hashes, query_of_row, n_queries)
     if not len(keys):
         return candidates, candidates
     nearest = np.minimum(np.searchsorted(keys, probes), len(keys) - 1)
     is_same = keys[nearest] == probes
     rows, found = candidates[is_same], order[nearest[is_same]]
-    # Equal hashes are a promise, equal bytes and queries the proof.
-    segment = np.searchsorted(run.starts, rows, side="right") - 1
-    is_hit = run.docs.take(rows).equals(judged.take(found)) & (owner[segment] == query[found])
+    # Equal hashes are a promise, equal bytes the proof; the query is part of the key as it is.
+    is_hit = run.docs.take(rows).equals(judged.take(found))
     return rows[is_hit], found[is_hit]
 
 
-def _candidates(keys: Words, hashes: Words, query: Ints) -> tuple[Ints, Words]:
+def _candidates(keys: Words, hashes: Words, query: Ints, n_queries: int) -> tuple[Ints, Words]:
     # Most rows are of no judged document: a table of one byte a slot turns them away.
     bits = min(max(10, (16 * len(keys)).bit_length()), 26)
     shift = np.uint64(64 - bits)
     is_taken = np.zeros(1 << bits, dtype=bool)
-    is_taken[keys >> shift] = True
+    is_taken[keys * _ODD >> shift] = True
     rows: list[Ints] = [np.zeros(0, dtype=np.int64)]
     probes: list[Words] = [np.zeros(0, dtype=np.uint64)]
     for start in range(0, len(query), CHUNK):
         chunk = slice(start, start + CHUNK)
-        probe = _keys(hashes[chunk], query[chunk])
-        kept = np.flatnonzero(is_taken[probe >> shift])
+        probe = _keys(hashes[chunk], query[chunk], n_queries)
+        kept = np.flatnonzero(is_taken[probe * _ODD >> shift])
         rows.append(kept + start)
         probes.append(probe[kept])
     return np.concatenate(rows), np.concatenate(probes)
 
 
-def _keys(hashes: Words, query: Ints) -> Words:
-    return mix(hashes ^ (query.astype(np.uint64) * _ODD))
+def _keys(hashes: Words, query: Ints, n_queries: int) -> Words:
+    # The query comes first, so that a search that goes through the queries in order stays local.
+    bits = np.uint64(n_queries.bit_length())
+    keys: Words = hashes >> bits
+    keys |= query.astype(np.uint64) << (np.uint64(64) - bits)
+    return keys
 
 
 def _ranks(run: Table, scores: Scores, row: Ints, segment: Ints) -> tuple[Ints, Ints, Ints]:

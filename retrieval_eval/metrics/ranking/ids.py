@@ -124,13 +124,14 @@ class Ids:
         """Return the rows whose id differs from the row before, the first row included."""
         n = len(self)
         parts = [np.zeros(min(n, 1), dtype=np.int64)]
-        for start in range(1, n, CHUNK):
-            stop = min(start + CHUNK, n)
-            here = Ids(self.buffer, self.starts[start:stop], self.lengths[start:stop])
-            before = Ids(
-                self.buffer, self.starts[start - 1 : stop - 1], self.lengths[start - 1 : stop - 1]
-            )
-            parts.append(np.flatnonzero(~here.equals(before)) + start)
+        for start in range(0, n - 1, CHUNK):
+            rows = slice(start, start + CHUNK + 1)
+            part = Ids(self.buffer, self.starts[rows], self.lengths[rows])
+            words, lengths = part.words(0), part.lengths
+            same = (words[1:] == words[:-1]) & (lengths[1:] == lengths[:-1])
+            long = np.flatnonzero(same & (lengths[1:] > 8))
+            same[long] = part.take(long).equals(part.take(long + 1))
+            parts.append(np.flatnonzero(~same) + (start + 1))
         return np.concatenate(parts)
 
     def descending_keys(self) -> list[Words]:

@@ -10,7 +10,7 @@ from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import canvas, legend, name, to_svg
 from retrieval_eval.report.names import OUTCOMES, metric_name, reason_sentence
-from retrieval_eval.report.numbers import interval, p_value, signed
+from retrieval_eval.report.numbers import count, interval, p_value, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +35,8 @@ class Association:
     high: float | None
     q: float | None
     reason: str | None
+    clusters: int | None = None
+    sign_change: bool = False
 
     @property
     def is_shown(self) -> bool:
@@ -43,8 +45,8 @@ class Association:
 
     @property
     def is_strong(self) -> bool:
-        """Whether the adjusted q value is below the threshold."""
-        return self.q is not None and self.q < THRESHOLD
+        """Whether the adjusted q value is below the threshold and groups do not contradict."""
+        return self.q is not None and self.q < THRESHOLD and not self.sign_change
 
     @property
     def title(self) -> str:
@@ -77,18 +79,19 @@ def draw(found: Sequence[Association], configs: Sequence[str]) -> Figure | Empty
         svg,
         f"Forest plot of rank correlations with outcomes, pooled over trials: {text}.",
         "Pooled over all configs and suites; filled diamonds have an adjusted q below 0.05. Small "
-        "marks show the same association within a config: where they disagree with the "
-        "diamond, the pooled value mixes groups. Association only.",
+        "marks show the same association within a config. A cross means that the sign turns within "
+        "groups: the pooled value mixes them and says nothing. Association only.",
         table(found),
     )
 
 
 def _pooled(axes: Axes, rows: Sequence[Association]) -> None:
-    for is_strong, color, fill in (
-        (False, style.LIGHT_GREY, "white"),
-        (True, style.TEXT, style.TEXT),
+    for state, color, fill, marker in (
+        ("weak", style.LIGHT_GREY, "white", "D"),
+        ("strong", style.TEXT, style.TEXT, "D"),
+        ("turns", style.LIGHT_GREY, "white", "x"),
     ):
-        chosen = [(y, a) for y, a in enumerate(rows) if a.is_strong is is_strong]
+        chosen = [(y, a) for y, a in enumerate(rows) if _state(a) == state]
         spans = [(y, a.low, a.high) for y, a in chosen if a.low is not None and a.high is not None]
         axes.hlines(
             [y for y, _, _ in spans],
@@ -100,7 +103,7 @@ def _pooled(axes: Axes, rows: Sequence[Association]) -> None:
         axes.plot(
             [a.r or 0.0 for _, a in chosen],
             [y for y, _ in chosen],
-            marker="D",
+            marker=marker,
             color=color,
             markersize=6,
             linestyle="",
@@ -112,13 +115,21 @@ def _pooled(axes: Axes, rows: Sequence[Association]) -> None:
         axes.axhline(y - 0.4, color=style.FAINT, linewidth=0.8)
     for y, a in enumerate(rows):
         axes.annotate(
-            f"{signed(a.r)} {interval(a.low, a.high)}  q {p_value(a.q)}, n {a.n}",
+            f"{signed(a.r)} {interval(a.low, a.high)}  {_sure(a)}",
             (1.02, y),
             xycoords=("axes fraction", "data"),
             va="center",
             fontsize=8,
             annotation_clip=False,
         )
+
+
+def _state(a: Association) -> str:
+    return "turns" if a.sign_change else "strong" if a.is_strong else "weak"
+
+
+def _sure(a: Association) -> str:
+    return "sign turns in groups" if a.sign_change else f"q {p_value(a.q)}, n {a.n}"
 
 
 def _within(
@@ -151,12 +162,13 @@ def table(found: Sequence[Association]) -> Table:
     return Table(
         "associations-data",
         "Associations by scope",
-        ("Association", "Scope", "n", "ρ", "95 % interval", "q", "Note"),
+        ("Association", "Scope", "n", "Tasks", "ρ", "95 % interval", "q", "Note"),
         tuple(
             (
                 a.title,
                 "pooled" if a.scope == "pooled" else f"{a.scope} {a.group}",
                 str(a.n),
+                count(a.clusters),
                 signed(a.r),
                 interval(a.low, a.high),
                 p_value(a.q),
@@ -164,7 +176,7 @@ def table(found: Sequence[Association]) -> Table:
             )
             for a in found
         ),
-        ("left", "left", "right", "right", "right", "right", "left"),
+        ("left", "left", "right", "right", "right", "right", "right", "left"),
     )
 
 
@@ -176,7 +188,9 @@ def _place(outcome: str) -> tuple[int, str]:
 def _note(a: Association) -> str:
     if a.r is None:
         return reason_sentence(a.reason)
-    return "" if a.is_shown else f"n below {MIN_N}: not interpreted"
+    if not a.is_shown:
+        return f"n below {MIN_N}: not interpreted"
+    return "sign turns within groups" if a.sign_change else ""
 
 
 def _why(found: Sequence[Association]) -> str:

@@ -1,89 +1,156 @@
-"""Heat map of the difference by suite and candidate-set size, and by evidence type."""
+"""Paired difference within slices of the tasks, every dimension in one column of dots."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
-from retrieval_eval.report.figures.canvas import canvas, name, to_svg
-from retrieval_eval.report.numbers import signed
+from retrieval_eval.report.figures.canvas import canvas, light_grid, name, to_svg
+from retrieval_eval.report.numbers import interval, rate, signed
+from retrieval_eval.report.robustness import Slice
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MIN_N: Final = 5
-SIZES: Final = {"small": "small ≤ 5", "medium": "medium 6–20", "large": "large > 20"}
-Cells = Mapping[tuple[str, str], tuple[float, int]]
-"""By row and column, mean difference and number of matched tasks."""
-MAX_ROWS: Final = 25
+MAX_LEVELS: Final = 12
+"""Levels drawn of one dimension, those with most tasks; the data table has all."""
+DIMENSIONS: Final[dict[str, str]] = {
+    "suite": "Suite",
+    "candidate_set_size": "Files retrieved",
+    "evidence_type": "Evidence of the second config",
+    "n_ground_truth_files": "Ground-truth files",
+    "n_repositories": "Repositories",
+    "ground_truth_confidence": "Confidence of ground truth",
+}
+SIZES: Final = {"small": "small: up to 5", "medium": "medium: 6–20", "large": "large: over 20"}
+_HALF: Final = 0.42
+
+Row = tuple[str, Slice | None]
+"""The label of a row, and its slice; None for the heading of a dimension."""
 
 
-def draw(cells: Cells, rows: Sequence[str], columns: Sequence[str]) -> Figure | Empty:
-    """Return the heat map; cells with fewer than five tasks are hatched and show only their n."""
-    if not cells:
+def draw(found: Sequence[Slice], overall: float | None, metric: str) -> Figure | Empty:
+    """Return a dot and interval per slice; slices under five tasks are hatched, with n only."""
+    rows = _rows(found)
+    if not rows:
         return Empty("slices", "No matched task, so there is nothing to slice.")
-    shown = list(rows)[:MAX_ROWS]
-    limit = max([0.25, *(abs(d) for d, n in cells.values() if n >= MIN_N)])
-    with canvas(0.9 + 0.42 * len(shown)) as (figure, (axes,)):
-        from matplotlib import colormaps
-        from matplotlib.patches import Rectangle
-
-        palette = colormaps[style.DIVERGING]
-        for y, row in enumerate(shown):
-            for x, column in enumerate(columns):
-                difference, n = cells.get((row, column), (0.0, 0))
-                is_shown = n >= MIN_N
-                color = palette(0.5 + 0.5 * difference / limit) if is_shown else "#ffffff"
-                axes.add_patch(
-                    Rectangle(
-                        (x - 0.5, y - 0.5),
-                        1,
-                        1,
-                        facecolor=color,
-                        edgecolor="#bdbdbd",
-                        hatch="" if is_shown or not n else "////",
-                        linewidth=0.8,
-                    )
-                )
-                axes.text(
-                    x,
-                    y,
-                    _cell(difference, n),
-                    ha="center",
-                    va="center",
-                    fontsize=8.5,
-                    color="white" if is_shown and abs(difference) > 0.62 * limit else style.TEXT,
-                    bbox=None if is_shown or not n else {"fc": "white", "ec": "none", "pad": 1.5},
-                )
-        axes.set_xlim(-0.5, len(columns) - 0.5)
-        axes.set_ylim(len(shown) - 0.5, -0.5)
-        axes.set_xticks(range(len(columns)), [SIZES.get(c, name(c)) for c in columns])
-        axes.set_yticks(range(len(shown)), [name(r) for r in shown])
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
-        axes.set_xlabel("Files retrieved per trial (mean of both configs)")
+    with canvas(0.75 + 0.235 * len(rows)) as (figure, (axes,)):
+        _marks(axes, rows)
+        if overall is not None:
+            axes.axvline(overall, color=style.TEXT, linewidth=1.1, linestyle=":")
+        axes.axvline(0, color=style.GREY, linewidth=0.8)
+        light_grid(axes)
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.set_yticks(range(len(rows)), [label for label, _ in rows])
+        for tick, (_, cell) in zip(axes.get_yticklabels(), rows, strict=True):
+            tick.set_fontweight("bold" if cell is None else "normal")
+        axes.tick_params(axis="y", length=0)
+        axes.set_xlabel(f"Mean difference in {metric} with 95 % interval (dotted: all tasks)")
         svg = to_svg(figure)
-    strong = sorted(
-        ((d, r, c, n) for (r, c), (d, n) in cells.items() if n >= MIN_N), key=lambda t: -abs(t[0])
-    )
-    text = "; ".join(f"{name(r)}, {c}: {signed(d)} (n = {n})" for d, r, c, n in strong[:5])
-    table = Table(
-        "slices-data",
-        "Difference in file recall by slice",
-        ("Slice", *(SIZES.get(c, c) for c in columns)),
-        tuple((row, *(_cell(*cells.get((row, c), (0.0, 0))) for c in columns)) for row in shown),
+    large = sorted((s for s in found if is_shown(s)), key=lambda s: -abs(s.mean_difference or 0))
+    text = "; ".join(
+        f"{name(dimension(s))} {name(level(s))} {signed(s.mean_difference)} (n = {s.n_pairs})"
+        for s in large[:6]
     )
     return Figure(
         "slices",
         svg,
-        "Mean difference in file recall by suite and number of files retrieved. "
-        + (f"Largest: {text}." if text else f"No cell has {MIN_N} matched tasks."),
-        "Mean difference in file recall over matched tasks (orange: higher in the second config, "
-        f"purple: lower). Hatched cells have fewer than {MIN_N} tasks and are not interpreted.",
-        table,
+        f"Mean difference in {metric} within {len(found)} slices of the matched tasks. "
+        + (f"Largest: {text}." if text else f"No slice has {MIN_N} matched tasks."),
+        f"Every matched task is in one level of each dimension. Hatched levels have fewer than "
+        f"{MIN_N} tasks and are not interpreted. Intervals are not adjusted for the number of "
+        "slices: one that leaves out 0 among so many is expected now and then.",
+        table(found, metric),
     )
 
 
-def _cell(difference: float, n: int) -> str:
-    if not n:
-        return "—"
-    return f"{signed(difference)}, n = {n}" if n >= MIN_N else f"n = {n}"
+def is_shown(cell: Slice) -> bool:
+    """Return whether a slice holds enough tasks to be interpreted."""
+    return cell.interpretable and cell.n_pairs >= MIN_N and cell.mean_difference is not None
+
+
+def dimension(cell: Slice) -> str:
+    """Return the printed name of a slice's dimension."""
+    return DIMENSIONS.get(cell.dimension) or cell.dimension.replace("_", " ")
+
+
+def level(cell: Slice) -> str:
+    """Return the printed name of a slice's level."""
+    return SIZES.get(cell.level, cell.level)
+
+
+def _rows(found: Sequence[Slice]) -> list[Row]:
+    rows: list[Row] = []
+    for key in dict.fromkeys(s.dimension for s in found):
+        levels = [s for s in found if s.dimension == key]
+        kept = sorted(levels, key=lambda s: -s.n_pairs)[:MAX_LEVELS]
+        rows.append((name(dimension(levels[0])), None))
+        rows += [(name(level(s)), s) for s in levels if s in kept]
+    return rows
+
+
+def _marks(axes: Axes, rows: Sequence[Row]) -> None:
+    cells = [(y, cell) for y, (_, cell) in enumerate(rows) if cell is not None]
+    shown = [(y, cell) for y, cell in cells if is_shown(cell)]
+    ends = [0.0]
+    for y, cell in shown:
+        ends += [e for e in (cell.mean_difference, cell.ci_low, cell.ci_high) if e is not None]
+        if cell.ci_low is not None and cell.ci_high is not None:
+            axes.hlines(y, cell.ci_low, cell.ci_high, color=style.GREY, linewidth=1.6)
+    color = style.mark(1).color
+    dots = [cell.mean_difference or 0.0 for _, cell in shown]
+    axes.plot(dots, [y for y, _ in shown], linestyle="", marker="s", color=color, markersize=6)
+    reach = max(0.25, *(abs(e) for e in ends)) * 1.08
+    axes.set_xlim(-reach, reach)
+    for y, cell in cells:
+        if not is_shown(cell):
+            axes.barh(
+                y,
+                2 * reach,
+                left=-reach,
+                height=2 * _HALF,
+                color="white",
+                edgecolor="#bdbdbd",
+                hatch="////",
+                linewidth=0,
+            )
+        text = _numbers(cell) if is_shown(cell) else f"n = {cell.n_pairs}: not interpreted"
+        axes.annotate(
+            text,
+            (1.01, y),
+            xycoords=("axes fraction", "data"),
+            va="center",
+            fontsize=8,
+            annotation_clip=False,
+        )
+
+
+def _numbers(cell: Slice) -> str:
+    ends = interval(cell.ci_low, cell.ci_high)
+    return f"{signed(cell.mean_difference)} {ends}, n = {cell.n_pairs}"
+
+
+def table(found: Sequence[Slice], metric: str) -> Table:
+    """Return every slice; those that are not interpreted show only their n."""
+    return Table(
+        "slices-data",
+        f"Paired difference in {metric} by slice",
+        ("Dimension", "Level", "Tasks", "First mean", "Second mean", "Difference [95 %]"),
+        tuple(
+            (
+                dimension(s),
+                level(s),
+                str(s.n_pairs),
+                rate(s.mean_baseline) if is_shown(s) else "",
+                rate(s.mean_comparison) if is_shown(s) else "",
+                f"{signed(s.mean_difference)} {interval(s.ci_low, s.ci_high)}"
+                if is_shown(s)
+                else "not interpreted",
+            )
+            for s in found
+        ),
+        ("left", "left", "right", "right", "right", "right"),
+    )

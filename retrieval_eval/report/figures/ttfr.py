@@ -1,85 +1,69 @@
-"""Share of trials that have found a relevant file by then, in seconds and in tokens."""
+"""Share of trials that have found a relevant file by then, in seconds, tokens and calls."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
-from retrieval_eval.report.figures.canvas import canvas, light_grid, name, stairs, to_svg
-from retrieval_eval.report.figures.recall_ecdf import quantile
-from retrieval_eval.report.numbers import count, of, rate
+from retrieval_eval.report.figures.canvas import canvas, light_grid, name, to_svg
+from retrieval_eval.report.numbers import MISSING, of, rate
+from retrieval_eval.report.whole_run import FirstHit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-
-@dataclass(frozen=True, slots=True)
-class Arm:
-    """Times to the first hit of one config's trials, in seconds and tokens.
-
-    ``n_never`` trials never hit. A trial that hit at an unrecorded time is in neither list.
-    """
-
-    seconds: Sequence[float]
-    tokens: Sequence[float]
-    n_never: int
-
-    def median(self, values: Sequence[float]) -> float | None:
-        """Return the time by which half of the trials had hit; None when fewer did."""
-        total = len(values) + self.n_never
-        ordered = sorted(values)
-        place = (total + 1) // 2
-        return ordered[place - 1] if total and place <= len(ordered) else None
+PANELS: Final = {
+    "seconds": "Seconds since the start",
+    "tokens": "Tokens used so far",
+    "calls": "Tool calls so far",
+}
+_DIGITS: Final = {"seconds": 1, "tokens": 0, "calls": 0}
+MIN_N: Final = 5
+"""Below five trials no median and no mean is interpreted."""
+_SHARES: Final = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
-PANELS = {"seconds": "Seconds since the agent started", "tokens": "Tokens used so far"}
-
-
-def draw(arms: Mapping[str, Arm]) -> Figure | Empty:
-    """Return the two cumulative curves; where a curve ends below 1, the rest never hit."""
-    shown = {c: a for c, a in arms.items() if a.seconds or a.tokens}
+def draw(found: Sequence[FirstHit], configs: Sequence[str]) -> Figure | Empty:
+    """Return a cumulative curve per config and unit; what stays below 1 never hit."""
+    by_unit = {u: {f.config_name: f for f in found if f.unit == u and f.n} for u in PANELS}
+    shown = [c for c in configs if any(c in by and by[c].curve for by in by_unit.values())]
     if not shown:
         return Empty("ttfr", "No trial found a relevant file at a recorded time.")
-    groups = style.facets(list(shown))
-    with canvas(2.9 * len(groups), rows=len(groups), columns=2, sharey=True) as (figure, panels):
+    groups = style.facets(shown)
+    with canvas(2.9 * len(groups), rows=len(groups), columns=3, sharey=True) as (figure, panels):
         for row, group in enumerate(groups):
             for column, (unit, title) in enumerate(PANELS.items()):
-                axes = panels[row * 2 + column]
-                _curves(axes, {c: shown[c] for c, _ in group}, unit)
+                axes = panels[row * 3 + column]
+                _curves(axes, {c: (by_unit[unit].get(c), mark) for c, mark in group})
                 axes.set_xlabel(title)
                 axes.set_ylim(0, 1.03)
                 light_grid(axes, "both")
-            panels[row * 2].set_ylabel("Share of trials with a hit")
+            panels[row * 3].set_ylabel("Share with a hit")
         handles, labels = panels[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside upper left", ncols=2)
         svg = to_svg(figure)
-    text = "; ".join(
-        f"{name(c)} half by {rate(a.median(a.seconds), 1)} s and "
-        f"{count(a.median(a.tokens))} tokens, never {a.n_never}"
-        for c, a in shown.items()
-    )
+    text = "; ".join(_words(f) for c in shown for u in PANELS if (f := by_unit[u].get(c)))
     return Figure(
         "ttfr",
         svg,
-        f"Share of trials that have found a relevant file by a time, by config: {text}.",
-        "Cumulative share of trials whose first relevant file was found by then. The gap to 1 at "
-        "the right end is the share that never found one; such trials stay in the denominator.",
-        _table(shown),
+        f"Share of trials that have found a relevant file by then, by config: {text}.",
+        "One minus the Kaplan–Meier estimate: the share of tasks whose first relevant file was "
+        "found by then. A trial that never found one is watched until its end and counts up to "
+        "there; where a curve ends below 1, the rest never found one.",
+        _reached([f for u in PANELS for c in shown if (f := by_unit[u].get(c))]),
     )
 
 
-def _curves(axes: Axes, arms: Mapping[str, Arm], unit: str) -> None:
-    longest = max((max(getattr(a, unit), default=0.0) for a in arms.values()), default=0.0)
-    for i, (config, arm) in enumerate(arms.items()):
-        values = getattr(arm, unit)
-        mark = style.mark(i)
-        if not values:
+def _curves(axes: Axes, arms: Mapping[str, tuple[FirstHit | None, style.Mark]]) -> None:
+    ends = [f.curve[-1][0] for f, _ in arms.values() if f is not None and f.curve]
+    longest = max(ends, default=0.0)
+    for config, (found, mark) in arms.items():
+        if found is None or not found.curve:
             axes.plot([], [], color=mark.color, linestyle=mark.line, label=name(config))
             continue
-        xs, ys = stairs(values, len(values) + arm.n_never)
+        xs, ys = [x for x, _ in found.curve], [y for _, y in found.curve]
         axes.step(
             [0, *xs, longest * 1.05],
             [0, *ys, ys[-1]],
@@ -90,34 +74,102 @@ def _curves(axes: Axes, arms: Mapping[str, Arm], unit: str) -> None:
         )
         axes.plot([longest * 1.05], [ys[-1]], marker=mark.marker, color=mark.color, clip_on=False)
     axes.set_xlim(0, longest * 1.08 or 1)
-    axes.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-    axes.locator_params(axis="x", nbins=5)
+    axes.xaxis.set_major_formatter(lambda value, _: _short(value))
+    axes.locator_params(axis="x", nbins=4)
 
 
-def _table(arms: Mapping[str, Arm]) -> Table:
-    def row(config: str, arm: Arm) -> tuple[str, ...]:
-        total = len(arm.seconds) + arm.n_never
-        return (
-            config,
-            of(arm.n_never, max(total, len(arm.tokens) + arm.n_never)),
-            rate(arm.median(arm.seconds), 1),
-            *(rate(quantile(arm.seconds, q), 1) if arm.seconds else "—" for q in (0.25, 0.75)),
-            count(arm.median(arm.tokens)),
-            *(count(quantile(arm.tokens, q)) if arm.tokens else "—" for q in (0.25, 0.75)),
-        )
+def _short(value: float) -> str:
+    return f"{value / 1000:,.0f}k" if value >= 10_000 else f"{value:,.0f}"
+
+
+def _words(found: FirstHit) -> str:
+    median = rate(found.median if found.n >= MIN_N else None, _DIGITS[found.unit])
+    return (
+        f"{name(found.config_name)} half by {median} {found.unit}, "
+        f"{of(found.n_never, found.n)} never"
+    )
+
+
+def _reached(found: Sequence[FirstHit]) -> Table:
+    def by(f: FirstHit, share: float) -> str:
+        time = next((x for x, y in f.curve if y >= share - 1e-12), None)
+        return rate(time, _DIGITS.get(f.unit, 1))
 
     return Table(
         "ttfr-data",
-        "Time to first relevant file; quartiles are over the trials that hit",
+        "By when a share of the trials had found a relevant file (— not reached)",
+        ("Config", "Unit", *(f"{share:.0%}" for share in _SHARES), "At the end"),
+        tuple(
+            (
+                f.config_name,
+                f.unit,
+                *(by(f, share) for share in _SHARES),
+                rate(f.curve[-1][1] if f.curve else None),
+            )
+            for f in found
+        ),
+        ("left", "left", *["right"] * (len(_SHARES) + 1)),
+    )
+
+
+def table(found: Sequence[FirstHit], configs: Sequence[str]) -> Table:
+    """Return one row a unit and config: share never hit, median and restricted mean."""
+    by = {(f.unit, f.config_name): f for f in found}
+    ordered = [f for unit in PANELS for c in configs if (f := by.get((unit, c)))]
+    return Table(
+        "ttfr-times",
+        "Time to the first relevant file [95 % interval], trials that never hit counted as such",
         (
             "Config",
+            "Unit",
             "Never hit",
-            "Half had hit by (s)",
-            "25 % (s)",
-            "75 % (s)",
-            "Half had hit by (tokens)",
-            "25 % (tokens)",
-            "75 % (tokens)",
+            "Share never",
+            "Median",
+            "Restricted mean",
+            "Up to",
         ),
-        tuple(row(c, a) for c, a in arms.items()),
+        tuple(_row(f) for f in ordered),
+        ("left", "left", "right", "right", "right", "right", "right"),
+        (
+            (
+                f"Median: by then half had found one; {MISSING} where fewer than half did, or "
+                f"fewer than {MIN_N} trials were watched. The restricted mean is the mean time "
+                "without a hit up to the end that every config was watched."
+            ),
+        ),
     )
+
+
+def _row(f: FirstHit) -> tuple[str, ...]:
+    digits = _DIGITS.get(f.unit, 1)
+    return (
+        f.config_name,
+        f.unit,
+        of(f.n_never, f.n),
+        _with_ends(f.share_never, f.share_never_low, f.share_never_high, 2),
+        _with_ends(f.median, f.median_low, f.median_high, digits, is_open=True)
+        if f.n >= MIN_N
+        else MISSING,
+        _with_ends(f.restricted_mean, f.restricted_mean_low, f.restricted_mean_high, digits)
+        if f.n >= MIN_N
+        else MISSING,
+        rate(f.until, digits),
+    )
+
+
+def _with_ends(
+    value: float | None,
+    low: float | None,
+    high: float | None,
+    digits: int,
+    *,
+    is_open: bool = False,
+) -> str:
+    if value is None:
+        return MISSING
+    text = rate(value, digits)
+    if low is None and high is None:
+        return text
+    unknown = "not reached" if is_open else MISSING
+    ends = [rate(end, digits) if end is not None else unknown for end in (low, high)]
+    return f"{text} [{ends[0]}, {ends[1]}]"

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Final
+
 from retrieval_eval.report.derive import Facts
 from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.run import Run
 from retrieval_eval.report.sections import (
+    associated,
     behaviour,
     closing,
     coverage,
     opening,
     outcomes,
+    pairs,
     quality,
+    slicing,
     tasks,
+    validity,
+)
+
+DESCRIBES: Final = (
+    "The arms failed the validity check: what follows describes each configuration by itself and "
+    "is no comparison."
 )
 
 
@@ -31,6 +43,12 @@ class Report:
         self.run = run
         self.privacy = privacy
         self._facts = Facts(run)
+
+    def _described(self, block: Block) -> Block:
+        """Add, where the arms cannot be compared, that a section only describes each of them."""
+        if self._facts.withheld is None:
+            return block
+        return replace(block, sentences=(DESCRIBES, *block.sentences))
 
     def header(self) -> Block:
         """Show run, suites, configurations, status and completeness."""
@@ -60,61 +78,93 @@ class Report:
         """Show what became of every tool call."""
         return coverage.ledger(self._facts)
 
+    def gate(self) -> Block:
+        """Show whether the arms may be compared, rule by rule."""
+        return validity.gate(self._facts)
+
+    def pair_ledger(self) -> Block:
+        """Show the way from all trials to the pairs used."""
+        return validity.ledger(self._facts)
+
+    def runs(self) -> Block:
+        """Show what each run holds, by configuration."""
+        return validity.runs(self._facts)
+
     def recall(self) -> Block:
         """Show distribution of file recall."""
-        return quality.recall(self._facts)
+        return self._described(quality.recall(self._facts))
 
     def cutoffs(self) -> Block:
         """Show precision, recall and nDCG at each cut-off."""
-        return quality.cutoffs(self._facts)
+        return self._described(quality.cutoffs(self._facts))
 
     def means(self) -> Block:
         """Show means by configuration."""
-        return quality.metric_means(self._facts)
+        return self._described(quality.metric_means(self._facts))
 
     def paired(self) -> Block:
         """Show sorted differences of matched tasks."""
-        return quality.paired(self._facts)
+        return pairs.paired(self._facts)
 
     def by_suite(self) -> Block:
         """Show the headline metric by suite."""
-        return quality.by_suite(self._facts)
+        return pairs.by_suite(self._facts)
+
+    def every_metric(self) -> Block:
+        """Show every metric with its interval, adjusted test and effect."""
+        return pairs.every_metric(self._facts)
+
+    def views(self) -> Block:
+        """Show the headline under every view of what counts as retrieved."""
+        return pairs.views(self._facts)
+
+    def discrimination(self) -> Block:
+        """Show which metrics can tell the configurations apart."""
+        return pairs.discrimination(self._facts)
 
     def every_pair(self) -> Block:
-        """Show every metric of every pair of configurations."""
-        return quality.every_pair(self._facts)
+        """Show the verdict on every pair of configurations."""
+        return pairs.every_pair(self._facts)
 
     def time_to_first(self) -> Block:
         """Show time to the first relevant file, with the share that never found one."""
-        return behaviour.time_to_first(self._facts)
+        return self._described(behaviour.time_to_first(self._facts))
 
     def utilized(self) -> Block:
         """Show what became of the ground-truth files."""
-        return behaviour.utilized(self._facts)
+        return self._described(behaviour.utilized(self._facts))
 
     def probes(self) -> Block:
         """Show utilization probes by configuration."""
-        return behaviour.probes(self._facts)
+        return self._described(behaviour.probes(self._facts))
 
     def error_modes(self) -> Block:
         """Show error modes, each with its own denominator."""
-        return behaviour.modes(self._facts)
+        return self._described(behaviour.modes(self._facts))
 
     def most_missed(self) -> Block:
         """Show ground-truth files that most trials missed."""
         return behaviour.most_missed(self._facts)
 
     def slices(self) -> Block:
-        """Show differences by suite, candidate-set size and evidence type."""
-        return outcomes.sliced(self._facts)
+        """Show the difference within slices of the tasks."""
+        return slicing.sliced(self._facts)
+
+    def rewarded(self) -> Block:
+        """Show reward by how much of the ground truth was found."""
+        return slicing.rewarded(self._facts)
 
     def associations(self) -> Block:
         """Show associations with outcomes."""
-        return outcomes.associated(self._facts)
+        return associated.associated(self._facts)
+
+    def difference_associations(self) -> Block:
+        """Show whether differences in retrieval go with differences in outcomes."""
+        return associated.with_differences(self._facts)
 
     def cost(self) -> Block:
         """Show cost, tokens and time."""
-        return outcomes.cost(self._facts)
+        return self._described(outcomes.cost(self._facts))
 
     def tool_mix(self) -> Block:
         """Show which kinds of tools were used."""
@@ -126,7 +176,7 @@ class Report:
 
     def largest_differences(self) -> Block:
         """Show the tasks that differ most."""
-        return tasks.largest(self._facts)
+        return self._described(tasks.largest(self._facts))
 
     def all_tasks(self) -> Block:
         """Show every task."""

@@ -10,27 +10,24 @@ from retrieval_eval.report.derive import Facts, Record, mean, numbers, rows
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.figures import error_modes, ttfr, utilization
 from retrieval_eval.report.numbers import finite, of, plural
+from retrieval_eval.report.whole_run import first_hits
 
 MAX_MISSED = 15
 
 
 def time_to_first(facts: Facts) -> Block:
     """Return the share of trials that had found a relevant file by a time."""
-    found = {config: _arm(trials) for config, trials in facts.by_config.items()}
-    shares = [
-        (c, a.n_never, sum(finite(t["file_recall"]) is not None for t in facts.by_config[c]))
-        for c, a in found.items()
-    ]
-    return section(findings.never_hit(shares), ttfr.draw(found))
-
-
-def _arm(trials: list[Record]) -> ttfr.Arm:
-    scored = [t for t in trials if finite(t["file_recall"]) is not None]
-    return ttfr.Arm(
-        numbers(scored, "ttfr_seconds"),
-        numbers(scored, "ttfr_tokens"),
-        sum(not t["file_recall"] for t in scored),
-    )
+    found = first_hits(facts.run.impact)
+    configs = list(facts.run.configs)
+    shares = []
+    for config in configs:
+        units = [f for f in found if f.config_name == config]
+        widest = max(units, key=lambda f: f.n, default=None)
+        if widest is not None:
+            shares.append((config, widest.n_never, widest.n))
+    figure = ttfr.draw(found, configs)
+    table = [] if isinstance(figure, Empty) else [ttfr.table(found, configs)]
+    return section(findings.never_hit(shares), figure, *table)
 
 
 def utilized(facts: Facts) -> Block:

@@ -38,9 +38,11 @@ def definitions(facts: Facts) -> Block:
         ("left", "left", "left"),
         (
             (
-                "Intervals are 95 % bootstrap intervals over matched tasks with a recorded seed. "
-                "Below 3 matched tasks no statistic is given, below 6 no p-value. q values are "
-                "adjusted over the family of pooled associations."
+                "Intervals are 95 % bootstrap intervals over matched tasks, or over groups of them "
+                "where tasks share a repository or suite, with a recorded seed. A verdict of "
+                "better or worse needs an interval without 0 and a sign-flip p below 0.05. Below 3 "
+                "matched tasks no statistic is given, below 6 no p-value. Holm's p is adjusted "
+                "over the compared metrics, q values over the pooled associations."
             ),
         ),
     )

@@ -17,12 +17,19 @@ MAX_DEGRADED = 40
 _RANK = {"scored": 0, "not": 1, "excluded": 2}
 
 
+def completeness(facts: Facts) -> str:
+    """Return how many tasks enter the paired analysis."""
+    return findings.coverage(
+        len(facts.headline_pairs),
+        len(facts.tasks),
+        facts.run.comparison is not None,
+        facts.withheld is not None,
+    )
+
+
 def coverage(facts: Facts) -> Block:
     """Return the waffle of tasks."""
-    finding = findings.coverage(
-        len(facts.headline_pairs), len(facts.tasks), facts.run.comparison is not None
-    )
-    return section(finding, waffle.draw(facts.fates()))
+    return section(completeness(facts), waffle.draw(facts.fates()))
 
 
 def trial_fates(facts: Facts) -> Block:

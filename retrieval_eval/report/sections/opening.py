@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from retrieval_eval.report import findings, prose, tables
 from retrieval_eval.report.comparison import HEADLINE, MIN_PAIRS, Comparison
-from retrieval_eval.report.derive import Facts, arms
+from retrieval_eval.report.derive import Facts, rows
 from retrieval_eval.report.escape import visible
-from retrieval_eval.report.exhibits import Block
+from retrieval_eval.report.exhibits import Block, Table
 from retrieval_eval.report.frames import coerce, members
 from retrieval_eval.report.names import HEADLINE_METRICS, metric_name
+from retrieval_eval.report.numbers import finite
+from retrieval_eval.report.sections.coverage import completeness
+from retrieval_eval.report.tables_validity import gate_table, ledger_table
 
 STATUS = "standalone · non-ranking · association only"
 
@@ -29,63 +33,57 @@ def header(facts: Facts) -> Block:
         ("Harness", _names(harnesses)),
         ("Status", STATUS),
         ("Completeness", completeness(facts)),
+        ("Answer on", _leading(facts)),
     ]
     return Block("header", badges=tuple((k, v) for k, v in badges if v))
 
 
-def completeness(facts: Facts) -> str:
-    """Return how many tasks enter the paired analysis."""
-    return findings.coverage(
-        len(facts.headline_pairs), len(facts.tasks), facts.run.comparison is not None
-    )
+def _leading(facts: Facts) -> str:
+    """Return which of several pairs of configs the answer is about; nothing when there is one."""
+    chosen, n = facts.run.comparison, len(facts.run.comparisons)
+    if chosen is None or n < 2:
+        return ""
+    pair = f"{findings.name(chosen.comparison)} against {findings.name(chosen.baseline)}"
+    return f"{pair}, one of {n} pairs; the others under Paired comparison"
 
 
 def answer(facts: Facts) -> Block:
-    """Return the answer box: at most three sentences and one table."""
+    """Return the answer box: at most four sentences and one table."""
     comparison = facts.run.comparison
-    result = comparison.metric(HEADLINE) if comparison else None
-    said = prose.answer(comparison, result, answer_facts(facts))
-    shown = (
-        tables.headline(comparison)
-        if comparison is not None and len(facts.headline_pairs) >= MIN_PAIRS
-        else tables.by_config(
-            facts.by_config, {m: metric_name(m).titled for m in HEADLINE_METRICS}, "headline"
-        )
-    )
-    return Block("answer", said.title, said.sentences, (shown,), tone=said.tone)
+    said = prose.answer(comparison, answer_facts(facts))
+    return Block("answer", said.title, said.sentences, (_shown(facts, comparison),), tone=said.tone)
+
+
+def _shown(facts: Facts, comparison: Comparison | None) -> Table:
+    """Return the table of the first screen; none that invites a comparison that cannot be made."""
+    if comparison is not None and facts.withheld is not None and comparison.gate is not None:
+        return replace(gate_table(comparison.gate, only_failed=True), key="headline")
+    result = comparison.metric(comparison.verdict_metric) if comparison else None
+    if comparison is not None and result is not None and result.n_pairs >= MIN_PAIRS:
+        return tables.headline(comparison)
+    if comparison is not None and comparison.ledger is not None:
+        return replace(ledger_table(comparison.ledger, comparison), key="headline")
+    metrics = {m: metric_name(m).titled for m in HEADLINE_METRICS}
+    return tables.by_config(facts.by_config, metrics, "headline")
 
 
 def answer_facts(facts: Facts) -> prose.Facts:
     """Return what the answer's sentences rest on."""
-    losses = [(d, task) for (_, task), (_, _, d) in facts.headline_pairs.items() if d < 0]
+    comparison = facts.run.comparison
+    pairs = facts.pairs.get(comparison.verdict_metric, {}) if comparison else {}
+    losses = [(d, task) for (_, task), (_, _, d) in pairs.items() if d < 0]
     worst = min(losses, default=None)
     counts = [members(s.get("counts")) for s in facts.run.summaries]
     return prose.Facts(
         n_tasks=len(facts.tasks),
-        n_paired=len(facts.headline_pairs),
         n_trials=len(facts.trials),
-        n_degraded=sum(t["status"] == "degraded" for t in facts.trials),
+        n_scored=sum(finite(t[HEADLINE]) is not None for t in facts.trials),
         n_excluded=sum(coerce(c.get("excluded"), "integer") or 0 for c in counts),
-        n_without_ground_truth=sum(t["has_ground_truth"] is not True for t in facts.trials),
         n_configs=len(facts.by_config),
         hurt=(worst[1], worst[0]) if worst else None,
-        flips=facts.view_flips(),
-        invalid=_invalid(facts, facts.run.comparison),
+        n_sign_changes=sum(r["sign_change"] is True for r in rows(facts.run, "associations")),
+        withheld=facts.withheld,
     )
-
-
-def _invalid(facts: Facts, comparison: Comparison | None) -> str | None:
-    if comparison is None:
-        return None
-    for config in arms(comparison):
-        trials = facts.by_config.get(config, [])
-        if trials and not any(t["total_events"] for t in trials):
-            return f"No trial of {findings.name(config)} holds a single retrieval event."
-    if facts.run.is_mcp_arm_named:
-        named = facts.by_config.get(comparison.comparison, [])
-        if named and not any(t["mcp_events"] for t in named):
-            return f"No trial of {findings.name(comparison.comparison)} made a single MCP call."
-    return None
 
 
 def _names(names: Sequence[str], limit: int = 4) -> str:

@@ -19,6 +19,7 @@ from retrieval_eval.traces.results.grep import grep_category
 from retrieval_eval.traces.results.listing import list_cursor_folder, list_names
 from retrieval_eval.traces.results.local_read import read_local
 from retrieval_eval.traces.results.mentions import read_mentions
+from retrieval_eval.traces.results.pull_request import pull_request_category, read_pull_request
 from retrieval_eval.traces.results.remote import list_remote, read_remote
 from retrieval_eval.traces.results.scripted import page_category, read_page, read_script
 from retrieval_eval.traces.results.writes import read_patch, read_write
@@ -41,6 +42,11 @@ class Tool:
 def read_nothing(_seen: Seen) -> Found:
     """Return nothing: the tool's result is about no file in particular."""
     return Found()
+
+
+def read_unknown(seen: Seen) -> Found:
+    """Return nothing; an answer of a tool that nobody knows may have shown any file."""
+    return Found(is_opaque=bool(seen.text.strip()) or bool(seen.value))
 
 
 _HOUSEKEEPING: Final = Tool(
@@ -121,6 +127,7 @@ _BY_PATTERN: Final[tuple[Tool, ...]] = (
     Tool(("*fetch*",), page_category, read_page),
     Tool(("*repository_tree*",), "file_search", list_remote),
     Tool(("*pull_request*diff*", "*pull_request*files*"), "commit_search", read_mentions),
+    Tool(("pull_request_read",), pull_request_category, read_pull_request),
     Tool(
         (
             *("*issue*", "*pull_request*", "*web_search*", "*repos", "*repositor*", "*docs*"),
@@ -166,7 +173,7 @@ _BY_PATTERN: Final[tuple[Tool, ...]] = (
     ),
 )
 
-_UNKNOWN: Final = Tool(("*",), "other", read_nothing)
+_UNKNOWN: Final = Tool(("*",), "other", read_unknown)
 
 
 @lru_cache(maxsize=1024)

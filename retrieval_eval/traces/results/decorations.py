@@ -19,6 +19,7 @@ _FAILURE: Final = re.compile(
       | <system-reminder>Warning:\ the\ file\ exists\ but\ is\ shorter\ than\ the\ provided\ offset
       | repo(?:sitory)?\ not\ found | file\ not\ found | script\ execution\ failed
       | Request\ failed\ with\ status\ code | HTTP\ error:?\ \d
+      | [Ff]ailed\ to\ (?:get|search|list|read|fetch|find|resolve|download|retrieve)\b
       | Invalid\ `[^`]{1,60}`\ parameter | No\ replacement\ was\ performed
       | String\ to\ replace\ not\ found | File\ has\ not\ been\ read\ yet
       | Claude\ requested\ permissions | Permission\ to\ use\ | The\ user\ doesn't\ want
@@ -27,7 +28,9 @@ _FAILURE: Final = re.compile(
     re.VERBOSE,
 )
 _EMPTY: Final = re.compile(
-    r"\s*(?:No (?:results?|files?|matches|references|definitions?|commits?|symbols?|code)\b"
+    r"\s*(?:No (?:relevant |matching |such )?"
+    r"(?:results?|files?|matches|references|definitions?|commits?|symbols?|code)\b"
+    r"|The following code sections were retrieved:\s*$"
     r"|<system-reminder>Warning: the file exists but the contents are empty"
     r"|(?:\{\}|\[\]|null|nil|none|0 results)\s*$)",
     re.IGNORECASE,

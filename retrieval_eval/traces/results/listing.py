@@ -84,11 +84,12 @@ def _all_below(names: Sequence[str], folder: str) -> bool:
 
 def list_names(seen: Seen) -> Found:
     """Return the files a Glob-like tool names, as ``listed``."""
-    names = strings(seen.value)
-    if isinstance(seen.value, dict):
-        names = strings(seen.value.get("filenames")) or strings(seen.value.get("files"))
-    elif seen.value is None and not is_empty_answer(seen.text):
-        names = listed_names(seen.text, seen.is_truncated)
+    value = seen.value
+    lists = [value.get("filenames"), value.get("files")] if isinstance(value, dict) else [value]
+    names = next((strings(listed) for listed in lists if isinstance(listed, list)), None)
+    if names is None:
+        text = "" if is_empty_answer(seen.text) else seen.text
+        names = listed_names(text, seen.is_truncated)
     folder = text_argument(seen.arguments, FOLDER_ARGUMENTS)
     return Found(_listed(located(names, folder, seen.cwd)), is_opaque=seen.is_truncated)
 

@@ -16,12 +16,20 @@ _MCP_NAMES: Final = (
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SEPARATORS: Final = re.compile(r"[\s.\-/]+")
 
-_ONLY_SOURCEGRAPH: Final = frozenset(
-    {
-        *("keyword_search", "nls_search", "deepsearch", "deepsearch_read", "commit_search"),
-        *("diff_search", "compare_revisions", "list_repos", "get_contributor_repos"),
-    }
-)
+_ONLY_THERE: Final[dict[str, str]] = {
+    **dict.fromkeys(
+        (
+            *("keyword_search", "nls_search", "deepsearch", "deepsearch_read", "commit_search"),
+            *("diff_search", "compare_revisions", "list_repos", "get_contributor_repos"),
+            "evaluator",
+        ),
+        "sourcegraph",
+    ),
+    **dict.fromkeys(("get_file_contents", "get_repository_tree", "search_code"), "github"),
+    **dict.fromkeys(("codebase_retrieval", "augment_code_search"), "augment"),
+}
+"""Tools that no harness has of its own, with the server that offers them."""
+
 _SOURCEGRAPH_WITH_REPOSITORY: Final = frozenset(
     {"read_file", "list_files", "find_references", "go_to_definition"}
 )
@@ -43,8 +51,9 @@ class ToolName:
 def tool_name(name: str, arguments: Mapping[str, Any]) -> ToolName:
     """Take a tool's name as the trace has it apart.
 
-    Some harnesses drop the prefix of MCP tools. A name that native tools share is then taken
-    for Sourcegraph's only when a repository is asked for.
+    Some harnesses drop the prefix of MCP tools. A name that no harness uses is then its
+    server's; one that native tools share is taken for Sourcegraph's only when a repository is
+    asked for.
 
     Examples
     --------
@@ -62,8 +71,8 @@ def tool_name(name: str, arguments: Mapping[str, Any]) -> ToolName:
             return ToolName(_snake(match["tool"]).removeprefix("sg_"), match["server"])
     bare = _snake(name.removesuffix("ToolCall"))
     short = bare.removeprefix("sg_")
-    if short != bare or short in _ONLY_SOURCEGRAPH:
-        return ToolName(short, "sourcegraph")
+    if short != bare or short in _ONLY_THERE:
+        return ToolName(short, _ONLY_THERE.get(short, "sourcegraph"))
     if bare in _SOURCEGRAPH_WITH_REPOSITORY and isinstance(arguments.get("repo"), str):
         return ToolName(bare, "sourcegraph")
     return ToolName(bare, None)

@@ -8,6 +8,7 @@ from typing import Final
 from retrieval_eval.records import LineRange
 from retrieval_eval.traces.results.base import merged_ranges
 
+_LISTED: Final = re.compile(r"^[ ]{0,9}\d{1,9}[→\t]")
 _NUMBER: Final = re.compile(r"[ ]{0,9}L?(\d{1,9})(?:→|\t|\||:[ ]|:$)")
 
 
@@ -21,6 +22,17 @@ def line_ranges(text: str) -> tuple[LineRange, ...] | None:
     """
     numbers = [int(m[1]) for line in text.split("\n") if (m := _NUMBER.match(line)) is not None]
     return merged_ranges((n, n) for n in numbers if n > 0)
+
+
+def without_numbers(text: str) -> str:
+    r"""Return a numbered listing without its numbers; any other line stays as it is.
+
+    Examples
+    --------
+    >>> without_numbers("     1\ta.py\n     2\tb.py")
+    'a.py\nb.py'
+    """
+    return "\n".join(_LISTED.sub("", line, count=1) for line in text.split("\n"))
 
 
 def has_content(text: str) -> bool:

@@ -14,6 +14,7 @@ from retrieval_eval.traces.results.base import (
     Seen,
     distinct,
     repository_argument,
+    strings,
     text_argument,
 )
 from retrieval_eval.traces.results.decorations import is_empty_answer
@@ -22,9 +23,15 @@ from retrieval_eval.traces.results.listing import FOLDER_ARGUMENTS, listed_names
 from retrieval_eval.traces.results.local_read import read_local
 from retrieval_eval.traces.results.mentions import read_mentions
 from retrieval_eval.traces.results.numbered import has_content, line_ranges
+from retrieval_eval.traces.results.payload import parsed
 from retrieval_eval.traces.results.requested import requested_range, shown_range
 
 _ADDRESS: Final = re.compile(r"URL: (\S+)[ \t]*(?:\n|$)")
+_OFFER: Final = re.compile(
+    r"(?:Resolved potential matches|Path did not point to)[^\[]{0,600}"
+    r"(?:matching files|possible path matches): (\[[^\]]{0,20000}\])"
+)
+_LONGEST_OFFER: Final = 20_800
 _CUT_NOTE: Final = re.compile(r"\[Truncated\]|Showing first \d+ of \d+ lines", re.IGNORECASE)
 
 
@@ -69,11 +76,21 @@ def _named(seen: Seen) -> Found:
         return read_local(seen)
     if not has_content(seen.text):
         return NOTHING
+    offered = _offered(seen.text)
+    if offered is not None:
+        found = distinct(RawTarget(name, "listed", repository) for name in offered)
+        return Found(found, category="file_search")
     asked = requested_range(seen.arguments)
     bounds = shown_range(asked)
     lines = bounds if seen.is_truncated and bounds else _within(line_ranges(seen.text), bounds)
     is_whole = asked is None and not seen.is_truncated
     return Found((RawTarget(path, "opened", repository, lines, is_whole),))
+
+
+def _offered(text: str) -> list[str] | None:
+    """Return the paths GitHub offers in place of one that does not exist; None for a file."""
+    offer = _OFFER.match(text[:_LONGEST_OFFER])
+    return None if offer is None else strings(parsed(offer[1]))
 
 
 def list_remote(seen: Seen) -> Found:

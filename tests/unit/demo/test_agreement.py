@@ -8,17 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.demo import DemoPlan, TaskPlan, TrialPlan, write_demo
+from retrieval_eval.demo import DemoPlan, Fault, TaskPlan, TrialPlan, write_demo
 from retrieval_eval.events.normalise import normalise
 from retrieval_eval.ground_truth import load_ground_truth
 from retrieval_eval.records import Event, GroundTruth, Trace
 from retrieval_eval.traces import NoTrace, read_trace
 
 
-@pytest.fixture(scope="module", params=["default", 7])
-def demo(request, demo_tree: Path, demo_plan: DemoPlan, tmp_path_factory) -> tuple[Path, DemoPlan]:
+@pytest.fixture(scope="module", params=["default", 7, *Fault], ids=str)
+def demo(
+    request, demo_tree: Path, demo_plan: DemoPlan, faulty, tmp_path_factory
+) -> tuple[Path, DemoPlan]:
     if request.param == "default":
         return demo_tree, demo_plan
+    if isinstance(request.param, Fault):
+        return faulty(request.param)
     root = tmp_path_factory.mktemp("other_seed")
     return root, write_demo(root, seed=request.param)
 

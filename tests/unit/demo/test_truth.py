@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -118,7 +119,7 @@ def trial(config: str, name: str, reward: float | None, recall: float | None) ->
     )  # fmt: skip
 
 
-def test_pairs_need_a_value_and_a_reward_on_both_sides() -> None:
+def test_pairs_need_a_value_and_the_same_setup_on_both_sides() -> None:
     trials = [
         trial("base", "t1", 1.0, 1.0),
         trial("base", "t1", 0.5, 1.0),
@@ -128,6 +129,12 @@ def test_pairs_need_a_value_and_a_reward_on_both_sides() -> None:
         trial("base", "t3", 1.0, None),
         trial("mcp", "t3", 1.0, None),
         trial("base", "t4", 1.0, 1.0),
+        trial("base", "t5", 1.0, 1.0),
+        replace(trial("mcp", "t5", 1.0, 1.0), model="other"),
+        trial("base", "t6", 1.0, 1.0),
+        replace(trial("mcp", "t6", 1.0, 1.0), harness_version="other"),
     ]
     pairs = count_pairs(trials, ("base", "mcp"))
-    assert (pairs["file_recall"], pairs["reward"], pairs["ttfr_seconds"]) == (1, 2, 0)
+    assert pairs["file_recall"] == 2  # t1 and t2
+    assert pairs["reward"] == 2  # t1 and t3
+    assert pairs["ttfr_seconds"] == 1  # t2

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from retrieval_eval.ground_truth import load_ground_truth
+from retrieval_eval.ground_truth import load_ground_truth, read_ground_truth
 from retrieval_eval.records import Chunk, FileRef, Repository, Symbol
 
 
@@ -283,3 +283,68 @@ def test_a_broken_task_toml_costs_nothing_but_itself(tmp_path: Path) -> None:
     assert [f.path for f in found.files] == ["a.py"]
     assert found.problems[0].startswith("task.toml: not valid TOML")
     assert "line 1" in found.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("oracle", "files"),
+    [
+        ({"required_files": [{"repo": "o/r", "path": "a.py"}]}, ["r::a.py"]),
+        ({"items": [{"file": "a.py", "symbol": "F"}]}, ["a.py"]),
+        (
+            {
+                "required_files": [],
+                "required_symbols": [{"repo": "o/r", "path": "a.py", "symbol": "F"}],
+                "required_references": [{"repo": "o/q", "path": "b.py"}],
+                "dependency_chains": [
+                    {"steps": [{"repo": "o/r", "path": "a.py"}, {"repo": "o/r", "path": "c.py"}]},
+                    None,
+                ],
+            },
+            ["r::a.py", "q::b.py", "r::c.py"],
+        ),
+        ({"dependency_chains": "x", "items": [3]}, []),
+    ],
+)
+def test_an_oracle_requires_files_itself_or_through_its_items(
+    tmp_path: Path, oracle: Any, files: list[str]
+) -> None:
+    task(tmp_path, {"tests/task_spec.json": {"artifacts": {"oracle": oracle}}})
+    assert [str(f) for f in load_ground_truth(tmp_path).files] == files
+
+
+@pytest.mark.parametrize(
+    ("entry", "file"),
+    [
+        ("widgets::src/a.py", "widgets::src/a.py"),
+        ("acme/widgets::src/a.py", "widgets::src/a.py"),
+        ("github.com/acme/widgets::src/a.py", "widgets::src/a.py"),
+        ("https://github.com/acme/widgets::src/a.py", "widgets::src/a.py"),
+        ("https://github.com/acme/widgets/blob/main/src/a.py", "widgets::src/a.py"),
+        ("acme/widgets (release-1.16)::src/a.py", "widgets::src/a.py"),
+        ("github.com/widgets::src/a.py", "widgets::src/a.py"),
+        ("acme-io-widgets::src/a.py", "acme-io-widgets::src/a.py"),
+        ("eval_variable.go", "eval_variable.go"),
+        ("/workspace/src/a.py", "src/a.py"),
+        ("src/.../a.py", "src/.../a.py"),
+    ],
+)
+def test_every_way_to_write_an_entry(tmp_path: Path, entry: str, file: str) -> None:
+    task(tmp_path, {"tests/ground_truth.json": {"files": [entry, entry]}})
+    assert [str(f) for f in load_ground_truth(tmp_path).files] == [file]
+
+
+def test_what_cannot_be_read_is_told_apart_from_remarks(tmp_path: Path) -> None:
+    chunks = [{"file": "b.py", "line_start": 1, "line_end": 50}]
+    task(
+        tmp_path,
+        {
+            "tests/ground_truth.json": '{"files": ["a.py"',
+            "tests/ground_truth_agent.json": {"files": ["b.py"], "chunks": chunks},
+        },
+    )
+    truth, unreadable = read_ground_truth(tmp_path)
+    assert truth == load_ground_truth(tmp_path)
+    assert [f.path for f in truth.files] == ["b.py"]
+    assert len(unreadable) == 1
+    assert unreadable[0].startswith("tests/ground_truth.json: not valid JSON")
+    assert len(truth.problems) == 2

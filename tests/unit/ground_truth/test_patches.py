@@ -104,3 +104,13 @@ def test_a_solution_without_patch_names_nothing(tmp_path: Path) -> None:
     found = solve.read(tmp_path)
     assert found is not None
     assert (found.entries, found.edit_entries) == ((), None)
+
+
+def test_a_here_document_may_be_indented_by_tabs(tmp_path: Path) -> None:
+    body = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-x\n+y\n"
+    indented = "".join(f"\t{line}\n" for line in body.splitlines())
+    (tmp_path / "solution").mkdir()
+    (tmp_path / "solution/solve.sh").write_text(f"patch -p1 <<-END\n{indented}\tEND\n")
+    found = solve.read(tmp_path)
+    assert found is not None
+    assert [entry.path for entry in found.entries] == ["src/a.py"]

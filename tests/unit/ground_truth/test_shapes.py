@@ -36,6 +36,21 @@ from retrieval_eval.ground_truth.source import Entry, RawChunk
             {"file_references": [{"patterns": [r"core/masked\.py", "masked", r"x/.*\.py"]}]},
             [("core/masked.py", None)],
         ),
+        (
+            {
+                "file_references": [
+                    {"patterns": [r"pkg/load/base\.go|pkg/load/loader\.go|load/"]},
+                    {"patterns": [r"pkg/conf/config\.go|HeaderWriter|conf/config\.go"]},
+                    {"patterns": [r"pkg/(a|b)/c\.go|pkg/.*\.go"]},
+                ]
+            },
+            [
+                ("pkg/load/base.go", None),
+                ("pkg/load/loader.go", None),
+                ("pkg/conf/config.go", None),
+            ],
+        ),
+        ({"chain": [{"repo": "r", "path": "a.py", "symbol": "f"}, "prose"]}, [("a.py", "r")]),
         ({"fix_files": ["a.go"], "root_cause": {"file": "b.go"}}, [("a.go", None)]),
         ({"root_cause": {"file": "b.go", "function": "f"}}, [("b.go", None)]),
         (

@@ -6,7 +6,7 @@ import random
 import pytest
 
 from retrieval_eval.impact import impact_analysis
-from retrieval_eval.impact.pairs import config_pairs, match
+from retrieval_eval.impact.arms import config_pairs
 from retrieval_eval.schema import faults, stamped
 
 
@@ -22,13 +22,43 @@ def document(task, config, recall, reward=1.0, *, mcp=0, trial="t", **fields):
         "harness": "h",
         "harness_version": fields.pop("version", "1"),
     }
-    outcome = {"reward": reward, "cost_usd": fields.pop("cost", 1.0)}
+    outcome = {
+        "reward": reward,
+        "cost_usd": fields.pop("cost", 1.0),
+        "exception": fields.pop("exception", None),
+        "task_checksum": fields.pop("checksum", None),
+    }
+    ledger = {
+        "calls_seen": fields.pop("calls", 5),
+        "mcp_calls": mcp,
+        "mcp_calls_ok": fields.pop("mcp_ok", mcp),
+        "shell_calls": fields.pop("shell", 0),
+        "shell_opaque": fields.pop("opaque", 0),
+    }
+    views = {
+        view: {"file_recall": fields.pop(view, recall)}
+        for view in ("accessed", "opened", "structured", "listing_discounted")
+    }
+    coverage = {
+        "degraded_reason": fields.pop("degraded", None),
+        "repositories": fields.pop("repositories", []),
+        "ground_truth_confidence": "high",
+        "ground_truth_digest": fields.pop("digest", "d"),
+    }
+    block = {"computable": recall is not None, "file_recall": recall, "views": views}
+    block |= {
+        "never_hit": recall == 0,
+        "n_ground_truth": 4,
+        "ttfr_seconds": fields.pop("hit", None),
+    }
+    assert not fields, fields
     return {
         "provenance": provenance,
-        "coverage": {"degraded_reason": None},
-        "ledger": {"mcp_calls": mcp},
-        "file_level_metrics": {"computable": recall is not None, "file_recall": recall},
+        "coverage": coverage,
+        "ledger": ledger,
+        "file_level_metrics": block,
         "utilization_probes": {},
+        "error_taxonomy": {"slices": {"candidate_set_count": 8, "evidence_type": "local"}},
         "outcome": outcome,
     }
 
@@ -36,8 +66,8 @@ def document(task, config, recall, reward=1.0, *, mcp=0, trial="t", **fields):
 def study(n=8):
     rows = []
     for i in range(n):
-        rows.append(document(f"task-{i}", "baseline", i / 10, reward=i / 10))
-        rows.append(document(f"task-{i}", "mcp", i / 10 + 0.1 + i % 2 / 10, reward=0.5, mcp=3))
+        rows.append(document(f"task-{i}", "baseline", i / 20, reward=i / 20))
+        rows.append(document(f"task-{i}", "mcp", i / 20 + 0.1 + i % 2 / 10, reward=0.5, mcp=3))
     return rows
 
 
@@ -99,27 +129,27 @@ def test_input_order_does_not_matter():
 
 def test_what_is_not_matched_is_named():
     rows = [
-        *study(3),
+        *study(12),
         document("only", "baseline", 0.5),
         document("other-model", "baseline", 0.5, model="small"),
-        document("other-model", "mcp", 0.9, model="large"),
+        document("other-model", "mcp", 0.9, mcp=1, model="large"),
         document("other-version", "baseline", 0.5),
-        document("other-version", "mcp", 0.9, version="2"),
+        document("other-version", "mcp", 0.9, mcp=1, version="2"),
         document("no-reward", "baseline", 0.5),
-        document("no-reward", "mcp", 0.5, reward=None),
-        document("task-0", "mcp", 0.5, benchmark="another suite"),
+        document("no-reward", "mcp", 0.5, mcp=1, reward=None),
+        document("task-0", "mcp", 0.5, mcp=1, benchmark="another suite"),
     ]
     found = comparison(rows)
-    assert found["n_pairs"] == 3
+    assert found["n_pairs"] == 13
     reasons = {(e["benchmark"], e["task_name"]): e["reason"] for e in found["excluded"]}
     assert reasons == {
         ("suite", "only"): "only in baseline",
-        ("suite", "other-model"): "model or harness version differs",
-        ("suite", "other-version"): "model or harness version differs",
-        ("suite", "no-reward"): "no valid reward in both",
+        ("suite", "other-model"): "model_differs",
+        ("suite", "other-version"): "harness_version_differs",
         ("another suite", "task-0"): "only in mcp",
     }
-    assert found["n_pairs"] + len(found["excluded"]) == 8
+    assert found["metrics"]["file_recall"]["n_pairs"] == 13
+    assert found["metrics"]["reward"]["n_pairs"] == 12
 
 
 def test_a_metric_missing_on_one_side_leaves_only_that_metric():
@@ -139,7 +169,6 @@ def test_every_pair_of_configs_is_compared_baseline_first():
         ("Baseline-x", "mcp"),
         ("zeta", "mcp"),
     ]
-    assert match(rows, "zeta", "mcp").n_tasks_baseline == 1
 
 
 def test_pooling_that_turns_a_sign_round_is_visible():
@@ -187,3 +216,260 @@ def test_the_document_follows_its_schema_and_claims_no_cause():
 
 def test_one_config_alone_gives_no_comparison():
     assert impact_analysis(study(3)[::2], seed=1)["comparisons"] == []
+
+
+def rules(found):
+    return {rule["name"]: rule for rule in found["gate"]["rules"]}
+
+
+def adds_up(found):
+    for side in ("baseline", "comparison"):
+        row = found["ledger"][side]
+        parts = sum(row["removed"].values()) + sum(row["unmatched"].values()) + row["used"]
+        assert row["trials"] == parts
+    return True
+
+
+def test_a_clear_gain_a_clear_loss_and_nothing():
+    better = comparison(study(12))
+    assert (better["verdict"], better["gate"]["failed"]) == ("better", [])
+    swapped = [
+        r | {"provenance": r["provenance"] | {"config_name": c}} for r, c in _swapped(study(12))
+    ]
+    assert comparison(swapped)["verdict"] == "worse"
+    same = [
+        document(f"t{i}", c, 0.5 + (i % 2) / 10 * (c == "mcp"), mcp=c == "mcp")
+        for i in range(4)
+        for c in ("baseline", "mcp")
+    ]
+    assert comparison(same)["verdict"] == "too_few_pairs"
+    flat = [
+        document(f"t{i}", c, 0.5 + ((-1) ** i) / 10 * (c == "mcp"), mcp=c == "mcp")
+        for i in range(12)
+        for c in ("baseline", "mcp")
+    ]
+    assert comparison(flat)["verdict"] == "no_detectable_difference"
+
+
+def _swapped(rows):
+    for row in rows:
+        is_baseline = row["provenance"]["config_name"] == "baseline"
+        ledger = row["ledger"] | {"mcp_calls": 3 * is_baseline, "mcp_calls_ok": 3 * is_baseline}
+        yield row | {"ledger": ledger}, "mcp" if is_baseline else "baseline"
+
+
+def test_a_dead_mcp_server_gives_no_verdict():
+    rows = [
+        document(f"t{i}", c, 0.5 + i / 50, mcp=c == "mcp", mcp_ok=0)
+        for i in range(8)
+        for c in ("baseline", "mcp")
+    ]
+    found = comparison(rows)
+    assert (found["verdict"], found["gate"]["failed"]) == ("no_verdict", ["dead_mcp_server"])
+    assert rules(found)["dead_mcp_server"]["count"] == 8
+    assert "dead_mcp_server" in found["verdict_reason"]
+
+
+def test_a_contaminated_baseline_gives_no_verdict_and_a_few_trials_are_removed():
+    rows = study(12)
+    for row in rows[::2][:2]:
+        row["ledger"] |= {"mcp_calls": 2, "mcp_calls_ok": 2}
+    found = comparison(rows)
+    assert found["gate"]["failed"] == []
+    assert rules(found)["mcp_in_baseline"]["n_removed"] == 2
+    assert found["n_pairs"] == 10
+    assert adds_up(found)
+    for row in rows[::2]:
+        row["ledger"] |= {"mcp_calls": 2, "mcp_calls_ok": 2}
+    assert comparison(rows)["gate"]["failed"] == ["mcp_in_baseline"]
+
+
+def test_another_model_or_harness_gives_no_verdict():
+    for field in ("model", "harness_version"):
+        rows = study(8)
+        for row in rows[1::2]:
+            row["provenance"][field] = "another"
+        found = comparison(rows)
+        name = {"model": "model_differs", "harness_version": "harness_version_differs"}[field]
+        assert (found["verdict"], found["gate"]["failed"]) == ("no_verdict", [name])
+        assert found["n_pairs"] == 0
+        assert adds_up(found)
+
+
+def test_a_crashed_arm_gives_no_verdict_and_a_crash_is_no_reward_of_zero():
+    rows = study(9)
+    for row in rows[1::2][:4]:
+        row["outcome"] |= {"exception": {"type": "BuildError", "message": "x"}, "reward": 0.0}
+        row["ledger"] |= {"calls_seen": 0, "mcp_calls": 0, "mcp_calls_ok": 0}
+    found = comparison(rows)
+    assert found["gate"]["failed"] == ["crashed_before_start"]
+    assert found["ledger"]["comparison"]["removed"] == {"crashed_before_start": 4}
+    assert adds_up(found)
+
+
+def test_degraded_traces_are_removed_and_too_many_withhold_the_verdict():
+    rows = study(9)
+    rows[1]["coverage"]["degraded_reason"] = "cut"
+    found = comparison(rows)
+    assert (found["gate"]["failed"], found["n_pairs"]) == ([], 8)
+    for row in rows:
+        row["coverage"]["degraded_reason"] = "cut"
+    found = comparison(rows)
+    assert (found["verdict"], found["gate"]["failed"]) == ("no_verdict", ["degraded_trace"])
+    assert adds_up(found)
+
+
+def test_another_task_version_is_no_pair():
+    rows = study(12)
+    for number, row in enumerate(rows):
+        row["outcome"]["task_checksum"] = f"sum-{number // 2}"
+    rows[1]["outcome"]["task_checksum"] = "edited"
+    rows[3]["coverage"]["ground_truth_digest"] = "edited"
+    found = comparison(rows)
+    assert found["n_pairs"] == 10
+    assert {e["reason"] for e in found["excluded"]} == {
+        "task_checksum_differs",
+        "ground_truth_differs",
+    }
+    assert adds_up(found)
+
+
+def test_arms_that_differ_in_what_stays_opaque_are_not_compared():
+    rows = study(8)
+    for row in rows:
+        row["ledger"] |= {"shell_calls": 10, "shell_opaque": 5 * (row["ledger"]["mcp_calls"] == 0)}
+    found = comparison(rows)
+    assert found["gate"]["failed"] == ["opaque_share_differs"]
+    assert "0.50 of shell calls against 0.00" in rules(found)["opaque_share_differs"]["detail"]
+
+
+def test_missing_rewards_leave_recall_comparable_until_an_arm_has_few():
+    rows = study(12)
+    rows[1]["outcome"]["reward"] = None
+    found = comparison(rows)
+    assert (found["gate"]["failed"], found["n_pairs"]) == ([], 12)
+    assert found["metrics"]["reward"]["n_pairs"] == 11
+    for row in rows[1::2]:
+        row["outcome"]["reward"] = None
+    assert comparison(rows)["gate"]["failed"] == ["missing_verifier_result"]
+
+
+def test_a_reward_off_its_scale_is_not_computable():
+    rows = study(8)
+    rows[0]["outcome"]["reward"] = 37.0
+    assert comparison(rows)["metrics"]["reward"]["n_pairs"] == 7
+    for row in rows:
+        row["outcome"]["reward"] = 3.0
+    assert comparison(rows)["metrics"]["reward"]["n_pairs"] == 8
+
+
+def test_a_conclusion_that_turns_under_another_view_is_said():
+    rows = study(12)
+    for row in rows[1::2]:
+        row["file_level_metrics"]["views"]["opened"]["file_recall"] = 0.0
+    found = comparison(rows)
+    flips = {(f["metric"], f["view"]): f for f in found["flips"]}
+    assert flips["file_recall", "opened"]["kind"] == "verdict"
+    assert "under opened" in flips["file_recall", "opened"]["sentence"]
+    assert found["views"]["opened"]["verdict"] == "worse"
+
+
+def test_metrics_that_cannot_discriminate_are_marked():
+    rows = study(12)
+    for number, row in enumerate(rows):
+        block = row["file_level_metrics"]
+        block["mrr"] = block["file_recall"] * 2
+        block["context_efficiency"] = 1.0 if number else 0.5
+        row["outcome"]["cost_usd"] = 0.25
+    marks = {d["metric"]: d for d in comparison(rows)["discrimination"]}
+    assert marks["file_recall"]["status"] == "discriminates"
+    assert (marks["mrr"]["status"], marks["mrr"]["with"]) == ("redundant", "file_recall")
+    assert marks["context_efficiency"]["status"] == "saturated"
+    assert marks["cost_usd"]["status"] == "constant"
+    assert marks["ttfr_seconds"]["status"] == "not_computable"
+
+
+def test_a_larger_change_of_recall_that_goes_with_a_larger_change_of_reward():
+    rows = []
+    for i in range(8):
+        rows.append(document(f"t{i}", "baseline", 0.1, reward=0.2))
+        rows.append(document(f"t{i}", "mcp", 0.1 + i / 10, reward=0.2 + i / 20, mcp=1))
+    found = comparison(rows)["difference_associations"]
+    first = next(
+        a
+        for a in found
+        if (a["retrieval_metric"], a["outcome_metric"]) == ("file_recall", "reward")
+    )
+    assert first["spearman_r"] == pytest.approx(1.0)
+    assert "the change of file recall" in first["interpretation"]
+
+
+def test_slices_have_their_n_and_small_cells_are_not_interpreted():
+    rows = [
+        *study(6),
+        document("x", "baseline", 0.1, benchmark="tiny"),
+        document("x", "mcp", 0.2, mcp=1, benchmark="tiny"),
+    ]
+    cells = {(s["dimension"], s["level"]): s for s in comparison(rows)["slices"]}
+    assert cells["suite", "suite"]["n_pairs"] == 6
+    assert cells["suite", "suite"]["interpretable"]
+    assert not cells["suite", "tiny"]["interpretable"]
+    assert cells["candidate_set_size", "medium"]["n_pairs"] == 7
+    for dimension in ("suite", "evidence_type", "n_ground_truth_files", "n_repositories"):
+        assert sum(s["n_pairs"] for (d, _), s in cells.items() if d == dimension) == 7
+
+
+def test_tiers_and_calibration_count_every_task_once():
+    rows = [document(f"t{i}", "baseline", i / 10, reward=i / 10) for i in range(10)]
+    result = impact_analysis(rows, seed=1)
+    tiers = [t for t in result["tiers"] if t["config_name"] == "baseline"]
+    assert [t["n"] for t in tiers] == [1, 4, 5, 0]
+    assert tiers[1]["mean_reward"] == pytest.approx((0.1 + 0.2 + 0.3 + 0.4) / 4)
+    assert tiers[3]["mean_reward"] is None
+    bins = [c for c in result["calibration"] if c["config_name"] == "baseline"]
+    assert [c["n"] for c in bins] == [2, 2, 2, 2, 2]
+
+
+def test_never_hit_is_censored_and_stays_in_the_denominator():
+    rows = [
+        document(f"t{i}", "baseline", 0.5 * (i < 6), hit=float(i + 1) if i < 6 else None)
+        for i in range(8)
+    ]
+    for row in rows[6:]:
+        row["file_level_metrics"]["censored_at_seconds"] = 50.0
+    found = impact_analysis(rows, seed=1)["time_to_first_relevant"]
+    seconds = next(t for t in found if t["unit"] == "seconds")
+    assert (seconds["n"], seconds["n_hit"], seconds["n_never"]) == (8, 6, 2)
+    assert seconds["median"] == 4.0
+    assert seconds["share_never"] == 0.25
+    assert seconds["curve"][-1] == [6.0, pytest.approx(0.75)]
+    tokens = next(t for t in found if t["unit"] == "tokens")
+    assert (tokens["n"], tokens["median"]) == (0, None)
+
+
+def test_a_sign_that_pooling_turns_round_is_called_out():
+    rows = []
+    for config, offset in (("baseline", 0.0), ("mcp", 0.5)):
+        rows += [
+            document(f"t{i}", config, offset + i / 100, reward=0.9 - offset + i / 100)
+            for i in range(8)
+        ]
+    pooled = next(
+        a for a in impact_analysis(rows, seed=1)["associations"] if a["scope"] == "pooled"
+    )
+    assert pooled["sign_change"]
+    assert "the other sign" in pooled["interpretation"]
+
+
+def test_a_difference_that_is_the_same_everywhere_is_one_although_it_has_no_interval():
+    rows = [
+        document(f"t{i}", c, 0.25 + 0.5 * (c == "mcp"), mcp=c == "mcp")
+        for i in range(8)
+        for c in ("baseline", "mcp")
+    ]
+    found = comparison(rows)
+    assert found["metrics"]["file_recall"]["ci_reason"] == "constant_input"
+    assert found["verdict"] == "better"
+    for row in rows:
+        row["file_level_metrics"]["file_recall"] = 0.5
+    assert comparison(rows)["verdict"] == "no_detectable_difference"

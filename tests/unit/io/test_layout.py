@@ -115,21 +115,54 @@ def test_skipped_run_names(tmp_path: Path, run_id: str) -> None:
     put(tmp_path, "c/fix__Xy12345/result.json", RESULT)
     found = discover(tmp_path, run_id)
     assert found.trials == ()
-    assert [e.reason for e in found.excluded] == ["skipped_name"]
+    assert [(e.path.name, e.reason) for e in found.excluded] == [("fix__Xy12345", "skipped_name")]
 
 
-def test_skipped_levels_but_not_tasks_about_archives(tmp_path: Path) -> None:
-    put(tmp_path, "archive/fix__Xy12345/result.json", RESULT)
-    put(tmp_path, "mcp__broken_websearch/fix__Xy12345/result.json", RESULT)
-    put(tmp_path, "mcp/ccb_libarchive-fix-001_mcp/fix__Xy12345/result.json", RESULT)
-    put(tmp_path, "mcp/libarchive-fix-001__Xy12345/result.json", RESULT)
-    found = discover(tmp_path, "r")
-    assert {t.trial_name for t in found.trials} == {"fix__Xy12345", "libarchive-fix-001__Xy12345"}
-    assert len(found.trials) == 2
-    assert [(e.path.name, e.reason) for e in found.excluded] == [
-        ("archive", "skipped_name"),
-        ("mcp__broken_websearch", "skipped_name"),
+def test_every_trial_of_a_skipped_run_is_accounted_for(tmp_path: Path) -> None:
+    for place in ("mcp/a__Xy12345", f"mcp/{STAMP}/b__Xy12345", "baseline/c__Xy12345"):
+        put(tmp_path, f"{place}/result.json", RESULT)
+    found = discover(tmp_path, "r__broken")
+    assert found.trials == ()
+    assert [(e.config_name, e.reason, e.detail) for e in found.excluded] == [
+        ("baseline", "skipped_name", "r__broken/baseline/c__Xy12345"),
+        ("mcp", "skipped_name", f"r__broken/mcp/{STAMP}/b__Xy12345"),
+        ("mcp", "skipped_name", "r__broken/mcp/a__Xy12345"),
     ]
+
+
+def test_an_empty_skipped_run_is_named_itself(tmp_path: Path) -> None:
+    found = discover(tmp_path, "old_archive")
+    assert [(e.path, e.detail) for e in found.excluded] == [(tmp_path, "old_archive")]
+
+
+@pytest.mark.parametrize("level", ["archive", "Archived", f"mcp/{STAMP}__broken_verifier"])
+def test_archive_folders_and_marked_batches_are_skipped(tmp_path: Path, level: str) -> None:
+    put(tmp_path, f"{level}/fix__Xy12345/result.json", RESULT)
+    put(tmp_path, f"mcp/{STAMP}/fix__Xy12345/result.json", RESULT)
+    found = discover(tmp_path, "r")
+    assert [t.path.parent.name for t in found.trials] == [STAMP]
+    assert [(e.detail, e.reason) for e in found.excluded] == [
+        (f"r/{level}/fix__Xy12345", "skipped_name")
+    ]
+
+
+@pytest.mark.parametrize(
+    "level",
+    [
+        "mcp__broken_websearch",
+        "mcp/ccb_libarchive-fix-001_mcp",
+        "mcp/ccb_archive-fix-001_mcp",
+        f"mcp/{STAMP}",
+    ],
+)
+@pytest.mark.parametrize("name", ["archive-fix-001__Xy12345", "x__partial-order-1__Xy12345"])
+def test_names_of_configs_jobs_and_trials_mark_nothing(
+    tmp_path: Path, level: str, name: str
+) -> None:
+    put(tmp_path, f"{level}/{name}/result.json", RESULT)
+    found = discover(tmp_path, "r")
+    assert [t.trial_name for t in found.trials] == [name]
+    assert found.excluded == ()
 
 
 def test_links_are_not_followed(tmp_path: Path) -> None:

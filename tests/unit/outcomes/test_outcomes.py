@@ -124,7 +124,9 @@ def test_rewards(
 ) -> None:
     found = load_outcome(trial(tmp_path, {"task_name": "t", "verifier_result": verifier}))
     assert (found.reward, found.reward_reason, found.reward_scale) == (value, reason, scale)
-    assert bool(found.problems) is (reason == "not_a_number")
+    is_misfit = verifier in ({"rewards": [1]}, 3)
+    assert bool(found.problems) is (reason == "not_a_number" or is_misfit)
+    assert found.unreadable == found.problems
 
 
 def test_an_exception_is_not_a_reward_of_zero(tmp_path: Path) -> None:

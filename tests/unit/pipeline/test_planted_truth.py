@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.demo import write_demo
+from retrieval_eval.demo import Fault, write_demo
 from retrieval_eval.pipeline import evaluate
 
 SINGLE = {
@@ -54,7 +54,7 @@ def differences(plan, document) -> list[tuple]:
     for name, planted in SINGLE.items():
         check(name, block[name], getattr(expected, planted))
     for name in ("precision", "recall", "ndcg"):
-        for k, wanted in getattr(expected, name).items():
+        for k, wanted in (getattr(expected, name) or {}).items():
             check(f"{name}@{k}", block[name][str(k)], wanted)
     for name, planted in PROBES.items():
         check(name, document["utilization_probes"][name], getattr(expected, planted))
@@ -96,5 +96,45 @@ def test_the_counts_and_the_pairs_are_the_planted_ones(demo_tree, demo_plan, tmp
     ):
         assert counts[ours] == ledger[planted], ours
     (comparison,) = evaluation.impact["comparisons"]
+    # A trial without a trace is in no pair, whatever its reward.
+    blind = {t.task_name for t in demo_plan.trials if t.fate == "degraded" and t.result.reward}
     for name, planted in demo_plan.n_pairs.items():
-        assert comparison["metrics"][name]["n_pairs"] == planted, name
+        is_outcome = name in {"reward", "cost_usd", "elapsed_seconds"}
+        wanted = planted - len(blind) if is_outcome else planted
+        assert comparison["metrics"][name]["n_pairs"] == wanted, name
+
+
+GATE = {
+    None: ("better", []),
+    Fault.DEAD_MCP_SERVER: ("no_verdict", ["dead_mcp_server"]),
+    Fault.CONTAMINATED_BASELINE: ("no_verdict", ["mcp_in_baseline"]),
+    Fault.OTHER_MODEL: ("no_verdict", ["model_differs"]),
+    Fault.OTHER_HARNESS_VERSION: ("no_verdict", ["harness_version_differs"]),
+    Fault.CRASHED_ARM: ("no_verdict", ["crashed_before_start"]),
+    Fault.OTHER_GROUND_TRUTH: ("no_verdict", ["task_checksum_differs"]),
+    Fault.MISSING_REWARDS: ("no_verdict", ["missing_verifier_result"]),
+    Fault.OPAQUE_SHELL: ("no_verdict", ["opaque_share_differs"]),
+    Fault.TASK_CHECKSUM: ("better", []),
+    Fault.POOLED_PARADOX: ("better", []),
+}
+
+
+@pytest.mark.parametrize("fault", [None, *Fault])
+def test_every_planted_fault_is_seen_by_its_rule(tmp_path, fault):
+    plan = write_demo(tmp_path / "demo", fault=fault)
+    evaluation = measure(tmp_path / "demo", tmp_path / "out")
+    (comparison,) = evaluation.impact["comparisons"]
+    assert (comparison["verdict"], comparison["gate"]["failed"]) == GATE[fault]
+    for side in ("baseline", "comparison"):
+        row = comparison["ledger"][side]
+        parts = sum(row["removed"].values()) + sum(row["unmatched"].values()) + row["used"]
+        assert row["trials"] == parts
+    documents = {
+        d.metrics["provenance"]["trial_name"]: d.metrics for d in evaluation.runs[0].trials
+    }
+    wrong = [row for t in plan.trials for row in differences(t, documents[t.trial_name])]
+    assert wrong == []
+    pooled = [a for a in evaluation.impact["associations"] if a["scope"] == "pooled"]
+    assert pooled[0]["retrieval_metric"] == "file_recall"
+    assert pooled[0]["sign_change"] == (fault == Fault.POOLED_PARADOX)
+    assert bool(comparison["cautions"]) == (fault == Fault.POOLED_PARADOX)

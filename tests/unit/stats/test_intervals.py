@@ -1,7 +1,8 @@
+import numpy as np
 import pytest
 
-from retrieval_eval.stats.intervals import bootstrap_mean, wilson
-from retrieval_eval.stats.power import smallest_detectable_difference
+from retrieval_eval.stats.clusters import group
+from retrieval_eval.stats.intervals import bootstrap_mean, standard_error, wilson
 
 
 def test_wilson_published_example():
@@ -30,41 +31,98 @@ def test_bootstrap_mean_not_computable():
     assert bootstrap_mean([2.0] * 9, seed=1).high.reason == "constant_input"
     with pytest.raises(ValueError, match="finite"):
         bootstrap_mean([1.0, float("inf"), 2.0], seed=1)
+    with pytest.raises(ValueError, match="one label for each"):
+        bootstrap_mean([1.0, 3.0, 2.0], seed=1, clusters=["a", "b"])
+
+
+def test_two_units_that_moved_say_nothing_of_how_far_units_move():
+    assert bootstrap_mean([0.0] * 8 + [1.0, 0.5], seed=1).low.reason == "too_few_values"
+    assert bootstrap_mean([0.0] * 7 + [1.0, 0.5, -0.25], seed=1).low.computable
+    # What arithmetic leaves of a zero has not moved either.
+    residue = 0.1 + 0.2 - 0.3
+    assert residue != 0
+    assert bootstrap_mean([residue] * 8 + [1.0, 0.5], seed=1).low.reason == "too_few_values"
 
 
 def test_bootstrap_mean_repeats_with_the_seed():
-    values = [1.0, 4.0, 2.0, 8.0, 5.0]
+    values = [float(i * i % 17) + i / 8 for i in range(12)]
     assert bootstrap_mean(values, seed=1) == bootstrap_mean(values, seed=1)
     assert bootstrap_mean(values, seed=1) != bootstrap_mean(values, seed=2)
+
+
+def test_the_interval_is_never_narrower_than_students():
+    # Mean 4, standard deviation sqrt(20 / 4), t(4, .975) = 2.776445.
+    values = [1.0, 3.0, 4.0, 5.0, 7.0]
+    half = 2.776445 * (5 / 5) ** 0.5
+    interval = bootstrap_mean(values, seed=1)
+    assert interval.low.value <= 4 - half + 1e-5
+    assert interval.high.value >= 4 + half - 1e-5
+    # Without resamples Student's interval is what is left.
+    bare = bootstrap_mean(values, seed=1, n_resamples=0)
+    assert bare.low.value == pytest.approx(4 - half, abs=1e-5)
+    assert bare.high.value == pytest.approx(4 + half, abs=1e-5)
+
+
+def test_the_interval_leans_to_the_long_tail():
+    interval = bootstrap_mean([0.1, 0.2, 0.3, 0.5, 0.8, 1.3, 2.1, 3.4, 5.5, 8.9], seed=1)
+    mean = 2.31
+    assert interval.high.value - mean > 1.5 * (mean - interval.low.value)
+
+
+def test_nearly_equal_resamples_cannot_throw_an_end_away():
+    # A tenth of the resamples hold none of the two far values; unbounded, their t would be ~ 1e6.
+    values = [1e-6 * i for i in range(8)] + [1.0, 1.0]
+    interval = bootstrap_mean(values, seed=1)
+    deviation = 0.4217
+    assert interval.high.value - interval.low.value < 2 * 10**0.5 * deviation
+
+
+def test_resampling_in_batches_changes_nothing(monkeypatch):
+    from retrieval_eval.stats import resampling
+
+    values = [float(i * i % 17) for i in range(30)]
+    whole = bootstrap_mean(values, seed=1, n_resamples=500)
+    monkeypatch.setattr(resampling, "BATCH_CELLS", 100)
+    parts = bootstrap_mean(values, seed=1, n_resamples=500)
+    assert parts.low.value == pytest.approx(whole.low.value, abs=1e-12)
+    assert parts.high.value == pytest.approx(whole.high.value, abs=1e-12)
+
+
+def test_labels_that_are_all_different_change_nothing():
+    values = [1.0, 4.0, 2.0, 8.0]
+    assert bootstrap_mean(values, seed=1, clusters=list("abcd")) == bootstrap_mean(values, seed=1)
+
+
+def test_saying_everything_twice_narrows_nothing_when_it_is_clustered():
+    values = [1.0, 4.0, 2.0, 8.0, 5.0, 7.0]
+    twice = [value for value in values for _ in "ab"]
+    labels = [place for place in range(6) for _ in "ab"]
+    once, clustered, naive = (
+        bootstrap_mean(values, seed=1),
+        bootstrap_mean(twice, seed=1, clusters=labels),
+        bootstrap_mean(twice, seed=1),
+    )
+    assert clustered.low.value == pytest.approx(once.low.value, abs=1e-12)
+    assert clustered.high.value == pytest.approx(once.high.value, abs=1e-12)
+    assert clustered.low.n == 6
+    assert naive.low.value > once.low.value
+
+
+def test_few_clusters_carry_no_interval():
+    values = [float(i % 7) for i in range(20)]
+    for n_clusters, reason in ((1, "too_few_values"), (5, "too_few_values"), (6, None)):
+        labels = [i % n_clusters for i in range(20)]
+        assert bootstrap_mean(values, seed=1, clusters=labels).low.reason == reason
+
+
+def test_standard_error_of_clusters_by_hand():
+    # Mean 3. Clusters {1, 2}, {3}, {6}: sums of deviations -3, 0, 3, so 3/2 * 18 / 16.
+    error, deviations = standard_error(np.array([1.0, 2.0, 3.0, 6.0]), group("aabc", 4))
+    assert deviations.tolist() == [-3.0, 0.0, 3.0]
+    assert error == pytest.approx((27 / 16) ** 0.5)
 
 
 def test_a_wider_confidence_gives_a_wider_interval():
     values = [1.0, 4.0, 2.0, 8.0, 5.0, 9.0]
     narrow, wide = (bootstrap_mean(values, seed=1, confidence=c) for c in (0.8, 0.99))
     assert wide.low.value < narrow.low.value < narrow.high.value < wide.high.value
-
-
-def test_resampling_in_batches_changes_nothing(monkeypatch):
-    from retrieval_eval.stats import intervals
-
-    values = [float(i * i % 17) for i in range(30)]
-    whole = bootstrap_mean(values, seed=1, n_resamples=500)
-    monkeypatch.setattr(intervals, "BATCH_CELLS", 100)
-    parts = bootstrap_mean(values, seed=1, n_resamples=500)
-    assert parts.low.value == pytest.approx(whole.low.value, abs=1e-12)
-    assert parts.high.value == pytest.approx(whole.high.value, abs=1e-12)
-
-
-def test_smallest_detectable_difference_inverts_published_sample_sizes():
-    # Cohen (1988): a paired t test with power .80 at two-sided .05 needs 34 pairs for d = 0.5,
-    # 199 for d = 0.2 and 15 for d = 0.8 (G*Power gives the same).
-    for n, effect in ((34, 0.5), (199, 0.2), (15, 0.8)):
-        assert smallest_detectable_difference(1.0, n).value <= effect
-        assert smallest_detectable_difference(1.0, n - 1).value > effect
-
-
-def test_smallest_detectable_difference_is_in_the_unit_of_the_data():
-    one = smallest_detectable_difference(1.0, 12).value
-    assert smallest_detectable_difference(60.0, 12).value == pytest.approx(60 * one)
-    assert smallest_detectable_difference(1.0, 2).reason == "too_few_pairs"
-    assert smallest_detectable_difference(0.0, 12).reason == "constant_input"

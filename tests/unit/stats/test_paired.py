@@ -1,6 +1,7 @@
 import pytest
 
-from retrieval_eval.stats.paired import compare_paired, rank_biserial, sign_flip_p
+from retrieval_eval.stats.paired import compare_paired, rank_biserial
+from retrieval_eval.stats.sign_flips import sign_flip_p
 
 SEED = 7
 
@@ -102,3 +103,54 @@ def test_rank_biserial_bounds():
     assert rank_biserial([1, 2, 3]).value == 1.0
     assert rank_biserial([-1, -2]).value == -1.0
     assert rank_biserial([0, 5, -5]).value == 0.0
+
+
+def test_clusters_flip_together_by_hand():
+    # Cluster sums 2, 2, 2, 2, 2, -1 of twelve pairs: |sum| >= 9 for 4 of 64 patterns.
+    differences = [1, 1] * 5 + [-2, 1]
+    labels = [name for name in "abcdef" for _ in range(2)]
+    p_value, method = sign_flip_p(differences, seed=SEED, clusters=labels)
+    assert (p_value.value, p_value.n, method) == (4 / 64, 6, "exact")
+    assert sign_flip_p(differences, seed=SEED)[0].value < 4 / 64
+
+
+def test_clustered_comparison():
+    before = [0.0] * 12
+    after = [1, 2, 1, 3, 0, 2, 4, 1, 2, 5, -1, 1]
+    labels = [name for name in "abcdef" for _ in range(2)]
+    plain = compare_paired(before, after, seed=SEED)
+    clustered = compare_paired(before, after, seed=SEED, clusters=labels)
+    assert (plain.n_clusters, plain.clustering) == (None, "none")
+    assert (clustered.n, clustered.n_clusters, clustered.clustering) == (12, 6, "by_cluster")
+    assert clustered.mean_difference == plain.mean_difference
+    assert (clustered.wins, clustered.rank_biserial) == (plain.wins, plain.rank_biserial)
+    # Sums 3, 4, 2, 5, 7, 0 are all on one side: 2 of 2 ** 6 patterns, each with either last sign.
+    assert clustered.p_value.value == 2 / 32
+    # Cluster means 1.5, 2, 1, 2.5, 3.5, 0: sd sqrt(7.375 / 5) = 1.2145 of six units, and all six
+    # are positive with .8 = .96349 ** 6, the normal share below 1.7932.
+    detectable = clustered.smallest_detectable_difference
+    assert (detectable.value, detectable.n) == (pytest.approx(1.2145 * 1.7932, abs=1e-3), 6)
+
+
+def test_fewer_than_six_clusters_cannot_be_tested():
+    before, after = [0.0] * 10, [1, 2, 1, 3, 0, 2, 4, 1, 2, 5]
+    result = compare_paired(before, after, seed=SEED, clusters=[i % 5 for i in range(10)])
+    assert (result.n_clusters, result.clustering) == (5, "too_few_clusters")
+    assert result.mean_difference.value == 2.1
+    for value in (result.interval.low, result.p_value, result.smallest_detectable_difference):
+        assert (value.reason, value.n) == ("too_few_values", 5)
+    assert result.p_method is None
+
+
+def test_one_pair_a_cluster_is_no_clustering():
+    before, after = [0.0] * 5, [1, 2, 1, 3, -1]
+    plain = compare_paired(before, after, seed=SEED)
+    single = compare_paired(before, after, seed=SEED, clusters=list("abcde"))
+    assert single.clustering == "by_cluster"
+    assert (single.interval, single.p_value) == (plain.interval, plain.p_value)
+    assert single.smallest_detectable_difference == plain.smallest_detectable_difference
+
+
+def test_labels_that_do_not_fit_are_refused():
+    with pytest.raises(ValueError, match="one label for each"):
+        compare_paired([1, 2, 3], [1, 2, 4], seed=SEED, clusters=["a", "b"])

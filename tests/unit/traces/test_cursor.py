@@ -156,3 +156,18 @@ def test_a_document_without_steps_is_refused():
 )
 def test_strange_steps_do_no_harm(step):
     assert len(read(event("started", "a"), step).calls) == 1
+
+
+def test_an_mcp_answer_may_say_that_it_is_an_error():
+    body = {"content": [{"text": {"text": "boom"}}], "isError": True}
+    read_ = read(INIT, event("completed", "a", "mcpToolCall", {}, {"success": body}), DONE)
+    (call,) = read_.calls
+    assert call.result.is_error
+
+
+def test_an_event_that_names_no_tool_is_complained_of():
+    broken = {"type": "tool_call", "subtype": "completed", "call_id": "a", "tool_call": ["x"]}
+    found = read(INIT, broken, DONE)
+    assert found.calls == ()
+    assert found.flags == ("malformed_line",)
+    assert found.problems == ("agent/trajectory.json#/steps/1: a tool call without a name",)

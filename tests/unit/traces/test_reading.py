@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.traces.lines import Complaints
 from retrieval_eval.traces.reading import CallLog, arguments_of
 
 
@@ -13,7 +14,7 @@ def texts(log):
 
 
 def test_results_find_their_calls_in_any_order():
-    log = CallLog()
+    log = CallLog(Complaints("f"))
     log.add(call("a", command="1"))
     log.add(call("b", command="2"))
     log.join("b", ToolResult("two"))
@@ -23,7 +24,7 @@ def test_results_find_their_calls_in_any_order():
 
 
 def test_a_repeated_line_is_one_call_and_its_second_result_is_left_out():
-    log = CallLog()
+    log = CallLog(Complaints("f"))
     log.add(call("a", command="1"))
     log.add(call("a", command="1"))
     log.join("a", ToolResult("first"))
@@ -33,7 +34,7 @@ def test_a_repeated_line_is_one_call_and_its_second_result_is_left_out():
 
 
 def test_an_id_in_reuse_is_another_call_with_its_own_result():
-    log = CallLog()
+    log = CallLog(Complaints("f"))
     log.add(call("a", command="1"))
     log.add(call("a", command="2"))
     log.join("a", ToolResult("one"))
@@ -43,7 +44,7 @@ def test_an_id_in_reuse_is_another_call_with_its_own_result():
 
 
 def test_a_result_prefers_the_calls_of_its_step():
-    log = CallLog(are_ids_reused=True)
+    log = CallLog(Complaints("f"), are_ids_reused=True)
     log.begin_step()
     log.add(call("a", command="1"))
     log.begin_step()
@@ -53,7 +54,7 @@ def test_a_result_prefers_the_calls_of_its_step():
 
 
 def test_where_ids_are_reused_the_same_command_later_is_another_call():
-    log = CallLog(are_ids_reused=True)
+    log = CallLog(Complaints("f"), are_ids_reused=True)
     log.add(call("a", 1.0, command="ls"))
     log.add(call("a", 2.0, command="ls"))
     log.add(call("a", 2.0, command="ls"))
@@ -61,14 +62,14 @@ def test_where_ids_are_reused_the_same_command_later_is_another_call():
 
 
 def test_a_result_without_a_call_is_flagged():
-    log = CallLog()
+    log = CallLog(Complaints("f"))
     log.join("nobody", ToolResult("lost"))
     assert log.items() == ()
     assert list(log.flags) == ["result_without_call"]
 
 
 def test_the_time_of_the_result_stands_in_but_an_earlier_sign_of_life_wins():
-    log = CallLog()
+    log = CallLog(Complaints("f"))
     log.add(call("a"))
     log.add(call("b"))
     log.touch("a", 5.0)
@@ -80,7 +81,7 @@ def test_the_time_of_the_result_stands_in_but_an_earlier_sign_of_life_wins():
 
 
 def test_eight_thousand_calls_with_one_id_are_all_kept():
-    log = CallLog()
+    log = CallLog(Complaints("f"))
     for number in range(8000):
         log.add(call("x", command=str(number)))
         log.join("x", ToolResult(str(number)))

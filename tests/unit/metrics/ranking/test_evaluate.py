@@ -197,6 +197,16 @@ def test_documents_shared_by_queries_do_not_mix(shaped):
     assert result.per_query["bpref"].to_dict() == {"q": 1.0, "p": 0.0}
 
 
+def test_a_document_relevant_to_one_query_is_no_hit_of_those_without_relevant_ones(shaped):
+    names = [f"q{number}" for number in range(9)]
+    qrels = {name: {"a": int(name == "q0")} for name in names}
+    rankings = {name: {"a": 1.0} for name in [*reversed(names), "not-judged"]}
+    result = evaluate_rankings(*shaped(qrels, rankings), ["RR"], convention="trec9")
+    assert result.per_query["RR"].to_dict() == {name: float(name == "q0") for name in names}
+    hits = result._scorer.hits
+    assert hits.query.tolist() == [0]
+
+
 @pytest.mark.parametrize(
     ("qrels", "rankings", "message"),
     [

@@ -99,3 +99,20 @@ def test_prose_is_no_listing() -> None:
     used = use("mcp__files__list_directory", {}, "The directory seems to hold many files.")
     assert used.targets == ()
     assert used.is_opaque
+
+
+@pytest.mark.parametrize(
+    ("structured", "paths"),
+    [
+        ({"filenames": ["/workspace/b.py"], "numFiles": 1}, ["/workspace/b.py"]),
+        ({"filenames": [], "numFiles": 0}, []),
+        ({"files": ["c.py"], "totalFiles": 1}, ["/workspace/c.py"]),
+        (["d.py"], ["/workspace/d.py"]),
+        ({"content": "/workspace/a.py"}, ["/workspace/a.py"]),
+        ({"durationMs": 3}, ["/workspace/a.py"]),
+    ],
+)
+def test_the_text_counts_where_the_structured_result_lists_nothing(
+    structured: Any, paths: list[str]
+) -> None:
+    assert listed(use("Glob", {}, "/workspace/a.py", structured=structured)) == paths

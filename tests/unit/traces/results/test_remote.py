@@ -278,3 +278,93 @@ def test_fetched_pages() -> None:
     page = ToolCall("c1", "WebFetch", {"url": "https://pkg.go.dev/x"}, ToolResult("see a/b.go:3:x"))
     used = interpret(page)
     assert (used.category, used.targets, used.is_opaque) == ("other", (), False)
+
+
+def github(text: str, **arguments: Any) -> ToolUse:
+    asked = {"owner": "acme", "repo": "widgets", "path": "src/app.py", **arguments}
+    return use("mcp__github__get_file_contents", asked, text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "failed to get file contents: GET https://api.host/x: 404 Not Found []",
+        "failed to get raw repository content",
+        "Failed to get file contents. The path does not point to a file or directory.",
+    ],
+)
+def test_a_refusal_of_github_is_an_error(text: str) -> None:
+    found = github(text)
+    assert (found.is_error, found.targets) == (True, ())
+
+
+def test_a_file_of_github_is_opened_whatever_stands_around_it() -> None:
+    status = "successfully downloaded text file (SHA: 1f3c)"
+    for text in (status, f"{status}\n[Resource from github at repo://acme/widgets] import os"):
+        assert facts(github(text)) == [("src/app.py", "acme/widgets", None)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        (
+            "Resolved potential matches in the repository tree (resolved refs: {}, matching files: "
+            '["src/app.py","lib/app.py"]), but the API returned 404.'
+        ),
+        (
+            'Path did not point to a file or directory, but resolved git ref to {"Ref":"m"} '
+            'with possible path matches: ["src/app.py","lib/app.py"]'
+        ),
+    ],
+)
+def test_paths_that_github_offers_instead_are_listed_and_not_opened(text: str) -> None:
+    found = github(text, path="app.py")
+    assert [(t.path, t.access) for t in found.targets] == [
+        ("src/app.py", "listed"),
+        ("lib/app.py", "listed"),
+    ]
+    assert (found.category, found.is_error) == ("file_search", False)
+
+
+@pytest.mark.parametrize(
+    ("method", "category", "paths"),
+    [("get_diff", "commit_search", ["src/a.py"]), ("get_reviews", "other", []), ([], "other", [])],
+)
+def test_a_pull_request_is_read_by_its_method(method: Any, category: str, paths: list[str]) -> None:
+    diff = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n"
+    asked = {"method": method, "owner": "acme", "repo": "widgets"}
+    found = use("mcp__github__pull_request_read", asked, diff)
+    assert (found.category, [t.path for t in found.targets]) == (category, paths)
+    assert not found.is_opaque
+
+
+@pytest.mark.parametrize(
+    "text", ["No relevant code found.", "The following code sections were retrieved:\n", ""]
+)
+def test_a_retrieval_that_says_it_found_nothing_is_not_opaque(text: str) -> None:
+    found = use("mcp__auggie__codebase-retrieval", {"information_request": "x"}, text)
+    assert (found.targets, found.is_opaque) == ((), False)
+
+
+@pytest.mark.parametrize(
+    ("name", "server"),
+    [
+        ("get_file_contents", "github"),
+        ("search_code", "github"),
+        ("get_repository_tree", "github"),
+        ("codebase-retrieval", "augment"),
+        ("evaluator", "sourcegraph"),
+        ("nls_search", "sourcegraph"),
+        ("read_file", None),
+    ],
+)
+def test_a_tool_that_only_a_server_has_is_its_servers_without_a_prefix(
+    name: str, server: str | None
+) -> None:
+    found = interpret(ToolCall("c1", name, {}, ToolResult("")))
+    assert (found.server, found.is_mcp) == (server, server is not None)
+
+
+@pytest.mark.parametrize(("text", "is_opaque"), [("src/a.py", True), ("", False), ("  ", False)])
+def test_an_answer_of_an_unknown_tool_is_opaque(text: str, is_opaque: bool) -> None:
+    assert use("mcp__kitchen__make_coffee", {}, text).is_opaque is is_opaque

@@ -1,0 +1,142 @@
+"""``retrieval-eval compare``: whether one configuration is better, as far as can be told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from retrieval_eval.cli.common import (
+    FOLDER,
+    json_option,
+    number,
+    parse_k,
+    plain,
+    print_json,
+    print_table,
+    progress_bar,
+    work_options,
+)
+
+EXIT_REGRESSED = 1
+EXIT_NO_VERDICT = 2
+_NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs"})
+
+
+@click.command()
+@click.argument("sides", nargs=-1, required=True, metavar="A [B]")
+@click.option(
+    "--run",
+    "runs",
+    multiple=True,
+    metavar="RUN",
+    help="Run that holds both configurations A and B; may be given several times.",
+)
+@work_options
+@click.option("--output-dir", type=FOLDER, help="Where artefacts go. Default: inside each run.")
+@json_option
+@click.pass_context
+def compare(
+    context: click.Context,
+    sides: tuple[str, ...],
+    runs: tuple[str, ...],
+    runs_root: Path | None,
+    benchmarks_root: Path | None,
+    output_dir: Path | None,
+    jobs: int,
+    k_values: str,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Compare two configurations on the tasks both ran, after checking that they may be compared.
+
+    A and B are two runs (RUN, or RUN:CONFIG where a run has several configurations), or with --run
+    two configurations of these runs. A is the baseline. One run alone compares all its
+    configurations pair by pair.
+
+    Exit code 0: better, or no detectable difference. 1: worse. 2: no verdict, because the arms are
+    not comparable or too few tasks are matched. 3: a run or configuration does not exist.
+    """
+    from retrieval_eval.pipeline.comparison import compare_sides
+
+    with progress_bar("trial") as progress:
+        impact = compare_sides(
+            sides,
+            runs=runs,
+            seed=seed,
+            runs_root=runs_root,
+            benchmarks_root=benchmarks_root,
+            output_dir=output_dir,
+            k_values=parse_k(k_values),
+            jobs=jobs,
+            progress=progress,
+        )
+    if as_json:
+        print_json(impact)
+    else:
+        for comparison in impact["comparisons"]:
+            _print(comparison)
+        if not impact["comparisons"]:
+            click.echo("only one configuration: there is nothing to compare")
+    context.exit(_exit_code(impact["comparisons"]))
+
+
+def _exit_code(comparisons: list[dict[str, Any]]) -> int:
+    verdicts = {comparison["verdict"] for comparison in comparisons}
+    if "worse" in verdicts:
+        return EXIT_REGRESSED
+    return EXIT_NO_VERDICT if not verdicts or verdicts & _NO_VERDICTS else 0
+
+
+def _print(comparison: dict[str, Any]) -> None:
+    names = (comparison["comparison_config"], comparison["baseline_config"])
+    click.echo("")
+    click.echo(plain(f"{names[0]} against {names[1]}"))
+    click.echo(plain(f"  verdict: {comparison['verdict'].replace('_', ' ')}"))
+    click.echo(plain(f"  {comparison['verdict_reason']}"))
+    for sentence in comparison["cautions"]:
+        click.echo(plain(f"  but: {sentence}"))
+    for rule in comparison["gate"]["rules"]:
+        if rule["count"]:
+            state = "FAILED" if rule["failed"] else "noted"
+            detail = f"; {rule['detail']}" if rule["detail"] else ""
+            click.echo(
+                plain(
+                    f"  {state} {rule['name']}: {rule['count']} found, "
+                    f"{rule['n_removed']} removed{detail}"
+                )
+            )
+    for side in ("baseline", "comparison"):
+        row = comparison["ledger"][side]
+        gone = sum(row["removed"].values())
+        click.echo(
+            f"  {side}: {row['trials']} trials = {gone} removed "
+            f"+ {sum(row['unmatched'].values())} unmatched + {row['used']} used"
+        )
+    click.echo(f"  matched tasks: {comparison['n_pairs']}")
+    for flip in comparison["flips"]:
+        click.echo(plain(f"  depends on the view: {flip['sentence']}"))
+    if comparison["computable"] and comparison["gate"]["passed"]:
+        _print_metrics(comparison["metrics"])
+
+
+def _print_metrics(metrics: dict[str, Any]) -> None:
+    rows = [["  metric", "A", "B", "B - A", "95 % interval", "p", "p (Holm)", "n", "w/t/l"]]
+    for name, block in metrics.items():
+        digits = 0 if block["unit"] == "tokens" else 2
+        low, high = number(block["ci_low"], digits), number(block["ci_high"], digits)
+        rows.append(
+            [
+                f"  {name}",
+                number(block["mean_baseline"], digits),
+                number(block["mean_comparison"], digits),
+                number(block["mean_difference"], digits),
+                f"[{low}, {high}]" if block["ci_low"] is not None else "—",
+                number(block["p_value"], 3),
+                number(block["p_holm"], 3),
+                str(block["n_pairs"]),
+                f"{block['wins']}/{block['ties']}/{block['losses']}",
+            ]
+        )
+    print_table(rows)

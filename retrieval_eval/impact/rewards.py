@@ -1,0 +1,129 @@
+"""Rewards by how much was retrieved, and rewards that do not fit their scale."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from retrieval_eval.impact.arms import Document, task_of
+from retrieval_eval.impact.settings import Settings
+from retrieval_eval.metrics.catalog import BY_NAME, read_metric
+from retrieval_eval.values import mean
+
+if TYPE_CHECKING:
+    from retrieval_eval.stats.calibration import Cell
+
+TIERS: Final = ("none", "below half", "half or more", "all")
+"""How much of the ground truth a trial found."""
+
+
+def on_one_scale(documents: Sequence[Document]) -> list[Document]:
+    """Return the documents with rewards that are off their suite's scale taken out.
+
+    Where most rewards of a suite lie between 0 and 1, one outside is a fault: it becomes not
+    computable, ``reward_off_scale``. Where most lie outside, the suite has another scale.
+    """
+    rewards: dict[str, list[float]] = defaultdict(list)
+    for document in documents:
+        value = read_metric(document, BY_NAME["reward"]).value
+        if value is not None:
+            rewards[task_of(document)[0]].append(value)
+    is_unit = {
+        suite: 2 * sum(0 <= v <= 1 for v in values) > len(values)
+        for suite, values in rewards.items()
+    }
+    return [
+        _without_reward(d) if is_unit.get(task_of(d)[0]) and _is_off_scale(d) else d
+        for d in documents
+    ]
+
+
+def _is_off_scale(document: Document) -> bool:
+    value = read_metric(document, BY_NAME["reward"]).value
+    return value is not None and not 0 <= value <= 1
+
+
+def _without_reward(document: Document) -> Document:
+    outcome = {**document["outcome"], "reward": None, "reward_reason": "reward_off_scale"}
+    return {**document, "outcome": outcome}
+
+
+def tiers(documents: Sequence[Document], settings: Settings) -> list[dict[str, Any]]:
+    """Return the mean reward of every configuration by how much of the ground truth it found."""
+    rows = []
+    for config, points in _points(documents).items():
+        is_binary = all(reward in {0.0, 1.0} for _, reward in points)
+        for tier in TIERS:
+            rewards = [reward for recall, reward in points if _tier(recall) == tier]
+            found = _cell(rewards, is_binary, settings)
+            rows.append({"config_name": config, "tier": tier, **_outcome(found)})
+    return rows
+
+
+def calibration(documents: Sequence[Document], settings: Settings) -> list[dict[str, Any]]:
+    """Return mean reward against mean file recall in fifths of recall, per configuration."""
+    from retrieval_eval.stats.calibration import reliability
+
+    return [
+        {
+            "config_name": config,
+            "low": found.low,
+            "high": found.high,
+            "mean_recall": found.predictor.value,
+            **_outcome(found.outcome),
+        }
+        for config, points in _points(documents).items()
+        for found in reliability(
+            [recall for recall, _ in points],
+            [reward for _, reward in points],
+            seed=settings.seed,
+            n_resamples=settings.n_resamples,
+            confidence=settings.confidence,
+        )
+    ]
+
+
+def _points(documents: Sequence[Document]) -> dict[str, list[tuple[float, float]]]:
+    """Return (file recall, reward) of every task under every configuration, repeats averaged."""
+    units: dict[str, dict[tuple[str, str], list[Document]]] = defaultdict(dict)
+    for document in documents:
+        config = document["provenance"]["config_name"]
+        units[config].setdefault(task_of(document), []).append(document)
+    points: dict[str, list[tuple[float, float]]] = {}
+    for config in sorted(units):
+        points[config] = []
+        for _, group in sorted(units[config].items()):
+            recall = mean(read_metric(d, BY_NAME["file_recall"]) for d in group).value
+            reward = mean(read_metric(d, BY_NAME["reward"]) for d in group).value
+            if recall is not None and reward is not None:
+                points[config].append((recall, reward))
+    return points
+
+
+def _tier(recall: float) -> str:
+    if recall in {0.0, 1.0}:
+        return TIERS[0] if recall == 0.0 else TIERS[-1]
+    return TIERS[1] if recall < 0.5 else TIERS[2]
+
+
+def _cell(rewards: Sequence[float], is_binary: bool, settings: Settings) -> Cell:
+    from retrieval_eval.stats.calibration import cell
+
+    return cell(
+        rewards,
+        is_binary=is_binary,
+        seed=settings.seed,
+        n_resamples=settings.n_resamples,
+        confidence=settings.confidence,
+    )
+
+
+def _outcome(found: Cell) -> dict[str, Any]:
+    return {
+        "n": found.n,
+        "interpretable": found.is_interpretable,
+        "mean_reward": found.mean.value,
+        "ci_low": found.interval.low.value,
+        "ci_high": found.interval.high.value,
+    }

@@ -1,0 +1,89 @@
+"""Rows of the frames about comparisons, read from the impact analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from retrieval_eval.report import columns_comparisons as columns
+from retrieval_eval.report.frames import Row, coerce, members, read_row, records
+
+Document = Mapping[str, Any]
+
+
+def metric_rows(comparison: Document, arms: Row) -> Iterator[Row]:
+    """Yield one row a metric."""
+    for metric, block in members(comparison.get("metrics")).items():
+        base = arms | {
+            "metric": metric,
+            "verdict": coerce(comparison.get("verdict"), "text"),
+            "is_verdict_metric": comparison.get("verdict_metric") == metric,
+        }
+        yield read_row(block, columns.STATISTICS, base)
+
+
+def view_rows(comparison: Document, arms: Row) -> Iterator[Row]:
+    """Yield one row a view and metric."""
+    flips = {(f.get("metric"), f.get("view")): f for f in records(comparison.get("flips"))}
+    for view, blocks in members(comparison.get("views")).items():
+        for metric, block in members(blocks).items():
+            if isinstance(block, Mapping):
+                flip = flips.get((metric, view), {})
+                base = arms | {
+                    "view": view,
+                    "metric": metric,
+                    "verdict": coerce(members(blocks).get("verdict"), "text"),
+                    "flip": coerce(flip.get("kind"), "text"),
+                }
+                yield read_row(block, columns.VIEW_RESULTS, base)
+
+
+def gate_rows(comparison: Document, arms: Row) -> Iterator[Row]:
+    """Yield one row a rule."""
+    for rule in records(members(comparison.get("gate")).get("rules")):
+        names = ("config_name", "task_name", "trial_name")
+        trials = [
+            " / ".join(coerce(trial.get(n), "text") or "?" for n in names)
+            for trial in records(rule.get("trials"))
+        ]
+        base = arms | {"rule": coerce(rule.get("name"), "text"), "trials": trials}
+        yield read_row(rule, columns.GATE, base)
+
+
+def ledger_rows(comparison: Document, arms: Row) -> Iterator[Row]:
+    """Yield one row an arm and fate; those but the first of an arm add up to it."""
+    for side in ("baseline", "comparison"):
+        ledger = members(members(comparison.get("ledger")).get(side))
+        if not ledger:
+            continue
+        arm = arms | {"arm": arms[f"{side}_config"]}
+        yield arm | {"fate": "all", "n": coerce(ledger.get("trials"), "integer")}
+        for fate in ("removed", "unmatched"):
+            for reason, n in members(ledger.get(fate)).items():
+                yield arm | {"fate": fate, "reason": reason, "n": coerce(n, "integer")}
+        yield arm | {"fate": "used", "n": coerce(ledger.get("used"), "integer")}
+
+
+def slice_rows(comparison: Document, arms: Row) -> Iterator[Row]:
+    """Yield one row a dimension and level."""
+    for cell in records(comparison.get("slices")):
+        yield read_row(cell, columns.SLICES, arms)
+
+
+OF_COMPARISON: Final[dict[str, Callable[[Document, Row], Iterator[Row]]]] = {
+    "statistics": metric_rows,
+    "gate": gate_rows,
+    "pair_ledger": ledger_rows,
+    "views": view_rows,
+    "slices": slice_rows,
+}
+"""Frame to the rows of one comparison."""
+
+
+def comparison_rows(impact: Document, frame: str) -> list[Row]:
+    """Return the rows of a frame of :data:`OF_COMPARISON` over every comparison."""
+    found = []
+    for comparison in records(impact.get("comparisons")):
+        arms = {c.name: coerce(comparison.get(c.name), "text") for c in columns.ARMS}
+        found += list(OF_COMPARISON[frame](comparison, arms))
+    return found

@@ -1,0 +1,127 @@
+"""The rules of the validity gate, the ways out of the ledger and the verdicts, in words."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from retrieval_eval.report.comparison import Comparison
+from retrieval_eval.report.findings import name
+from retrieval_eval.report.gate import ArmLedger, Ledger, Rule
+from retrieval_eval.report.names import reason_sentence
+from retrieval_eval.report.numbers import of, plural
+
+TITLES: Final[dict[str, str]] = {
+    "crashed_before_start": "Crashed before the agent ran",
+    "dead_mcp_server": "Dead MCP server",
+    "mcp_in_baseline": "MCP calls in the baseline",
+    "model_differs": "Another model",
+    "harness_version_differs": "Another harness version",
+    "task_checksum_differs": "Another version of the task",
+    "ground_truth_differs": "Another ground truth",
+    "degraded_trace": "Degraded trace",
+    "no_ground_truth": "No ground truth",
+    "missing_verifier_result": "No valid reward",
+    "opaque_share_differs": "Unequal share of opaque calls",
+    "not_passed": "Validity gate",
+}
+"""Rule to its printed name, the gravest fault first."""
+
+_OF_TRIALS: Final[dict[str, str]] = {
+    "crashed_before_start": "crashed before the agent ran",
+    "degraded_trace": "left no complete trace",
+    "no_ground_truth": "had no ground truth",
+    "mcp_in_baseline": "called MCP tools in the baseline arm",
+    "dead_mcp_server": "made no MCP call that succeeded",
+    "missing_verifier_result": "had no valid reward",
+}
+_OF_PAIRS: Final[dict[str, str]] = {
+    "model_differs": "the arms ran {tasks} with different models",
+    "harness_version_differs": "the arms ran {tasks} with different harness versions",
+    "task_checksum_differs": "the arms ran different versions of {tasks}",
+    "ground_truth_differs": "the ground truth differs between the arms on {tasks}",
+}
+_UNEQUAL: Final = "the arms differ in their share of shell calls that cannot be resolved"
+
+
+def title(rule: str) -> str:
+    """Return the printed name of a rule; an unknown one is printed as it is named."""
+    return TITLES.get(rule) or rule.replace("_", " ").capitalize()
+
+
+def inside(text: str) -> str:
+    """Return a title as it stands inside a sentence; an abbreviation keeps its capitals.
+
+    Examples
+    --------
+    >>> inside("Another model"), inside("MCP calls in the baseline")
+    ('another model', 'MCP calls in the baseline')
+    """
+    return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
+
+
+def finding(rule: Rule | None, fallback: str, comparison: Comparison) -> str:
+    """Return what a rule found as a clause with its count.
+
+    Trials are counted of all trials of their arm; ``fallback`` names a rule without data.
+    """
+    if rule is None:
+        return f"the rule “{inside(title(fallback))}” failed"
+    if rule.name in _OF_PAIRS:
+        tasks = plural(len({t.task_name for t in rule.trials}) or rule.count, "task")
+        return _OF_PAIRS[rule.name].format(tasks=tasks)
+    if rule.name == "opaque_share_differs":
+        return f"{_UNEQUAL} ({name(rule.detail, 60)})" if rule.detail else _UNEQUAL
+    what = _OF_TRIALS.get(rule.name, f"fall under the rule “{inside(title(rule.name))}”")
+    return f"{_who(rule, comparison)} {what}"
+
+
+def _who(rule: Rule, comparison: Comparison) -> str:
+    by_arm = Counter(trial.config_name for trial in rule.trials)
+    ledger = comparison.ledger
+    if ledger is None or by_arm.total() != rule.count:
+        return plural(rule.count, "trial")
+    arms = zip((comparison.baseline, comparison.comparison), ledger.arms, strict=True)
+    parts = [
+        f"{of(by_arm[config], arm.trials)} trials of {name(config)}"
+        for config, arm in arms
+        if by_arm[config]
+    ]
+    return " and ".join(parts) or plural(rule.count, "trial")
+
+
+def failed_sentence(comparison: Comparison, limit: int = 2) -> str:
+    """Return the failed rules in one sentence, the gravest first."""
+    places = {rule: place for place, rule in enumerate(TITLES)}
+    ordered = sorted(comparison.failed, key=lambda rule: places.get(rule, len(places)))
+    gate = comparison.gate
+    clauses = [finding(gate.rule(r) if gate else None, r, comparison) for r in ordered[:limit]]
+    rest = len(ordered) - len(clauses)
+    if rest:
+        clauses.append(f"{plural(rest, 'further rule')} failed")
+    text = "; ".join(clauses)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def ways_out(arm: ArmLedger) -> dict[str, int]:
+    """Return how many trials of an arm left on each way, by its printed name."""
+    found: Counter[str] = Counter()
+    for rule, n in arm.removed.items():
+        found[f"removed: {inside(title(rule))}"] += n
+    for reason, n in arm.unmatched.items():
+        found[f"not matched: {reason_sentence(reason).replace('_', ' ')}"] += n
+    return dict(found)
+
+
+def left_out(ledger: Ledger, limit: int = 3) -> str:
+    """Return the ways on which trials left with their numbers, the most frequent first."""
+    total: Counter[str] = Counter()
+    for arm in ledger.arms:
+        for way, n in ways_out(arm).items():
+            total[way.split(": ", 1)[1]] += n
+    ordered = sorted(total.items(), key=lambda item: (-item[1], item[0]))
+    parts = [f"{name(way)} ({n:,})" for way, n in ordered[:limit]]
+    rest = sum(n for _, n in ordered[limit:])
+    if rest:
+        parts.append(f"other reasons ({rest:,})")
+    return ", ".join(parts)

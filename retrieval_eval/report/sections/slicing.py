@@ -1,0 +1,61 @@
+"""Where the difference lies: slices of the tasks, and reward by how much was found."""
+
+from __future__ import annotations
+
+from retrieval_eval.report import findings
+from retrieval_eval.report.derive import Facts
+from retrieval_eval.report.exhibits import Block, Empty, section
+from retrieval_eval.report.figures import reliability, slices
+from retrieval_eval.report.names import metric_name
+from retrieval_eval.report.numbers import rate
+from retrieval_eval.report.sections.pairs import UNPAIRED, withheld
+from retrieval_eval.report.whole_run import calibration, tiers
+
+
+def sliced(facts: Facts) -> Block:
+    """Return the difference by every dimension, with n in every cell."""
+    if (block := withheld(facts, "slices")) is not None:
+        return block
+    comparison = facts.run.comparison
+    if comparison is None:
+        return section("Nothing is paired, so nothing is sliced", Empty("slices", UNPAIRED))
+    found = comparison.slices
+    if comparison.n_pairs < slices.MIN_N:
+        why = f"Below {slices.MIN_N} matched tasks no slice can be interpreted."
+        return section("Too few matched tasks to slice", Empty("slices", why))
+    shown = [s.mean_difference for s in found if slices.is_shown(s)]
+    small = sum(not slices.is_shown(s) for s in found)
+    result = comparison.metric(comparison.verdict_metric)
+    return section(
+        findings.slices([d for d in shown if d is not None], small),
+        slices.draw(
+            found,
+            result.mean_difference if result else None,
+            metric_name(comparison.verdict_metric).label.lower(),
+        ),
+    )
+
+
+def rewarded(facts: Facts) -> Block:
+    """Return reward by file recall: a curve, and tiers."""
+    bins, found = calibration(facts.run.impact), tiers(facts.run.impact)
+    configs = list(facts.run.configs)
+    ends = [
+        (config, [t for t in found if t.config_name == config and reliability.is_shown(t)])
+        for config in configs
+    ]
+    parts = [
+        f"{rate(shown[0].mean_reward)} ({shown[0].tier}) to {rate(shown[-1].mean_reward)} "
+        f"({shown[-1].tier}) with {findings.name(config)}"
+        for config, shown in ends[:4]
+        if len(shown) > 1
+    ]
+    finding = (
+        f"Mean reward by ground truth found: {'; '.join(parts)}"
+        if parts
+        else "Too few tasks to set reward against what was found"
+    )
+    figure = reliability.draw(bins, found, configs)
+    if isinstance(figure, Empty):
+        return section(finding, figure)
+    return section(finding, figure, reliability.tiers_table(found, configs))

@@ -1,0 +1,85 @@
+"""Whether the arms may be compared: the gate, and the way from all trials to the pairs used."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from retrieval_eval.report import findings, rule_words, tables_validity
+from retrieval_eval.report.derive import Facts, Record, task_of
+from retrieval_eval.report.exhibits import Block, Empty, Table, section
+from retrieval_eval.report.numbers import MISSING, of, plural
+
+ALONE = "There are no two configurations, so there is nothing to hold against each other."
+ABSENT = "The analysis holds none; evaluate the run again with this version."
+
+
+def gate(facts: Facts) -> Block:
+    """Return every rule with what it found, and the trials it found."""
+    comparison = facts.run.comparison
+    if comparison is None:
+        return section("There are no arms to check", Empty("gate", ALONE))
+    found = comparison.gate
+    if found is None:
+        return section("The arms were not checked", Empty("gate", ABSENT))
+    removed = sum(rule.n_removed for rule in found.rules)
+    trials = tables_validity.found_table(found)
+    return section(
+        findings.gate(len(found.failed), len(found.rules), removed),
+        tables_validity.gate_table(found),
+        *([trials] if trials else []),
+        sentences=[rule_words.failed_sentence(comparison, len(found.failed))]
+        if found.failed
+        else [],
+    )
+
+
+def ledger(facts: Facts) -> Block:
+    """Return the ledger from all trials of both arms to the pairs used."""
+    comparison = facts.run.comparison
+    if comparison is None:
+        return section("There are no arms to pair", Empty("pair-ledger", ALONE))
+    if comparison.ledger is None:
+        return section("The way to the pairs is not recorded", Empty("pair-ledger", ABSENT))
+    arms = zip((comparison.baseline, comparison.comparison), comparison.ledger.arms, strict=True)
+    used = " and ".join(
+        f"{of(arm.used, arm.trials)} trials of {findings.name(c)}" for c, arm in arms
+    )
+    return section(
+        f"{used} form {plural(comparison.n_pairs, 'matched task')}",
+        tables_validity.ledger_table(comparison.ledger, comparison),
+    )
+
+
+def runs(facts: Facts) -> Block:
+    """Return what each run holds, by configuration."""
+    groups: dict[tuple[str, str], list[Record]] = defaultdict(list)
+    for trial in facts.trials:
+        groups[str(trial["run_id"]), str(trial["config_name"])].append(trial)
+    if not groups:
+        return section("No trial was found", Empty("runs", "The runs hold no trial."))
+    table = Table(
+        "runs",
+        "Trials by run and configuration",
+        ("Run", "Configuration", "Trials", "Tasks", "Model", "Harness"),
+        tuple(
+            (
+                run,
+                config,
+                str(len(trials)),
+                str(len({task_of(t) for t in trials})),
+                _values(trials, "model"),
+                _values(trials, "harness", "harness_version"),
+            )
+            for (run, config), trials in sorted(groups.items())
+        ),
+        ("left", "left", "right", "right", "left", "left"),
+        ("A configuration that several runs have is told apart as configuration@run.",),
+    )
+    names = {run for run, _ in groups}
+    configs = plural(len({config for _, config in groups}), "configuration")
+    return section(f"{plural(len(names), 'run')}, {configs}", table)
+
+
+def _values(trials: list[Record], *columns: str) -> str:
+    found = {" ".join(str(t[c]) for c in columns if t[c]) for t in trials}
+    return ", ".join(sorted(filter(None, found))) or MISSING

@@ -1,0 +1,70 @@
+"""Units that stand or fall together: tasks of one repository, rows of one task."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval_eval.stats.resampling import Floats
+
+MIN_CLUSTERS: Final = 6
+"""Below this neither an interval nor a p-value is made from clusters that hold several units."""
+
+NONE: Final = "none"
+BY_CLUSTER: Final = "by_cluster"
+TOO_FEW: Final = "too_few_clusters"
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """Which of ``n_clusters`` clusters each unit belongs to, numbered by first appearance.
+
+    ``status`` is ``none`` when no labels were given, ``by_cluster`` when the clusters can be
+    resampled and flipped, and ``too_few_clusters`` when there are fewer than six of them and
+    some hold several units: then nothing random can be said that respects them.
+    """
+
+    codes: NDArray[np.int64]
+    n_clusters: int
+    status: str
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the clusters can carry an interval and a p-value."""
+        return self.status != TOO_FEW
+
+    def totals(self, values: Floats) -> Floats:
+        """Return the sum of ``values`` in every cluster."""
+        sums = np.bincount(self.codes, weights=values, minlength=self.n_clusters)
+        return sums.astype(np.float64)
+
+    def sizes(self) -> Floats:
+        """Return the number of units in every cluster."""
+        return self.totals(np.ones(len(self.codes)))
+
+
+def group(labels: Sequence[Hashable] | None, n: int) -> Grouping:
+    """Return the clusters of ``n`` units; without labels every unit is its own.
+
+    Raises
+    ------
+    ValueError
+        When there is not one label for each unit.
+
+    Examples
+    --------
+    >>> group(["b", "a", "b"], 3).codes.tolist()
+    [0, 1, 0]
+    """
+    if labels is None:
+        return Grouping(np.arange(n), n, NONE)
+    if len(labels) != n:
+        raise ValueError("clusters need one label for each unit")
+    numbers: dict[Hashable, int] = {}
+    codes = np.array([numbers.setdefault(label, len(numbers)) for label in labels], dtype=np.int64)
+    is_enough = len(numbers) == n or len(numbers) >= MIN_CLUSTERS
+    return Grouping(codes, len(numbers), BY_CLUSTER if is_enough else TOO_FEW)

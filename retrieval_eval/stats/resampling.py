@@ -1,0 +1,71 @@
+"""What every statistic here starts from: rows of finite numbers, seeded resamples of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+BATCH_CELLS = 1 << 17
+"""Most cells of a resampling matrix held at once, so that memory does not grow with the data."""
+
+
+def as_floats(values: Sequence[float] | Floats) -> Floats:
+    """Return ``values`` as a vector of finite float64; raises ``ValueError`` otherwise."""
+    array = np.asarray(values, dtype=np.float64)
+    if array.ndim != 1 or not np.isfinite(array).all():
+        raise ValueError("expected one row of finite numbers: drop missing values first")
+    return array
+
+
+def is_constant(values: Floats) -> bool:
+    """Whether all values are the same up to rounding of their largest magnitude."""
+    return bool(np.ptp(values) <= 1e-12 * np.abs(values).max(initial=0.0))
+
+
+def batches(n_rows: int, n_columns: int) -> Iterator[int]:
+    """Yield row counts that add up to ``n_rows`` and keep each matrix within ``BATCH_CELLS``."""
+    step = max(1, BATCH_CELLS // max(1, n_columns))
+    for start in range(0, n_rows, step):
+        yield min(step, n_rows - start)
+
+
+def resample(
+    statistic: Callable[[NDArray[np.int64]], Floats], n: int, n_resamples: int, seed: int
+) -> Floats:
+    """Return the bootstrap distribution of ``statistic``.
+
+    ``statistic`` gets a matrix of positions (one resample a row, ``n`` columns) and returns one
+    number for every row that has one. The generator is PCG64 seeded with ``seed``.
+    """
+    generator = np.random.Generator(np.random.PCG64(seed))
+    parts = [
+        statistic(generator.integers(0, n, size=(rows, n), dtype=np.int64))
+        for rows in batches(n_resamples, n)
+    ]
+    return np.concatenate(parts) if parts else np.empty(0)
+
+
+def mirrored_quantiles(distribution: Floats, confidence: float) -> tuple[float, float] | None:
+    """Return the two order statistics that leave out (1 - confidence) / 2 on either side.
+
+    The k-th smallest and the k-th largest, k = (m + 1)(1 - confidence) / 2 rounded down and at
+    least 1: the mirrored distribution gives exactly the mirrored ends, which interpolated
+    quantiles do not. None without numbers.
+
+    Examples
+    --------
+    >>> mirrored_quantiles(np.arange(1.0, 20.0), 0.9)
+    (1.0, 19.0)
+    """
+    m = len(distribution)
+    if m == 0:
+        return None
+    # The tiny shift keeps (m + 1) * .025 = 250 from becoming 249 by rounding.
+    k = min(max(1, math.floor((m + 1) * (1 - confidence) / 2 + 1e-9)), (m + 1) // 2)
+    ordered = np.partition(distribution, [k - 1, m - k])
+    return float(ordered[k - 1]), float(ordered[m - k])

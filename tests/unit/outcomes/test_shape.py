@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from retrieval_eval.outcomes.shape import misfits
+
+
+@pytest.mark.parametrize(
+    ("result", "places"),
+    [
+        ({"task_name": "t", "verifier_result": None, "agent_result": {"cost_usd": 1}}, []),
+        ({"task_name": ["t"]}, ["/task_name is no text"]),
+        ({"verifier_result": {"rewards": [1]}}, ["/verifier_result/rewards is no object"]),
+        ({"agent_result": {"n_input_tokens": "1"}}, ["/agent_result/n_input_tokens is no number"]),
+        ({"agent_result": {"cost_usd": True}}, ["/agent_result/cost_usd is no number"]),
+        ({"agent_info": 3, "agent_execution": ""}, ["/agent_info", "/agent_execution"]),
+        ([], []),
+        (None, []),
+    ],
+)
+def test_fields_of_another_type_are_named(result: Any, places: list[str]) -> None:
+    found = list(misfits(result))
+    assert len(found) == len(places)
+    for sentence, place in zip(found, places, strict=True):
+        assert sentence.startswith(f"result.json: {place}")
