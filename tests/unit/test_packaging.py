@@ -183,4 +183,7 @@ def test_every_import_is_a_declared_dependency(project):
     tests = [entry for entry in declared["dependency-groups"]["dev"] if isinstance(entry, str)]
     assert _undeclared(project / "retrieval_eval", runtime) == {}
     assert _undeclared(project / "tests", runtime + tests) == {}
-    assert _undeclared(project / "benchmarks", runtime + tests) == {}
+    scripts = {path.stem for path in (project / "benchmarks").glob("*.py")}
+    foreign = _undeclared(project / "benchmarks", runtime + tests)
+    # A script may import the script beside it, which is no dependency.
+    assert {name: where for name, where in foreign.items() if name not in scripts} == {}
