@@ -90,7 +90,8 @@ bench: $(STAMPS)/dev ## Run the benchmarks
 .PHONY: lock
 lock: $(STAMPS)/dev ## Bring the lock files up to date with pyproject.toml and the newest releases
 	$(COMPILE) --upgrade --group build -o requirements.lock >/dev/null
-	$(COMPILE) --upgrade --group dev --extra fast --extra pdf -c requirements.lock \
+	$(COMPILE) --upgrade --group dev --extra fast --extra pdf --extra search \
+		--extra postgres --extra serve --extra mcp --extra pytest -c requirements.lock \
 		-o requirements-dev.lock >/dev/null
 
 .PHONY: clean

@@ -6,7 +6,7 @@ written. Times are Unix seconds (UTC), line numbers are 1-based and inclusive.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -17,6 +17,9 @@ Access = Literal["opened", "matched", "listed", "written"]
 TraceSource = Literal["trajectory", "transcript", "merged"]
 Confidence = Literal["high", "medium", "low"]
 LineRange = tuple[int, int]
+
+Progress = Callable[[int, int, str], None]
+"""Told of long work: things done, things in all, and the name of the one just done."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from retrieval_eval.errors import SchemaError
 
-SCHEMA_VERSION: Final = "1.1"
+SCHEMA_VERSION: Final = "1.2"
 """The version of every artefact this package writes."""
 
 SUPPORTED_MAJOR: Final = 1
@@ -27,6 +27,10 @@ SCHEMAS: Final[dict[str, str]] = {
     "retrieval_metrics": "retrieval_metrics_schema.json",
     "run_retrieval_summary": "run_retrieval_summary_schema.json",
     "run_impact_analysis": "run_impact_analysis_schema.json",
+    "gold_set": "gold_set_schema.json",
+    "search_run": "search_run_schema.json",
+    "search_diff": "search_diff_schema.json",
+    "search_noise": "noise_floor_schema.json",
 }
 """Artefact kind to schema file."""
 
@@ -96,7 +100,11 @@ def kind_of(document: Any) -> str | None:
     """Return the artefact kind a document claims to be, or None when it looks like none."""
     if not isinstance(document, dict):
         return None
+    if "queries" in document and "run" in document:
+        return "search_run"
     for key, kind in (
+        ("top1_changed", "search_diff"),
+        ("suggested_thresholds", "search_noise"),
         ("events", "retrieval_events"),
         ("file_level_metrics", "retrieval_metrics"),
         ("comparisons", "run_impact_analysis"),
@@ -131,7 +139,11 @@ def _is_valid_fast(document: Any, kind: str) -> bool:
         import jsonschema_rs
     except ImportError:
         return False
-    return bool(_fast_validator(kind, jsonschema_rs).is_valid(document))
+    try:
+        return bool(_fast_validator(kind, jsonschema_rs).is_valid(document))
+    except UnicodeEncodeError:
+        # It takes no lone surrogate, which JSON escapes can hold.
+        return False
 
 
 @cache

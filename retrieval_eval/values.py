@@ -12,6 +12,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
+DEFAULT_SEED: Final = 20260101
+"""The seed of resampling where nobody gives another; it is recorded with what it made."""
+
 REASONS: Final[dict[str, str]] = {
     "no_ground_truth": "the task has no file-level ground truth",
     "not_a_retrieval_target": "the ground truth names only files the agent itself had to create",
@@ -28,9 +31,16 @@ REASONS: Final[dict[str, str]] = {
     "not_recorded": "the value was not recorded",
     "not_a_number": "the recorded value is not a finite number",
     "reward_off_scale": "the recorded reward is outside the scale the run declares",
+    "query_failed": "the retriever failed on the query, so there is nothing to measure",
+    "missing_component": "a component of the composite has no value",
+    "no_such_queries": "the run asked no query of this kind",
+    "one_class_only": "only answerable or only unanswerable queries were asked",
+    "no_scores": "the retriever gives an order without scores, so there is no threshold",
     "too_few_values": "fewer values than the statistic needs",
     "too_few_pairs": "fewer than three matched pairs",
     "constant_input": "one side is constant, so no association is defined",
+    "whole_run_only": "the metric is one of the whole run, and of no part of it",
+    "no_claims": "no draft makes a substantive claim",
     "no_computable_values": "no trial has a computable value",
 }
 """Every reason code with the sentence a report prints for it."""

@@ -11,6 +11,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.databases import (  # noqa: F401 - fixtures for every test
+    database,
+    fresh_postgres_url,
+    postgres_url,
+    sqlite_database,
+)
+
 PROJECT = Path(__file__).resolve().parents[1]
 
 # Before anything imports these libraries: no window, no warning about paths or debuggers.

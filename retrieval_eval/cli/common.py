@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 import click
 
-from retrieval_eval.pipeline.evaluate import DEFAULT_SEED, Progress
+from retrieval_eval.records import Progress
+from retrieval_eval.values import DEFAULT_SEED
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -52,7 +53,7 @@ def work_options(function: F) -> F:
             "k_values",
             default="1,3,5,10",
             show_default=True,
-            help="Cut-offs of the @k metrics, comma-separated.",
+            help="Cut-offs of the @k metrics, comma-separated; 5 and 10 are always measured.",
         ),
     ):
         function = option(function)
@@ -85,6 +86,15 @@ def parse_k(text: str) -> tuple[int, ...]:
         raise click.BadParameter(
             f"{text!r} is not a comma-separated list of whole numbers", param_hint="--k"
         ) from None
+
+
+def parse_options(given: Sequence[str]) -> dict[str, str]:
+    """Return retriever options of ``NAME=VALUE`` texts; raises a usage error for any other text."""
+    pairs = [entry.partition("=") for entry in given]
+    for name, sign, value in pairs:
+        if not name or not sign:
+            raise click.BadParameter(f"{name or value!r} is not NAME=VALUE", param_hint="--option")
+    return {name: value for name, _, value in pairs}
 
 
 def print_json(value: Any) -> None:

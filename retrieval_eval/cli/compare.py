@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,6 +18,9 @@ from retrieval_eval.cli.common import (
     progress_bar,
     work_options,
 )
+
+if TYPE_CHECKING:
+    from retrieval_eval.pipeline.comparison import SidesCompared
 
 EXIT_REGRESSED = 1
 EXIT_NO_VERDICT = 2
@@ -35,6 +38,19 @@ _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs"})
 )
 @work_options
 @click.option("--output-dir", type=FOLDER, help="Where artefacts go. Default: inside each run.")
+@click.option(
+    "--report",
+    "is_reported",
+    is_flag=True,
+    help="Also write the comparison as a page, and print its path.",
+)
+@click.option(
+    "--reports-dir",
+    type=FOLDER,
+    default=Path("reports"),
+    show_default=True,
+    help="Where the page goes: REPORTS_DIR/<run_id>/compare/index.html.",
+)
 @json_option
 @click.pass_context
 def compare(
@@ -47,31 +63,33 @@ def compare(
     jobs: int,
     k_values: str,
     seed: int,
+    is_reported: bool,
+    reports_dir: Path,
     as_json: bool,
 ) -> None:
     """Compare two configurations on the tasks both ran, after checking that they may be compared.
 
     A and B are two runs (RUN, or RUN:CONFIG where a run has several configurations), or with --run
     two configurations of these runs. A is the baseline. One run alone compares all its
-    configurations pair by pair.
+    configurations pair by pair. With --report the same comparison is written as a page with its
+    figures, the executed notebook compare_runs, and every table as CSV.
 
     Exit code 0: better, or no detectable difference. 1: worse. 2: no verdict, because the arms are
     not comparable or too few tasks are matched. 3: a run or configuration does not exist.
     """
     from retrieval_eval.pipeline.comparison import compare_sides
 
+    options: dict[str, Any] = {
+        "runs_root": runs_root,
+        "benchmarks_root": benchmarks_root,
+        "output_dir": output_dir,
+        "k_values": parse_k(k_values),
+        "seed": seed,
+        "jobs": jobs,
+    }
     with progress_bar("trial") as progress:
-        impact = compare_sides(
-            sides,
-            runs=runs,
-            seed=seed,
-            runs_root=runs_root,
-            benchmarks_root=benchmarks_root,
-            output_dir=output_dir,
-            k_values=parse_k(k_values),
-            jobs=jobs,
-            progress=progress,
-        )
+        found = compare_sides(sides, runs=runs, progress=progress, **options)
+    impact = found.impact
     if as_json:
         print_json(impact)
     else:
@@ -79,7 +97,27 @@ def compare(
             _print(comparison)
         if not impact["comparisons"]:
             click.echo("only one configuration: there is nothing to compare")
+    if is_reported:
+        # Under --json the standard output is one document.
+        click.echo(_write_report(found, reports_dir, options), err=as_json)
     context.exit(_exit_code(impact["comparisons"]))
+
+
+def _write_report(found: SidesCompared, reports_dir: Path, options: dict[str, Any]) -> Path:
+    from retrieval_eval.report import build
+
+    baseline, comparison = found.pair or ("", "")
+    with progress_bar("cell") as progress:
+        return build(
+            found.runs,
+            notebook="compare_runs",
+            reports_dir=reports_dir,
+            baseline_config=baseline,
+            mcp_config=comparison,
+            separate_runs=found.is_by_run,
+            progress=progress,
+            **options,
+        )
 
 
 def _exit_code(comparisons: list[dict[str, Any]]) -> int:
@@ -110,9 +148,11 @@ def _print(comparison: dict[str, Any]) -> None:
     for side in ("baseline", "comparison"):
         row = comparison["ledger"][side]
         gone = sum(row["removed"].values())
+        without = sum(row["outcomes_only"].values())
         click.echo(
             f"  {side}: {row['trials']} trials = {gone} removed "
             f"+ {sum(row['unmatched'].values())} unmatched + {row['used']} used"
+            + (f" ({without} of these without ground truth: outcomes only)" if without else "")
         )
     click.echo(f"  matched tasks: {comparison['n_pairs']}")
     for flip in comparison["flips"]:

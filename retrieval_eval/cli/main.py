@@ -8,12 +8,7 @@ from collections.abc import Sequence
 import click
 
 from retrieval_eval import __version__
-from retrieval_eval.cli.compare import compare
-from retrieval_eval.cli.demo import demo
-from retrieval_eval.cli.evaluate import evaluate
-from retrieval_eval.cli.report import report
-from retrieval_eval.cli.trial import trial
-from retrieval_eval.cli.validate import validate
+from retrieval_eval.cli.lazy import LazyGroup
 from retrieval_eval.errors import (
     BadInputError,
     NothingToEvaluateError,
@@ -34,19 +29,35 @@ _EXIT_CODES: tuple[tuple[type[RetrievalEvalError], int], ...] = (
 )
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+_HERE = "retrieval_eval.cli"
+COMMANDS = {
+    "evaluate": f"{_HERE}.evaluate:evaluate",
+    "report": f"{_HERE}.report:report",
+    "compare": f"{_HERE}.compare:compare",
+    "demo": f"{_HERE}.demo:demo",
+    "validate": f"{_HERE}.validate:validate",
+    "trial": f"{_HERE}.trial:trial",
+    "gold": f"{_HERE}.gold:gold",
+    "search": f"{_HERE}.search:search",
+    "serve": f"{_HERE}.serve:serve",
+    "mcp": f"{_HERE}.serve:mcp",
+}
+
+
+@click.group(
+    cls=LazyGroup,
+    lazy=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
 @click.version_option(__version__, prog_name="retrieval-eval")
 def group() -> None:
-    """Know whether retrieval works: measure agent traces against ground truth.
+    """Know whether retrieval works: in the traces of coding agents, and in search.
 
-    Start with `retrieval-eval demo`. Exit codes: 0 ok, 1 regressed, 2 nothing to evaluate or no
-    verdict,
-    3 bad input, 4 rendering failed, 64 wrong usage.
+    Agents: start with `retrieval-eval demo`. Search: start with `retrieval-eval search demo`.
+
+    Exit codes: 0 ok, 1 regressed, 2 nothing to evaluate or no verdict, 3 bad input, 4 rendering
+    failed, 64 wrong usage.
     """
-
-
-for command in (evaluate, report, compare, demo, validate, trial):
-    group.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -62,7 +73,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         error.show()
         return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted; finished trials are kept, run again to go on", err=True)
+        click.echo("interrupted; what was finished is kept, run again to go on", err=True)
         return EXIT_INTERRUPTED
     except RetrievalEvalError as error:
         click.echo(f"retrieval-eval: {error}", err=True)

@@ -16,7 +16,7 @@ from retrieval_eval.cli.common import (
     progress_bar,
     root_options,
 )
-from retrieval_eval.pipeline.evaluate import DEFAULT_SEED
+from retrieval_eval.values import DEFAULT_SEED
 
 
 @click.command()
@@ -33,7 +33,13 @@ from retrieval_eval.pipeline.evaluate import DEFAULT_SEED
 @jobs_option
 @click.option("--baseline-config", default="", help="Baseline of the comparison that leads.")
 @click.option("--mcp-config", default="", help="Config compared with it.")
-@click.option("--k", "k_values", default="1,3,5,10", show_default=True, help="Cut-offs.")
+@click.option(
+    "--k",
+    "k_values",
+    default="1,3,5,10",
+    show_default=True,
+    help="Cut-offs; 5 and 10 are always measured.",
+)
 @click.option("--seed", type=int, default=DEFAULT_SEED, show_default=True, help="Seed.")
 @click.option("--privacy", is_flag=True, help="Leave out prompts, commands and file content.")
 @click.option(
@@ -64,7 +70,8 @@ def report(
     """Evaluate runs where needed and write a self-contained report.
 
     RUN is a run id below the runs root, or the path of a run directory. Several runs make one
-    report. Beside index.html lie the executed notebook and every table as CSV.
+    report. Beside index.html lie the executed notebook and every table as CSV. For a page on two
+    runs or configurations against each other, see `retrieval-eval compare --report`.
     """
     from retrieval_eval.report import build
 

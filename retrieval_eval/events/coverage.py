@@ -23,24 +23,15 @@ INCOMPLETE: Final[dict[str, str]] = {
 """Quality flags that make the events incomplete, with the sentence for each."""
 
 
-def degraded_reason(
-    trace: Trace | None, missing: str | None, unreadable: Iterable[str] = ()
-) -> str | None:
-    """Return why the events are empty or incomplete, or what else is broken; None for nothing.
-
-    Parameters
-    ----------
-    trace
-        The trace, or None when there is none.
-    missing
-        Why there is no trace.
-    unreadable
-        Sentences on other files of the trial and its task that cannot be read.
-    """
+def _faults_of_trace(trial: TrialEvents, trace: Trace | None, missing: str | None) -> list[str]:
+    """Return the sentences on why the events are empty or incomplete."""
     if trace is None:
-        return "; ".join([missing or "no trace was found", *unreadable])
-    sentences = [INCOMPLETE[flag] for flag in trace.flags if flag in INCOMPLETE]
-    return "; ".join([*sentences, *trace.problems, *unreadable]) or None
+        return [missing or "no trace was found"]
+    early, late = (
+        [INCOMPLETE[flag] for flag in flags if flag in INCOMPLETE]
+        for flags in (trace.flags, trial.flags)
+    )
+    return [*early, *trace.problems, *late]
 
 
 def why_nothing_is_computable(trace: Trace | None) -> str | None:
@@ -59,18 +50,41 @@ def coverage(
     trial: TrialEvents,
     trace: Trace | None,
     missing: str | None,
-    unreadable: Iterable[str] = (),
+    *,
+    outcome: Iterable[str] = (),
+    ground_truth: Iterable[str] = (),
 ) -> dict[str, Any]:
-    """Return the ``coverage`` block of the seed (see :func:`degraded_reason`)."""
+    """Return the ``coverage`` block of the seed.
+
+    ``degraded_reason`` holds a sentence for everything that is missing, incomplete or cannot be
+    read, and is null when nothing is; ``degraded_sources`` names what these sentences are about,
+    of ``trace``, ``outcome`` and ``ground_truth``. Only a broken trace makes events incomplete.
+
+    Parameters
+    ----------
+    trial
+        The events of the trial, with its ground truth.
+    trace
+        The trace, or None when there is none.
+    missing
+        Why there is no trace.
+    outcome, ground_truth
+        Sentences on files of the outcome and of the ground truth that cannot be read.
+    """
     truth = trial.ground_truth
-    late = [INCOMPLETE[flag] for flag in trial.flags if flag in INCOMPLETE]
+    faults = {
+        "trace": _faults_of_trace(trial, trace, missing),
+        "outcome": list(outcome),
+        "ground_truth": list(ground_truth),
+    }
     return {
         "has_trajectory": trace is not None and trace.has_trajectory,
         "has_transcript": trace is not None and trace.has_transcript,
         "has_ground_truth": bool(truth.files),
         "has_chunk_ground_truth": bool(truth.chunks),
         "trace_source": trace.source if trace is not None else None,
-        "degraded_reason": degraded_reason(trace, missing, (*late, *unreadable)),
+        "degraded_reason": "; ".join(s for found in faults.values() for s in found) or None,
+        "degraded_sources": [source for source, found in faults.items() if found],
         "ground_truth_source": truth.source,
         "ground_truth_confidence": truth.confidence,
         "ground_truth_reason": None if truth.files else truth.reason,

@@ -41,14 +41,14 @@ OUTCOMES: Final = ("reward",)
 """Outcomes that retrieval is for; one that moves against the verdict is said beside it."""
 
 ALPHA: Final = 0.05
-MIN_PAIRS: Final = 3
-MIN_PAIRS_FOR_P: Final = 6
 
 
 def compare(
     documents: Sequence[Document], baseline: str, comparison: str, settings: Settings
 ) -> dict[str, Any]:
     """Return the comparison of two configurations, ``comparison`` minus ``baseline``."""
+    from retrieval_eval.stats.paired import MIN_PAIRS
+
     arms = (arm(documents, baseline), arm(documents, comparison))
     valid = screen(*arms)
     pairs = match(valid)
@@ -173,6 +173,8 @@ def conclusion(block: dict[str, Any]) -> str:
 
 
 def _verdict(primary: dict[str, Any], valid: Valid, n_pairs: int) -> tuple[str, str]:
+    from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+
     if valid.failed:
         named = "; ".join(f"{name} ({RULES[name]})" for name in valid.failed)
         return "no_verdict", f"the arms cannot be compared: {named}"

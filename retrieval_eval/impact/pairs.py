@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from retrieval_eval.impact.arms import Arm, Document, Task, task_of
-from retrieval_eval.impact.validity import Valid
+from retrieval_eval.impact.validity import Valid, lacks_ground_truth
 from retrieval_eval.metrics.catalog import Metric, read_metric
 from retrieval_eval.values import Value, mean
-
-MIN_CLUSTERS: Final = 6
-"""Below this many clusters a sign-flip test over clusters cannot reach .05."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +45,10 @@ def clusters_of(pairs: Sequence[Pair]) -> tuple[str | None, list[str] | None]:
     """Return what the pairs are clustered by, and the label of each; None where by nothing.
 
     Tasks of one repository are alike, and so are those of one suite. The finest grouping that
-    joins some tasks and leaves at least :data:`MIN_CLUSTERS` groups is used.
+    joins some tasks and leaves at least six groups is used.
     """
+    from retrieval_eval.stats.clusters import MIN_CLUSTERS
+
     labels = {
         "repository": ["+".join(pair.repositories) for pair in pairs],
         "suite": [pair.benchmark for pair in pairs],
@@ -84,6 +83,7 @@ def ledger(arms: tuple[Arm, Arm], valid: Valid, pairs: Sequence[Pair]) -> dict[s
     """Return what became of every trial of both arms, down to the pairs used.
 
     In each arm ``trials`` is the sum of ``removed`` (by rule), ``unmatched`` and ``used``.
+    ``outcomes_only`` counts the used trials that have no recall, by rule: a part of ``used``.
     """
     paired = {(pair.benchmark, pair.task_name) for pair in pairs}
     sides = {}
@@ -97,10 +97,13 @@ def ledger(arms: tuple[Arm, Arm], valid: Valid, pairs: Sequence[Pair]) -> dict[s
             if d["provenance"]["config_name"] == arm.config
         )
         unmatched = sum(len(trials) for task, trials in left.items() if task not in paired)
+        used = [d for task, trials in left.items() if task in paired for d in trials]
+        without_truth = sum(map(lacks_ground_truth, used))
         sides[side] = {
             "trials": len(arm.trials),
             "removed": dict(sorted(removed.items())),
             "unmatched": {"no valid trial in the other arm": unmatched} if unmatched else {},
-            "used": sum(len(trials) for task, trials in left.items() if task in paired),
+            "used": len(used),
+            "outcomes_only": {"no_ground_truth": without_truth} if without_truth else {},
         }
     return {**sides, "n_pairs": len(pairs)}

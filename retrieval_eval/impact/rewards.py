@@ -50,7 +50,10 @@ def _without_reward(document: Document) -> Document:
 
 
 def tiers(documents: Sequence[Document], settings: Settings) -> list[dict[str, Any]]:
-    """Return the mean reward of every configuration by how much of the ground truth it found."""
+    """Return the mean reward of every configuration by how much of the ground truth it found.
+
+    As in :func:`calibration`, tasks count as independent of each other.
+    """
     rows = []
     for config, points in _points(documents).items():
         is_binary = all(reward in {0.0, 1.0} for _, reward in points)
@@ -62,7 +65,12 @@ def tiers(documents: Sequence[Document], settings: Settings) -> list[dict[str, A
 
 
 def calibration(documents: Sequence[Document], settings: Settings) -> list[dict[str, Any]]:
-    """Return mean reward against mean file recall in fifths of recall, per configuration."""
+    """Return mean reward against mean file recall in fifths of recall, per configuration.
+
+    The intervals take tasks as independent, also those that share a repository or suite: a cell
+    seldom holds the six clusters that an interval over clusters needs. So they are too narrow
+    where such tasks are alike, which the report says beside them.
+    """
     from retrieval_eval.stats.calibration import reliability
 
     return [

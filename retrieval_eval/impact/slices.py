@@ -6,19 +6,22 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from retrieval_eval.impact.arms import Document
 from retrieval_eval.impact.pairs import Pair
 from retrieval_eval.impact.settings import Settings
 from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.metrics.taxonomy import MEDIUM_SET, SMALL_SET
 
-MIN_CELL: Final = 5
-"""A cell with fewer tasks is shown with its n and not interpreted."""
-
 SLICED: Final = "file_recall"
 
 
 def slices(pairs: Sequence[Pair], settings: Settings) -> list[dict[str, Any]]:
-    """Return the paired difference in file recall by every dimension and level, with its n."""
+    """Return the paired difference in file recall by every dimension and level, with its n.
+
+    A cell with too few tasks is marked as not interpretable. Its tasks count as independent of
+    each other: a slice seldom holds the six clusters that an interval over clusters needs.
+    """
+    from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
     from retrieval_eval.stats.paired import compare_paired
 
     metric = BY_NAME[SLICED]
@@ -43,7 +46,7 @@ def slices(pairs: Sequence[Pair], settings: Settings) -> list[dict[str, Any]]:
                     "dimension": dimension,
                     "level": level,
                     "n_pairs": found.n,
-                    "interpretable": found.n >= MIN_CELL,
+                    "interpretable": found.n >= MIN_INTERPRETABLE,
                     "mean_baseline": found.mean_baseline.value,
                     "mean_comparison": found.mean_comparison.value,
                     "mean_difference": found.mean_difference.value,
@@ -72,10 +75,12 @@ def _candidate_set(pair: Pair) -> str:
 
 
 def _evidence(pair: Pair) -> str:
-    """Return whether the second configuration's trials used MCP."""
-    types = {
-        d["error_taxonomy"].get("slices", {}).get("evidence_type") for d in pair.comparison
-    } - {None}
+    """Return whether trials used MCP, in the arm that did so more: arms can be swapped."""
+    return max(map(_evidence_of, (pair.baseline, pair.comparison)), key=_BY_MCP.index)
+
+
+def _evidence_of(trials: Sequence[Document]) -> str:
+    types = {d["error_taxonomy"].get("slices", {}).get("evidence_type") for d in trials} - {None}
     return types.pop() if len(types) == 1 else "mixed" if types else "unknown"
 
 
@@ -95,6 +100,7 @@ def _confidence(pair: Pair) -> str:
     return str(pair.baseline[0]["coverage"].get("ground_truth_confidence") or "unknown")
 
 
+_BY_MCP: Final = ("unknown", "local", "mixed", "mcp")
 _TRUTH_SIZES: Final = (
     ("1 file", 1),
     ("2 to 5 files", 5),

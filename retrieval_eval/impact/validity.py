@@ -31,9 +31,11 @@ RULES: Final[dict[str, str]] = {
     "dead_mcp_server": "the arm is meant to use MCP and no MCP call of it ever succeeded",
     "task_checksum_differs": "the task was another version in the other arm",
     "ground_truth_differs": "the ground truth was another version in the other arm",
-    "model_differs": "no trial of this task in the other arm used the same model",
-    "harness_version_differs": "no trial of this task in the other arm had the same harness",
-    "missing_verifier_result": "the trial has no valid reward; it counts for retrieval only",
+    "model_differs": "the other arm has no trial of the task known to be of the same model",
+    "harness_version_differs": "the other arm has no trial known to be of the same harness",
+    "no_ground_truth": "the task names no file to find; its trials count for outcomes only",
+    "missing_verifier_result": "the trial has no valid reward: it counts for retrieval only, and "
+    "where over a third of an arm lacks one, nothing does",
     "opaque_share_differs": "the arms differ in the share of shell calls that stay unresolved",
 }
 """Every rule with its meaning, in the order in which they remove trials."""
@@ -49,6 +51,11 @@ class Finding:
     share_removed: float = 0.0
     is_failed: bool = False
     detail: str | None = None
+
+    def fail(self, detail: str) -> None:
+        """Fail the gate; what several arms fail by is listed."""
+        self.is_failed = True
+        self.detail = detail if self.detail is None else f"{self.detail}; {detail}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the rule's entry in ``gate.rules``."""
@@ -86,8 +93,9 @@ def screen(baseline: Arm, comparison: Arm) -> Valid:
     gate = _Gate(baseline, comparison)
     gate.remove_each("crashed_before_start", _has_crashed)
     gate.remove_each("degraded_trace", _is_degraded)
-    if baseline.is_baseline and comparison.is_mcp:
-        gate.remove_each("mcp_in_baseline", _called_mcp, only=baseline)
+    for one, other in ((baseline, comparison), (comparison, baseline)):
+        if one.is_baseline and other.is_mcp:
+            gate.remove_each("mcp_in_baseline", _called_mcp, only=one)
     for one in (baseline, comparison):
         if one.is_mcp and one.trials and not any(_called_mcp(d) for d in one.trials):
             gate.fail("dead_mcp_server", one.trials, f"no MCP call of {one.config} succeeded")
@@ -95,6 +103,7 @@ def screen(baseline: Arm, comparison: Arm) -> Valid:
     gate.keep_alike("ground_truth_differs", lambda d: d["coverage"].get("ground_truth_digest"))
     gate.keep_alike("model_differs", lambda d: d["provenance"].get("model"), is_strict=True)
     gate.keep_alike("harness_version_differs", _harness, is_strict=True)
+    gate.find_tasks_without_truth()
     gate.find_missing_rewards()
     gate.compare_opaque_shares()
     return Valid(
@@ -149,8 +158,13 @@ class _Gate:
     def fail(self, name: str, trials: Sequence[Document], detail: str) -> None:
         finding = self.findings[name]
         finding.found += trials
-        finding.is_failed = True
-        finding.detail = detail
+        finding.fail(detail)
+
+    def find_tasks_without_truth(self) -> None:
+        """Count trials without recall for want of ground truth; it lacks in both arms alike."""
+        self.findings["no_ground_truth"].found += [
+            d for arm in self.arms for d in self.left[arm.config] if lacks_ground_truth(d)
+        ]
 
     def find_missing_rewards(self) -> None:
         """Count trials without reward; without them a reward cannot be compared, recall can."""
@@ -160,20 +174,22 @@ class _Gate:
                 d for d in self.left[arm.config] if not read_metric(d, BY_NAME["reward"]).computable
             ]
             finding.found += lacking
-            share = len(lacking) / len(self.left[arm.config]) if lacking else 0.0
-            finding.is_failed = finding.is_failed or share > MAX_REMOVED_SHARE
+            n = len(self.left[arm.config])
+            if lacking and len(lacking) / n > MAX_REMOVED_SHARE:
+                finding.fail(f"{len(lacking)} of {n} valid trials of {arm.config}")
 
     def compare_opaque_shares(self) -> None:
-        shares = []
+        shares, details = [], []
         for arm in self.arms:
             calls = sum(d["ledger"].get("shell_calls", 0) for d in self.left[arm.config])
             opaque = sum(d["ledger"].get("shell_opaque", 0) for d in self.left[arm.config])
             shares.append(opaque / calls if calls >= MIN_SHELL_CALLS else 0.0)
+            counted = f"{shares[-1]:.2f}" if calls >= MIN_SHELL_CALLS else "too few, taken as 0"
+            details.append(f"{arm.config}: {opaque} of {calls} shell calls, {counted}")
         if abs(shares[0] - shares[1]) > MAX_OPAQUE_GAP:
             worse = self.arms[shares[1] > shares[0]]
             trials = [d for d in self.left[worse.config] if d["ledger"].get("shell_opaque", 0)]
-            detail = f"{shares[0]:.2f} of shell calls against {shares[1]:.2f}"
-            self.fail("opaque_share_differs", trials, detail)
+            self.fail("opaque_share_differs", trials, "; ".join(details))
 
     def _remove(self, name: str, arm: Arm, trials: Sequence[Document]) -> None:
         finding = self.findings[name]
@@ -183,8 +199,7 @@ class _Gate:
         share = len(trials) / len(arm.trials) if arm.trials else 0.0
         finding.share_removed = max(finding.share_removed, share)
         if share > MAX_REMOVED_SHARE:
-            finding.is_failed = True
-            finding.detail = f"{len(trials)} of {len(arm.trials)} trials of {arm.config}"
+            finding.fail(f"{len(trials)} of {len(arm.trials)} trials of {arm.config}")
 
 
 _NO_KEY: Final = object()
@@ -204,7 +219,17 @@ def _has_crashed(document: Document) -> bool:
 
 
 def _is_degraded(document: Document) -> bool:
-    return bool(document["coverage"].get("degraded_reason"))
+    """Return whether the trace is at fault; documents before 1.2 do not say what is."""
+    coverage = document["coverage"]
+    return bool(coverage.get("degraded_reason")) and "trace" in coverage.get(
+        "degraded_sources", ("trace",)
+    )
+
+
+def lacks_ground_truth(document: Document) -> bool:
+    """Return whether a trial has no recall because its task names no file to find."""
+    recall = read_metric(document, BY_NAME["file_recall"])
+    return recall.reason in {"no_ground_truth", "not_a_retrieval_target"}
 
 
 def _called_mcp(document: Document) -> bool:

@@ -161,6 +161,16 @@ def write_bytes(path: Path, data: bytes) -> None:
         raise
 
 
+def append_line(path: Path, line: bytes) -> None:
+    """Append one whole line to ``path``, creating it; for journals of work in progress.
+
+    The line is handed to the system at once, so it outlives this process; only a machine that
+    stops can leave half of it, which readers of journals drop.
+    """
+    with path.open("ab") as stream:
+        stream.write(line)
+
+
 def remove_leftovers(folder: Path, root: Path) -> None:
     """Delete temporary files in ``folder`` of writers that were killed before they were done."""
     for path in folder.glob(".*.tmp"):

@@ -87,6 +87,10 @@ OUTCOMES: Final = (
 )
 """Outcomes of a trial; their direction differs."""
 
+FIXED_K: Final = tuple(sorted({int(m.path[-1]) for m in RETRIEVAL if "@" in m.name}))
+"""The cut-offs in the names above. They are measured whatever others are asked for, so that
+nDCG@10 is a headline metric of every run and means the same in all of them."""
+
 BY_NAME: Final = {metric.name: metric for metric in (*RETRIEVAL, *OUTCOMES)}
 
 

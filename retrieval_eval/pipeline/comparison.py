@@ -3,22 +3,41 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.impact import impact_analysis
+from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.pipeline.evaluate import Evaluation, evaluate
+from retrieval_eval.pipeline.roots import default_runs_root
 from retrieval_eval.schema import now, stamped
 
 Document = Mapping[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class SidesCompared:
+    """The impact document of a comparison, and what a report over the same runs has to be told.
+
+    ``runs`` are the runs, each once. ``pair`` names the two configurations as the document does,
+    or is None when every pair is compared. ``is_by_run`` says whether a configuration that several
+    runs have is told apart by run; otherwise its trials are repeats.
+    """
+
+    impact: dict[str, Any]
+    runs: tuple[str, ...]
+    pair: tuple[str, str] | None
+    is_by_run: bool
+
+
 def compare_sides(
     sides: Sequence[str], *, runs: Sequence[str] = (), seed: int, **options: Any
-) -> dict[str, Any]:
-    """Evaluate what is missing and return the impact document of the comparison asked for.
+) -> SidesCompared:
+    """Evaluate what is missing and return the comparison asked for.
 
     Parameters
     ----------
@@ -42,44 +61,68 @@ def compare_sides(
         if len(sides) != 2:
             raise BadInputError("with --run, name two configurations: the baseline, then the other")
         evaluation = evaluate(list(runs), seed=seed, **options)
-        documents = [d.metrics for run in evaluation.runs for d in run.trials]
-        pair = (_config(sides[0], documents), _config(sides[1], documents))
-        return _analyse(documents, [pair], seed)
+        pooled = [d.metrics for run in evaluation.runs for d in run.trials]
+        pair = (_config(sides[0], pooled), _config(sides[1], pooled))
+        if pair[0] == pair[1]:
+            raise BadInputError(f"both sides are {pair[0]}")
+        return SidesCompared(_analyse(pooled, [pair], seed), tuple(runs), pair, is_by_run=False)
     if len(sides) > 2:
         raise BadInputError("name one run or two sides; several runs of one study go to --run")
     named = [_split(side) for side in sides]
-    names = list(dict.fromkeys(name for name, _ in named))
-    evaluation = evaluate(names, seed=seed, **options)
-    if len(sides) == 1 and named[0][1] is None:
-        return _analyse(_documents(evaluation, 0), None, seed)
-    if len(sides) == 1:
+    if len(sides) == 1 and named[0][1] is not None:
         raise BadInputError("name two sides, such as RUN:CONFIG RUN:OTHER")
-    return _compare_runs(evaluation, named, names, seed)
+    places, names = _places([name for name, _ in named], options.get("runs_root"))
+    evaluation = evaluate(names, seed=seed, **options)
+    if len(sides) == 1:
+        every = _documents(evaluation, 0)
+        return SidesCompared(_analyse(every, None, seed), names, None, is_by_run=True)
+    chosen = [
+        _side(evaluation, place, name, config)
+        for place, (name, config) in zip(places, named, strict=True)
+    ]
+    pair = (chosen[0][0], chosen[1][0])
+    if pair[0] == pair[1]:
+        raise BadInputError(f"both sides are {pair[0]} of {evaluation.runs[places[0]].run_id}")
+    documents = [document for _, side in chosen for document in side]
+    return SidesCompared(_analyse(documents, [pair], seed), names, pair, is_by_run=True)
 
 
-def _compare_runs(
-    evaluation: Evaluation,
-    named: Sequence[tuple[str, str | None]],
-    names: Sequence[str],
-    seed: int,
-) -> dict[str, Any]:
-    chosen: list[list[Document]] = []
-    configs: list[str] = []
-    for name, config in named:
-        documents = _documents(evaluation, names.index(name))
-        configs.append(
-            _only_config(name, documents) if config is None else _config(config, documents)
-        )
-        chosen.append([d for d in documents if _config_of(d) == configs[-1]])
-    if configs[0] == configs[1]:
-        runs = [evaluation.runs[names.index(name)].run_id for name, _ in named]
-        if runs[0] == runs[1]:
-            raise BadInputError(f"both sides are {configs[0]} of {runs[0]}")
-        configs = [f"{config}@{run}" for config, run in zip(configs, runs, strict=True)]
-        chosen = [
-            [_relabelled(d, c) for d in side] for side, c in zip(chosen, configs, strict=True)
-        ]
-    return _analyse([*chosen[0], *chosen[1]], [(configs[0], configs[1])], seed)
+def _places(names: Sequence[str], runs_root: Path | None) -> tuple[list[int], tuple[str, ...]]:
+    """Return which of the distinct runs each name means, and a name for each of these."""
+    if len(set(names)) == 1:
+        return [0] * len(names), (names[0],)
+    folders = [resolve_runs([name], runs_root or default_runs_root())[0] for name in names]
+    distinct = dict(zip(reversed(folders), reversed(names), strict=True))
+    ordered = list(dict.fromkeys(folders))
+    return [ordered.index(f) for f in folders], tuple(distinct[f] for f in ordered)
+
+
+def _side(
+    evaluation: Evaluation, place: int, name: str, config: str | None
+) -> tuple[str, list[Document]]:
+    """Return the label and the trials of one configuration of a run."""
+    documents = _documents(evaluation, place)
+    own = _only_config(name, documents) if config is None else _config(config, documents)
+    held = [{_config_of(d.metrics) for d in run.trials} for run in evaluation.runs]
+    label = run_labels([run.run_id for run in evaluation.runs], held)[place].get(own, own)
+    return label, [_relabelled(d, label) for d in documents if _config_of(d) == own]
+
+
+def run_labels(run_ids: Sequence[str], configs: Sequence[set[str]]) -> list[dict[str, str]]:
+    """Return for each run the new name of every configuration that another run has too.
+
+    Examples
+    --------
+    >>> run_labels(["a", "b"], [{"base"}, {"base", "mcp"}])
+    [{'base': 'base@a'}, {'base': 'base@b'}]
+    """
+    runs_with = Counter(config for held in configs for config in held)
+    repeated = Counter(run_ids)
+    unique = [f"{n}#{i}" if repeated[n] > 1 else n for i, n in enumerate(run_ids, start=1)]
+    return [
+        {config: f"{config}@{name}" for config in sorted(held) if runs_with[config] > 1}
+        for held, name in zip(configs, unique, strict=True)
+    ]
 
 
 def _analyse(

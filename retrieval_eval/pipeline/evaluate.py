@@ -17,6 +17,7 @@ from retrieval_eval.io.files import read_json, remove, remove_leftovers, write_j
 from retrieval_eval.io.layout import EXCLUSION_REASONS, Discovery, discover
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
+from retrieval_eval.metrics.catalog import FIXED_K
 from retrieval_eval.metrics.files import DEFAULT_K
 from retrieval_eval.pipeline.fingerprint import combined
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX, artefact_stems
@@ -28,19 +29,16 @@ from retrieval_eval.pipeline.roots import (
 )
 from retrieval_eval.pipeline.summary import run_summary
 from retrieval_eval.pipeline.trial import Done, Job, evaluate_trial
-from retrieval_eval.records import Exclusion
+from retrieval_eval.records import Exclusion, Progress
 from retrieval_eval.schema import now, stamped
+from retrieval_eval.values import DEFAULT_SEED
 
 ARTEFACTS = "retrieval_events"
 SUMMARY_FILE = "run_retrieval_summary.json"
 IMPACT_FILE = "run_impact_analysis.json"
-DEFAULT_SEED = 20260101
 
 _CHUNK = 32
 """Trials a process takes at a time: a trial costs milliseconds, a hand-over does too."""
-
-Progress = Callable[[int, int, str], None]
-"""Called with trials done, trials in all, and the name of the trial."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +95,8 @@ def evaluate(
         Artefacts go to ``<output_dir>/<run_id>/retrieval_events``; by default to
         ``<run>/retrieval_events``.
     k_values
-        Cut-offs of the ranking metrics.
+        Cut-offs of the ranking metrics; those of :data:`retrieval_eval.metrics.catalog.FIXED_K`
+        are always among them.
     jobs
         Processes to use.
     seed
@@ -128,10 +127,9 @@ def evaluate(
 
 
 def _check_k_values(k_values: Sequence[int]) -> tuple[int, ...]:
-    cutoffs = tuple(sorted(set(k_values)))
-    if not cutoffs or any(type(k) is not int or k < 1 for k in cutoffs):
+    if not k_values or any(type(k) is not int or k < 1 for k in k_values):
         raise BadInputError(f"k values are whole numbers of 1 or more, not {list(k_values)!r}")
-    return cutoffs
+    return tuple(sorted({*k_values, *FIXED_K}))
 
 
 def _discover(

@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from retrieval_eval.impact.rewards import on_one_scale
 from retrieval_eval.metrics.catalog import OUTCOMES, RETRIEVAL, Metric, read_metric
 from retrieval_eval.metrics.taxonomy import LABELS
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
@@ -32,7 +33,7 @@ def run_summary(
     excluded
         What discovery left out.
     """
-    documents = [document for _, document in rows]
+    documents = on_one_scale([document for _, document in rows])
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": run_id,

@@ -114,7 +114,7 @@ def documents(job: Job) -> tuple[dict[str, Any], dict[str, Any]]:
         if trace is None
         else normalise(trace, truth, agent_started_at=outcome.agent_started_at)
     )
-    covered = coverage(events, trace, missing, (*outcome.unreadable, *unreadable))
+    covered = coverage(events, trace, missing, outcome=outcome.unreadable, ground_truth=unreadable)
     return _documents(job, events, outcome, covered, trace)
 
 

@@ -12,18 +12,37 @@ if TYPE_CHECKING:
     from retrieval_eval.report.building import build, build_trial
     from retrieval_eval.report.loading import load_run
     from retrieval_eval.report.run import Run
+    from retrieval_eval.report.search.building import build_search
+    from retrieval_eval.report.search.loading import load_search
+    from retrieval_eval.report.search.report import SearchReport
+    from retrieval_eval.report.search.run import SearchRun
     from retrieval_eval.report.sections import Report
     from retrieval_eval.report.sections.trial import TrialReport
 
-__all__ = ["Report", "Run", "TrialReport", "build", "build_trial", "load_run"]
+__all__ = [
+    "Report",
+    "Run",
+    "SearchReport",
+    "SearchRun",
+    "TrialReport",
+    "build",
+    "build_search",
+    "build_trial",
+    "load_run",
+    "load_search",
+]
 
 _LAZY = {
     "Report": "retrieval_eval.report.sections",
     "Run": "retrieval_eval.report.run",
+    "SearchReport": "retrieval_eval.report.search.report",
+    "SearchRun": "retrieval_eval.report.search.run",
     "TrialReport": "retrieval_eval.report.sections.trial",
     "build": "retrieval_eval.report.building",
+    "build_search": "retrieval_eval.report.search.building",
     "build_trial": "retrieval_eval.report.building",
     "load_run": "retrieval_eval.report.loading",
+    "load_search": "retrieval_eval.report.search.loading",
 }
 
 

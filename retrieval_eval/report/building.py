@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from retrieval_eval.errors import RenderError
-from retrieval_eval.io.files import write_bytes, write_text
 from retrieval_eval.pipeline.roots import DEMO
-from retrieval_eval.report import assets, parameters, quarto, render
+from retrieval_eval.records import Progress
+from retrieval_eval.report import assets, parameters, render
 from retrieval_eval.report.columns import FRAMES
 from retrieval_eval.report.derive import Facts
 from retrieval_eval.report.escape import slug, visible
-from retrieval_eval.report.execute import execute
 from retrieval_eval.report.loading import load_run, split_run_ids
-from retrieval_eval.report.notebook_files import read_notebook
-from retrieval_eval.report.pdf import to_pdf
+from retrieval_eval.report.publishing import Files, Renderer, publish, write_frames
 from retrieval_eval.report.run import Run
-from retrieval_eval.report.sections.closing import package_version
 from retrieval_eval.report.sections.tasks import task_rows
 from retrieval_eval.report.sections.trial import TrialReport
 
 Notebook = Literal["run_report", "compare_runs"]
 NOTEBOOKS: Final[dict[str, str]] = {"run_report": "", "compare_runs": "compare"}
 """Notebook of a report over runs to its folder below that of the runs."""
-
-Renderer = Literal["auto", "embedded", "quarto"]
-RENDERERS: Final = ("auto", "embedded", "quarto")
-Progress = Callable[[int, int, str], None]
 
 RUN_PARAMETERS: Final = (
     "runs_root",
@@ -64,7 +57,8 @@ def build(
         ``<reports_dir>/<run_id>/compare/index.html``.
     notebook
         ``run_report`` describes the runs together; ``compare_runs`` compares their configurations,
-        and tells a configuration that several runs have apart by run.
+        and tells a configuration that several runs have apart by run, unless its parameter
+        ``separate_runs`` is False.
     renderer
         ``quarto``, ``embedded``, or ``auto``: Quarto where it is on PATH.
     pdf
@@ -149,7 +143,7 @@ def _load(
     """Check the parameters, then evaluate here, so that a bad input never starts a kernel."""
     parameters.check(values, parameters.of_notebook(assets.notebook(notebook)))
     chosen = {name: values[name] for name in RUN_PARAMETERS if name in values}
-    is_separate = notebook == "compare_runs"
+    is_separate = values.get("separate_runs", notebook == "compare_runs")
     run = load_run(names, **chosen, separate_runs=is_separate, jobs=jobs, progress=progress)
     _ = run.comparison
     return run
@@ -164,56 +158,31 @@ def _report(
     as_pdf: bool,
     progress: Progress | None,
 ) -> Path:
-    chosen = _renderer(renderer)
-    executed = folder / f"{notebook}.ipynb"
-    execute(assets.notebook(notebook), executed, values, progress=progress)
-    files = [(executed.name, "the executed notebook")]
-    if run is not None:
-        files += write_tables(run, folder, privacy=values.get("privacy") is True)
-    document = render.with_files(read_notebook(executed), files)
-    title = visible(render.metadata_title(values), 120)
-    page = folder / "index.html"
-    if chosen == "quarto":
-        quarto.render(document, page, title=title)
-        if as_pdf:
-            quarto.render(document, folder / "report.pdf", title=title)
-        return page
-    footer = f"{title} · retrieval-eval {package_version()} · rendered by the embedded renderer"
-    html = render.to_html(document, title=title, footer=footer)
-    if as_pdf:
-        write_bytes(folder / "report.pdf", to_pdf(html))
-    write_text(page, html)
-    return page
+    def tables(place: Path) -> Files:
+        return write_tables(run, place, privacy=values.get("privacy") is True) if run else []
+
+    return publish(
+        notebook,
+        values,
+        folder,
+        title=visible(render.metadata_title(values), 120),
+        tables=tables,
+        renderer=renderer,
+        pdf=as_pdf,
+        progress=progress,
+    )
 
 
-def _renderer(renderer: Renderer) -> Renderer:
-    if renderer not in RENDERERS:
-        raise RenderError(f"there is no renderer '{renderer}'; choose {', '.join(RENDERERS)}")
-    if renderer == "auto":
-        return "quarto" if quarto.executable() else "embedded"
-    if renderer == "quarto" and quarto.executable() is None:
-        raise RenderError(f"Quarto is not on PATH; install it with: {quarto.INSTALL}")
-    return renderer
-
-
-def write_tables(run: Run, folder: Path, *, privacy: bool) -> list[tuple[str, str]]:
+def write_tables(run: Run, folder: Path, *, privacy: bool) -> Files:
     """Write every frame and the table of all tasks as CSV; return file names and meanings."""
     import pandas as pd
 
-    written = []
-    for name, (meaning, _) in FRAMES.items():
-        frame = run.frame(name)
-        if privacy and "arguments" in frame.columns:
-            frame = frame.drop(columns="arguments")
-        for column in frame.columns:
-            if frame[column].map(lambda v: isinstance(v, list)).any():
-                frame = frame.assign(**{column: frame[column].map("; ".join)})
-        write_text(folder / f"{name}.csv", _csv_text(frame.to_csv(index=False)))
-        written.append((f"{name}.csv", meaning))
+    frames = [(name, meaning, run.frame(name)) for name, (meaning, _) in FRAMES.items()]
+    if privacy:
+        frames = [
+            (n, m, frame.drop(columns="arguments", errors="ignore")) for n, m, frame in frames
+        ]
     appendix = pd.DataFrame(task_rows(Facts(run)))
-    write_text(folder / "appendix.csv", _csv_text(appendix.to_csv(index=False)))
-    return [*written, ("appendix.csv", "one row a task, as in the section All tasks")]
-
-
-def _csv_text(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return write_frames(
+        [*frames, ("appendix", "one row a task, as in the section All tasks", appendix)], folder
+    )

@@ -15,6 +15,7 @@ from retrieval_eval.report.columns_comparisons import (
     VIEW_RESULTS,
 )
 from retrieval_eval.report.columns_trials import IDENTITY, LABELS, TRIALS, VIEWS
+from retrieval_eval.report.search.columns import SEARCH_FRAMES
 
 __all__ = [
     "ASSOCIATIONS",
@@ -29,6 +30,7 @@ __all__ = [
     "LEDGER",
     "PAIRS",
     "PAIR_LEDGER",
+    "SEARCH_FRAMES",
     "SLICES",
     "STATISTICS",
     "SUMMARY",
@@ -182,21 +184,24 @@ FRAMES: Final[dict[str, tuple[str, tuple[Column, ...]]]] = {
 }
 
 
-def expand(columns: Iterable[Column], k_values: Sequence[int]) -> tuple[Column, ...]:
-    """Return the columns with every ``{k}`` column repeated for each cut-off.
+def expand(
+    columns: Iterable[Column], values: Sequence[object], *, of: str = "k"
+) -> tuple[Column, ...]:
+    """Return the columns with every ``{k}`` column (or ``{of}``) repeated for each value.
 
     Examples
     --------
     >>> [c.name for c in expand(TRIALS, [5]) if c.name.startswith("recall@")]
     ['recall@5']
     """
+    mark = f"{{{of}}}"
     out: list[Column] = []
     for column in columns:
-        if "{k}" not in column.name:
+        if mark not in column.name:
             out.append(column)
             continue
-        for k in k_values:
-            name, source = (text.replace("{k}", str(k)) for text in (column.name, column.source))
+        for value in values:
+            name, source = (t.replace(mark, str(value)) for t in (column.name, column.source))
             out.append(Column(name, source, column.type, column.unit, column.meaning))
     return tuple(out)
 
@@ -207,13 +212,15 @@ def reference() -> str:
         "# Columns of the data frames",
         "",
         "Made from `retrieval_eval/report/columns.py`; do not edit by hand. A missing number is a",
-        "missing value, never 0. `{k}` stands for every cut-off of the run.",
+        "missing value, never 0. `{k}` stands for every cut-off of the run, `{measure}` for every",
+        "measure of a search run. `run` comes from `load_run`, `search` from `load_search`.",
     ]
-    for name, (meaning, columns) in FRAMES.items():
-        lines += ["", f"## `run.{name}`", "", f"{meaning[0].upper()}{meaning[1:]}.", ""]
-        lines += ["| column | type | unit | meaning | source |", "|---|---|---|---|---|"]
-        lines += [
-            f"| `{c.name}` | {c.type} | {c.unit or ' '} | {c.meaning} | `{c.source}` |"
-            for c in columns
-        ]
+    for owner, frames in (("run", FRAMES), ("search", SEARCH_FRAMES)):
+        for name, (meaning, columns) in frames.items():
+            lines += ["", f"## `{owner}.{name}`", "", f"{meaning[0].upper()}{meaning[1:]}.", ""]
+            lines += ["| column | type | unit | meaning | source |", "|---|---|---|---|---|"]
+            lines += [
+                f"| `{c.name}` | {c.type} | {c.unit or ' '} | {c.meaning} | `{c.source}` |"
+                for c in columns
+            ]
     return "\n".join(lines) + "\n"

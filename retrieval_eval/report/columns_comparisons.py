@@ -84,8 +84,8 @@ GATE: Final = (
 PAIR_LEDGER: Final = (
     *ARMS,
     Column("arm", "comparisons[].ledger key", "text", "", "config the trials belong to"),
-    Column("fate", "=ledger", "text", "", "all, removed, unmatched or used"),
-    Column("reason", "=ledger", "text", "", "rule or reason of removed and unmatched trials"),
+    Column("fate", "=ledger", "text", "", "all, removed, unmatched, used; outcomes_only of used"),
+    Column("reason", "=ledger", "text", "", "rule or reason of the fate"),
     Column("n", "=ledger", "integer", "trials", "trials; all = removed + unmatched + used"),
 )
 

@@ -23,10 +23,6 @@ from retrieval_eval.report.robustness import (
 HEADLINE: Final = "file_recall"
 """The metric whose paired difference the report leads with."""
 
-MIN_PAIRS: Final = 3
-MIN_PAIRS_FOR_A_TEST: Final = 6
-"""Below six pairs a two-sided sign-flip test cannot reach 0.05."""
-
 ALPHA: Final = 0.05
 
 VERDICTS: Final[dict[str, str]] = {

@@ -51,7 +51,7 @@ def gate_rows(comparison: Document, arms: Row) -> Iterator[Row]:
 
 
 def ledger_rows(comparison: Document, arms: Row) -> Iterator[Row]:
-    """Yield one row an arm and fate; those but the first of an arm add up to it."""
+    """Yield one row an arm and fate; removed, unmatched and used add up to all."""
     for side in ("baseline", "comparison"):
         ledger = members(members(comparison.get("ledger")).get(side))
         if not ledger:
@@ -62,6 +62,9 @@ def ledger_rows(comparison: Document, arms: Row) -> Iterator[Row]:
             for reason, n in members(ledger.get(fate)).items():
                 yield arm | {"fate": fate, "reason": reason, "n": coerce(n, "integer")}
         yield arm | {"fate": "used", "n": coerce(ledger.get("used"), "integer")}
+        for reason, n in members(ledger.get("outcomes_only")).items():
+            part = {"fate": "outcomes_only", "reason": reason, "n": coerce(n, "integer")}
+            yield arm | part
 
 
 def slice_rows(comparison: Document, arms: Row) -> Iterator[Row]:

@@ -76,7 +76,10 @@ class Facts:
     def _fate(self, task: Task, trials: Sequence[Record]) -> str:
         if task in self.headline_pairs:
             return "matched and scored"
-        if any(finite(t[HEADLINE]) is not None for t in trials):
+        scored = {str(t["config_name"]) for t in trials if finite(t[HEADLINE]) is not None}
+        if self.run.comparison and scored.issuperset(arms(self.run.comparison)):
+            return "scored in both, not comparable"
+        if scored:
             return "scored in some configs only"
         if any(t["has_ground_truth"] is True for t in trials):
             return "no usable trace"

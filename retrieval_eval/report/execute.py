@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from retrieval_eval import errors
 from retrieval_eval.errors import RenderError
+from retrieval_eval.records import Progress
 from retrieval_eval.report import parameters as declared
 from retrieval_eval.report.notebook_files import read_notebook
-
-Progress = Callable[[int, int, str], None]
-"""Called with cells done, cells in all, and the heading the cell stands under."""
 
 KERNEL = "python3"
 _ENGINE = "retrieval-eval"

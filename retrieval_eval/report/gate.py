@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from retrieval_eval.report.frames import coerce, members, records
@@ -50,18 +50,22 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class ArmLedger:
-    """The trials of one arm: all, removed by rule, unmatched by reason, used."""
+    """The trials of one arm: all, removed by rule, unmatched by reason, used.
+
+    ``outcomes_only`` counts, by rule, the used trials without recall.
+    """
 
     trials: int
     removed: Mapping[str, int]
     unmatched: Mapping[str, int]
     used: int
+    outcomes_only: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_balanced(self) -> bool:
         """Whether every trial is removed, unmatched or used."""
         left = sum(self.removed.values()) + sum(self.unmatched.values())
-        return self.trials == left + self.used
+        return self.trials == left + self.used and sum(self.outcomes_only.values()) <= self.used
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,4 +118,5 @@ def _arm(value: Mapping[str, Any]) -> ArmLedger:
         value,
         removed=counts(value.get("removed")),
         unmatched=counts(value.get("unmatched")),
+        outcomes_only=counts(value.get("outcomes_only")),
     )

@@ -10,10 +10,11 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.impact import impact_analysis
 from retrieval_eval.metrics.files import DEFAULT_K
 from retrieval_eval.pipeline import evaluate
-from retrieval_eval.pipeline.evaluate import DEFAULT_SEED, Evaluation
+from retrieval_eval.pipeline.evaluate import Evaluation
 from retrieval_eval.report.run import Run
 from retrieval_eval.report.separate import labels, relabelled_metrics
 from retrieval_eval.schema import now, stamped
+from retrieval_eval.values import DEFAULT_SEED
 
 PathLike = str | Path | None
 

@@ -10,15 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from retrieval_eval.report import cautions, rule_words
-from retrieval_eval.report.comparison import (
-    MIN_PAIRS,
-    MIN_PAIRS_FOR_A_TEST,
-    Comparison,
-    MetricResult,
-)
+from retrieval_eval.report.comparison import Comparison, MetricResult
 from retrieval_eval.report.findings import name
 from retrieval_eval.report.names import metric_name, reason_sentence
 from retrieval_eval.report.numbers import of, p_value, plural
+from retrieval_eval.stats.paired import MIN_PAIRS
+from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 
 MAX_WORDS: Final = 90
 MAX_DETAIL: Final = 3
@@ -63,7 +60,7 @@ def answer(comparison: Comparison | None, facts: Facts) -> Answer:
     if comparison is None:
         return _no_pair(facts)
     if facts.withheld is not None:
-        why = "A difference between them would describe that fault, so none is given."
+        why = "A difference between them could come from that fault, so none is given."
         return Answer(
             f"No verdict: {name(comparison.baseline)} and {name(comparison.comparison)} cannot be "
             "compared",
@@ -171,7 +168,7 @@ def _too_few(comparison: Comparison, result: MetricResult | None, facts: Facts) 
     else:
         few = (
             f"{name(comparison.baseline)} and {name(comparison.comparison)} share "
-            f"{plural(n, 'task')} with computable {label}; below {MIN_PAIRS_FOR_A_TEST} no test "
+            f"{plural(n, 'task')} with computable {label}; below {MIN_PAIRS_FOR_P} no test "
             "can decide, and the intervals below are rough."
         )
     title = f"Too few matched tasks for a verdict: {n}"
@@ -192,9 +189,14 @@ def trust(comparison: Comparison | None, facts: Facts, detail: int = MAX_DETAIL)
     used, found = (sum(getattr(arm, key) for arm in ledger.arms) for key in ("used", "trials"))
     verb = "would form" if facts.withheld else "forms" if used == 1 else "form"
     text = f"{of(used, found)} trials {verb} {plural(comparison.n_pairs, 'matched task')}"
+    if not used:
+        text = f"None of {plural(found, 'trial')} has a valid partner in the other arm"
     result = comparison.metric(comparison.verdict_metric)
     if detail and result is not None and result.n_pairs < comparison.n_pairs:
-        text += f" ({result.n_pairs} with {metric_name(result.metric).label.lower()})"
+        parts = [f"{result.n_pairs} with {metric_name(result.metric).label.lower()}"]
+        if any(arm.outcomes_only.get("no_ground_truth") for arm in ledger.arms):
+            parts.append(f"{comparison.n_pairs - result.n_pairs} without ground truth")
+        text += f" ({', '.join(parts)})"
     left = rule_words.left_out(ledger, detail) if detail else ""
     if not detail:
         return f"{text}; {found - used:,} left out, see Coverage."

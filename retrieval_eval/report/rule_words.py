@@ -44,6 +44,10 @@ _OF_PAIRS: Final[dict[str, str]] = {
 _UNEQUAL: Final = "the arms differ in their share of shell calls that cannot be resolved"
 
 
+MAX_DETAIL: Final = 160
+"""Characters of a rule's detail in a sentence: two configs with their counts."""
+
+
 def title(rule: str) -> str:
     """Return the printed name of a rule; an unknown one is printed as it is named."""
     return TITLES.get(rule) or rule.replace("_", " ").capitalize()
@@ -71,7 +75,7 @@ def finding(rule: Rule | None, fallback: str, comparison: Comparison) -> str:
         tasks = plural(len({t.task_name for t in rule.trials}) or rule.count, "task")
         return _OF_PAIRS[rule.name].format(tasks=tasks)
     if rule.name == "opaque_share_differs":
-        return f"{_UNEQUAL} ({name(rule.detail, 60)})" if rule.detail else _UNEQUAL
+        return f"{_UNEQUAL} ({name(rule.detail, MAX_DETAIL)})" if rule.detail else _UNEQUAL
     what = _OF_TRIALS.get(rule.name, f"fall under the rule “{inside(title(rule.name))}”")
     return f"{_who(rule, comparison)} {what}"
 

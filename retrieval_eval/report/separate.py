@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from retrieval_eval.pipeline.comparison import run_labels
 from retrieval_eval.report.frames import coerce, members, records
 
 Document = Mapping[str, Any]
@@ -20,15 +20,8 @@ def labels(summaries: Sequence[Document]) -> list[dict[str, str]]:
     >>> labels(runs)
     [{'base': 'base@a'}, {'base': 'base@b'}]
     """
-    found = [_configs(summary) for summary in summaries]
-    runs_with = Counter(config for configs in found for config in configs)
     names = [coerce(s.get("run_id"), "text") or "" for s in summaries]
-    repeated = Counter(names)
-    unique = [f"{n}#{i}" if repeated[n] > 1 else n for i, n in enumerate(names, start=1)]
-    return [
-        {config: f"{config}@{name}" for config in sorted(configs) if runs_with[config] > 1}
-        for configs, name in zip(found, unique, strict=True)
-    ]
+    return run_labels(names, [_configs(summary) for summary in summaries])
 
 
 def relabelled_summary(summary: Document, new: Mapping[str, str]) -> dict[str, Any]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from retrieval_eval.report.comparison import ALPHA, MIN_PAIRS, VERDICTS, Comparison, MetricResult
+from retrieval_eval.report.comparison import ALPHA, VERDICTS, Comparison, MetricResult
 from retrieval_eval.report.derive import Record, mean, numbers
 from retrieval_eval.report.exhibits import Table
 from retrieval_eval.report.names import HEADLINE_METRICS, metric_name, reason_sentence
-from retrieval_eval.report.numbers import MISSING, count, of, p_value, signed
+from retrieval_eval.report.numbers import MISSING, count, of, p_value, plural, signed
 from retrieval_eval.report.robustness import BLUNT
 from retrieval_eval.report.rule_words import inside, title
+from retrieval_eval.stats.paired import MIN_PAIRS
 
 _STATISTICS = ("Difference", "95 % interval", "Pairs", "Better / same / worse")
 WITHHELD = "withheld"
@@ -29,7 +30,7 @@ def headline(comparison: Comparison, metrics: Sequence[str] = HEADLINE_METRICS) 
     shown, blunt = _discriminating(comparison, metrics)
     notes = [READING]
     notes += [f"Left out, unable to tell the two apart: {', '.join(blunt)}."] if blunt else []
-    notes += _adjusted(comparison)
+    notes += [*_grouped(comparison), *_adjusted(comparison)]
     return Table(
         "headline",
         "Means over matched tasks and their paired difference, in the unit of the metric",
@@ -56,6 +57,20 @@ def _discriminating(comparison: Comparison, metrics: Sequence[str]) -> tuple[lis
         like = f"repeats {metric_name(found.like or '').label}" if is_repeat else found.status
         left.append(f"{metric_name(metric).label} ({like})")
     return shown, left
+
+
+def _grouped(comparison: Comparison) -> list[str]:
+    """Return the note on tasks that count together, without which 20 of 20 wins look surer."""
+    result = comparison.metric(comparison.verdict_metric)
+    if result is None or result.cluster_by is None or result.n_clusters is None:
+        return []
+    text = (
+        f"Tasks that share a {result.cluster_by} are resampled together: "
+        f"{plural(result.n_pairs, 'task')} in {plural(result.n_clusters, 'group')}"
+    )
+    # The sign-flip test of n groups has 2**n outcomes and is two-sided.
+    least = 2.0 ** (1 - result.n_clusters)
+    return [f"{text}, so that p is at least {least:.3f}." if least >= 0.001 else f"{text}."]
 
 
 def _adjusted(comparison: Comparison) -> list[str]:

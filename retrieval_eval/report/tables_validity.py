@@ -9,7 +9,7 @@ from retrieval_eval.report.exhibits import Table
 from retrieval_eval.report.gate import Gate, Ledger
 from retrieval_eval.report.names import metric_name
 from retrieval_eval.report.numbers import MISSING, count, plural, rate
-from retrieval_eval.report.rule_words import title, ways_out
+from retrieval_eval.report.rule_words import inside, title, ways_out
 from retrieval_eval.report.tables import interval_of
 
 MAX_FOUND: Final = 20
@@ -79,12 +79,19 @@ def ledger_table(ledger: Ledger, comparison: Comparison) -> Table:
     body = [("All trials", *(count(arm.trials) for arm in ledger.arms))]
     body += [(f"− {way}", *(count(found.get(way, 0)) for found in ways)) for way in names]
     body.append(("= used in pairs", *(count(arm.used) for arm in ledger.arms)))
+    body += [
+        (
+            f"of these for outcomes only: {inside(title(rule))}",
+            *(count(arm.outcomes_only.get(rule, 0)) for arm in ledger.arms),
+        )
+        for rule in sorted({rule for arm in ledger.arms for rule in arm.outcomes_only})
+    ]
     notes = [f"They form {plural(comparison.n_pairs, 'matched task')}; repeats are averaged."]
     if not all(arm.is_balanced for arm in ledger.arms):
         notes.append("These counts do not add up: the analysis is at fault, so do not rely on it.")
     return Table(
         "pair-ledger",
-        "From all trials to the pairs used; every trial is in exactly one row",
+        "From all trials to the pairs used; every trial is removed, not matched or used",
         ("Trials", comparison.baseline, comparison.comparison),
         tuple(body),
         notes=tuple(notes),

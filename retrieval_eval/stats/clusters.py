@@ -46,6 +46,31 @@ class Grouping:
         """Return the number of units in every cluster."""
         return self.totals(np.ones(len(self.codes)))
 
+    def degrees_of_freedom(self) -> float:
+        """Return Satterthwaite's degrees of freedom of the variance of the mean over units.
+
+        Those of Bell & McCaffrey (2002) for clusters whose units share everything, the worst
+        case that Carter, Schnepel & Steigerwald (2017) count effective clusters for: a few
+        large clusters then carry most of the mean. One less than the clusters when all are
+        equally large. At least two clusters are needed.
+
+        Examples
+        --------
+        >>> group(["a", "a", "b", "b", "c", "c"], 6).degrees_of_freedom()
+        2.0
+        >>> round(group(["a", "a", "b", "c"], 4).degrees_of_freedom(), 2)
+        1.6
+        """
+        sizes = self.sizes()
+        if (sizes == sizes[0]).all():
+            return self.n_clusters - 1.0
+        shares = sizes / sizes.sum()
+        scale = sizes / np.sqrt(1 - shares)
+        # Covariance of the clusters' deviations in sum, each over the root of one minus its share.
+        covariance = np.eye(len(sizes)) - shares - shares[:, np.newaxis] + shares @ shares
+        covariance *= np.outer(scale, scale)
+        return float(np.trace(covariance) ** 2 / np.sum(covariance**2))
+
 
 def group(labels: Sequence[Hashable] | None, n: int) -> Grouping:
     """Return the clusters of ``n`` units; without labels every unit is its own.

@@ -17,7 +17,10 @@ from retrieval_eval.values import Value
 MIN_VALUES: Final = 3
 """Below this many units no interval is given."""
 MIN_MOVED: Final = 3
-"""Below this many units that are not 0 no interval is given: their spread is not known."""
+"""Below this many units that are not 0 no interval is given: their spread is not known.
+
+To ask for more would choose the studies by their outcome, and cover worse (``docs/simulation.md``).
+"""
 BOOTSTRAP_T: Final = "bootstrap_t"
 
 
@@ -63,8 +66,8 @@ def bootstrap_mean(
     by the root of its size, so that a resample of nearly equal values cannot throw an end to
     infinity. Negated values give exactly the negated ends.
 
-    With ``clusters`` whole clusters are resampled and the standard error is that of a ratio
-    (the mean over units, linearised over clusters); every unit counts the same.
+    With ``clusters`` whole clusters are resampled, and standard error and degrees of freedom
+    allow for clusters of uneven size (Bell & McCaffrey 2002); every unit counts the same.
 
     Not computable (``too_few_values``) below three units, with fewer than three of them
     different from 0, or with several units in fewer than six clusters; and when all are equal
@@ -103,13 +106,14 @@ def bootstrap_mean(
 def standard_error(values: Floats, grouping: Grouping) -> tuple[float, Floats]:
     """Return the standard error of the mean, and every cluster's deviation from it in sum.
 
-    With one unit a cluster this is the standard deviation (n - 1) over the root of n.
+    A cluster pulls the mean towards itself by its share of the units, so its squared deviation is
+    divided by one minus that share (Bell & McCaffrey 2002, known as CR2). With one unit a cluster
+    this is the standard deviation (n - 1) over the root of n. At least two clusters are needed.
     """
-    sizes = grouping.sizes()
-    centre = math.fsum(values) / len(values)
+    n = len(values)
+    centre = math.fsum(values) / n
     deviations = grouping.totals(values - centre)
-    g = grouping.n_clusters
-    variance = g / (g - 1) * float(deviations @ deviations) / float(sizes.sum()) ** 2
+    variance = float(np.sum(deviations**2 / (n - grouping.sizes()))) / n
     return math.sqrt(variance), deviations
 
 
@@ -130,7 +134,7 @@ def _mean_interval(
         return Interval.missing(reason, g, confidence, BOOTSTRAP_T)
     from scipy.special import stdtrit
 
-    student = float(stdtrit(g - 1, (1 + confidence) / 2))
+    student = float(stdtrit(grouping.degrees_of_freedom(), (1 + confidence) / 2))
     sizes = grouping.sizes()
     floor = error / math.sqrt(g)
     found = mirrored_quantiles(
@@ -150,11 +154,11 @@ def _mean_interval(
 
 def _studentised(deviations: Floats, sizes: Floats, error: float, floor: float) -> Floats:
     """Return the t statistic of every resample (a row) that has any spread."""
-    g = deviations.shape[1]
     total = sizes.sum(axis=1)
     shift = deviations.sum(axis=1) / total
     residuals = deviations - sizes * shift[:, np.newaxis]
-    errors = np.sqrt(g / (g - 1) * np.einsum("ij,ij->i", residuals, residuals)) / total
+    outside = total[:, np.newaxis] - sizes
+    errors = np.sqrt(np.einsum("ij,ij->i", residuals, residuals / outside) / total)
     has_spread: NDArray[np.bool_] = errors > 1e-12 * error
     t: Floats = shift[has_spread] / np.maximum(errors[has_spread], floor)
     return t

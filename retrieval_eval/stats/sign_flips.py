@@ -69,7 +69,8 @@ def attainable_level(n: int, alpha: float = 0.05) -> float:
     >>> attainable_level(6), attainable_level(5)
     (0.03125, 0.0)
     """
-    step = 2.0 ** (1 - n)
+    # Beyond 60 units the steps are finer than a float near the level, and then below any float.
+    step = 2.0 ** (1 - min(n, 60))
     return step * (math.ceil(alpha / step) - 1)
 
 

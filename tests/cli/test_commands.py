@@ -193,3 +193,51 @@ def test_compare_with_too_little_is_no_verdict(study, capsys):
     write_trial(study / "runs" / "alone", "baseline", "task-000", ["src/a.py"])
     assert run(["compare", "alone", "--output-dir", "out"]) == 2
     assert "only one configuration" in capsys.readouterr().out
+
+
+def test_compare_writes_the_comparison_as_a_page(study, capsys):
+    """The page gives the difference that the command prints, whichever way the sides are named."""
+    options = ["--output-dir", "out", "--report", "--reports-dir", "pages", "--jobs", "1"]
+    assert run(["compare", "new", "old", *options]) == 1
+    text = capsys.readouterr().out
+    assert "file_recall" in text
+    assert text.splitlines()[-1] == "pages/new+old/compare/index.html"
+    page = (study / "pages/new+old/compare/index.html").read_text(encoding="utf-8")
+    assert "File recall is 0.50 lower with baseline@old" in page
+
+    both = ["compare", "study:local-v2", "study:baseline", *options, "--json"]
+    assert run(both) == 1
+    shown = capsys.readouterr()
+    (found,) = json.loads(shown.out)["comparisons"]
+    assert found["metrics"]["file_recall"]["mean_difference"] == -0.375
+    assert shown.err.strip() == "pages/study/compare/index.html"
+    page = (study / "pages/study/compare/index.html").read_text(encoding="utf-8")
+    assert "File recall is 0.38 lower with baseline" in page
+
+
+def test_a_page_over_pooled_runs_takes_their_trials_for_repeats(study, capsys):
+    for number in range(8):
+        write_trial(study / "runs" / "more", "local-v2", f"task-{number:03d}", ["src/a.py"])
+    options = ["--output-dir", "out", "--reports-dir", "pages", "--report"]
+    command = ["compare", "baseline", "local-v2", "--run", "study", "--run", "more"]
+    assert run([*command, *options]) == 0
+    # Of two trials a task, one found as much as the baseline: half of 0.375.
+    page = (study / "pages/study+more/compare/index.html").read_text(encoding="utf-8")
+    assert "File recall is 0.19 higher with local-v2" in page
+
+
+def test_one_run_named_in_two_ways_is_one_run(study, capsys):
+    both = ["compare", "study:baseline", "runs/study:local-v2", "--output-dir", "out", "--json"]
+    assert run(both) == 0
+    (found,) = json.loads(capsys.readouterr().out)["comparisons"]
+    assert (found["baseline_config"], found["comparison_config"]) == ("baseline", "local-v2")
+    assert run(["compare", "old", "runs/old", "--output-dir", "out"]) == 3
+
+
+def test_a_configuration_of_both_runs_says_of_which_it_is(study, capsys):
+    both = ["compare", "old", "study:baseline", "--output-dir", "out"]
+    assert run(both) == 0
+    assert "baseline@study against baseline@old" in capsys.readouterr().out
+    both = ["compare", "old", "study:local-v2", "--output-dir", "out"]
+    assert run(both) == 0
+    assert "local-v2 against baseline@old" in capsys.readouterr().out

@@ -26,7 +26,8 @@ def code(path: Path) -> list:
 
 
 def test_the_promised_notebooks_exist():
-    assert {p.stem for p in REPORTS} >= {"run_report", "trial_report", "compare_runs"}
+    promised = {"run_report", "trial_report", "compare_runs", "search_report"}
+    assert {p.stem for p in REPORTS} >= promised
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
@@ -58,7 +59,7 @@ def test_title_then_typed_parameters_then_loading(path):
     assert cells[0].cell_type == "markdown"
     assert cells[0].source.startswith("# ")
     assert cells[1].metadata["tags"] == ["parameters"]
-    assert "load_run" in cells[2].source
+    assert ("load_search" if path.stem == "search_report" else "load_run") in cells[2].source
     known = declared(cells[1].source)
     assert len(known) == len(cells[1].source.splitlines())
     assert all(p.meaning for p in known.values())
@@ -107,6 +108,15 @@ def test_the_answer_comes_first_and_what_it_rests_on_before_any_difference(stem)
     assert len(shown) == len(set(shown))
 
 
+def test_the_search_report_shows_queries_before_means():
+    path = next(p for p in REPORTS if p.stem == "search_report")
+    shown = [c.source for c in code(path)[2:]]
+    assert shown[0] == "report.answer()"
+    assert shown.index("report.judged()") < shown.index("report.query_changes()")
+    assert shown.index("report.query_changes()") < shown.index("report.changes()")
+    assert len(shown) == len(set(shown))
+
+
 @pytest.mark.parametrize("path", REPORTS, ids=name)
 def test_the_limits_are_always_printed(path):
     text = path.read_text(encoding="utf-8")
@@ -120,8 +130,10 @@ def test_papermill_alone_runs_it_on_the_demo(path, tmp_path):
     home = tmp_path / "home"
     home.mkdir()
     project = Path(__file__).resolve().parents[2]
+    is_search = path.stem == "search_report"
+    chosen = ["-p", "run" if is_search else "run_id", "demo"]
     done = subprocess.run(
-        [sys.executable, "-m", "papermill", str(path), str(target), "-p", "run_id", "demo"],
+        [sys.executable, "-m", "papermill", str(path), str(target), *chosen],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -131,4 +143,5 @@ def test_papermill_alone_runs_it_on_the_demo(path, tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     executed = code(target)
     assert all(c.outputs for c in executed[2:])
-    assert (tmp_path / "reports" / "demo" / "data" / "runs" / "demo").is_dir()
+    written = "search-demo/data/eval" if is_search else "demo/data/runs/demo"
+    assert (tmp_path / "reports" / written).is_dir()

@@ -79,7 +79,7 @@ def test_bad_parameters_never_start_a_kernel(given, message, demo_page, monkeypa
     def no_kernel(*_, **__):
         raise AssertionError("a kernel was started")
 
-    monkeypatch.setattr("retrieval_eval.report.building.execute", no_kernel)
+    monkeypatch.setattr("retrieval_eval.report.publishing.execute", no_kernel)
     with pytest.raises(BadInputError, match=message):
         build("demo", reports_dir=demo_page.parents[1], renderer="embedded", **given)
 

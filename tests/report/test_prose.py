@@ -97,6 +97,28 @@ def test_better_says_how_much_how_sure_where_it_hurt_and_what_was_left_out():
     )
 
 
+def test_trust_says_which_matched_tasks_have_no_recall():
+    arm = ArmLedger(22, {}, {}, 22, {"no_ground_truth": 1})
+    comparison = replace(
+        COMPARISON,
+        n_pairs=22,
+        ledger=Ledger(arm, arm),
+        metrics={"file_recall": replace(RESULT, n_pairs=21)},
+    )
+    assert prose.trust(comparison, FACTS) == (
+        "44 of 44 trials form 22 matched tasks (21 with file recall, 1 without ground truth); no "
+        "trial was left out."
+    )
+
+
+def test_trust_when_no_trial_is_left():
+    gone = ArmLedger(5, {"model_differs": 5}, {}, 0)
+    comparison = replace(COMPARISON, n_pairs=0, ledger=Ledger(gone, gone), metrics={})
+    assert prose.trust(comparison, replace(FACTS, withheld="x")) == (
+        "None of 10 trials has a valid partner in the other arm; left out: another model (10)."
+    )
+
+
 def test_worse():
     said = said_of("worse", mean_difference=-0.05, ci_low=-0.08, ci_high=-0.02)
     assert said.tone == "worse"

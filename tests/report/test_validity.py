@@ -7,12 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from retrieval_eval.report import Report, Run, tables, tables_validity
+from retrieval_eval.report import Report, Run, load_run, tables, tables_validity
+from retrieval_eval.report.derive import Facts
 from retrieval_eval.report.exhibits import Block, Empty, Figure, Table
 from retrieval_eval.report.gate import ArmLedger, Ledger
 from retrieval_eval.report.sections import DESCRIBES
 from retrieval_eval.report.show import to_plain
 from tests.factories import BASELINE, MCP, rule, write_run
+from tests.runs import write_task, write_trial
 
 SIGNED = re.compile(r"[+−]\d")
 DIFFERENCES = (
@@ -180,12 +182,38 @@ def test_the_verdict_s_metric_never_leaves_the_headline(tmp_path):
 
 def test_the_headline_says_what_stands_after_adjustment_and_on_which_side(report):
     # The made run has p (Holm) 0.04 where more is better and 0.3 elsewhere.
-    note = tables.headline(report.run.comparison).notes[1]
+    note = tables.headline(report.run.comparison).notes[2]
     assert note.startswith(
         "Adjusted for 11 metrics (Holm), p stays below 0.05 only for File recall"
     )
     assert "File recall (better)" in note
     assert "Cost" not in note
+
+
+def test_the_headline_says_how_many_groups_its_p_rests_on(report):
+    # Twelve tasks in two suites: the signs of two groups allow p = 1/2 and 1 only.
+    comparison = report.run.comparison
+    assert tables.headline(comparison).notes[1] == (
+        "Tasks that share a suite are resampled together: 12 tasks in 2 groups, so that p is at "
+        "least 0.500."
+    )
+    many = replace(comparison.metrics["file_recall"], n_clusters=12, cluster_by="repository")
+    note = tables.headline(replace(comparison, metrics={"file_recall": many})).notes[1]
+    assert note.endswith("12 tasks in 12 groups.")
+    alone = replace(many, n_clusters=None, cluster_by=None)
+    notes = tables.headline(replace(comparison, metrics={"file_recall": alone})).notes
+    assert not any("resampled" in note for note in notes)
+
+
+def test_tasks_without_ground_truth_are_in_the_ledger_as_part_of_those_used(made_run):
+    arm = ArmLedger(10, {"model_differs": 2}, {}, 8, {"no_ground_truth": 1})
+    assert arm.is_balanced
+    table = tables_validity.ledger_table(Ledger(arm, arm), made_run.comparison)
+    assert table.rows[-2:] == (
+        ("= used in pairs", "8", "8"),
+        ("of these for outcomes only: no ground truth", "1", "1"),
+    )
+    assert not replace(arm, outcomes_only={"no_ground_truth": 9}).is_balanced
 
 
 def test_a_worse_metric_is_not_listed_as_if_it_were_better(report):
@@ -299,3 +327,34 @@ def test_differences_without_enough_pairs_are_one_sentence(tmp_path):
     block = Report(Run([write_run(tmp_path, n_tasks=2)])).difference_associations()
     assert isinstance(block.exhibits[0], Empty)
     assert "fewer values than the statistic needs" in block.exhibits[0].sentence
+
+
+def test_tasks_that_both_configs_scored_and_no_pair_holds_are_not_comparable(tmp_path):
+    changes = {"pairs": []}
+    fates = Facts(Run([write_run(tmp_path, n_tasks=7, changes=changes)])).fates()
+    assert {fate: n for fate, n in fates.items() if n} == {"scored in both, not comparable": 7}
+
+
+def test_a_broken_file_of_the_outcome_is_no_incomplete_trace(tmp_path):
+    write_task(tmp_path / "benchmarks", "task-one", ["src/a.py"])
+    for config in (BASELINE, "cut", "whole"):
+        folder = write_trial(tmp_path / "runs" / "r", config, "task-one", ["src/a.py"])
+        if config == BASELINE:
+            (folder / "task_metrics.json").write_text("[")
+        elif config == "cut":
+            trace = folder / "agent" / "claude-code.txt"
+            trace.write_text("".join(trace.read_text().splitlines(keepends=True)[:-1]))
+    run = load_run(
+        "r",
+        runs_root=tmp_path / "runs",
+        benchmarks_root=tmp_path / "benchmarks",
+        output_dir=tmp_path / "out",
+    )
+    (table,) = Report(run).trial_fates().exhibits
+    configs = table.header[1:-1]
+    found = {row[0]: configs[row[1:-1].index("1")] for row in table.rows[:-1]}
+    assert found == {
+        "scored": "whole",
+        "scored, a file of its outcome unreadable": BASELINE,
+        "scored, from an incomplete trace": "cut",
+    }

@@ -27,31 +27,41 @@ FLOORS = (
     ("outcomes",),
     ("impact",),
     ("pipeline",),
+    ("gold",),
+    ("search",),
     ("report",),
+    ("serve",),
     ("cli",),
 )
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 # Statistics know no domain: plain arrays in, numbers (or the reason for none) out.
 STATS_MAY_IMPORT = {"numpy", "scipy", "retrieval_eval.errors", "retrieval_eval.values"}
-STATS_MAY_BE_USED_BY = {"stats", "impact", "report"}
+STATS_MAY_BE_USED_BY = {"stats", "impact", "gold", "search", "report"}
 
 DRAWING = {"matplotlib", "seaborn", "papermill", "nbconvert", "nbclient", "weasyprint"}
 
 # What `import retrieval_eval` must not load: together they cost seconds.
 HEAVY = (
     "IPython",
+    "bm25s",
+    "httpx",
     "jsonschema",
     "matplotlib",
+    "mcp",
     "nbconvert",
     "nbformat",
     "numpy",
     "pandas",
     "papermill",
+    "psycopg",
     "scipy",
     "seaborn",
+    "sqlalchemy",
+    "starlette",
     "tree_sitter",
     "unidiff",
+    "uvicorn",
     "weasyprint",
 )
 

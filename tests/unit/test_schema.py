@@ -6,8 +6,13 @@ from typing import Any
 import pytest
 
 from retrieval_eval import schema
+from retrieval_eval.demo.search import write_search_demo
 from retrieval_eval.errors import SchemaError
 from retrieval_eval.pipeline import evaluate
+from retrieval_eval.schema import now
+from retrieval_eval.search.diff import diff
+from retrieval_eval.search.measure import Request, measure_request
+from retrieval_eval.search.noise import noise
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +24,26 @@ def artefacts(demo_tree, tmp_path_factory) -> dict[str, list[dict]]:
     for path in sorted(output.rglob("*.json")):
         document = json.loads(path.read_text())
         found[schema.kind_of(document)].append(document)
+    search = write_search_demo(output / "search")
+    rows = search.gold.read_text(encoding="utf-8").splitlines()
+    found["gold_set"] += [json.loads(row) for row in rows]
+    baseline = None
+    for k1 in ("1.2", "0.4"):
+        request = Request(
+            search.gold,
+            f"bm25:{search.corpus}",
+            options={"k1": k1},
+            corpora=("product_docs",),
+            baseline=baseline,
+            backlog=f"sqlite:///{search.feedback}",
+            out=output / "runs",
+        )
+        measured = measure_request(request)
+        baseline = measured.json_path
+        found["search_run"].append(measured.document)
+    runs = found["search_run"]
+    found["search_diff"].append(diff(*runs, seed=1, pinned=[runs[0]["queries"][0]["id"]]))
+    found["search_noise"].append(noise([runs[1]] * 2, generated_at=now(), seed=1))
     return found
 
 
@@ -106,3 +131,7 @@ def test_pointers_are_escaped():
     document = {"schema_version": "1.1", "configs": {"a/b~c": 3}}
     pointers = [f.pointer for f in schema.faults(document, "run_retrieval_summary")]
     assert "/configs/a~1b~0c" in pointers
+
+
+def test_a_lone_surrogate_in_a_key_is_a_fault_like_any_other():
+    assert schema.faults({"\ud800": 1}, "search_run")

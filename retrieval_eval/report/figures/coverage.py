@@ -13,6 +13,7 @@ from retrieval_eval.report.numbers import of, plural, rate
 
 FATES: Final = {
     "matched and scored": ("#0072B2", ""),
+    "scored in both, not comparable": ("#8FBFDD", "...."),
     "scored in some configs only": ("#8FBFDD", ""),
     "no ground truth": ("#e4e4e4", "////"),
     "no usable trace": ("#ffffff", "xxxx"),

@@ -64,8 +64,9 @@ def draw(bins: Sequence[Bin], tiers: Sequence[Tier], configs: Sequence[str]) -> 
         svg,
         f"Mean reward by file recall. By share of ground truth found: {text or 'too few tasks'}.",
         "Mean reward with 95 % interval by file recall, repeats averaged inside a task. Hollow "
-        "marks rest on fewer than five tasks and are not interpreted. Harder tasks may lower both: "
-        "a rising line is an association.",
+        "marks rest on fewer than five tasks and are not interpreted. Intervals take tasks as "
+        "independent: where those of a repository or suite are alike, they are too narrow. Harder "
+        "tasks may lower both: a rising line is an association.",
         _bins_table(bins),
     )
 
@@ -159,5 +160,8 @@ def tiers_table(tiers: Sequence[Tier], configs: Sequence[str]) -> Table:
             )
             for tier in TIERS
         ),
-        notes=("Cells with fewer than five tasks are not interpreted.",),
+        notes=(
+            "Cells with fewer than five tasks are not interpreted.",
+            "Intervals take tasks as independent of each other.",
+        ),
     )

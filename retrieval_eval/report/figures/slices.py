@@ -10,17 +10,17 @@ from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import canvas, light_grid, name, to_svg
 from retrieval_eval.report.numbers import interval, rate, signed
 from retrieval_eval.report.robustness import Slice
+from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MIN_N: Final = 5
 MAX_LEVELS: Final = 12
 """Levels drawn of one dimension, those with most tasks; the data table has all."""
 DIMENSIONS: Final[dict[str, str]] = {
     "suite": "Suite",
     "candidate_set_size": "Files retrieved",
-    "evidence_type": "Evidence of the second config",
+    "evidence_type": "MCP used by either config",
     "n_ground_truth_files": "Ground-truth files",
     "n_repositories": "Repositories",
     "ground_truth_confidence": "Confidence of ground truth",
@@ -59,17 +59,22 @@ def draw(found: Sequence[Slice], overall: float | None, metric: str) -> Figure |
         "slices",
         svg,
         f"Mean difference in {metric} within {len(found)} slices of the matched tasks. "
-        + (f"Largest: {text}." if text else f"No slice has {MIN_N} matched tasks."),
+        + (f"Largest: {text}." if text else f"No slice has {MIN_INTERPRETABLE} matched tasks."),
         f"Every matched task is in one level of each dimension. Hatched levels have fewer than "
-        f"{MIN_N} tasks and are not interpreted. Intervals are not adjusted for the number of "
-        "slices: one that leaves out 0 among so many is expected now and then.",
+        f"{MIN_INTERPRETABLE} tasks and are not interpreted. Intervals are not adjusted for the "
+        "number of slices: one that leaves out 0 among so many is expected now and then. They take "
+        "tasks as independent: where tasks of a repository or suite are alike, too narrow.",
         table(found, metric),
     )
 
 
 def is_shown(cell: Slice) -> bool:
     """Return whether a slice holds enough tasks to be interpreted."""
-    return cell.interpretable and cell.n_pairs >= MIN_N and cell.mean_difference is not None
+    return (
+        cell.interpretable
+        and cell.n_pairs >= MIN_INTERPRETABLE
+        and cell.mean_difference is not None
+    )
 
 
 def dimension(cell: Slice) -> str:

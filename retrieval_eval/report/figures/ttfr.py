@@ -134,7 +134,8 @@ def table(found: Sequence[FirstHit], configs: Sequence[str]) -> Table:
             (
                 f"Median: by then half had found one; {MISSING} where fewer than half did, or "
                 f"fewer than {MIN_N} trials were watched. The restricted mean is the mean time "
-                "without a hit up to the end that every config was watched."
+                "without a hit up to the end that every config was watched. Intervals take tasks "
+                "as independent of each other."
             ),
         ),
     )

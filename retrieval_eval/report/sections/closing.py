@@ -66,7 +66,7 @@ def provenance(facts: Facts, *, privacy: bool) -> Block:
             for name, value in sorted({**_recorded(facts), **run.parameters}.items())
             if not (privacy and name in FOLDERS)
         ),
-        ("Libraries", ", ".join(f"{name} {_version(name)}" for name in LIBRARIES)),
+        ("Libraries", library_versions()),
     ]
     table = Table(
         "provenance",
@@ -81,6 +81,11 @@ def provenance(facts: Facts, *, privacy: bool) -> Block:
 def package_version() -> str:
     """Return the version of this package."""
     return str(__import__("retrieval_eval").__version__)
+
+
+def library_versions() -> str:
+    """Return the libraries that computed, drew and rendered, with their versions."""
+    return ", ".join(f"{name} {_version(name)}" for name in LIBRARIES)
 
 
 def input_digest(facts: Facts) -> str:

@@ -64,11 +64,20 @@ def trial_fates(facts: Facts) -> Block:
 
 
 def _fate(trial: Record) -> str:
-    is_degraded = trial["status"] == "degraded"
     if finite(trial[HEADLINE]) is not None:
-        return "scored, from an incomplete trace" if is_degraded else "scored"
+        return f"scored, {_flaw(trial)}" if trial["status"] == "degraded" else "scored"
     reason = trial["reason"] or trial["ground_truth_reason"] or trial["status_reason"]
     return f"not scored: {reason_sentence(reason)}"
+
+
+def _flaw(trial: Record) -> str:
+    """Return which of a degraded trial's files are at fault, the gravest kind first."""
+    broken = trial["degraded_sources"] or ["trace"]
+    if "trace" in broken:
+        return "from an incomplete trace"
+    if "ground_truth" in broken:
+        return "a file of its ground truth unreadable"
+    return "a file of its outcome unreadable"
 
 
 def ground_truth(facts: Facts) -> Block:
@@ -120,7 +129,7 @@ def degraded(facts: Facts) -> Block:
     if not body:
         return section(
             "Nothing was degraded or excluded",
-            Empty("degraded", "Every trial had a complete, readable trace."),
+            Empty("degraded", "Every trial had a complete trace and readable files."),
         )
     hidden = len(body) - MAX_DEGRADED
     table = Table(

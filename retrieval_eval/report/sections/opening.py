@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from retrieval_eval.report import findings, prose, tables
-from retrieval_eval.report.comparison import HEADLINE, MIN_PAIRS, Comparison
+from retrieval_eval.report.comparison import HEADLINE, Comparison
 from retrieval_eval.report.derive import Facts, rows
 from retrieval_eval.report.escape import visible
 from retrieval_eval.report.exhibits import Block, Table
@@ -15,6 +15,7 @@ from retrieval_eval.report.names import HEADLINE_METRICS, metric_name
 from retrieval_eval.report.numbers import finite
 from retrieval_eval.report.sections.coverage import completeness
 from retrieval_eval.report.tables_validity import gate_table, ledger_table
+from retrieval_eval.stats.paired import MIN_PAIRS
 
 STATUS = "standalone · non-ranking · association only"
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 
 from retrieval_eval.report import findings, prose, tables, tables_validity
-from retrieval_eval.report.comparison import MIN_PAIRS, VERDICTS, Comparison
+from retrieval_eval.report.comparison import VERDICTS, Comparison
 from retrieval_eval.report.derive import Facts, mean
 from retrieval_eval.report.exhibits import Block, Empty, section
 from retrieval_eval.report.figures import paired_bars, suites
 from retrieval_eval.report.names import METRICS
 from retrieval_eval.report.numbers import plural
 from retrieval_eval.report.robustness import BLUNT
+from retrieval_eval.stats.paired import MIN_PAIRS
 
 UNPAIRED = "Fewer than two configurations share a task with ground truth and a trace in both."
 TOO_FEW = f"Fewer than {MIN_PAIRS} matched tasks; their values are listed task by task."
@@ -21,7 +22,7 @@ def withheld(facts: Facts, key: str) -> Block | None:
     """Return the block that stands where a difference is withheld, or None when it is not."""
     if facts.withheld is None:
         return None
-    why = f"{facts.withheld} A difference would describe that fault, so it is withheld."
+    why = f"{facts.withheld} A difference could come from that fault, so it is withheld."
     return section("No verdict: the arms cannot be compared", Empty(key, why))
 
 

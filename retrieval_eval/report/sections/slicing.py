@@ -10,6 +10,7 @@ from retrieval_eval.report.names import metric_name
 from retrieval_eval.report.numbers import rate
 from retrieval_eval.report.sections.pairs import UNPAIRED, withheld
 from retrieval_eval.report.whole_run import calibration, tiers
+from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
 
 
 def sliced(facts: Facts) -> Block:
@@ -20,8 +21,8 @@ def sliced(facts: Facts) -> Block:
     if comparison is None:
         return section("Nothing is paired, so nothing is sliced", Empty("slices", UNPAIRED))
     found = comparison.slices
-    if comparison.n_pairs < slices.MIN_N:
-        why = f"Below {slices.MIN_N} matched tasks no slice can be interpreted."
+    if comparison.n_pairs < MIN_INTERPRETABLE:
+        why = f"Below {MIN_INTERPRETABLE} matched tasks no slice can be interpreted."
         return section("Too few matched tasks to slice", Empty("slices", why))
     shown = [s.mean_difference for s in found if slices.is_shown(s)]
     small = sum(not slices.is_shown(s) for s in found)

@@ -319,6 +319,40 @@ def test_degraded_traces_are_removed_and_too_many_withhold_the_verdict():
     assert adds_up(found)
 
 
+def test_only_a_broken_trace_removes_a_degraded_trial():
+    rows = study(9)
+    for row, sources in zip(rows[1::2], (["outcome"], ["ground_truth"], ["trace"]), strict=False):
+        row["coverage"] |= {"degraded_reason": "broken", "degraded_sources": sources}
+    found = comparison(rows)
+    assert rules(found)["degraded_trace"]["count"] == 1
+    assert found["n_pairs"] == 8
+
+
+def test_tasks_without_ground_truth_count_for_outcomes_and_say_so():
+    rows = study(9)
+    for row in rows[:4]:
+        row["file_level_metrics"] = {"computable": False, "reason": "no_ground_truth"}
+    found = comparison(rows)
+    assert (found["gate"]["failed"], found["n_pairs"]) == ([], 9)
+    assert rules(found)["no_ground_truth"]["count"] == 4
+    assert rules(found)["no_ground_truth"]["n_removed"] == 0
+    assert (found["metrics"]["file_recall"]["n_pairs"], found["metrics"]["reward"]["n_pairs"]) == (
+        7,
+        9,
+    )
+    for side in ("baseline", "comparison"):
+        assert found["ledger"][side]["outcomes_only"] == {"no_ground_truth": 2}
+    assert adds_up(found)
+
+
+def test_a_contaminated_baseline_is_found_whichever_arm_is_named_first():
+    rows = study(12)
+    rows[0]["ledger"] |= {"mcp_calls": 2, "mcp_calls_ok": 2}
+    for pair in (("baseline", "mcp"), ("mcp", "baseline")):
+        (found,) = impact_analysis(rows, seed=1, pairs=[pair])["comparisons"]
+        assert rules(found)["mcp_in_baseline"]["n_removed"] == 1
+
+
 def test_another_task_version_is_no_pair():
     rows = study(12)
     for number, row in enumerate(rows):
@@ -340,7 +374,8 @@ def test_arms_that_differ_in_what_stays_opaque_are_not_compared():
         row["ledger"] |= {"shell_calls": 10, "shell_opaque": 5 * (row["ledger"]["mcp_calls"] == 0)}
     found = comparison(rows)
     assert found["gate"]["failed"] == ["opaque_share_differs"]
-    assert "0.50 of shell calls against 0.00" in rules(found)["opaque_share_differs"]["detail"]
+    detail = rules(found)["opaque_share_differs"]["detail"]
+    assert detail == "baseline: 40 of 80 shell calls, 0.50; mcp: 0 of 80 shell calls, 0.00"
 
 
 def test_missing_rewards_leave_recall_comparable_until_an_arm_has_few():
@@ -351,7 +386,9 @@ def test_missing_rewards_leave_recall_comparable_until_an_arm_has_few():
     assert found["metrics"]["reward"]["n_pairs"] == 11
     for row in rows[1::2]:
         row["outcome"]["reward"] = None
-    assert comparison(rows)["gate"]["failed"] == ["missing_verifier_result"]
+    found = comparison(rows)
+    assert found["gate"]["failed"] == ["missing_verifier_result"]
+    assert rules(found)["missing_verifier_result"]["detail"] == "12 of 12 valid trials of mcp"
 
 
 def test_a_reward_off_its_scale_is_not_computable():

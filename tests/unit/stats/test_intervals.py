@@ -116,10 +116,24 @@ def test_few_clusters_carry_no_interval():
 
 
 def test_standard_error_of_clusters_by_hand():
-    # Mean 3. Clusters {1, 2}, {3}, {6}: sums of deviations -3, 0, 3, so 3/2 * 18 / 16.
+    # Mean 3. Clusters {1, 2}, {3}, {6}: sums of deviations -3, 0, 3, and 2, 3, 3 units outside.
+    # Their squares over those are 4.5, 0 and 3, a fourth of which is the variance.
     error, deviations = standard_error(np.array([1.0, 2.0, 3.0, 6.0]), group("aabc", 4))
     assert deviations.tolist() == [-3.0, 0.0, 3.0]
-    assert error == pytest.approx((27 / 16) ** 0.5)
+    assert error == pytest.approx((7.5 / 4) ** 0.5)
+
+
+def test_clusters_of_even_and_of_uneven_size_without_resamples():
+    # Sums of deviations -5, -3, -1, 1, 3, 5 around 3: sqrt(70 / 10 / 12), t(5, .975) = 2.570582.
+    values = [0.5, 0.5, 1.5, 1.5, 2.5, 2.5, 3.5, 3.5, 4.5, 4.5, 5.5, 5.5]
+    labels = [i // 2 for i in range(12)]
+    even = bootstrap_mean(values, seed=1, n_resamples=0, clusters=labels)
+    assert even.high.value - 3 == pytest.approx(2.570582 * (7 / 12) ** 0.5, abs=1e-6)
+    # One cluster that holds seven of twelve units leaves fewer than five degrees of freedom.
+    labels = [0] * 7 + [1, 2, 3, 4, 5]
+    uneven = bootstrap_mean(values, seed=1, n_resamples=0, clusters=labels)
+    error, _ = standard_error(np.array(values), group(labels, 12))
+    assert uneven.high.value - 3 > 1.5 * 2.570582 * error
 
 
 def test_a_wider_confidence_gives_a_wider_interval():

@@ -1,6 +1,9 @@
 import pytest
 
-from retrieval_eval.stats.power import detectable_by_sign_flips, smallest_detectable_difference
+from retrieval_eval.stats.power import (
+    detectable_by_test_and_interval,
+    smallest_detectable_difference,
+)
 from retrieval_eval.stats.sign_flips import attainable_level, sign_flip_p
 
 
@@ -29,16 +32,28 @@ def test_levels_the_sign_flip_test_can_reach():
         12 / 256,
     ]
     assert attainable_level(40) == pytest.approx(0.05)
+    assert attainable_level(5_000) == pytest.approx(0.05)
     # A level that is itself a multiple is not below itself.
     assert attainable_level(6, 1 / 32) == 0.0
     assert sign_flip_p([1.0] * 6, seed=1)[0].value == attainable_level(6)
 
 
-def test_what_sign_flips_detect():
-    assert detectable_by_sign_flips(1.0, 5).reason == "too_few_values"
-    assert detectable_by_sign_flips(0.0, 9).reason == "constant_input"
+def test_what_test_and_interval_detect():
+    assert detectable_by_test_and_interval(1.0, 5).reason == "too_few_values"
+    assert detectable_by_test_and_interval(0.0, 9).reason == "constant_input"
     # .96349 ** 6 = .8 is the normal share below 1.7932.
-    assert detectable_by_sign_flips(2.0, 6).value == pytest.approx(2 * 1.7932, abs=1e-3)
+    assert detectable_by_test_and_interval(2.0, 6).value == pytest.approx(2 * 1.7932, abs=1e-3)
     for n in (7, 12, 60):
         by_t = smallest_detectable_difference(1.0, n).value
-        assert by_t <= detectable_by_sign_flips(1.0, n).value < 1.03 * by_t
+        found = detectable_by_test_and_interval(1.0, n).value
+        assert found == pytest.approx(by_t * (1 + 1.1 / n), abs=1e-9)
+
+
+def test_the_stricter_of_test_and_interval_decides():
+    # 1 / 64 is the only p-value below .02: all seven are positive, .8 = .96862 ** 7, the normal
+    # share below 1.8610. At .05 three of 64 patterns count, and the interval needs more.
+    assert detectable_by_test_and_interval(1.0, 7, alpha=0.02).value == pytest.approx(
+        1.861, abs=1e-3
+    )
+    at_five = detectable_by_test_and_interval(1.0, 7).value
+    assert at_five > smallest_detectable_difference(1.0, 7, alpha=3 / 64).value

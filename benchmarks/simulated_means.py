@@ -1,0 +1,155 @@
+"""Simulated studies of the mean difference: each function returns one row of a table."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from simulated_draws import ARMS, DIFFERENCES, MEASUREMENTS, SPREADS, Draw, generator
+from simulated_intervals import (
+    bca,
+    bootstrap_t,
+    farther,
+    hall,
+    johnson,
+    resampled,
+    smoothed,
+    student,
+)
+from simulated_studies import N_RESAMPLES, Row, between, flagged, holds, percent
+
+from retrieval_eval.stats.intervals import bootstrap_mean
+from retrieval_eval.stats.power import detectable_by_test_and_interval
+from retrieval_eval.stats.resampling import Floats
+from retrieval_eval.stats.sign_flips import sign_flip_p
+
+ALL_DIFFERENCES = MEASUREMENTS | DIFFERENCES
+LEAST_MOVED = (3, 4, 5, 6)
+CLUSTERED: dict[str, Draw] = {
+    "skewed": lambda g, n: g.exponential(1, n) - 1,
+    "normal": lambda g, n: g.normal(0, 1, n),
+}
+
+
+def mean_row(name: str, n: int, studies: int) -> Row:
+    draw, truth = ALL_DIFFERENCES[name]
+    g = generator("mean", name, n)
+    hits: list[list[bool]] = [[], [], [], []]
+    widths = []
+    for study in range(studies):
+        x = draw(g, n)
+        found = bootstrap_mean(x, seed=study, n_resamples=N_RESAMPLES)
+        hit = holds(found, truth)
+        if hit is None:
+            continue
+        rows = resampled(x, g, N_RESAMPLES)
+        rest = [student(x), bca(x, rows), bootstrap_t(x, rows)]
+        for place, one in enumerate([hit, *(between(*ends, truth) for ends in rest)]):
+            hits[place].append(one)
+        widths.append((found.high.value - found.low.value) / (rest[0][1] - rest[0][0]))
+    missing = f"{100 * (1 - len(widths) / studies):.1f}"
+    shown = [percent(h) for h in hits]
+    return [name, str(n), flagged(shown[0]), missing, f"{np.median(widths):.2f}", *shown[1:]]
+
+
+def few_row(name: str, n: int, studies: int) -> Row:
+    """Ask for more and more differences other than 0 before an interval is given."""
+    draw, truth = ALL_DIFFERENCES[name]
+    g = generator("few", name, n)
+    moved, hits = [], []
+    for study in range(studies):
+        x = draw(g, n)
+        hit = holds(bootstrap_mean(x, seed=study, n_resamples=N_RESAMPLES), truth)
+        if hit is not None:
+            moved.append(int(np.sum(x != 0)))
+            hits.append(hit)
+    cells = []
+    for least in LEAST_MOVED:
+        kept = [hit for hit, count in zip(hits, moved, strict=True) if count >= least]
+        # A share of fewer studies is too rough to print.
+        shown = flagged(percent(kept)) if len(kept) >= 0.05 * studies else "–"
+        cells += [shown, f"{100 * (1 - len(kept) / studies):.0f}"]
+    return [name, str(n), *cells]
+
+
+def skewed_row(name: str, n: int, studies: int) -> Row:
+    """Compare with intervals made for skewness, none of them narrower than Student's."""
+    draw, truth = ALL_DIFFERENCES[name]
+    g = generator("skewed", name, n)
+    hits: list[list[bool]] = []
+    widths: list[list[float]] = []
+    for study in range(studies):
+        x = draw(g, n)
+        found = bootstrap_mean(x, seed=study, n_resamples=N_RESAMPLES)
+        low, high = found.low.value, found.high.value
+        if low is None or high is None:
+            continue
+        rows = resampled(x, g, N_RESAMPLES)
+        made = (johnson(x), hall(x, rows), smoothed(x, rows, g))
+        ends = [(low, high), *(farther(one, student(x)) for one in made)]
+        hits.append([between(*one, truth) for one in ends])
+        widths.append([(one[1] - one[0]) / (high - low) for one in ends])
+    shown = [flagged(percent(column)) for column in zip(*hits, strict=True)]
+    ratios = [f"{ratio:.2f}" for ratio in np.median(widths, axis=0)[1:]]
+    return [
+        name,
+        str(n),
+        shown[0],
+        *(c for pair in zip(shown[1:], ratios, strict=True) for c in pair),
+    ]
+
+
+def cluster_row(shape: str, n_clusters: int, shared: float, studies: int) -> Row:
+    """Cover the mean over pairs when pairs of one cluster share part of their difference."""
+    draw = CLUSTERED[shape]
+    g = generator("cluster", shape, n_clusters, shared)
+    hits: tuple[list[bool], ...] = ([], [], [], [])
+    for study in range(studies):
+        sizes = g.integers(1, 6, n_clusters)
+        labels = np.repeat(np.arange(n_clusters), sizes)
+        common, own = draw(g, n_clusters)[labels], draw(g, len(labels))
+        x = math.sqrt(shared) * common + math.sqrt(1 - shared) * own
+        symmetric = x * g.choice([-1.0, 1.0], n_clusters)[labels]
+        for place, clusters in enumerate((labels.tolist(), None)):
+            found = bootstrap_mean(x, seed=study, n_resamples=N_RESAMPLES, clusters=clusters)
+            hits[place].append(holds(found, 0.0) is True)
+            p = sign_flip_p(symmetric, seed=study, n_resamples=999, clusters=clusters)[0].value
+            hits[place + 2].append(p is not None and p < 0.05)
+    shown = [percent(h) for h in hits]
+    return [shape, str(n_clusters), f"{shared:.1f}", flagged(shown[0]), *shown[1:]]
+
+
+def decide(x: Floats, study: int) -> tuple[bool, bool]:
+    """Return whether the test alarms, and whether the verdict is better or worse."""
+    p = sign_flip_p(x, seed=study, n_resamples=N_RESAMPLES)[0].value
+    if p is None or p >= 0.05:
+        return False, False
+    ends = bootstrap_mean(x, seed=study, n_resamples=N_RESAMPLES)
+    # Differences that are all the same have no interval; then the test alone decides.
+    return True, ends.low.reason == "constant_input" or holds(ends, 0.0) is False
+
+
+def null_row(name: str, n: int, studies: int) -> Row:
+    g = generator("null", name, n)
+    alarms, verdicts = [], []
+    for study in range(studies):
+        x = ARMS[name](g, n) - ARMS[name](g, n)
+        if name.startswith("equal"):
+            x[g.random(n) < 0.6] = 0.0
+        alarm, verdict = decide(x, study)
+        alarms.append(alarm)
+        verdicts.append(verdict)
+    return [name, str(n), percent(alarms), percent(verdicts)]
+
+
+def power_row(name: str, n: int, studies: int) -> Row:
+    """Plant the smallest detectable difference of the true spread."""
+    g = generator("power", name, n)
+    planted = detectable_by_test_and_interval(1.0, n).value or 0.0
+    found = [decide(planted + SPREADS[name](g, n), study) for study in range(studies)]
+    return [
+        name,
+        str(n),
+        f"{planted:.2f}",
+        *(percent(column) for column in zip(*found, strict=True)),
+    ]

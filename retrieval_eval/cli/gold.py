@@ -1,0 +1,228 @@
+"""``retrieval-eval gold``: check, describe, import and export gold sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from retrieval_eval.cli.common import json_option, plain, print_json, print_table
+from retrieval_eval.cli.lazy import LazyGroup
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.gold.beir import export_beir, import_beir
+from retrieval_eval.gold.corpus import corpus_bytes, read_corpus
+from retrieval_eval.gold.exchange import Imported, counted
+from retrieval_eval.gold.faults import LineFault
+from retrieval_eval.gold.reading import gold_faults, read_gold_set
+from retrieval_eval.gold.rows import DEFAULT_CORPUS
+from retrieval_eval.gold.stats import gold_stats
+from retrieval_eval.gold.trec import (
+    QRELS_FILE,
+    TOPICS_FILE,
+    export_trec,
+    import_trec,
+    run_bytes,
+)
+from retrieval_eval.gold.writing import gold_set_bytes
+from retrieval_eval.io.files import read_json
+from retrieval_eval.io.together import write_together
+
+EXIT_INVALID: Final = 3
+DEFAULT_GOLD: Final = Path("data/eval/gold-set.jsonl")
+_FILE: Final = click.Path(path_type=Path)
+
+gold_argument = click.argument("gold_path", metavar="[GOLD]", type=_FILE, default=DEFAULT_GOLD)
+
+
+@click.group(
+    cls=LazyGroup,
+    lazy={
+        "agreement": "retrieval_eval.cli.gold_agreement:agreement_command",
+        "settle": "retrieval_eval.cli.gold_agreement:settle_command",
+        "blind-pack": "retrieval_eval.cli.gold_blind:blind_pack_command",
+        "blind-read": "retrieval_eval.cli.gold_blind:blind_read_command",
+        "relabel": "retrieval_eval.cli.gold_relabel:relabel_command",
+        "label-split": "retrieval_eval.cli.gold_relabel:label_split_command",
+        "bootstrap": "retrieval_eval.cli.gold_database:bootstrap",
+        "backlog": "retrieval_eval.cli.gold_database:backlog",
+        "pool": "retrieval_eval.cli.gold_labelling:pool",
+        "pool-read": "retrieval_eval.cli.gold_labelling:pool_read",
+        "pseudonymize": "retrieval_eval.cli.gold_labelling:pseudonymize",
+    },
+)
+def gold() -> None:
+    """Gold sets: queries with judged documents, one a line in data/eval/gold-set.jsonl."""
+
+
+@gold.command()
+@gold_argument
+@click.option(
+    "--corpus", "corpus_path", type=_FILE, help="Corpus that judged documents must be in."
+)
+@json_option
+@click.pass_context
+def validate(
+    context: click.Context, gold_path: Path, corpus_path: Path | None, as_json: bool
+) -> None:
+    """Check a gold set; every fault is named by line. Exit code 3 when there is one."""
+    corpus = None if corpus_path is None else read_corpus(corpus_path)
+    faults = gold_faults(gold_path, corpus=corpus)
+    if faults:
+        _print_faults(gold_path, faults, as_json=as_json)
+        context.exit(EXIT_INVALID)
+    stats = gold_stats(read_gold_set(gold_path))
+    counts = {key: stats[key] for key in ("n_queries", "n_labelled_pairs", "fingerprint")}
+    if as_json:
+        print_json({"path": str(gold_path), "valid": True, **counts, "faults": []})
+        return
+    click.echo(
+        f"{gold_path}: valid, {counted(stats['n_queries'], 'query')},"
+        f" {counted(stats['n_labelled_pairs'], 'judged pair')}, {_reviewed(stats)}"
+    )
+
+
+@gold.command()
+@gold_argument
+@json_option
+def stats(gold_path: Path, as_json: bool) -> None:
+    """Show what a gold set is made of, with the share of each part."""
+    found = gold_stats(read_gold_set(gold_path))
+    if as_json:
+        print_json(found)
+        return
+    click.echo(
+        f"{gold_path}: {counted(found['n_queries'], 'query')},"
+        f" {counted(found['n_labelled_pairs'], 'judged pair')}"
+        f" ({found['n_relevant_pairs']} relevant), {_reviewed(found)}"
+    )
+    click.echo(
+        f"{counted(found['n_unlabelled'], 'query')} still to label,"
+        f" {counted(found['n_labels'], 'label')}, {counted(found['n_anchors'], 'anchor')}"
+    )
+    for name, block in found["composition"].items():
+        if block["n"]:
+            click.echo("")
+            head = (name, block["unit"], "share")
+            print_table([head, *(_row(part) for part in block["parts"])])
+
+
+@gold.command("import")
+@click.option(
+    "--from",
+    "form",
+    type=click.Choice(["trec", "beir"]),
+    required=True,
+    help="trec: the files QRELS TOPICS (topics as TSV), or a folder with qrels.txt and"
+    " topics.tsv. beir: a folder.",
+)
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=_FILE)
+@click.option("--gold", "gold_path", type=_FILE, required=True, help="Gold set to write.")
+@click.option("--corpus-file", type=_FILE, help="Corpus to write (beir).")
+@click.option(
+    "--corpus", default=DEFAULT_CORPUS, show_default=True, help="Name of the queries' corpus."
+)
+def import_(
+    form: str, sources: tuple[Path, ...], gold_path: Path, corpus_file: Path | None, corpus: str
+) -> None:
+    """Make a gold set of a TREC or BEIR collection.
+
+    Imported rows are `chair` rows: no bootstrap changes them. Files that exist are not replaced.
+    """
+    for path in (gold_path, corpus_file):
+        if path is not None and path.exists():
+            raise BadInputError(f"{path}: exists; name another file, or remove it first")
+    found = _import_beir(sources, corpus) if form == "beir" else _import_trec(sources, corpus)
+    if corpus_file is not None and found.documents is None:
+        raise BadInputError("there is no corpus.jsonl to make the --corpus-file of")
+    files = {gold_path: gold_set_bytes(gold_path, found.queries, max_grade=found.max_grade)}
+    written = [f"{gold_path}: {counted(len(found.queries), 'query')}"]
+    if corpus_file is not None and found.documents is not None:
+        files[corpus_file] = corpus_bytes(found.documents)
+        written.append(f"{corpus_file}: {counted(len(found.documents), 'document')}")
+    write_together(files)
+    _print_sentences(written, found.notes, "note")
+
+
+@gold.command()
+@click.option("--to", "form", type=click.Choice(["trec", "beir"]), required=True)
+@click.argument("target", type=click.Path(path_type=Path, file_okay=False))
+@click.option("--gold", "gold_path", type=_FILE, default=DEFAULT_GOLD, show_default=True)
+@click.option("--corpus-file", type=_FILE, help="Corpus to export along with it (beir).")
+@click.option("--run", "run_path", type=_FILE, help="Search run to export along with it (trec).")
+def export(
+    form: str, target: Path, gold_path: Path, corpus_file: Path | None, run_path: Path | None
+) -> None:
+    """Write a gold set into the folder TARGET, as TREC files or as BEIR does.
+
+    Prints what is lost on the way. The folder's files of these names are replaced.
+    """
+    if (form == "trec" and corpus_file is not None) or (form == "beir" and run_path is not None):
+        raise click.UsageError("--corpus-file goes with --to beir, --run with --to trec")
+    found = read_gold_set(gold_path)
+    if form == "beir":
+        corpus = None if corpus_file is None else read_corpus(corpus_file)
+        lost = export_beir(found, target, corpus=corpus)
+    else:
+        run, lost_of_run = (None, []) if run_path is None else _search_run(run_path)
+        lost = [*export_trec(found, target, run=run), *lost_of_run]
+    _print_sentences([f"{target}: {counted(len(found.queries), 'query')}"], lost, "lost")
+
+
+def _import_trec(sources: tuple[Path, ...], corpus: str) -> Imported:
+    if len(sources) == 1 and sources[0].is_dir():
+        sources = (sources[0] / QRELS_FILE, sources[0] / TOPICS_FILE)
+    if len(sources) != 2:
+        raise click.UsageError("--from trec takes the files QRELS TOPICS, or one folder")
+    return import_trec(*sources, corpus=corpus)
+
+
+def _import_beir(sources: tuple[Path, ...], corpus: str) -> Imported:
+    if len(sources) != 1:
+        raise click.UsageError("--from beir takes one folder")
+    return import_beir(sources[0], corpus=corpus)
+
+
+def _search_run(path: Path) -> tuple[bytes, list[str]]:
+    document = read_json(path, path.parent)
+    if document.problem is not None:
+        raise BadInputError(document.problem)
+    if not isinstance(document.value, dict):
+        raise BadInputError(f"{path}: expected a search run")
+    label = document.value.get("label")
+    words = label.split() if isinstance(label, str) else []
+    return run_bytes(document.value, "_".join(words) or "retrieval-eval")
+
+
+def _print_faults(path: Path, faults: Sequence[LineFault], *, as_json: bool) -> None:
+    if as_json:
+        rows = [{"line": fault.line, "message": fault.message} for fault in faults]
+        print_json({"path": str(path), "valid": False, "faults": rows})
+        return
+    for fault in faults:
+        click.echo(plain(f"{path}: {fault}" if fault.line else str(fault)))
+
+
+def _print_sentences(heads: Sequence[str], sentences: Sequence[str], mark: str) -> None:
+    for head in heads:
+        click.echo(head)
+    for sentence in sentences:
+        click.echo(plain(f"  {mark}: {sentence}"))
+
+
+def _reviewed(found: dict[str, Any]) -> str:
+    sources = {part["value"]: part["n"] for part in found["composition"]["source"]["parts"]}
+    reviewed = f"{sources.get('chair', 0)} of {counted(found['n_queries'], 'query')} reviewed"
+    return f"{reviewed}: provisional" if found["is_provisional"] else reviewed
+
+
+def _row(part: dict[str, Any]) -> tuple[str, str, str]:
+    words = {None: "(not stated)", True: "yes", False: "no"}
+    value = part["value"]
+    is_word = value is None or isinstance(value, bool)
+    return (
+        plain(words[value] if is_word else str(value)),
+        str(part["n"]),
+        f"{part['percent']:.1f} %",
+    )

@@ -1,0 +1,89 @@
+"""``gold blind-pack`` and ``gold blind-read``: how far labellers agree with themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import click
+
+from retrieval_eval.cli.common import json_option, plain, print_json
+from retrieval_eval.cli.gold_agreement import gold_argument, key_option, print_compared
+from retrieval_eval.gold.agreement import DEFAULT_SEED
+from retrieval_eval.gold.blind import blind_pack, read_blind
+from retrieval_eval.gold.corpus import read_corpus
+from retrieval_eval.gold.pool import write_pool
+from retrieval_eval.gold.reading import read_gold_set
+
+_FILE: Final = click.Path(path_type=Path, dir_okay=False)
+_FOLDER: Final = click.Path(path_type=Path, file_okay=False)
+_GOLD: Final = Path("data/eval/gold-set.jsonl")
+
+
+@click.command("blind-pack")
+@gold_argument
+@click.option(
+    "--share",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.1,
+    show_default=True,
+    help="Share of each labeller's pairs, rounded up.",
+)
+@click.option("--labeller", "labellers", multiple=True, help="Only this one; several times.")
+@click.option("--corpus-file", type=_FILE, required=True, help="Corpus with the texts to show.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of choice and order.")
+@click.option("--out", type=_FOLDER, required=True, help="Folder for the sheets and the key.")
+@json_option
+def blind_pack_command(
+    gold_path: Path,
+    share: float,
+    labellers: tuple[str, ...],
+    corpus_file: Path,
+    seed: int,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Make sheets in which labellers grade a share of their own pairs again.
+
+    Ids and order are new, and neither sheets nor key hold a grade. `gold blind-read` says how far
+    each labeller agrees with themselves; the labels of the gold set stay the first ones.
+    """
+    pack = blind_pack(
+        read_gold_set(gold_path),
+        read_corpus(corpus_file),
+        share=share,
+        labellers=labellers or None,
+        seed=seed,
+    )
+    paths = write_pool(pack, out, out / "blind-key.json")
+    if as_json:
+        print_json({"n_pairs": pack.n_pairs, "files": [str(path) for path in paths]})
+        return
+    for labeller, items in pack.sheets.items():
+        click.echo(plain(f"{labeller}: {len(items)} pairs to grade again"))
+    for path in paths:
+        click.echo(f"  {path}")
+
+
+@click.command("blind-read")
+@click.argument("sheets", metavar="SHEET...", type=_FILE, nargs=-1, required=True)
+@key_option
+@click.option("--gold", "gold_path", type=_FILE, default=_GOLD, show_default=True)
+@click.option("--seed", type=int, default=DEFAULT_SEED, show_default=True, help="Of resampling.")
+@json_option
+def blind_read_command(
+    sheets: tuple[Path, ...], key: Path, gold_path: Path, seed: int, as_json: bool
+) -> None:
+    """Measure how far labellers agree with themselves; the gold set is not changed."""
+    found = read_blind(read_gold_set(gold_path), sheets, key, seed=seed)
+    if as_json:
+        print_json({"seed": seed, "labellers": [one.to_json() for one in found]})
+        return
+    print_compared({one.labeller: one.compared for one in found})
+    for one in found:
+        click.echo(
+            plain(
+                f"{one.labeller}: {len(one.changed)} grades changed, {one.n_undecided} items"
+                f" without a grade, {one.n_forgotten} without an earlier one"
+            )
+        )

@@ -1,0 +1,224 @@
+"""``gold pool``, ``gold pool-read`` and ``gold pseudonymize``: gold sets and other people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from retrieval_eval.cli.common import json_option, plain, print_json
+from retrieval_eval.gold.corpus import read_corpus
+from retrieval_eval.gold.pool import DEFAULT_DEPTH, Ranking, build_pool, write_pool
+from retrieval_eval.gold.pool_reading import read_pool
+from retrieval_eval.gold.pseudonyms import pseudonymize as hide
+from retrieval_eval.gold.reading import read_gold_set
+from retrieval_eval.gold.writing import write_gold_set
+from retrieval_eval.search.run_files import read_search_run
+
+_FILE: Final = click.Path(path_type=Path, dir_okay=False)
+_FOLDER: Final = click.Path(path_type=Path, file_okay=False)
+
+gold_option = click.option(
+    "--gold",
+    "gold_path",
+    type=_FILE,
+    default=Path("data/eval/gold-set.jsonl"),
+    show_default=True,
+    help="The gold set.",
+)
+
+
+@click.command()
+@gold_option
+@click.option(
+    "--run",
+    "runs",
+    type=_FILE,
+    multiple=True,
+    required=True,
+    help="A search run (JSON, from `search run`); several times to pool several retrievers.",
+)
+@click.option("--corpus-file", type=_FILE, required=True, help="Corpus with the texts to show.")
+@click.option(
+    "--labellers", required=True, metavar="A,B", help="Names of the labellers, comma-separated."
+)
+@click.option(
+    "--depth",
+    type=click.IntRange(min=1),
+    default=DEFAULT_DEPTH,
+    show_default=True,
+    help="How many documents of each run go into the pool.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the order.")
+@click.option("--out", type=_FOLDER, required=True, help="Folder for the sheets.")
+@click.option(
+    "--key", type=_FILE, help="Where the key goes, which no labeller may see. Default: OUT/key.json"
+)
+@json_option
+def pool(
+    gold_path: Path,
+    runs: tuple[Path, ...],
+    corpus_file: Path,
+    labellers: str,
+    depth: int,
+    seed: int,
+    out: Path,
+    key: Path | None,
+    as_json: bool,
+) -> None:
+    """Make labelling sheets of what one or several search runs found.
+
+    Every labeller gets each pair of query and document once, in an order of their own, as CSV
+    and as JSONL. Nothing in a sheet tells which run found a document, or where. Labellers fill
+    in the column `grade` (0 not relevant, 1 relevant, 2 highly relevant; empty: undecided) and
+    perhaps `comment`; `gold pool-read` takes the sheets back.
+    """
+    documents = [read_search_run(path) for path in runs]
+    found = build_pool(
+        read_gold_set(gold_path),
+        [_ranking(document) for document in documents],
+        read_corpus(corpus_file),
+        [name.strip() for name in labellers.split(",")],
+        depth=depth,
+        seed=seed,
+    )
+    paths = write_pool(found, out, key)
+    notes = [*_run_notes(runs, documents, depth)]
+    if found.n_without:
+        notes.append(f"{found.n_without} queries of the gold set have no candidate")
+    if as_json:
+        counts = {name: getattr(found, name) for name in ("n_queries", "n_pairs", "n_without")}
+        print_json({**counts, "files": [str(path) for path in paths], "notes": notes})
+        return
+    click.echo(f"{found.n_pairs} pairs of {found.n_queries} queries for each labeller")
+    for path in paths:
+        click.echo(f"  {path}")
+    _print_notes(notes)
+
+
+@click.command("pool-read")
+@click.argument("sheets", metavar="SHEET...", type=_FILE, nargs=-1, required=True)
+@click.option("--key", type=_FILE, required=True, help="The key that was written with the sheets.")
+@gold_option
+@click.option("--out", type=_FILE, help="Gold set to write. Default: the one that is read.")
+@json_option
+def pool_read(
+    sheets: tuple[Path, ...], key: Path, gold_path: Path, out: Path | None, as_json: bool
+) -> None:
+    """Put the grades of filled-in sheets into the gold set, as labels.
+
+    The judgements (`relevant`) stay as they are until somebody settles them. A bootstrap row
+    that gets labels becomes a chair row, because the next bootstrap would drop them. Comments
+    go to the field `label_comments`. Faults are named by line, and then nothing is written.
+    """
+    found = read_pool(read_gold_set(gold_path), sheets, key)
+    target = out or gold_path
+    write_gold_set(target, found.queries)
+    counts = {
+        name: getattr(found, name)
+        for name in ("n_items", "n_graded", "n_added", "n_changed", "n_comments", "n_absent")
+    }
+    if as_json:
+        print_json({"gold": str(target), **counts, "promoted": list(found.promoted)})
+        return
+    click.echo(
+        f"{target}: {found.n_graded} of {found.n_items} items graded,"
+        f" {found.n_added} labels added, {found.n_changed} changed, {found.n_comments} comments"
+    )
+    notes = []
+    if found.n_absent:
+        notes.append(f"{found.n_absent} items of the key are in none of these sheets")
+    if found.promoted:
+        notes.append(f"{len(found.promoted)} bootstrap rows with labels are chair rows now")
+    _print_notes(notes)
+
+
+@click.command()
+@gold_option
+@click.option("--corpus-file", type=_FILE, help="The corpus, to rename alike.")
+@click.option(
+    "--entities",
+    type=_FILE,
+    required=True,
+    help="TOML ([[entity]] with kind, name, aliases; [identifier] with further patterns) or JSONL.",
+)
+@click.option(
+    "--mapping",
+    type=_FILE,
+    required=True,
+    help="The secret: key, names and pseudonyms, with mode 0600. Used again if it exists.",
+)
+@click.option("--out", type=_FOLDER, required=True, help="Folder for the files to give away.")
+@json_option
+def pseudonymize(
+    gold_path: Path,
+    corpus_file: Path | None,
+    entities: Path,
+    mapping: Path,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Write gold set and corpus with pseudonyms for the listed entities.
+
+    The same entity has the same pseudonym everywhere, also in ids and paths. E-mail and IP
+    addresses, telephone, account and contract numbers, IBANs and digests get stand-ins of the
+    same length and shape. Anchors are left out, for their digests would let anyone check a guess.
+
+    What it cannot do: it does not find names that are not listed, misspelt names, initials,
+    translations, inflected forms, or what describes somebody without a name. Names of up to four
+    letters are found as words of their own only (`match = "anywhere"` changes that). Numbers in
+    shapes that no pattern knows stay. Nothing inside pictures or encoded attachments is seen.
+    Read the result before you give it away.
+    """
+    found = hide(gold_path, entities, out, mapping, corpus=corpus_file)
+    missing = found.n_entities - found.n_found
+    if as_json:
+        print_json(
+            {
+                "gold": str(found.gold),
+                "corpus": None if found.corpus is None else str(found.corpus),
+                "mapping": str(found.mapping),
+                "hidden": dict(found.n_hidden),
+                "n_entities": found.n_entities,
+                "n_entities_found": found.n_found,
+                "n_queries": found.n_queries,
+                "n_documents": found.n_documents,
+                "n_anchors_left_out": found.n_anchors,
+                "n_ids_renewed": found.n_ids,
+            }
+        )
+        return
+    click.echo(f"{found.gold}: {found.n_queries} queries")
+    if found.corpus is not None:
+        click.echo(f"{found.corpus}: {found.n_documents} documents")
+    for kind, n in found.n_hidden.items():
+        click.echo(plain(f"  {kind}: {n} replaced"))
+    click.echo(f"{found.mapping}: the mapping; keep it to yourself")
+    notes = ["names that are not listed were not looked for; read the files before they leave"]
+    if missing:
+        notes.append(f"{missing} of {found.n_entities} listed entities do not occur")
+    if found.n_anchors:
+        notes.append(f"{found.n_anchors} anchors were left out")
+    _print_notes(notes)
+
+
+def _ranking(document: dict[str, Any]) -> Ranking:
+    return {q["id"]: [found["doc"] for found in q["ranking"]] for q in document["queries"]}
+
+
+def _run_notes(paths: Sequence[Path], documents: Sequence[dict[str, Any]], depth: int) -> list[str]:
+    notes = []
+    for path, document in zip(paths, documents, strict=True):
+        own, n_failed = document["run"]["settings"]["depth"], document["status"]["n_failed"]
+        if own < depth:
+            notes.append(f"{path}: was made to a depth of {own}, less than {depth}")
+        if n_failed:
+            notes.append(f"{path}: {n_failed} queries failed and add nothing to the pool")
+    return notes
+
+
+def _print_notes(notes: Sequence[str]) -> None:
+    for note in notes:
+        click.echo(plain(f"  note: {note}"))

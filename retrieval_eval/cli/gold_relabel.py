@@ -1,0 +1,141 @@
+"""``gold relabel`` and ``gold label-split``: gold sets after re-chunking."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from retrieval_eval.cli.common import json_option, number, plain, print_json, print_table
+from retrieval_eval.gold.anchors import REASONS
+from retrieval_eval.gold.corpus import read_corpus
+from retrieval_eval.gold.reading import read_gold_set
+from retrieval_eval.gold.relabel import Relabelling, relabel
+from retrieval_eval.gold.relabel_files import read_mapping, relabel_files
+from retrieval_eval.gold.relabel_row import STATUSES
+from retrieval_eval.io.together import write_together
+from retrieval_eval.search.label_split import label_split
+from retrieval_eval.search.run_files import read_search_run
+
+_FILE: Final = click.Path(path_type=Path, dir_okay=False)
+_FOLDER: Final = click.Path(path_type=Path, file_okay=False)
+_GOLD: Final = Path("data/eval/gold-set.jsonl")
+
+
+@click.command("relabel")
+@click.argument("gold_path", metavar="[GOLD]", type=_FILE, default=_GOLD)
+@click.option(
+    "--old-corpus", type=_FILE, required=True, help="The corpus that the labels were given to."
+)
+@click.option("--new-corpus", type=_FILE, required=True, help="The corpus after re-chunking.")
+@click.option(
+    "--sources",
+    type=_FOLDER,
+    help="Folder of the new source texts, to check where documents stand. Nothing outside it is"
+    " read, and no link is followed.",
+)
+@click.option(
+    "--out",
+    type=_FOLDER,
+    help="Folder for the new gold set, the queue and the mapping. Default: relabel, beside GOLD.",
+)
+@click.option(
+    "--labellers",
+    metavar="A,B",
+    help="Who grades the queue, comma-separated: each gets a sheet. `gold settle` reads them.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sheets' order.")
+@json_option
+def relabel_command(
+    gold_path: Path,
+    old_corpus: Path,
+    new_corpus: Path,
+    sources: Path | None,
+    out: Path | None,
+    labellers: str | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Move the labels of a gold set to a re-chunked corpus, and queue only what was cut otherwise.
+
+    A label belongs to a text, not to an id or a place. Documents with the same text (up to white
+    space) keep their grades. A document that contains all of a relevant text gets its grade.
+    Everything else is queued to be graded again, or dropped where nothing of the text is left.
+    Grades of chair rows are kept like all others; only the ids of their documents change.
+
+    GOLD itself is never changed. The field `relabelled` of a row says which documents have their
+    grade from another one.
+    """
+    gold = read_gold_set(gold_path)
+    old, new = read_corpus(old_corpus), read_corpus(new_corpus)
+    found = relabel(gold, old, new, sources=sources)
+    names = [name.strip() for name in labellers.split(",")] if labellers is not None else []
+    target = out or gold_path.parent / "relabel"
+    files = relabel_files(found, gold, old, new, target, labellers=names, seed=seed)
+    write_together(files)
+    if as_json:
+        print_json({**found.to_json(), "files": [str(path) for path in files]})
+        return
+    _print_counts(found)
+    for path in files:
+        click.echo(f"  {path}")
+    if found.queue and not names:
+        click.echo("  note: name --labellers to get sheets for the queue")
+
+
+@click.command("label-split")
+@click.option("--old-gold", type=_FILE, required=True, help="Gold set of the earlier run.")
+@click.option("--new-gold", type=_FILE, required=True, help="Gold set of the later run.")
+@click.option("--mapping", type=_FILE, required=True, help="relabel.json, from `gold relabel`.")
+@click.argument("before", type=_FILE)
+@click.argument("after", type=_FILE)
+@json_option
+def label_split_command(
+    old_gold: Path, new_gold: Path, mapping: Path, before: Path, after: Path, as_json: bool
+) -> None:
+    """Split the change between two search runs into labels moved and retrieval moved.
+
+    BEFORE was measured with the old gold set, AFTER with the re-labelled one. In between stand
+    the old rankings, told in the new documents and measured with the new labels.
+    """
+    found = label_split(
+        read_gold_set(old_gold),
+        read_gold_set(new_gold),
+        read_mapping(mapping),
+        read_search_run(before),
+        read_search_run(after),
+    )
+    if as_json:
+        print_json(found)
+        return
+    click.echo(f"{found['n_queries']} queries in both runs; points are hundredths")
+    head = ("metric", "before", "after", "change", "labels", "retrieval", "n", "left out")
+    print_table([head, *(_row(name, block) for name, block in found["metrics"].items())])
+
+
+def _print_counts(found: Relabelling) -> None:
+    counts = found.counts()
+    click.echo(
+        f"{counts['pairs']['total']} graded pairs with {counts['labels']['total']} labels;"
+        f" {len(found.queue)} pairs of the new corpus to grade"
+    )
+    head = ("", "pairs", "labels")
+    rows = [
+        (words, str(counts["pairs"][name]), str(counts["labels"][name]))
+        for name, words in STATUSES.items()
+    ]
+    print_table([head, *rows])
+    for reason, n in found.reasons().items():
+        click.echo(f"  {n} because {REASONS[reason]}")
+    for note in found.notes:
+        click.echo(plain(f"  note: {note}"))
+
+
+def _row(name: str, block: dict[str, Any]) -> tuple[str, ...]:
+    moved = (
+        "—" if block[part] is None else f"{block[part]:+.2f}"
+        for part in ("total", "labels", "retrieval")
+    )
+    means = (number(block[side], 3) for side in ("before", "after"))
+    return name, *means, *moved, str(block["n"]), str(block["n_left_out"])

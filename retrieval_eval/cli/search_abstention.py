@@ -1,0 +1,131 @@
+"""``search abstention``: how a retriever refuses, and which threshold to refuse at."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from retrieval_eval.cli.common import json_option, number, plain, print_json, print_table
+
+if TYPE_CHECKING:
+    from retrieval_eval.search.abstention import Kinds
+    from retrieval_eval.search.operating_points import HalvedChoice, OperatingPoint
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command()
+@click.argument("run", metavar="RUN.json", type=_FILE)
+@click.option("--at", type=float, help="Look at this threshold of the top score.")
+@click.option(
+    "--target-frr",
+    type=click.FloatRange(min=0, max=1, max_open=True),
+    default=0.05,
+    show_default=True,
+    help="Share of answerable queries that may be refused.",
+)
+@json_option
+def abstention(run: Path, at: float | None, target_frr: float, as_json: bool) -> None:
+    """Show what a search run refuses and what thresholds of the top score would; recommend one.
+
+    The recommended threshold refuses most of the unanswerable queries while at most --target-frr
+    of the answerable ones are refused. It was chosen on the queries it is shown for; the
+    split-half check says how such a choice does on queries that had no part in it.
+
+    Exit code 2: nothing to evaluate, because the run has no unanswerable or no answerable query,
+    queries failed, or the retriever gives no scores.
+    """
+    from retrieval_eval.errors import NothingToEvaluateError
+    from retrieval_eval.search.abstention import Kinds, abstention_block
+    from retrieval_eval.search.operating_points import CAPS, halved, operating_points
+    from retrieval_eval.search.run_files import read_search_run
+
+    document = read_search_run(run)
+    settings = document["run"]["settings"]
+    confidence = settings["confidence"]
+    threshold = at if at is not None else (document.get("abstention") or {}).get("threshold")
+    queries = document["queries"]
+    block = abstention_block(queries, threshold=threshold, confidence=confidence)
+    if block is None:
+        raise NothingToEvaluateError(f"{run}: no unanswerable query was asked")
+    kinds = Kinds.of(queries)
+    points = operating_points(kinds, (*CAPS, target_frr), confidence=confidence)
+    check = halved(kinds, target_frr, seed=settings["seed"])
+    chosen = next((point for point in points if point.cap == target_frr), None)
+    if as_json:
+        print_json(
+            {
+                "abstention": block,
+                "operating_points": [asdict(point) for point in points],
+                "recommended": None if chosen is None else asdict(chosen),
+                "split_half": None if check is None else asdict(check),
+            }
+        )
+        return
+    _print(block, kinds, points, confidence)
+    click.echo("")
+    for line in _recommendation(chosen, check, target_frr):
+        click.echo(plain(line))
+
+
+def _print(
+    block: dict[str, Any], kinds: Kinds, points: tuple[OperatingPoint, ...], confidence: float
+) -> None:
+    from retrieval_eval.search.abstention import rate_text, sentences
+    from retrieval_eval.search.operating_points import operating_point
+
+    for line in sentences(block):
+        click.echo(plain(line))
+    gate = block["gate"]
+    click.echo(
+        f"gate: ungrounded TP rate at least {number(gate['min_true_positive_rate'])} and "
+        f"answerable FR rate at most {number(gate['max_false_refusal_rate'])}"
+    )
+    click.echo("")
+    now = operating_point(kinds, block["threshold"], confidence=confidence)
+    rows = [["refuse below", "chosen for", "ungrounded TP rate", "answerable FR rate", "gate"]]
+    for purpose, point in [("these decisions", now), *((_purpose(p), p) for p in points)]:
+        rows.append(
+            [
+                "—" if point.threshold is None else f"{point.threshold:.4f}",
+                purpose,
+                rate_text(point.true_positive_rate),
+                rate_text(point.false_refusal_rate),
+                _verdict(point.passes),
+            ]
+        )
+    for name, control in block["controls"].items():
+        rates = [number(control[key], 3) for key in ("true_positive_rate", "false_refusal_rate")]
+        rows.append(["—", name.replace("_", " "), *rates, _verdict(control["passes"])])
+    print_table(rows, numbers_from=len(rows[0]))
+
+
+def _purpose(point: OperatingPoint) -> str:
+    return f"FR rate ≤ {point.cap:g}"
+
+
+def _verdict(passes: bool | None) -> str:
+    return {True: "passes", False: "fails", None: "—"}[passes]
+
+
+def _recommendation(
+    chosen: OperatingPoint | None, check: HalvedChoice | None, target: float
+) -> list[str]:
+    if chosen is None:
+        none = f"No threshold keeps the false refusal rate within {target:g}:"
+        return [f"{none} more answerable queries than that come back empty."]
+    lines = [
+        f"Recommended for a false refusal rate within {target:g}: --abstain-at {chosen.threshold}",
+        "It was chosen on these very queries, and so looks better here than it is.",
+    ]
+    if check is None:
+        return [*lines, "Too few queries to choose on one half and try on the other."]
+    tried = (
+        f"ungrounded TP rate {check.true_positive_rate:.3f}, answerable FR rate"
+        f" {check.false_refusal_rate:.3f}, above {target:g} in {check.share_over:.0%} of them"
+    )
+    n = check.n_halvings
+    return [*lines, f"Chosen on one half and tried on the other ({n} halvings): {tried}."]

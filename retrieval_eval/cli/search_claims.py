@@ -1,0 +1,140 @@
+"""``retrieval-eval search claims``: what of the drafted answers the labelled documents support."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from retrieval_eval.cli.common import (
+    json_option,
+    number,
+    plain,
+    print_json,
+    print_table,
+    progress_bar,
+)
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_GOLD = Path("data/eval/gold-set.jsonl")
+_CACHE = "claim-judgements.jsonl"
+
+
+@click.command()
+@click.argument("run", type=_FILE)
+@click.option("--drafts", type=_FILE, required=True, help="Drafted answers, one a line.")
+@click.option(
+    "--corpus-file", type=_FILE, help="Documents. Default: corpus.jsonl beside the gold set."
+)
+@click.option("--gold", type=_FILE, default=_GOLD, show_default=True, help="Gold set of the run.")
+@click.option(
+    "--judge",
+    "judge_name",
+    type=click.Choice(["offline", "http"]),
+    default="offline",
+    show_default=True,
+    help="Who decides whether a document supports a claim.",
+)
+@click.option(
+    "--judge-option",
+    "judge_options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Of http: base_url, model, api_key_env, timeout, concurrency, backoff. Of offline: "
+    "threshold.",
+)
+@click.option(
+    "--cache", type=_FILE, help=f"Verdicts of the http judge. Default: {_CACHE} beside RUN."
+)
+@click.option("--human-labels", type=_FILE, help="Labels of people, to hold the judge against.")
+@click.option("--out", type=_FILE, help="Where to write. Default: RUN.claims.json beside RUN.")
+@json_option
+def claims(
+    run: Path,
+    drafts: Path,
+    corpus_file: Path | None,
+    gold: Path,
+    judge_name: str,
+    judge_options: tuple[str, ...],
+    cache: Path | None,
+    human_labels: Path | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Measure the claim coverage of drafts, and write RUN with it to a new file.
+
+    RUN itself stays as it is.
+
+    Exit code 0: measured. 2: the judge failed three times, or no draft could be judged; nothing
+    is written. 3: bad input.
+    """
+    from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims
+
+    target = out or run.with_name(f"{run.stem}.claims.json")
+    if target.resolve() == run.resolve():
+        raise click.UsageError("--out is RUN itself, which stays as it is")
+    request = ClaimsRequest(
+        run=run,
+        drafts=drafts,
+        corpus=corpus_file or gold.with_name("corpus.jsonl"),
+        gold=gold,
+        judge=judge_name,
+        judge_options=_options(judge_options),
+        cache=cache or run.with_name(_CACHE),
+        human_labels=human_labels,
+        out=target,
+    )
+    with progress_bar("claim") as progress:
+        document = measure_claims(request, progress=progress)
+    if as_json:
+        print_json(document)
+        return
+    _print_claims(document["claims"])
+    click.echo("")
+    click.echo(plain(str(target)))
+
+
+def _options(given: tuple[str, ...]) -> dict[str, str]:
+    pairs = [entry.partition("=") for entry in given]
+    for name, sign, _ in pairs:
+        if not name or not sign:
+            # The value may be a secret, so it is not repeated.
+            raise click.BadParameter("expected NAME=VALUE", param_hint="--judge-option")
+    return {name: value for name, _, value in pairs}
+
+
+def _print_claims(block: Mapping[str, Any]) -> None:
+    judge = block["judge"]
+    settings = ", ".join(f"{name}={value}" for name, value in judge["settings"].items())
+    click.echo(plain(f"judge  : {judge['name']} {judge['version']} ({settings})"))
+    click.echo(
+        f"drafts : {block['n_drafts']} ({block['n_refused']} refused, {block['n_unlabelled']} of"
+        f" unlabelled queries, {block['n_without_draft']} queries without a draft)"
+    )
+    click.echo(f"claims : {block['n_claims']}, {block['n_substantive']} of them substantive")
+    click.echo("")
+    rows = [("", "value", "interval", "n")]
+    rows += [
+        _row(name, block[key])
+        for name, key in (("claim coverage", "coverage"), ("faithfulness", "faithfulness"))
+    ]
+    agreement = block["agreement"]
+    if agreement is not None:
+        rows.append(_row("judge-human kappa", agreement["kappa"]))
+        rows.append(_row("judge-human accuracy", agreement["accuracy"]))
+    print_table(rows)
+    if agreement is not None:
+        said = agreement["confusion"]
+        click.echo("")
+        click.echo(
+            f"supported, say both {said['both']}, the judge only {said['judge_only']}, people only"
+            f" {said['human_only']}, neither {said['neither']}"
+        )
+
+
+def _row(name: str, metric: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    low, high = metric["ci_low"], metric["ci_high"]
+    interval = "—" if low is None else f"{number(low, 3)} to {number(high, 3)}"
+    return name, number(metric["value"], 3), interval, str(metric["n"])

@@ -1,0 +1,145 @@
+"""``retrieval-eval search diff``: two runs side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from retrieval_eval.cli.common import FOLDER, json_option, plain, print_json, print_table
+from retrieval_eval.values import DEFAULT_SEED
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_CODES = ("gold_set", "convention", "empty_ranking", "depth", "corpus")
+_MOST = 10
+_WIDTH = 60
+
+
+@click.command()
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@click.option(
+    "--data",
+    type=FOLDER,
+    default=Path("data/eval"),
+    show_default=True,
+    help="Folder whose reports are known by their labels.",
+)
+@click.option(
+    "--flag",
+    "flag_points",
+    type=click.FloatRange(min=0),
+    default=0.5,
+    show_default=True,
+    help="Points; metrics that moved by more are flagged.",
+)
+@click.option(
+    "--accept",
+    multiple=True,
+    type=click.Choice(_CODES),
+    help="Compare although this differs; may be given several times. A banner says so.",
+)
+@click.option("--queries", type=_FILE, help="Pinned list of queries, shown as a slice of its own.")
+@click.option("--out", type=_FILE, metavar="FILE.md", help="Also write the diff as Markdown.")
+@click.option(
+    "--seed", type=int, default=DEFAULT_SEED, show_default=True, help="Seed of resampling."
+)
+@json_option
+def diff(
+    a: str,
+    b: str,
+    data: Path,
+    flag_points: float,
+    accept: tuple[str, ...],
+    queries: Path | None,
+    out: Path | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Show what changed from run A to run B, queries first.
+
+    A and B are files, or labels of runs in the folder --data.
+
+    Exit code 0: compared. 2: the runs did not measure the same thing, and that was not accepted.
+    3: no such run, or no valid one.
+    """
+    from retrieval_eval.io.files import write_text
+    from retrieval_eval.search.diff import diff as diff_of
+    from retrieval_eval.search.diff_markdown import diff_markdown
+    from retrieval_eval.search.guard.pinned import read_pinned
+    from retrieval_eval.search.run_names import named_run
+
+    runs = [named_run(name, data) for name in (a, b)]
+    for notice in (notice for run in runs for notice in run.notices):
+        click.echo(plain(notice), err=True)
+    found = diff_of(
+        runs[0].document,
+        runs[1].document,
+        accept=accept,
+        flag_points=flag_points,
+        seed=seed,
+        pinned=None if queries is None else read_pinned(queries).ids,
+    )
+    if out is not None:
+        _write(out, diff_markdown(found), write_text)
+    if as_json:
+        print_json(found)
+    else:
+        _print(found)
+        if out is not None:
+            click.echo(f"\n{plain(str(out))}")
+
+
+def _print(found: Mapping[str, Any]) -> None:
+    from retrieval_eval.search import diff_tables as tables
+
+    for sentence in [*([found["banner"]] if found["banner"] else []), *found["notices"]]:
+        click.echo(plain(sentence) + "\n")
+    lines = tables.side_lines(found)
+    width = max(len(name) for name, _ in lines)
+    for name, value in lines:
+        click.echo(plain(f"{name:<{width}} : {value}"))
+    click.echo("")
+    for sentence in tables.summary_sentences(found):
+        click.echo(plain(sentence))
+    for name in tables.headline(found):
+        _print_queries(f"Queries behind {name}", tables.mover_rows(found, name), texts=3)
+    _print_queries("Another first document", tables.top1_rows(found), texts=4)
+    click.echo("")
+    print_table(tables.metric_changes(found, tables.shown_metrics(found)))
+    for dimension in found["slices"]:
+        click.echo("")
+        print_table(_safe(tables.slice_rows(found, dimension)))
+
+
+def _print_queries(title: str, rows: list[list[str]], *, texts: int) -> None:
+    if len(rows) == 1:
+        return
+    left_out = len(rows) - 1 - _MOST
+    click.echo(f"\n{title}" + (f" (the first {_MOST} of {len(rows) - 1})" if left_out > 0 else ""))
+    print_table(_safe(rows[: _MOST + 1]), numbers_from=texts)
+
+
+def _safe(rows: list[list[str]]) -> list[list[str]]:
+    """Return the rows as a terminal can bear them: the text of queries is cut off."""
+    may_be_cut = [head == "text" for head in rows[0]]
+    return [
+        [plain(_cut(cell) if cut else cell) for cell, cut in zip(row, may_be_cut, strict=True)]
+        for row in rows
+    ]
+
+
+def _cut(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+
+
+def _write(path: Path, text: str, write: Any) -> None:
+    from retrieval_eval.errors import BadInputError
+
+    try:
+        write(path, text)
+    except OSError as error:
+        raise BadInputError(f"{path}: cannot be written ({error.strerror or error})") from error

@@ -1,0 +1,126 @@
+"""``search judge-next``: the documents whose judgement could move the headline measures most."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from retrieval_eval.cli.common import FOLDER, json_option, plain, print_json, print_table
+
+if TYPE_CHECKING:
+    from retrieval_eval.gold.model import GoldSet
+    from retrieval_eval.search.judging_queue import JudgingQueue
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command("judge-next")
+@click.argument("runs", metavar="RUN.json...", type=_FILE, nargs=-1, required=True)
+@click.option(
+    "--gold",
+    "gold_path",
+    type=_FILE,
+    default=Path("data/eval/gold-set.jsonl"),
+    show_default=True,
+    help="The gold set.",
+)
+@click.option(
+    "--n", type=click.IntRange(min=1), default=50, show_default=True, help="Documents to judge."
+)
+@click.option("--out", type=FOLDER, help="Folder for labelling sheets. Default: none are written.")
+@click.option("--corpus-file", type=_FILE, help="Corpus with the texts to show; --out needs it.")
+@click.option(
+    "--labellers", metavar="A,B", help="Names of the labellers, comma-separated; --out needs them."
+)
+@click.option(
+    "--key", type=_FILE, help="Where the key goes, which no labeller may see. Default: OUT/key.json"
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sheets' order.")
+@json_option
+def judge_next(
+    runs: tuple[Path, ...],
+    gold_path: Path,
+    n: int,
+    out: Path | None,
+    corpus_file: Path | None,
+    labellers: str | None,
+    key: Path | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """List the unjudged documents of search runs whose judgement could move P@5 and Recall@20 most.
+
+    With --out they become labelling sheets, shuffled, without rank, score, gain or run, which
+    `gold pool-read` takes back.
+
+    Exit code 2: no document is left to judge.
+    """
+    from retrieval_eval.errors import NothingToEvaluateError
+    from retrieval_eval.gold.reading import read_gold_set
+    from retrieval_eval.search.judging_queue import judging_queue
+    from retrieval_eval.search.run_files import read_search_run
+
+    if out is not None and (corpus_file is None or labellers is None):
+        raise click.UsageError("--out needs --corpus-file and --labellers")
+    if out is None and (corpus_file or labellers or key):
+        raise click.UsageError("--corpus-file, --labellers and --key need --out")
+    gold = read_gold_set(gold_path)
+    queue = judging_queue(gold, [read_search_run(path) for path in runs], n=n)
+    if not queue.candidates:
+        raise NothingToEvaluateError(
+            "no unjudged document can move a headline measure; " + "; ".join(_notes(queue))
+        )
+    files: list[Path] = []
+    if out is not None and corpus_file is not None and labellers is not None:
+        files = _write(gold, queue, corpus_file, labellers, out=out, key=key, seed=seed)
+    if as_json:
+        print_json({**asdict(queue), "files": [str(path) for path in files]})
+        return
+    rows = [["query", "document", "gain, points", "best rank", "runs"]]
+    rows += [
+        [plain(c.query), plain(c.doc), f"{c.gain_points:.4f}", str(c.best_rank), str(c.n_runs)]
+        for c in queue.candidates
+    ]
+    print_table(rows, numbers_from=2)
+    click.echo("")
+    for note in _notes(queue):
+        click.echo(plain(note))
+    for path in files:
+        click.echo(plain(f"  {path}"))
+
+
+def _write(
+    gold: GoldSet,
+    queue: JudgingQueue,
+    corpus_file: Path,
+    labellers: str,
+    *,
+    out: Path,
+    key: Path | None,
+    seed: int,
+) -> list[Path]:
+    from retrieval_eval.gold.corpus import read_corpus
+    from retrieval_eval.gold.pool import build_pool, write_pool
+
+    docs: dict[str, list[str]] = {}
+    for candidate in queue.candidates:
+        docs.setdefault(candidate.query, []).append(candidate.doc)
+    names = [name.strip() for name in labellers.split(",")]
+    depth = len(queue.candidates)
+    pool = build_pool(gold, [docs], read_corpus(corpus_file), names, depth=depth, seed=seed)
+    return write_pool(pool, out, key)
+
+
+def _notes(queue: JudgingQueue) -> list[str]:
+    notes = [f"{len(queue.candidates)} of {queue.n_candidates} documents"]
+    for count, words in (
+        (queue.n_unlabelled, "queries have no relevant document yet, and so no bounds"),
+        (queue.n_awaiting, "documents have labels that nobody has settled, and are left out"),
+        (queue.n_failed, "answers are missing because the retriever failed"),
+    ):
+        if count:
+            notes.append(f"{count} {words}")
+    return notes

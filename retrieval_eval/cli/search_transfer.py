@@ -1,0 +1,104 @@
+"""``search transfer``: does a change hold on every corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from retrieval_eval.cli.common import json_option, plain, print_json, print_table
+
+EXIT_NO_VERDICT = 2
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+_CODES = ("gold_set", "convention", "empty_ranking", "depth", "corpus")
+
+
+@click.command()
+@click.argument("a", metavar="A.json", type=_FILE)
+@click.argument("b", metavar="B.json", type=_FILE)
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    help="Metric to compare; may be given several times. Default: the headline measures, RR,"
+    " nDCG@10 and the two rates of refusal.",
+)
+@click.option(
+    "--accept",
+    multiple=True,
+    type=click.Choice(_CODES),
+    help="Compare runs that differ in this; may be given several times.",
+)
+@json_option
+@click.pass_context
+def transfer(
+    context: click.Context,
+    a: Path,
+    b: Path,
+    metrics: tuple[str, ...],
+    accept: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Hold out every corpus once: whether the change from A to B on the others holds on it.
+
+    Exit code 2: fewer than two corpora, a run without a verdict, or runs that did not measure the
+    same thing.
+    """
+    from retrieval_eval.search.run_files import read_search_run
+    from retrieval_eval.search.transfer import transfer as compare
+
+    before, after = read_search_run(a), read_search_run(b)
+    seed = after["run"]["settings"]["seed"]
+    found = compare(before, after, metrics=metrics, accept=accept, seed=seed)
+    if as_json:
+        print_json(found)
+    else:
+        _print(found, after["run"]["settings"]["confidence"])
+    if found["reasons"]:
+        context.exit(EXIT_NO_VERDICT)
+
+
+def _print(found: Mapping[str, Any], confidence: float) -> None:
+    from retrieval_eval.search.summary import points, signed_span
+
+    for code, text in found["accepted"].items():
+        click.echo(plain(f"ACCEPTED {code}: {text}"))
+    for reason in found["reasons"]:
+        click.echo(plain(f"No verdict: {reason}"))
+    if not found["computable"]:
+        return
+    interval = f"{confidence:.0%} interval"
+    rows = [["metric", "held out", "others, points", "pairs", "here, points", interval]]
+    rows[0] += ["pairs", "verdict"]
+    for name, row in found["metrics"].items():
+        for corpus, cells in row["corpora"].items():
+            others, here = cells["others"], cells["held_out"]
+            rows.append(
+                [
+                    plain(name),
+                    plain(corpus),
+                    points(others["delta_points"]),
+                    str(others["n_pairs"]),
+                    points(here["delta_points"]),
+                    signed_span(here["ci_low_points"], here["ci_high_points"]),
+                    str(here["n_pairs"]),
+                    _verdict(cells),
+                ]
+            )
+    print_table(rows, numbers_from=2)
+    click.echo("")
+    for name, row in found["metrics"].items():
+        answer = {True: "yes", False: "no", None: "no answer"}[row["holds_everywhere"]]
+        n_clear = sum(cells["is_clear"] is True for cells in row["corpora"].values())
+        counts = f"clearly so or not on {n_clear} of {len(row['corpora'])}"
+        click.echo(plain(f"{name}: holds on every corpus held out: {answer} ({counts})"))
+    click.echo("unclear: the interval here holds 0 or does not exist, so the sign may be chance")
+
+
+def _verdict(cells: Mapping[str, Any]) -> str:
+    words = str(cells["verdict"]).replace("_", " ")
+    is_sign = cells["verdict"] in ("holds", "reverses")
+    return f"{words}, unclear" if is_sign and not cells["is_clear"] else words

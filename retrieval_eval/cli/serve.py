@@ -1,0 +1,181 @@
+"""``retrieval-eval serve`` and ``mcp``: read-only faces over what was measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from retrieval_eval.cli.common import FOLDER
+from retrieval_eval.gold.backlog import CREATED_COLUMN, STATUS_COLUMN, TABLE
+
+if TYPE_CHECKING:
+    from retrieval_eval.serve.sources import Sources
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def source_options(function: F) -> F:
+    """Add the options that say what a face shows."""
+    for option in (
+        click.option(
+            "--backlog-name",
+            default="backlog",
+            show_default=True,
+            help="What the backlog block is called, such as halacha_backlog.",
+        ),
+        click.option(
+            "--backlog-created",
+            metavar="NAME",
+            default=CREATED_COLUMN,
+            show_default=True,
+            help="Column or key of the time an item was made.",
+        ),
+        click.option(
+            "--backlog-status",
+            metavar="NAME",
+            default=STATUS_COLUMN,
+            show_default=True,
+            help="Column or key of the review status.",
+        ),
+        click.option(
+            "--backlog-table",
+            metavar="NAME",
+            default=TABLE,
+            show_default=True,
+            help="Table or view of the items in the database.",
+        ),
+        click.option(
+            "--backlog-file",
+            type=click.Path(path_type=Path, dir_okay=False),
+            help="JSONL file of the items to review.",
+        ),
+        click.option(
+            "--backlog-database",
+            metavar="URL",
+            envvar="RETRIEVAL_EVAL_DATABASE_URL",
+            help="Database of the items to review, as a SQLAlchemy URL; its password is never "
+            "shown. Default: $RETRIEVAL_EVAL_DATABASE_URL, which keeps it out of process lists.",
+        ),
+        click.option(
+            "--data",
+            type=FOLDER,
+            default=Path("data/eval"),
+            show_default=True,
+            help="Folder of the search runs, eval-report-*.json.",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=8765,
+    show_default=True,
+    help="Port to listen on; 0 picks a free one.",
+)
+@click.option(
+    "--allow-host",
+    "allowed_hosts",
+    multiple=True,
+    metavar="NAME",
+    help="Another name that requests may use for this machine. Repeatable.",
+)
+@click.option(
+    "--reports",
+    type=FOLDER,
+    default=Path("reports"),
+    show_default=True,
+    help="Folder of the rendered reports.",
+)
+@source_options
+def serve(
+    host: str,
+    port: int,
+    allowed_hosts: tuple[str, ...],
+    reports: Path,
+    data: Path,
+    **backlog: Any,
+) -> None:
+    """Show runs, backlog and reports over HTTP, read-only, until Ctrl-C.
+
+    /api/metrics (?run=, ?corpus=) is the dashboard, /api/system/diagnostics the health snapshot,
+    / an index of the rendered reports. There is no authentication: by default only this machine
+    can connect.
+    """
+    from retrieval_eval.serve.app import create_app
+    from retrieval_eval.serve.guard import is_loopback
+    from retrieval_eval.serve.server import create_server, listen, url_of
+
+    sources = _sources(data, reports, **backlog)
+    server = create_server(create_app(sources, host=host, allowed_hosts=allowed_hosts))
+    with listen(host, port) as listening:
+        if not is_loopback(host):
+            click.echo(
+                f"warning: everybody who can reach {host} can read runs, reports and backlog; "
+                "there is no authentication",
+                err=True,
+            )
+        try:
+            click.echo(f"serving {data} and {reports} at {url_of(listening)} (Ctrl-C stops)")
+            server.run(sockets=[listening])
+        except KeyboardInterrupt:
+            click.echo("stopped", err=True)
+
+
+@click.command()
+@source_options
+def mcp(data: Path, **backlog: Any) -> None:
+    """Offer the MCP tool get_metrics on standard input and output, read-only.
+
+    For the configuration of an MCP client: command "retrieval-eval", arguments "mcp", "--data"
+    and the folder of the runs.
+    """
+    from retrieval_eval.serve.mcp_server import run_stdio
+
+    run_stdio(_sources(data, Path("reports"), **backlog))
+
+
+def _sources(
+    data: Path,
+    reports: Path,
+    *,
+    backlog_database: str | None,
+    backlog_file: Path | None,
+    backlog_table: str,
+    backlog_status: str,
+    backlog_created: str,
+    backlog_name: str,
+) -> Sources:
+    from retrieval_eval.serve.backlog import backlog_reader, check_name
+    from retrieval_eval.serve.sources import Sources
+
+    check_name(backlog_name)
+    if backlog_file is not None:
+        if _is_given("backlog_database"):
+            raise click.UsageError("give --backlog-database or --backlog-file, not both")
+        source: str | None = str(backlog_file)
+    else:
+        source = backlog_database or None
+        if source is not None and "://" not in source:
+            # The value is not repeated: a mistyped URL may hold a password.
+            raise click.UsageError("--backlog-database is no URL, such as sqlite:///file.db")
+    if source is None:
+        return Sources(data, reports, None, backlog_name)
+    reader = backlog_reader(
+        source, table=backlog_table, status=backlog_status, created=backlog_created
+    )
+    return Sources(data, reports, reader, backlog_name)
+
+
+def _is_given(option: str) -> bool:
+    """Return whether an option stands on the command line itself."""
+    found = click.get_current_context().get_parameter_source(option)
+    return found is ParameterSource.COMMANDLINE

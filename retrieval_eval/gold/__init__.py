@@ -1,0 +1,1 @@
+"""The life of labels: gold sets, where they come from, and how people review them."""

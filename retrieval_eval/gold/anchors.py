@@ -1,0 +1,206 @@
+"""Finding the documents of an old corpus again in a new one that was cut otherwise."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+from retrieval_eval.gold.spans import Chunk, Key, read_source
+
+How = Literal["moved", "carried", "changed", "gone"]
+
+REASONS: Final[Mapping[str, str]] = {
+    "split": "its text stands in several documents now",
+    "changed": "its text was changed",
+    "grown": "it was not relevant, but stands in a longer document now",
+    "anchor_differs": "the label was given to another text than the old corpus has",
+    "source_gone": "nothing of its source is in the new corpus",
+    "source_without_chunks": "its source exists, but nothing of it is in the new corpus",
+    "text_gone": "nothing of its text is in the new corpus",
+    "unknown_document": "it is not in the old corpus",
+}
+"""Why a label cannot be moved by machine, in words."""
+
+RUN: Final = 5
+"""So many words in a row in common show that one text comes from another; half of a short one."""
+
+Gram = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What became of an old document.
+
+    ``moved``: ``docs`` is the one document with the same text (up to white space). ``carried``:
+    ``docs`` all contain the whole text, the shortest first. ``changed``: ``docs`` hold something
+    of it, in the order of the source. ``gone``: there are none. ``reason`` is a code of
+    :data:`REASONS` for the last two.
+    """
+
+    how: How
+    docs: tuple[str, ...]
+    reason: str | None = None
+
+
+def resolve(
+    old: Mapping[Key, Chunk], new: Mapping[Key, Chunk], sources: Path | None = None
+) -> dict[Key, Resolution]:
+    """Return what became of every old document.
+
+    The text decides, never an offset or an id: chunks that a shift of lines has moved, or that
+    were only wrapped anew, are the same. Equal texts of one source are told apart by their order.
+    A text that is not found whole is looked for in its own source alone.
+
+    Parameters
+    ----------
+    old, new
+        The chunks of the two corpora.
+    sources
+        The folder of the new sources, to say whether a source is gone or has no chunk left.
+    """
+    found = _same_texts(old, new)
+    taken = {(key[0], found[key].docs[0]) for key in found}
+    places: dict[tuple[str, str | None], list[Chunk]] = defaultdict(list)
+    for chunk in new.values():
+        places[chunk.key[0], chunk.source].append(chunk)
+    lost: dict[tuple[str, str | None], list[Chunk]] = defaultdict(list)
+    for chunk in old.values():
+        lost[chunk.key[0], chunk.source].append(chunk)
+    for place, neighbours in lost.items():
+        missing = [chunk for chunk in neighbours if chunk.key not in found]
+        if place[1] is not None:
+            there = _Source(neighbours, places.get(place, ()), taken)
+            for chunk in missing:
+                found[chunk.key] = there.resolve(chunk) or _no_chunks(chunk.source, sources)
+            continue
+        # Nobody can say where these stand, so only a document of the same id is looked at.
+        for chunk in missing:
+            there = _Source([chunk], [new[chunk.key]] if chunk.key in new else [], taken)
+            found[chunk.key] = there.resolve(chunk) or Resolution("gone", (), "text_gone")
+    return found
+
+
+def _same_texts(old: Mapping[Key, Chunk], new: Mapping[Key, Chunk]) -> dict[Key, Resolution]:
+    here: dict[tuple[str, str], list[Chunk]] = defaultdict(list)
+    for chunk in new.values():
+        here[chunk.key[0], chunk.words].append(chunk)
+    groups: dict[tuple[str, str, str | None], list[Chunk]] = defaultdict(list)
+    for chunk in old.values():
+        groups[chunk.key[0], chunk.words, chunk.source].append(chunk)
+    found = {}
+    for (corpus, words, source), equal in groups.items():
+        there = here.get((corpus, words), [])
+        own = [chunk for chunk in there if chunk.source == source]
+        if not there:
+            continue
+        for chunk, target in _by_order(equal, own or there):
+            found[chunk.key] = Resolution("moved", (target.key[1],))
+    return found
+
+
+def _by_order(equal: Sequence[Chunk], there: Sequence[Chunk]) -> Iterable[tuple[Chunk, Chunk]]:
+    """Pair chunks of one text: one by one where there are as many, else those of the same id."""
+    first = sorted(equal, key=lambda chunk: chunk.order)
+    second = sorted(there, key=lambda chunk: (chunk.source or "", chunk.order))
+    ids = {chunk.key: chunk for chunk in second}
+    for place, chunk in enumerate(first):
+        in_order = second[min(place, len(second) - 1)]
+        yield chunk, in_order if len(first) == len(second) else ids.get(chunk.key, in_order)
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    """In how many old chunks a run of words stands, in which new ones, and which are shorter."""
+
+    n_old: Counter[Gram]
+    with_gram: Mapping[Gram, Sequence[int]]
+    short: set[int]
+
+    def places(self, grams: Iterable[Gram]) -> set[int]:
+        return {place for gram in grams for place in self.with_gram.get(gram, ())}
+
+
+class _Source:
+    """The old and new chunks of one source; new ones are found by the words they share."""
+
+    def __init__(self, old: Sequence[Chunk], new: Sequence[Chunk], taken: set[Key]) -> None:
+        self.old = old
+        self.new = sorted(new, key=lambda chunk: chunk.order)
+        # A chunk whose text is that of another old document is accounted for.
+        self.is_free = [chunk.key not in taken for chunk in self.new]
+        self.place_of = {chunk.key: place for place, chunk in enumerate(self.new)}
+        self.indexes: dict[int, _Index] = {}
+
+    def resolve(self, chunk: Chunk) -> Resolution | None:
+        """Return what became of a chunk whose text is nowhere as it was; None without chunks."""
+        if not self.new:
+            return None
+        size = _run(chunk.words)
+        index = self._index(size)
+        grams = _grams(chunk.words, size)
+        rarest = min((index.with_gram.get(gram, ()) for gram in grams), key=len, default=())
+        whole = [p for p in rarest if _is_part(chunk.words, self.new[p].words)]
+        if whole:
+            whole.sort(key=lambda p: (len(self.new[p].words), p))
+            return Resolution("carried", self._ids(whole))
+        # Sentences that several chunks share tell nothing about where this one went.
+        sharing = index.places({gram for gram in grams if index.n_old[gram] == 1} or grams)
+        parts = {
+            p
+            for p in index.places(grams) | index.short
+            if self.is_free[p] and (p in sharing or _is_part(self.new[p].words, chunk.words))
+        }
+        same = self.place_of.get(chunk.key)
+        if not parts and same is not None and self.is_free[same]:
+            # Rewritten from the first word to the last, yet still the same document.
+            parts = {same}
+        if not parts:
+            return Resolution("gone", (), "text_gone")
+        reason = "split" if len(parts) > 1 else "changed"
+        return Resolution("changed", self._ids(sorted(parts)), reason)
+
+    def _index(self, size: int) -> _Index:
+        if size not in self.indexes:
+            n_old = Counter(gram for chunk in self.old for gram in _grams(chunk.words, size))
+            with_gram: dict[Gram, list[int]] = defaultdict(list)
+            short = set()
+            for place, chunk in enumerate(self.new):
+                for gram in _grams(chunk.words, size):
+                    with_gram[gram].append(place)
+                    if len(gram) < size:
+                        short.add(place)
+            self.indexes[size] = _Index(n_old, with_gram, short)
+        return self.indexes[size]
+
+    def _ids(self, places: Iterable[int]) -> tuple[str, ...]:
+        return tuple(self.new[place].key[1] for place in places)
+
+
+def _run(words: str) -> int:
+    """Return how many words in a row tell that a text comes from this one."""
+    n = len(words.split())
+    return max(min(RUN, n // 2), min(2, n))
+
+
+def _grams(words: str, size: int) -> set[Gram]:
+    """Return all runs of so many words; a shorter text is one run."""
+    single = words.split()
+    if len(single) <= size:
+        return {tuple(single)} if single else set()
+    return {tuple(single[i : i + size]) for i in range(len(single) - size + 1)}
+
+
+def _is_part(part: str, whole: str) -> bool:
+    return 0 < len(part) <= len(whole) and f" {part} " in f" {whole} "
+
+
+def _no_chunks(source: str | None, sources: Path | None) -> Resolution:
+    is_there = (
+        source is not None
+        and sources is not None
+        and read_source(sources, source).value is not None
+    )
+    return Resolution("gone", (), "source_without_chunks" if is_there else "source_gone")

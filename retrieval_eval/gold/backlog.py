@@ -1,0 +1,208 @@
+"""The review backlog: how much waits for a person, and for how long already."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.gold.database import parse_url, reading, require_columns, shown, table_of
+from retrieval_eval.io.files import iter_jsonl
+
+STATUSES: Final = ("pending_review", "approved", "rejected", "published")
+TABLE: Final = "halachot"
+STATUS_COLUMN: Final = "review_status"
+CREATED_COLUMN: Final = "created_at"
+NO_STATUS: Final = "(none)"
+_MOST_FAULTS: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """Items by review status.
+
+    The five counts sum to ``total``. ``other`` are items of any other status, by name in
+    ``other_statuses``, where ``(none)`` is no status at all. ``oldest_pending_at`` (UTC) is the
+    oldest of the pending items that have a time; ``n_pending_undated`` have none. It is None
+    when no pending item has a time. ``as_of`` is the moment the age is counted to.
+    """
+
+    pending_review: int
+    approved: int
+    rejected: int
+    published: int
+    other: int
+    other_statuses: Mapping[str, int]
+    oldest_pending_at: datetime | None
+    n_pending_undated: int
+    as_of: datetime
+
+    @property
+    def total(self) -> int:
+        """The number of items."""
+        return self.pending_review + self.approved + self.rejected + self.published + self.other
+
+    @property
+    def oldest_pending_age_days(self) -> float | None:
+        """Days from the oldest pending item to ``as_of``; negative when it lies in the future."""
+        if self.oldest_pending_at is None:
+            return None
+        return (self.as_of - self.oldest_pending_at) / timedelta(days=1)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the block that reports, diagnostics and ``--json`` show."""
+        return {
+            **{status: getattr(self, status) for status in STATUSES},
+            "other": self.other,
+            "total": self.total,
+            "oldest_pending_at": _iso(self.oldest_pending_at),
+            "oldest_pending_age_days": self.oldest_pending_age_days,
+            "n_pending_undated": self.n_pending_undated,
+            "other_statuses": dict(self.other_statuses),
+            "as_of": _iso(self.as_of),
+        }
+
+
+@dataclass(slots=True)
+class _Tally:
+    """Items counted one group at a time."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    oldest: datetime | None = None
+    n_undated: int = 0
+
+    def add(self, status: str, created: datetime | None, n: int = 1) -> None:
+        self.counts[status] += n
+        if status != STATUSES[0]:
+            return
+        if created is None:
+            self.n_undated += n
+        elif self.oldest is None or created < self.oldest:
+            self.oldest = created
+
+    def backlog(self, as_of: datetime) -> Backlog:
+        others = {name: n for name, n in sorted(self.counts.items()) if name not in STATUSES}
+        return Backlog(
+            **{status: self.counts[status] for status in STATUSES},
+            other=sum(others.values()),
+            other_statuses=others,
+            oldest_pending_at=self.oldest,
+            n_pending_undated=self.n_undated,
+            as_of=as_of,
+        )
+
+
+def read_backlog(
+    source: str,
+    *,
+    table: str = TABLE,
+    status: str = STATUS_COLUMN,
+    created: str = CREATED_COLUMN,
+    as_of: datetime | None = None,
+) -> Backlog:
+    """Count the items under review in a database or a JSONL file.
+
+    Parameters
+    ----------
+    source : str
+        A SQLAlchemy URL (anything with ``://``), else the path of a JSONL file. It is only read.
+    table : str
+        The table or view of a database, ``name`` or ``schema.name``; of no use for a file.
+    status, created : str
+        The columns, or the keys of each line, that hold the review status and the time an item
+        was made. A time without a zone is UTC.
+    as_of : datetime, optional
+        The moment to which the age of the oldest pending item is counted. Default: now.
+
+    Raises
+    ------
+    BadInputError
+        The database is down, a table or column is missing, or lines are unusable: all named.
+    """
+    now = (as_of or datetime.now(UTC)).astimezone(UTC)
+    if "://" in source:
+        return _of_database(source, table, status, created).backlog(now)
+    return _of_file(Path(source), status, created).backlog(now)
+
+
+def _of_database(source: str, name: str, status: str, created: str) -> _Tally:
+    url = parse_url(source)
+    from sqlalchemy import String, case, cast, func, null, select
+
+    tally = _Tally()
+    with reading(source) as connection:
+        require_columns(connection, url, name, (status, created))
+        items = table_of(name, (status, created))
+        # As text, because the status may be of an enumerated type that lacks the value.
+        state = cast(items.c[status], String).label("state")
+        pending_since = case((state == STATUSES[0], items.c[created]), else_=null())
+        # One statement, so that counts and oldest time are of the same moment.
+        rows = select(state, pending_since.label("since")).subquery()
+        grouped = select(rows.c.state, rows.c.since, func.count()).group_by(
+            rows.c.state, rows.c.since
+        )
+        for state_name, since, n in connection.execute(grouped):
+            moment, problem = _moment(since)
+            if problem:
+                raise BadInputError(f"{shown(url)}: table {name!r}, column {created!r}: {problem}")
+            tally.add(state_name or NO_STATUS, moment, n)
+    return tally
+
+
+def _of_file(path: Path, status: str, created: str) -> _Tally:
+    tally, faults = _Tally(), []
+    for line in iter_jsonl(path, path.parent):
+        problem = line.problem
+        if problem is None:
+            problem = _add(tally, line.value, status, created)
+            problem = problem and f"{path.name}: line {line.number}: {problem}"
+        if problem:
+            faults.append(problem)
+    if faults:
+        raise BadInputError("\n".join(_first(faults)))
+    return tally
+
+
+def _add(tally: _Tally, item: Any, status: str, created: str) -> str | None:
+    """Count one item, or return what is wrong with it."""
+    if not isinstance(item, dict):
+        return f"expected an object with {status!r} and {created!r}"
+    if status not in item:
+        return f"no {status!r}; expected one of {', '.join(STATUSES)}"
+    state = item[status]
+    if state is not None and not isinstance(state, str):
+        return f"{status!r} is no text; expected one of {', '.join(STATUSES)}"
+    moment, problem = _moment(item.get(created))
+    if problem:
+        return f"{created!r}: {problem}"
+    tally.add(state or NO_STATUS, moment)
+    return None
+
+
+def _moment(value: Any) -> tuple[datetime | None, str | None]:
+    """Return a time in UTC, or what is wrong with it."""
+    if value is None:
+        return None, None
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day, tzinfo=UTC)
+    if isinstance(value, str):
+        with suppress(ValueError):
+            value = datetime.fromisoformat(value)
+    if not isinstance(value, datetime):
+        return None, f"{str(value)[:40]!r} is no time; expected one such as 2026-05-31T08:00:00Z"
+    return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC), None
+
+
+def _iso(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat().replace("+00:00", "Z")
+
+
+def _first(faults: list[str]) -> Iterable[str]:
+    yield from faults[:_MOST_FAULTS]
+    if len(faults) > _MOST_FAULTS:
+        yield f"and {len(faults) - _MOST_FAULTS} more"

@@ -1,0 +1,99 @@
+"""From a notebook and its parameters to a report folder: page, executed notebook and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from retrieval_eval.errors import RenderError
+from retrieval_eval.io.files import write_bytes, write_text
+from retrieval_eval.records import Progress
+from retrieval_eval.report import assets, quarto, render
+from retrieval_eval.report.execute import execute
+from retrieval_eval.report.notebook_files import read_notebook
+from retrieval_eval.report.pdf import to_pdf
+from retrieval_eval.report.sections.closing import package_version
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Renderer = Literal["auto", "embedded", "quarto"]
+RENDERERS: Final = ("auto", "embedded", "quarto")
+
+Files = list[tuple[str, str]]
+"""Names of files beside the page, and what they hold."""
+
+
+def publish(
+    notebook: str,
+    values: Mapping[str, Any],
+    folder: Path,
+    *,
+    title: str,
+    tables: Callable[[Path], Files] | None = None,
+    renderer: Renderer = "auto",
+    pdf: bool = False,
+    progress: Progress | None = None,
+) -> Path:
+    """Execute a shipped notebook, render it into ``folder`` and return the path of the page.
+
+    Parameters
+    ----------
+    notebook
+        Its name, such as ``run_report``.
+    values
+        Parameters of the notebook.
+    title
+        Title of the page; also in its footer.
+    tables
+        Writes files into the folder and says which; they are linked at the end of the page.
+    renderer, pdf, progress
+        As for :func:`retrieval_eval.report.build`.
+
+    Raises
+    ------
+    RenderError
+        When the renderer is unknown or missing, a cell fails or the page cannot be rendered.
+    """
+    chosen = _renderer(renderer)
+    executed = folder / f"{notebook}.ipynb"
+    execute(assets.notebook(notebook), executed, values, progress=progress)
+    files = [(executed.name, "the executed notebook"), *(tables(folder) if tables else [])]
+    document = render.with_files(read_notebook(executed), files)
+    page = folder / "index.html"
+    if chosen == "quarto":
+        quarto.render(document, page, title=title)
+        if pdf:
+            quarto.render(document, folder / "report.pdf", title=title)
+        return page
+    footer = f"{title} · retrieval-eval {package_version()} · rendered by the embedded renderer"
+    html = render.to_html(document, title=title, footer=footer)
+    if pdf:
+        write_bytes(folder / "report.pdf", to_pdf(html))
+    write_text(page, html)
+    return page
+
+
+def _renderer(renderer: Renderer) -> Renderer:
+    if renderer not in RENDERERS:
+        raise RenderError(f"there is no renderer '{renderer}'; choose {', '.join(RENDERERS)}")
+    if renderer == "auto":
+        return "quarto" if quarto.executable() else "embedded"
+    if renderer == "quarto" and quarto.executable() is None:
+        raise RenderError(f"Quarto is not on PATH; install it with: {quarto.INSTALL}")
+    return renderer
+
+
+def write_frames(frames: Iterable[tuple[str, str, pd.DataFrame]], folder: Path) -> Files:
+    """Write frames (name, meaning, frame) as CSV; lists become text separated by semicolons."""
+    written = []
+    for name, meaning, frame in frames:
+        for column in frame.columns:
+            if frame[column].map(lambda v: isinstance(v, list)).any():
+                frame = frame.assign(**{column: frame[column].map("; ".join)})
+        text = frame.to_csv(index=False)
+        # A lone surrogate, which JSON escapes can smuggle in, has no UTF-8.
+        write_text(folder / f"{name}.csv", text.encode("utf-8", "replace").decode("utf-8"))
+        written.append((f"{name}.csv", meaning))
+    return written

@@ -1,0 +1,1 @@
+"""The search report: a search run as frames, sections, notebook and page."""

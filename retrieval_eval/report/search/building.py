@@ -1,0 +1,118 @@
+"""From a search run to a report folder."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+from retrieval_eval.io.files import write_json
+from retrieval_eval.records import Progress
+from retrieval_eval.report.escape import slug, visible
+from retrieval_eval.report.publishing import Files, Renderer, publish, write_frames
+from retrieval_eval.report.search.columns import SEARCH_FRAMES
+from retrieval_eval.report.search.demo import DEMO, DEMO_FOLDER, MeasuredDemo, measured_demo
+from retrieval_eval.report.search.loading import Sources, load_search
+from retrieval_eval.report.search.run import SearchRun
+
+NOTEBOOK: Final = "search_report"
+FOLDER: Final = "search"
+PRIVATE_COLUMNS: Final = ("query", "error")
+
+
+def build_search(
+    run: str | Path = DEMO,
+    *,
+    reports_dir: Path,
+    baseline: str | Path = "",
+    backlog: str = "",
+    gold: str | Path = "",
+    privacy: bool = False,
+    renderer: Renderer = "auto",
+    pdf: bool = False,
+    progress: Progress | None = None,
+) -> Path:
+    """Write the report of a search run and return the path of its page.
+
+    Parameters
+    ----------
+    run, baseline, backlog, gold
+        As for :func:`retrieval_eval.report.load_search`.
+    reports_dir
+        The report goes to ``<reports_dir>/search/<label>/index.html``, named after the file where
+        the run has no label, with the executed notebook and the CSV of every frame beside it; the
+        demonstration's to ``<reports_dir>/search-demo/index.html``. A backlog is counted once and
+        kept beside the page as ``backlog.json``, so that no address of a database is in it.
+    privacy
+        Leave out texts of queries, messages of the retriever, and how it was opened.
+    renderer, pdf, progress
+        As for :func:`retrieval_eval.report.build`.
+
+    Raises
+    ------
+    BadInputError
+        When a file does not exist or is of the wrong kind.
+    RenderError
+        When a cell fails or the page cannot be rendered.
+    """
+    if str(run) == DEMO:
+        return build_demo(
+            reports_dir=reports_dir, privacy=privacy, renderer=renderer, pdf=pdf, progress=progress
+        )[0]
+    sources = Sources(str(run), str(baseline), backlog, str(gold))
+    loaded = load_search(**asdict(sources))
+    folder = reports_dir / FOLDER / slug(loaded.name)
+    return _report(loaded, sources, folder, privacy, renderer, pdf, progress)
+
+
+def build_demo(
+    *,
+    reports_dir: Path,
+    privacy: bool = False,
+    renderer: Renderer = "auto",
+    pdf: bool = False,
+    progress: Progress | None = None,
+) -> tuple[Path, MeasuredDemo]:
+    """Measure the demonstration, write its report, and return its page and what was measured."""
+    folder = reports_dir / DEMO_FOLDER
+    made = measured_demo(folder / "data", progress=progress)
+    sources = Sources(*made.sources())
+    loaded = load_search(**asdict(sources))
+    return _report(loaded, sources, folder, privacy, renderer, pdf, progress), made
+
+
+def _report(
+    loaded: SearchRun,
+    sources: Sources,
+    folder: Path,
+    privacy: bool,
+    renderer: Renderer,
+    pdf: bool,
+    progress: Progress | None,
+) -> Path:
+    values: dict[str, Any] = {**asdict(sources), "privacy": privacy}
+    if sources.backlog:
+        counted = folder / "backlog.json"
+        write_json(counted, dict(loaded.backlog or {}), indent=1)
+        values["backlog"] = str(counted)
+    return publish(
+        NOTEBOOK,
+        values,
+        folder,
+        title=visible(f"Search report: {loaded.name}", 120),
+        tables=lambda place: write_search_tables(loaded, place, privacy=privacy),
+        renderer=renderer,
+        pdf=pdf,
+        progress=progress,
+    )
+
+
+def write_search_tables(run: SearchRun, folder: Path, *, privacy: bool) -> Files:
+    """Write every frame as CSV; return file names and meanings."""
+    frames = [(name, meaning, run.frame(name)) for name, (meaning, _) in SEARCH_FRAMES.items()]
+    if privacy:
+        frames = [
+            (name, meaning, frame.drop(columns=list(PRIVATE_COLUMNS), errors="ignore"))
+            for name, meaning, frame in frames
+        ]
+    return write_frames(frames, folder)

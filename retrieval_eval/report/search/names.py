@@ -1,0 +1,79 @@
+"""What measures, problems and reasons of a search run are called in print."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from retrieval_eval.report.names import reason_sentence
+from retrieval_eval.search.settings import HEADLINE
+
+SHOWN: Final = (*HEADLINE, "RR", "nDCG@10")
+"""The measures of the first screen; the verdict rests on the first two."""
+
+FAMILIES: Final[dict[str, str]] = {
+    "P": "relevant documents of the first k / k, also where fewer were returned",
+    "Recall": "relevant documents of the first k / all relevant documents of the gold set",
+    "RR": "1 / rank of the first relevant document, 0 without one; its mean is the MRR",
+    "nDCG": "discounted grades of the first k / those of the ideal order",
+    "Judged": "judged documents of the first k / documents there (says nothing of quality)",
+}
+"""Measure without its cut-off to its definition."""
+
+DIMENSIONS: Final[dict[str, str]] = {
+    "corpus": "Corpus",
+    "area": "Area",
+    "origin": "Origin",
+    "source": "Label source",
+}
+
+SOURCES: Final[dict[str, str]] = {
+    "chair": "chair (a person)",
+    "bootstrap": "bootstrap (feedback)",
+}
+
+PROBLEMS: Final[dict[str, str]] = {
+    "failed": "no usable answer: the run has no verdict",
+    "empty": "answered without any document; scores 0 where something is relevant",
+    "refused": "everything found lay below the floor; counted among the empty",
+    "duplicate_documents": "a document came twice; its best place counts",
+    "nan_score": "a score was not a number; the document was dropped",
+    "unknown_documents": "documents that the corpus does not hold",
+    "fewer_than_k": "fewer documents than asked for",
+    "unsorted": "not in the order of the scores; ranked by score",
+    "more_than_k": "more documents than asked for; the rest was dropped",
+}
+"""What can happen to a query, with what it means for the measures."""
+
+_REASONS: Final[dict[str, str]] = {
+    "no_ground_truth": "nothing is labelled relevant, or no document answers the query",
+    "nothing_retrieved": "nothing was returned",
+    "query_failed": "the retriever failed on the query",
+    "no_computable_values": "no query has a value",
+}
+
+_CUTOFF: Final = re.compile(r"(.+)@(\d{1,9})$")
+
+
+def cutoff(measure: str) -> tuple[str, int | None]:
+    """Return a measure's name without its cut-off, and the cut-off.
+
+    Examples
+    --------
+    >>> cutoff("nDCG@10"), cutoff("RR")
+    (('nDCG', 10), ('RR', None))
+    """
+    found = _CUTOFF.match(measure)
+    return (found[1], int(found[2])) if found else (measure, None)
+
+
+def definition(measure: str) -> str:
+    """Return the definition of a measure; nothing for one that is not ours."""
+    name, k = cutoff(measure)
+    text = FAMILIES.get(name, "")
+    return text if k is None else text.replace("first k", f"first {k}").replace("/ k", f"/ {k}")
+
+
+def reason(code: str | None) -> str:
+    """Return the sentence of a reason code, in the words of search."""
+    return _REASONS.get(code or "") or reason_sentence(code)

@@ -1,0 +1,1 @@
+"""The sections of the search report, one module for each group of them."""

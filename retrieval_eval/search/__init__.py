@@ -1,0 +1,1 @@
+"""Measuring a retriever against a gold set: runs, their scores, the baseline and the delta."""

@@ -1,0 +1,255 @@
+"""Does a retriever know when to return nothing: refusals of queries that have no answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.search.named_metrics import refuses
+from retrieval_eval.search.protocol import ScoredDoc
+from retrieval_eval.search.returned import says_rank_only
+from retrieval_eval.search.roc import METHOD, auc, auc_interval, roc_points
+from retrieval_eval.search.summary import number, span
+from retrieval_eval.stats.intervals import Interval, wilson
+from retrieval_eval.values import REASONS, Value, ratio
+
+Query = Mapping[str, Any]
+
+MIN_TRUE_POSITIVE_RATE: Final = 0.80
+MAX_FALSE_REFUSAL_RATE: Final = 0.08
+"""The two sides of the shipped gate: what is known of a working proposal search lies around 0.80
+to 0.85 and 0.05 to 0.08, and these are the lenient ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Two sides that must hold at once: enough caught, and not too much refused.
+
+    Raises
+    ------
+    BadInputError
+        When a retriever that always answers, or always refuses, would pass.
+    """
+
+    min_true_positive_rate: float = MIN_TRUE_POSITIVE_RATE
+    max_false_refusal_rate: float = MAX_FALSE_REFUSAL_RATE
+
+    def __post_init__(self) -> None:
+        sides = {"always answers": (0.0, 0.0), "always refuses": (1.0, 1.0)}
+        for control, rates in sides.items():
+            if self.passes(*rates):
+                raise BadInputError(
+                    f"a retriever that {control} would pass this gate: the true-positive rate must"
+                    f" be at least {self.min_true_positive_rate:g} and the false refusal rate at"
+                    f" most {self.max_false_refusal_rate:g}; demand more than 0 and less than 1"
+                )
+
+    def passes(self, true_positive_rate: float, false_refusal_rate: float) -> bool:
+        """Return whether both sides hold.
+
+        Examples
+        --------
+        >>> Gate().passes(0.85, 0.05), Gate().passes(1.0, 1.0), Gate().passes(0.0, 0.0)
+        (True, False, False)
+        """
+        return (
+            true_positive_rate >= self.min_true_positive_rate
+            and false_refusal_rate <= self.max_false_refusal_rate
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """The queries of a run that count here; those of which nobody has said are left out."""
+
+    unanswerable: tuple[Query, ...]
+    answerable: tuple[Query, ...]
+
+    @classmethod
+    def of(cls, queries: Iterable[Query]) -> Kinds:
+        """Sort the queries of a run, by id, as resampling and halving pick positions."""
+        ordered = sorted(queries, key=lambda query: str(query["id"]))
+        return cls(
+            tuple(query for query in ordered if query["answerable"] is False),
+            tuple(query for query in ordered if query["answerable"] is True),
+        )
+
+    @property
+    def n_failed(self) -> int:
+        """Queries of either kind that the retriever failed on."""
+        return sum(query["status"] == "failed" for query in (*self.unanswerable, *self.answerable))
+
+    @property
+    def has_scores(self) -> bool:
+        """Whether scores are more than the rank with a minus before it."""
+        rankings = [q["ranking"] for q in (*self.unanswerable, *self.answerable) if q["ranking"]]
+        return not rankings or not all(
+            says_rank_only([ScoredDoc(found["doc"], found["score"]) for found in ranking])
+            for ranking in rankings
+        )
+
+    def top_scores(self) -> tuple[list[float], list[float]]:
+        """Return the top score of every unanswerable and answerable query, -inf for none."""
+        return [_top_score(q) for q in self.unanswerable], [_top_score(q) for q in self.answerable]
+
+
+def abstention_block(
+    queries: Sequence[Query],
+    *,
+    threshold: float | None = None,
+    confidence: float = 0.95,
+    gate: Gate | None = None,
+) -> dict[str, Any] | None:
+    """Return the ``abstention`` block of a search run, None when no query is unanswerable.
+
+    A query is refused when nothing came back for it (the retriever returned nothing, or its floor
+    dropped all), or, with a ``threshold``, when its top score lies below that. True-positive rate
+    is the share of unanswerable queries refused, false refusal rate the share of answerable ones;
+    their intervals are Wilson's. ROC and AUC are those of the top scores over all thresholds
+    (`roc_points`, `auc`), with the interval of `auc_interval`.
+
+    Nothing is computable when the retriever failed on a query of either kind (``query_failed``),
+    nor are decisions by a threshold when it gives no scores (``no_scores``).
+
+    Parameters
+    ----------
+    queries
+        Those of a search run.
+    threshold
+        Refuse below this top score; None: the retriever's own refusals.
+    confidence
+        Coverage of the intervals.
+    gate
+        What has to hold; the shipped one by default.
+
+    Raises
+    ------
+    BadInputError
+        When the threshold is not finite.
+    """
+    check_threshold(threshold)
+    kinds, gate = Kinds.of(queries), gate or Gate()
+    if not kinds.unanswerable:
+        return None
+    caught = rate(kinds, kinds.unanswerable, threshold, confidence)
+    refused = rate(kinds, kinds.answerable, threshold, confidence)
+    scores = kinds.top_scores()
+    if kinds.n_failed:
+        n = len(kinds.unanswerable) + len(kinds.answerable)
+        area = Value.missing("query_failed", n)
+        ends = Interval.missing("query_failed", n, confidence, METHOD)
+    else:
+        area, ends = auc(*scores), auc_interval(*scores, confidence=confidence)
+    return {
+        "decided_by": "refusal" if threshold is None else "threshold",
+        "threshold": threshold,
+        "n_answerable": len(kinds.answerable),
+        "n_unanswerable": len(kinds.unanswerable),
+        "n_failed": kinds.n_failed,
+        "true_positive_rate": caught,
+        "false_refusal_rate": refused,
+        "auc": {**_block(area, ends), "interval": METHOD},
+        "roc": [] if kinds.n_failed else [asdict(point) for point in roc_points(*scores)],
+        "operating_point": _point(caught["value"], refused["value"], gate),
+        "controls": {
+            "always_answer": _point(0.0, 0.0, gate),
+            "always_refuse": _point(1.0, 1.0, gate),
+        },
+        "gate": asdict(gate),
+        "reasons": _reasons(kinds, threshold),
+    }
+
+
+def check_threshold(threshold: float | None) -> None:
+    """Raise `BadInputError` for a threshold of top scores that no score can be held against."""
+    if threshold is not None and not math.isfinite(threshold):
+        raise BadInputError(f"the threshold is {threshold}; it must be a finite number")
+
+
+def sentences(block: Mapping[str, Any] | None) -> list[str]:
+    """Return the abstention of a run in a few lines of text; none where there is no block."""
+    if block is None:
+        return []
+    decided = (
+        "refused: nothing returned"
+        if block["threshold"] is None
+        else f"refused: nothing returned, or top score below {block['threshold']:g}"
+    )
+    area = block["auc"]
+    lines = [
+        f"ungrounded TP rate: {rate_text(block['true_positive_rate'])} ({decided})",
+        f"answerable FR rate: {rate_text(block['false_refusal_rate'])}",
+        f"AUC over all thresholds: {number(area['value'])} {span(area['ci_low'], area['ci_high'])}",
+    ]
+    return lines + [f"Abstention: {reason}" for reason in block["reasons"]]
+
+
+def rate_text(block: Mapping[str, Any]) -> str:
+    """Return a rate with its counts and interval."""
+    if block["value"] is None:
+        return f"not computable ({REASONS[block['reason']]})"
+    counts = f"{block['n_refused']} of {block['n']}"
+    return f"{number(block['value'])} {span(block['ci_low'], block['ci_high'])}, {counts}"
+
+
+def rate(
+    kinds: Kinds, part: Sequence[Query], threshold: float | None, confidence: float
+) -> dict[str, Any]:
+    """Return how much of a part is refused, as a metric block with ``n_refused``."""
+    if kinds.n_failed:
+        found = Value.missing("query_failed", len(part))
+    elif threshold is not None and not kinds.has_scores:
+        found = Value.missing("no_scores", len(part))
+    else:
+        found = ratio(sum(refuses(q, threshold) for q in part), len(part), "no_such_queries")
+    if found.value is None:
+        gap = Interval.missing(found.reason or "", found.n, confidence, "wilson")
+        return {**_block(found, gap), "n_refused": None}
+    n_refused = round(found.value * found.n)
+    return {
+        **_block(found, wilson(n_refused, found.n, confidence=confidence)),
+        "n_refused": n_refused,
+    }
+
+
+def _block(value: Value, interval: Interval) -> dict[str, Any]:
+    return {
+        **value.to_json(),
+        "ci_low": interval.low.value,
+        "ci_high": interval.high.value,
+    }
+
+
+def _point(caught: float | None, refused: float | None, gate: Gate) -> dict[str, Any]:
+    return {
+        "true_positive_rate": caught,
+        "false_refusal_rate": refused,
+        "passes": None if caught is None or refused is None else gate.passes(caught, refused),
+    }
+
+
+def _reasons(kinds: Kinds, threshold: float | None) -> list[str]:
+    found = []
+    queries = (*kinds.unanswerable, *kinds.answerable)
+    if kinds.n_failed:
+        found.append(
+            f"the retriever failed on {kinds.n_failed} queries, and whether it would have refused"
+            " them nobody knows"
+        )
+    n_broken = sum(not query["ranking"] and "nan_score" in query["problems"] for query in queries)
+    if n_broken:
+        found.append(f"{n_broken} queries count as refused because no score was a finite number")
+    if not kinds.answerable:
+        found.append("no answerable query was asked, so refusing everything would cost nothing")
+    if not kinds.has_scores:
+        found.append("the retriever gives an order without scores, so no threshold can be set")
+    elif threshold is None and not any(refuses(query, None) for query in queries):
+        found.append("nothing was refused: the retriever answers every query")
+    return found
+
+
+def _top_score(query: Query) -> float:
+    return query["ranking"][0]["score"] if query["ranking"] else -math.inf

@@ -1,0 +1,118 @@
+"""Who decides whether a block of text supports a claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from retrieval_eval.errors import NothingToEvaluateError
+
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
+
+
+class JudgeError(NothingToEvaluateError):
+    """A judge gave no usable verdict, so nothing was measured (exit code 2)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Whether a block supports a claim, where, and why.
+
+    ``span`` are the characters of the block that do, None where it does not support the claim or
+    the place is not known. ``reason`` is a code or a short sentence.
+    """
+
+    supported: bool
+    span: tuple[int, int] | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeFacts:
+    """What an artefact says of a judge; ``settings`` hold all that decides a judgement."""
+
+    name: str
+    version: str
+    settings: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the ``judge`` block of an artefact."""
+        return {"name": self.name, "version": self.version, "settings": dict(self.settings)}
+
+
+class Judge(Protocol):
+    """Judges one claim against one block at a time; asked from ``concurrency`` threads at most."""
+
+    @property
+    def facts(self) -> JudgeFacts:
+        """What it is."""
+        ...
+
+    @property
+    def concurrency(self) -> int:
+        """How many threads may ask it at once."""
+        ...
+
+    def judge(self, claim: str, block_text: str) -> Judgement:
+        """Return the judgement.
+
+        Parameters
+        ----------
+        claim
+            One statement.
+        block_text
+            A document. Its first paragraph may be its title, see `block_text`.
+
+        Raises
+        ------
+        JudgeError
+            When there is none. A run then fails: a guess in its place would be a score that
+            nobody measured.
+        """
+        ...
+
+
+def block_text(title: str, text: str) -> str:
+    r"""Return a document as judges read it: its title as the first paragraph, then its text.
+
+    Examples
+    --------
+    >>> block_text("Ports", "TCP 443.")
+    'Ports\n\nTCP 443.'
+    >>> block_text("", "TCP 443.")
+    'TCP 443.'
+    """
+    title = " ".join(title.split())
+    return f"{title}\n\n{text}" if title else text
+
+
+def ask_all(ask: Callable[[Item], Answer], items: Sequence[Item], judge: Judge) -> Iterator[Answer]:
+    """Yield the answer for each item in order, from as many threads as the judge allows.
+
+    The first that fails ends all: what it raised is raised, and nothing more is asked.
+    """
+    if judge.concurrency == 1:
+        yield from map(ask, items)
+        return
+    failures: list[BaseException] = []
+
+    def unless_failed(item: Item) -> Answer:
+        # The caller sees a failure only when its turn comes; until then each question may cost.
+        if failures:
+            raise failures[0]
+        try:
+            return ask(item)
+        except BaseException as error:
+            failures.append(error)
+            raise
+
+    executor = ThreadPoolExecutor(max_workers=judge.concurrency, thread_name_prefix="judge")
+    try:
+        waiting = [executor.submit(unless_failed, item) for item in items]
+        for future in waiting:
+            yield future.result()
+    finally:
+        executor.shutdown(cancel_futures=True)

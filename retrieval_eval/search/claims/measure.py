@@ -1,0 +1,74 @@
+"""The whole of ``search claims``: read, judge, write the run with its claims."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.gold.corpus import read_corpus
+from retrieval_eval.gold.reading import read_gold_set
+from retrieval_eval.io.files import write_bytes
+from retrieval_eval.records import Progress
+from retrieval_eval.search.claims.agreement import judge_agreement, read_human_labels
+from retrieval_eval.search.claims.coverage import claims_block
+from retrieval_eval.search.claims.drafts import read_drafts
+from retrieval_eval.search.claims.opening import open_judge
+from retrieval_eval.search.composite import composite_block
+from retrieval_eval.search.run_files import read_search_run, run_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimsRequest:
+    """Which drafts to judge, and with what; ``out`` is the new file, ``cache`` that of verdicts."""
+
+    run: Path
+    drafts: Path
+    corpus: Path
+    gold: Path
+    out: Path
+    judge: str = "offline"
+    judge_options: Mapping[str, str] = field(default_factory=dict)
+    cache: Path | None = None
+    human_labels: Path | None = None
+
+
+def with_claims(document: Mapping[str, Any], block: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a search run with this ``claims`` block and the ``composite`` that follows."""
+    joined = {**document, "claims": dict(block)}
+    return {**joined, "composite": composite_block(joined)}
+
+
+def measure_claims(request: ClaimsRequest, *, progress: Progress | None = None) -> dict[str, Any]:
+    """Write a copy of a search run with its ``claims`` block, and return it.
+
+    Raises
+    ------
+    BadInputError
+        When a file cannot be used; nothing is written then.
+    JudgeError, NothingToEvaluateError
+        When the judge fails or there is nothing to judge; nothing is written but the verdicts
+        that the cache keeps.
+    """
+    document = read_search_run(request.run)
+    gold = read_gold_set(request.gold)
+    corpus = read_corpus(request.corpus)
+    drafts = read_drafts(request.drafts)
+    # Whatever cannot be used is found before a judge is asked, which may cost money.
+    labels = read_human_labels(request.human_labels, corpus) if request.human_labels else None
+    judge = open_judge(request.judge, request.judge_options, cache=request.cache)
+    seed = document["run"]["settings"]["seed"]
+    agreement = None if labels is None else judge_agreement(labels, judge, seed=seed)
+    block = claims_block(
+        document, drafts, corpus, judge, gold=gold, agreement=agreement, progress=progress
+    )
+    document = with_claims(document, block)
+    try:
+        write_bytes(request.out, run_bytes(document))
+    except OSError as error:
+        raise BadInputError(
+            f"{request.out}: cannot be written ({error.strerror or error})"
+        ) from error
+    return document

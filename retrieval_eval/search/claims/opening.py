@@ -1,0 +1,45 @@
+"""A judge by its name and options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.search.claims.judge import Judge
+from retrieval_eval.search.claims.judgement_cache import CachedJudge
+from retrieval_eval.search.claims.offline import THRESHOLD, OfflineJudge
+from retrieval_eval.search.retrievers.options import Options
+
+JUDGES: Final = ("offline", "http")
+
+
+def open_judge(name: str, options: Mapping[str, str] = {}, *, cache: Path | None = None) -> Judge:
+    """Return a judge: ``offline`` (option ``threshold``), or ``http`` (see `http_judge_settings`).
+
+    ``cache`` is the file in which an HTTP judge's verdicts are kept; None: they are not kept.
+
+    Raises
+    ------
+    BadInputError
+        When there is no such judge, an option is of no use, or the extra ``search`` with its HTTP
+        client is not installed.
+    """
+    if name == "offline":
+        given = Options("offline judge", options)
+        given.only(("threshold",))
+        return OfflineJudge(given.number("threshold", THRESHOLD, 0.01, 1.0))
+    if name != "http":
+        raise BadInputError(f"there is no judge {name!r}; there are {', '.join(JUDGES)}")
+    from retrieval_eval.search.claims.http_judge import HttpJudge
+    from retrieval_eval.search.claims.http_settings import http_judge_settings
+
+    settings = http_judge_settings(options)
+    try:
+        judge = HttpJudge(settings)
+    except ModuleNotFoundError as error:
+        raise BadInputError(
+            f"the http judge needs {error.name}; install retrieval-eval[search]"
+        ) from error
+    return judge if cache is None else CachedJudge(judge, cache)

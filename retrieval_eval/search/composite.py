@@ -1,0 +1,151 @@
+"""The composite grounded score: how far the worst component stands above its floor.
+
+A mean would hide a cliff behind what goes well. The minimum falls with whatever falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from retrieval_eval.search.guard.thresholds import Thresholds, shipped_thresholds
+from retrieval_eval.search.named_metrics import BLOCK_OF, metric_value
+from retrieval_eval.search.summary import number, points, signed_span
+from retrieval_eval.values import REASONS, Value
+
+Document = Mapping[str, Any]
+
+_ITSELF: Final = "composite"
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A metric that must not fall below ``bound``, or with ``is_ceiling`` not rise above it."""
+
+    name: str
+    bound: float
+    is_ceiling: bool = False
+    required: bool = True
+
+    def margin(self, value: float) -> float:
+        """Return how far a value lies on the right side of the bound.
+
+        Examples
+        --------
+        >>> Component("P@5", 0.5).margin(0.75), Component("x", 0.5, True).margin(0.75)
+        (0.25, -0.25)
+        """
+        return self.bound - value if self.is_ceiling else value - self.bound
+
+
+def components_of(thresholds: Thresholds) -> tuple[Component, ...]:
+    """Return the components that thresholds of a guard name, in their order.
+
+    They are its floors and ceilings for the whole run; bounds on slices are the guard's alone.
+    """
+    found = []
+    for row in thresholds.rows:
+        if row.part is not None or row.metric == _ITSELF:
+            continue
+        for bound, is_ceiling in ((row.floor, False), (row.ceiling, True)):
+            if bound is not None:
+                found.append(Component(row.metric, bound, is_ceiling, row.required))
+    return tuple(found)
+
+
+def composite_block(
+    document: Document, components: Sequence[Component] | None = None
+) -> dict[str, Any]:
+    """Return the ``composite`` block of a search run.
+
+    The value is the smallest margin of any component, in the metrics' own unit (shares): 0 or
+    more when every bound holds, and ``worst`` is the component it comes from, the first of
+    several. ``n`` is that component's. Not computable (``missing_component``) when a component
+    is, and ``reasons`` names it; one that is not required only counts where the run has it.
+
+    The interval lies between the smallest lower and the smallest upper end of the components'
+    margins. Its lower end is as safe as theirs: it can only be too high when the lower end of the
+    truly worst component is. Its upper end is the smallest of several and a little too low. There
+    is none when a component has none.
+
+    Parameters
+    ----------
+    document
+        A search run, its other blocks complete.
+    components
+        Metrics and bounds; by default those of the shipped thresholds of the guard.
+    """
+    asked = components_of(shipped_thresholds()) if components is None else components
+    rows, margins, ends, reasons = [], [], [], []
+    for component in asked:
+        value = metric_value(document, component.name)
+        if not component.required and value.reason == "not_recorded":
+            continue
+        rows.append(_row(component, value))
+        if value.value is None:
+            reasons.append(f"{component.name}: {REASONS[value.reason or '']}")
+        else:
+            margins.append((component.margin(value.value), component.name, value.n))
+            ends.append(_margins_of_ends(document, component))
+    if reasons or not margins:
+        found, worst = Value.missing("missing_component"), None
+        reasons = reasons or ["no component: no threshold has a floor or a ceiling"]
+    else:
+        # The first of equals: ties are no reason to prefer a name.
+        least, worst, n = min(margins, key=lambda margin: margin[0])
+        found = Value.of(least, n)
+    known = [pair for pair in ends if pair is not None]
+    has_interval = found.computable and len(known) == len(rows)
+    return {
+        "value": {
+            **found.to_json(),
+            "ci_low": min(low for low, _ in known) if has_interval else None,
+            "ci_high": min(high for _, high in known) if has_interval else None,
+        },
+        "worst": worst,
+        "components": rows,
+        "reasons": reasons,
+    }
+
+
+def sentence(block: Document | None) -> str | None:
+    """Return the composite in one line of text, None where there is no block."""
+    if block is None:
+        return None
+    value = block["value"]
+    if value["value"] is None:
+        return f"composite: not computable ({'; '.join(block['reasons'])})"
+    low, high = (None if end is None else 100 * end for end in (value["ci_low"], value["ci_high"]))
+    worst = next(row for row in block["components"] if row["name"] == block["worst"])
+    bound = "floor" if worst["ceiling"] is None else "ceiling"
+    return (
+        f"composite: {points(100 * value['value'])} points {signed_span(low, high)}; worst is "
+        f"{worst['name']} at {number(worst['value'])} with a {bound} of {number(worst[bound])}"
+    )
+
+
+def _row(component: Component, value: Value) -> dict[str, Any]:
+    margin = None if value.value is None else component.margin(value.value)
+    return {
+        "name": component.name,
+        "value": value.value,
+        "n": value.n,
+        "floor": None if component.is_ceiling else component.bound,
+        "ceiling": component.bound if component.is_ceiling else None,
+        "margin": margin,
+        "passes": None if margin is None else margin >= 0,
+    }
+
+
+def _margins_of_ends(document: Document, component: Component) -> tuple[float, float] | None:
+    """Return the margins of both ends of a component's interval, the smaller first."""
+    if component.name in BLOCK_OF:
+        block, key = BLOCK_OF[component.name]
+        found = document[block][key]
+    else:
+        found = document["metrics"][component.name]
+    if found["ci_low"] is None or found["ci_high"] is None:
+        return None
+    low, high = sorted(component.margin(found[end]) for end in ("ci_low", "ci_high"))
+    return low, high

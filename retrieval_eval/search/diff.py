@@ -1,0 +1,261 @@
+"""Two search runs side by side: what moved, which queries moved it, which documents came and went.
+
+Per-query first, aggregates second: a mean that stands still can hide queries that broke.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict
+from typing import Any, Final
+
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.schema import SCHEMA_VERSION
+from retrieval_eval.search.delta import changes, common_measures, slice_of, top1_differs
+from retrieval_eval.search.diff_queries import changed_queries, first_document
+from retrieval_eval.search.mismatches import accepted_mismatches, unverified
+from retrieval_eval.search.named_metrics import (
+    BLOCK_OF,
+    WHOLE_RUN_ONLY,
+    metric_value,
+    shares,
+)
+from retrieval_eval.search.paired_change import (
+    POINTS,
+    Change,
+    Resampling,
+    Sides,
+    change_of,
+    restricted,
+)
+from retrieval_eval.search.scoring import DIMENSIONS, NO_NAME
+
+Document = Mapping[str, Any]
+
+DEFAULT_FLAG_POINTS: Final = 0.5
+
+# Half a point is not always half a point in floats.
+_ROUNDING: Final = 1e-9
+
+
+def diff(
+    a: Document,
+    b: Document,
+    *,
+    accept: Collection[str] = (),
+    flag_points: float = DEFAULT_FLAG_POINTS,
+    seed: int,
+    pinned: Collection[str] | None = None,
+) -> dict[str, Any]:
+    """Return what changed from run ``a`` to run ``b``, in points (hundredths).
+
+    Every metric that both runs have is compared over the queries that have a value in both
+    (``auc`` and ``composite``, which are no means over queries, over the runs as they stand). A
+    query contributes (b - a) / n_pairs to the change, and the contributions add up to it. Swapped
+    runs give the negated document: changes, intervals and contributions exactly, gained and lost
+    documents exchanged.
+
+    Parameters
+    ----------
+    a, b
+        Search runs (schema ``search_run``).
+    accept
+        Fingerprints that may differ (see `mismatches`); those that do head the diff as its banner.
+    flag_points
+        Metrics that moved by more are flagged.
+    seed
+        Seed of resampling; number and coverage are the larger ones of the two runs.
+    pinned
+        Ids of queries to show as a slice of their own.
+
+    Returns
+    -------
+    dict
+        Schema ``search_diff``. ``metrics``: by name. ``slices``: the same for parts of the
+        queries. ``top1_changed``: queries with another first document. ``queries``: those that
+        moved at all, with contributions and documents, the largest contribution to a headline
+        measure first.
+
+    Raises
+    ------
+    NothingToEvaluateError
+        When a fingerprint differs that was not accepted, or the runs share no measure or query.
+    BadInputError
+        When ``accept`` names no fingerprint, or ``flag_points`` is no number from 0.
+    """
+    if not flag_points >= 0:
+        raise BadInputError(f"the flag level is {flag_points} points; it must be 0 or more")
+    accepted = accepted_mismatches(a, b, accept)
+    before, after = _by_id(a), _by_id(b)
+    if not before.keys() & after.keys():
+        raise NothingToEvaluateError("the runs have no query in common")
+    sides = {name: (shares(a, name), shares(b, name)) for name in _names(a, b)}
+    compare = _Comparing(_resampling(a, b, seed), flag_points)
+    metrics = compare(sides) | compare.whole_runs(a, b)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "a": _side(a),
+        "b": _side(b),
+        "settings": {"flag_points": flag_points, **asdict(compare.resampling)},
+        "banner": _banner(accepted),
+        "accepted": [{"code": code, "difference": text} for code, text in accepted.items()],
+        "notices": _notices(a, b, pinned),
+        "changes": changes(a, b),
+        "n_queries_in_both": len(before.keys() & after.keys()),
+        "n_queries_only_a": len(before.keys() - after.keys()),
+        "n_queries_only_b": len(after.keys() - before.keys()),
+        "metrics": metrics,
+        "flagged": [name for name, change in metrics.items() if change["is_flagged"]],
+        "slices": _slices(a, b, sides, compare, pinned),
+        "top1_changed": _top1_changed(before, after),
+        "queries": changed_queries(before, after, sides, _cutoffs(a, b)),
+    }
+
+
+class _Comparing:
+    """Compares metrics under the settings of one diff."""
+
+    def __init__(self, resampling: Resampling, flag_points: float) -> None:
+        self.resampling, self._flag = resampling, flag_points + _ROUNDING
+
+    def __call__(self, sides: Sides) -> dict[str, Any]:
+        return {
+            name: self._block(change_of(*pair, self.resampling)) for name, pair in sides.items()
+        }
+
+    def whole_runs(
+        self, a: Document, b: Document, within: Collection[str] | None = None
+    ) -> dict[str, Any]:
+        """Compare the metrics in which no query has a share; they have neither n nor interval."""
+        found = {}
+        for name in sorted(WHOLE_RUN_ONLY):
+            old, new = (metric_value(run, name, within).value for run in (a, b))
+            if old is not None and new is not None:
+                moved = POINTS * (new - old)
+                found[name] = self._block(
+                    Change(old, new, moved, None, None, None, 0, 0, 0, 0, 0), is_paired=False
+                )
+        return found
+
+    def _block(self, change: Change, *, is_paired: bool = True) -> dict[str, Any]:
+        moved = change.delta_points
+        return {
+            "a": change.before,
+            "b": change.after,
+            "delta_points": moved,
+            "ci_low_points": change.ci_low_points,
+            "ci_high_points": change.ci_high_points,
+            "p_value": change.p_value,
+            "is_paired": is_paired,
+            "n_pairs": change.n_pairs,
+            "n_only_a": change.n_only_before,
+            "n_only_b": change.n_only_after,
+            "n_up": change.n_up,
+            "n_down": change.n_down,
+            "is_flagged": moved is not None and abs(moved) > self._flag,
+        }
+
+
+def _names(a: Document, b: Document) -> list[str]:
+    """Return the metrics of both runs that are compared by query."""
+    others = [name for name in BLOCK_OF if name not in WHOLE_RUN_ONLY]
+    return common_measures(a, b) + [name for name in others if shares(a, name) and shares(b, name)]
+
+
+def _by_id(run: Document) -> dict[str, Document]:
+    return {query["id"]: query for query in run["queries"]}
+
+
+def _side(run: Document) -> dict[str, Any]:
+    gold, use, status = run["run"]["gold_set"], run["run"]["retriever"], run["status"]
+    return {
+        "label": run["label"],
+        "generated_at": run["generated_at"],
+        "retriever": use["name"],
+        "gold_set": {
+            key: gold[key] for key in ("name", "fingerprint", "n_queries", "n_labelled_pairs")
+        },
+        "n_queries": status["n_queries"],
+        "n_failed": status["n_failed"],
+        "has_verdict": status["has_verdict"],
+    }
+
+
+def _resampling(a: Document, b: Document, seed: int) -> Resampling:
+    old, new = a["run"]["settings"], b["run"]["settings"]
+    keys = ("n_resamples", "confidence")
+    return Resampling.of({key: max(old[key], new[key]) for key in keys}, seed)
+
+
+def _cutoffs(a: Document, b: Document) -> list[int]:
+    old, new = (set(run["run"]["settings"]["k_values"]) for run in (a, b))
+    return sorted(old & new)
+
+
+def _banner(accepted: Mapping[str, str]) -> str | None:
+    if not accepted:
+        return None
+    return (
+        "THESE RUNS DID NOT MEASURE THE SAME THING, and the difference was accepted by name: "
+        + "; ".join(f"{code}: {text}" for code, text in accepted.items())
+    )
+
+
+def _notices(a: Document, b: Document, pinned: Collection[str] | None) -> list[str]:
+    """Return the sentences a reader must not miss, besides the banner."""
+    found = [
+        f"Run {name} has no verdict: {reason}."
+        for name, run in (("A", a), ("B", b))
+        for reason in run["status"]["reasons"]
+    ]
+    before, after = _by_id(a).keys(), _by_id(b).keys()
+    if before != after:
+        found.append(
+            f"Queries asked in one run only, and left out: {len(before - after)} of A, "
+            f"{len(after - before)} of B."
+        )
+    if names := unverified(a, b):
+        found.append(
+            f"Nobody recorded the digest of corpus {', '.join(names)}, so that the documents were "
+            "the same is not known."
+        )
+    if pinned is not None and (missing := sorted(set(pinned) - (before & after))):
+        found.append(
+            f"{len(missing)} of {len(set(pinned))} pinned queries are not in both runs, such as "
+            f"{missing[0]}."
+        )
+    return found
+
+
+def _slices(
+    a: Document, b: Document, sides: Sides, compare: _Comparing, pinned: Collection[str] | None
+) -> dict[str, Any]:
+    def part(ids: tuple[Collection[str], Collection[str]]) -> dict[str, Any]:
+        both = _by_id(a).keys() & _by_id(b).keys() & set(ids[0]) & set(ids[1])
+        metrics = compare(restricted(sides, ids)) | compare.whole_runs(a, b, both)
+        return {"n_queries": len(both), "metrics": metrics}
+
+    found: dict[str, Any] = {}
+    for dimension in DIMENSIONS:
+        values = {query[dimension] or NO_NAME for run in (a, b) for query in run["queries"]}
+        found[dimension] = {
+            value: part(slice_of(a, b, dimension, value)) for value in sorted(values)
+        }
+    if pinned is not None:
+        found["pinned"] = {"pinned": part((pinned, pinned))}
+    return found
+
+
+def _top1_changed(
+    before: Mapping[str, Document], after: Mapping[str, Document]
+) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": query,
+            "query": after[query]["query"],
+            "a": first_document(before[query]),
+            "b": first_document(after[query]),
+        }
+        for query in sorted(before.keys() & after.keys())
+        if top1_differs(before[query], after[query])
+    ]

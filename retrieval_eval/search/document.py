@@ -1,0 +1,181 @@
+"""The search run artefact: what was measured, with what, and what came out."""
+
+from __future__ import annotations
+
+import platform
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from typing import Any
+
+from retrieval_eval import __version__
+from retrieval_eval.gold.model import GoldSet
+from retrieval_eval.schema import SCHEMA_VERSION, stamped
+from retrieval_eval.search.abstention import abstention_block
+from retrieval_eval.search.composite import composite_block
+from retrieval_eval.search.means import Slice
+from retrieval_eval.search.results import PROBLEMS
+from retrieval_eval.search.scoring import QueryScore, Scores
+from retrieval_eval.search.secrets import shown_options, shown_spec
+
+
+@dataclass(frozen=True, slots=True)
+class RetrieverUse:
+    """Which retriever answered, and how it was used; ``facts`` are what it says of itself."""
+
+    spec: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    uses_rerank: bool = True
+    floor: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the ``retriever`` block; no password of an address stands in it."""
+        return {
+            "spec": shown_spec(self.spec),
+            "name": str(self.facts.get("name") or shown_spec(self.spec)),
+            "reranker": _text(self.facts.get("reranker")),
+            "uses_rerank": self.uses_rerank,
+            "floor": self.floor,
+            "options": shown_options(self.options),
+            "facts": dict(self.facts),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusUse:
+    """One corpus that was searched; size and fingerprint are None where nobody can tell."""
+
+    corpus: str
+    n_documents: int | None = None
+    fingerprint: str | None = None
+
+
+def search_run(
+    gold: GoldSet,
+    scores: Scores,
+    *,
+    retriever: RetrieverUse,
+    corpora: Sequence[CorpusUse],
+    generated_at: str,
+    label: str = "",
+    delta: Mapping[str, Any] | None = None,
+    backlog: Mapping[str, Any] | None = None,
+    abstain_at: float | None = None,
+) -> dict[str, Any]:
+    """Return the search run artefact (schema ``search_run``).
+
+    Equal arguments give equal documents; how long the queries took is not part of it.
+    ``abstain_at`` is the top score below which a query counts as refused (see `abstention_block`).
+    """
+    queries = [_query(query) for query in scores.queries]
+    body: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "label": label,
+        "run": {
+            "corpora": [asdict(corpus) for corpus in corpora],
+            "gold_set": _gold_set(gold),
+            "retriever": retriever.to_json(),
+            "settings": scores.settings.to_json(),
+            "versions": _versions(),
+        },
+        "status": _status(scores),
+        "metrics": _metrics(scores.overall),
+        "slices": {
+            dimension: {
+                name: {"n_queries": part.n_queries, "metrics": _metrics(part)}
+                for name, part in parts.items()
+            }
+            for dimension, parts in scores.slices.items()
+        },
+        "queries": queries,
+        "abstention": abstention_block(
+            queries, threshold=abstain_at, confidence=scores.settings.confidence
+        ),
+        # Drafts are written from a run, so their claims are added to it; see `with_claims`.
+        "claims": None,
+    }
+    body["composite"] = composite_block(body)
+    body["delta"] = None if delta is None else dict(delta)
+    body["backlog"] = None if backlog is None else dict(backlog)
+    return stamped(body, generated_at)
+
+
+def _gold_set(gold: GoldSet) -> dict[str, Any]:
+    n_unanswerable = sum(query.answerable is False for query in gold.queries)
+    n_unlabelled = sum(not q.n_relevant and q.answerable is not False for q in gold.queries)
+    return {
+        "name": gold.path.stem if gold.path else "gold-set",
+        "fingerprint": gold.fingerprint,
+        "n_queries": len(gold.queries),
+        "n_labelled_pairs": sum(len(query.relevant) for query in gold.queries),
+        "n_answerable": len(gold.queries) - n_unanswerable - n_unlabelled,
+        "n_unanswerable": n_unanswerable,
+        "n_unlabelled": n_unlabelled,
+        "sources": dict(sorted(Counter(query.source for query in gold.queries).items())),
+        "is_provisional": gold.is_provisional,
+    }
+
+
+def _versions() -> dict[str, str]:
+    ours = {"retrieval-eval": __version__, "python": platform.python_version()}
+    return ours | {name: version(name) for name in ("numpy", "scipy")}
+
+
+def _status(scores: Scores) -> dict[str, Any]:
+    results = [query.result for query in scores.queries]
+    failed = [result for result in results if result.status == "failed"]
+    problems = Counter(code for result in results for code in result.problems)
+    reasons = []
+    if failed:
+        reasons.append(
+            f"{len(failed)} of {len(results)} queries failed, so the means are not those of the "
+            f"gold set; the first was {failed[0].id} ({failed[0].error})"
+        )
+    if not any(mean.value.computable for mean in scores.overall.metrics.values()):
+        reasons.append("no query has a document labelled relevant, so nothing was measured")
+    return {
+        "n_queries": len(results),
+        "n_ok": len(results) - len(failed),
+        "n_failed": len(failed),
+        "n_empty": sum(result.status == "ok" and not result.ranking for result in results),
+        "n_refused": sum(result.is_refused for result in results),
+        "n_with_problems": sum(bool(result.problems) for result in results),
+        "problems": {code: problems[code] for code in PROBLEMS if problems[code]},
+        "has_verdict": not reasons,
+        "reasons": reasons,
+    }
+
+
+def _metrics(part: Slice) -> dict[str, Any]:
+    return {name: mean.to_json() for name, mean in part.metrics.items()}
+
+
+def _query(scored: QueryScore) -> dict[str, Any]:
+    query, result = scored.query, scored.result
+    values = {name: score.value for name, score in scored.scores.items()}
+    return {
+        "id": query.id,
+        "query": query.query,
+        "corpus": query.corpus,
+        "area": query.area,
+        "origin": query.origin,
+        "source": query.source,
+        "answerable": True if query.answerable is None and query.n_relevant else query.answerable,
+        "status": result.status,
+        "error": result.error,
+        "is_refused": result.is_refused,
+        "problems": list(result.problems),
+        "n_retrieved": len(result.ranking),
+        "ranking": [
+            {"doc": found.doc, "score": found.score, "grade": query.relevant.get(found.doc)}
+            for found in result.ranking
+        ],
+        "metrics": {name: value.value for name, value in values.items()},
+        "reasons": {n: value.reason for n, value in values.items() if value.reason is not None},
+    }
+
+
+def _text(value: Any) -> str | None:
+    return None if value is None else str(value)

@@ -1,0 +1,1 @@
+"""Holding a search run against a baseline: thresholds, verdicts, and how these are shown."""

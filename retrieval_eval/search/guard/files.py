@@ -1,0 +1,154 @@
+"""The guard over files: what it needs is read, and what cannot be read has no verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Final
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.gold.reading import read_gold_set
+from retrieval_eval.io.files import read_text, write_bytes
+from retrieval_eval.search.baseline import DEFAULT_BASELINE
+from retrieval_eval.search.guard.check import check, no_verdict
+from retrieval_eval.search.guard.comment import to_comment
+from retrieval_eval.search.guard.junit import to_junit
+from retrieval_eval.search.guard.justification import read_justifications
+from retrieval_eval.search.guard.pinned import Pinned, pinned_text, read_pinned, sample
+from retrieval_eval.search.guard.thresholds import (
+    PINNED,
+    Thresholds,
+    read_thresholds,
+    shipped_thresholds,
+)
+from retrieval_eval.search.guard.verdict import Verdict
+from retrieval_eval.search.measure import DEFAULT_GOLD
+from retrieval_eval.search.noise_files import noise_floor, read_noise, staleness
+from retrieval_eval.search.run_files import read_search_run
+
+DEFAULT_THRESHOLDS: Final = Path("data/eval/guard.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Which files to guard with.
+
+    ``thresholds`` None: `DEFAULT_THRESHOLDS` below the working folder where that exists, else the
+    shipped ones. ``queries`` is a pinned list, ``justification`` the written overrides, ``noise``
+    a noise file; None: without. ``gold`` is read for pinned lists only.
+    """
+
+    run: Path
+    baseline: Path = DEFAULT_BASELINE
+    thresholds: Path | None = None
+    queries: Path | None = None
+    gold: Path = DEFAULT_GOLD
+    justification: Path | None = None
+    noise: Path | None = None
+
+
+def guard(request: Request, *, today: date) -> Verdict:
+    """Hold a search run in a file against the baseline in another.
+
+    A run or a baseline that is there but is no valid search run has no verdict.
+
+    Parameters
+    ----------
+    today
+        The day on which justifications must be valid.
+
+    Raises
+    ------
+    BadInputError
+        When a file is not there, or thresholds, pinned list, justification, noise file or gold
+        set cannot be used.
+    """
+    thresholds = _thresholds(request.thresholds)
+    pinned = None if request.queries is None else read_pinned(request.queries)
+    lists = _lists(thresholds)
+    justifications = (
+        () if request.justification is None else read_justifications(request.justification)
+    )
+    gold = read_gold_set(request.gold) if pinned is not None or lists else None
+    for path, how in (
+        (request.run, "`retrieval-eval search run` writes one"),
+        (request.baseline, "`retrieval-eval search baseline --update RUN.json` makes one"),
+    ):
+        if not path.is_file():
+            raise BadInputError(f"{path}: no such file; {how}")
+    try:
+        run, baseline = read_search_run(request.run), read_search_run(request.baseline)
+    except BadInputError as error:
+        return no_verdict(thresholds, [str(error)], today)
+    noise = None if request.noise is None else read_noise(request.noise)
+    return check(
+        run,
+        baseline,
+        thresholds,
+        today=today,
+        gold=gold,
+        pinned=pinned,
+        lists=lists,
+        justifications=justifications,
+        noise_floor=None if noise is None else noise_floor(noise),
+        notes=() if noise is None else staleness(noise, run),
+    )
+
+
+def write_reports(verdict: Verdict, *, comment: Path | None, junit: Path | None) -> None:
+    """Write the comment and the JUnit file, where asked for; raises `BadInputError` if it fails."""
+    if comment is not None:
+        _write(comment, to_comment(verdict).encode("utf-8", "replace"))
+    if junit is not None:
+        _write(junit, to_junit(verdict))
+
+
+def _write(path: Path, data: bytes) -> None:
+    try:
+        write_bytes(path, data)
+    except OSError as error:
+        raise BadInputError(f"{path}: cannot be written ({error.strerror or error})") from error
+
+
+def write_pinned(out: Path, gold: Path, *, ids: Path | None, size: int | None, seed: int) -> int:
+    """Write a pinned list of the ids in a file, of a random sample, or of all queries.
+
+    Returns
+    -------
+    int
+        The number of pinned queries.
+
+    Raises
+    ------
+    BadInputError
+        When a file cannot be used, or an id is none of the gold set.
+    """
+    known = read_gold_set(gold)
+    if ids is not None:
+        text = read_text(ids, ids.parent)
+        if text.value is None:
+            raise BadInputError(str(text.problem))
+        chosen = [line.strip() for line in text.value.splitlines()]
+        chosen = [line for line in chosen if line and not line.startswith("#")]
+    elif size is not None:
+        chosen = sample(known, size, seed=seed)
+    else:
+        chosen = [query.id for query in known.queries]
+    _write(out, pinned_text(known, chosen).encode("utf-8"))
+    return len(set(chosen))
+
+
+def _thresholds(path: Path | None) -> Thresholds:
+    if path is not None:
+        return read_thresholds(path)
+    is_there = DEFAULT_THRESHOLDS.is_file()
+    return read_thresholds(DEFAULT_THRESHOLDS) if is_there else shipped_thresholds()
+
+
+def _lists(thresholds: Thresholds) -> Mapping[str, Pinned]:
+    folder = thresholds.path.parent
+    parts = [row.part for row in thresholds.rows]
+    named = {part.value for part in parts if part is not None and part.dimension == PINNED}
+    return {name: read_pinned(folder / name) for name in sorted(named)}

@@ -1,0 +1,46 @@
+"""A pytest fixture that holds a search run against its baseline, inside a team's own tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from os import PathLike
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from retrieval_eval.search.guard.verdict import Verdict
+
+Name = str | PathLike[str]
+
+
+@pytest.fixture
+def retrieval_guard(pytestconfig: pytest.Config) -> Callable[..., Verdict]:
+    """Give a function that fails the test unless a search run passes the guard.
+
+    ``retrieval_guard(run=..., baseline=..., thresholds=..., queries=..., gold=...,
+    justification=..., noise=..., today=...)``: paths as `Request` has them, relative to pytest's
+    root folder; only ``run`` must be given. No verdict fails as a breach does. Returns the verdict.
+    """
+
+    def hold(*, run: Name, today: date | None = None, **paths: Name) -> Verdict:
+        from retrieval_eval.errors import RetrievalEvalError
+        from retrieval_eval.search.guard.files import DEFAULT_THRESHOLDS, Request, guard
+        from retrieval_eval.search.guard.table import to_text
+
+        root = pytestconfig.rootpath
+        found = {name: root / path for name, path in {"run": run, **paths}.items()}
+        if "thresholds" not in found and (root / DEFAULT_THRESHOLDS).is_file():
+            found["thresholds"] = root / DEFAULT_THRESHOLDS
+        defaults = Request(root)
+        found = {"baseline": root / defaults.baseline, "gold": root / defaults.gold, **found}
+        try:
+            verdict = guard(Request(**found), today=today or datetime.now(UTC).date())
+        except RetrievalEvalError as error:
+            pytest.fail(f"retrieval guard: {error}", pytrace=False)
+        if verdict.exit_code:
+            pytest.fail(f"retrieval guard: {to_text(verdict)}", pytrace=False)
+        return verdict
+
+    return hold

@@ -1,0 +1,154 @@
+"""One threshold held against two runs: what moved, by how many queries, and how surely."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from retrieval_eval.search.guard.rule import harm_test
+from retrieval_eval.search.guard.soundness import claim_faults
+from retrieval_eval.search.guard.thresholds import Threshold
+from retrieval_eval.search.named_metrics import (
+    BLOCK_OF,
+    WHOLE_RUN_ONLY,
+    metric_value,
+    shares,
+)
+from retrieval_eval.search.paired_change import (
+    POINTS,
+    Change,
+    Resampling,
+    change_of,
+    contributions,
+)
+from retrieval_eval.values import REASONS, Value
+
+Document = Mapping[str, Any]
+
+_HOW_TO: Final = {
+    "claims": "`retrieval-eval search claims` measures it",
+    "abstention": "it needs queries that no document answers",
+    "composite": "its components have to be measured",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A threshold's metric in both runs.
+
+    ``baseline`` and ``current`` are the values over the queries the threshold looks at,
+    ``change`` the paired change where the metric is one of queries, ``contributions`` what each
+    query that moved adds to it (points), ``p_value`` and ``error_points`` those of `harm_test`
+    (NaN without a test). ``faults`` say why there is no verdict; ``is_absent``: neither run has it.
+    """
+
+    threshold: Threshold
+    baseline: Value
+    current: Value
+    change: Change | None = None
+    contributions: Mapping[str, float] = field(default_factory=dict)
+    p_value: float = math.nan
+    error_points: float = math.nan
+    faults: tuple[str, ...] = ()
+    is_absent: bool = False
+
+    @property
+    def change_points(self) -> float | None:
+        """The change in points, now minus baseline; None without both values."""
+        if self.change is not None:
+            return self.change.delta_points
+        if self.baseline.value is None or self.current.value is None:
+            return None
+        return POINTS * (self.current.value - self.baseline.value)
+
+    @property
+    def harm_points(self) -> float | None:
+        """The change in points, positive where it is bad."""
+        moved = self.change_points
+        if moved is None:
+            return None
+        return -moved if self.threshold.direction == "down is bad" else moved
+
+    @property
+    def n_pairs(self) -> int:
+        """Queries that the change rests on; 0 where the metric is none of queries."""
+        return 0 if self.change is None else self.change.n_pairs
+
+    @property
+    def limit_points(self) -> float | None:
+        """The largest allowed harm in points; None where only the value is bounded."""
+        before = self.baseline.value if self.change is None else self.change.before
+        return self.threshold.limit_points(before)
+
+
+def measure(
+    threshold: Threshold,
+    run: Document,
+    baseline: Document,
+    ids: Collection[str] | None,
+    resampling: Resampling,
+) -> Measured:
+    """Measure the metric of a threshold in both runs.
+
+    Parameters
+    ----------
+    ids
+        Ids of the queries to look at; None: the whole runs.
+    """
+    name = threshold.metric
+    old, new = (metric_value(doc, name, _within(doc, ids)) for doc in (baseline, run))
+    is_absent = old.reason is not None and old.reason == new.reason
+    if threshold.max_change is None:
+        faults = _gap("the run has no value", new, name)
+        return Measured(threshold, old, new, faults=faults, is_absent=is_absent)
+    if old.reason == new.reason:
+        faults = _gap("neither run has a value", new, name)
+    else:
+        faults = (
+            *_gap("the baseline has no value", old, name),
+            *_gap("the run has no value", new, name),
+        )
+    if name in WHOLE_RUN_ONLY or faults:
+        return Measured(threshold, old, new, faults=faults, is_absent=is_absent)
+    before, after = (_those(shares(doc, name), ids) for doc in (baseline, run))
+    lost = sorted(before.keys() - after.keys())
+    if lost:
+        told = f"{len(lost)} queries that have it in the baseline lack it now"
+        faults += (f"{told}, the first is {lost[0]!r}",)
+    if BLOCK_OF.get(name, ("",))[0] == "claims":
+        faults += tuple(claim_faults(run, baseline))
+    change = change_of(before, after, resampling)
+    if not change.n_pairs:
+        faults += ("no query has it in both runs",)
+    if faults:
+        return Measured(threshold, old, new, faults=faults)
+    moved = contributions(before, after)
+    sign = -1.0 if threshold.direction == "down is bad" else 1.0
+    harms = np.zeros(change.n_pairs)
+    # In the order of query ids, for the seed of the test picks positions.
+    harms[: len(moved)] = [sign * change.n_pairs * moved[query] for query in sorted(moved)]
+    p_value, error = harm_test(harms, seed=resampling.seed)
+    return Measured(threshold, old, new, change, moved, p_value, error)
+
+
+def _within(doc: Document, ids: Collection[str] | None) -> Collection[str] | None:
+    """Return None where the queries are all of the run, whose own numbers then hold."""
+    if ids is None or all(query["id"] in ids for query in doc["queries"]):
+        return None
+    return ids
+
+
+def _those(found: Mapping[str, Any], ids: Collection[str] | None) -> dict[str, Any]:
+    return {query: share for query, share in found.items() if ids is None or query in ids}
+
+
+def _gap(told: str, value: Value, name: str) -> tuple[str, ...]:
+    if value.reason is None:
+        return ()
+    hint = _HOW_TO.get(BLOCK_OF.get(name, ("",))[0])
+    is_hinted = hint is not None and value.reason == "not_recorded"
+    return (f"{told}: {REASONS[value.reason]}" + (f" ({hint})" if is_hinted else ""),)

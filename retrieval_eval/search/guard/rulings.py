@@ -1,0 +1,129 @@
+"""From measured thresholds to rows with a verdict: the rule, the bounds, the justifications."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date
+from typing import Any, Final
+
+from retrieval_eval.search.guard.justification import Justification, valid_for
+from retrieval_eval.search.guard.rows import Measured
+from retrieval_eval.search.guard.rule import BREACH, HOLDS, UNDECIDED, Decided, decide
+from retrieval_eval.search.guard.thresholds import Thresholds
+from retrieval_eval.search.guard.verdict import Mover, Row, RowVerdict
+from retrieval_eval.search.named_metrics import per_query
+
+Document = Mapping[str, Any]
+
+N_MOVERS: Final = 10
+
+
+def rulings(
+    measured: Sequence[Measured],
+    thresholds: Thresholds,
+    justifications: Sequence[Justification],
+    today: date,
+    noise_floor: Mapping[str, float],
+) -> list[Row]:
+    """Return a row for every threshold; the arguments are those of `check`."""
+    changes = [m for m in measured if not m.faults and m.threshold.max_change is not None]
+    decided = _decided(changes, thresholds)
+    place_of = {id(m): place for place, m in enumerate(changes)}
+    rows = []
+    for m in measured:
+        place = place_of.get(id(m))
+        code, p, detectable = HOLDS, None, None
+        if place is not None:
+            code = int(decided.codes[place])
+            p, detectable = _known(decided.p_adjusted[place]), decided.detectable_points[place]
+        verdict, reasons = _ruling(m, code, p, detectable)
+        accepted = valid_for(m.threshold, justifications, today) if verdict == "breach" else None
+        rows.append(
+            Row(
+                m,
+                "overridden" if accepted else verdict,
+                reasons,
+                p_adjusted=p,
+                is_noise=None if p is None else p > thresholds.alpha,
+                detectable_points=None if detectable is None else _known(detectable),
+                noise_floor_points=noise_floor.get(m.threshold.metric),
+                justification=accepted,
+            )
+        )
+    return rows
+
+
+def with_movers(row: Row, run: Document, baseline: Document) -> Row:
+    """Return the row with the queries that moved its metric most, the worst first."""
+    m = row.measured
+    if not m.contributions:
+        return row
+    sign = 1.0 if m.threshold.direction == "down is bad" else -1.0
+    worst = sorted(m.contributions.items(), key=lambda item: (sign * item[1], item[0]))[:N_MOVERS]
+    before, now = (per_query(doc, m.threshold.metric) for doc in (baseline, run))
+    queries = {query["id"]: query for query in run["queries"]}
+    movers = tuple(
+        Mover(
+            name, queries[name]["query"], queries[name]["corpus"], before[name], now[name], points
+        )
+        for name, points in worst
+    )
+    return replace(row, movers=movers)
+
+
+def _decided(changes: Sequence[Measured], thresholds: Thresholds) -> Decided:
+    def numbers(values: Sequence[float | None]) -> list[float]:
+        return [math.nan if value is None else value for value in values]
+
+    return decide(
+        numbers([m.harm_points for m in changes]),
+        numbers([m.limit_points for m in changes]),
+        [m.p_value for m in changes],
+        [m.error_points for m in changes],
+        [m.n_pairs for m in changes],
+        rule=thresholds.rule,
+        alpha=thresholds.alpha,
+    )
+
+
+def _ruling(
+    m: Measured, code: int, p: float | None, detectable: float | None
+) -> tuple[RowVerdict, tuple[str, ...]]:
+    if m.is_absent and not m.threshold.required:
+        return "skipped", ("neither run has it, and it is not required",)
+    if m.faults:
+        return "no_verdict", m.faults
+    bounds = _out_of_bounds(m)
+    if code == HOLDS:
+        return ("breach" if bounds else "pass"), bounds
+    found = (*bounds, f"{m.harm_points:.2f} points worse, and {m.limit_points:g} are allowed")
+    if bounds or code == BREACH:
+        return "breach", found
+    found += (f"chance alone would do that (adjusted p {p:.3f})",)
+    if code != UNDECIDED:
+        return "within_noise", found
+    needed = (
+        f"only {detectable:.1f} points or more" if detectable and detectable < 100 else "nothing"
+    )
+    return "no_verdict", (
+        *found,
+        f"too few queries to tell: {m.n_pairs} of them, moving as they do, would show {needed}",
+    )
+
+
+def _out_of_bounds(m: Measured) -> tuple[str, ...]:
+    value, bounds = m.current.value, m.threshold
+    if value is None:
+        return ()
+    found = []
+    if bounds.floor is not None and value < bounds.floor:
+        found.append(f"{value:.3f} is below the floor of {bounds.floor:g}")
+    if bounds.ceiling is not None and value > bounds.ceiling:
+        found.append(f"{value:.3f} is above the ceiling of {bounds.ceiling:g}")
+    return tuple(found)
+
+
+def _known(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

@@ -1,0 +1,97 @@
+"""Whether two search runs may be held against each other at all."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from retrieval_eval.search.delta import differences
+
+Document = Mapping[str, Any]
+
+
+def run_faults(run: Document, baseline: Document, scope: Collection[str] | None) -> list[str]:
+    """Return why a run has no verdict against a baseline, in sentences; empty when it has one.
+
+    Either run may lack a verdict of its own, hold no query, hold one twice, or have failed on one;
+    they may have measured different things (`differences`); and a run that asked fewer queries
+    than its gold set has, or left out a corpus, is not the whole.
+
+    Parameters
+    ----------
+    scope
+        Ids of pinned queries, which are then all that has to be there; None: the whole gold set.
+    """
+    found = []
+    for name, doc in (("the baseline", baseline), ("the run", run)):
+        found += [f"{name} has no verdict of its own: {why}" for why in _own_faults(doc)]
+        found += _missing_queries(name, doc, scope)
+    found += differences(baseline, run).values()
+    skipped = _corpora(baseline, scope) - _corpora(run, scope)
+    if skipped:
+        found.append(f"the run skipped the corpus {', '.join(sorted(skipped))}")
+    return found
+
+
+def run_notes(run: Document, baseline: Document) -> list[str]:
+    """Return what a reader should know of runs that have a verdict."""
+    found = []
+    if run["run"]["gold_set"]["is_provisional"]:
+        found.append("the gold set is provisional: no person has reviewed a row of it")
+    if (run["generated_at"], run["label"]) == (baseline["generated_at"], baseline["label"]):
+        found.append("the run is the baseline itself, so nothing can have changed")
+    old, new = _digests(baseline), _digests(run)
+    found += [
+        f"the documents of corpus {name} are others than the baseline's: labels may be stale"
+        for name in sorted(old.keys() & new.keys())
+        if None not in (old[name], new[name]) and old[name] != new[name]
+    ]
+    return found
+
+
+def claim_faults(run: Document, baseline: Document) -> list[str]:
+    """Return why claim metrics of two runs cannot be compared: another judge decided."""
+    old, new = ((doc.get("claims") or {}).get("judge") for doc in (baseline, run))
+    if old is None or new is None or old == new:
+        return []
+    return [f"another judge decided ({_judge(old)}, now {_judge(new)})"]
+
+
+def _own_faults(doc: Document) -> list[str]:
+    if not doc["queries"]:
+        return ["it holds no query"]
+    found = list(doc["status"]["reasons"])
+    n_failed = sum(query["status"] == "failed" for query in doc["queries"])
+    if n_failed and not found:
+        found.append(f"{n_failed} of {len(doc['queries'])} queries failed")
+    if not doc["status"]["has_verdict"] and not found:
+        found.append("it says so without a reason")
+    twice = [query for query, n in Counter(q["id"] for q in doc["queries"]).items() if n > 1]
+    if twice:
+        found.append(f"{len(twice)} queries are in it more than once, the first is {twice[0]!r}")
+    return found
+
+
+def _missing_queries(name: str, doc: Document, scope: Collection[str] | None) -> list[str]:
+    asked = {query["id"] for query in doc["queries"]}
+    if scope is not None:
+        missing = sorted(set(scope) - asked)
+        told = f"{name} lacks {len(missing)} of {len(set(scope))} pinned queries"
+        return [f"{told}, the first is {missing[0]!r}"] if missing else []
+    n_gold = doc["run"]["gold_set"]["n_queries"]
+    if asked and len(asked) < n_gold:
+        return [f"{name} is truncated: it asked {len(asked)} of {n_gold} queries of the gold set"]
+    return []
+
+
+def _corpora(doc: Document, scope: Collection[str] | None) -> set[str]:
+    return {q["corpus"] for q in doc["queries"] if scope is None or q["id"] in scope}
+
+
+def _digests(doc: Document) -> dict[str, str | None]:
+    return {corpus["corpus"]: corpus["fingerprint"] for corpus in doc["run"]["corpora"]}
+
+
+def _judge(judge: Document) -> str:
+    return f"{judge.get('name')} {judge.get('version')}"

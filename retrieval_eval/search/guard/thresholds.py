@@ -1,0 +1,157 @@
+"""Thresholds of the guard: what may change by how much, read from TOML and checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal, cast
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.search.guard.rule import RULES, Rule
+from retrieval_eval.search.guard.toml import Table, raise_faults, read_toml
+from retrieval_eval.search.named_metrics import NOT_IN_PARTS, check_metric_name
+from retrieval_eval.search.scoring import DIMENSIONS
+
+Direction = Literal["down is bad", "up is bad"]
+Unit = Literal["points", "relative_percent"]
+
+DIRECTIONS: Final = ("down is bad", "up is bad")
+UNITS: Final = ("points", "relative_percent")
+PINNED: Final = "queries"
+"""The slice that is a file of query ids."""
+
+SHIPPED: Final = Path(__file__).with_name("guard.toml")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The queries a threshold looks at: a slice, or a pinned list by its path as it is written."""
+
+    dimension: str
+    value: str
+
+    def __str__(self) -> str:
+        return f"{self.dimension} {self.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """What one metric may do.
+
+    ``max_change`` is the largest allowed change in the bad direction, in points (hundredths) or in
+    per cent of the baseline; ``floor`` and ``ceiling`` bound the value itself, in the metric's own
+    unit. None: no such bound. ``required`` False: skipped where both runs lack the metric.
+    """
+
+    metric: str
+    direction: Direction
+    max_change: float | None = None
+    unit: Unit | None = None
+    floor: float | None = None
+    ceiling: float | None = None
+    part: Part | None = None
+    required: bool = True
+
+    @property
+    def name(self) -> str:
+        """The metric, and the slice where there is one."""
+        return f"{self.metric} [{self.part}]" if self.part else self.metric
+
+    def limit_points(self, baseline: float | None) -> float | None:
+        """Return the allowed change in points, given the baseline's value.
+
+        Examples
+        --------
+        >>> Threshold("P@5", "down is bad", 2.0, "relative_percent").limit_points(0.75)
+        1.5
+        """
+        if self.max_change is None or self.unit == "points":
+            return self.max_change
+        return None if baseline is None else self.max_change * abs(baseline)
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """All thresholds of a file, and the rule that turns them into a verdict."""
+
+    rows: tuple[Threshold, ...]
+    rule: Rule
+    alpha: float
+    path: Path
+
+
+def shipped_thresholds() -> Thresholds:
+    """Return the thresholds that come with the package."""
+    return read_thresholds(SHIPPED)
+
+
+def read_thresholds(path: Path) -> Thresholds:
+    """Return the thresholds of a TOML file.
+
+    Raises
+    ------
+    BadInputError
+        When the file cannot be read, is not TOML, or holds a key, metric, direction, unit or
+        number that means nothing; every fault is listed with its pointer.
+    """
+    top = Table(read_toml(path), "", [])
+    decision = top.table("decision")
+    rule = decision.choice("rule", RULES, "threshold_and_significant")
+    alpha = decision.number("alpha", least=0.0, most=0.5)
+    decision.done()
+    rows = [_threshold(table) for table in top.tables("threshold")]
+    top.done()
+    if not rows and not top.faults:
+        top.fault("threshold", "there is none, and nothing checked is nothing passed")
+    seen = set()
+    for place, row in enumerate(rows):
+        if (row.metric, row.part) in seen:
+            top.fault(f"threshold/{place}", f"a second threshold for {row.name}")
+        seen.add((row.metric, row.part))
+    raise_faults(path, top.faults)
+    return Thresholds(tuple(rows), cast("Rule", rule), 0.05 if alpha is None else alpha, path)
+
+
+def _threshold(table: Table) -> Threshold:
+    metric = table.text("metric")
+    if metric:
+        try:
+            check_metric_name(metric)
+        except BadInputError as error:
+            table.fault("metric", str(error))
+    direction = table.choice("direction", DIRECTIONS)
+    max_change = table.number("max_change", least=0.0)
+    unit = table.choice("unit", UNITS, None)
+    if ("max_change" in table.given) != ("unit" in table.given):
+        table.fault("unit", f"expected with max_change, and one of {', '.join(UNITS)}")
+    least = -1.0 if metric == "composite" else 0.0
+    floor = table.number("floor", least=least, most=1.0)
+    ceiling = table.number("ceiling", least=least, most=1.0)
+    if not {"max_change", "floor", "ceiling"} & set(table.given):
+        table.fault("max_change", "expected max_change, floor or ceiling: nothing is bounded")
+    part = part_of(table)
+    if part is not None and metric in NOT_IN_PARTS:
+        table.fault("slice", f"{metric} has no value for a part of a run")
+    required = table.flag("required", default=True)
+    table.done()
+    return Threshold(
+        metric,
+        cast("Direction", direction),
+        max_change,
+        cast("Unit | None", unit),
+        floor,
+        ceiling,
+        part,
+        required,
+    )
+
+
+def part_of(table: Table) -> Part | None:
+    """Return the slice that a table names under ``slice``, None where it names none."""
+    given = table.table("slice")
+    known = (*DIMENSIONS, PINNED)
+    found = [Part(name, value) for name in known if (value := given.text(name, required=False))]
+    given.done()
+    if "slice" in table.given and len(found) != 1:
+        table.fault("slice", f"expected exactly one of {', '.join(known)}")
+    return found[0] if found else None

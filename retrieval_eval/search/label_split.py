@@ -1,0 +1,151 @@
+"""How much of a metric's change comes from labels that moved, how much from retrieval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.gold.model import GoldSet
+from retrieval_eval.gold.spans import Key
+from retrieval_eval.search.delta import differences
+from retrieval_eval.search.paired_change import POINTS
+from retrieval_eval.search.protocol import ScoredDoc
+from retrieval_eval.search.results import QueryResult
+from retrieval_eval.search.scoring import score_run
+from retrieval_eval.search.settings import Settings
+
+Document = Mapping[str, Any]
+PerQuery = Mapping[str, Mapping[str, float]]
+
+_GONE: Final = "\0"
+"""Begins the id of a document that is no more: it keeps its rank, and nobody judged it."""
+
+
+def label_split(
+    old_gold: GoldSet,
+    new_gold: GoldSet,
+    mapping: Mapping[Key, Sequence[str]],
+    run_before: Document,
+    run_after: Document,
+) -> dict[str, Any]:
+    """Split the change of every metric after re-labelling into labels moved and retrieval moved.
+
+    Between the two runs stands a third: the old rankings in the words of the new corpus. Each old
+    document is replaced by the documents that hold its text now, in the order of the mapping, at
+    its rank; a document that comes up again is left out, and one that is gone keeps its rank as
+    an unjudged one. Measured against the new labels, this says what the old retrieval would be
+    worth today. ``labels`` is that minus the old run against the old labels, ``retrieval`` the
+    new run minus that, and ``total`` is their sum, exactly.
+
+    Queries count for a metric when it is computable in all three; ``n_left_out`` have it in some.
+    Pairs that are still queued are unjudged in the new labels, and count among what the labels
+    moved: settle them first.
+
+    Parameters
+    ----------
+    old_gold, new_gold
+        The gold sets that the runs were measured against.
+    mapping
+        What became of old documents; those that are not in it kept their id.
+    run_before, run_after
+        Search runs (schema ``search_run``).
+
+    Returns
+    -------
+    dict
+        ``n_queries`` (in both runs) and ``metrics``: for each name ``before``, ``between`` and
+        ``after`` (means), ``total``, ``labels`` and ``retrieval`` (points), all None where
+        ``n`` is 0, and the counts ``n`` and ``n_left_out``.
+
+    Raises
+    ------
+    BadInputError
+        When a run was not measured against its gold set, or the runs measure differently.
+    """
+    _check(old_gold, new_gold, run_before, run_after)
+    names = [
+        name
+        for name in run_before["run"]["settings"]["measures"]
+        if name in run_after["run"]["settings"]["measures"]
+    ]
+    between = _between(new_gold, mapping, run_before)
+    sides = (_values(run_before), between, _values(run_after))
+    common = sides[0].keys() & sides[2].keys()
+    return {
+        "n_queries": len(common),
+        "metrics": {name: _split(name, sorted(common), sides) for name in names},
+    }
+
+
+def _check(old: GoldSet, new: GoldSet, before: Document, after: Document) -> None:
+    for which, gold, run in (("earlier", old, before), ("later", new, after)):
+        found = run["run"]["gold_set"]["fingerprint"]
+        if found != gold.fingerprint:
+            raise BadInputError(
+                f"the {which} run was measured against another gold set ({found[:12]}) than the one"
+                f" given for it ({gold.fingerprint[:12]}); run `search run` again with that one"
+            )
+    reasons = [
+        sentence for code, sentence in differences(before, after).items() if code != "gold_set"
+    ]
+    if reasons:
+        raise BadInputError(f"the runs cannot be compared: {'; '.join(reasons)}")
+
+
+def _between(gold: GoldSet, mapping: Mapping[Key, Sequence[str]], run: Document) -> PerQuery:
+    """Return the metrics of the old rankings, told in new documents, against the new labels."""
+    known = {query.id for query in gold.queries}
+    results = [_retold(query, mapping) for query in run["queries"] if query["id"] in known]
+    if not results:
+        return {}
+    # Only the scores of single queries are used, so nothing needs to be resampled.
+    own = run["run"]["settings"]
+    settings = Settings(k_values=tuple(own["k_values"]), depth=own["depth"], n_resamples=0)
+    found = score_run(gold, results, settings)
+    return {
+        query.query.id: {
+            name: score.value.value
+            for name, score in query.scores.items()
+            if score.value.value is not None
+        }
+        for query in found.queries
+    }
+
+
+def _retold(query: Document, mapping: Mapping[Key, Sequence[str]]) -> QueryResult:
+    docs: dict[str, None] = {}
+    for found in query["ranking"]:
+        new = mapping.get((query["corpus"], found["doc"]), (found["doc"],))
+        docs.update(dict.fromkeys(new or (_GONE + found["doc"],)))
+    ranking = tuple(ScoredDoc(doc, float(-place)) for place, doc in enumerate(docs))
+    return QueryResult(query["id"], query["status"], ranking=ranking)
+
+
+def _values(run: Document) -> PerQuery:
+    return {
+        query["id"]: {n: value for n, value in query["metrics"].items() if value is not None}
+        for query in run["queries"]
+    }
+
+
+def _split(name: str, queries: Sequence[str], sides: Sequence[PerQuery]) -> dict[str, Any]:
+    has = [[name in side.get(query, {}) for side in sides] for query in queries]
+    paired = [query for query, found in zip(queries, has, strict=True) if all(found)]
+    n_left_out = sum(any(found) and not all(found) for found in has)
+    block: dict[str, Any] = dict.fromkeys(
+        ("before", "between", "after", "total", "labels", "retrieval")
+    )
+    if paired:
+        rows = [[side[query][name] for query in paired] for side in sides]
+        n = len(paired)
+        labels, retrieval = (
+            POINTS * math.fsum(b - a for a, b in zip(one, other, strict=True)) / n
+            for one, other in pairwise(rows)
+        )
+        means = [math.fsum(row) / n for row in rows]
+        block |= dict(zip(("before", "between", "after"), means, strict=True))
+        block |= {"total": labels + retrieval, "labels": labels, "retrieval": retrieval}
+    return {**block, "n": len(paired), "n_left_out": n_left_out}

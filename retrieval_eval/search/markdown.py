@@ -1,0 +1,183 @@
+"""A search run as Markdown: what one attaches to a change of the retrieval layer."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from retrieval_eval.search.abstention import sentences
+from retrieval_eval.search.composite import sentence as composite_sentence
+from retrieval_eval.search.settings import HEADLINE
+from retrieval_eval.search.summary import (
+    NO_BASELINE,
+    delta_rows,
+    delta_sentences,
+    header,
+    metric_rows,
+    notices,
+    number,
+    points,
+    shown_measures,
+)
+
+Document = Mapping[str, Any]
+
+_FEW_MEASURES: Final = (*HEADLINE, "RR", "nDCG@10")
+_LEGEND: Final = (
+    "Intervals: queries resampled. Ties: range over orders of documents with equal scores. "
+    "Unjudged: the largest mean there could be if documents nobody judged were relevant; the "
+    "smallest is the mean itself."
+)
+_MOST_QUERIES: Final = 20
+_LONGEST: Final = 120
+
+_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+# Marks that mean something wherever they stand, and those that only do next to others.
+_MARKUP: Final = re.compile(r"([\\`*{}\[\]#~$^]|(?<![^\W_])_|_(?![^\W_])|:(?=[\w/]))")
+_MEASURE: Final = re.compile(r"[A-Za-z0-9()=]+(@[0-9]+)?")
+_LINK: Final = re.compile(r"\bwww\.", re.IGNORECASE)
+# Inside a table cell a backslash does not protect from all readers, an entity does.
+_ENTITIES: Final = {ord(c): f"&#{ord(c)};" for c in "&<>|@\"'"}
+
+
+def to_markdown(document: Document) -> str:
+    """Return a search run as Markdown with tables, the change against the baseline included.
+
+    Every text that comes from a query, a document or a retriever is escaped: it shows as it
+    stands and cannot become markup.
+    """
+    title = f"Search run: {document['label']}" if document["label"] else "Search run"
+    parts = [f"# {escaped(title)}", f"Measured {document['generated_at']}."]
+    parts += [f"**{escaped(notice)}**" for notice in notices(document)]
+    facts = [[name, escaped(value)] for name, value in header(document)]
+    parts.append(table([["", ""], *facts], n_left=2))
+    confidence = document["run"]["settings"]["confidence"]
+    parts += [
+        "## Measures",
+        _by_measure(
+            metric_rows(document["metrics"], list(document["metrics"]), confidence=confidence)
+        ),
+        _LEGEND,
+    ]
+    parts += _abstention(document)
+    parts += _delta(document["delta"], shown_measures(document), confidence)
+    parts += _slices(document)
+    parts += _queries(document)
+    parts += _backlog(document["backlog"])
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _delta(delta: Document | None, names: Sequence[str], confidence: float) -> list[str]:
+    parts = ["## Change against the baseline"]
+    if delta is None:
+        return [*parts, NO_BASELINE]
+    parts.append("\n".join(f"- {escaped(line)}" for line in delta_sentences(delta)))
+    if delta["is_comparable"]:
+        parts.append(_by_measure(delta_rows(delta["metrics"], names, confidence=confidence)))
+    return parts
+
+
+def _abstention(document: Document) -> list[str]:
+    lines = sentences(document.get("abstention"))
+    if not lines:
+        return []
+    if composite := composite_sentence(document.get("composite")):
+        lines.append(composite)
+    return ["## Queries without an answer", "\n".join(f"- {escaped(line)}" for line in lines)]
+
+
+def escaped(text: object) -> str:
+    r"""Return foreign text for a Markdown paragraph or table cell, on one line and in full view.
+
+    Examples
+    --------
+    >>> escaped("a|b `c` <i>")
+    'a&#124;b \\`c\\` &#60;i&#62;'
+    """
+    shown = "".join(
+        f"\\u{ord(c):04x}" if unicodedata.category(c) in _HIDDEN else c
+        for c in " ".join(str(text).split())
+    )
+    protected = _LINK.sub(lambda found: found[0][:-1] + "\0", _MARKUP.sub(r"\\\1", shown))
+    return protected.translate(_ENTITIES).replace("\0", r"\.")
+
+
+def table(rows: Sequence[Sequence[str]], *, n_left: int = 1) -> str:
+    """Return a table of safe cells; all but the first ``n_left`` columns align to the right."""
+    lines = ["| " + " | ".join(row) + " |" for row in rows]
+    ruler = ["---" if place < n_left else "---:" for place in range(len(rows[0]))]
+    return "\n".join([lines[0], "| " + " | ".join(ruler) + " |", *lines[1:]])
+
+
+def _by_measure(rows: Sequence[Sequence[str]]) -> str:
+    return table([[_measure(name), *cells] for name, *cells in rows])
+
+
+def _measure(name: str) -> str:
+    return name if _MEASURE.fullmatch(name) else escaped(name)
+
+
+def _slices(document: Document) -> list[str]:
+    parts = []
+    for dimension, slices in document["slices"].items():
+        rows = [[dimension, "queries", *(f"{name} (n)" for name in _FEW_MEASURES)]]
+        for name, part in slices.items():
+            means = [part["metrics"][measure] for measure in _FEW_MEASURES]
+            cells = [f"{number(mean['value'])} ({mean['n']})" for mean in means]
+            rows.append([escaped(name), str(part["n_queries"]), *cells])
+        parts += [f"## By {dimension}", table(rows)]
+    return parts
+
+
+def _queries(document: Document) -> list[str]:
+    texts = {query["id"]: shortened(query["query"]) for query in document["queries"]}
+    parts = []
+    failed = [query for query in document["queries"] if query["status"] == "failed"]
+    if failed:
+        rows = [["query", "text", "error"]]
+        rows += [[escaped(q["id"]), texts[q["id"]], shortened(q["error"] or "")] for q in failed]
+        parts += ["## Failed queries", table(rows[: _MOST_QUERIES + 1], n_left=3), _more(failed)]
+    moved = _most_moved(document["delta"])
+    if moved:
+        rows = [["query", "text", *(f"{name}, points" for name in _FEW_MEASURES)]]
+        for query in moved:
+            given = [points(query["contributions"].get(name, 0.0)) for name in _FEW_MEASURES]
+            rows.append([escaped(query["id"]), texts.get(query["id"], ""), *given])
+        shown = table(rows[: _MOST_QUERIES + 1], n_left=2)
+        parts += ["## Queries behind the change", shown, _more(moved)]
+    return parts
+
+
+def _most_moved(delta: Document | None) -> list[Document]:
+    """Return the queries that moved one of the few measures, those that moved one most first."""
+    if delta is None:
+        return []
+
+    def size(query: Document) -> float:
+        given: Mapping[str, float] = query["contributions"]
+        return max(abs(given.get(name, 0.0)) for name in _FEW_MEASURES)
+
+    moved = [query for query in delta["queries"] if size(query)]
+    return sorted(moved, key=lambda query: (-size(query), query["id"]))
+
+
+def _backlog(backlog: Document | None) -> list[str]:
+    if backlog is None:
+        return []
+    names = ("pending_review", "approved", "rejected", "published", "other", "total")
+    counts = ", ".join(f"{name.replace('_', ' ')} {backlog[name]}" for name in names)
+    oldest = backlog["oldest_pending_at"]
+    since = f"; the oldest pending since {escaped(oldest)}" if oldest else ""
+    return ["## Backlog", f"{counts}{since}."]
+
+
+def _more(rows: Sequence[object]) -> str:
+    n_left = len(rows) - _MOST_QUERIES
+    return f"And {n_left} more; the JSON report has them all." if n_left > 0 else ""
+
+
+def shortened(text: str) -> str:
+    """Return foreign text for a Markdown cell, not longer than a row can bear."""
+    return escaped(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")

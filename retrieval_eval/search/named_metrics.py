@@ -1,0 +1,186 @@
+"""Every number of a search run that a guard, a noise floor or a composite may name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.metrics.ranking.measures import parse_measure
+from retrieval_eval.search.scoring import DIMENSIONS, NO_NAME
+from retrieval_eval.values import REASONS, Value
+
+Document = Mapping[str, Any]
+Share = tuple[float, float]
+"""What one query adds to the numerator and to the denominator of a metric."""
+
+TRUE_POSITIVE_RATE: Final = "ungrounded_true_positive_rate"
+FALSE_REFUSAL_RATE: Final = "answerable_false_refusal_rate"
+
+BLOCK_OF: Final[Mapping[str, tuple[str, str]]] = {
+    "claim_coverage": ("claims", "coverage"),
+    "claim_faithfulness": ("claims", "faithfulness"),
+    TRUE_POSITIVE_RATE: ("abstention", "true_positive_rate"),
+    FALSE_REFUSAL_RATE: ("abstention", "false_refusal_rate"),
+    "auc": ("abstention", "auc"),
+    "composite": ("composite", "value"),
+}
+"""Metrics that are no measure of rankings: the block of the run and the key that hold them."""
+
+WHOLE_RUN_ONLY: Final = frozenset({"auc", "composite"})
+"""Metrics that are no mean over queries: no query has a share in them."""
+
+NOT_IN_PARTS: Final = frozenset({"composite"})
+"""Metrics that no part of a run has."""
+
+_SUPPORT: Final = {
+    "claim_coverage": lambda claim: claim["supported_by"] is not None,
+    "claim_faithfulness": lambda claim: bool(claim["in_context"]),
+}
+
+
+def check_metric_name(name: str) -> str:
+    """Return the name of a metric; raises `BadInputError` where there is no such metric."""
+    if name not in BLOCK_OF:
+        try:
+            parse_measure(name)
+        except BadInputError as error:
+            known = ", ".join(BLOCK_OF)
+            raise BadInputError(f"{error}; other metrics: {known}") from None
+    return name
+
+
+def metric_value(doc: Document, name: str, within: Collection[str] | None = None) -> Value:
+    """Return a metric of a search run, between 0 and 1 (``composite``: a margin, -1 to 1).
+
+    Parameters
+    ----------
+    doc
+        A search run.
+    name
+        A measure of the run such as ``P@5``, or a key of :data:`BLOCK_OF`.
+    within
+        Ids of the queries to look at, such as those of `query_ids`; None: the whole run.
+
+    Returns
+    -------
+    Value
+        ``n`` counts queries, for the claim metrics substantive claims. Not computable when the
+        run lacks the block or the measure (``not_recorded``), when the metric has no value for a
+        part of a run (``whole_run_only``), or for the reason that the run gives.
+
+    Raises
+    ------
+    BadInputError
+        When there is no metric of this name.
+    """
+    check_metric_name(name)
+    whole = _whole(doc, name)
+    if within is None or whole.reason == "not_recorded":
+        return whole
+    if name in NOT_IN_PARTS:
+        return Value.missing("whole_run_only")
+    if name == "auc":
+        return _auc([query for query in doc["queries"] if query["id"] in within])
+    found = [share for query, share in shares(doc, name).items() if query in within]
+    total = math.fsum(weight for _, weight in found)
+    if not total:
+        return Value.missing("no_computable_values")
+    return Value.of(math.fsum(part for part, _ in found) / total, round(total))
+
+
+def per_query(doc: Document, name: str) -> dict[str, float]:
+    """Return a metric by query id, for the queries that have it.
+
+    For the claim metrics it is the share of a query's own substantive claims, for the two rates of
+    refusal 1 (refused) or 0. The metrics of :data:`WHOLE_RUN_ONLY` have none.
+    """
+    return {query: part / whole for query, (part, whole) in shares(doc, name).items() if whole}
+
+
+def shares(doc: Document, name: str) -> dict[str, Share]:
+    """Return what each query adds to numerator and denominator of a metric, by query id.
+
+    The metric is the sum of the numerators over the sum of the denominators: a mean over queries
+    where every denominator is 1, a share of all claims for the claim metrics. A query whose draft
+    holds no substantive claim adds (0, 0).
+    """
+    check_metric_name(name)
+    if name in WHOLE_RUN_ONLY or not _whole(doc, name).computable:
+        return {}
+    block = BLOCK_OF.get(name, ("", ""))[0]
+    if block == "claims":
+        return {query["id"]: _claims(query, name) for query in doc["claims"]["queries"]}
+    if block == "abstention":
+        threshold = doc["abstention"]["threshold"]
+        is_meant = _is_unanswerable if name == TRUE_POSITIVE_RATE else _is_answerable
+        return {
+            query["id"]: (float(refuses(query, threshold)), 1.0)
+            for query in doc["queries"]
+            if is_meant(query) and query["status"] == "ok"
+        }
+    values = {query["id"]: query["metrics"].get(name) for query in doc["queries"]}
+    return {query: (value, 1.0) for query, value in values.items() if value is not None}
+
+
+def query_ids(doc: Document, dimension: str, value: str) -> frozenset[str]:
+    """Return the ids of the queries of a slice, such as those of one corpus.
+
+    Raises
+    ------
+    BadInputError
+        When runs are not sliced by ``dimension``.
+    """
+    if dimension not in DIMENSIONS:
+        raise BadInputError(f"{dimension!r} is none of {', '.join(DIMENSIONS)}")
+    return frozenset(q["id"] for q in doc["queries"] if (q[dimension] or NO_NAME) == value)
+
+
+def refuses(query: Document, threshold: float | None) -> bool:
+    """Return whether a query was refused: nothing came back, or nothing scored high enough."""
+    ranking = query["ranking"]
+    return not ranking or (threshold is not None and ranking[0]["score"] < threshold)
+
+
+def _whole(doc: Document, name: str) -> Value:
+    if name in BLOCK_OF:
+        block, key = BLOCK_OF[name]
+        found = (doc.get(block) or {}).get(key)
+    else:
+        found = doc["metrics"].get(name)
+    if found is None:
+        return Value.missing("not_recorded")
+    value, reason = found["value"], found["reason"]
+    if value is None:
+        return Value.missing(reason if reason in REASONS else "not_recorded", found["n"])
+    # JSON as Python reads it knows NaN, and a run may have been written by anything.
+    if not math.isfinite(value):
+        return Value.missing("not_a_number", found["n"])
+    return Value.of(value, found["n"])
+
+
+def _claims(query: Document, name: str) -> Share:
+    substantive = [claim for claim in query["claims"] if claim["is_substantive"]]
+    return float(sum(map(_SUPPORT[name], substantive))), float(len(substantive))
+
+
+def _auc(queries: Sequence[Document]) -> Value:
+    from retrieval_eval.search.roc import auc
+
+    if any(query["status"] == "failed" for query in queries):
+        return Value.missing("query_failed", len(queries))
+    kinds = ([q for q in queries if is_of(q)] for is_of in (_is_unanswerable, _is_answerable))
+    return auc(*([_top_score(query) for query in kind] for kind in kinds))
+
+
+def _top_score(query: Document) -> float:
+    return query["ranking"][0]["score"] if query["ranking"] else -math.inf
+
+
+def _is_unanswerable(query: Document) -> bool:
+    return query["answerable"] is False
+
+
+def _is_answerable(query: Document) -> bool:
+    return query["answerable"] is True

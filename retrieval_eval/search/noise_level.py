@@ -1,0 +1,202 @@
+"""How much a metric moves between runs of one and the same system, and what lies beyond that."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from retrieval_eval.search.named_metrics import Share
+from retrieval_eval.search.paired_change import POINTS, Resampling, linear
+from retrieval_eval.stats.power import detectable_by_test_and_interval
+from retrieval_eval.stats.resampling import Floats, is_constant, resample
+
+QUERY_COUNTS: Final = (50, 100, 200, 400, 600, 1_000, 2_000, 5_000)
+"""Numbers of queries for which the smallest detectable changes are listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunToRun:
+    """The run-to-run noise of one metric, in points, over ``n_runs`` runs of one system.
+
+    ``sd_of_runs_points`` is the standard deviation (n - 1) of the runs' values;
+    ``sd_by_query_points`` what it would be if queries varied independently, from the spread of
+    each query between the runs. ``sd_points`` is the larger of the two: the first misjudges the
+    noise where runs are few, the second where something moves all queries at once.
+    ``largest_delta_points`` is the largest distance between two runs. All are exactly 0, and
+    ``is_deterministic``, when no query ever moved.
+    """
+
+    n_runs: int
+    n_queries: int
+    sd_points: float
+    sd_of_runs_points: float
+    sd_by_query_points: float
+    largest_delta_points: float
+    is_deterministic: bool
+
+
+def run_to_run(table: Floats) -> RunToRun:
+    """Return the noise of a metric that is a mean over queries.
+
+    Parameters
+    ----------
+    table
+        A row for each run, at least two, and a column for each query.
+
+    Examples
+    --------
+    >>> found = run_to_run(np.array([[1.0, 0.0], [1.0, 0.5]]))
+    >>> round(found.largest_delta_points, 6), found.is_deterministic
+    (25.0, False)
+    """
+    n_runs, n = table.shape
+    if _is_still(table):
+        return RunToRun(n_runs, n, 0.0, 0.0, 0.0, 0.0, is_deterministic=True)
+    means = table.mean(axis=1)
+    of_runs = POINTS * float(means.std(ddof=1))
+    by_query = POINTS * math.sqrt(float(table.var(axis=0, ddof=1).sum())) / n
+    return RunToRun(
+        n_runs,
+        n,
+        max(of_runs, by_query),
+        of_runs,
+        by_query,
+        POINTS * float(np.ptp(means)),
+        is_deterministic=False,
+    )
+
+
+def _is_still(table: Floats) -> bool:
+    return bool((table == table[0]).all())
+
+
+def noise_band(level: RunToRun, *, is_deterministic: bool) -> float:
+    """Return the standard deviation to hold a change against, in points.
+
+    Where nothing moved in a system that is not deterministic it is one query's whole step: what
+    stood still in a handful of runs, as metrics of few queries do, will not do so for ever. Of a
+    deterministic system it is 0.
+
+    Examples
+    --------
+    >>> still = run_to_run(np.ones((2, 50)))
+    >>> noise_band(still, is_deterministic=False), noise_band(still, is_deterministic=True)
+    (2.0, 0.0)
+    """
+    if is_deterministic:
+        return 0.0
+    return POINTS / level.n_queries if level.is_deterministic else level.sd_points
+
+
+def beyond_noise(harm_points: float, band_points: float) -> float:
+    """Return the one-sided p-value of a harm between two runs under run-to-run noise alone.
+
+    The difference of two runs of one system is taken as normal with standard deviation
+    sqrt(2) ``band_points`` (see `noise_band`). Of a deterministic system any harm is real.
+
+    Examples
+    --------
+    >>> round(beyond_noise(0.5, 0.25), 3)
+    0.079
+    >>> beyond_noise(0.2, 0.0), beyond_noise(0.0, 0.0)
+    (0.0, 1.0)
+    """
+    if band_points == 0:
+        return 0.0 if harm_points > 0 else 1.0
+    return 0.5 * math.erfc(harm_points / (2 * band_points))
+
+
+def by_query(runs: Sequence[Mapping[str, Share]]) -> Floats:
+    """Return what each query adds to a metric in every run: runs by queries that all runs have.
+
+    A metric that is a quotient of sums is linearised in the queries, so that the mean of a row is
+    its value in that run.
+    """
+    shared = sorted(set.intersection(*({q for q, (_, w) in run.items() if w} for run in runs)))
+    return np.array([linear([run[query] for query in shared]) for run in runs])
+
+
+def query_sampling(table: Floats, resampling: Resampling) -> dict[str, float]:
+    """Return how much a metric varies with the queries, by a paired bootstrap over them.
+
+    Queries are resampled with all their runs. ``level_sd_points`` is the standard deviation of a
+    run's mean, which matters where runs are of different queries; ``delta_sd_points`` that of the
+    difference of two runs of the same queries, where what the queries have in common cancels.
+    """
+    means = resample(
+        lambda rows: table[:, rows].mean(axis=2).T,
+        table.shape[1],
+        resampling.n_resamples,
+        resampling.seed,
+    )
+    covariance = np.cov(means, rowvar=False)
+    variances = np.diag(covariance)
+    n_runs = len(table)
+    of_pairs = 2 * (n_runs * variances.sum() - covariance.sum()) / (n_runs * (n_runs - 1))
+    # Rounding can leave the variance of nothing a hair below 0.
+    return {
+        "level_sd_points": POINTS * math.sqrt(max(float(variances.mean()), 0.0)),
+        "delta_sd_points": 0.0
+        if _is_still(table)
+        else POINTS * math.sqrt(max(float(of_pairs), 0.0)),
+    }
+
+
+def detectable_changes(
+    table: Floats, sd_points: float, differences: Sequence[float] | None
+) -> dict[str, Any]:
+    """Return the smallest changes that 80 % of comparisons would find, in points.
+
+    What hides a change is how much it varies from query to query, and that depends on the change.
+    ``run_to_run`` is the best case: every query moves alike, and the noise of the runs alone
+    hides it (0: any change shows). ``change`` is as for the given differences, and ``unrelated``
+    the worst case: two systems with nothing in common but their quality. None where there is no
+    such number: without differences, below six queries, or when all values are alike.
+
+    Parameters
+    ----------
+    table
+        Runs by queries.
+    sd_points
+        Run-to-run standard deviation of a mean.
+    differences
+        By how much a typical change moved each query.
+
+    Returns
+    -------
+    dict
+        ``smallest_detectable_points`` for this number of queries and ``by_n_queries`` for others
+        (:data:`QUERY_COUNTS`), each by basis.
+    """
+    n = table.shape[1]
+    between_runs = math.sqrt(2 * n) * sd_points
+    typical = None if differences is None else _spread(differences)
+    spreads = {
+        "run_to_run": between_runs,
+        "change": None if typical is None else max(typical, between_runs),
+        "unrelated": _spread(math.sqrt(2.0) * table.mean(axis=0)),
+    }
+    return {
+        "smallest_detectable_points": _by_basis(spreads, n),
+        "by_n_queries": {str(count): _by_basis(spreads, count) for count in QUERY_COUNTS},
+    }
+
+
+def _spread(values: Sequence[float] | Floats) -> float | None:
+    """Return the standard deviation (n - 1) in points, None where values do not vary."""
+    found = np.asarray(values, np.float64)
+    return None if len(found) < 2 or is_constant(found) else POINTS * float(found.std(ddof=1))
+
+
+def _by_basis(spreads: Mapping[str, float | None], n: int) -> dict[str, float | None]:
+    return {basis: _detectable(sd, n) for basis, sd in spreads.items()}
+
+
+def _detectable(sd_points: float | None, n: int) -> float | None:
+    if sd_points is None:
+        return None
+    return 0.0 if sd_points == 0 else detectable_by_test_and_interval(sd_points, n).value

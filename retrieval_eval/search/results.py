@@ -1,0 +1,46 @@
+"""What asking a retriever one gold query gave."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from retrieval_eval.errors import RetrievalEvalError
+from retrieval_eval.search.protocol import ScoredDoc
+
+Status = Literal["ok", "failed"]
+
+PROBLEMS: Final = (
+    "duplicate_documents",
+    "nan_score",
+    "unknown_documents",
+    "fewer_than_k",
+    "unsorted",
+    "more_than_k",
+)
+"""What can be wrong with an answer that is still a ranking, in the order it is reported."""
+
+
+class RetrieverError(RetrievalEvalError):
+    """A retriever gave no usable answer to one query; the run goes on without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult:
+    """The ranking a retriever gave for one query, or why there is none.
+
+    ``ranking`` is ordered by score descending, ties by document id descending (as trec_eval
+    does), holds each document once and at most as many as were asked for. ``status`` is
+    ``failed`` when the retriever raised, timed out or returned something that is no ranking;
+    then ``error`` is a sentence and the ranking is empty. ``is_refused`` says that documents were
+    found and all lay below the floor. ``problems`` are codes of :data:`PROBLEMS`. ``seconds`` is
+    the wall time of the call with all its retries.
+    """
+
+    id: str
+    status: Status
+    error: str | None = None
+    ranking: tuple[ScoredDoc, ...] = ()
+    is_refused: bool = False
+    problems: tuple[str, ...] = ()
+    seconds: float | None = None

@@ -1,0 +1,213 @@
+"""BM25 over a corpus file: the retriever that needs no server."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from retrieval_eval.gold.corpus import Corpus, Document, corpus_fingerprint, read_corpus
+from retrieval_eval.io.files import json_bytes
+from retrieval_eval.search.protocol import ScoredDoc
+from retrieval_eval.search.results import RetrieverError
+from retrieval_eval.search.retrievers.options import Options
+from retrieval_eval.search.retrievers.tokens import TOKENIZER, stem, tokenize
+
+if TYPE_CHECKING:
+    import bm25s
+
+METHODS: Final = ("lucene", "robertson", "atire", "bm25l", "bm25+")
+STOPWORDS: Final = {
+    "none": "",
+    "danish": "STOPWORDS_DANISH",
+    "dutch": "STOPWORDS_DUTCH",
+    "english": "STOPWORDS_EN",
+    "french": "STOPWORDS_FRENCH",
+    "german": "STOPWORDS_GERMAN",
+    "italian": "STOPWORDS_ITALIAN",
+    "norwegian": "STOPWORDS_NORWEGIAN",
+    "portuguese": "STOPWORDS_PORTUGUESE",
+    "russian": "STOPWORDS_RUSSIAN",
+    "spanish": "STOPWORDS_SPANISH",
+    "swedish": "STOPWORDS_SWEDISH",
+    "turkish": "STOPWORDS_TURKISH",
+}
+STEMMERS: Final = ("none", "s")
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25Settings:
+    """How documents are weighted; each field is an option of the same name.
+
+    ``k1`` and ``b`` default to Lucene's values. ``delta`` matters to ``bm25l`` and ``bm25+`` only.
+    """
+
+    k1: float = 1.2
+    b: float = 0.75
+    delta: float = 0.5
+    method: str = "lucene"
+    stopwords: str = "none"
+    stemmer: str = "none"
+
+
+def bm25_settings(given: Mapping[str, str]) -> Bm25Settings:
+    """Return the settings of textual options.
+
+    Raises
+    ------
+    BadInputError
+        When an option is unknown or out of range; the message says what was expected.
+
+    Examples
+    --------
+    >>> bm25_settings({"k1": "0.9", "b": "0.4"}).k1
+    0.9
+    """
+    options = Options("bm25", given)
+    default = Bm25Settings()
+    options.only(tuple(asdict(default)))
+    return Bm25Settings(
+        k1=options.number("k1", default.k1, 0, 1000),
+        b=options.number("b", default.b, 0, 1),
+        delta=options.number("delta", default.delta, 0, 1000),
+        method=options.choice("method", default.method, METHODS),
+        stopwords=options.choice("stopwords", default.stopwords, tuple(STOPWORDS)),
+        stemmer=options.choice("stemmer", default.stemmer, STEMMERS),
+    )
+
+
+def open_bm25(path: Path, options: Mapping[str, str]) -> Bm25Retriever:
+    """Return a retriever over a corpus file; raises BadInputError naming the faults of either."""
+    settings = bm25_settings(options)
+    return Bm25Retriever(read_corpus(path), settings)
+
+
+class Bm25Retriever:
+    """BM25 as bm25s computes it, one index for each corpus of the file, held in memory.
+
+    Title and text of a document are indexed together. Only documents that share a term with the
+    query are returned, so an empty query, or one of unknown terms, finds nothing. Equal scores
+    are ordered by document id, descending, also where the ``k``-th place is shared.
+    """
+
+    is_thread_safe = True
+
+    def __init__(self, corpus: Corpus, settings: Bm25Settings | None = None) -> None:
+        self._settings = settings or Bm25Settings()
+        self._analyse = _Analyser.of(self._settings)
+        self._where = corpus.path
+        groups: dict[str, list[Document]] = {}
+        for document in corpus.documents:
+            groups.setdefault(document.corpus, []).append(document)
+        self._indexes = {
+            name: _Index.build(groups[name], self._analyse, self._settings)
+            for name in sorted(groups)
+        }
+
+    def search(self, query: str, *, corpus: str, k: int) -> list[ScoredDoc]:
+        """Return the ``k`` best documents of ``corpus``, best first.
+
+        Raises
+        ------
+        RetrieverError
+            When the file holds no such corpus.
+        """
+        index = self._indexes.get(corpus)
+        if index is None:
+            there = ", ".join(map(repr, self._indexes)) or "none"
+            raise RetrieverError(
+                f"{self._where}: holds no corpus {corpus!r} (it has {there}); documents name"
+                ' theirs in the field "corpus"'
+            )
+        return index.search(self._analyse(query), k)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the settings, and for each corpus its size and a fingerprint of its documents.
+
+        ``index`` is the SHA-256 over all that decides what this retriever answers.
+        """
+        import bm25s
+
+        corpora = [
+            {"corpus": name, "n_documents": len(index.ids), "fingerprint": index.fingerprint}
+            for name, index in self._indexes.items()
+        ]
+        facts = {**asdict(self._settings), "tokenizer": TOKENIZER, "corpora": corpora}
+        return {
+            "name": "bm25",
+            "reranker": None,
+            "library": f"bm25s {bm25s.__version__}",
+            **facts,
+            "index": sha256(json_bytes(facts)).hexdigest(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Analyser:
+    """Text to terms, with the stop words and the stemmer that were asked for."""
+
+    stopwords: frozenset[str]
+    is_stemmed: bool
+
+    @classmethod
+    def of(cls, settings: Bm25Settings) -> _Analyser:
+        from bm25s import stopwords
+
+        listed = getattr(stopwords, STOPWORDS[settings.stopwords] or "none", ())
+        words = frozenset(term for word in listed for term in tokenize(word))
+        return cls(words, settings.stemmer == "s")
+
+    def __call__(self, text: str) -> list[str]:
+        terms = [term for term in tokenize(text) if term not in self.stopwords]
+        return [stem(term) for term in terms] if self.is_stemmed else terms
+
+
+@dataclass(frozen=True, slots=True)
+class _Index:
+    ids: list[str]
+    terms: dict[str, int]
+    bm25: bm25s.BM25 | None
+    fingerprint: str
+
+    @classmethod
+    def build(
+        cls, documents: Sequence[Document], analyse: _Analyser, settings: Bm25Settings
+    ) -> _Index:
+        from bm25s import BM25
+
+        terms: dict[str, int] = {}
+        rows = []
+        for document in documents:
+            found = analyse(f"{document.title}\n{document.text}")
+            rows.append([terms.setdefault(term, len(terms)) for term in found])
+        bm25 = None
+        if terms:
+            bm25 = BM25(
+                k1=settings.k1,
+                b=settings.b,
+                delta=settings.delta,
+                method=settings.method,
+                dtype="float64",
+                backend="numpy",
+            )
+            bm25.index((rows, terms), create_empty_token=False, show_progress=False)
+        ids = [document.id for document in documents]
+        return cls(ids, terms, bm25, corpus_fingerprint(documents))
+
+    def search(self, query: list[str], k: int) -> list[ScoredDoc]:
+        import numpy as np
+
+        known = [self.terms[term] for term in query if term in self.terms]
+        if self.bm25 is None or not known:
+            return []
+        scores = self.bm25.get_scores_from_ids(known)
+        # Not every match scores above 0, and under some methods every document does.
+        starts, rows = self.bm25.scores["indptr"], self.bm25.scores["indices"]
+        matched = np.unique(np.concatenate([rows[starts[t] : starts[t + 1]] for t in set(known)]))
+        if len(matched) > k:
+            least = np.partition(scores[matched], len(matched) - k)[len(matched) - k]
+            matched = matched[scores[matched] >= least]
+        found = sorted(((float(scores[row]), self.ids[row]) for row in matched), reverse=True)
+        return [ScoredDoc(doc, score) for score, doc in found[:k]]

@@ -1,0 +1,165 @@
+"""A file of rankings as a retriever: what another program found, measured here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.gold.fingerprint import sha256_file
+from retrieval_eval.gold.ids import normalize_query
+from retrieval_eval.io.files import iter_jsonl, read_bytes
+from retrieval_eval.search.protocol import ScoredDoc
+from retrieval_eval.search.results import RetrieverError
+from retrieval_eval.search.retrievers.options import Options
+from retrieval_eval.search.returned import read_documents
+
+Layout = Literal["trec", "jsonl"]
+
+
+@dataclass(frozen=True, slots=True)
+class RankedFile:
+    """Rankings by query id, each ordered by score descending, ties by document id descending.
+
+    A query the file does not name has an empty ranking where the file is a TREC run, which cannot
+    say that nothing was found (trec_eval ``-c`` counts it the same way), and no answer where it is
+    JSONL, which can.
+    """
+
+    path: Path
+    layout: Layout
+    rankings: Mapping[str, tuple[ScoredDoc, ...]] = field(repr=False)
+    id_of: Mapping[str, str] = field(repr=False)
+    """Query id by normalised query text, of the rows that state a text."""
+    sha256: str
+
+    is_thread_safe = True
+
+    @property
+    def query_ids(self) -> Collection[str]:
+        """The ids of the queries that the file names."""
+        return self.rankings.keys()
+
+    def search_by_id(self, query_id: str, *, corpus: str, k: int) -> list[ScoredDoc]:
+        """Return the first ``k`` documents for a query; ids are unique over all corpora.
+
+        Raises
+        ------
+        RetrieverError
+            When the file is JSONL and has no line for the query.
+        """
+        ranking = self.rankings.get(query_id)
+        if ranking is None and self.layout == "jsonl":
+            raise RetrieverError(
+                f"{self.path.name}: no line for query {query_id!r} (of corpus {corpus!r});"
+                ' where nothing was found, say "ranking": []'
+            )
+        return list((ranking or ())[:k])
+
+    def search(self, query: str, *, corpus: str, k: int) -> list[ScoredDoc]:
+        """Return the first ``k`` documents for a query given by its text, or else by its id."""
+        return self.search_by_id(self.id_of.get(normalize_query(query), query), corpus=corpus, k=k)
+
+    def describe(self) -> dict[str, Any]:
+        """Return the file's name, layout, number of queries and SHA-256."""
+        return {
+            "name": self.path.name,
+            "reranker": None,
+            "layout": self.layout,
+            "n_queries": len(self.rankings),
+            "sha256": self.sha256,
+        }
+
+
+def open_ranked_file(path: Path, options: Mapping[str, str]) -> RankedFile:
+    """Return the rankings in a TREC run or a JSONL file; what the first character is decides.
+
+    A JSONL line is ``{"id": …, "ranking": […]}`` with documents as in
+    :func:`~retrieval_eval.search.returned.read_documents`, and may state the text of its
+    ``query``. The score decides the order, not the place; documents without any score keep theirs.
+
+    Raises
+    ------
+    BadInputError
+        When the file cannot be read or is empty, a line is no ranking, a document or a query
+        occurs twice, or a score is no finite number; the message names the lines.
+    """
+    Options("run", options).only(())
+    data, problem = read_bytes(path, path.resolve().parent)
+    if problem is not None:
+        raise BadInputError(f"the ranked file cannot be used: {problem}")
+    start = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    if not start:
+        raise BadInputError(f"{path}: holds no ranking")
+    if start == b"{":
+        rankings, id_of = _read_jsonl(path)
+        return RankedFile(path, "jsonl", rankings, id_of, sha256_file(path))
+    return RankedFile(path, "trec", _read_run(path), {}, sha256_file(path))
+
+
+def _read_run(path: Path) -> dict[str, tuple[ScoredDoc, ...]]:
+    import numpy as np
+
+    from retrieval_eval.metrics.ranking.trec import read_trec
+
+    table = read_trec(path, "run")
+    endless = np.flatnonzero(~np.isfinite(table.numbers))
+    if len(endless):
+        raise BadInputError(f"{path}: line {table.where(int(endless[0]))}: the score is infinite")
+    try:
+        docs = table.docs.texts()
+    except UnicodeDecodeError as error:
+        raise BadInputError(f"{path}: a document id is not UTF-8 text: {error}") from error
+    rows = [ScoredDoc(*row) for row in zip(docs, table.numbers.tolist(), strict=True)]
+    starts = table.starts.tolist()
+    bounds = zip(table.query_ids, starts, starts[1:], strict=False)
+    return {name: _ordered(rows[start:stop]) for name, start, stop in bounds}
+
+
+def _read_jsonl(path: Path) -> tuple[dict[str, tuple[ScoredDoc, ...]], dict[str, str]]:
+    rankings: dict[str, tuple[ScoredDoc, ...]] = {}
+    id_of: dict[str, str] = {}
+    lines: dict[str, int] = {}
+    for line in iter_jsonl(path, path.resolve().parent):
+        if line.problem is not None:
+            raise BadInputError(line.problem)
+        name, docs, text = _read_row(line.value, f"{path}: line {line.number}")
+        if name in lines:
+            raise BadInputError(
+                f"{path}: line {line.number}: query {name!r} is on line {lines[name]} too;"
+                " keep one of them"
+            )
+        lines[name] = line.number
+        rankings[name] = _ordered(docs)
+        if text is not None:
+            id_of.setdefault(normalize_query(text), name)
+    return rankings, id_of
+
+
+def _read_row(row: Any, where: str) -> tuple[str, list[ScoredDoc], str | None]:
+    name = row.get("id") if isinstance(row, dict) else None
+    if not isinstance(name, str) or not isinstance(row.get("ranking"), list):
+        raise BadInputError(f'{where}: expected {{"id": "…", "ranking": […]}}')
+    try:
+        docs = read_documents(row["ranking"])
+    except RetrieverError as error:
+        raise BadInputError(f"{where}: /ranking: {error}") from error
+    places: dict[str, int] = {}
+    for place, doc in enumerate(docs):
+        if not math.isfinite(doc.score):
+            raise BadInputError(f"{where}: /ranking/{place}: the score is no finite number")
+        if doc.doc in places:
+            raise BadInputError(
+                f"{where}: /ranking/{place}: document {doc.doc!r} is at /ranking/{places[doc.doc]}"
+                " too; keep one of them"
+            )
+        places[doc.doc] = place
+    text = row.get("query")
+    return name, docs, text if isinstance(text, str) else None
+
+
+def _ordered(docs: list[ScoredDoc]) -> tuple[ScoredDoc, ...]:
+    return tuple(sorted(docs, key=lambda doc: (doc.score, doc.doc), reverse=True))

@@ -1,0 +1,65 @@
+"""Search runs as files: reading and checking them, and the bytes they are written as."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.io.files import json_bytes, read_json
+from retrieval_eval.schema import check_version, faults, kind_of
+
+_MOST_FAULTS: Final = 5
+
+
+def read_search_run(path: Path) -> dict[str, Any]:
+    """Return the search run in a file.
+
+    Raises
+    ------
+    BadInputError
+        When the file cannot be read, or holds no search run this package reads; the message
+        names JSON pointers.
+    """
+    if not path.is_file():
+        raise BadInputError(f"{path}: no such file; `retrieval-eval search run` writes one")
+    found = read_json(path, path.parent)
+    if found.problem is not None:
+        raise BadInputError(f"not a search run: {found.problem}")
+    check_version(found.value, str(path))
+    if kind_of(found.value) != "search_run":
+        raise BadInputError(f"{path}: not a search run: it lacks 'run' and 'queries'")
+    wrong = faults(found.value, "search_run")
+    if wrong:
+        more = f" (and {len(wrong) - _MOST_FAULTS} more)" if len(wrong) > _MOST_FAULTS else ""
+        listed = "; ".join(map(str, wrong[:_MOST_FAULTS]))
+        raise BadInputError(f"{path}: not a valid search run: {listed}{more}")
+    document: dict[str, Any] = found.value
+    return document
+
+
+def run_bytes(document: Mapping[str, Any]) -> bytes:
+    """Return the bytes of a search run: one line for each block and each query.
+
+    A baseline is committed, and the change of one query is then a change of one line.
+
+    Examples
+    --------
+    >>> print(run_bytes({"label": "x", "queries": [{"id": "a"}, {"id": "b"}]}).decode(), end="")
+    {"label": "x",
+    "queries": [
+    {"id": "a"},
+    {"id": "b"}]}
+    """
+    blocks = []
+    for name, value in document.items():
+        text = _line(value)
+        if name == "queries" and value:
+            text = "[\n" + ",\n".join(map(_line, value)) + "]"
+        blocks.append(f"{_line(name)}: {text}")
+    return ("{" + ",\n".join(blocks) + "}\n").encode("utf-8")
+
+
+def _line(value: Any) -> str:
+    return json_bytes(value).decode("utf-8").rstrip("\n")

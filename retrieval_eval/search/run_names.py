@@ -1,0 +1,71 @@
+"""Search runs by path or by label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.io.files import read_json
+from retrieval_eval.search.run_files import read_search_run
+
+REPORTS: Final = "eval-report-*.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A run that somebody named, where it was found, and what to say about the choice."""
+
+    document: dict[str, Any]
+    path: Path
+    notices: tuple[str, ...] = ()
+
+
+def named_run(name: str, folder: Path) -> Named:
+    """Return the run that a name means: a file, else a label among the reports of a folder.
+
+    Where several reports have the label it is the newest, and a notice says so.
+
+    Raises
+    ------
+    BadInputError
+        When it is neither (the message lists the labels there are), or the file is no valid run.
+    """
+    path = Path(name)
+    if path.is_file():
+        return Named(read_search_run(path), path)
+    found = _labelled(folder)
+    chosen = [report for report in found if name and report.label == name]
+    if not chosen:
+        labels = sorted({report.label for report in found if report.label})
+        listed = ", ".join(map(repr, labels)) or "none"
+        raise BadInputError(
+            f"{name!r} is neither a file nor the label of a run in {folder}; labels there: {listed}"
+        )
+    newest = max(chosen, key=lambda report: (report.moment, len(report.path.stem), report.path))
+    run = read_search_run(newest.path)
+    if len(chosen) == 1:
+        return Named(run, newest.path)
+    notice = f"{len(chosen)} runs are labelled {name!r}; the newest is {newest.path}"
+    return Named(run, newest.path, (notice,))
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    path: Path
+    label: str
+    moment: str
+
+
+def _labelled(folder: Path) -> Sequence[_Report]:
+    found = []
+    for path in sorted(folder.glob(REPORTS)):
+        # A file that is no report has no label; it is read in full, and checked, when it is chosen.
+        read = read_json(path, folder)
+        value = read.value if isinstance(read.value, dict) else {}
+        label, moment = value.get("label"), value.get("generated_at")
+        if isinstance(label, str) and isinstance(moment, str):
+            found.append(_Report(path, label, moment))
+    return found

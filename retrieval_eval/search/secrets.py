@@ -1,0 +1,57 @@
+"""A retriever's address and options as they may be shown: what looks secret is hidden."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+_SECRET: Final = re.compile(r"pass|pwd|secret|token|api.?key|auth|signature", re.IGNORECASE)
+# Such an option names a variable of the environment, which is where secrets belong.
+_NAMES_A_VARIABLE: Final = re.compile(r"_env(\.|$)", re.IGNORECASE)
+
+
+def shown_spec(spec: str) -> str:
+    """Return a retriever's spec for people and files: an address without its secrets.
+
+    Of a web address no parameter's value is shown, since any may be one.
+
+    Examples
+    --------
+    >>> shown_spec("postgresql://me:secret@db/corpus?table=docs&sslpassword=1")
+    'postgresql://me:***@db/corpus?table=docs&sslpassword=***'
+    >>> shown_spec("bm25:corpus.jsonl")
+    'bm25:corpus.jsonl'
+    """
+    try:
+        parts = urlsplit(spec) if "://" in spec else None
+    except ValueError:
+        return spec.split("://", 1)[0] + "://***"
+    if parts is None:
+        return spec
+    user, at, host = parts.netloc.rpartition("@")
+    name, colon, _ = user.partition(":")
+    query = [
+        (key, "***" if parts.scheme.startswith("http") or _SECRET.search(key) else value)
+        for key, value in parse_qsl(parts.query, keep_blank_values=True)
+    ]
+    shown = parts._replace(
+        netloc=f"{name}:***@{host}" if colon else f"{user}{at}{host}",
+        query=urlencode(query, safe="*/:"),
+    )
+    return urlunsplit(shown)
+
+
+def shown_options(options: Mapping[str, str]) -> dict[str, str]:
+    """Return options for people and files, by name, with values that look secret hidden.
+
+    Examples
+    --------
+    >>> shown_options({"header.Authorization": "Basic eA", "bearer_env": "SEARCH_TOKEN"})
+    {'bearer_env': 'SEARCH_TOKEN', 'header.Authorization': '***'}
+    """
+    return {
+        name: "***" if _SECRET.search(name) and not _NAMES_A_VARIABLE.search(name) else value
+        for name, value in sorted(options.items())
+    }

@@ -1,0 +1,188 @@
+"""A search run in a few lines of plain text, for a terminal and for Markdown alike.
+
+Text of the run stands in them as it is; whoever prints it makes it safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from retrieval_eval.metrics.ranking.measures import parse_measure
+from retrieval_eval.search.settings import BASE_MEASURES, DEFAULT_K
+
+Document = Mapping[str, Any]
+
+DASH: Final = "—"
+NO_BASELINE: Final = (
+    "No baseline yet: `retrieval-eval search baseline --update RUN.json` makes a run the baseline."
+)
+PROVISIONAL: Final = "provisional (bootstrap-only)"
+
+
+def header(document: Document) -> list[tuple[str, str]]:
+    """Return what was measured, as names and values: corpora, gold set, retriever and how."""
+    run, status = document["run"], document["status"]
+    gold, use = run["gold_set"], run["retriever"]
+    labelled = (
+        f"{gold['name']} (n_queries={gold['n_queries']:,}, "
+        f"n_labelled_pairs={gold['n_labelled_pairs']:,})"
+    )
+    return [
+        ("corpus", ", ".join(_corpus(corpus) for corpus in run["corpora"])),
+        ("gold set", f"{labelled}, {PROVISIONAL}" if gold["is_provisional"] else labelled),
+        ("queries", _queries(status)),
+        ("retriever", _retriever(use)),
+        ("reranker", _reranker(use)),
+        ("floor", "none" if use["floor"] is None else f"{use['floor']:g}"),
+    ]
+
+
+def notices(document: Document) -> list[str]:
+    """Return the sentences a reader must not miss: no verdict, provisional labels."""
+    found = [f"No verdict: {reason}." for reason in document["status"]["reasons"]]
+    if document["run"]["gold_set"]["is_provisional"]:
+        found.append(
+            f"The gold set is {PROVISIONAL}: no person has reviewed a row of it, and neither are "
+            "these numbers more than that."
+        )
+    return found
+
+
+def shown_measures(document: Document) -> list[str]:
+    """Return the measures of the short list: the base ones, and those of unusual cut-offs."""
+    return [
+        name
+        for name in document["run"]["settings"]["measures"]
+        if name in BASE_MEASURES or parse_measure(name).cutoff not in (None, *DEFAULT_K)
+    ]
+
+
+def metric_rows(metrics: Document, names: Sequence[str], *, confidence: float) -> list[list[str]]:
+    """Return a table of means with interval, n and what qualifies them; the head comes first.
+
+    Names of measures apart, all of its text is ours.
+    """
+    interval = f"{confidence:.0%} interval"
+    rows = [["measure", "mean", interval, "n", "not computable", "ties", "unjudged"]]
+    for name in names:
+        mean = metrics[name]
+        rows.append(
+            [
+                name,
+                number(mean["value"]),
+                span(mean["ci_low"], mean["ci_high"]),
+                str(mean["n"]),
+                str(mean["n_not_computable"]),
+                _band(mean["tie_low"], mean["tie_high"]),
+                "≤ " + number(mean["unjudged_high"]) if mean["unjudged_high"] is not None else DASH,
+            ]
+        )
+    return rows
+
+
+def delta_rows(changes: Document, names: Sequence[str], *, confidence: float) -> list[list[str]]:
+    """Return a table of changes in points, pair by pair; the head comes first.
+
+    Names of measures apart, all of its text is ours.
+    """
+    interval = f"{confidence:.0%} interval"
+    rows = [["measure", "baseline", "now", "points", interval, "p", "pairs"]]
+    for name in names:
+        if name not in changes:
+            continue
+        change = changes[name]
+        rows.append(
+            [
+                name,
+                number(change["baseline"]),
+                number(change["current"]),
+                points(change["delta_points"]),
+                signed_span(change["ci_low_points"], change["ci_high_points"]),
+                number(change["p_value"]),
+                str(change["n_pairs"]),
+            ]
+        )
+    return rows
+
+
+def delta_sentences(delta: Document) -> list[str]:
+    """Return what a table of changes leaves out: comparability, set-up, moved queries, gaps."""
+    label = delta["baseline"]["label"] or "no label"
+    found = [f"Baseline: {label}, measured {delta['baseline']['generated_at']}."]
+    found += [f"Not comparable: {reason}." for reason in delta["reasons"]]
+    found += [f"Changed: {change}." for change in delta["changes"]]
+    if not delta["is_comparable"]:
+        return found
+    found.append(
+        f"Queries that moved a measure: {len(delta['queries'])}; "
+        f"with another first document: {len(delta['queries_top1_changed'])}."
+    )
+    gone = max((c["n_only_baseline"] for c in delta["metrics"].values()), default=0)
+    new = max((c["n_only_current"] for c in delta["metrics"].values()), default=0)
+    if gone or new:
+        found.append(
+            "Queries left out, as they have no value in one of the runs: "
+            f"up to {gone} of the baseline and {new} of this run."
+        )
+    return found
+
+
+def number(value: float | None) -> str:
+    """Return a share with three decimals, or a dash for what is not computable."""
+    return DASH if value is None else f"{value:.3f}"
+
+
+def points(value: float | None) -> str:
+    """Return signed points with two decimals; nothing that rounds to 0 has a sign.
+
+    Examples
+    --------
+    >>> points(0.5), points(-12), points(-0.001), points(None)
+    ('+0.50', '−12.00', '0.00', '—')
+    """
+    if value is None:
+        return DASH
+    text = f"{value:+.2f}"
+    return "0.00" if float(text) == 0 else text.replace("-", "−")
+
+
+def span(low: float | None, high: float | None) -> str:
+    """Return ``[low, high]`` of shares, or a dash."""
+    return DASH if low is None or high is None else f"[{number(low)}, {number(high)}]"
+
+
+def signed_span(low: float | None, high: float | None) -> str:
+    """Return ``[low, high]`` of points, or a dash."""
+    return DASH if low is None or high is None else f"[{points(low)}, {points(high)}]"
+
+
+def _band(low: float | None, high: float | None) -> str:
+    return DASH if number(low) == number(high) else span(low, high)
+
+
+def _corpus(corpus: Document) -> str:
+    size = corpus["n_documents"]
+    return corpus["corpus"] if size is None else f"{corpus['corpus']} ({size:,} documents)"
+
+
+def _queries(status: Document) -> str:
+    parts = [f"{status['n_queries']:,} asked", f"{status['n_failed']:,} failed"]
+    for name, key in (("empty", "n_empty"), ("refused", "n_refused")):
+        if status[key]:
+            parts.append(f"{status[key]:,} {name}")
+    parts += [f"{n:,} {code.replace('_', ' ')}" for code, n in status["problems"].items()]
+    return ", ".join(parts)
+
+
+def _retriever(use: Document) -> str:
+    options = ", ".join(f"{key}={value}" for key, value in use["options"].items())
+    name = use["name"] if use["name"] == use["spec"] else f"{use['name']} · {use['spec']}"
+    return f"{name} ({options})" if options else name
+
+
+def _reranker(use: Document) -> str:
+    name = use["reranker"]
+    if not use["uses_rerank"]:
+        return f"{name or 'the second stage'}, left out"
+    return name or "none"

@@ -1,0 +1,1 @@
+"""Read-only faces over what was measured: HTTP and MCP."""

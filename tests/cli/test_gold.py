@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from retrieval_eval.cli.gold import gold as group
+from retrieval_eval.errors import BadInputError
+
+SEED = (
+    '{"id":"g001","query":"Betterment levy","practice_area":"levy","corpus":"lib",'
+    '"relevant_case_law_ids":["u-1","u-2"],"source":"bootstrap","note":""}\n'
+)
+CHAIR = (
+    '{"id":"g002","query":"late fees","corpus":"law","relevant":{"u-1":2},"source":"chair",'
+    '"origin":"adversarial"}\n'
+)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "data" / "eval" / "gold-set.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text(SEED + CHAIR)
+    return tmp_path
+
+
+def call(*arguments):
+    return CliRunner().invoke(group, arguments)
+
+
+def test_validate_says_ok_in_one_line(folder):
+    found = call("validate")
+    assert found.exit_code == 0
+    assert found.output == (
+        "data/eval/gold-set.jsonl: valid, 2 queries, 3 judged pairs, 1 of 2 queries reviewed\n"
+    )
+    document = json.loads(call("validate", "--json").output)
+    assert document.pop("fingerprint")
+    assert document == {
+        "path": "data/eval/gold-set.jsonl",
+        "valid": True,
+        "n_queries": 2,
+        "n_labelled_pairs": 3,
+        "faults": [],
+    }
+
+
+def test_a_set_that_nobody_reviewed_is_provisional(folder):
+    (folder / "seed.jsonl").write_text(SEED)
+    assert call("validate", "seed.jsonl").output == (
+        "seed.jsonl: valid, 1 query, 2 judged pairs, 0 of 1 query reviewed: provisional\n"
+    )
+
+
+def test_validate_names_every_fault_and_exits_with_3(folder):
+    (folder / "bad.jsonl").write_text(SEED + SEED + "{\x1b\n")
+    found = call("validate", "bad.jsonl")
+    assert found.exit_code == 3
+    first, second = found.output.splitlines()
+    assert first.startswith("bad.jsonl: line 2: the same query for the corpus 'lib' is on line 1")
+    assert second.startswith("bad.jsonl: line 3: not valid JSON")
+    document = json.loads(call("validate", "bad.jsonl", "--json").output)
+    assert document["valid"] is False
+    assert [fault["line"] for fault in document["faults"]] == [2, 3]
+
+
+def test_validate_against_a_corpus(folder):
+    rows = [{"id": "u-1", "corpus": name, "text": "x"} for name in ("lib", "law")]
+    (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = call("validate", "--corpus", "corpus.jsonl")
+    assert found.exit_code == 3
+    assert found.output == (
+        "data/eval/gold-set.jsonl: line 1: the document 'u-2' is unknown in corpus.jsonl\n"
+    )
+
+
+def test_a_missing_file_is_a_fault_without_a_line(folder):
+    found = call("validate", "none.jsonl")
+    assert found.exit_code == 3
+    assert found.output == "none.jsonl: cannot be read (No such file or directory)\n"
+
+
+def test_stats_show_counts_and_shares(folder):
+    lines = call("stats").output.splitlines()
+    assert lines[0] == (
+        "data/eval/gold-set.jsonl: 2 queries, 3 judged pairs (3 relevant), 1 of 2 queries reviewed"
+    )
+    assert "levy                1  50.0 %" in lines
+    assert "(not stated)        1  50.0 %" in lines
+    grades = lines[lines.index("grade  judged pairs   share") :]
+    assert grades[1:] == ["1                 2  66.7 %", "2                 1  33.3 %"]
+    assert json.loads(call("stats", "--json").output)["n_labelled_pairs"] == 3
+
+
+@pytest.mark.parametrize("form", ["trec", "beir"])
+def test_export_says_what_is_lost_and_the_rest_comes_back(folder, form):
+    found = call("export", "--to", form, "out")
+    assert found.exit_code == 0
+    assert "lost: areas of 1 query" in found.output
+    assert "lost: the names of the corpora (law, lib)" in found.output
+    back = call("import", "--from", form, "out", "--gold", "new/gold.jsonl", "--corpus", "law")
+    assert back.output == "new/gold.jsonl: 2 queries\n"
+    assert (folder / "new" / "gold.jsonl").read_text() == (
+        '{"id":"g001","query":"Betterment levy","corpus":"law","relevant":{"u-1":1,"u-2":1},'
+        '"source":"chair"}\n'
+        '{"id":"g002","query":"late fees","corpus":"law","relevant":{"u-1":2},"source":"chair"}\n'
+    )
+
+
+def test_the_corpus_goes_through_beir_and_back(folder):
+    rows = [{"id": name, "corpus": "law", "text": "x", "url": "u"} for name in ("u-1", "u-2")]
+    (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (folder / "gold.jsonl").write_text(CHAIR)
+    arguments = ("--gold", "gold.jsonl", "--corpus-file", "corpus.jsonl")
+    assert call("export", "--to", "beir", "out", *arguments).exit_code == 0
+    target = ("--gold", "g.jsonl", "--corpus-file", "c.jsonl", "--corpus", "law")
+    found = call("import", "--from", "beir", "out", *target)
+    assert found.output == "g.jsonl: 1 query\nc.jsonl: 2 documents\n"
+    assert [json.loads(line) for line in (folder / "c.jsonl").read_text().splitlines()] == rows
+    assert call("validate", "g.jsonl", "--corpus", "c.jsonl").exit_code == 0
+
+
+def test_a_run_is_exported_along(folder):
+    ranking = [{"doc": "u-1", "score": 1.5}]
+    run = {"label": "k1 = 2", "queries": [{"id": "g001", "status": "ok", "ranking": ranking}]}
+    (folder / "run.json").write_text(json.dumps(run))
+    found = call("export", "--to", "trec", "out", "--run", "run.json")
+    assert "lost: everything but documents and scores" in found.output
+    assert (folder / "out" / "run.txt").read_text() == "g001 Q0 u-1 1 1.5 k1_=_2\n"
+    (folder / "run.json").write_text("[]")
+    broken = call("export", "--to", "trec", "other", "--run", "run.json")
+    assert isinstance(broken.exception, BadInputError)
+    assert not (folder / "other").exists()
+
+
+def test_grades_above_the_usual_scale_declare_theirs(folder):
+    (folder / "q").write_text("q1 0 d1 4\n")
+    (folder / "t").write_text("q1\tlate fees\n")
+    assert call("import", "--from", "trec", "q", "t", "--gold", "g.jsonl").exit_code == 0
+    assert (folder / "g.jsonl").read_text().splitlines()[0] == '{"gold_set":{"max_grade":4}}'
+    assert call("validate", "g.jsonl").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("import", "--from", "trec", "q", "t", "--gold", "data/eval/gold-set.jsonl"),
+        ("import", "--from", "trec", "q", "t", "--gold", "x", "--corpus-file", "y"),
+        ("import", "--from", "trec", "none", "t", "--gold", "x"),
+        ("import", "--from", "beir", "data", "--gold", "x"),
+        ("export", "--to", "trec", "x", "--gold", "none"),
+        ("export", "--to", "beir", "x", "--corpus-file", "none"),
+    ],
+)
+def test_bad_input_leaves_everything_as_it_was(folder, arguments):
+    (folder / "q").write_text("q1 0 d1 1\n")
+    (folder / "t").write_text("q1\tlate fees\n")
+    before = {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")}
+    assert isinstance(call(*arguments).exception, BadInputError)
+    assert {path: path.is_file() and path.read_bytes() for path in folder.rglob("*")} == before
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("import", "--from", "trec", "q", "--gold", "x"),
+        ("import", "--from", "beir", "q", "t", "--gold", "x"),
+        ("export", "--to", "trec", "x", "--corpus-file", "q"),
+        ("export", "--to", "beir", "x", "--run", "q"),
+        ("export", "x"),
+    ],
+)
+def test_wrong_usage(folder, arguments):
+    assert call(*arguments).exit_code == 2  # click's own; the program makes it 64

@@ -1,0 +1,184 @@
+"""Agreement, settling, blind packs and re-labelling, run as commands on the search demo."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from retrieval_eval.cli.gold_agreement import agreement_command, settle_command
+from retrieval_eval.cli.gold_blind import blind_pack_command, blind_read_command
+from retrieval_eval.cli.gold_relabel import label_split_command, relabel_command
+from retrieval_eval.demo.search import write_search_demo
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.gold.corpus import read_corpus
+from retrieval_eval.gold.reading import gold_faults, read_gold_set
+from retrieval_eval.search.measure import measure
+from tests.rechunking import recut, rows_of, same, split, write_rows
+
+
+@pytest.fixture
+def demo(tmp_path):
+    return write_search_demo(tmp_path / "demo")
+
+
+def _run(command, *arguments, code=0):
+    result = CliRunner().invoke(command, [str(a) for a in arguments], catch_exceptions=False)
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def _json(command, *arguments):
+    return json.loads(_run(command, *arguments, "--json"))
+
+
+def test_agreement_is_printed_with_its_counts(demo):
+    text = _run(agreement_command, demo.gold)
+    gold = read_gold_set(demo.gold)
+    n_pairs = sum(len(query.labels) for query in gold.queries) // 2
+    n_apart = sum(
+        len({label.grade for label in query.labels if label.doc == doc}) > 1
+        for query in gold.queries
+        for doc in query.relevant
+    )
+    lines = text.splitlines()
+    assert lines[0] == "a and b"
+    (whole,) = [line.split() for line in lines if line.startswith("all ")]
+    assert int(whole[1]) == n_pairs
+    assert float(whole[3]) == pytest.approx(1 - n_apart / n_pairs, abs=5e-4)
+    assert f"{n_apart} disagreements, {n_apart} without a record" in text
+    assert "product_docs" in text
+    assert f"and {n_apart - 10} more" in text
+
+
+def test_agreement_as_json(demo):
+    found = _json(agreement_command, demo.gold, "--pair", "b,a", "--weights", "linear")
+    (pair,) = found["pairs"]
+    assert (pair["first"], pair["second"], list(pair["kappa"])) == ("b", "a", ["linear"])
+    kappa = pair["kappa"]["linear"]
+    assert kappa["ci_low"] < kappa["value"] < kappa["ci_high"]
+    assert kappa["n"] == pair["n"] == sum(map(sum, pair["table"]))
+    assert sum(part["n"] for part in pair["corpora"].values()) == pair["n"]
+    assert len(found["disagreements"]) == pair["n"] - sum(
+        pair["table"][grade][grade] for grade in range(3)
+    )
+    swapped = _json(agreement_command, demo.gold, "--weights", "linear")["pairs"][0]
+    assert swapped["kappa"] == pair["kappa"]
+
+
+def test_disagreements_go_to_a_third_reviewer_and_come_back(demo, tmp_path):
+    sheet = tmp_path / "open.csv"
+    options = ["--adjudicate", sheet, "--adjudicator", "cleo", "--corpus-file", demo.corpus]
+    found = _json(agreement_command, demo.gold, *options)
+    key = tmp_path / "open.key.json"
+    assert found["files"] == [str(sheet), str(key)]
+    with sheet.open(encoding="utf-8-sig", newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert len(rows) == len(found["disagreements"])
+    for row in rows[:30]:
+        row["grade"] = "0"
+    with sheet.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.DictWriter(stream, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+    done = _json(settle_command, sheet, "--key", key, "--gold", demo.gold)
+    assert (done["n_settled"], done["n_apart"], done["purpose"]) == (30, 0, "adjudication")
+    assert done["n_waiting"] == len(rows) - 30
+    gold = read_gold_set(demo.gold)
+    assert gold_faults(demo.gold, corpus=read_corpus(demo.corpus)) == []
+    decided = [one for query in gold.queries for one in query.extra.get("decisions", [])]
+    assert len(decided) == 30
+    assert {tuple(one["by"]) for one in decided} == {("cleo",)}
+    assert {frozenset(one["over"]) for one in decided} == {frozenset({"a", "b"})}
+    text = _run(settle_command, sheet, "--key", key, "--gold", demo.gold)
+    assert "30 grades settled, 0 of them new" in text
+    after = _json(agreement_command, demo.gold, *options)
+    assert [one["n"] for one in after["pairs"]] == [one["n"] for one in found["pairs"]]
+    assert sum(not one["decided_by"] for one in after["disagreements"]) == len(rows) - 30
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["--adjudicate", "x.csv"], ["--adjudicator", "cleo"], ["--pair", "a"], ["--pair", "a,b,c"],
+     ["--adjudicate", "x.txt", "--adjudicator", "cleo", "--corpus-file", "corpus"],
+     ["--weights", "cubic"]],
+)  # fmt: skip
+def test_wrong_use_is_explained_and_writes_nothing(demo, tmp_path, monkeypatch, options):
+    monkeypatch.chdir(tmp_path)
+    assert "Error: " in _run(agreement_command, demo.gold, *options, code=2)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["demo"]
+
+
+def test_blind_packs_go_out_and_come_back(demo, tmp_path):
+    out = tmp_path / "blind"
+    arguments = [demo.gold, "--corpus-file", demo.corpus, "--out", out, "--share", 0.05]
+    text = _run(blind_pack_command, *arguments)
+    assert "a: 37 pairs to grade again" in text  # 5 % of 735, rounded up
+    before = demo.gold.read_bytes()
+    sheet = out / "sheet-a.jsonl"
+    key = json.loads((out / "blind-key.json").read_text("utf-8"))
+    grades = {
+        (query.id, label.doc): label.grade
+        for query in read_gold_set(demo.gold).queries
+        for label in query.labels
+        if label.labeller == "a"
+    }
+    entries = [key["items"][row["item"]] for row in rows_of(sheet)]
+    write_rows(sheet, (
+        {**row, "grade": grades[entry["query"], entry["doc"]]}
+        for row, entry in zip(rows_of(sheet), entries, strict=True)
+    ))  # fmt: skip
+    options = ["--key", out / "blind-key.json", "--gold", demo.gold]
+    a, b = _json(blind_read_command, sheet, *options)["labellers"]
+    assert (a["n"], a["agreement"]["value"], a["changed"]) == (37, 1.0, [])
+    assert (b["n"], b["n_undecided"]) == (0, 37)
+    assert "a: 0 grades changed" in _run(blind_read_command, sheet, *options)
+    assert demo.gold.read_bytes() == before
+
+
+def test_relabelling_and_the_split_of_the_change(demo, tmp_path):
+    before = measure(demo.gold, f"bm25:{demo.corpus}", out=tmp_path / "before")
+    new = recut(demo, tmp_path / "new", same, head="New first line.\n\n")
+    arguments = [demo.gold, "--old-corpus", demo.corpus, "--new-corpus", new.corpus]
+    text = _run(relabel_command, *arguments, "--sources", new.sources)
+    assert "0 pairs of the new corpus to grade" in text
+    assert "note: 111 chair rows: grades that hold are kept; 0 of these rows" in text
+    out = demo.root / "relabel"
+    assert sorted(path.name for path in out.iterdir()) == [
+        "gold-set.jsonl", "queue.jsonl", "relabel.json",
+    ]  # fmt: skip
+    assert (out / "queue.jsonl").read_bytes() == b""
+
+    measure(out / "gold-set.jsonl", f"bm25:{new.corpus}", out=tmp_path / "after")
+    runs = [next((tmp_path / name).glob("eval-report-*.json")) for name in ("before", "after")]
+    golds = ["--old-gold", demo.gold, "--new-gold", out / "gold-set.jsonl"]
+    mapping = ["--mapping", out / "relabel.json"]
+    found = _json(label_split_command, *golds, *mapping, *runs)
+    assert {block["retrieval"] for block in found["metrics"].values()} == {0.0}
+    assert list(found["metrics"]) == before["run"]["settings"]["measures"]
+    table = _run(label_split_command, *golds, *mapping, *runs)
+    (row,) = [line.split() for line in table.splitlines() if line.startswith("P@5 ")]
+    assert row[3:6] == ["+0.00", "+0.00", "+0.00"]
+
+
+def test_the_queue_goes_out_as_sheets(demo, tmp_path):
+    new = recut(demo, tmp_path / "new", split("pd-oracle-card"))
+    arguments = [demo.gold, "--old-corpus", demo.corpus, "--new-corpus", new.corpus]
+    text = _run(relabel_command, *arguments, "--out", tmp_path / "bare")
+    assert "note: name --labellers to get sheets" in text
+    assert "because its text stands in several documents now" in text
+    out = tmp_path / "out"
+    found = _json(relabel_command, *arguments, "--out", out, "--labellers", "cleo, dan")
+    assert found["pairs"]["total"] == sum(
+        n for name, n in found["pairs"].items() if name != "total"
+    )
+    n_pairs = sum("pd-oracle-card" in q.relevant for q in read_gold_set(demo.gold).queries)
+    assert found["reasons"] == {"split": n_pairs}
+    assert len(rows_of(out / "sheet-dan.jsonl")) == found["n_to_grade"] == 2 * n_pairs
+
+    with pytest.raises(BadInputError, match="cannot name a file"):
+        _run(relabel_command, *arguments, "--out", tmp_path / "no", "--labellers", "a/b")
+    assert not (tmp_path / "no").exists()

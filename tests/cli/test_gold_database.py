@@ -1,0 +1,119 @@
+"""``gold bootstrap`` and ``gold backlog`` as a user runs them."""
+
+from __future__ import annotations
+
+import json
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from retrieval_eval.cli.gold_database import backlog, bootstrap
+from retrieval_eval.errors import BadInputError
+
+
+@pytest.fixture
+def filled(sqlite_database, tmp_path, monkeypatch):
+    """A database with one query, and the folder of the gold set as working folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("RETRIEVAL_EVAL_DATABASE_URL", raising=False)
+    sqlite_database.make_feedback_tables()
+    sqlite_database.add_logs((1, "levy", "library"))
+    sqlite_database.add_feedback((1, "d1"), (1, None))
+    return sqlite_database
+
+
+def _run(command: click.Command, *arguments: str, env: dict[str, str] | None = None) -> str:
+    done = CliRunner().invoke(command, arguments, env=env, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_bootstrap_writes_the_default_file_and_says_what_changed(filled, tmp_path):
+    said = _run(bootstrap, "--database", filled.url)
+    assert "1 added, 0 changed, 0 unchanged, 0 dropped" in said
+    assert "feedback rows without use: 1 (no_document)" in said
+    first = (tmp_path / "data/eval/gold-set.jsonl").read_bytes()
+    said = _run(bootstrap, env={"RETRIEVAL_EVAL_DATABASE_URL": filled.url})
+    assert "up to date; nothing written" in said
+    assert (tmp_path / "data/eval/gold-set.jsonl").read_bytes() == first
+
+
+def test_a_dry_run_prints_the_rows(filled, tmp_path):
+    said = _run(bootstrap, "mine.jsonl", "--database", filled.url, "--dry-run")
+    assert '+ {"id":"g' in said
+    assert "nothing written (--dry-run)" in said
+    assert not (tmp_path / "mine.jsonl").exists()
+
+
+def test_bootstrap_in_json(filled):
+    document = json.loads(_run(bootstrap, "--database", filled.url, "--json"))
+    assert (document["n_added"], document["n_found"], document["is_written"]) == (1, 1, True)
+    assert document["skipped"] == {"no_document": 1}
+
+
+def test_options_go_before_gold_toml(filled, tmp_path):
+    filled.run("ALTER TABLE search_logs RENAME TO queries", "ALTER TABLE queries RENAME query TO q")
+    (tmp_path / "gold.toml").write_text("[bootstrap.tables]\nsearch_logs = 'absent'\n")
+    _run(
+        bootstrap,
+        *("gold.jsonl", "--database", filled.url, "--table", "search_logs=queries"),
+        *("--column", "query=q", "--column", "practice_area=", "--score", "3=2"),
+    )
+    assert json.loads((tmp_path / "gold.jsonl").read_text())["relevant"] == {"d1": 2}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "which database?"),
+        (("--database", "sqlite:///x.db", "--table", "search_logs"), "expected NAME=OWN"),
+        (("--database", "sqlite:///x.db", "--score", "high"), "expected whole numbers"),
+    ],
+)
+def test_bootstrap_used_wrongly(filled, arguments, said):
+    done = CliRunner().invoke(bootstrap, arguments)
+    assert done.exit_code == 2  # click's own; the group turns usage errors into 64
+    assert said in done.stderr
+
+
+def test_errors_of_bad_input_are_the_package_s_own(filled):
+    with pytest.raises(BadInputError, match="'missing' is no table"):
+        _run(bootstrap, "--database", filled.url, "--table", "missing=x")
+
+
+def test_backlog_counts_a_file_even_when_a_database_is_in_the_environment(filled, tmp_path):
+    (tmp_path / "items.jsonl").write_text(
+        '{"review_status": "pending_review", "created_at": "2026-05-30"}\n'
+        '{"review_status": "on \\u001b[31mhold", "created_at": null}\n'
+    )
+    arguments = ("--file", "items.jsonl", "--as-of", "2026-05-31T12:00:00")
+    environment = {"RETRIEVAL_EVAL_DATABASE_URL": filled.url}
+    said = _run(backlog, *arguments, env=environment)
+    assert "oldest pending since 2026-05-30T00:00:00Z, 1.5 days before 2026-05-31T12:00:00Z" in said
+    assert "\x1b" not in said
+    document = json.loads(_run(backlog, *arguments, "--json", env=environment))
+    assert (document["pending_review"], document["other"], document["total"]) == (1, 1, 2)
+
+
+def test_backlog_of_a_database(filled):
+    filled.run(
+        "CREATE TABLE items (state TEXT, created_at TEXT)",
+        "INSERT INTO items VALUES ('approved', NULL)",
+    )
+    arguments = ("--database", filled.url, "--table", "items", "--status", "state", "--json")
+    assert json.loads(_run(backlog, *arguments))["approved"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "backlog of what?"),
+        (("--database", "sqlite:///x.db", "--file", "items.jsonl"), "exclude each other"),
+        (("--file", "items.jsonl", "--as-of", "later"), "'later' is no time"),
+    ],
+)
+def test_backlog_used_wrongly(filled, arguments, said):
+    done = CliRunner().invoke(backlog, arguments)
+    assert done.exit_code == 2
+    assert said in done.stderr

@@ -1,0 +1,422 @@
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from datetime import date
+from importlib.metadata import entry_points
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+import yaml
+
+from retrieval_eval.cli.main import run
+from retrieval_eval.demo.search import write_search_demo
+from retrieval_eval.search.guard.comment import MARKER
+from retrieval_eval.search.run_files import run_bytes
+from tests.guards import drop, run_with
+
+pytest_plugins = ["pytester"]
+
+PLUGIN = "retrieval_eval.search.guard.pytest_plugin"
+WORKFLOW = "docs/github-workflow/retrieval-guard.yml"
+WHY = """
+[[justification]]
+metric = "P@5"
+reason = "chunks changed, labels follow next week"
+author = "ann"
+second_approver = "bob"
+expires = 2026-01-31
+"""
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    """A folder with a baseline, three runs and thresholds on P@5 and RR."""
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "data/eval/baseline.json", run_bytes(run_with([3] * 10)))
+    write(tmp_path, "same.json", run_bytes(run_with([3] * 10, label="same")))
+    write(tmp_path, "worse.json", run_bytes(run_with([1] * 10, label="worse")))
+    cut = run_with([3] * 10, label="cut")
+    cut["queries"] = cut["queries"][:7]
+    write(tmp_path, "cut.json", run_bytes(cut))
+    rows = "".join(f"[[threshold]]\n{row}\n" for row in (drop("P@5", 0.5), drop("RR", 0.5)))
+    write(tmp_path, "data/eval/guard.toml", rows.encode())
+    write(tmp_path, "why.toml", WHY.encode())
+    return tmp_path
+
+
+def write(folder, name, data):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+
+
+def guard(*arguments):
+    return run(["search", "guard", *arguments])
+
+
+def test_exit_codes_say_pass_breach_and_no_verdict(tree, capsys):
+    for name, code, words in (
+        ("same.json", 0, "PASS: 2 thresholds: 2 pass\n"),
+        ("worse.json", 1, "BREACH: 2 thresholds: 1 pass, 1 breach\n"),
+        ("cut.json", 2, "NO VERDICT: 2 thresholds: 2 no verdict\n"),
+    ):
+        assert guard(name) == code
+        assert capsys.readouterr().out.startswith(words)
+
+
+def test_the_table_has_counts_beside_points(tree, capsys):
+    guard("worse.json")
+    (row,) = [x for x in capsys.readouterr().out.splitlines() if x.startswith("P@5")]
+    assert "0.600     0.200  −40.00" in row
+    assert "10: 10 worse, 0 better, net 4.0" in row
+    assert "−0.5 points (0.1 queries)" in row
+
+
+def test_json_is_one_document_with_the_same_exit_code(tree, capsys):
+    assert guard("worse.json", "--json") == 1
+    document = json.loads(capsys.readouterr().out)
+    assert (document["verdict"], document["exit_code"]) == ("breach", 1)
+    assert [row["verdict"] for row in document["rows"]] == ["breach", "pass"]
+
+
+@pytest.mark.parametrize(("name", "code"), [("same.json", 0), ("worse.json", 1), ("cut.json", 2)])
+def test_comment_and_junit_are_written_whatever_the_verdict(tree, capsys, name, code):
+    assert guard(name, "--comment", "out/c.md", "--junit", "out/j.xml") == code
+    assert (tree / "out/c.md").read_text().startswith(MARKER)
+    (suite,) = ET.parse(tree / "out/j.xml").getroot()
+    assert len(suite.findall("testcase")) == 2
+    found = {"failure": suite.get("failures"), "error": suite.get("errors")}
+    assert found == {0: {"failure": "0", "error": "0"}}.get(
+        code, {"failure": "1", "error": "0"} if code == 1 else {"failure": "0", "error": "2"}
+    )
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"{}", b'{"schema_version": "1.2", "run": {}}'])
+def test_a_run_that_is_none_has_no_verdict_and_still_a_comment(tree, capsys, content):
+    write(tree, "broken.json", content)
+    assert guard("broken.json", "--comment", "c.md") == 2
+    assert "broken.json" in capsys.readouterr().out
+    assert "NO VERDICT" in (tree / "c.md").read_text()
+    assert guard("same.json", "--baseline", "broken.json") == 2
+
+
+def test_a_justification_lets_a_breach_pass_until_its_day(tree, capsys):
+    arguments = ["worse.json", "--justification", "why.toml", "--today"]
+    assert guard(*arguments, "2026-01-31") == 0
+    assert "PASS BY JUSTIFICATION of 1" in capsys.readouterr().out
+    assert guard(*arguments, "2026-02-01") == 1
+    assert "expired on 2026-01-31" in capsys.readouterr().out
+    assert guard("cut.json", *arguments[1:], "2026-01-01") == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none.json"], "none.json: no such file; `retrieval-eval search run`"),
+        (["same.json", "--baseline", "none.json"], "none.json: no such file; `retrieval-eval sea"),
+        (["same.json", "--thresholds", "none.toml"], "none.toml: no such file"),
+        (["same.json", "--thresholds", "why.toml"], "why.toml: /justification: unknown key"),
+        (["same.json", "--justification", "data/eval/guard.toml"], "/threshold: unknown key"),
+        (["same.json", "--queries", "none.txt"], "none.txt: no such file"),
+        (["same.json", "--noise", "none.json"], "none.json"),
+        (["same.json", "--comment", "data"], "data"),
+    ],
+)
+def test_what_cannot_be_used_is_a_sentence(tree, capsys, arguments, message):
+    assert guard(*arguments) in (3, 64)
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_the_shipped_thresholds_can_be_taken_as_a_start(tree, capsys):
+    assert guard("--print-thresholds") == 0
+    (tree / "mine.toml").write_text(capsys.readouterr().out)
+    assert guard("same.json", "--thresholds", "mine.toml", "--json") == 2
+    (tree / "data/eval/guard.toml").unlink()
+    mine = json.loads(capsys.readouterr().out)
+    assert guard("same.json", "--json") == 2
+    assert json.loads(capsys.readouterr().out) == mine
+    assert [row["metric"] for row in mine["rows"]][:3] == ["P@5", "Recall@20", "claim_coverage"]
+    assert mine["rows"][2]["verdict"] == "no_verdict"
+
+
+def test_the_command_and_the_function_have_the_same_defaults():
+    from retrieval_eval.cli import search_guard
+    from retrieval_eval.search.guard.files import DEFAULT_THRESHOLDS, Request
+    from retrieval_eval.values import DEFAULT_SEED
+
+    request = Request(Path("x"))
+    default = {option.name: option.default for option in search_guard.guard.params}
+    assert (default["baseline"], default["gold"]) == (request.baseline, request.gold)
+    assert DEFAULT_THRESHOLDS == search_guard._THRESHOLDS
+    assert {o.name: o.default for o in search_guard.pin.params}["seed"] == DEFAULT_SEED
+
+
+# Pinned queries, over the demo collection.
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The demo collection in data/eval, with a baseline of it and the thresholds of a team."""
+    root = tmp_path_factory.mktemp("team")
+    write_search_demo(root / "data/eval")
+    call = [sys.executable, "-m", "retrieval_eval", "search", "run", "--retriever"]
+    call += ["bm25:data/eval/corpus.jsonl", "--label", "main", "--out", "main"]
+    subprocess.run(call, cwd=root, check=True, capture_output=True)
+    (report,) = (root / "main").glob("*.json")
+    report.rename(root / "data/eval/baseline.json")
+    rows = (drop("P@5", 0.5), drop("Recall@20", 0.5), drop("claim_coverage", 1, "required = false"))
+    text = "".join(f"[[threshold]]\n{row}\n" for row in rows)
+    (root / "data/eval/guard.toml").write_text(text)
+    return root
+
+
+def test_a_pinned_list_is_written_and_held(demo, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(demo)
+    pinned = str(tmp_path / "pinned.txt")
+    assert run(["search", "pin", pinned, "--sample", "30", "--seed", "4"]) == 0
+    assert "pinned.txt: 30 queries pinned" in capsys.readouterr().out
+    arguments = ["data/eval/baseline.json", "--queries", pinned, "--json"]
+    assert guard(*arguments) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["n_pinned"] == 30
+    assert document["rows"][0]["n_queries"] <= 30
+
+    lines = (demo / "data/eval/gold-set.jsonl").read_text().splitlines()
+    named = Path(pinned).read_text().splitlines()[1]
+    changed = [line.replace("?", "!") + "\n" for line in lines if named not in line]
+    other = tmp_path / "gold.jsonl"
+    other.write_text("".join(changed))
+    assert guard(*arguments, "--gold", str(other)) == 2
+    assert "another gold set" in capsys.readouterr().out
+
+
+def test_pin_takes_a_list_or_everything(demo, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(demo)
+    lines = (demo / "data/eval/gold-set.jsonl").read_text().splitlines()
+    ids = sorted(json.loads(line)["id"] for line in lines)
+    out, listed = tmp_path / "pinned.txt", tmp_path / "ids.txt"
+    assert run(["search", "pin", str(out)]) == 0
+    assert out.read_text().splitlines()[1:] == ids
+    listed.write_text(f"# mine\n{ids[3]}\n\n{ids[1]}\n")
+    assert run(["search", "pin", str(out), "--ids", str(listed)]) == 0
+    assert out.read_text().splitlines()[1:] == [ids[1], ids[3]]
+    before = out.read_bytes()
+    listed.write_text("nobody\n")
+    assert run(["search", "pin", str(out), "--ids", str(listed)]) == 3
+    assert "no query 'nobody'" in capsys.readouterr().err
+    assert run(["search", "pin", str(out), "--ids", str(listed), "--sample", "3"]) == 64
+    assert run(["search", "pin", str(out), "--gold", str(tmp_path / "none")]) == 3
+    assert out.read_bytes() == before
+
+
+# The fixture, in a test suite of somebody else.
+
+
+def run_suite(pytester, body):
+    rows = "".join(f"[[threshold]]\n{row}\n" for row in (drop("P@5", 0.5), drop("RR", 0.5)))
+    write(pytester.path, "data/eval/guard.toml", rows.encode())
+    write(pytester.path, "data/eval/baseline.json", run_bytes(run_with([3] * 10)))
+    write(pytester.path, "same.json", run_bytes(run_with([3] * 10)))
+    write(pytester.path, "worse.json", run_bytes(run_with([1] * 10)))
+    write(pytester.path, "empty.json", b"")
+    write(pytester.path, "why.toml", WHY.encode())
+    pytester.makepyfile(body)
+    is_installed = any(point.value == PLUGIN for point in entry_points(group="pytest11"))
+    return pytester.runpytest_inprocess(*([] if is_installed else ["-p", PLUGIN]))
+
+
+def test_the_fixture_passes_and_gives_the_verdict(pytester):
+    result = run_suite(
+        pytester,
+        """
+        def test_retrieval(retrieval_guard):
+            verdict = retrieval_guard(run="same.json")
+            assert verdict.exit_code == 0
+            assert [row.verdict for row in verdict.rows] == ["pass", "pass"]
+        """,
+    )
+    result.assert_outcomes(passed=1)
+
+
+def test_the_fixture_fails_with_the_table_and_no_traceback(pytester):
+    result = run_suite(
+        pytester,
+        """
+        def test_retrieval(retrieval_guard):
+            retrieval_guard(run="worse.json", baseline="data/eval/baseline.json")
+        """,
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "retrieval guard: BREACH: 2 thresholds: 1 pass, 1 breach",
+            "P@5 *0.600 *0.200 *−40.00 *10 worse, 0 better*BREACH",
+            "BREACH: P@5: 40.00 points worse, and 0.5 are allowed.",
+            "*q000*text of q000*",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*pytest_plugin.py*")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("empty.json", "NO VERDICT"), ("none.json", "no such file")]
+)
+def test_the_fixture_fails_without_a_verdict(pytester, name, message):
+    result = run_suite(
+        pytester,
+        f"""
+        def test_retrieval(retrieval_guard):
+            retrieval_guard(run={name!r})
+        """,
+    )
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines([f"retrieval guard: *{message}*"])
+
+
+def test_the_fixture_takes_a_justification_and_a_day(pytester):
+    result = run_suite(
+        pytester,
+        f"""
+        import datetime
+
+        def test_accepted(retrieval_guard):
+            day = {date(2026, 1, 31)!r}
+            retrieval_guard(run="worse.json", justification="why.toml", today=day)
+
+        def test_expired(retrieval_guard):
+            day = {date(2026, 2, 1)!r}
+            retrieval_guard(run="worse.json", justification="why.toml", today=day)
+        """,
+    )
+    result.assert_outcomes(passed=1, failed=1)
+
+
+def test_the_paths_of_the_fixture_are_those_of_the_root_folder(pytester):
+    result = run_suite(
+        pytester,
+        """
+        def test_retrieval(retrieval_guard, monkeypatch, tmp_path):
+            monkeypatch.chdir(tmp_path)
+            verdict = retrieval_guard(run="same.json")
+            assert len(verdict.rows) == 2
+        """,
+    )
+    result.assert_outcomes(passed=1)
+
+
+# The workflow, step by step as it would run.
+
+
+@pytest.fixture(scope="module")
+def workflow(project):
+    return yaml.safe_load((project / WORKFLOW).read_text(encoding="utf-8"))
+
+
+def test_the_workflow_uses_nothing_of_others_and_may_write_nothing(workflow):
+    (job,) = workflow["jobs"].values()
+    used = [step["uses"].partition("@")[0] for step in job["steps"] if "uses" in step]
+    assert used == ["actions/checkout", "actions/setup-python"]
+    assert workflow["permissions"] == {"contents": "read"}
+    # Text of a pull request never becomes part of a script.
+    assert not any("${{" in step.get("run", "") for step in job["steps"])
+    assert "pull_request" in workflow[True]  # YAML 1.1 reads "on" as true
+    assert "secrets" not in json.dumps(job)
+
+
+@pytest.fixture(scope="module")
+def wheels(project, tmp_path_factory):
+    """A folder with the wheel of this checkout, for the step that installs it."""
+    folder = tmp_path_factory.mktemp("wheels")
+    call = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    subprocess.run(call, cwd=project, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture
+def steps(workflow, wheels, demo, tmp_path):
+    """Give a function that runs the steps of the job as GitHub would, in the demo's folder."""
+    return lambda **fields: run_workflow(workflow, wheels, demo, tmp_path, **fields)
+
+
+def run_workflow(workflow, wheels, root, folder, **fields):
+    """Return exit codes by step, and the summary."""
+    (job,) = workflow["jobs"].values()
+    summary, site = folder / "summary.md", folder / "site"
+    paths = [str(site), str(folder), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {
+        **os.environ,
+        **job["env"],
+        "RESULTS": str(folder / "results"),
+        "GITHUB_SHA": "0123abc",
+        "GITHUB_STEP_SUMMARY": str(summary),
+        # The package goes into a folder of its own, and nothing is downloaded.
+        "PIP_TARGET": str(site),
+        "PIP_FIND_LINKS": str(wheels),
+        "PIP_NO_INDEX": "1",
+        "PIP_NO_DEPS": "1",
+        "PYTHONPATH": os.pathsep.join(paths),
+        "PATH": os.pathsep.join(
+            [str(site / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
+        ),
+        **fields,
+    }
+    codes, has_failed = {}, False
+    for step in job["steps"]:
+        if "run" not in step or (has_failed and step.get("if") != "always()"):
+            continue
+        done = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-e", "-c", step["run"]],
+            cwd=root,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        codes[step["name"]] = done.returncode
+        has_failed = has_failed or done.returncode != 0
+        assert "Traceback" not in done.stderr, done.stderr
+    return codes, summary.read_text(encoding="utf-8")
+
+
+STEPS = ["Install", "Measure this change", "Hold it against the baseline", "Show the verdict"]
+
+
+def test_the_workflow_passes_an_unchanged_system(steps):
+    codes, summary = steps()
+    assert codes == dict.fromkeys(STEPS, 0)
+    assert summary.startswith(MARKER)
+    assert "Retrieval guard: PASS: 3 thresholds: 2 pass, 1 skipped" in summary
+    assert "0123abc of " in summary
+
+
+def test_the_workflow_fails_a_change_that_loses_documents(steps, demo, tmp_path):
+    # A corpus without every second document, which is what a broken index build leaves.
+    kept = (demo / "data/eval/corpus.jsonl").read_text().splitlines(keepends=True)[::2]
+    (tmp_path / "corpus.jsonl").write_text("".join(kept))
+    codes, summary = steps(RETRIEVER=f"bm25:{tmp_path}/corpus.jsonl")
+    assert list(codes.values()) == [0, 0, 1, 0]
+    assert "Retrieval guard: BREACH" in summary
+    assert "<summary>P&#64;5" in summary
+
+
+def test_the_workflow_shows_that_queries_failed(steps, tmp_path):
+    (tmp_path / "broken_retriever.py").write_text(
+        "def search(query, *, corpus, k):\n    raise ConnectionError('the index is away')\n"
+    )
+    codes, summary = steps(RETRIEVER="broken_retriever:search")
+    assert list(codes.values()) == [0, 0, 2, 0]
+    assert "Retrieval guard: NO VERDICT" in summary
+    assert "queries failed" in summary
+
+
+def test_the_workflow_says_when_nothing_could_be_measured(steps):
+    codes, summary = steps(RETRIEVER="bm25:none.jsonl")
+    assert list(codes) == ["Install", "Measure this change", "Show the verdict"]
+    assert codes["Measure this change"] not in (0, 2)
+    assert summary == "Retrieval guard: no verdict, an earlier step failed.\n"

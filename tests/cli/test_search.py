@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from retrieval_eval.cli.main import run
+from retrieval_eval.schema import faults
+
+RETRIEVER = '''
+"""A retriever of this test: documents by shared words, and one query that fails on demand."""
+import os
+
+DOCUMENTS = {"f1": "a red apple", "f2": "an apple", "f3": "a plum that is blue"}
+
+class Words:
+    def search(self, query, *, corpus, k):
+        if query == os.environ.get("FAIL_ON"):
+            raise ConnectionError("refused \\x1b[31m")
+        words = set(query.split())
+        found = {doc: len(words & set(text.split())) for doc, text in DOCUMENTS.items()}
+        ranked = sorted(found.items(), key=lambda item: item[1], reverse=True)
+        return [(doc, score) for doc, score in ranked if score][:k]
+
+    def first_stage(self, query, *, corpus, k):
+        return [(doc, -place) for place, doc in enumerate(DOCUMENTS)][:k]
+
+    def rerank(self, query, docs, *, k):
+        return docs[:k]
+
+    def describe(self):
+        return {"name": "words", "reranker": "none at all"}
+'''
+GOLD = [
+    {"id": "q1", "query": "red apple", "corpus": "fruit", "relevant": {"f1": 2, "f2": 1}},
+    {"id": "q2", "query": "blue plum", "corpus": "fruit", "relevant": ["f3"]},
+]
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("FAIL_ON", raising=False)
+    (tmp_path / "words_of_a_test.py").write_text(RETRIEVER)
+    write_gold(tmp_path, GOLD)
+    return tmp_path
+
+
+def write_gold(tree, rows):
+    path = tree / "data/eval/gold-set.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [json.dumps({"source": "bootstrap", **row}) + "\n" for row in rows]
+    path.write_text("".join(lines))
+
+
+COMMAND = ["search", "run", "--retriever", "words_of_a_test:Words"]
+
+
+def reports(tree):
+    return sorted((tree / "data/eval").glob("eval-report-*.json"))
+
+
+def test_a_run_prints_what_a_person_needs(tree, capsys):
+    assert run([*COMMAND, "--label", "first"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("search run: first\n")
+    assert "corpus    : fruit\n" in text
+    assert "n_queries=2, n_labelled_pairs=3), provisional (bootstrap-only)" in text
+    assert "retriever : words" in text
+    assert "reranker  : none at all\n" in text
+    assert "floor     : none\n" in text
+    # q1 finds f1 and f2, q2 finds f3: (2/5 + 1/5) / 2.
+    (row,) = [line.split() for line in text.splitlines() if line.startswith("P@5 ")]
+    assert row[:4] == ["P@5", "0.300", "—", "2"]
+    assert "No baseline yet" in text
+    (path,) = reports(tree)
+    assert text.endswith(f"data/eval/{path.name}\ndata/eval/{path.stem}.md\n")
+    assert run(["validate", str(path)]) == 0
+
+
+def test_a_run_as_json_is_one_document(tree, capsys):
+    assert run([*COMMAND, "--json", "--k", "2", "--depth", "30", "--seed", "7"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert faults(document, "search_run") == []
+    settings = document["run"]["settings"]
+    assert (settings["k_values"], settings["depth"], settings["seed"]) == ([2], 30, 7)
+    assert document["metrics"]["P@2"]["value"] == 0.75
+
+
+def test_the_loop_of_baseline_and_delta(tree, capsys):
+    run([*COMMAND, "--label", "before"])
+    (before,) = reports(tree)
+    capsys.readouterr()
+    assert run(["search", "baseline", "--update", str(before)]) == 0
+    assert "data/eval/baseline.json is now the run" in capsys.readouterr().out
+    assert run(["search", "baseline"]) == 0
+    assert capsys.readouterr().out.startswith("search run: before\n")
+
+    assert run([*COMMAND, "--label", "after", "--no-rerank"]) == 0
+    text = capsys.readouterr().out
+    assert "reranker  : none at all, left out" in text
+    assert "Changed: uses_rerank: True → False." in text
+    # The first stage always gives f1, f2, f3, so q2 falls from rank 1 to 3: (1 + 1/3) / 2.
+    rows = [line.split() for line in text.splitlines() if line.startswith("RR ")]
+    assert rows[1][:4] == ["RR", "1.000", "0.667", "−33.33"]
+    assert rows[1][-1] == "2"
+
+    after = next(path for path in reports(tree) if path != before)
+    assert run(["search", "baseline", "--update", str(after), "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["queries_top1_changed"] == ["q2"]
+    assert "is now the run" in captured.err
+    assert json.loads((tree / "data/eval/baseline.json").read_text())["label"] == "after"
+
+
+def test_a_failed_query_is_recorded_and_gives_exit_code_2(tree, capsys, monkeypatch):
+    monkeypatch.setenv("FAIL_ON", "blue plum")
+    assert run(COMMAND) == 2
+    text = capsys.readouterr().out
+    assert "No verdict: 1 of 2 queries failed" in text
+    (path,) = reports(tree)
+    assert "ConnectionError: refused" in json.loads(path.read_text())["queries"][1]["error"]
+    assert run(["search", "baseline", "--update", str(path)]) == 2
+    assert "cannot be the baseline: 1 of 2 queries failed" in capsys.readouterr().err
+    assert not (tree / "data/eval/baseline.json").exists()
+
+
+def test_another_gold_set_is_said_and_must_be_accepted(tree, capsys):
+    run(COMMAND)
+    run(["search", "baseline", "--update", str(reports(tree)[0])])
+    write_gold(tree, [*GOLD, {"id": "q3", "query": "apple", "corpus": "fruit", "relevant": ["f2"]}])
+    capsys.readouterr()
+    assert run([*COMMAND, "--label", "more"]) == 0
+    text = capsys.readouterr().out
+    assert "Not comparable: gold_set: the gold set changed from 2 queries" in text
+    assert "points" not in text
+    new = next(p for p in reports(tree) if json.loads(p.read_text())["label"] == "more")
+    before = (tree / "data/eval/baseline.json").read_bytes()
+    assert run(["search", "baseline", "--update", str(new)]) == 2
+    captured = capsys.readouterr()
+    assert "Not comparable" in captured.out
+    assert "--accept gold_set" in captured.err
+    assert (tree / "data/eval/baseline.json").read_bytes() == before
+    assert run(["search", "baseline", "--update", str(new), "--accept", "gold_set"]) == 0
+
+
+def test_the_command_offers_what_can_be_accepted():
+    from retrieval_eval.cli.search import baseline
+    from retrieval_eval.search.baseline import ACCEPTABLE
+
+    (option,) = (option for option in baseline.params if option.name == "accept")
+    assert tuple(option.type.choices) == ACCEPTABLE
+
+
+def test_the_command_and_the_function_have_the_same_defaults():
+    from retrieval_eval.cli.search import baseline
+    from retrieval_eval.cli.search import run as command
+    from retrieval_eval.search.baseline import DEFAULT_BASELINE
+    from retrieval_eval.search.measure import DEFAULT_GOLD, DEFAULT_OUT
+    from retrieval_eval.search.settings import DEFAULT_DEPTH, DEFAULT_K
+    from retrieval_eval.values import DEFAULT_SEED
+
+    default = {option.name: option.default for option in command.params}
+    assert (default["gold"], default["out"]) == (DEFAULT_GOLD, DEFAULT_OUT)
+    assert (default["depth"], default["seed"]) == (DEFAULT_DEPTH, DEFAULT_SEED)
+    assert default["k_values"] == ",".join(map(str, DEFAULT_K))
+    assert {o.name: o.default for o in baseline.params}["baseline"] == DEFAULT_BASELINE
+
+
+def test_terminal_control_characters_of_a_query_are_not_obeyed(tree, capsys):
+    assert run([*COMMAND, "--label", "\x1b[2J"]) == 0
+    assert "\x1b" not in capsys.readouterr().out
+    assert "\x1b" not in reports(tree)[0].with_suffix(".md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--corpus", "wine"], 3, "'wine'"),
+        (["--gold", "none.jsonl"], 3, "none.jsonl"),
+        (["--baseline", "none.json"], 3, "none.json: no such file"),
+        (["--retriever", "nothing"], 3, "names no retriever"),
+        (["--corpus-file", "none.jsonl"], 3, "none.jsonl"),
+        (["--depth", "10"], 3, "deepest cut-off is 20"),
+        (["--k", "0"], 3, "from 1"),
+        (["--k", "x"], 64, "whole numbers"),
+        (["--option", "k1"], 64, "'k1' is not NAME=VALUE"),
+        (["--depth", "0"], 64, "--depth"),
+    ],
+)
+def test_what_cannot_be_used_is_a_sentence_and_writes_nothing(
+    tree, capsys, arguments, code, message
+):
+    assert run([*COMMAND, *arguments]) == code
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+    assert [p.name for p in (tree / "data/eval").iterdir()] == ["gold-set.jsonl"]
+
+
+def test_an_empty_gold_set_is_exit_code_2(tree, capsys):
+    write_gold(tree, [])
+    assert run(COMMAND) == 2
+    assert "holds no query" in capsys.readouterr().err
+
+
+def test_a_baseline_that_is_not_there_or_no_run(tree, capsys):
+    assert run(["search", "baseline"]) == 3
+    assert "search run` writes one" in capsys.readouterr().err
+    (tree / "x.json").write_text("{}")
+    assert run(["search", "baseline", "--update", "x.json"]) == 3
+    assert run(["search", "baseline", "--update", "x.json", "--show"]) == 64
+    (tree / "data/eval/baseline.json").write_text("{")
+    assert run(COMMAND) == 3
+    assert "baseline.json" in capsys.readouterr().err
+
+
+def test_an_interrupted_run_is_announced(tree, capsys):
+    from retrieval_eval.search.measure import JOURNAL
+
+    (tree / "data/eval" / JOURNAL).write_text("not a journal\n")
+    assert run(COMMAND) == 3
+    captured = capsys.readouterr()
+    assert "taking up an interrupted run; --fresh asks every query again" in captured.err

@@ -1,0 +1,232 @@
+"""``search abstention``, ``search transfer`` and ``search judge-next``, run on files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from retrieval_eval.cli.main import run
+from retrieval_eval.cli.search_abstention import abstention
+from retrieval_eval.cli.search_judge_next import judge_next
+from retrieval_eval.cli.search_transfer import transfer
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.gold.pool_reading import read_pool
+from retrieval_eval.gold.reading import read_gold_set
+from retrieval_eval.gold.writing import write_gold_set
+from retrieval_eval.io.files import write_bytes
+from retrieval_eval.search.run_files import run_bytes
+from retrieval_eval.search.settings import Settings
+from tests.searches import answer, failure, gold_query, gold_set, run_of
+
+SETTINGS = Settings(n_resamples=50)
+GOLD = gold_set(
+    *(
+        gold_query(f"a{i:02}", {"x": 1, "m": 1}, corpus="fin" if i % 2 else "gov")
+        for i in range(20)
+    ),
+    *(gold_query(f"u{i:02}", answerable=False, corpus="gov") for i in range(10)),
+)
+
+
+def scores(query):
+    number = int(query.id[1:])
+    return {"x": 10.0 + number, "y": 1.0} if query.id[0] == "a" else {"y": 2.0 + number}
+
+
+ANSWERS = [answer(query.id, scores(query)) for query in GOLD.queries]
+
+
+@pytest.fixture
+def place(tmp_path):
+    write_gold_set(tmp_path / "gold-set.jsonl", GOLD.queries)
+    texts = [
+        json.dumps({"id": doc, "corpus": corpus, "text": f"document {doc} of {corpus}"})
+        for doc in "xym"
+        for corpus in ("fin", "gov")
+    ]
+    (tmp_path / "corpus.jsonl").write_text("\n".join(texts) + "\n")
+    return tmp_path
+
+
+def saved(place, answers=ANSWERS, name="run.json", gold=GOLD, **fields):
+    document = run_of(gold, answers, settings=SETTINGS, **fields)
+    write_bytes(place / name, run_bytes(document))
+    return str(place / name)
+
+
+def call(command, *arguments):
+    result = CliRunner().invoke(command, list(arguments))
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_abstention_shows_rates_table_controls_and_a_threshold(place):
+    text = call(abstention, saved(place)).output
+    assert "ungrounded TP rate: 0.000 [0.000, 0.278], 0 of 10 (refused: nothing returned)" in text
+    assert "gate: ungrounded TP rate at least 0.80 and answerable FR rate at most 0.08" in text
+    rows = [line.split() for line in text.splitlines()]
+    # Unanswerable queries score 2 to 11, answerable ones 10 to 29: below 10 are eight of ten.
+    (strict,) = [row for row in rows if row[1:5] == ["FR", "rate", "≤", "0"]]
+    assert strict[0] == "10.0000"
+    assert " ".join(strict).endswith("8 of 10 0.000 [0.000, 0.161], 0 of 20 passes")
+    for control in (["always", "answer"], ["always", "refuse"]):
+        (row,) = [row for row in rows if row[1:3] == control]
+        assert row[-1] == "fails"
+    assert "Recommended for a false refusal rate within 0.05: --abstain-at 11.0" in text
+    assert "chosen on these very queries" in text
+    assert "Chosen on one half and tried on the other (500 halvings)" in text
+
+
+def test_abstention_at_a_threshold_and_as_json(place):
+    path = saved(place)
+    text = call(abstention, path, "--at", "12.0").output
+    assert "10 of 10 (refused: nothing returned, or top score below 12)" in text
+    document = json.loads(call(abstention, path, "--target-frr", "0.1", "--json").output)
+    assert document.keys() == {"abstention", "operating_points", "recommended", "split_half"}
+    assert document["recommended"]["cap"] == 0.1
+    # Below 12 all ten are caught, and two of twenty answerable queries (10 and 11) refused.
+    assert document["recommended"]["threshold"] == 12.0
+    assert document["split_half"]["n_halvings"] == 500
+    # A run that was measured at a threshold is looked at there.
+    assert "top score below 5" in call(abstention, saved(place, abstain_at=5.0)).output
+
+
+def test_abstention_without_anything_to_decide_has_no_verdict(place):
+    with pytest.raises(NothingToEvaluateError, match="no unanswerable query was asked"):
+        call(abstention, saved(place, ANSWERS[:20]))
+    with pytest.raises(NothingToEvaluateError, match="failed on 1 queries"):
+        call(abstention, saved(place, [failure("a00"), *ANSWERS[1:]]))
+    assert call(abstention, saved(place), "--target-frr", "1").exit_code == 2
+
+
+def test_transfer_prints_the_matrix(place):
+    better = [
+        answer(a.id, ["x", "m", "y"] if a.id[0] == "a" and int(a.id[1:]) % 2 else ["x", "y"])
+        for a in ANSWERS
+    ]
+    paths = saved(place), saved(place, better, "b.json")
+    result = call(transfer, *paths, "--metric", "P@5")
+    assert result.exit_code == 0
+    lines = result.output.splitlines()
+    # On fin P@5 rises from 1/5 to 2/5 for every query, on gov nothing moves.
+    assert lines[1].split() == ["P@5", "fin", "0.00", "10", "+20.00", "—", "10", "no", "change"]
+    assert lines[2].split() == ["P@5", "gov", "+20.00", "10", "0.00", "—", "10", "vanishes"]
+    assert "P@5: holds on every corpus held out: no (clearly so or not on 0 of 2)" in lines
+    document = json.loads(call(transfer, *paths, "--json").output)
+    assert document["metrics"]["P@5"]["corpora"]["gov"]["verdict"] == "vanishes"
+
+
+def test_transfer_with_one_corpus_has_no_verdict(place):
+    gold = gold_set(gold_query("q", {"x": 1}))
+    path = saved(place, [answer("q", ["x"])], gold=gold)
+    result = call(transfer, path, path)
+    assert result.exit_code == 2
+    assert "No verdict: the runs share 1 corpus" in result.output
+
+
+def test_judge_next_lists_by_gain(place):
+    path = saved(place)
+    arguments = [path, "--gold", str(place / "gold-set.jsonl")]
+    text = call(judge_next, *arguments, "--n", "3").output
+    assert [line.split()[:2] for line in text.splitlines()[1:4]] == [
+        ["a00", "y"],
+        ["a01", "y"],
+        ["a02", "y"],
+    ]
+    assert text.endswith("3 of 20 documents\n")
+    document = json.loads(call(judge_next, *arguments, "--json").output)
+    assert len(document["candidates"]) == document["n_candidates"] == 20
+    # P@5 by 1/5, Recall@20 between 1/2 and 2/3: each over 20 queries, in points.
+    gain = 100 * (1 / 5 + 2 / 3 - 1 / 2) / 20
+    assert document["candidates"][0]["gain_points"] == pytest.approx(gain)
+
+
+def test_the_sheets_are_blind_and_read_back(place):
+    path = saved(place)
+    gold_path = place / "gold-set.jsonl"
+    call(
+        judge_next,
+        *[path, "--gold", str(gold_path), "--corpus-file", str(place / "corpus.jsonl")],
+        *["--labellers", "one,two", "--n", "7", "--out", str(place / "sheets")],
+    )
+    sheet = place / "sheets/sheet-one.csv"
+    rows = list(csv.DictReader(io.StringIO(sheet.read_bytes().decode("utf-8-sig"))))
+    assert len(rows) == 7
+    assert rows[0].keys() == {"item", "query", "document", "grade", "comment"}
+    assert all(row["document"].startswith("document y of") for row in rows)
+    for row in rows:
+        row["grade"] = "0"
+    filled = io.StringIO(newline="")
+    writer = csv.DictWriter(filled, rows[0])
+    writer.writeheader()
+    writer.writerows(rows)
+    sheet.write_text(filled.getvalue(), encoding="utf-8")
+    found = read_pool(read_gold_set(gold_path), [sheet], place / "sheets/key.json")
+    assert found.n_added == 7
+    labelled = {q.id for q in found.queries if q.labels}
+    assert labelled == {f"a{i:02}" for i in range(7)}
+
+
+def test_judge_next_says_when_nothing_is_left_and_what_belongs_together(place):
+    gold_path = str(place / "gold-set.jsonl")
+    done = saved(place, [answer(query.id, ["x"]) for query in GOLD.queries])
+    with pytest.raises(NothingToEvaluateError, match="no unjudged document can move"):
+        call(judge_next, done, "--gold", gold_path)
+    assert call(judge_next, saved(place), "--gold", gold_path, "--out", str(place)).exit_code == 2
+    assert call(judge_next, saved(place), "--gold", gold_path, "--labellers", "a").exit_code == 2
+    with pytest.raises(BadInputError):
+        call(judge_next, str(place / "none.json"), "--gold", gold_path)
+
+
+RETRIEVER = '''
+class Numbers:
+    """Scores every document by the number a query holds; unanswerable ones hold small numbers."""
+
+    def search(self, query, *, corpus, k):
+        return [("x", float(query.split()[-1]))]
+'''
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "numbers_of_a_test.py").write_text(RETRIEVER)
+    rows = [gold_query(f"a{i}", {"x": 1}, query=f"what is {i}") for i in range(5, 10)]
+    rows += [gold_query(f"u{i}", query=f"what is {i}", answerable=False) for i in range(1, 4)]
+    (tmp_path / "data/eval").mkdir(parents=True)
+    write_gold_set(tmp_path / "data/eval/gold-set.jsonl", rows)
+    return tmp_path
+
+
+RUN = ["search", "run", "--retriever", "numbers_of_a_test:Numbers"]
+
+
+@pytest.mark.parametrize(
+    ("threshold", "caught", "refused"), [([], "0 of 3", "0 of 5"), (["7"], "3 of 3", "2 of 5")]
+)
+def test_a_run_shows_and_records_what_it_refused(tree, capsys, threshold, caught, refused):
+    options = ["--abstain-at", *threshold] if threshold else []
+    assert run([*RUN, *options]) == 0
+    text = capsys.readouterr().out
+    assert f", {caught} (refused: nothing returned" in text
+    assert f", {refused}\n" in text
+    assert "AUC over all thresholds: 1.000 [" in text
+    assert "composite: " in text
+    (path,) = (tree / "data/eval").glob("eval-report-*.json")
+    block = json.loads(path.read_text())["abstention"]
+    assert block["threshold"] == (float(threshold[0]) if threshold else None)
+    page = path.with_suffix(".md").read_text()
+    assert f"{caught} (refused: nothing returned" in page
+    assert "- composite: " in page
+
+
+def test_a_threshold_that_is_no_number_is_refused_before_the_first_query(tree, capsys):
+    assert run([*RUN, "--abstain-at", "nan"]) == 3
+    assert "the threshold is nan; it must be a finite number" in capsys.readouterr().err
+    assert not list((tree / "data/eval").glob("eval-report-*"))
+    assert not list((tree / "data/eval").glob("*journal*"))

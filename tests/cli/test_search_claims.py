@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from retrieval_eval.cli.main import run
+from tests.chat_server import body, chat_server, says
+
+GOLD = [
+    {"id": "q1", "query": "how long are copies kept", "relevant": {"d1": 2}, "source": "chair"},
+    {"id": "q2", "query": "which port", "relevant": {"d2": 1, "d1": 0}, "source": "chair"},
+]
+CORPUS = [
+    {"id": "d1", "title": "Keeping", "text": "Copies are kept for 30 days. They are encrypted."},
+    {"id": "d2", "text": "The port of the agent is 443."},
+]
+DRAFTS = [
+    {
+        "id": "q1",
+        "draft": "Copies are kept for 30 days [1]. The port of the agent is 443.",
+        "context": ["d1", "d2"],
+    },
+    {"id": "q2", "draft": "The port of the agent is 8443.", "context": ["d2"]},
+]
+CORPUS_FILE = "data/eval/corpus.jsonl"
+KEY = "sk-a-secret-of-this-test"
+
+
+def lines(path, rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("NO_PROXY", "*")
+    monkeypatch.setenv("JUDGE_KEY", KEY)
+    lines(tmp_path / "data/eval/gold-set.jsonl", GOLD)
+    lines(tmp_path / "data/eval/corpus.jsonl", CORPUS)
+    lines(tmp_path / "drafts.jsonl", DRAFTS)
+    assert run(["search", "run", "--retriever", "bm25:data/eval/corpus.jsonl"]) == 0
+    (path,) = (tmp_path / "data/eval").glob("eval-report-*.json")
+    path.rename(tmp_path / "run.json")
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def _quiet(tree, capsys):
+    capsys.readouterr()
+
+
+def files(tree):
+    return {path.name for path in tree.iterdir() if path.is_file()}
+
+
+COMMAND = ["search", "claims", "run.json", "--drafts", "drafts.jsonl"]
+HTTP = ["--judge", "http", "--judge-option", "model=m", "--judge-option", "backoff=0"]
+HTTP += ["--judge-option", "api_key_env=JUDGE_KEY"]
+
+
+def test_claims_go_to_a_new_file_beside_the_run(tree, capsys):
+    before = (tree / "run.json").read_bytes()
+    assert run(COMMAND) == 0
+    text = capsys.readouterr().out
+    assert "judge  : offline 1 (threshold=0.6, window=2)" in text
+    assert "drafts : 2 (0 refused, 0 of unlabelled queries, 0 queries without a draft)" in text
+    assert "claims : 3, 3 of them substantive" in text
+    # One of three claims is covered; the port of q1 stands in the context only.
+    rows = [line.split() for line in text.splitlines()]
+    assert ["claim", "coverage", "0.333", "—", "3"] in rows
+    assert ["faithfulness", "0.667", "—", "3"] in rows
+    assert text.endswith("run.claims.json\n")
+    assert (tree / "run.json").read_bytes() == before
+    assert run(["validate", "run.claims.json"]) == 0
+
+
+def test_json_and_out(tree, capsys):
+    assert run([*COMMAND, "--out", "new/claims.json", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown == json.loads((tree / "new/claims.json").read_text())
+    assert shown["claims"]["coverage"]["n"] == 3
+    assert "run.claims.json" not in files(tree)
+
+
+def test_human_labels_are_compared_with_the_judge(tree, capsys):
+    labels = [
+        {"claim": "Copies are kept for 30 days", "block": "d1", "supported": True},
+        {"claim": "Copies are kept for 31 days", "block": "d1", "supported": False},
+        {"claim": "The agent listens on 443", "block": "d2", "supported": True},
+    ]
+    lines(tree / "labels.jsonl", labels)
+    assert run([*COMMAND, "--human-labels", "labels.jsonl"]) == 0
+    text = capsys.readouterr().out
+    # The judge knows no synonym of "port": seen 2/3, by chance 4/9, so kappa is 0.4.
+    (row,) = [line.split() for line in text.splitlines() if "kappa" in line]
+    assert row == ["judge-human", "kappa", "0.400", "—", "3"]
+    assert "supported, say both 1, the judge only 0, people only 1, neither 1" in text
+
+
+def test_a_model_judges_and_is_not_asked_again(tree, capsys):
+    verdict = says({"supported": False, "quote": None, "reason": "It is not stated."})
+    with chat_server(verdict) as server:
+        command = [*COMMAND, *HTTP, "--judge-option", f"base_url={server.url}"]
+        assert run(command) == 0
+        n = len(server.requests)
+        first = (tree / "run.claims.json").read_bytes()
+        assert run(command) == 0
+        assert len(server.requests) == n > 0
+    assert (tree / "run.claims.json").read_bytes() == first
+    assert files(tree) >= {"run.claims.json", "claim-judgements.jsonl"}
+    written = b"".join(path.read_bytes() for path in tree.rglob("*.json*"))
+    assert KEY.encode() not in written
+    assert KEY not in "".join(capsys.readouterr())
+
+
+def test_a_judge_that_fails_three_times_fails_the_run(tree, capsys):
+    before = files(tree)
+    with chat_server(body(f"no {KEY}".encode(), 503)) as server:
+        command = [*COMMAND, *HTTP, "--judge-option", f"base_url={server.url}"]
+        assert run([*command, "--judge-option", "concurrency=1"]) == 2
+        assert len(server.requests) == 3
+    shown = capsys.readouterr()
+    assert "answered 503: no *** (3 tries); the run fails" in shown.err
+    assert KEY not in shown.err + shown.out
+    assert files(tree) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--drafts", "absent.jsonl"], 3, "absent.jsonl"),
+        (["--corpus-file", "absent.jsonl"], 3, "absent.jsonl"),
+        (["--gold", "other.jsonl", "--corpus-file", CORPUS_FILE], 3, "fingerprints differ"),
+        (["--human-labels", "drafts.jsonl"], 3, "drafts.jsonl: line 1: /claim"),
+        (["--judge", "http"], 3, "option base_url is missing"),
+        (["--judge-option", "model=x"], 3, "has no option 'model'"),
+        (["--judge-option", "threshold"], 64, "expected NAME=VALUE"),
+        (["--judge", "other"], 64, "'other' is not one of"),
+        (["--out", "run.json"], 64, "is RUN itself"),
+    ],
+)
+def test_bad_input_is_named_and_nothing_written(tree, capsys, arguments, code, message):
+    lines(tree / "other.jsonl", [{**GOLD[0], "relevant": {"d2": 1}}, GOLD[1]])
+    before = files(tree)
+    assert run([*COMMAND, *arguments]) == code
+    assert message in capsys.readouterr().err
+    assert files(tree) == before
+
+
+def test_a_faulty_draft_is_named_by_line(tree, capsys):
+    lines(tree / "drafts.jsonl", [DRAFTS[0], {"id": "q2"}])
+    assert run(COMMAND) == 3
+    assert "drafts.jsonl: line 2: /draft: expected text" in capsys.readouterr().err
+
+
+def test_a_file_that_is_no_run_is_bad_input(tree, capsys):
+    assert run(["search", "claims", "drafts.jsonl", "--drafts", "drafts.jsonl"]) == 3
+    assert "not a search run" in capsys.readouterr().err

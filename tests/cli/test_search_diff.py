@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from retrieval_eval.cli.main import run
+from retrieval_eval.io.files import write_bytes
+from retrieval_eval.schema import faults
+from retrieval_eval.search.run_files import run_bytes
+from tests.searches import answer, gold_query, gold_set, run_of
+
+GOLD = gold_set(
+    gold_query("q1", {"a": 2}, query="red\x1b[31m " + "apple " * 20),
+    gold_query("q2", {"a": 1}),
+    gold_query("q3", {"b": 1}),
+)
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for number, (label, docs) in enumerate(
+        [("before", ["a", "x"]), ("after", ["x", "a"]), ("after", ["x", "y"])], 1
+    ):
+        answers = [answer("q1", docs), answer("q2", ["a"]), answer("q3", ["b"])]
+        document = run_of(GOLD, answers, label=label, generated_at=f"2026-01-0{number}T00:00:00Z")
+        write_bytes(tmp_path / f"data/eval/eval-report-{number}.json", run_bytes(document))
+    return tmp_path
+
+
+def test_a_diff_by_labels_is_printed_queries_first(tree, capsys):
+    assert run(["search", "diff", "before", "data/eval/eval-report-2.json"]) == 0
+    text, errors = capsys.readouterr()
+    assert errors == ""
+    assert text.startswith("Nobody recorded the digest of corpus docs")
+    assert "1 queries have another first document; 1 changed at all" in text
+    assert text.index("Another first document") < text.index("metric ")
+    (row,) = [line.split() for line in text.splitlines() if line.startswith("RR ")]
+    # 1 to 1/2 in one of three queries.
+    assert row[:4] == ["RR", "1.000", "0.833", "−16.67"]
+    assert "\x1b" not in text
+    assert "a (grade 2)  x (unjudged)" in text
+
+
+def test_the_newest_of_a_label_is_taken_and_said(tree, capsys):
+    assert run(["search", "diff", "before", "after", "--json"]) == 0
+    text, errors = capsys.readouterr()
+    assert "2 runs are labelled 'after'; the newest is data/eval/eval-report-3.json" in errors
+    found = json.loads(text)
+    assert faults(found, "search_diff") == []
+    assert found["metrics"]["RR"]["delta_points"] == pytest.approx(-100 / 3)
+
+
+def test_an_unknown_label_names_those_there_are(tree, capsys):
+    assert run(["search", "diff", "before", "later"]) == 3
+    assert "labels there: 'after', 'before'" in capsys.readouterr().err
+
+
+def test_markdown_is_written_whole_and_the_same_again(tree, capsys):
+    command = ["search", "diff", "before", "after", "--out", "diff.md", "--flag", "40"]
+    assert run(command) == 0
+    assert capsys.readouterr().out.endswith("\ndiff.md\n")
+    first = (tree / "diff.md").read_bytes()
+    assert first.startswith(b"# Search diff: before")
+    assert "No metric moved by more than 40 points" in first.decode()
+    assert run(command) == 0
+    assert (tree / "diff.md").read_bytes() == first
+    assert run([*command[:4], "--out", "diff.md/below.md"]) == 3
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_what_differs_must_be_named(tree, capsys):
+    path = tree / "data/eval/eval-report-1.json"
+    document = json.loads(path.read_text())
+    document["run"]["settings"]["depth"] = 20
+    path.write_text(json.dumps(document))
+    assert run(["search", "diff", "before", "after"]) == 2
+    assert "add --accept depth" in capsys.readouterr().err
+    assert run(["search", "diff", "before", "after", "--accept", "depth"]) == 0
+    assert capsys.readouterr().out.startswith("THESE RUNS DID NOT MEASURE THE SAME THING")
+    assert run(["search", "diff", "before", "after", "--accept", "all"]) == 64
+
+
+def test_a_pinned_list_is_a_slice(tree, capsys):
+    (tree / "pinned.txt").write_text(f"# gold-fingerprint: {'0' * 64}\nq1\n")
+    assert run(["search", "diff", "before", "after", "--queries", "pinned.txt"]) == 0
+    assert "\npinned  queries" in capsys.readouterr().out
+
+
+def test_noise_of_finished_runs(tree, capsys):
+    names = [f"data/eval/eval-report-{number}.json" for number in (1, 2)]
+    assert run(["search", "noise", *names, "--change", "before", "after"]) == 0
+    text = capsys.readouterr().out
+    assert "1 of 3 queries got other documents in some run." in text
+    assert 'metric = "P@5"' in text
+    assert text.endswith("\ndata/eval/noise.json\n")
+    assert faults(json.loads((tree / "data/eval/noise.json").read_text()), "search_noise") == []
+    assert run(["validate", "data/eval/noise.json"]) == 0
+
+
+def test_noise_of_repeats_writes_no_report(tree, capsys):
+    (tree / "documents.jsonl").write_text(
+        "".join(json.dumps({"id": d, "text": f"{d} apple"}) + "\n" for d in "abx")
+    )
+    rows = [{"id": "q1", "query": "apple", "corpus": "default", "relevant": ["a"]}]
+    (tree / "gold.jsonl").write_text(
+        "".join(json.dumps({**row, "source": "chair"}) + "\n" for row in rows)
+    )
+    command = ["search", "noise", "--retriever", "bm25:documents.jsonl", "--gold", "gold.jsonl"]
+    before = sorted((tree / "data/eval").iterdir())
+    assert run([*command, "--repeats", "2", "--out", "noise.json", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found == json.loads((tree / "noise.json").read_text())
+    assert (found["n_runs"], found["is_deterministic"]) == (2, True)
+    assert sorted((tree / "data/eval").iterdir()) == before
+
+
+def test_noise_needs_runs(tree, capsys):
+    assert run(["search", "noise"]) == 64
+    assert run(["search", "noise", "before"]) == 2
+    assert "1 run shows no noise" in capsys.readouterr().err

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import json
+import shlex
+
+import pytest
+
+from retrieval_eval.cli.main import run
+from retrieval_eval.schema import faults
+from tests.report.search_made import BACKLOG, artefact, delta, write
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data" / "eval").mkdir(parents=True)
+    return tmp_path
+
+
+def test_the_newest_run_is_reported_when_none_is_named(place, capsys):
+    older = artefact(label="older")
+    write(place / "data" / "eval", older, "eval-report-20260105T100000Z.json")
+    newest = artefact(label="newest", delta=delta(), backlog=BACKLOG)
+    write(place / "data" / "eval", newest, "eval-report-20260106T100000Z.json")
+    assert run(["search", "report", "--renderer", "embedded"]) == 0
+    assert capsys.readouterr().out == "reports/search/newest/index.html\n"
+    html = (place / "reports/search/newest/index.html").read_text(encoding="utf-8")
+    assert "3 of 11 pending" in html
+
+
+def test_files_can_be_named_and_the_answer_is_json(place, capsys):
+    path = write(place, artefact(generated_at="2026-01-07T10:00:00Z"))
+    before = write(place, artefact(label="before"), "before.json")
+    queue = write(place, BACKLOG, "queue.json")
+    words = ["--baseline", str(before), "--backlog-file", str(queue), "--reports-dir", "out"]
+    assert run(["search", "report", str(path), *words, "--privacy", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"report": "out/search/changed/index.html"}
+    html = (place / "out/search/changed/index.html").read_text(encoding="utf-8")
+    assert "Nothing changed against the baseline" in html
+
+
+def test_exit_codes(place, capsys):
+    assert run(["search", "report"]) == 3
+    assert "holds no eval-report" in capsys.readouterr().err
+    assert run(["search", "report", "absent.json"]) == 3
+    assert "absent.json: no such file" in capsys.readouterr().err
+    path = str(write(place, artefact()))
+    both = ["--backlog-file", "a", "--backlog-database", "sqlite:///b"]
+    assert run(["search", "report", path, *both]) == 64
+    assert run(["search", "report", path, "--backlog-database", "sqlite:///absent.db"]) == 3
+    assert not (place / "reports").exists()
+
+
+def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys):
+    assert run(["search", "demo", "--renderer", "embedded", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["report"] == "reports/search-demo/index.html"
+    made = json.loads((place / told["run"]).read_text(encoding="utf-8"))
+    assert faults(made, "search_run") == []
+    assert made["delta"]["is_comparable"]
+    assert made["delta"]["queries"]
+    html = (place / told["report"]).read_text(encoding="utf-8")
+    assert "Review backlog" in html
+    assert "not counted" not in html
+    assert "not retrieved" in html
+    baseline, update, changed, report = (shlex.split(c)[1:] for c in told["commands"])
+    for words in (baseline, update):
+        assert run(words) == 0
+    capsys.readouterr()
+    assert run([*changed, "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["metrics"] == made["metrics"]
+    assert run([*report, "--renderer", "embedded"]) == 0
+    assert (place / "reports/search/changed/index.html").is_file()

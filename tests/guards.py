@@ -1,0 +1,93 @@
+"""Search runs of known P@5 and refusals, and thresholds, for tests of the guard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from retrieval_eval.search.abstention import abstention_block
+from retrieval_eval.search.guard.thresholds import Thresholds, read_thresholds
+from retrieval_eval.search.settings import Settings
+from tests.searches import answer, gold_query, gold_set, run_of
+
+QUICK = Settings(n_resamples=200)
+GOOD = ["d1", "d2", "d3", "d4", "d5"]
+
+
+def run_with(
+    hits: Sequence[int], *, refused: Sequence[bool] = (), corpora: Sequence[str] = (), **fields: Any
+) -> dict[str, Any]:
+    """A run whose query q<i> finds hits[i] of its five relevant documents among its first five.
+
+    So its P@5, Recall@5 and Recall@20 are hits[i] / 5. ``refused`` adds queries u<i> without an
+    answer, refused or not, and the abstention block.
+    """
+    names = [f"q{place:03}" for place in range(len(hits))]
+    corpora = corpora or ["docs"] * len(hits)
+    queries = [
+        gold_query(name, dict.fromkeys(GOOD, 1), corpus=corpus, answerable=True)
+        for name, corpus in zip(names, corpora, strict=True)
+    ]
+    queries += [gold_query(f"u{place:03}", answerable=False) for place in range(len(refused))]
+    answers = [
+        answer(name, [*GOOD[:n], *(f"x{place}" for place in range(5 - n))])
+        for name, n in zip(names, hits, strict=True)
+    ]
+    answers += [
+        answer(f"u{place:03}", [] if is_refused else ["x1"])
+        for place, is_refused in enumerate(refused)
+    ]
+    document = run_of(gold_set(*queries), answers, **{"settings": QUICK, **fields})
+    if refused:
+        document["abstention"] = abstention_block(document["queries"])
+    return document
+
+
+def with_claims(document: dict[str, Any], supported: Sequence[Sequence[bool]]) -> dict[str, Any]:
+    """The run with a claims block: whether each claim of each query's draft is supported."""
+    flat = [is_supported for draft in supported for is_supported in draft]
+    mean = {"value": sum(flat) / len(flat), "n": len(flat), "computable": True, "reason": None}
+    block = {**mean, "ci_low": None, "ci_high": None}
+    document["claims"] = {
+        "judge": {"name": "offline", "version": "1", "settings": {}},
+        "coverage": block,
+        "faithfulness": block,
+        "queries": [
+            {
+                "id": query["id"],
+                "claims": [
+                    {
+                        "text": "a claim",
+                        "is_substantive": True,
+                        "supported_by": "d1" if is_supported else None,
+                        "span": None,
+                        "in_context": is_supported,
+                        "reason": "",
+                    }
+                    for is_supported in draft
+                ],
+            }
+            for query, draft in zip(document["queries"], supported, strict=True)
+        ],
+    }
+    return document
+
+
+def thresholds_of(folder: Path, *rows: str, rule: str = "threshold") -> Thresholds:
+    """Thresholds of TOML tables, each given as its lines."""
+    path = folder / "guard.toml"
+    text = f'[decision]\nrule = "{rule}"\n'
+    path.write_text(text + "".join(f"[[threshold]]\n{row}\n" for row in rows))
+    return read_thresholds(path)
+
+
+def drop(metric: str, points: float, *more: str) -> str:
+    """The lines of a threshold on a drop."""
+    lines = (
+        f'metric = "{metric}"',
+        'direction = "down is bad"',
+        f"max_change = {points}",
+        'unit = "points"',
+    )
+    return "\n".join((*lines, *more))

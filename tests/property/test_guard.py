@@ -1,0 +1,139 @@
+from __future__ import annotations
+
+import math
+import tempfile
+from datetime import date
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrieval_eval.search.guard.check import check, no_verdict
+from retrieval_eval.search.guard.comment import MARKER, to_comment
+from retrieval_eval.search.guard.junit import to_junit
+from retrieval_eval.search.guard.justification import Justification
+from retrieval_eval.search.guard.rule import BREACH, HOLDS, RULES, decide, harm_test
+from retrieval_eval.search.guard.table import to_text
+from tests.guards import drop, run_with, thresholds_of
+
+TODAY = date(2026, 1, 10)
+
+HITS = st.lists(st.integers(0, 5), min_size=6, max_size=14)
+PAIRS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=6, max_size=14)
+
+
+def of(metric, points, rule="threshold"):
+    with tempfile.TemporaryDirectory() as folder:
+        return thresholds_of(Path(folder), drop(metric, points), rule=rule)
+
+
+def held(run, baseline, thresholds, **options):
+    return check(run, baseline, thresholds, today=TODAY, **options)
+
+
+@given(HITS, st.sampled_from(RULES))
+def test_a_deterministic_equal_system_always_passes(hits, rule):
+    verdict = held(run_with(hits), run_with(hits, label="again"), of("P@5", 0, rule))
+    assert verdict.exit_code == 0
+    assert verdict.rows[0].measured.change_points == 0
+
+
+@given(PAIRS, st.floats(0, 30))
+def test_the_threshold_rule_is_the_difference_of_two_means(pairs, limit):
+    before, after = [a for a, _ in pairs], [b for _, b in pairs]
+    lost = 100 * (sum(before) - sum(after)) / 5 / len(pairs)
+    if math.isclose(lost, limit, abs_tol=1e-6):
+        return
+    verdict = held(run_with(after), run_with(before), of("P@5", limit))
+    assert verdict.exit_code == (1 if lost > limit else 0)
+    assert verdict.rows[0].measured.harm_points == pytest.approx(lost, abs=1e-9)
+
+
+@given(PAIRS)
+def test_of_two_directions_at_most_one_is_a_breach(pairs):
+    before, after = run_with([a for a, _ in pairs]), run_with([b for _, b in pairs])
+    codes = [held(*runs, of("P@5", 0)).exit_code for runs in ((after, before), (before, after))]
+    assert sum(codes) <= 1
+    assert (sum(codes) == 0) == (sum(a for a, _ in pairs) == sum(b for _, b in pairs))
+
+
+@given(PAIRS)
+def test_significance_only_ever_lifts_a_breach_and_never_to_silence(pairs):
+    before, after = run_with([a for a, _ in pairs]), run_with([b for _, b in pairs])
+    strict = held(after, before, of("P@5", 0.5))
+    gentle = held(after, before, of("P@5", 0.5, "threshold_and_significant"))
+    if strict.exit_code == 0:
+        assert gentle.exit_code == 0
+    elif gentle.exit_code == 0:
+        assert gentle.rows[0].verdict == "within_noise"
+        assert gentle.rows[0].reasons
+
+
+@given(HITS, st.data())
+def test_a_run_that_lacks_queries_never_passes(hits, data):
+    run = run_with(hits)
+    kept = data.draw(st.sets(st.sampled_from(range(len(hits))), max_size=len(hits) - 1))
+    run["queries"] = [run["queries"][place] for place in sorted(kept)]
+    why = Justification("P@5", "because", "a", "b", date(2030, 1, 1))
+    verdict = held(run, run_with(hits), of("P@5", 100), justifications=[why])
+    assert verdict.exit_code == 2
+
+
+@given(PAIRS)
+def test_the_queries_listed_add_up_to_the_change(pairs):
+    before, after = run_with([a for a, _ in pairs]), run_with([b for _, b in pairs])
+    (row,) = held(after, before, of("P@5", 0)).rows
+    assert math.fsum(row.measured.contributions.values()) == pytest.approx(
+        row.measured.change_points, abs=1e-9
+    )
+    points = [mover.points for mover in row.movers]
+    assert points == sorted(points)
+
+
+@given(st.text(), st.text(min_size=1))
+def test_any_text_is_legal_xml_one_comment_and_no_control_character(reason, metric):
+    thresholds = of("P@5", 1)
+    verdict = no_verdict(thresholds, [reason, metric], TODAY)
+    (suite,) = ET.fromstring(to_junit(verdict))
+    assert suite.get("errors") == "1"
+    comment = to_comment(verdict)
+    assert comment.startswith(MARKER + "\n## ")
+    assert comment.count("\n## ") == 0 or comment.index("\n## ") == len(MARKER)
+    assert not any(ord(c) < 32 and c != "\n" for c in comment + to_text(verdict))
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(-5, 5), st.floats(0, 3), st.floats(0, 1), st.floats(0, 3)),
+        min_size=1,
+        max_size=6,
+    ),
+    st.integers(6, 5000),
+)
+def test_a_decision_is_lawful(rows, n):
+    harm, limit, p, error = (np.array(column) for column in zip(*rows, strict=True))
+    plain = decide(harm, limit, p, error, n, rule="threshold").codes
+    tested = decide(harm, limit, p, error, n).codes
+    assert ((plain == HOLDS) == (tested == HOLDS)).all()
+    # What is a breach stays one when it is worse, and more surely so.
+    worse = decide(harm + 1, limit, p / 2, error, n).codes
+    assert (worse[tested == BREACH] == BREACH).all()
+    # The order of the rows does not count.
+    backwards = decide(harm[::-1], limit[::-1], p[::-1], error[::-1], n).codes
+    assert backwards[::-1].tolist() == tested.tolist()
+
+
+@given(st.lists(st.sampled_from([-0.4, -0.2, 0.0, 0.2, 0.4]), min_size=6, max_size=10))
+def test_the_test_counts_sign_patterns(harms):
+    data = np.array(harms)
+    patterns = np.array(np.meshgrid(*[[-1, 1]] * len(data))).reshape(len(data), -1)
+    sums = patterns.T @ data
+    at_least = float(np.mean(sums >= data.sum() - 1e-9))
+    found = harm_test(data, seed=1)[0]
+    if data.sum() > 1e-9:
+        assert found == pytest.approx(at_least)
+    else:
+        assert found >= 0.5 - 1e-9

@@ -1,0 +1,138 @@
+"""What a retriever returns can be anything; a run stays whole, and can be stopped anywhere."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrieval_eval.gold.model import GoldQuery, GoldSet
+from retrieval_eval.io.files import json_bytes
+from retrieval_eval.search.results import PROBLEMS
+from retrieval_eval.search.returned import rank, read_documents
+from retrieval_eval.search.running import run_queries
+
+ids = st.one_of(st.text(max_size=3), st.integers(), st.sampled_from(["a", "b", "c"]))
+scores = st.one_of(
+    st.floats(), st.integers(), st.none(), st.sampled_from([0.0, -0.0, 1.0, 10**400])
+)
+sane = st.tuples(st.sampled_from("abcdefgh"), st.floats(allow_nan=False, allow_infinity=False))
+anything = st.recursive(
+    st.none() | st.booleans() | st.binary(max_size=3) | scores | ids,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.tuples(inner, inner)
+        | st.sets(st.text(max_size=2), max_size=2)
+        | st.dictionaries(st.sampled_from(["doc", "id", "score", "x"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+documents = st.lists(
+    st.one_of(
+        st.tuples(ids, scores),
+        ids,
+        st.fixed_dictionaries({"id": ids}, optional={"score": scores}),
+        anything,
+    ),
+    max_size=6,
+)
+answers = st.one_of(anything, documents, documents.map(iter))
+
+
+class Table:
+    def __init__(self, table, is_thread_safe=False):
+        self.table, self.asked, self.is_thread_safe = table, [], is_thread_safe
+
+    def search(self, query, *, corpus, k):
+        self.asked.append(query)
+        answer = self.table[query]
+        if answer == "raise":
+            raise ValueError("planned")
+        return answer
+
+
+def gold(n):
+    return GoldSet(tuple(GoldQuery(f"q{i}", f"q{i}", "default") for i in range(n)), "f")
+
+
+def timeless(results):
+    return [replace(result, seconds=None) for result in results]
+
+
+@given(answers, st.integers(1, 4), st.none() | st.floats(-2, 2))
+def test_any_answer_gives_a_result_that_can_be_written(answer, depth, floor):
+    [result] = run_queries(
+        gold(1), Table({"q0": answer}), depth=depth, floor=floor, known_documents={"a", "b"}
+    )
+    assert (result.status == "failed") == (result.error is not None)
+    assert result.status == "ok" or not result.ranking
+    assert len(result.ranking) <= depth
+    assert len({doc.doc for doc in result.ranking}) == len(result.ranking)
+    assert all(math.isfinite(doc.score) for doc in result.ranking)
+    keys = [(doc.score, doc.doc) for doc in result.ranking]
+    assert keys == sorted(keys, reverse=True)
+    assert floor is None or all(score >= floor for score, _ in keys)
+    assert not (result.is_refused and result.ranking)
+    assert list(result.problems) == [code for code in PROBLEMS if code in result.problems]
+    json_bytes([[doc.doc, doc.score] for doc in result.ranking] + [result.error])
+
+
+@given(st.lists(sane, max_size=8), st.integers(1, 6))
+def test_a_ranking_is_what_a_plain_reckoning_gives(given_docs, depth):
+    best = {doc: max(score for other, score in given_docs if other == doc) for doc, _ in given_docs}
+    ranked = rank(read_documents(given_docs), depth=depth)
+    expected = []
+    while best and len(expected) < depth:
+        top = max(best, key=lambda doc: (best[doc], doc))
+        expected.append((top, best.pop(top)))
+    assert [(doc.doc, doc.score) for doc in ranked.ranking] == expected
+    assert ("more_than_k" in ranked.problems) == (len(given_docs) > depth)
+    assert ("fewer_than_k" in ranked.problems) == (len(expected) < depth)
+    scores = [score for _, score in given_docs]
+    assert ("unsorted" in ranked.problems) == (scores != sorted(scores, reverse=True))
+
+
+@given(st.lists(sane, max_size=8), st.integers(1, 6))
+def test_a_ranking_ranked_again_is_the_same(given_docs, depth):
+    once = rank(read_documents(given_docs), depth=depth)
+    twice = rank(once.ranking, depth=depth)
+    assert twice.ranking == once.ranking
+    assert set(twice.problems) <= {"fewer_than_k"}
+
+
+@given(st.data())
+def test_a_run_stopped_anywhere_ends_like_one_that_was_not(data):
+    n = data.draw(st.integers(1, 6))
+    row = st.just("raise") | st.lists(sane, max_size=3)
+    table = {f"q{i}": data.draw(row) for i in range(n)}
+    whole = timeless(run_queries(gold(n), Table(table), depth=2))
+    with tempfile.TemporaryDirectory() as folder:
+        journal = Path(folder) / "journal.jsonl"
+        run_queries(gold(n), Table(table), depth=2, journal=journal)
+        written = journal.read_bytes()
+        header = written.index(b"\n") + 1
+        # A share and no place: the seconds in the journal make its length differ.
+        cut = header + round(data.draw(st.floats(0, 1)) * (len(written) - header))
+        journal.write_bytes(written[:cut])
+        kept = written[header:cut].count(b"\n")
+
+        resumed = Table(table)
+        assert timeless(run_queries(gold(n), resumed, depth=2, journal=journal)) == whole
+        finished = {r.id for r in whole[:kept] if r.status == "ok"}
+        assert resumed.asked == [f"q{i}" for i in range(n) if f"q{i}" not in finished]
+
+        again = Table(table)
+        assert timeless(run_queries(gold(n), again, depth=2, journal=journal)) == whole
+        assert again.asked == [r.id for r in whole if r.status == "failed"]
+
+
+@given(st.lists(st.just("raise") | st.lists(sane, max_size=3), max_size=8), st.integers(2, 4))
+def test_several_jobs_give_what_one_gives(rows, jobs):
+    table = {f"q{i}": row for i, row in enumerate(rows)}
+    alone = run_queries(gold(len(rows)), Table(table), depth=2)
+    together = run_queries(gold(len(rows)), Table(table, is_thread_safe=True), depth=2, jobs=jobs)
+    assert timeless(together) == timeless(alone)

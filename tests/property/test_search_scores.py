@@ -1,0 +1,132 @@
+"""The laws that scores of a run and the delta of two runs keep, whatever was retrieved."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrieval_eval import schema
+from retrieval_eval.search.delta import delta
+from retrieval_eval.search.markdown import to_markdown
+from retrieval_eval.search.run_files import run_bytes
+from retrieval_eval.search.scoring import score_run
+from retrieval_eval.search.settings import Settings
+from tests.searches import answer, failure, gold_query, gold_set, run_of
+
+SETTINGS = Settings(k_values=(1, 3), n_resamples=20)
+DOCS = st.sampled_from("abcdefgh")
+NAMES = st.sampled_from(["one", "two", "three"])
+
+RANKINGS = st.dictionaries(DOCS, st.sampled_from([0.0, 0.5, 1.0, 2.5]), max_size=8)
+QUERIES = st.lists(
+    st.tuples(
+        st.dictionaries(DOCS, st.integers(0, 3), max_size=6), NAMES, st.none() | NAMES, RANKINGS
+    ),
+    min_size=1,
+    max_size=8,
+)
+
+
+def run_parts(drawn, *, is_failing=lambda number: False):
+    gold = gold_set(
+        *(
+            gold_query(f"q{number}", relevant, corpus=corpus, area=area)
+            for number, (relevant, corpus, area, _) in enumerate(drawn)
+        )
+    )
+    answers = [
+        failure(f"q{number}") if is_failing(number) else answer(f"q{number}", ranking)
+        for number, (*_, ranking) in enumerate(drawn)
+    ]
+    return gold, answers
+
+
+@given(QUERIES)
+def test_every_score_lies_in_its_band_and_below_its_bound(drawn):
+    scored = score_run(*run_parts(drawn), SETTINGS)
+    for query in scored.queries:
+        for name, score in query.scores.items():
+            value = score.value.value
+            if value is None:
+                assert score.tie_low is None
+                continue
+            assert 0 <= score.tie_low <= value + 1e-12
+            assert value <= score.tie_high + 1e-12 <= 1 + 2e-12
+            if name == "Judged@10":
+                assert score.unjudged_high is None
+            else:
+                assert value - 1e-12 <= score.unjudged_high <= 1 + 1e-12
+
+
+@given(QUERIES, st.integers(0, 7))
+def test_every_query_is_counted_once_in_every_mean_and_dimension(drawn, failed):
+    scored = score_run(*run_parts(drawn, is_failing=lambda n: n == failed), SETTINGS)
+    for name, mean in scored.overall.metrics.items():
+        assert mean.value.n + sum(mean.not_computable.values()) == len(drawn)
+        for parts in scored.slices.values():
+            assert sum(part.n_queries for part in parts.values()) == len(drawn)
+            inside = [part.metrics[name].value for part in parts.values()]
+            assert sum(value.n for value in inside) == mean.value.n
+            if mean.value.value is not None:
+                total = math.fsum(value.value * value.n for value in inside if value.computable)
+                assert total / mean.value.n == pytest.approx(mean.value.value, abs=1e-12)
+
+
+@given(QUERIES, st.randoms(use_true_random=False))
+def test_the_order_of_queries_changes_no_mean(drawn, chance: random.Random):
+    gold, answers = run_parts(drawn)
+    shuffled = list(answers)
+    chance.shuffle(shuffled)
+    ours, theirs = score_run(gold, answers, SETTINGS), score_run(gold, shuffled, SETTINGS)
+    assert ours.overall == theirs.overall
+    assert ours.slices == theirs.slices
+
+
+@given(QUERIES, st.data())
+def test_contributions_add_up_and_the_way_back_is_the_mirror(drawn, data):
+    gold, answers = run_parts(drawn)
+    others = [
+        failure(a.id)
+        if (ranking := data.draw(st.none() | RANKINGS)) is None
+        else answer(a.id, ranking)
+        for a in answers
+    ]
+    before = run_of(gold, answers, settings=SETTINGS)
+    after = run_of(gold, others, settings=SETTINGS)
+    there, back = delta(before, after, seed=1), delta(after, before, seed=1)
+    for name, change in there["metrics"].items():
+        given_points = [row["contributions"].get(name, 0.0) for row in there["queries"]]
+        if change["delta_points"] is None:
+            assert change["n_pairs"] == 0
+            assert not any(given_points)
+            continue
+        assert math.fsum(given_points) == pytest.approx(change["delta_points"], abs=1e-12)
+        assert 100 * (change["current"] - change["baseline"]) == pytest.approx(
+            change["delta_points"], abs=1e-10
+        )
+        mirror = back["metrics"][name]
+        assert mirror["delta_points"] == pytest.approx(-change["delta_points"], abs=1e-12)
+        assert mirror["n_pairs"] == change["n_pairs"]
+        assert mirror["n_only_current"] == change["n_only_baseline"]
+        assert mirror["p_value"] == change["p_value"]
+    assert there["queries_top1_changed"] == back["queries_top1_changed"]
+
+
+@given(QUERIES, st.integers(0, 7), st.text(), st.text(max_size=20))
+def test_every_run_is_valid_reads_back_and_becomes_markdown(drawn, failed, query, label):
+    gold, answers = run_parts(drawn, is_failing=lambda n: n == failed)
+    gold = gold_set(gold_query("text", {"a": 1}, query=query or "-"), *gold.queries)
+    answers = [answer("text", ["a"]), *answers]
+    document = run_of(gold, answers, settings=SETTINGS, label=label)
+    document["delta"] = delta(document, document, seed=1)
+    data = json.loads(run_bytes(document))
+    assert schema.faults(data, "search_run") == []
+    assert data["queries"][1:] == document["queries"][1:]
+    page = to_markdown(document)
+    widths = {line.replace(r"\|", "").count("|") for line in page.splitlines() if line[:1] == "|"}
+    assert widths <= {3, 4, 7, 8}

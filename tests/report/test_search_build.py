@@ -1,0 +1,104 @@
+"""The whole way with a real kernel: a search run to a folder with page, notebook and tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from retrieval_eval.errors import BadInputError, RenderError
+from retrieval_eval.report import build_search
+from retrieval_eval.report.execute import check_outputs
+from retrieval_eval.report.search.columns import SEARCH_FRAMES
+from tests.report.search_made import artefact, delta, ordinary, unanswerable, write
+
+pytestmark = pytest.mark.slow
+
+
+def queue(folder: Path) -> str:
+    path = folder / "secret-name.sqlite"
+    connection = sqlite3.connect(path)
+    connection.execute("create table halachot (review_status text, created_at text)")
+    rows = [("pending_review", "2025-12-01T08:00:00Z"), ("approved", "2025-12-02T08:00:00Z")]
+    connection.executemany("insert into halachot values (?, ?)", rows)
+    connection.commit()
+    connection.close()
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("search")
+    made = artefact(
+        [*ordinary(), unanswerable("u", [("x", None)])], delta=delta(), label="after: rerank/7"
+    )
+    return build_search(
+        write(folder, made),
+        reports_dir=folder / "reports",
+        backlog=queue(folder),
+        renderer="embedded",
+    )
+
+
+def test_the_report_is_a_folder_named_after_the_label(built):
+    assert built.parts[-3:] == ("search", "after_rerank_7", "index.html")
+    names = {p.name for p in built.parent.iterdir()}
+    tables = {f"{name}.csv" for name in SEARCH_FRAMES}
+    assert names == {"index.html", "search_report.ipynb", "backlog.json", *tables}
+    check_outputs(built.parent / "search_report.ipynb")
+    html = built.read_text(encoding="utf-8")
+    assert "No clear change in P@5 and Recall@20 against the baseline" in html
+    assert "1 of 2 pending" in html
+
+
+def test_tables_are_complete(built):
+    def rows(name):
+        with (built.parent / f"{name}.csv").open(encoding="utf-8", newline="") as stream:
+            return list(csv.DictReader(stream))
+
+    assert [r["id"] for r in rows("queries")] == [*(f"q{i:02}" for i in range(12)), "u"]
+    assert len(rows("rankings")) == 12 * 3 + 1
+    assert rows("queries")[12]["P@5"] == ""
+    assert [r["points"] for r in rows("contributions")] == ["1.5", "-0.5"]
+
+
+def test_the_address_of_a_database_is_kept_nowhere(built):
+    counted = json.loads((built.parent / "backlog.json").read_text())
+    assert (counted["pending_review"], counted["total"]) == (1, 2)
+    for path in built.parent.iterdir():
+        assert "secret-name" not in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"baseline": "absent.json"}, "absent.json: no such file"),
+        ({"backlog": "absent.jsonl"}, r"absent\.jsonl"),
+        ({"gold": "absent.jsonl"}, r"absent\.jsonl"),
+    ],
+)
+def test_bad_input_starts_no_kernel_and_writes_nothing(given, message, tmp_path, monkeypatch):
+    def no_kernel(*_, **__):
+        raise AssertionError("a kernel was started")
+
+    monkeypatch.setattr("retrieval_eval.report.publishing.execute", no_kernel)
+    with pytest.raises(BadInputError, match=message):
+        build_search(write(tmp_path, artefact()), reports_dir=tmp_path / "reports", **given)
+    assert not (tmp_path / "reports").exists()
+
+
+def test_an_unknown_renderer_is_refused(tmp_path):
+    with pytest.raises(RenderError, match="no renderer"):
+        build_search(write(tmp_path, artefact()), reports_dir=tmp_path, renderer="latex")
+
+
+def test_private_tables_leave_out_what_was_asked(tmp_path):
+    page = build_search(
+        write(tmp_path, artefact()), reports_dir=tmp_path, privacy=True, renderer="embedded"
+    )
+    assert "text of" not in (page.parent / "queries.csv").read_text()
+    assert "text of" not in page.read_text()
+    assert "text of" not in (page.parent / "search_report.ipynb").read_text()

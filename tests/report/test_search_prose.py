@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+import pytest
+
+from retrieval_eval.report import SearchReport, SearchRun
+from retrieval_eval.report.prose import MAX_WORDS
+from retrieval_eval.report.search import prose
+from retrieval_eval.report.search.facts import Facts
+from retrieval_eval.report.search.names import definition
+from tests.report.search_made import (
+    BACKLOG,
+    CLEAR_GAIN,
+    CLEAR_LOSS,
+    MEASURES,
+    UNCLEAR,
+    artefact,
+    change,
+    delta,
+    failed,
+    hostile,
+    ordinary,
+    query,
+    unanswerable,
+)
+
+
+def facts(document, **fields) -> Facts:
+    return Facts(SearchRun(document), **fields)
+
+
+def title(document) -> str:
+    return prose.answer(facts(document)).title
+
+
+def with_changes(p5, recall, **fields):
+    return artefact(delta=delta({"P@5": p5, "Recall@20": recall, "RR": UNCLEAR}, **fields))
+
+
+@pytest.mark.parametrize(
+    ("document", "expected", "tone"),
+    [
+        (artefact(), "P@5 0.48 and Recall@20 0.48; no baseline to compare with", "none"),
+        (
+            with_changes(UNCLEAR, UNCLEAR),
+            "No clear change in P@5 and Recall@20 against the baseline",
+            "none",
+        ),
+        (
+            with_changes(CLEAR_GAIN, UNCLEAR),
+            "P@5 is 4.00 points higher than the baseline",
+            "better",
+        ),
+        (
+            with_changes(UNCLEAR, CLEAR_LOSS),
+            "Recall@20 is 4.00 points lower than the baseline",
+            "worse",
+        ),
+        (
+            with_changes(CLEAR_GAIN, CLEAR_LOSS),
+            "Recall@20 is 4.00 points lower, P@5 is 4.00 points higher than the baseline",
+            "worse",
+        ),
+        (
+            with_changes(change(4.0, 1.0, 7.0, n_pairs=2), UNCLEAR | {"n_pairs": 2}),
+            "Too few queries to compare with the baseline: 2",
+            "none",
+        ),
+        (
+            with_changes(change(0.0, None, None), change(0.0, None, None), contributions={}),
+            "Nothing changed against the baseline",
+            "none",
+        ),
+        (
+            artefact(
+                delta=delta(is_comparable=False, reasons=["depth: another depth (50, now 9)"])
+            ),
+            "P@5 0.48 and Recall@20 0.48; the baseline measured something else",
+            "none",
+        ),
+        (
+            artefact([*ordinary(), failed("f")], delta=delta({"P@5": CLEAR_GAIN})),
+            "No verdict: 1 of 13 queries failed",
+            "none",
+        ),
+        (
+            artefact(
+                [unanswerable("u")],
+                status={"has_verdict": False, "reasons": ["nothing was measured"]},
+            ),
+            "No verdict: nothing was measured",
+            "none",
+        ),
+    ],
+)
+def test_every_case_has_its_title(document, expected, tone):
+    answer = prose.answer(facts(document))
+    assert (answer.title, answer.tone) == (expected, tone)
+
+
+def test_an_interval_without_zero_is_not_enough_for_a_verdict():
+    # Holm over two measures: 0.03 x 2 is no p below 0.05.
+    document = with_changes(change(4.0, 1.0, 7.0, p_value=0.03), UNCLEAR)
+    assert title(document).startswith("No clear change")
+    document = with_changes(change(4.0, 1.0, 7.0, p_value=0.02), UNCLEAR)
+    assert title(document).startswith("P@5 is 4.00 points higher")
+
+
+def test_a_baseline_without_verdict_gives_none():
+    before = artefact([*ordinary(), failed("f")])
+    run = SearchRun(with_changes(CLEAR_GAIN, UNCLEAR), baseline=before)
+    answer = prose.answer(Facts(run))
+    assert answer.title == "No verdict: 1 of 13 queries of the baseline failed"
+
+
+def test_labels_no_person_reviewed_are_provisional_and_take_the_colour_away():
+    queries = [q | {"source": "bootstrap"} for q in ordinary()]
+    document = artefact(queries, delta=delta({"P@5": CLEAR_GAIN, "Recall@20": UNCLEAR}))
+    answer = prose.answer(facts(document))
+    assert answer.title == "Provisional: P@5 is 4.00 points higher than the baseline"
+    assert answer.tone == "none"
+    assert "No person reviewed any of the 12 gold queries." in " ".join(answer.sentences)
+    badges = dict(SearchReport(SearchRun(document)).header().badges)
+    assert badges["Labels"] == "12 bootstrap (feedback): provisional"
+
+
+def test_people_come_first_among_the_label_sources():
+    document = artefact()
+    assert prose.labels(facts(document)) == "A person reviewed 6 of 12 gold queries."
+    badges = dict(SearchReport(SearchRun(document)).header().badges)
+    assert badges["Labels"] == "6 chair (a person), 6 bootstrap (feedback)"
+
+
+def test_the_largest_loss_is_named_in_points_of_the_query():
+    # One query of 12 that adds -0.5 points to the mean lost 6 points itself.
+    assert prose.hurt(facts(artefact(delta=delta()))) == (
+        "Most lost: “text of q02” (P@5 −6.00 points)."
+    )
+    gained = delta(contributions={"q01": {"P@5": 1.5, "RR": -3.0}})
+    assert prose.hurt(facts(artefact(delta=gained))) == ""
+
+
+def test_trust_counts_what_could_not_be_scored():
+    asked = [*ordinary(10), unanswerable("u", [("x", None)]), failed("f"), query("e", value=0.0)]
+    assert prose.trust(facts(artefact(asked))) == (
+        "11 of 13 queries could be scored (1 failed, 1 empty); 0.49 of the first ten documents "
+        "were judged, so P@5 could be up to 0.65."
+    )
+
+
+def test_what_could_have_shown_grows_with_the_spread():
+    # Ten of 12 queries unchanged; the two others moved 6 and 60 points.
+    small = delta(contributions={"q01": {"P@5": 0.5}, "q02": {"P@5": -0.5}})
+    large = delta(contributions={"q01": {"P@5": 5.0}, "q02": {"P@5": -5.0}})
+    least = [facts(artefact(delta=d)).detectable("P@5") for d in (small, large)]
+    assert least[1] == pytest.approx(10 * least[0])
+    assert facts(artefact(delta=delta(contributions={}))).detectable("P@5") is None
+
+
+def test_private_sentences_name_ids_and_no_text():
+    run = SearchRun(artefact([*ordinary(), failed("f")], delta=delta()))
+    private = prose.hurt(Facts(run, privacy=True))
+    assert "“q02”" in private
+    assert "text of" not in private
+
+
+WORDY = [{**q, "query": "a b " * 60} for q in ordinary()]
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        artefact(),
+        artefact(WORDY, delta=delta()),
+        artefact(WORDY, delta=delta(dict.fromkeys(MEASURES, CLEAR_LOSS))),
+        artefact([*WORDY, failed("f", "x " * 200)], delta=delta()),
+        artefact(WORDY, delta=delta(is_comparable=False, reasons=["depth: " + "w " * 20])),
+        artefact(status={"has_verdict": False, "reasons": ["why " * 80]}),
+        hostile(),
+    ],
+)
+def test_the_answer_has_at_most_ninety_words(document):
+    answer = prose.answer(facts(document))
+    assert sum(len(s.split()) for s in answer.sentences) <= MAX_WORDS
+    assert len(answer.title) <= 200
+    assert all(answer.sentences)
+
+
+def test_the_first_screen_holds_status_backlog_and_baseline():
+    badges = dict(SearchReport(SearchRun(artefact(delta=delta(), backlog=BACKLOG))).header().badges)
+    assert badges["Queries"] == "12 asked, 0 failed, 0 empty, 0 refused"
+    assert badges["Review backlog"] == "3 of 11 pending, the oldest for 36 days (since 2025-12-01)"
+    assert badges["Compared with"] == "before, 2026-01-05"
+    plain = dict(SearchReport(SearchRun(artefact())).header().badges)
+    assert plain["Review backlog"].startswith("not counted")
+    assert plain["Compared with"] == "no baseline yet"
+
+
+def test_nothing_pending_has_no_age():
+    block = {**BACKLOG, "pending_review": 0, "total": 8, "oldest_pending_age_days": None}
+    badges = dict(SearchReport(SearchRun(artefact(backlog=block))).header().badges)
+    assert badges["Review backlog"] == "0 of 8 pending"
+    assert dict(SearchReport(SearchRun(artefact(backlog={}))).header().badges)[
+        "Review backlog"
+    ].startswith("not counted")
+
+
+def test_the_table_of_the_answer_has_value_interval_n_baseline_and_change():
+    table = SearchReport(SearchRun(with_changes(CLEAR_GAIN, UNCLEAR))).answer().exhibits[0]
+    assert [row[0] for row in table.rows] == ["P@5", "Recall@20", "RR", "nDCG@10"]
+    assert table.rows[0] == (
+        *("P@5", "0.48", "[0.38, 0.58]", "12", "0.50", "+4.00", "[+1.00, +7.00]"),
+    )
+    assert table.rows[3][4:] == ("—", "—", "—")
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        artefact(),
+        artefact([*ordinary(), failed("f")], delta=delta()),
+        artefact(delta=delta(is_comparable=False, reasons=[], metrics={})),
+    ],
+)
+def test_no_change_stands_in_the_answer_that_may_not_be_read(document):
+    table = SearchReport(SearchRun(document)).answer().exhibits[0]
+    assert table.header == ("Measure", "Value", "95 % interval", "n")
+
+
+def test_definitions_carry_their_cutoff():
+    assert definition("P@5").startswith("relevant documents of the first 5 / 5,")
+    assert definition("RR").startswith("1 / rank")
+    assert definition("mine@3") == ""

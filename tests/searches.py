@@ -1,0 +1,55 @@
+"""A small gold set, answers to it and search runs, for tests of the search side."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from retrieval_eval.gold.model import GoldQuery, GoldSet
+from retrieval_eval.search.document import CorpusUse, RetrieverUse, search_run
+from retrieval_eval.search.protocol import ScoredDoc
+from retrieval_eval.search.results import QueryResult
+from retrieval_eval.search.scoring import score_run
+from retrieval_eval.search.settings import Settings
+
+GENERATED_AT = "2026-01-05T10:00:00Z"
+
+
+def gold_query(name: str, relevant: Mapping[str, int] | None = None, **fields: Any) -> GoldQuery:
+    relevant = relevant or {}
+    given = {"query": f"text of {name}", "corpus": "docs", **fields}
+    return GoldQuery(id=name, relevant=relevant, **given)
+
+
+def gold_set(*queries: GoldQuery) -> GoldSet:
+    meaning = repr(sorted((q.id, q.query, sorted(q.relevant.items())) for q in queries))
+    return GoldSet(queries, hashlib.sha256(meaning.encode()).hexdigest())
+
+
+def answer(name: str, ranking: Mapping[str, float] | Sequence[str] = (), **fields: Any):
+    """An answer; documents without scores get falling ones."""
+    if not isinstance(ranking, Mapping):
+        ranking = {doc: float(len(ranking) - place) for place, doc in enumerate(ranking)}
+    ordered = sorted(ranking.items(), key=lambda item: (item[1], item[0]), reverse=True)
+    docs = tuple(ScoredDoc(doc, score) for doc, score in ordered)
+    return QueryResult(**{"id": name, "status": "ok", "ranking": docs, **fields})
+
+
+def failure(name: str, error: str = "the retriever raised KeyError: 'x'") -> QueryResult:
+    return QueryResult(id=name, status="failed", error=error)
+
+
+def run_of(gold: GoldSet, answers: Sequence[QueryResult], **fields: Any) -> dict[str, Any]:
+    """The search run of these answers."""
+    settings = fields.pop("settings", Settings())
+    options = fields.pop("options", {})
+    facts = fields.pop("facts", {"name": "fake"})
+    corpora = [CorpusUse(name) for name in sorted({q.corpus for q in gold.queries})]
+    return search_run(
+        gold,
+        score_run(gold, answers, settings),
+        retriever=RetrieverUse("tests:fake", options, facts),
+        corpora=corpora,
+        **{"generated_at": GENERATED_AT, "label": "", **fields},
+    )

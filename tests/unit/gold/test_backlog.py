@@ -1,0 +1,175 @@
+"""The review backlog, counted from a database and from JSONL."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.gold.backlog import STATUSES, read_backlog
+
+AS_OF = datetime(2026, 6, 1, tzinfo=UTC)
+COUNTED = (*STATUSES, "other")
+
+
+def _insert(database, *rows, status="TEXT", created="TIMESTAMP WITH TIME ZONE"):
+    database.run(
+        f"CREATE TABLE halachot (review_status {status}, created_at {created})",
+        (
+            "INSERT INTO halachot VALUES (:status, :created)",
+            [{"status": state, "created": at} for state, at in rows],
+        ),
+    )
+
+
+ROWS = (
+    ("approved", "2020-01-01T00:00:00+00:00"),
+    ("approved", None),
+    ("pending_review", "2026-05-31T23:30:00+00:00"),
+    # 2026-05-30T12:00Z, though its text sorts after the one above.
+    ("pending_review", "2026-05-31T02:00:00+14:00"),
+    ("pending_review", None),
+    ("rejected", "2026-01-01T00:00:00+00:00"),
+    ("published", "2026-01-01T00:00:00+00:00"),
+    ("on hold", "2019-01-01T00:00:00+00:00"),
+    ("Approved", "2019-01-01T00:00:00+00:00"),
+    (None, "2019-01-01T00:00:00+00:00"),
+)
+EXPECTED = {
+    "pending_review": 3,
+    "approved": 2,
+    "rejected": 1,
+    "published": 1,
+    "other": 3,
+    "total": 10,
+    "oldest_pending_at": "2026-05-30T12:00:00Z",
+    "oldest_pending_age_days": 1.5,
+    "n_pending_undated": 1,
+    "other_statuses": {"(none)": 1, "Approved": 1, "on hold": 1},
+    "as_of": "2026-06-01T00:00:00Z",
+}
+
+
+def test_items_of_a_database_are_counted_by_status(database):
+    _insert(database, *ROWS)
+    backlog = read_backlog(database.url, as_of=AS_OF)
+    assert backlog.to_json() == EXPECTED
+    assert sum(backlog.to_json()[name] for name in COUNTED) == backlog.total == len(ROWS)
+
+
+def test_items_of_a_file_are_counted_by_status(tmp_path):
+    path = tmp_path / "items.jsonl"
+    lines = [json.dumps({"review_status": state, "created_at": at}) for state, at in ROWS]
+    path.write_text("\r\n\n".join(lines), encoding="utf-8")
+    assert read_backlog(str(path), as_of=AS_OF).to_json() == EXPECTED
+
+
+def test_a_status_may_be_of_an_enumerated_type(fresh_postgres_url):
+    from tests.databases import WritableDatabase
+
+    database = WritableDatabase(fresh_postgres_url)
+    database.run("CREATE TYPE state AS ENUM ('approved', 'open')")
+    database.run("CREATE TABLE halachot (review_status state, created_at DATE)")
+    database.run("INSERT INTO halachot VALUES ('approved', '2026-01-01'), ('open', NULL)")
+    backlog = read_backlog(database.url, as_of=AS_OF)
+    assert (backlog.approved, backlog.other, backlog.total) == (1, 1, 2)
+    assert backlog.oldest_pending_at is None
+
+
+@pytest.mark.parametrize("kind", ["TIMESTAMP", "DATE"])
+def test_a_time_without_a_zone_is_utc(database, kind):
+    _insert(database, ("pending_review", "2026-05-31"), created=kind)
+    backlog = read_backlog(database.url, as_of=AS_OF)
+    assert backlog.oldest_pending_at == datetime(2026, 5, 31, tzinfo=UTC)
+    assert backlog.oldest_pending_age_days == 1.0
+
+
+def test_an_empty_table_is_a_backlog_of_nothing_with_no_age(database):
+    _insert(database)
+    document = read_backlog(database.url, as_of=AS_OF).to_json()
+    assert [document[name] for name in (*COUNTED, "total")] == [0] * 6
+    assert document["oldest_pending_at"] is None
+    assert document["oldest_pending_age_days"] is None
+
+
+def test_other_tables_and_columns(database):
+    database.run('CREATE TABLE "Review Items" (state TEXT, "since" TIMESTAMP)')
+    database.run("INSERT INTO \"Review Items\" VALUES ('pending_review', '2026-05-31 12:00:00')")
+    backlog = read_backlog(
+        database.url, table="Review Items", status="state", created="since", as_of=AS_OF
+    )
+    assert backlog.oldest_pending_age_days == 0.5
+
+
+def test_what_is_missing_in_a_database_is_named(database):
+    with pytest.raises(BadInputError, match="no table or view 'halachot'"):
+        read_backlog(database.url)
+    database.run("CREATE TABLE halachot (id INTEGER, created_at TIMESTAMP)")
+    with pytest.raises(BadInputError, match=r"no column 'review_status' \(there: created_at, id\)"):
+        read_backlog(database.url)
+
+
+def test_a_time_nobody_can_read_is_named(sqlite_database):
+    _insert(
+        sqlite_database, ("approved", "whenever"), ("pending_review", "long ago"), created="TEXT"
+    )
+    with pytest.raises(BadInputError, match="column 'created_at': 'long ago' is no time"):
+        read_backlog(sqlite_database.url)
+
+
+def test_faults_of_a_file_are_named_by_line(tmp_path):
+    path = tmp_path / "items.jsonl"
+    path.write_bytes(
+        b'{"review_status": "approved"}\n'
+        b'{"review_status": \n'
+        b"[]\n\n"
+        b'{"created_at": "2026-01-01"}\n'
+        b'{"review_status": 7}\n'
+        b'{"review_status": "pending_review", "created_at": 1748}\n'
+        b"\xff\n"
+    )
+    with pytest.raises(BadInputError) as caught:
+        read_backlog(str(path))
+    lines = str(caught.value).splitlines()
+    assert [line.split(": ")[1] for line in lines if "UTF-8" not in line] == [
+        f"line {number}" for number in (2, 3, 5, 6, 7)
+    ]
+    assert lines[-1] == "items.jsonl: line 8 is not UTF-8"
+
+
+def test_many_faults_are_not_all_shown(tmp_path):
+    path = tmp_path / "items.jsonl"
+    path.write_text("[]\n" * 50)
+    with pytest.raises(BadInputError) as caught:
+        read_backlog(str(path))
+    lines = str(caught.value).splitlines()
+    assert (len(lines), lines[-1]) == (21, "and 30 more")
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(BadInputError, match=r"items\.jsonl: cannot be read"):
+        read_backlog(str(tmp_path / "items.jsonl"))
+
+
+states = st.sampled_from((*STATUSES, "on hold", "", None))
+times = st.none() | st.datetimes(timezones=st.just(UTC))
+
+
+@given(st.lists(st.tuples(states, times), max_size=20))
+def test_counts_sum_to_the_total_and_the_oldest_is_the_smallest(tmp_path_factory, items):
+    path = tmp_path_factory.getbasetemp() / "random-items.jsonl"
+    rows = [
+        {"review_status": state, "created_at": at and at.isoformat(), "more": 1}
+        for state, at in items
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    document = read_backlog(str(path), as_of=AS_OF).to_json()
+    assert sum(document[name] for name in COUNTED) == document["total"] == len(items)
+    assert sum(document["other_statuses"].values()) == document["other"]
+    pending = [at for state, at in items if state == "pending_review" and at is not None]
+    expected = min(pending).isoformat().replace("+00:00", "Z") if pending else None
+    assert document["oldest_pending_at"] == expected

@@ -1,0 +1,263 @@
+"""Regenerating the machine's rows of a gold set: a person's rows stay to the byte."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.gold.bootstrap import bootstrap
+from retrieval_eval.gold.ids import query_id
+from retrieval_eval.gold.reading import read_gold_set
+
+LEVY, FEES = query_id("library", "levy"), query_id("library", "late fees")
+
+
+@pytest.fixture
+def filled(sqlite_database):
+    """Two queries of the library: "levy" with d1 and d2, "late fees" with d3."""
+    sqlite_database.make_feedback_tables()
+    sqlite_database.add_logs((1, "levy", "library", "tax"), (2, "late fees", "library"))
+    sqlite_database.add_feedback((1, "d2"), (1, "d1"), (2, "d3"))
+    return sqlite_database
+
+
+@pytest.fixture
+def gold(tmp_path) -> Path:
+    return tmp_path / "eval" / "gold-set.jsonl"
+
+
+def _write(gold, data: bytes) -> None:
+    gold.parent.mkdir(exist_ok=True)
+    gold.write_bytes(data)
+
+
+def _row(query: str, source: str = "chair", **fields) -> bytes:
+    row = {"id": query_id("library", query), "query": query, "corpus": "library"}
+    return json.dumps({**row, "relevant": {"x": 2}, "source": source, **fields}).encode()
+
+
+def _counts(result):
+    return (
+        result.n_added,
+        result.n_changed,
+        result.n_unchanged,
+        result.n_dropped,
+        result.n_chair,
+        result.n_covered,
+    )
+
+
+def test_a_first_run_writes_the_rows_by_corpus_and_id(filled, gold):
+    result = bootstrap(filled.url, gold)
+    rows = [json.loads(line) for line in gold.read_text("utf-8").splitlines()]
+    expected = [
+        {
+            "id": LEVY,
+            "query": "levy",
+            "corpus": "library",
+            "area": "tax",
+            "relevant": {"d1": 1, "d2": 1},
+            "source": "bootstrap",
+            "origin": "replayed",
+        },
+        {
+            "id": FEES,
+            "query": "late fees",
+            "corpus": "library",
+            "relevant": {"d3": 1},
+            "source": "bootstrap",
+            "origin": "replayed",
+        },
+    ]
+    assert rows == sorted(expected, key=lambda row: row["id"])
+    assert _counts(result) == (2, 0, 0, 0, 0, 0)
+    assert result.is_written
+    assert [query.answerable for query in read_gold_set(gold).queries] == [True, True]
+
+
+def test_a_second_run_changes_and_writes_nothing(filled, gold):
+    bootstrap(filled.url, gold)
+    before, made = gold.read_bytes(), gold.stat()
+    result = bootstrap(filled.url, gold)
+    assert gold.read_bytes() == before
+    assert (gold.stat().st_ino, gold.stat().st_mtime_ns) == (made.st_ino, made.st_mtime_ns)
+    assert _counts(result) == (0, 0, 2, 0, 0, 0)
+    assert (result.is_changed, result.is_written) == (False, False)
+
+
+def test_chair_rows_keep_their_bytes_their_order_and_win(filled, gold):
+    odd = (
+        b'  {"query" : "LEVY ",\t"id":"me","corpus":"library","relevant":["z"],"source":"chair"}\r'
+    )
+    other = b'{"source":"chair","note":"\\u05d0","query":"own","relevant":{},"corpus":"library"}'
+    machine = _row("late fees", "bootstrap", note="edited by hand")
+    _write(gold, machine + b"\n\n" + odd + b"\n" + other)
+    result = bootstrap(filled.url, gold)
+    head, tail = odd + b"\n" + other + b"\n", gold.read_bytes().splitlines(keepends=True)[-1]
+    # The blank line before a chair row is a person's too.
+    assert gold.read_bytes() == b"\n" + head + tail
+    assert json.loads(tail)["relevant"] == {"d3": 1}
+    assert _counts(result) == (0, 1, 0, 0, 2, 1)
+    again = gold.read_bytes()
+    assert not bootstrap(filled.url, gold).is_changed
+    assert gold.read_bytes() == again
+
+
+def test_a_chair_row_wins_by_its_id_when_its_wording_was_corrected(filled, gold):
+    corrected = _row("levy").replace(b'"query": "levy"', b'"query": "the betterment levy"')
+    _write(gold, corrected + b"\n")
+    result = bootstrap(filled.url, gold)
+    assert [query.id for query in read_gold_set(gold).queries] == [LEVY, FEES]
+    assert gold.read_bytes().startswith(corrected + b"\n")
+    assert (result.n_covered, result.n_added) == (1, 1)
+
+
+def test_a_promoted_row_is_a_chair_row_from_then_on(filled, gold):
+    bootstrap(filled.url, gold)
+    lines = gold.read_bytes().splitlines(keepends=True)
+    promoted = lines[1].replace(b'"source":"bootstrap"', b'"source":"chair"')
+    _write(gold, lines[0] + promoted)
+    assert bootstrap(filled.url, gold).n_chair == 1
+    assert gold.read_bytes() == promoted + lines[0]
+    filled.run("DELETE FROM search_relevance_feedback")
+    filled.add_feedback((2, "other"))
+    bootstrap(filled.url, gold)
+    assert gold.read_bytes().startswith(promoted)
+
+
+def test_rows_whose_queries_vanished_are_dropped_and_counted(filled, gold):
+    bootstrap(filled.url, gold)
+    filled.run("DELETE FROM search_relevance_feedback WHERE search_log_id = 1")
+    result = bootstrap(filled.url, gold)
+    assert [query.id for query in read_gold_set(gold).queries] == [FEES]
+    assert _counts(result) == (0, 0, 1, 1, 0, 0)
+    (change,) = result.changes
+    assert (change.id, change.after) == (LEVY, None)
+
+
+def test_nothing_is_written_when_no_query_would_be_left(filled, gold):
+    bootstrap(filled.url, gold)
+    before = gold.read_bytes()
+    filled.run("UPDATE search_relevance_feedback SET relevance_score = 2")
+    with pytest.raises(NothingToEvaluateError, match="0 feedback rows have score 3"):
+        bootstrap(filled.url, gold)
+    assert gold.read_bytes() == before
+    with pytest.raises(NothingToEvaluateError):
+        bootstrap(filled.url, gold.with_name("new.jsonl"))
+    assert [each.name for each in gold.parent.iterdir()] == [gold.name]
+
+
+def test_chair_rows_alone_are_a_gold_set(filled, gold):
+    _write(gold, _row("own") + b"\n" + _row("levy", "bootstrap") + b"\n")
+    filled.run("DELETE FROM search_relevance_feedback")
+    assert bootstrap(filled.url, gold).n_dropped == 1
+    assert gold.read_bytes() == _row("own") + b"\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"id": "g1"',
+        b'{"query": "q", "corpus": "c", "relevant": {"d": 9}, "source": "chair"}',
+        _row("own") + b"\n" + _row("own"),
+        b"\xff\xfe",
+    ],
+)
+def test_a_file_with_faults_is_left_alone(filled, gold, line):
+    data = _row("levy") + b"\n" + line + b"\n"
+    _write(gold, data)
+    with pytest.raises(BadInputError, match=r"gold-set\.jsonl: line [23]: "):
+        bootstrap(filled.url, gold)
+    assert gold.read_bytes() == data
+    assert [each.name for each in gold.parent.iterdir()] == [gold.name]
+
+
+def test_a_file_saved_while_the_database_is_read_is_not_overwritten(filled, gold):
+    """The callback runs between the first look at the file and the writing."""
+    late = _row("own") + b"\n"
+    _write(gold, _row("levy", "bootstrap") + b"\n")
+    bootstrap(filled.url, gold, progress=lambda *_: _write(gold, late))
+    assert gold.read_bytes().startswith(late)
+
+
+def test_a_dry_run_shows_the_rows_and_writes_nothing(filled, gold):
+    result = bootstrap(filled.url, gold, dry_run=True)
+    assert not gold.parent.exists()
+    assert (result.is_changed, result.is_written, result.n_added) == (True, False, 2)
+    assert {change.before for change in result.changes} == {None}
+    bootstrap(filled.url, gold)
+    assert [change.after for change in result.changes] == gold.read_text("utf-8").splitlines()
+
+
+def test_the_header_line_and_a_byte_order_mark_stay_in_front(filled, gold):
+    header = b'\xef\xbb\xbf{"gold_set": {"fields": {"note": "remark"}}}\r\n'
+    chair = _row("own", remark="kept") + b"\r\n"
+    _write(gold, header + _row("levy", "bootstrap") + b"\r\n" + chair)
+    bootstrap(filled.url, gold)
+    assert gold.read_bytes().startswith(header + chair)
+    assert len(read_gold_set(gold).queries) == 3
+    assert not bootstrap(filled.url, gold).is_changed
+
+
+def test_other_white_space_in_a_row_ends_no_line(filled, gold):
+    # U+2028 and U+0085 end a line for str.splitlines, but not in JSON Lines.
+    chair = _row("own")[:-1] + ', "note": "a\u2028b\u0085c\x0b"}'.replace("\x0b", "").encode()
+    _write(gold, chair)
+    bootstrap(filled.url, gold)
+    assert gold.read_bytes().startswith(chair + b"\n")
+    assert read_gold_set(gold).queries[0].note == "a\u2028b\u0085c"
+
+
+def test_rows_of_the_seed_layout_are_kept_and_won(filled, gold):
+    chair = (
+        b'{"id":"g001","query":"Levy","practice_area":"tax","corpus":"library",'
+        b'"relevant_case_law_ids":["u1"],"source":"chair","note":""}'
+    )
+    machine = (
+        chair.replace(b"g001", b"g002")
+        .replace(b"Levy", b"late  Fees")
+        .replace(b"chair", b"bootstrap")
+    )
+    _write(gold, machine + b"\n" + chair + b"\n")
+    result = bootstrap(filled.url, gold)
+    assert _counts(result) == (0, 1, 0, 0, 1, 1)
+    assert [query.id for query in read_gold_set(gold).queries] == ["g001", FEES]
+
+
+def test_gold_toml_names_the_tables_and_the_grades(filled, gold):
+    filled.run("ALTER TABLE search_logs RENAME TO queries")
+    _write(gold, b"")
+    toml = "[bootstrap.tables]\nsearch_logs = 'queries'\n[bootstrap.scores]\n3 = 2\n"
+    (gold.parent / "gold.toml").write_text(toml)
+    bootstrap(filled.url, gold)
+    assert {
+        grade for query in read_gold_set(gold).queries for grade in query.relevant.values()
+    } == {2}
+
+
+def test_a_grade_off_the_scale_is_refused_before_the_database_is_read(gold):
+    with pytest.raises(BadInputError, match=r"score 3 is worth grade 3, .* scale 0 to 2"):
+        bootstrap("sqlite:///absent.db", gold, scores={3: 3})
+
+
+def test_a_link_to_the_gold_set_stays_a_link(filled, gold, tmp_path):
+    _write(gold, _row("own") + b"\n")
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(gold)
+    bootstrap(filled.url, link)
+    assert link.is_symlink()
+    assert len(read_gold_set(gold).queries) == 3
+
+
+def test_the_result_never_holds_the_password(fresh_postgres_url, database, gold):
+    database.make_feedback_tables()
+    database.add_logs((1, "levy", "library"))
+    database.add_feedback((1, "d"))
+    url = database.url.replace("tester@", "tester:correct-horse@")
+    document = bootstrap(url, gold).to_json()
+    assert "correct-horse" not in json.dumps(document)
+    assert document["n_added"] == 1
+    assert document["changes"][0]["before"] is None

@@ -1,0 +1,424 @@
+from __future__ import annotations
+
+import dataclasses
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from retrieval_eval.gold.fingerprint import fingerprint
+from retrieval_eval.search.guard.check import check
+from retrieval_eval.search.guard.justification import Justification
+from retrieval_eval.search.guard.pinned import Pinned
+from retrieval_eval.search.guard.thresholds import Part, shipped_thresholds
+from retrieval_eval.search.settings import Settings
+from tests.guards import QUICK, drop, run_with, thresholds_of, with_claims
+from tests.searches import answer, failure, gold_query, gold_set, run_of
+
+TODAY = date(2026, 1, 10)
+TRUE_POSITIVE = "ungrounded_true_positive_rate"
+FALSE_REFUSAL = "answerable_false_refusal_rate"
+
+
+def verdict_of(folder, run, baseline, *rows, rule="threshold", **options):
+    found = check(run, baseline, thresholds_of(folder, *rows, rule=rule), today=TODAY, **options)
+    document = found.to_json()
+    assert document["exit_code"] == found.exit_code
+    return document
+
+
+def test_points_and_queries_stand_beside_each_other(tmp_path):
+    # Of 10 queries two lose a fifth and one gains one: (1 - 2) / 5 / 10 = -2 points.
+    baseline, run = run_with([3] * 10), run_with([2, 2, 4, *[3] * 7])
+    found = verdict_of(tmp_path, run, baseline, drop("P@5", 1.5))
+    (row,) = found["rows"]
+    assert (found["verdict"], found["exit_code"], row["verdict"]) == ("breach", 1, "breach")
+    assert row["change_points"] == pytest.approx(-2)
+    assert (row["n_queries"], row["n_up"], row["n_down"]) == (10, 1, 2)
+    assert row["change_queries"] == pytest.approx(-0.2)
+    assert row["limit_queries"] == pytest.approx(0.15)
+    assert row["reasons"] == ["2.00 points worse, and 1.5 are allowed"]
+    assert row["baseline"]["value"] == pytest.approx(0.6)
+    assert [(m["id"], round(m["points"], 9)) for m in row["movers"]] == [
+        ("q000", -2.0),
+        ("q001", -2.0),
+        ("q002", 2.0),
+    ]
+    assert (row["movers"][0]["before"], row["movers"][0]["now"]) == (0.6, 0.4)
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(2, "pass"), (1.99, "breach")])
+def test_exactly_the_threshold_is_allowed(tmp_path, limit, expected):
+    baseline, run = run_with([3] * 10), run_with([2, *[3] * 9])  # 2 points
+    assert verdict_of(tmp_path, run, baseline, drop("P@5", limit))["verdict"] == expected
+
+
+def test_what_is_better_passes_in_its_direction_only(tmp_path):
+    baseline, run = run_with([3] * 10), run_with([4] * 10)
+    up = drop("P@5", 1).replace("down", "up")
+    assert verdict_of(tmp_path, run, baseline, drop("P@5", 1))["verdict"] == "pass"
+    assert verdict_of(tmp_path, run, baseline, up)["verdict"] == "breach"
+
+
+def test_relative_per_cent(tmp_path):
+    baseline, run = run_with([5] * 10), run_with([4, *[5] * 9])  # 1.00 → 0.98
+    for limit, expected in ((2.0, "pass"), (1.9, "breach")):
+        row = drop("P@5", limit).replace('"points"', '"relative_percent"')
+        assert verdict_of(tmp_path, run, baseline, row)["verdict"] == expected
+
+
+def test_noise_passes_where_the_run_could_have_seen_a_change(tmp_path):
+    # 3 of 400 queries lose a fifth, which is 0.15 points: one in eight by chance.
+    baseline, run = run_with([3] * 400), run_with([2, 2, 2, *[3] * 397])
+    (row,) = verdict_of(
+        tmp_path, run, baseline, drop("P@5", 0.1), rule="threshold_and_significant"
+    )["rows"]
+    assert row["verdict"] == "within_noise"
+    assert (row["p_value"], row["is_noise"]) == (0.125, True)
+    assert row["detectable_points"] < 2
+    assert verdict_of(tmp_path, run, baseline, drop("P@5", 0.1))["verdict"] == "breach"
+
+
+def test_few_queries_give_no_verdict_instead_of_a_pass(tmp_path):
+    # 3 of 10 queries lose two fifths: 12 points, and yet one in eight by chance.
+    baseline, run = run_with([3] * 10), run_with([1, 1, 1, *[3] * 7])
+    found = verdict_of(tmp_path, run, baseline, drop("P@5", 0.5), rule="threshold_and_significant")
+    assert (found["verdict"], found["exit_code"]) == ("no_verdict", 2)
+    assert "too few queries to tell: 10 of them" in found["rows"][0]["reasons"][-1]
+    none = verdict_of(
+        tmp_path,
+        run_with([1, 3]),
+        run_with([3, 3]),
+        drop("P@5", 1),
+        rule="threshold_and_significant",
+    )
+    assert none["rows"][0]["reasons"][-1].endswith("would show nothing")
+
+
+def test_many_losses_are_no_noise(tmp_path):
+    baseline, run = run_with([3] * 40), run_with([*[2] * 12, *[3] * 28])
+    found = verdict_of(tmp_path, run, baseline, drop("P@5", 0.5), rule="threshold_and_significant")
+    assert found["verdict"] == "breach"
+    assert found["rows"][0]["p_value"] == 2**-12
+    assert found["rows"][0]["is_noise"] is False
+
+
+def test_bounds_hold_whatever_the_baseline(tmp_path):
+    same = run_with([3] * 10)
+    low = 'metric = "P@5"\ndirection = "down is bad"\nfloor = 0.61'
+    high = 'metric = "P@5"\ndirection = "up is bad"\nceiling = 0.59'
+    for row, reason in ((low, "below the floor of 0.61"), (high, "above the ceiling of 0.59")):
+        found = verdict_of(tmp_path, same, same, row)
+        assert found["verdict"] == "breach"
+        assert reason in found["rows"][0]["reasons"][0]
+    both = verdict_of(tmp_path, same, same, low.replace("0.61", "0.6\nceiling = 0.6"))
+    assert both["verdict"] == "pass"
+
+
+def test_a_slice_is_held_alone(tmp_path):
+    corpora = ["a"] * 5 + ["b"] * 5
+    baseline = run_with([3] * 10, corpora=corpora)
+    run = run_with([2, *[3] * 8, 4], corpora=corpora)  # a loses what b gains
+    rows = [drop("P@5", 1), *(drop("P@5", 1, f"slice = {{corpus = '{c}'}}") for c in "ab")]
+    found = verdict_of(tmp_path, run, baseline, *rows)
+    assert [row["verdict"] for row in found["rows"]] == ["pass", "breach", "pass"]
+    assert [row["n_queries"] for row in found["rows"]] == [10, 5, 5]
+    assert found["rows"][1]["change_points"] == pytest.approx(-4)
+
+
+def test_a_slice_that_was_not_asked_has_no_verdict(tmp_path):
+    run = run_with([3] * 3)
+    found = verdict_of(tmp_path, run, run, drop("P@5", 1, "slice = {corpus = 'gone'}"))
+    assert found["exit_code"] == 2
+    assert "no query of corpus gone" in found["rows"][0]["reasons"][0]
+
+
+# Nothing below may ever pass.
+
+
+def broken(case):
+    good = run_with([3] * 6, corpora=["a", "a", "a", "b", "b", "b"])
+    gold = gold_set(*(gold_query(q["id"], {"d1": 1}, corpus=q["corpus"]) for q in good["queries"]))
+    answers = [answer(q["id"], ["d1"]) for q in good["queries"]]
+    if case == "failed query":
+        return run_of(gold, [failure("q000"), *answers[1:]]), run_of(gold, answers)
+    if case == "failed baseline":
+        return run_of(gold, answers), run_of(gold, [failure("q000"), *answers[1:]])
+    if case == "truncated":
+        return run_of(gold, answers[:5]), run_of(gold, answers)
+    if case == "skipped corpus":
+        return run_of(gold, answers[:3]), run_of(gold, answers)
+    if case == "other labels":
+        other = gold_set(*(dataclasses.replace(q, relevant={"d1": 2}) for q in gold.queries))
+        return run_of(other, answers), run_of(gold, answers)
+    if case == "other depth":
+        return run_of(gold, answers, settings=Settings(depth=30)), run_of(gold, answers)
+    document = run_of(gold, answers)
+    baseline = run_of(gold, answers)
+    if case == "empty":
+        document["queries"] = []
+    if case == "empty by its own account":
+        document["status"] = {**document["status"], "has_verdict": False}
+    if case == "a query twice":
+        document["queries"][0] = document["queries"][1]
+    if case == "hidden failure":
+        document["queries"][0] = {**document["queries"][0], "status": "failed"}
+    if case == "other convention":
+        document["run"]["settings"] = {**document["run"]["settings"], "convention": "mine"}
+    return document, baseline
+
+
+@pytest.mark.parametrize(
+    ("case", "reason"),
+    [
+        ("failed query", "the run has no verdict of its own: 1 of 6 queries failed"),
+        ("failed baseline", "the baseline has no verdict of its own: 1 of 6"),
+        ("truncated", "the run is truncated: it asked 5 of 6 queries"),
+        ("skipped corpus", "the run skipped the corpus b"),
+        ("other labels", "the gold set changed"),
+        ("other depth", "another number of documents was asked for"),
+        ("empty", "the run has no verdict of its own: it holds no query"),
+        ("empty by its own account", "it says so without a reason"),
+        ("a query twice", "1 queries are in it more than once, the first is 'q001'"),
+        ("hidden failure", "1 of 6 queries failed"),
+        ("other convention", "measures are defined otherwise"),
+    ],
+)
+def test_a_broken_run_never_passes(tmp_path, case, reason):
+    run, baseline = broken(case)
+    expires = date(2027, 1, 1)
+    overrides = [Justification("P@5", "because", "a", "b", expires)]
+    lax = drop("P@5", 100, "required = false")
+    for rule in ("threshold", "threshold_and_significant"):
+        found = verdict_of(tmp_path, run, baseline, lax, rule=rule, justifications=overrides)
+        assert (found["verdict"], found["exit_code"]) == ("no_verdict", 2)
+        assert any(reason in sentence for sentence in found["reasons"]), found["reasons"]
+        assert [row["verdict"] for row in found["rows"]] == ["no_verdict"]
+
+
+def test_a_missing_metric_never_passes_and_is_skipped_only_when_said(tmp_path):
+    run = run_with([3] * 3)
+    required = verdict_of(tmp_path, run, run, drop("P@5", 1), drop("claim_coverage", 1))
+    assert (required["verdict"], required["exit_code"]) == ("no_verdict", 2)
+    (reason,) = required["rows"][1]["reasons"]
+    assert reason.startswith("neither run has a value: the value was not recorded (")
+    optional = drop("claim_coverage", 1, "required = false")
+    skipped = verdict_of(tmp_path, run, run, drop("P@5", 1), optional)
+    assert (skipped["verdict"], skipped["rows"][1]["verdict"]) == ("pass", "skipped")
+    alone = verdict_of(tmp_path, run, run, optional)
+    assert (alone["verdict"], alone["exit_code"]) == ("no_verdict", 2)
+
+
+def test_a_metric_that_one_run_lost_is_never_skipped(tmp_path):
+    with_it = with_claims(run_with([3] * 3), [[True]] * 3)
+    optional = drop("claim_coverage", 1, "required = false")
+    for run, baseline, side in (
+        (run_with([3] * 3), with_it, "the run has no value"),
+        (with_it, run_with([3] * 3), "the baseline has no value"),
+    ):
+        found = verdict_of(tmp_path, run, baseline, drop("P@5", 1), optional)
+        assert found["exit_code"] == 2
+        assert side in found["rows"][1]["reasons"][0]
+
+
+def test_queries_that_lost_their_value_leave_no_verdict(tmp_path):
+    baseline, run = (with_claims(run_with([3] * 8), [[True]] * 8) for _ in range(2))
+    del run["claims"]["queries"][2]
+    found = verdict_of(tmp_path, run, baseline, drop("claim_coverage", 1))
+    assert found["exit_code"] == 2
+    assert "1 queries that have it in the baseline lack it now, the first is 'q002'" in str(found)
+
+
+def test_another_judge_leaves_no_verdict(tmp_path):
+    baseline, run = (with_claims(run_with([3] * 8), [[True]] * 8) for _ in range(2))
+    run["claims"]["judge"] = {**run["claims"]["judge"], "version": "2"}
+    found = verdict_of(tmp_path, run, baseline, drop("P@5", 1), drop("claim_coverage", 1))
+    assert [row["verdict"] for row in found["rows"]] == ["pass", "no_verdict"]
+    assert "another judge decided (offline 1, now offline 2)" in found["rows"][1]["reasons"]
+
+
+def test_claims_are_compared_over_all_claims(tmp_path):
+    # 8 drafts of two claims; one loses both: 100 → 87.5 %.
+    baseline = with_claims(run_with([3] * 8), [[True, True]] * 8)
+    run = with_claims(run_with([3] * 8), [[False, False], *[[True, True]] * 7])
+    (row,) = verdict_of(tmp_path, run, baseline, drop("claim_coverage", 1))["rows"]
+    assert row["change_points"] == pytest.approx(-12.5)
+    assert row["verdict"] == "breach"
+    assert [mover["id"] for mover in row["movers"]] == ["q000"]
+
+
+def test_a_breach_stays_one_where_another_row_has_no_verdict(tmp_path):
+    baseline, run = run_with([3] * 8), run_with([1] * 8)
+    found = verdict_of(tmp_path, run, baseline, drop("P@5", 1), drop("claim_coverage", 1))
+    assert (found["verdict"], found["exit_code"]) == ("breach", 1)
+
+
+@pytest.mark.parametrize("rule", ["threshold", "threshold_and_significant"])
+def test_always_answering_and_always_refusing_fail_the_shipped_gate(rule):
+    shipped = shipped_thresholds()
+    gate = tuple(row for row in shipped.rows if row.metric in (TRUE_POSITIVE, FALSE_REFUSAL))
+    thresholds = dataclasses.replace(shipped, rows=gate, rule=rule)
+    answers = run_with([5] * 20, refused=[False] * 10)
+    refuses = run_with([5] * 20, refused=[True] * 10)
+    for query in refuses["queries"]:
+        query["ranking"] = []
+    refuses["abstention"]["false_refusal_rate"]["value"] = 1.0
+    working = run_with([5] * 20, refused=[True] * 9 + [False])
+    verdicts = {
+        name: check(run, run, thresholds, today=TODAY).to_json()
+        for name, run in (("answers", answers), ("refuses", refuses), ("working", working))
+    }
+    assert {name: v["exit_code"] for name, v in verdicts.items()} == {
+        "answers": 1,
+        "refuses": 1,
+        "working": 0,
+    }
+    assert [row["verdict"] for row in verdicts["answers"]["rows"]] == ["breach", "pass"]
+    assert [row["verdict"] for row in verdicts["refuses"]["rows"]] == ["pass", "breach"]
+
+
+def test_more_false_refusals_are_a_breach_and_fewer_are_not(tmp_path):
+    baseline = run_with([5] * 20, refused=[True] * 5)
+    run = run_with([5] * 20, refused=[True] * 5)
+    run["queries"][0]["ranking"] = []
+    row = drop(FALSE_REFUSAL, 0).replace("down", "up")
+    found = verdict_of(tmp_path, run, baseline, row)
+    assert found["verdict"] == "breach"
+    assert found["rows"][0]["change_points"] == pytest.approx(5)
+    assert verdict_of(tmp_path, baseline, run, row)["verdict"] == "pass"
+
+
+def pinned(gold_queries, *, ids=None):
+    ids = tuple(query.id for query in gold_queries) if ids is None else ids
+    return Pinned(ids, fingerprint(gold_queries), Path("pinned.txt"))
+
+
+def pinned_world():
+    queries = [gold_query(f"q{n}", {"d1": 1}, answerable=True) for n in range(8)]
+    gold = gold_set(*queries)
+    good = [answer(query.id, ["d1"]) for query in queries]
+    bad = [answer(query.id, ["x"]) for query in queries[:4]] + good[4:]
+    return gold, run_of(gold, bad, settings=QUICK), run_of(gold, good, settings=QUICK)
+
+
+def test_pinned_queries_alone_are_looked_at(tmp_path):
+    gold, run, baseline = pinned_world()
+    same = pinned(gold.queries[4:])
+    found = verdict_of(tmp_path, run, baseline, drop("RR", 1), gold=gold, pinned=same)
+    assert (found["verdict"], found["n_pinned"]) == ("pass", 4)
+    assert found["rows"][0]["n_queries"] == 4
+    lost = pinned(gold.queries[:5])
+    found = verdict_of(tmp_path, run, baseline, drop("RR", 1), gold=gold, pinned=lost)
+    assert found["rows"][0]["change_points"] == pytest.approx(-80)
+
+
+def test_a_run_of_the_pinned_queries_only_is_whole(tmp_path):
+    gold, _, _ = pinned_world()
+    answers = [answer(query.id, ["d1"]) for query in gold.queries[:4]]
+    run = run_of(gold, answers, settings=QUICK)
+    four = pinned(gold.queries[:4])
+    assert verdict_of(tmp_path, run, run, drop("RR", 1))["exit_code"] == 2
+    assert verdict_of(tmp_path, run, run, drop("RR", 1), gold=gold, pinned=four)["exit_code"] == 0
+    five = pinned(gold.queries[:5])
+    found = verdict_of(tmp_path, run, run, drop("RR", 1), gold=gold, pinned=five)
+    assert found["exit_code"] == 2
+    assert "the run lacks 1 of 5 pinned queries, the first is 'q4'" in found["reasons"]
+
+
+def test_pinned_queries_whose_labels_moved_give_no_verdict(tmp_path):
+    gold, run, baseline = pinned_world()
+    stale = pinned([dataclasses.replace(gold.queries[0], relevant={"d2": 1})])
+    found = verdict_of(tmp_path, run, baseline, drop("RR", 100), gold=gold, pinned=stale)
+    assert found["exit_code"] == 2
+    assert "are no longer what they were" in found["reasons"][0]
+    fresh = pinned(gold.queries[:1])
+    other = gold_set(*gold.queries[:7])
+    found = verdict_of(tmp_path, run, baseline, drop("RR", 100), gold=other, pinned=fresh)
+    assert "the run measured another gold set than the one at hand" in found["reasons"]
+    found = verdict_of(tmp_path, run, baseline, drop("RR", 100), pinned=fresh)
+    assert "without the gold set nobody can tell" in found["reasons"][0]
+
+
+def test_a_pinned_list_may_be_the_slice_of_one_threshold(tmp_path):
+    gold, run, baseline = pinned_world()
+    row = drop("RR", 1, "slice = {queries = 'four.txt'}")
+    lists = {"four.txt": pinned(gold.queries[4:])}
+    found = verdict_of(tmp_path, run, baseline, row, drop("RR", 1), gold=gold, lists=lists)
+    assert [r["verdict"] for r in found["rows"]] == ["pass", "breach"]
+    found = verdict_of(
+        tmp_path, run, baseline, row, gold=gold, lists=lists, pinned=pinned(gold.queries[:2])
+    )
+    assert "none of the pinned queries is of queries four.txt" in found["rows"][0]["reasons"]
+
+
+def justified(**change):
+    given = {"metric": "P@5", "reason": "chunks changed", "author": "a", "second_approver": "b"}
+    return Justification(**{**given, "expires": date(2026, 1, 10), **change})
+
+
+def test_a_justified_breach_passes_and_says_so(tmp_path):
+    baseline, run = run_with([3] * 10), run_with([1] * 10)
+    found = verdict_of(tmp_path, run, baseline, drop("P@5", 1), justifications=[justified()])
+    (row,) = found["rows"]
+    assert (found["exit_code"], row["verdict"]) == (0, "overridden")
+    assert found["headline"].startswith("PASS BY JUSTIFICATION of 1")
+    assert row["justification"]["second_approver"] == "b"
+    assert row["justification"]["expires"] == "2026-01-10"
+
+
+def test_what_was_not_justified_stays_a_breach(tmp_path):
+    baseline, run = run_with([3] * 10), run_with([1] * 10)
+    cases = [
+        (justified(expires=date(2026, 1, 9)), "of P@5 expired on 2026-01-09"),
+        (justified(metric="RR"), "of RR was not needed"),
+        (justified(part=Part("corpus", "docs")), "of P@5 [corpus docs] was not needed"),
+    ]
+    for one, note in cases:
+        found = verdict_of(tmp_path, run, baseline, drop("P@5", 1), justifications=[one])
+        assert found["exit_code"] == 1
+        assert any(note in sentence for sentence in found["notes"]), found["notes"]
+    two = [drop("P@5", 1), drop("Recall@5", 1)]
+    found = verdict_of(tmp_path, run, baseline, *two, justifications=[justified()])
+    assert [row["verdict"] for row in found["rows"]] == ["overridden", "breach"]
+    assert found["exit_code"] == 1
+
+
+def test_a_justification_never_stands_in_for_a_verdict(tmp_path):
+    run = run_with([3] * 10)
+    one = justified(metric="claim_coverage")
+    found = verdict_of(tmp_path, run, run, drop("claim_coverage", 1), justifications=[one])
+    assert (found["exit_code"], found["rows"][0]["verdict"]) == (2, "no_verdict")
+
+
+def test_what_a_reader_should_know_is_a_note(tmp_path):
+    baseline = run_with([3] * 3)
+    run = run_with([3] * 3, label="later")
+    assert (
+        "the gold set is provisional"
+        in verdict_of(tmp_path, run, baseline, drop("P@5", 1))["notes"][0]
+    )
+    again = verdict_of(tmp_path, baseline, baseline, drop("P@5", 1))
+    assert again["exit_code"] == 0
+    assert "the run is the baseline itself, so nothing can have changed" in again["notes"]
+    for document, digest in ((run, "1"), (baseline, "2")):
+        document["run"]["corpora"] = [{"corpus": "docs", "n_documents": 3, "fingerprint": digest}]
+    found = verdict_of(tmp_path, run, baseline, drop("P@5", 1), notes=["the noise is stale"])
+    assert any("the documents of corpus docs are others" in note for note in found["notes"])
+    assert "the noise is stale" in found["notes"]
+
+
+def test_the_noise_floor_stands_beside_its_metric(tmp_path):
+    baseline, run = run_with([3] * 10), run_with([2, *[3] * 9])
+    rows = [drop("P@5", 5), drop("RR", 5)]
+    found = verdict_of(tmp_path, run, baseline, *rows, noise_floor={"P@5": 2.5})
+    assert [row["noise_floor_points"] for row in found["rows"]] == [2.5, None]
+
+
+def test_equal_input_gives_equal_output(tmp_path):
+    baseline, run = run_with([3] * 60), run_with([*[2] * 30, *[4] * 25, *[3] * 5])
+    options = {"rule": "threshold_and_significant"}
+    first, second = (
+        verdict_of(tmp_path, run, baseline, drop("P@5", 0.5), **options) for _ in range(2)
+    )
+    assert first == second
+    assert first["decision"]["seed"] == 20260101

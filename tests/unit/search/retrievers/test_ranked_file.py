@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import hashlib
+import json
+
+import pytest
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.gold.model import GoldQuery, GoldSet
+from retrieval_eval.search.results import RetrieverError
+from retrieval_eval.search.retrievers import open_retriever
+from retrieval_eval.search.running import run_queries
+
+RUN = """\
+q1 Q0 d1 1 0.5 tag
+q1 Q0 d2 2 1.5 tag
+q2 Q0 d3 1 7 tag
+q1 Q0 d0 3 0.5 tag
+"""
+
+
+@pytest.fixture
+def ranked(tmp_path):
+    def opened(content, name="run.trec", **options):
+        path = tmp_path / name
+        if not isinstance(content, str | bytes):
+            content = "".join(json.dumps(row) + "\n" for row in content)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return open_retriever(f"run:{path}", options)
+
+    return opened
+
+
+def pairs(docs):
+    return [(doc.doc, doc.score) for doc in docs]
+
+
+def by_id(retriever, query_id, k=10):
+    return pairs(retriever.search_by_id(query_id, corpus="default", k=k))
+
+
+def test_a_trec_run_is_ordered_by_score_then_id(ranked):
+    retriever = ranked(RUN)
+    assert list(retriever.query_ids) == ["q1", "q2"]
+    assert by_id(retriever, "q1") == [("d2", 1.5), ("d1", 0.5), ("d0", 0.5)]
+    assert by_id(retriever, "q1", k=2) == [("d2", 1.5), ("d1", 0.5)]
+    assert by_id(retriever, "q2") == [("d3", 7.0)]
+
+
+def test_a_query_that_a_trec_run_leaves_out_found_nothing(ranked):
+    assert by_id(ranked(RUN), "q3") == []
+
+
+def test_jsonl_takes_every_form_of_a_document(ranked):
+    retriever = ranked(
+        [
+            {"id": "q1", "ranking": ["d2", "d1"]},
+            {"id": "q2", "ranking": [["d1", 0.5], {"doc": "d2", "score": 1.5}]},
+            {"id": "q3", "ranking": []},
+        ]
+    )
+    assert by_id(retriever, "q1") == [("d2", -1.0), ("d1", -2.0)]
+    assert by_id(retriever, "q2") == [("d2", 1.5), ("d1", 0.5)]
+    assert by_id(retriever, "q3") == []
+    with pytest.raises(RetrieverError, match=r"run\.trec: no line for query 'q4'.*say \"ranking\""):
+        by_id(retriever, "q4")
+
+
+def test_a_row_that_states_its_text_is_found_by_it(ranked):
+    retriever = ranked(
+        [
+            {"id": "q1", "query": "Betterment  LEVY", "ranking": ["d1"]},
+            {"id": "q2", "ranking": ["d2"]},
+        ]
+    )
+    assert pairs(retriever.search("betterment levy", corpus="law", k=5)) == [("d1", -1.0)]
+    assert pairs(retriever.search("q2", corpus="law", k=5)) == [("d2", -1.0)]
+
+
+def test_a_run_over_a_ranked_file_goes_by_id(ranked):
+    queries = [GoldQuery(f"q{n}", "any text", "default") for n in (1, 2, 3)]
+    results = run_queries(GoldSet(tuple(queries), "f"), ranked(RUN), depth=2, jobs=2)
+    assert [pairs(result.ranking) for result in results] == [
+        [("d2", 1.5), ("d1", 0.5)],
+        [("d3", 7.0)],
+        [],
+    ]
+    rows = [{"id": "q1", "ranking": ["d1", "d2"]}, {"id": "q2", "ranking": []}]
+    results = run_queries(GoldSet(tuple(queries), "f"), ranked(rows), depth=2)
+    assert [result.status for result in results] == ["ok", "ok", "failed"]
+
+
+def test_a_run_made_from_another_gold_set_is_refused(ranked):
+    gold = GoldSet((GoldQuery("g1", "levy", "law"),), "f")
+    with pytest.raises(BadInputError, match="made from another gold set"):
+        run_queries(gold, ranked(RUN), depth=2)
+
+
+def test_the_file_is_identified_by_its_content(ranked):
+    assert ranked(RUN).describe() == {
+        "name": "run.trec",
+        "reranker": None,
+        "layout": "trec",
+        "n_queries": 2,
+        "sha256": hashlib.sha256(RUN.encode()).hexdigest(),
+    }
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "holds no ranking"),
+        (b"\xef\xbb\xbf\n \n", "holds no ranking"),
+        ("q1 Q0 d1 1 0.5\n", "line 1: expected 6 fields"),
+        ("q1 Q0 d1 1 0.5 t\nq1 Q0 d1 2 0.4 t\n", r"'d1' occurs twice .*\(lines 1 and 2\)"),
+        ("q1 Q0 d1 1 0.5 t\n\nq1 Q0 d2 1 x t\n", "line 3: 'x' is not a number"),
+        ("q1 Q0 d1 1 0.5 t\n\nq1 Q0 d2 1 inf t\n", "line 3: the score is infinite"),
+        (b"q1 Q0 \xff 1 0.5 t\n", "not UTF-8"),
+        ('{"id": "q1", "ranking": ["a"]}\n{"id":\n', "line 2: not valid JSON"),
+        ('{"id": "q1", "ranking": ["a"]}\n\n[]\n', 'line 3: expected {"id"'),
+        ([{"id": "q1"}], 'line 1: expected {"id"'),
+        ([{"id": 1, "ranking": []}], 'line 1: expected {"id"'),
+        ([{"id": "q1", "ranking": {"a": 1}}], 'line 1: expected {"id"'),
+        ([{"id": "q1", "ranking": ["a", "b", "a"]}], "line 1: /ranking/2: document 'a' is at /"),
+        ([{"id": "q1", "ranking": [["a", 1], ["b", "x"]]}], "line 1: /ranking/1: the score is no"),
+        ([{"id": "q1", "ranking": [["a", 1], "b"]}], "line 1: /ranking/1: the score is no"),
+        ([{"id": "q1", "ranking": [["a", 1, 2]]}], "line 1: /ranking: item 1 has 3 parts"),
+        ([{"id": "q1", "ranking": []}] * 2, "line 2: query 'q1' is on line 1 too"),
+    ],
+)  # fmt: skip
+def test_faults_are_named_by_line(ranked, content, message):
+    with pytest.raises(BadInputError, match=message):
+        ranked(content)
+
+
+def test_a_file_that_is_not_there_is_bad_input(tmp_path):
+    with pytest.raises(BadInputError, match=r"run\.trec: cannot be read"):
+        open_retriever(f"run:{tmp_path / 'run.trec'}")
+
+
+def test_a_ranked_file_has_no_options(ranked):
+    with pytest.raises(BadInputError, match="run has no option 'k'; it has no options at all"):
+        ranked(RUN, k="1")
+
+
+def test_a_link_to_a_ranked_file_is_followed(ranked, tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    ranked(RUN, name="elsewhere/run.trec")
+    (tmp_path / "latest.trec").symlink_to(tmp_path / "elsewhere" / "run.trec")
+    assert by_id(open_retriever(f"run:{tmp_path / 'latest.trec'}"), "q2") == [("d3", 7.0)]
+    rows = [{"id": "q1", "ranking": ["d1"]}]
+    ranked(rows, name="elsewhere/run.jsonl")
+    (tmp_path / "latest.jsonl").symlink_to(tmp_path / "elsewhere" / "run.jsonl")
+    assert by_id(open_retriever(f"run:{tmp_path / 'latest.jsonl'}"), "q1") == [("d1", -1.0)]

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.search.baseline import ACCEPTABLE, plan_update, write_update
+from retrieval_eval.search.delta import differences
+from retrieval_eval.search.run_files import read_search_run, run_bytes
+from tests.searches import answer, failure, gold_query, gold_set, run_of
+
+GOLD = gold_set(gold_query("q1", {"a": 1}), gold_query("q2", {"a": 1}))
+OTHER_GOLD = gold_set(gold_query("q1", {"a": 2}), gold_query("q2", {"a": 1}))
+
+
+def write(path, document):
+    path.write_bytes(run_bytes(document))
+    return path
+
+
+@pytest.fixture
+def old(tmp_path):
+    document = run_of(GOLD, [answer("q1", ["x", "a"]), answer("q2", ["a"])], label="old")
+    return write(tmp_path / "baseline.json", document)
+
+
+@pytest.fixture
+def new(tmp_path):
+    document = run_of(GOLD, [answer("q1", ["a"]), answer("q2", ["a"])], label="new")
+    return write(tmp_path / "run.json", document)
+
+
+def test_the_first_baseline_is_the_run_without_its_delta(tmp_path, old, new):
+    document = read_search_run(new)
+    document["delta"] = plan_update(old, new).delta
+    write(new, document)
+    path = tmp_path / "data" / "baseline.json"
+    update = plan_update(path, new)
+    assert (update.delta, update.differences) == (None, {})
+    assert not path.exists()
+    write_update(update)
+    assert read_search_run(path) == {**document, "delta": None}
+
+
+def test_the_delta_is_known_before_anything_is_written(old, new):
+    before = old.read_bytes()
+    update = plan_update(old, new)
+    # RR 1/2 and 1 → 1 and 1
+    assert update.delta["metrics"]["RR"]["delta_points"] == 25
+    assert old.read_bytes() == before
+    write_update(update)
+    assert read_search_run(old)["label"] == "new"
+
+
+@pytest.mark.parametrize("content", ["{", '{"schema_version": "1.2"}'])
+def test_an_invalid_run_is_refused(old, new, content):
+    before = old.read_bytes()
+    new.write_text(content)
+    with pytest.raises(BadInputError, match=r"run\.json"):
+        plan_update(old, new)
+    assert old.read_bytes() == before
+
+
+def test_an_invalid_old_baseline_is_named(old, new):
+    old.write_text("{")
+    with pytest.raises(BadInputError, match=r"baseline\.json"):
+        plan_update(old, new)
+
+
+def test_a_run_with_failed_queries_is_refused(tmp_path, old):
+    document = run_of(GOLD, [answer("q1", ["a"]), failure("q2")])
+    run = write(tmp_path / "failed.json", document)
+    with pytest.raises(NothingToEvaluateError, match=r"failed\.json .* 1 of 2 queries failed"):
+        plan_update(old, run)
+
+
+def test_another_gold_set_must_be_accepted_by_name(tmp_path, old):
+    document = run_of(OTHER_GOLD, [answer("q1", ["a"]), answer("q2", ["a"])], label="relabelled")
+    run = write(tmp_path / "other.json", document)
+    update = plan_update(old, run)
+    assert update.delta["is_comparable"] is False
+    before = old.read_bytes()
+    for accept in ((), ("depth", "measures")):
+        with pytest.raises(NothingToEvaluateError, match=r"gold set changed .* --accept gold_set$"):
+            write_update(update, accept=accept)
+    assert old.read_bytes() == before
+    write_update(update, accept=("gold_set",))
+    assert json.loads(old.read_text())["label"] == "relabelled"
+
+
+def test_everything_that_can_differ_can_be_accepted(old, new):
+    before, after = read_search_run(old), read_search_run(new)
+    before["run"]["gold_set"]["fingerprint"] = "0"
+    before["run"]["settings"] |= {
+        "convention": "x",
+        "empty_ranking": "x",
+        "depth": 1,
+        "measures": [],
+    }
+    assert (*differences(before, after), "queries") == ACCEPTABLE
+
+
+def test_a_run_of_some_queries_does_not_replace_one_of_all_by_accident(tmp_path, old):
+    run = write(tmp_path / "part.json", run_of(GOLD, [answer("q2", ["a"])]))
+    update = plan_update(old, run)
+    assert update.delta["is_comparable"] is True
+    with pytest.raises(NothingToEvaluateError, match=r"did not ask 1 of the 2 .* --accept queries"):
+        write_update(update)
+    write_update(update, accept=["queries"])
+    assert len(read_search_run(old)["queries"]) == 1
+
+
+def test_a_baseline_that_cannot_be_written_is_one_sentence(tmp_path, new):
+    (tmp_path / "file").write_text("")
+    update = plan_update(tmp_path / "file" / "baseline.json", new)
+    with pytest.raises(BadInputError, match=r"baseline\.json: cannot be written"):
+        write_update(update)

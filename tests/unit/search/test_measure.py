@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from retrieval_eval import schema
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.search import measure as module
+from retrieval_eval.search.measure import JOURNAL, Request, measure, measure_request
+from retrieval_eval.search.protocol import ScoredDoc
+from retrieval_eval.search.run_files import read_search_run, run_bytes
+
+ROWS = [
+    {"id": "q1", "query": "red apple", "corpus": "fruit", "relevant": {"f1": 2, "f2": 1}},
+    {"id": "q2", "query": "blue plum", "corpus": "fruit", "relevant": ["f3"], "area": "stone"},
+    {"id": "q3", "query": "steel nail", "corpus": "tools", "relevant": ["t1"]},
+    {"id": "q4", "query": "moon cheese", "corpus": "tools", "answerable": False},
+]
+DOCUMENTS = [
+    {"id": "f1", "corpus": "fruit", "text": "a red apple"},
+    {"id": "f2", "corpus": "fruit", "text": "an apple"},
+    {"id": "f3", "corpus": "fruit", "text": "a plum that is blue"},
+    {"id": "t1", "corpus": "tools", "text": "a nail of steel"},
+    {"id": "t2", "corpus": "tools", "text": "a hammer"},
+]
+
+
+def write_lines(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+class Words:
+    """Documents by the number of words they share with the query; asked queries are kept."""
+
+    is_thread_safe = True
+
+    def __init__(self):
+        self.asked = []
+        self.broken = set()
+        self.stops_at = None
+
+    def search(self, query, *, corpus, k):
+        if query == self.stops_at:
+            raise KeyboardInterrupt
+        self.asked.append(query)
+        if query in self.broken:
+            raise KeyError(query)
+        words = set(query.split())
+        found = {
+            d["id"]: float(len(words & set(d["text"].split())))
+            for d in DOCUMENTS
+            if d["corpus"] == corpus
+        }
+        return [ScoredDoc(doc, score) for doc, score in found.items() if score][:k]
+
+    def describe(self):
+        return {"name": "words", "reranker": None}
+
+
+@pytest.fixture
+def retriever(monkeypatch):
+    found = Words()
+    monkeypatch.setattr(module, "open_retriever", lambda spec, options: found)
+    return found
+
+
+@pytest.fixture
+def gold(tmp_path):
+    return write_lines(
+        tmp_path / "gold-set.jsonl", [{"source": "bootstrap", **row} for row in ROWS]
+    )
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "eval"
+
+
+def test_a_run_is_measured_and_written(retriever, gold, out, tmp_path):
+    corpus = write_lines(tmp_path / "corpus.jsonl", DOCUMENTS)
+    seen = []
+    document = measure(
+        gold,
+        "any:thing",
+        corpus_file=corpus,
+        label="first",
+        out=out,
+        progress=lambda done, total, name: seen.append((done, total)),
+    )
+    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    # q1: f1 then f2; q2: f3; q3: t1. Nothing else shares a word.
+    assert document["metrics"]["Recall@20"]["value"] == 1
+    assert document["metrics"]["P@5"]["value"] == pytest.approx((2 + 1 + 1) / 5 / 3)
+    assert document["metrics"]["P@5"]["not_computable"] == {"no_ground_truth": 1}
+    corpora = document["run"]["corpora"]
+    assert [(c["corpus"], c["n_documents"]) for c in corpora] == [("fruit", 3), ("tools", 2)]
+    assert corpora[0]["fingerprint"] != corpora[1]["fingerprint"]
+    assert document["run"]["gold_set"]["is_provisional"] is True
+    assert document["delta"] is None
+
+    (path,) = out.glob("*.json")
+    assert re.fullmatch(r"eval-report-\d{8}T\d{6}Z\.json", path.name)
+    assert read_search_run(path) == document
+    assert path.with_suffix(".md").read_text().startswith("# Search run: first\n")
+    assert sorted(p.name for p in out.iterdir()) == sorted([path.name, f"{path.stem}.md"])
+
+
+def test_twice_the_same_but_for_the_time_and_no_report_is_lost(retriever, gold, out, monkeypatch):
+    first = measure_request(Request(gold, "any:thing", out=out))
+    moment = first.document["generated_at"]
+    monkeypatch.setattr(module, "now", lambda: moment)
+    second = measure_request(Request(gold, "any:thing", out=out))
+    assert second.json_path.stem == f"{first.json_path.stem}-2"
+    assert first.json_path.read_bytes() == second.json_path.read_bytes()
+    assert first.markdown_path.read_bytes() == second.markdown_path.read_bytes()
+    third = measure_request(Request(gold, "any:thing", out=out, jobs=3))
+    assert third.json_path.read_bytes() == first.json_path.read_bytes()
+
+
+def test_only_the_queries_of_a_corpus(retriever, gold, out):
+    document = measure(gold, "any:thing", corpora=["fruit"], out=out)
+    assert [query["id"] for query in document["queries"]] == ["q1", "q2"]
+    assert document["run"]["gold_set"]["n_queries"] == 4
+    assert [corpus["corpus"] for corpus in document["run"]["corpora"]] == ["fruit"]
+    with pytest.raises(BadInputError, match="'wine'"):
+        measure(gold, "any:thing", corpora=["wine"], out=out)
+
+
+def test_the_baseline_gives_a_delta(retriever, gold, out, tmp_path):
+    before = measure(gold, "any:thing", out=out, label="before")
+    (tmp_path / "baseline.json").write_bytes(run_bytes(before))
+    retriever.search = lambda query, *, corpus, k: []
+    document = measure(gold, "any:thing", out=out, baseline=tmp_path / "baseline.json")
+    change = document["delta"]["metrics"]["Recall@20"]
+    assert (change["baseline"], change["current"], change["delta_points"]) == (1, 0, -100)
+    assert document["delta"]["baseline"]["label"] == "before"
+    assert schema.faults(document, "search_run") == []
+
+
+def test_a_failed_query_is_recorded_and_the_run_has_no_verdict(retriever, gold, out):
+    retriever.broken = {"blue plum"}
+    document = measure(gold, "any:thing", out=out)
+    assert document["status"]["has_verdict"] is False
+    assert document["queries"][1]["status"] == "failed"
+    assert "KeyError" in document["queries"][1]["error"]
+    assert document["metrics"]["RR"]["not_computable"] == {"no_ground_truth": 1, "query_failed": 1}
+
+
+def test_an_interrupted_run_is_taken_up_again(retriever, gold, out):
+    whole = measure(gold, "any:thing", out=out / "whole")
+    retriever.asked, retriever.stops_at = [], "steel nail"
+    with pytest.raises(KeyboardInterrupt):
+        measure(gold, "any:thing", out=out)
+    assert [p.name for p in out.glob("*.json*")] == [JOURNAL]
+    retriever.asked, retriever.stops_at = [], None
+    document = measure(gold, "any:thing", out=out)
+    assert retriever.asked == ["steel nail", "moon cheese"]
+    assert not (out / JOURNAL).exists()
+    when = {"generated_at": None}
+    assert {**document, **when} == {**whole, **when}
+
+
+def test_no_secret_reaches_a_file(retriever, gold, out):
+    retriever.stops_at = "steel nail"
+    options = {"header.Authorization": "s3cret", "bearer_env": "VARIABLE"}
+    spec = "https://me:s3cret@host/?key=s3cret"
+    with pytest.raises(KeyboardInterrupt):
+        measure(gold, spec, options=options, out=out)
+    assert (out / JOURNAL).exists()
+    written = [path.read_text() for path in out.iterdir()]
+    retriever.stops_at = None
+    measure(gold, spec, options=options, out=out)
+    written += [path.read_text() for path in out.iterdir()]
+    assert len(written) == 3
+    assert all("s3cret" not in text for text in written)
+    assert all("VARIABLE" in text for text in written)
+
+
+def test_fresh_asks_every_query_again(retriever, gold, out):
+    retriever.stops_at = "steel nail"
+    with pytest.raises(KeyboardInterrupt):
+        measure(gold, "any:thing", out=out)
+    retriever.asked, retriever.stops_at = [], None
+    measure(gold, "any:thing", out=out, fresh=True)
+    assert len(retriever.asked) == 4
+
+
+def test_a_floor_refuses(retriever, gold, out):
+    document = measure(gold, "any:thing", floor=1.5, out=out)
+    # f2 shares one word only; q1 keeps f1, q2 f3 and q3 t1.
+    assert document["queries"][0]["ranking"] == [{"doc": "f1", "score": 2.0, "grade": 2}]
+    assert document["run"]["retriever"]["floor"] == 1.5
+    assert measure(gold, "any:thing", floor=9.0, out=out)["status"]["n_refused"] == 3
+
+
+def test_what_cannot_be_used_is_found_before_a_query_is_asked(retriever, gold, out, tmp_path):
+    (tmp_path / "broken.json").write_text("{")
+    (tmp_path / "broken.jsonl").write_text("{\n")
+    for options in (
+        {"baseline": tmp_path / "broken.json"},
+        {"baseline": tmp_path / "none.json"},
+        {"corpus_file": tmp_path / "broken.jsonl"},
+        {"backlog": str(tmp_path / "broken.jsonl")},
+        {"use_rerank": False},
+    ):
+        with pytest.raises(BadInputError):
+            measure(gold, "any:thing", out=out, **options)
+    with pytest.raises(BadInputError, match=r"none\.jsonl"):
+        measure(tmp_path / "none.jsonl", "any:thing", out=out)
+    assert retriever.asked == []
+    assert not out.exists()
+
+
+def test_a_gold_set_without_queries_is_nothing_to_measure(retriever, out, tmp_path):
+    (tmp_path / "gold.jsonl").write_text("")
+    with pytest.raises(NothingToEvaluateError, match="holds no query"):
+        measure(tmp_path / "gold.jsonl", "any:thing", out=out)
+    assert not out.exists()
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(retriever, gold, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(BadInputError, match="cannot be written"):
+        measure(gold, "any:thing", out=tmp_path / "file")
+
+
+def test_the_backlog_comes_along(retriever, gold, out, tmp_path):
+    rows = [
+        {"review_status": "pending_review", "created_at": "2026-01-01T00:00:00Z"},
+        {"review_status": "approved", "created_at": "2026-01-02T00:00:00Z"},
+    ]
+    source = write_lines(tmp_path / "review.jsonl", rows)
+    document = measure(gold, "any:thing", backlog=str(source), out=out)
+    assert document["backlog"]["total"] == 2
+    assert document["backlog"]["pending_review"] == 1
+
+
+def test_corpora_a_retriever_states_are_on_record(retriever, gold, out):
+    stated = [{"corpus": "fruit", "n_documents": 3, "fingerprint": "ab"}, {"corpus": "tools"}, 7]
+    retriever.describe = lambda: {"name": "words", "corpora": stated}
+    assert measure(gold, "any:thing", out=out)["run"]["corpora"] == [
+        {"corpus": "fruit", "n_documents": 3, "fingerprint": "ab"},
+        {"corpus": "tools", "n_documents": None, "fingerprint": None},
+    ]

@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from retrieval_eval.search.noise_level import (
+    QUERY_COUNTS,
+    beyond_noise,
+    by_query,
+    detectable_changes,
+    noise_band,
+    query_sampling,
+    run_to_run,
+)
+from retrieval_eval.search.paired_change import Resampling
+
+SETTINGS = Resampling(seed=1, n_resamples=4_000, confidence=0.95)
+
+
+def test_noise_between_runs_by_hand():
+    # Means 0.5, 0.6, 0.4 in the three runs; only the first two of four queries move.
+    table = np.array([[0.5, 0.5, 1.0, 0.0], [0.7, 0.7, 1.0, 0.0], [0.3, 0.3, 1.0, 0.0]])
+    found = run_to_run(table)
+    assert found.sd_of_runs_points == pytest.approx(10.0)
+    # Each of the two has a variance of 0.04: the root of 0.08, over four queries.
+    assert found.sd_by_query_points == pytest.approx(100 * math.sqrt(0.08) / 4)
+    assert found.sd_points == found.sd_of_runs_points
+    assert found.largest_delta_points == pytest.approx(20.0)
+    assert (found.n_runs, found.n_queries, found.is_deterministic) == (3, 4, False)
+
+
+def test_queries_that_cancel_are_noise_all_the_same():
+    table = np.array([[1.0, 0.0], [0.0, 1.0]])
+    found = run_to_run(table)
+    assert (found.sd_of_runs_points, found.largest_delta_points) == (0.0, 0.0)
+    assert found.is_deterministic is False
+    assert found.sd_points == pytest.approx(50.0)
+
+
+def test_no_noise_is_exactly_none():
+    table = np.tile([0.1, 0.7, 0.3], (5, 1))
+    found = run_to_run(table)
+    assert (found.sd_points, found.sd_by_query_points, found.largest_delta_points) == (0, 0, 0)
+    assert found.is_deterministic
+    assert query_sampling(table, SETTINGS)["delta_sd_points"] == 0.0
+    assert noise_band(found, is_deterministic=True) == 0.0
+
+
+def test_a_still_metric_of_a_noisy_system_is_held_against_one_query():
+    still, moving = (run_to_run(np.array(rows)) for rows in ([[1.0] * 4] * 2, [[1.0, 0.5], [1, 1]]))
+    assert noise_band(still, is_deterministic=False) == 25.0
+    assert noise_band(moving, is_deterministic=False) == moving.sd_points
+
+
+def test_beyond_noise_is_a_normal_tail():
+    from scipy.stats import norm
+
+    assert beyond_noise(1.0, 0.4) == pytest.approx(norm.sf(1 / (0.4 * math.sqrt(2))))
+    assert beyond_noise(-1.0, 0.4) > 0.5
+    assert (beyond_noise(1e-9, 0.0), beyond_noise(0.0, 0.0), beyond_noise(-1.0, 0.0)) == (0, 1, 1)
+
+
+def test_sampling_noise_is_the_standard_error():
+    generator = np.random.Generator(np.random.PCG64(5))
+    base = generator.random(200)
+    table = np.array([base, base + generator.normal(0, 0.05, 200)])
+    found = query_sampling(table, SETTINGS)
+    # A bootstrap of a mean has the standard deviation s / root n, with n in place of n - 1.
+    expected = 100 * np.mean([row.var() for row in table]) ** 0.5 / math.sqrt(200)
+    assert found["level_sd_points"] == pytest.approx(expected, rel=0.05)
+    differences = table[1] - table[0]
+    assert found["delta_sd_points"] == pytest.approx(
+        100 * differences.std() / math.sqrt(200), rel=0.05
+    )
+
+
+def test_detectable_changes_are_what_the_package_says_of_such_differences():
+    from retrieval_eval.stats.paired import compare_paired
+
+    generator = np.random.Generator(np.random.PCG64(7))
+    table = generator.random((2, 400))
+    differences = generator.normal(0, 0.2, 400).tolist()
+    found = detectable_changes(table, 0.0, differences)
+    compared = compare_paired([0.0] * 400, differences, seed=1, n_resamples=20)
+    expected = 100 * compared.smallest_detectable_difference.value
+    assert found["smallest_detectable_points"]["change"] == pytest.approx(expected)
+    assert found["by_n_queries"]["400"] == found["smallest_detectable_points"]
+    assert found["smallest_detectable_points"]["run_to_run"] == 0.0
+    falling = [found["by_n_queries"][str(n)]["unrelated"] for n in QUERY_COUNTS]
+    assert falling == sorted(falling, reverse=True)
+
+
+def test_a_typical_change_shows_no_sooner_than_the_noise_allows():
+    table = np.array([[0.1, 0.9, 0.5, 0.3, 0.2, 0.8, 0.4]] * 2)
+    differences = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.01]
+    found = detectable_changes(table, 5.0, differences)["smallest_detectable_points"]
+    assert found["change"] == found["run_to_run"] > 0
+    without = detectable_changes(table, 5.0, None)["smallest_detectable_points"]
+    assert without["change"] is None
+
+
+def test_values_that_do_not_vary_say_nothing_of_a_change():
+    found = detectable_changes(np.zeros((2, 30)), 0.0, [0.0] * 30)["smallest_detectable_points"]
+    assert found == {"run_to_run": 0.0, "change": None, "unrelated": None}
+
+
+def test_a_table_holds_the_queries_of_all_runs():
+    runs = [
+        {"q2": (1.0, 1.0), "q1": (0.5, 1.0), "q3": (0.0, 1.0)},
+        {"q1": (0.0, 1.0), "q2": (1.0, 1.0), "q3": (0.0, 0.0)},
+    ]
+    assert by_query(runs).tolist() == [[0.5, 1.0], [0.0, 1.0]]
+    # 3 of 5 claims: the row's mean is the share of all claims.
+    (row,) = by_query([{"q1": (1.0, 1.0), "q2": (2.0, 4.0)}])
+    assert row.mean() == pytest.approx(0.6)
