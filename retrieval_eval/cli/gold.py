@@ -58,16 +58,14 @@ def gold() -> None:
 
 @gold.command()
 @gold_argument
-@click.option(
-    "--corpus", "corpus_path", type=_FILE, help="Corpus that judged documents must be in."
-)
+@click.option("--corpus-file", type=_FILE, help="Corpus that judged documents must be in.")
 @json_option
 @click.pass_context
 def validate(
-    context: click.Context, gold_path: Path, corpus_path: Path | None, as_json: bool
+    context: click.Context, gold_path: Path, corpus_file: Path | None, as_json: bool
 ) -> None:
     """Check a gold set; every fault is named by line. Exit code 3 when there is one."""
-    corpus = None if corpus_path is None else read_corpus(corpus_path)
+    corpus = None if corpus_file is None else read_corpus(corpus_file)
     faults = gold_faults(gold_path, corpus=corpus)
     if faults:
         _print_faults(gold_path, faults, as_json=as_json)
@@ -123,8 +121,14 @@ def stats(gold_path: Path, as_json: bool) -> None:
 @click.option(
     "--corpus", default=DEFAULT_CORPUS, show_default=True, help="Name of the queries' corpus."
 )
+@json_option
 def import_(
-    form: str, sources: tuple[Path, ...], gold_path: Path, corpus_file: Path | None, corpus: str
+    form: str,
+    sources: tuple[Path, ...],
+    gold_path: Path,
+    corpus_file: Path | None,
+    corpus: str,
+    as_json: bool,
 ) -> None:
     """Make a gold set of a TREC or BEIR collection.
 
@@ -137,12 +141,18 @@ def import_(
     if corpus_file is not None and found.documents is None:
         raise BadInputError("there is no corpus.jsonl to make the --corpus-file of")
     files = {gold_path: gold_set_bytes(gold_path, found.queries, max_grade=found.max_grade)}
+    facts = {"gold": str(gold_path), "n_queries": len(found.queries)}
+    facts |= {"corpus_file": None, "n_documents": None, "notes": list(found.notes)}
     written = [f"{gold_path}: {counted(len(found.queries), 'query')}"]
     if corpus_file is not None and found.documents is not None:
         files[corpus_file] = corpus_bytes(found.documents)
+        facts |= {"corpus_file": str(corpus_file), "n_documents": len(found.documents)}
         written.append(f"{corpus_file}: {counted(len(found.documents), 'document')}")
     write_together(files)
-    _print_sentences(written, found.notes, "note")
+    if as_json:
+        print_json(facts)
+    else:
+        _print_sentences(written, found.notes, "note")
 
 
 @gold.command()
@@ -151,8 +161,14 @@ def import_(
 @click.option("--gold", "gold_path", type=_FILE, default=DEFAULT_GOLD, show_default=True)
 @click.option("--corpus-file", type=_FILE, help="Corpus to export along with it (beir).")
 @click.option("--run", "run_path", type=_FILE, help="Search run to export along with it (trec).")
+@json_option
 def export(
-    form: str, target: Path, gold_path: Path, corpus_file: Path | None, run_path: Path | None
+    form: str,
+    target: Path,
+    gold_path: Path,
+    corpus_file: Path | None,
+    run_path: Path | None,
+    as_json: bool,
 ) -> None:
     """Write a gold set into the folder TARGET, as TREC files or as BEIR does.
 
@@ -167,12 +183,17 @@ def export(
     else:
         run, lost_of_run = (None, []) if run_path is None else _search_run(run_path)
         lost = [*export_trec(found, target, run=run), *lost_of_run]
-    _print_sentences([f"{target}: {counted(len(found.queries), 'query')}"], lost, "lost")
+    if as_json:
+        print_json({"target": str(target), "n_queries": len(found.queries), "lost": list(lost)})
+    else:
+        _print_sentences([f"{target}: {counted(len(found.queries), 'query')}"], lost, "lost")
 
 
 def _import_trec(sources: tuple[Path, ...], corpus: str) -> Imported:
     if len(sources) == 1 and sources[0].is_dir():
         sources = (sources[0] / QRELS_FILE, sources[0] / TOPICS_FILE)
+    if len(sources) == 1 and not sources[0].exists():
+        raise BadInputError(f"{sources[0]}: no such folder")
     if len(sources) != 2:
         raise click.UsageError("--from trec takes the files QRELS TOPICS, or one folder")
     return import_trec(*sources, corpus=corpus)
@@ -181,6 +202,8 @@ def _import_trec(sources: tuple[Path, ...], corpus: str) -> Imported:
 def _import_beir(sources: tuple[Path, ...], corpus: str) -> Imported:
     if len(sources) != 1:
         raise click.UsageError("--from beir takes one folder")
+    if not sources[0].is_dir():
+        raise BadInputError(f"{sources[0]}: no such folder")
     return import_beir(sources[0], corpus=corpus)
 
 

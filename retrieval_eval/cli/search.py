@@ -188,8 +188,12 @@ def baseline(
     baseline stays as it is. 3: a file is no valid search run.
     """
     if new is None:
+        from retrieval_eval.errors import BadInputError
         from retrieval_eval.search.run_files import read_search_run
 
+        if not baseline.is_file():
+            how = "`retrieval-eval search baseline --update RUN.json` makes one"
+            raise BadInputError(f"{baseline}: no such file; {how}")
         document = read_search_run(baseline)
         if as_json:
             print_json(document)

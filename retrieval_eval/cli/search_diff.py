@@ -8,7 +8,14 @@ from typing import Any
 
 import click
 
-from retrieval_eval.cli.common import FOLDER, json_option, plain, print_json, print_table
+from retrieval_eval.cli.common import (
+    FOLDER,
+    json_option,
+    plain,
+    print_json,
+    print_table,
+    progress_bar,
+)
 from retrieval_eval.values import DEFAULT_SEED
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -46,6 +53,16 @@ _WIDTH = 60
 @click.option(
     "--seed", type=int, default=DEFAULT_SEED, show_default=True, help="Seed of resampling."
 )
+@click.option("--report", is_flag=True, help="Write a page on it below --reports-dir.")
+@click.option(
+    "--reports-dir",
+    type=FOLDER,
+    default=Path("reports"),
+    show_default=True,
+    help="Folder of the page: search/diff/A-B/index.html.",
+)
+@click.option("--noise", type=_FILE, help="Noise file, to show on the page beside every change.")
+@click.option("--privacy", is_flag=True, help="Leave texts of queries out of the page.")
 @json_option
 def diff(
     a: str,
@@ -56,6 +73,10 @@ def diff(
     queries: Path | None,
     out: Path | None,
     seed: int,
+    report: bool,
+    reports_dir: Path,
+    noise: Path | None,
+    privacy: bool,
     as_json: bool,
 ) -> None:
     """Show what changed from run A to run B, queries first.
@@ -71,6 +92,11 @@ def diff(
     from retrieval_eval.search.guard.pinned import read_pinned
     from retrieval_eval.search.run_names import named_run
 
+    if report:
+        from retrieval_eval.report.search.diffs.building import build_diff
+        from retrieval_eval.report.search.diffs.loading import DiffSources
+    elif noise is not None or privacy:
+        raise click.UsageError("--noise and --privacy are for the page; add --report")
     runs = [named_run(name, data) for name in (a, b)]
     for notice in (notice for run in runs for notice in run.notices):
         click.echo(plain(notice), err=True)
@@ -90,6 +116,20 @@ def diff(
         _print(found)
         if out is not None:
             click.echo(f"\n{plain(str(out))}")
+    if report:
+        sources = DiffSources(
+            str(runs[0].path),
+            str(runs[1].path),
+            data=str(data),
+            accept=",".join(accept),
+            flag_points=flag_points,
+            queries=str(queries or ""),
+            noise=str(noise or ""),
+            seed=seed,
+        )
+        with progress_bar("cell") as progress:
+            page = build_diff(sources, reports_dir=reports_dir, privacy=privacy, progress=progress)
+        click.echo(plain(str(page)), err=as_json)
 
 
 def _print(found: Mapping[str, Any]) -> None:

@@ -97,7 +97,10 @@ def guard(
 @click.option("--ids", type=_FILE, metavar="FILE", help="Pin these: one id a line.")
 @click.option("--sample", "size", type=click.IntRange(min=1), help="Pin this many, at random.")
 @click.option("--seed", type=int, default=20260101, show_default=True, help="Seed of the sample.")
-def pin(out: Path, gold: Path, ids: Path | None, size: int | None, seed: int) -> None:
+@json_option
+def pin(
+    out: Path, gold: Path, ids: Path | None, size: int | None, seed: int, as_json: bool
+) -> None:
     """Write a pinned list: query ids, and a fingerprint of exactly what they ask and accept.
 
     Without --ids and --sample all queries are pinned.
@@ -107,4 +110,7 @@ def pin(out: Path, gold: Path, ids: Path | None, size: int | None, seed: int) ->
     from retrieval_eval.search.guard.files import write_pinned
 
     n = write_pinned(out, gold, ids=ids, size=size, seed=seed)
-    click.echo(plain(f"{out}: {n} queries pinned"))
+    if as_json:
+        print_json({"pinned": str(out), "n_queries": n})
+    else:
+        click.echo(plain(f"{out}: {n} queries pinned"))

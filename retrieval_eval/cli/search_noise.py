@@ -77,7 +77,7 @@ def noise(
     """Measure the noise of a system from runs in which nothing changed, and write it to --out.
 
     The runs are repeated now (--retriever), or finished ones are named: files, or labels of runs in
-    the folder --data. No report is written.
+    the folder --data; with both, they are taken together. No report is written.
 
     Exit code 0: measured. 2: the runs are not of one system, or have no verdict. 3: bad input.
     """
@@ -87,12 +87,13 @@ def noise(
     from retrieval_eval.io.files import write_json
     from retrieval_eval.schema import now
     from retrieval_eval.search.measure import Request
+    from retrieval_eval.search.noise import check_distinct, repeated_runs
     from retrieval_eval.search.noise import noise as noise_of
-    from retrieval_eval.search.noise import repeated_runs
     from retrieval_eval.search.run_names import named_run
     from retrieval_eval.search.settings import Settings
 
     documents = [named_run(name, data).document for name in runs]
+    check_distinct(documents)
     pair = [named_run(name, data).document for name in change or ()]
     if retriever is not None:
         request = Request(

@@ -12,6 +12,8 @@ from retrieval_eval.cli.common import FOLDER, json_option, plain, print_json, pr
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _OUT = Path("data/eval")
 _GOLD = _OUT / "gold-set.jsonl"
+_NOISE = _OUT / "noise.json"
+_THRESHOLDS = _OUT / "guard.toml"
 
 _reports_dir = click.option(
     "--reports-dir",
@@ -53,9 +55,28 @@ _pdf = click.option("--pdf", is_flag=True, help="Write a PDF beside the page (ex
     metavar="URL",
     help="Review queue in a database; it is only read, and its address is not kept.",
 )
+@click.option(
+    "--corpus-file",
+    type=_FILE,
+    help="Documents that were searched, to find stale labels. Default: corpus.jsonl beside the "
+    "gold set, if any.",
+)
+@click.option(
+    "--noise",
+    type=_FILE,
+    help=f"Noise file, to hold changes against. Default: {_NOISE}, if any.",
+)
+@click.option(
+    "--thresholds",
+    type=_FILE,
+    help=f"Of the guard. Default: {_THRESHOLDS}, if any, else the shipped ones.",
+)
+@click.option("--justification", type=_FILE, help="Breaches accepted in writing (TOML or JSON).")
 @_reports_dir
 @click.option(
-    "--privacy", is_flag=True, help="Leave out texts of queries and messages of the retriever."
+    "--privacy",
+    is_flag=True,
+    help="Leave out texts of queries and drafts, messages of the retriever, names of labellers.",
 )
 @_renderer
 @_pdf
@@ -66,6 +87,10 @@ def report(
     gold: Path | None,
     backlog_file: Path | None,
     backlog_database: str | None,
+    corpus_file: Path | None,
+    noise: Path | None,
+    thresholds: Path | None,
+    justification: Path | None,
     reports_dir: Path,
     privacy: bool,
     renderer: Literal["auto", "embedded", "quarto"],
@@ -83,13 +108,18 @@ def report(
 
     if backlog_file is not None and backlog_database is not None:
         raise click.UsageError("--backlog-file and --backlog-database exclude each other")
+    labels = gold or _if_there(_GOLD)
     with progress_bar("cell") as progress:
         page = build_search(
             run or latest_run(_OUT),
             reports_dir=reports_dir,
             baseline=baseline or "",
             backlog=backlog_database or str(backlog_file or ""),
-            gold=gold or (_GOLD if _GOLD.exists() else ""),
+            gold=labels,
+            corpus=corpus_file or (_if_there(labels.with_name("corpus.jsonl")) if labels else ""),
+            noise=noise or _if_there(_NOISE),
+            thresholds=thresholds or _if_there(_THRESHOLDS),
+            justification=justification or "",
             privacy=privacy,
             renderer=renderer,
             pdf=pdf,
@@ -99,6 +129,10 @@ def report(
         print_json({"report": str(page)})
     else:
         click.echo(plain(str(page)))
+
+
+def _if_there(path: Path) -> Path | Literal[""]:
+    return path if path.exists() else ""
 
 
 @click.command()
@@ -114,9 +148,10 @@ def demo(
 ) -> None:
     """Measure search on an invented collection, change a parameter, and report the difference.
 
-    Writes documents, a gold set and feedback to REPORTS_DIR/search-demo/data, measures BM25 with
-    its default parameters, makes that the baseline, measures it with other parameters, and writes
-    REPORTS_DIR/search-demo/index.html. Prints the page and the commands that do the same by hand.
+    Writes documents, a gold set, feedback and drafted answers to REPORTS_DIR/search-demo/data,
+    measures BM25 with its default parameters, makes that the baseline, measures it with other
+    parameters, repeats that for its noise, and writes REPORTS_DIR/search-demo/index.html. Prints
+    the page and the commands that do the same by hand.
     """
     from retrieval_eval.report.search.building import build_demo
 

@@ -11,8 +11,9 @@ from retrieval_eval.gold.corpus import Corpus
 from retrieval_eval.gold.disagreements import ADJUDICATION, DECISIONS, disagreements
 from retrieval_eval.gold.extra import records, with_extra
 from retrieval_eval.gold.model import GoldQuery, GoldSet
-from retrieval_eval.gold.pair_sheets import LABELLING, PURPOSE, pair_sheets, read_key
+from retrieval_eval.gold.pair_sheets import LABELLING, PURPOSE, pair_sheets
 from retrieval_eval.gold.pool import Pool
+from retrieval_eval.gold.pool_key import read_key
 from retrieval_eval.gold.pool_reading import PoolReading, read_pool
 
 Graders = Mapping[str, Sequence[str]]

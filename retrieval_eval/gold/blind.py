@@ -14,8 +14,9 @@ from retrieval_eval.gold.agreement import DEFAULT_SEED, Compared, compare_grades
 from retrieval_eval.gold.corpus import Corpus
 from retrieval_eval.gold.disagreements import own_grades
 from retrieval_eval.gold.model import GoldSet
-from retrieval_eval.gold.pair_sheets import PURPOSE, pair_sheets, read_key
+from retrieval_eval.gold.pair_sheets import PURPOSE, pair_sheets
 from retrieval_eval.gold.pool import KEY_VERSION, Pool
+from retrieval_eval.gold.pool_key import read_key
 from retrieval_eval.gold.sheets import Answer, Item, read_sheet
 
 BLIND_KEY: Final = "blind_key"

@@ -183,7 +183,7 @@ def require_columns(connection: Connection, url: URL, name: str, columns: Iterab
         )
 
 
-_REMAP = "other names are given with --table and --column, see docs/gold-database.md"
+_REMAP = "tables and columns of other names can be named, see docs/gold-database.md"
 _MOST_NAMES = 30
 
 

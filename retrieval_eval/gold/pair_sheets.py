@@ -1,18 +1,15 @@
-"""Sheets for chosen (query, document) pairs, and the key that says what they are for."""
+"""Sheets for chosen (query, document) pairs, and why they are graded."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import Corpus
 from retrieval_eval.gold.model import GoldSet
-from retrieval_eval.gold.pool import KEY_VERSION, Pool, build_pool
-from retrieval_eval.io.files import read_json
+from retrieval_eval.gold.pool import Pool, build_pool
 
 PURPOSE: Final = "purpose"
 """The member of a key that says why its pairs are graded."""
@@ -20,7 +17,6 @@ PURPOSE: Final = "purpose"
 LABELLING: Final = "labelling"
 """The purpose of a key that states none: the sheets of a pool."""
 
-_ITEM: Final = ("labeller", "query", "doc", "shown")
 _MOST_NAMED: Final = 5
 
 
@@ -65,34 +61,3 @@ def pair_sheets(
     deepest = max(map(len, docs.values()), default=1)
     pool = build_pool(gold, [docs], corpus, labellers, depth=deepest, seed=seed)
     return replace(pool, key={PURPOSE: purpose, **pool.key})
-
-
-def read_key(path: Path, marker: str = "pool_key") -> dict[str, Any]:
-    """Return a key, whose ``items`` and ``max_grade`` are sound.
-
-    Parameters
-    ----------
-    path
-        The file.
-    marker
-        The member that says what kind of key it is; its value is the version.
-
-    Raises
-    ------
-    BadInputError
-        When the file cannot be read or is no such key.
-    """
-    real = Path(os.path.realpath(path))
-    found = read_json(real, real.parent)
-    if found.problem is not None:
-        raise BadInputError(f"{path}: {found.problem.removeprefix(f'{real.name}: ')}")
-    value = found.value
-    if not isinstance(value, dict) or value.get(marker) != KEY_VERSION:
-        raise BadInputError(f"{path}: not the key of these sheets; expected {marker} {KEY_VERSION}")
-    items = value.get("items")
-    if not isinstance(items, dict) or type(value.get("max_grade")) is not int:
-        raise BadInputError(f"{path}: expected 'items' and 'max_grade'; was the key edited?")
-    for item, entry in items.items():
-        if not isinstance(entry, dict) or not all(isinstance(entry.get(n), str) for n in _ITEM):
-            raise BadInputError(f"{path}: /items/{item[:80]}: expected {', '.join(_ITEM)} as text")
-    return value

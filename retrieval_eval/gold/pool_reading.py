@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -10,15 +9,12 @@ from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.model import GoldQuery, GoldSet, Label
-from retrieval_eval.gold.pool import KEY_VERSION
+from retrieval_eval.gold.pool_key import read_key
 from retrieval_eval.gold.rows import Kept
 from retrieval_eval.gold.sheets import Answer, read_sheet
-from retrieval_eval.io.files import read_json
 
 COMMENTS: Final = "label_comments"
 """The field of a gold row that keeps what labellers wrote beside their grades."""
-
-_ITEM: Final = ("labeller", "query", "doc", "shown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +51,8 @@ def read_pool(gold: GoldSet, sheets: Sequence[Path], key: Path) -> PoolReading:
         With every fault by file and line: a grade off the scale, an unknown item, an item for
         the second time, text that was edited, or a query that the gold set no longer has.
     """
-    items, max_grade = _read_key(key)
+    known_items = read_key(key)
+    items, max_grade = known_items["items"], known_items["max_grade"]
     shown = {item: entry["shown"] for item, entry in items.items()}
     answers: list[Answer] = []
     faults: list[str] = []
@@ -72,23 +69,6 @@ def read_pool(gold: GoldSet, sheets: Sequence[Path], key: Path) -> PoolReading:
     if faults:
         raise BadInputError("\n".join(faults))
     return _merged(gold, answers, items)
-
-
-def _read_key(path: Path) -> tuple[dict[str, dict[str, str]], int]:
-    real = Path(os.path.realpath(path))
-    found = read_json(real, real.parent)
-    if found.problem is not None:
-        raise BadInputError(f"{path}: {found.problem.removeprefix(f'{real.name}: ')}")
-    value = found.value
-    if not isinstance(value, dict) or value.get("pool_key") != KEY_VERSION:
-        raise BadInputError(f"{path}: not the key of a pool; expected pool_key {KEY_VERSION}")
-    items, max_grade = value.get("items"), value.get("max_grade")
-    if not isinstance(items, dict) or type(max_grade) is not int:
-        raise BadInputError(f"{path}: expected 'items' and 'max_grade'; was the key edited?")
-    for item, entry in items.items():
-        if not isinstance(entry, dict) or not all(isinstance(entry.get(n), str) for n in _ITEM):
-            raise BadInputError(f"{path}: /items/{item[:80]}: expected {', '.join(_ITEM)} as text")
-    return items, max_grade
 
 
 def _repeated(answers: Iterable[Answer]) -> list[str]:

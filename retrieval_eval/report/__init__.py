@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from retrieval_eval.report.loading import load_run
     from retrieval_eval.report.run import Run
     from retrieval_eval.report.search.building import build_search
+    from retrieval_eval.report.search.diffs.building import build_diff
+    from retrieval_eval.report.search.diffs.loading import load_diff
+    from retrieval_eval.report.search.diffs.report import DiffReport
+    from retrieval_eval.report.search.diffs.run import SearchDiff
     from retrieval_eval.report.search.loading import load_search
     from retrieval_eval.report.search.report import SearchReport
     from retrieval_eval.report.search.run import SearchRun
@@ -20,19 +24,27 @@ if TYPE_CHECKING:
     from retrieval_eval.report.sections.trial import TrialReport
 
 __all__ = [
+    "DiffReport",
     "Report",
     "Run",
+    "SearchDiff",
     "SearchReport",
     "SearchRun",
     "TrialReport",
     "build",
+    "build_diff",
     "build_search",
     "build_trial",
+    "load_diff",
     "load_run",
     "load_search",
 ]
 
 _LAZY = {
+    "DiffReport": "retrieval_eval.report.search.diffs.report",
+    "SearchDiff": "retrieval_eval.report.search.diffs.run",
+    "build_diff": "retrieval_eval.report.search.diffs.building",
+    "load_diff": "retrieval_eval.report.search.diffs.loading",
     "Report": "retrieval_eval.report.sections",
     "Run": "retrieval_eval.report.run",
     "SearchReport": "retrieval_eval.report.search.report",

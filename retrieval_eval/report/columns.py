@@ -16,6 +16,7 @@ from retrieval_eval.report.columns_comparisons import (
 )
 from retrieval_eval.report.columns_trials import IDENTITY, LABELS, TRIALS, VIEWS
 from retrieval_eval.report.search.columns import SEARCH_FRAMES
+from retrieval_eval.report.search.diffs.columns import DIFF_FRAMES
 
 __all__ = [
     "ASSOCIATIONS",
@@ -213,9 +214,10 @@ def reference() -> str:
         "",
         "Made from `retrieval_eval/report/columns.py`; do not edit by hand. A missing number is a",
         "missing value, never 0. `{k}` stands for every cut-off of the run, `{measure}` for every",
-        "measure of a search run. `run` comes from `load_run`, `search` from `load_search`.",
+        "measure of a search run. `run` comes from `load_run`, `search` from `load_search`, `diff`",
+        "from `load_diff`.",
     ]
-    for owner, frames in (("run", FRAMES), ("search", SEARCH_FRAMES)):
+    for owner, frames in (("run", FRAMES), ("search", SEARCH_FRAMES), ("diff", DIFF_FRAMES)):
         for name, (meaning, columns) in frames.items():
             lines += ["", f"## `{owner}.{name}`", "", f"{meaning[0].upper()}{meaning[1:]}.", ""]
             lines += ["| column | type | unit | meaning | source |", "|---|---|---|---|---|"]

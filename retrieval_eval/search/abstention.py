@@ -182,9 +182,15 @@ def sentences(block: Mapping[str, Any] | None) -> list[str]:
     lines = [
         f"ungrounded TP rate: {rate_text(block['true_positive_rate'])} ({decided})",
         f"answerable FR rate: {rate_text(block['false_refusal_rate'])}",
-        f"AUC over all thresholds: {number(area['value'])} {span(area['ci_low'], area['ci_high'])}",
+        f"AUC over all thresholds: {_area_text(area)}",
     ]
     return lines + [f"Abstention: {reason}" for reason in block["reasons"]]
+
+
+def _area_text(block: Mapping[str, Any]) -> str:
+    if block["value"] is None:
+        return f"not computable ({REASONS[block['reason']]})"
+    return f"{number(block['value'])} {span(block['ci_low'], block['ci_high'])}"
 
 
 def rate_text(block: Mapping[str, Any]) -> str:

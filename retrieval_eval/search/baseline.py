@@ -10,6 +10,7 @@ from typing import Any, Final
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.files import write_bytes
 from retrieval_eval.search.delta import delta, differences
+from retrieval_eval.search.guard.soundness import own_faults
 from retrieval_eval.search.run_files import read_search_run, run_bytes
 
 DEFAULT_BASELINE: Final = Path("data/eval/baseline.json")
@@ -43,12 +44,12 @@ def plan_update(path: Path, run: Path) -> Update:
     BadInputError
         When the run, or the old baseline, is no valid search run.
     NothingToEvaluateError
-        When the run has no verdict: later runs would be held against the luck of one.
+        When the run has no verdict, holds no query or holds one twice: later runs would be held
+        against the luck of one.
     """
     document = read_search_run(run)
-    if not document["status"]["has_verdict"]:
-        reasons = "; ".join(document["status"]["reasons"])
-        raise NothingToEvaluateError(f"{run} cannot be the baseline: {reasons}")
+    if reasons := own_faults(document):
+        raise NothingToEvaluateError(f"{run} cannot be the baseline: {'; '.join(reasons)}")
     document["delta"] = None
     if not path.exists():
         return Update(path, document, None, {})

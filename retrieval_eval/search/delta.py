@@ -132,7 +132,10 @@ def _setup(document: Document) -> dict[str, str]:
     found.pop("corpora", None)
     for corpus in document["run"]["corpora"]:
         size, digest = corpus["n_documents"], corpus["fingerprint"]
-        found[f"corpus {corpus['corpus']}"] = f"{size} documents, digest {digest}"
+        known = "size unknown" if size is None else f"{size} documents"
+        found[f"corpus {corpus['corpus']}"] = (
+            f"{known}, {f'digest {digest}' if digest else 'no digest'}"
+        )
     return {name: _DIGEST.sub(lambda hit: hit[0][:12], str(value)) for name, value in found.items()}
 
 

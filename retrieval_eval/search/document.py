@@ -133,7 +133,9 @@ def _status(scores: Scores) -> dict[str, Any]:
             f"{len(failed)} of {len(results)} queries failed, so the means are not those of the "
             f"gold set; the first was {failed[0].id} ({failed[0].error})"
         )
-    if not any(mean.value.computable for mean in scores.overall.metrics.values()):
+    if len(failed) < len(results) and not any(
+        mean.value.computable for mean in scores.overall.metrics.values()
+    ):
         reasons.append("no query has a document labelled relevant, so nothing was measured")
     return {
         "n_queries": len(results),

@@ -63,9 +63,11 @@ def label_split(
     Raises
     ------
     BadInputError
-        When a run was not measured against its gold set, or the runs measure differently.
+        When a run was not measured against its gold set, the runs measure differently, or the
+        mapping leads to documents that neither the later run nor the new labels know.
     """
     _check(old_gold, new_gold, run_before, run_after)
+    _check_mapping(new_gold, mapping, run_after)
     names = [
         name
         for name in run_before["run"]["settings"]["measures"]
@@ -93,6 +95,19 @@ def _check(old: GoldSet, new: GoldSet, before: Document, after: Document) -> Non
     ]
     if reasons:
         raise BadInputError(f"the runs cannot be compared: {'; '.join(reasons)}")
+
+
+def _check_mapping(gold: GoldSet, mapping: Mapping[Key, Sequence[str]], after: Document) -> None:
+    led_to = {(corpus, doc) for (corpus, _), docs in mapping.items() for doc in docs}
+    known = {(query.corpus, doc) for query in gold.queries for doc in query.relevant}
+    known |= {
+        (query["corpus"], hit["doc"]) for query in after["queries"] for hit in query["ranking"]
+    }
+    if led_to and known and led_to.isdisjoint(known):
+        raise BadInputError(
+            f"none of the {len(led_to)} documents that the mapping leads to was found by the later"
+            " run or is judged in the new gold set; give the relabel.json of this re-labelling"
+        )
 
 
 def _between(gold: GoldSet, mapping: Mapping[Key, Sequence[str]], run: Document) -> PerQuery:

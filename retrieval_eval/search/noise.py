@@ -64,6 +64,20 @@ def repeated_runs(
     return [one(number) for number in range(repeats)]
 
 
+def check_distinct(runs: Sequence[Document]) -> None:
+    """Raise NothingToEvaluateError when one run stands in a list twice: it would show no noise.
+
+    A run is known by its label, the second it was measured in and its answers, so that a copy of
+    it, such as the baseline, is found, too.
+    """
+    for number, run in enumerate(runs, 1):
+        for other, earlier in enumerate(runs[: number - 1], 1):
+            if all(run[key] == earlier[key] for key in ("generated_at", "label", "queries")):
+                raise NothingToEvaluateError(
+                    f"run {number} is run {other} again; a run shows no noise against itself"
+                )
+
+
 def noise(
     runs: Sequence[Document],
     *,

@@ -10,6 +10,9 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 _SECRET: Final = re.compile(r"pass|pwd|secret|token|api.?key|auth|signature", re.IGNORECASE)
 # Such an option names a variable of the environment, which is where secrets belong.
 _NAMES_A_VARIABLE: Final = re.compile(r"_env(\.|$)", re.IGNORECASE)
+# A database's address as SQLAlchemy reads it: the password goes to the first @, and may hold /, ?
+# and #, which end the authority elsewhere. What follows up to a further @ was meant as one, too.
+_PASSWORD: Final = re.compile(r"\A(?!http)([\w+.-]+://[^:/@]*):[^@]*@(?:[^/?#]*@)?")
 
 
 def shown_spec(spec: str) -> str:
@@ -24,6 +27,7 @@ def shown_spec(spec: str) -> str:
     >>> shown_spec("bm25:corpus.jsonl")
     'bm25:corpus.jsonl'
     """
+    spec = _PASSWORD.sub(r"\1:***@", spec, count=1)
     try:
         parts = urlsplit(spec) if "://" in spec else None
     except ValueError:

@@ -70,7 +70,7 @@ def test_validate_names_every_fault_and_exits_with_3(folder):
 def test_validate_against_a_corpus(folder):
     rows = [{"id": "u-1", "corpus": name, "text": "x"} for name in ("lib", "law")]
     (folder / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = call("validate", "--corpus", "corpus.jsonl")
+    found = call("validate", "--corpus-file", "corpus.jsonl")
     assert found.exit_code == 3
     assert found.output == (
         "data/eval/gold-set.jsonl: line 1: the document 'u-2' is unknown in corpus.jsonl\n"
@@ -120,7 +120,7 @@ def test_the_corpus_goes_through_beir_and_back(folder):
     found = call("import", "--from", "beir", "out", *target)
     assert found.output == "g.jsonl: 1 query\nc.jsonl: 2 documents\n"
     assert [json.loads(line) for line in (folder / "c.jsonl").read_text().splitlines()] == rows
-    assert call("validate", "g.jsonl", "--corpus", "c.jsonl").exit_code == 0
+    assert call("validate", "g.jsonl", "--corpus-file", "c.jsonl").exit_code == 0
 
 
 def test_a_run_is_exported_along(folder):
@@ -142,6 +142,26 @@ def test_grades_above_the_usual_scale_declare_theirs(folder):
     assert call("import", "--from", "trec", "q", "t", "--gold", "g.jsonl").exit_code == 0
     assert (folder / "g.jsonl").read_text().splitlines()[0] == '{"gold_set":{"max_grade":4}}'
     assert call("validate", "g.jsonl").exit_code == 0
+
+
+def test_import_and_export_for_programs(folder):
+    assert call("export", "--to", "trec", "out", "--json").exit_code == 0
+    found = json.loads(call("export", "--to", "trec", "out", "--json").output)
+    n = len((folder / "out" / "topics.tsv").read_text().splitlines())
+    assert (found["target"], found["n_queries"]) == ("out", n)
+    assert any("no place for them" in sentence for sentence in found["lost"])
+    arguments = ("import", "--from", "trec", "out", "--gold", "g.jsonl", "--json")
+    found = json.loads(call(*arguments).output)
+    assert (found["gold"], found["n_queries"]) == ("g.jsonl", n)
+    assert (found["corpus_file"], found["n_documents"]) == (None, None)
+    assert isinstance(found["notes"], list)
+
+
+@pytest.mark.parametrize("form", ["trec", "beir"])
+def test_a_folder_to_import_that_is_not_there_is_named(folder, form):
+    found = call("import", "--from", form, "no/where", "--gold", "x")
+    assert isinstance(found.exception, BadInputError)
+    assert str(found.exception).startswith("no/where: no such folder")
 
 
 @pytest.mark.parametrize(
@@ -174,4 +194,5 @@ def test_bad_input_leaves_everything_as_it_was(folder, arguments):
     ],
 )
 def test_wrong_usage(folder, arguments):
+    (folder / "q").write_text("q1 0 d1 1\n")
     assert call(*arguments).exit_code == 2  # click's own; the program makes it 64

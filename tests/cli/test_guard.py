@@ -206,6 +206,9 @@ def test_pin_takes_a_list_or_everything(demo, tmp_path, monkeypatch, capsys):
     listed.write_text(f"# mine\n{ids[3]}\n\n{ids[1]}\n")
     assert run(["search", "pin", str(out), "--ids", str(listed)]) == 0
     assert out.read_text().splitlines()[1:] == [ids[1], ids[3]]
+    capsys.readouterr()
+    assert run(["search", "pin", str(out), "--ids", str(listed), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"pinned": str(out), "n_queries": 2}
     before = out.read_bytes()
     listed.write_text("nobody\n")
     assert run(["search", "pin", str(out), "--ids", str(listed)]) == 3

@@ -206,7 +206,7 @@ def test_an_empty_gold_set_is_exit_code_2(tree, capsys):
 
 def test_a_baseline_that_is_not_there_or_no_run(tree, capsys):
     assert run(["search", "baseline"]) == 3
-    assert "search run` writes one" in capsys.readouterr().err
+    assert "search baseline --update RUN.json` makes one" in capsys.readouterr().err
     (tree / "x.json").write_text("{}")
     assert run(["search", "baseline", "--update", "x.json"]) == 3
     assert run(["search", "baseline", "--update", "x.json", "--show"]) == 64

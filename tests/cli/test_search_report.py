@@ -65,12 +65,41 @@ def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys):
     assert "Review backlog" in html
     assert "not counted" not in html
     assert "not retrieved" in html
-    baseline, update, changed, report = (shlex.split(c)[1:] for c in told["commands"])
-    for words in (baseline, update):
-        assert run(words) == 0
-    capsys.readouterr()
-    assert run([*changed, "--json"]) == 0
-    again = json.loads(capsys.readouterr().out)
+    for words in ("BREACH", "Always refuse", "Claim coverage 0.", "Cohen", "deterministic"):
+        assert words in html
+    assert "No label is stale" in html
+    *measured, guard, diff, report = (shlex.split(c)[1:] for c in told["commands"])
+    again = None
+    for words in measured:
+        capsys.readouterr()
+        assert run(words if words[1] != "run" else [*words, "--json"]) == 0
+        out = capsys.readouterr().out
+        again = json.loads(out) if words[1] == "run" else again
+    assert again is not None
     assert again["metrics"] == made["metrics"]
+    # Too few of the unanswerable queries are refused.
+    assert run(guard) == 1
+    assert run([*diff, "--out", "diff.md"]) == 0
+    assert (place / "reports/search/diff/baseline-changed/index.html").is_file()
     assert run([*report, "--renderer", "embedded"]) == 0
     assert (place / "reports/search/changed/index.html").is_file()
+
+
+def test_what_lies_beside_the_gold_set_is_found_without_being_named(place, capsys):
+    from retrieval_eval.demo.search import write_search_demo
+
+    made = write_search_demo(place / "data" / "eval")
+    retriever = ["--retriever", f"bm25:{made.corpus}", "--label", "a"]
+    assert run(["search", "run", *retriever, "--corpus-file", str(made.corpus)]) == 0
+    assert run(["search", "noise", *retriever[:2], "--repeats", "2"]) == 0
+    capsys.readouterr()
+    assert run(["search", "report", "--renderer", "embedded"]) == 0
+    html = (place / "reports/search/a/index.html").read_text(encoding="utf-8")
+    assert "No label is stale" in html
+    assert "2 runs of the same system gave the same documents" in html
+
+
+def test_options_of_the_page_need_the_page(place, capsys):
+    path = str(write(place, artefact()))
+    assert run(["search", "diff", path, path, "--privacy"]) == 64
+    assert "add --report" in capsys.readouterr().err

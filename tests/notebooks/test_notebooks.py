@@ -15,6 +15,9 @@ from retrieval_eval.report.parameters import declared
 NOTEBOOKS = sorted(Path(__file__).resolve().parents[2].glob("notebooks/**/*.ipynb"))
 REPORTS = [p for p in NOTEBOOKS if p.parent.name == "notebooks"]
 MAX_LINES = 6
+LOADERS = {"search_report": "load_search", "search_diff": "load_diff"}
+FIRST = {"search_report": "run", "search_diff": "a"}
+"""What a notebook's run is called, where it is not ``run_id``."""
 
 
 def name(path: Path) -> str:
@@ -26,7 +29,7 @@ def code(path: Path) -> list:
 
 
 def test_the_promised_notebooks_exist():
-    promised = {"run_report", "trial_report", "compare_runs", "search_report"}
+    promised = {"run_report", "trial_report", "compare_runs", "search_report", "search_diff"}
     assert {p.stem for p in REPORTS} >= promised
 
 
@@ -59,7 +62,7 @@ def test_title_then_typed_parameters_then_loading(path):
     assert cells[0].cell_type == "markdown"
     assert cells[0].source.startswith("# ")
     assert cells[1].metadata["tags"] == ["parameters"]
-    assert ("load_search" if path.stem == "search_report" else "load_run") in cells[2].source
+    assert LOADERS.get(path.stem, "load_run") in cells[2].source
     known = declared(cells[1].source)
     assert len(known) == len(cells[1].source.splitlines())
     assert all(p.meaning for p in known.values())
@@ -117,6 +120,14 @@ def test_the_search_report_shows_queries_before_means():
     assert len(shown) == len(set(shown))
 
 
+def test_the_difference_shows_queries_before_means():
+    path = next(p for p in REPORTS if p.stem == "search_diff")
+    shown = [c.source for c in code(path)[2:]]
+    assert shown[:2] == ["report.answer()", "report.contributions()"]
+    assert shown.index("report.first_documents()") < shown.index("report.metrics()")
+    assert len(shown) == len(set(shown))
+
+
 @pytest.mark.parametrize("path", REPORTS, ids=name)
 def test_the_limits_are_always_printed(path):
     text = path.read_text(encoding="utf-8")
@@ -130,8 +141,8 @@ def test_papermill_alone_runs_it_on_the_demo(path, tmp_path):
     home = tmp_path / "home"
     home.mkdir()
     project = Path(__file__).resolve().parents[2]
-    is_search = path.stem == "search_report"
-    chosen = ["-p", "run" if is_search else "run_id", "demo"]
+    is_search = path.stem in FIRST
+    chosen = ["-p", FIRST.get(path.stem, "run_id"), "demo"]
     done = subprocess.run(
         [sys.executable, "-m", "papermill", str(path), str(target), *chosen],
         cwd=tmp_path,

@@ -8,6 +8,7 @@ from typing import Any
 
 from retrieval_eval.gold.model import GoldQuery, GoldSet
 from retrieval_eval.io.files import write_json
+from retrieval_eval.search.abstention import abstention_block
 from tests.report.conftest import HOSTILE
 
 MEASURES = ("P@5", "Recall@20", "RR", "nDCG@10", "Judged@10")
@@ -265,6 +266,52 @@ def write(folder: Path, document: Mapping[str, Any], name: str = "run.json") -> 
     return folder / name
 
 
+def hostile_claims(ids: Sequence[str]) -> dict[str, Any]:
+    """Drafts whose claims, documents and judge attack the page."""
+    share = {"value": 0.0, "n": len(HOSTILE), "computable": True, "reason": None}
+    share |= {"ci_low": 0.0, "ci_high": 0.3}
+    claims = [
+        {
+            "text": text,
+            "draft_span": [0, 1],
+            "is_substantive": True,
+            "supported_by": None,
+            "span": None,
+            "in_context": False,
+            "reason": text,
+        }
+        for text in HOSTILE
+    ]
+    return {
+        "judge": {"name": HOSTILE[0], "version": HOSTILE[1], "settings": {}},
+        "n_drafts": 1,
+        "n_refused": 0,
+        "n_unlabelled": 0,
+        "n_without_draft": len(ids) - 1,
+        "n_claims": len(claims),
+        "n_substantive": len(claims),
+        "n_supported": 0,
+        "coverage": share,
+        "faithfulness": share,
+        "agreement": None,
+        "queries": [{"id": ids[0], "is_refused": False, "claims": claims}],
+    }
+
+
+def hostile_composite() -> dict[str, Any]:
+    """A composite whose names and reasons attack the page."""
+    value = {"value": None, "n": 0, "computable": False, "reason": "missing_component"}
+    names = [
+        {"name": text, "value": None, "n": 0, "floor": 0.5, "ceiling": None} for text in HOSTILE
+    ]
+    return {
+        "value": value | {"ci_low": None, "ci_high": None},
+        "worst": None,
+        "components": [name | {"margin": None, "passes": None} for name in names],
+        "reasons": list(HOSTILE),
+    }
+
+
 def hostile() -> dict[str, Any]:
     """A run whose every foreign text attacks the page."""
     queries = [
@@ -285,6 +332,9 @@ def hostile() -> dict[str, Any]:
     ids = [q["id"] for q in queries]
     return artefact(
         queries,
+        abstention=abstention_block(queries),
+        claims=hostile_claims(ids),
+        composite=hostile_composite(),
         label=HOSTILE[0],
         retriever={
             "spec": HOSTILE[1],

@@ -16,6 +16,7 @@ from retrieval_eval.io.files import write_text
 from retrieval_eval.report import SearchRun, assets, render
 from retrieval_eval.report.notebook_files import read_notebook
 from retrieval_eval.report.search import loading
+from retrieval_eval.search.abstention import abstention_block
 from tests.report.conftest import HOSTILE
 from tests.report.search_made import (
     BACKLOG,
@@ -28,6 +29,7 @@ from tests.report.search_made import (
     query,
     unanswerable,
 )
+from tests.report.search_practice import whole
 from tests.report.test_html import Page
 
 MAX_BYTES = 2_000_000
@@ -72,7 +74,8 @@ def page_of(executed) -> Callable[..., str]:
 
 def ordinary_run() -> dict[str, Any]:
     asked = [*ordinary(), query("lost", [], value=0.0), unanswerable("u", [("x", None)])]
-    return artefact(asked, delta=delta(top1=["q01"]), backlog=BACKLOG)
+    block = abstention_block(asked, threshold=2.5)
+    return artefact(asked, delta=delta(top1=["q01"]), backlog=BACKLOG, abstention=block)
 
 
 @pytest.fixture(scope="module")
@@ -85,10 +88,16 @@ def pages(page_of) -> dict[str, str]:
         "failed": page_of(artefact([*ordinary(), failed("f")], delta=delta(), backlog=BACKLOG)),
         "provisional": page_of(artefact(bootstrap)),
         "empty": page_of(artefact([unanswerable("u")])),
+        "everything": page_of(whole().document, **beside(whole())),
     }
 
 
-@pytest.fixture(params=["ordinary", "hostile", "failed", "provisional", "empty"])
+def beside(run: SearchRun) -> dict[str, Any]:
+    """What stands beside a run."""
+    return {name: getattr(run, name) for name in ("baseline", "gold", "corpus", "noise")}
+
+
+@pytest.fixture(params=["ordinary", "hostile", "failed", "provisional", "empty", "everything"])
 def page(request, pages) -> Page:
     return Page(pages[request.param])
 
@@ -122,8 +131,8 @@ def test_figures_and_tables_can_be_read_without_seeing_them(page):
     assert all(th.get("scope") in ("col", "row") for th in page.all("th"))
 
 
-def test_the_ordinary_page_has_its_four_figures(pages):
-    assert pages["ordinary"].count("<figure") == 4
+def test_the_ordinary_page_has_its_five_figures(pages):
+    assert pages["ordinary"].count("<figure") == 5
 
 
 def test_hostile_texts_are_shown_as_text(pages):
@@ -198,7 +207,9 @@ def files(pages, tmp_path_factory) -> dict[str, Path]:
 
 @pytest.mark.browser
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["ordinary", "hostile", "failed", "provisional", "empty"])
+@pytest.mark.parametrize(
+    "name", ["ordinary", "hostile", "failed", "provisional", "empty", "everything"]
+)
 def test_the_page_is_silent_accessible_and_asks_for_nothing(name, browser, files):
     from axe_playwright_python.sync_playwright import Axe
 
@@ -232,7 +243,7 @@ def test_the_page_never_scrolls_sideways(width, browser, files):
 
 @pytest.mark.browser
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["ordinary", "failed", "provisional"])
+@pytest.mark.parametrize("name", ["ordinary", "failed", "provisional", "everything"])
 def test_the_first_screen_holds_answer_status_and_backlog(name, browser, files):
     page = browser.new_page(viewport={"width": 1280, "height": 1000})
     page.goto(files[name].as_uri())
@@ -243,6 +254,7 @@ def test_the_first_screen_holds_answer_status_and_backlog(name, browser, files):
     badges = page.locator(".badges").first.inner_text()
     assert "Review backlog" in badges
     assert "Queries" in badges
+    assert "Guard" in badges
     page.close()
 
 
@@ -252,7 +264,7 @@ def test_everything_is_there_without_scripts(browser, files):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(files["ordinary"].as_uri())
-    assert page.locator("figure img").count() == 4
+    assert page.locator("figure img").count() == 5
     page.locator("details summary").first.click()
     assert page.locator("details[open] table").first.is_visible()
     context.close()

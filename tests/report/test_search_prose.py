@@ -187,7 +187,7 @@ def test_the_answer_has_at_most_ninety_words(document):
 
 def test_the_first_screen_holds_status_backlog_and_baseline():
     badges = dict(SearchReport(SearchRun(artefact(delta=delta(), backlog=BACKLOG))).header().badges)
-    assert badges["Queries"] == "12 asked, 0 failed, 0 empty, 0 refused"
+    assert badges["Queries"] == "12 asked, 0 failed, 0 empty, 0 below the floor"
     assert badges["Review backlog"] == "3 of 11 pending, the oldest for 36 days (since 2025-12-01)"
     assert badges["Compared with"] == "before, 2026-01-05"
     plain = dict(SearchReport(SearchRun(artefact())).header().badges)

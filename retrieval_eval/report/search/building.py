@@ -12,12 +12,12 @@ from retrieval_eval.report.escape import slug, visible
 from retrieval_eval.report.publishing import Files, Renderer, publish, write_frames
 from retrieval_eval.report.search.columns import SEARCH_FRAMES
 from retrieval_eval.report.search.demo import DEMO, DEMO_FOLDER, MeasuredDemo, measured_demo
-from retrieval_eval.report.search.loading import Sources, load_search
+from retrieval_eval.report.search.loading import Sources, load_search, sources_of
 from retrieval_eval.report.search.run import SearchRun
 
 NOTEBOOK: Final = "search_report"
 FOLDER: Final = "search"
-PRIVATE_COLUMNS: Final = ("query", "error")
+PRIVATE_COLUMNS: Final = ("query", "error", "claim", "reasons", "labeller_a", "labeller_b")
 
 
 def build_search(
@@ -27,6 +27,10 @@ def build_search(
     baseline: str | Path = "",
     backlog: str = "",
     gold: str | Path = "",
+    corpus: str | Path = "",
+    noise: str | Path = "",
+    thresholds: str | Path = "",
+    justification: str | Path = "",
     privacy: bool = False,
     renderer: Renderer = "auto",
     pdf: bool = False,
@@ -36,7 +40,7 @@ def build_search(
 
     Parameters
     ----------
-    run, baseline, backlog, gold
+    run, baseline, backlog, gold, corpus, noise, thresholds, justification
         As for :func:`retrieval_eval.report.load_search`.
     reports_dir
         The report goes to ``<reports_dir>/search/<label>/index.html``, named after the file where
@@ -44,7 +48,8 @@ def build_search(
         demonstration's to ``<reports_dir>/search-demo/index.html``. A backlog is counted once and
         kept beside the page as ``backlog.json``, so that no address of a database is in it.
     privacy
-        Leave out texts of queries, messages of the retriever, and how it was opened.
+        Leave out texts of queries and drafts, messages of the retriever, how it was opened, and
+        the names of labellers.
     renderer, pdf, progress
         As for :func:`retrieval_eval.report.build`.
 
@@ -59,7 +64,8 @@ def build_search(
         return build_demo(
             reports_dir=reports_dir, privacy=privacy, renderer=renderer, pdf=pdf, progress=progress
         )[0]
-    sources = Sources(str(run), str(baseline), backlog, str(gold))
+    files = (gold, corpus, noise, thresholds, justification)
+    sources = Sources(str(run), str(baseline), backlog, *map(str, files))
     loaded = load_search(**asdict(sources))
     folder = reports_dir / FOLDER / slug(loaded.name)
     return _report(loaded, sources, folder, privacy, renderer, pdf, progress)
@@ -76,7 +82,7 @@ def build_demo(
     """Measure the demonstration, write its report, and return its page and what was measured."""
     folder = reports_dir / DEMO_FOLDER
     made = measured_demo(folder / "data", progress=progress)
-    sources = Sources(*made.sources())
+    sources = sources_of(made)
     loaded = load_search(**asdict(sources))
     return _report(loaded, sources, folder, privacy, renderer, pdf, progress), made
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from retrieval_eval.report.columns_base import Column, rows
+from retrieval_eval.report.search.columns_checks import CHECK_FRAMES
 
 MEASURE: Final = "measure"
 """What ``{measure}`` stands for: every measure of the run."""
@@ -136,4 +137,5 @@ SEARCH_FRAMES: Final[dict[str, tuple[str, tuple[Column, ...]]]] = {
     "slices": ("one row a part of the queries and measure", SLICES),
     "delta": ("one row a part of the queries and measure: the change in points", DELTA),
     "contributions": ("one row a query and measure that it moved", CONTRIBUTIONS),
+    **CHECK_FRAMES,
 }

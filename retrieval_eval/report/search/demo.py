@@ -1,4 +1,4 @@
-"""The search demo, measured: a baseline, a run with other parameters, and what was done."""
+"""The search demo, measured: a baseline, a run with other parameters, drafts, noise, commands."""
 
 from __future__ import annotations
 
@@ -9,10 +9,16 @@ from pathlib import Path
 from typing import Final
 
 from retrieval_eval.demo.search import SearchDemo, write_search_demo
-from retrieval_eval.io.files import remove
+from retrieval_eval.demo.search.drafts import write_search_drafts
+from retrieval_eval.io.files import remove, write_json
 from retrieval_eval.records import Progress
+from retrieval_eval.schema import now
 from retrieval_eval.search.baseline import plan_update, write_update
+from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims
 from retrieval_eval.search.measure import Request, measure_request
+from retrieval_eval.search.noise import noise, repeated_runs
+from retrieval_eval.search.run_files import read_search_run
+from retrieval_eval.values import DEFAULT_SEED
 
 DEMO: Final = "demo"
 """What stands for the built-in demonstration in place of a search run."""
@@ -23,89 +29,159 @@ DEMO_OUTPUT: Final = Path("reports") / DEMO_FOLDER / "data"
 CHANGED: Final[Mapping[str, str]] = {"k1": "2.0", "b": "0.2"}
 """BM25 parameters of the second run; the first has the defaults."""
 
+ABSTAIN_AT: Final = 1.7
+"""Top score below which both runs refuse: about the threshold that `search abstention` finds."""
+
+REPEATS: Final = 3
+
 
 @dataclass(frozen=True, slots=True)
 class MeasuredDemo:
     """Where the parts of the measured demo lie.
 
-    ``commands`` do by hand what was done: measure, make that the baseline, measure again, report.
+    ``commands`` do by hand what was done: measure, judge the drafts, make that the baseline,
+    measure again, repeat for the noise, guard, compare, report.
     """
 
     run: Path
     baseline: Path
     backlog: str
     gold: Path
+    corpus: Path
+    noise: Path
     commands: tuple[str, ...]
 
-    def sources(self) -> tuple[str, str, str, str]:
-        """Return run, baseline, backlog and gold set as text."""
-        return (str(self.run), str(self.baseline), self.backlog, str(self.gold))
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The files of the demo, and the folder of what is measured."""
+
+    demo: SearchDemo
+    drafts: Path
+    out: Path
+
+    @property
+    def retriever(self) -> str:
+        return f"bm25:{self.demo.corpus}"
+
+    @property
+    def queue(self) -> str:
+        return f"sqlite:///{self.demo.feedback}"
+
+    @property
+    def baseline(self) -> Path:
+        return self.out / "baseline.json"
+
+    @property
+    def noise(self) -> Path:
+        return self.out / "noise.json"
 
 
 def measured_demo(root: Path, *, progress: Progress | None = None) -> MeasuredDemo:
     """Write the search demo below ``root``, measure BM25 with two settings, and keep the first.
 
-    Runs of an earlier demo in ``root`` stay; its baseline and collection are replaced.
+    Both runs get the claims of the demo's drafts, and the second is repeated for its noise. Runs
+    of an earlier demo in ``root`` stay; its baseline, noise and collection are replaced.
     """
-    demo = write_search_demo(root)
-    out = root / "eval"
-    baseline = out / "baseline.json"
-    if baseline.exists():
-        remove(baseline, root)
-    first = measure_request(_request(demo, out, "baseline"), progress=progress)
-    write_update(plan_update(baseline, first.json_path))
-    second = measure_request(_request(demo, out, "changed", CHANGED, baseline), progress=progress)
+    place = _Place(write_search_demo(root), write_search_drafts(root), root / "eval")
+    if place.baseline.exists():
+        remove(place.baseline, root)
+    first = _measured(place, "baseline", progress=progress)
+    write_update(plan_update(place.baseline, _claims_file(first)))
+    second = _measured(place, "changed", CHANGED, place.baseline, progress=progress)
+    _write_noise(place, (place.baseline, second), progress)
     return MeasuredDemo(
-        second.json_path,
-        baseline,
-        _queue(demo),
-        demo.gold,
-        _commands(demo, out, baseline, first.json_path, second.json_path),
+        _claims_file(second),
+        place.baseline,
+        place.queue,
+        place.demo.gold,
+        place.demo.corpus,
+        place.noise,
+        _commands(place, first, second),
     )
 
 
-def _request(
-    demo: SearchDemo,
-    out: Path,
+def _measured(
+    place: _Place,
     label: str,
     options: Mapping[str, str] | None = None,
     baseline: Path | None = None,
+    *,
+    progress: Progress | None,
+) -> Path:
+    """Measure a run, judge the drafts against it, and return the file without their claims."""
+    request = _request(place, label, options or {}, baseline)
+    written = measure_request(request, progress=progress).json_path
+    claims = ClaimsRequest(
+        run=written,
+        drafts=place.drafts,
+        corpus=place.demo.corpus,
+        gold=place.demo.gold,
+        out=_claims_file(written),
+    )
+    measure_claims(claims, progress=progress)
+    return written
+
+
+def _claims_file(run: Path) -> Path:
+    return run.with_name(f"{run.stem}.claims.json")
+
+
+def _request(
+    place: _Place, label: str, options: Mapping[str, str], baseline: Path | None
 ) -> Request:
     return Request(
-        demo.gold,
-        _retriever(demo),
-        options=options or {},
-        corpus_file=demo.corpus,
+        place.demo.gold,
+        place.retriever,
+        options=options,
+        corpus_file=place.demo.corpus,
         label=label,
+        abstain_at=ABSTAIN_AT,
         baseline=baseline,
-        backlog=_queue(demo),
-        out=out,
+        backlog=place.queue,
+        out=place.out,
         fresh=True,
     )
 
 
-def _retriever(demo: SearchDemo) -> str:
-    return f"bm25:{demo.corpus}"
+def _write_noise(place: _Place, change: tuple[Path, Path], progress: Progress | None) -> None:
+    request = _request(place, "", CHANGED, None)
+    runs = repeated_runs(request, repeats=REPEATS, progress=progress)
+    before, after = map(read_search_run, change)
+    found = noise(runs, generated_at=now(), seed=DEFAULT_SEED, change=(before, after))
+    write_json(place.noise, found, indent=1)
 
 
-def _queue(demo: SearchDemo) -> str:
-    return f"sqlite:///{demo.feedback}"
-
-
-def _commands(
-    demo: SearchDemo, out: Path, baseline: Path, first: Path, second: Path
-) -> tuple[str, ...]:
+def _commands(place: _Place, first: Path, second: Path) -> tuple[str, ...]:
+    files = (
+        *("--retriever", place.retriever, "--gold", str(place.demo.gold)),
+        *("--corpus-file", str(place.demo.corpus)),
+    )
     measure = (
-        *("search", "run", "--retriever", _retriever(demo), "--gold", str(demo.gold)),
-        *("--corpus-file", str(demo.corpus), "--backlog", _queue(demo), "--out", str(out)),
+        *("search", "run", *files, "--backlog", place.queue, "--out", str(place.out)),
+        *("--abstain-at", f"{ABSTAIN_AT:g}"),
+    )
+    judge = (
+        *("--drafts", str(place.drafts), "--gold", str(place.demo.gold)),
+        *("--corpus-file", str(place.demo.corpus)),
     )
     options = [word for name, value in CHANGED.items() for word in ("--option", f"{name}={value}")]
-    kept = ("--baseline", str(baseline))
-    labels = ("--gold", str(demo.gold), "--backlog-database", _queue(demo))
+    kept = ("--baseline", str(place.baseline))
+    known = ("--noise", str(place.noise))
+    labels = ("--gold", str(place.demo.gold), "--backlog-database", place.queue)
+    run = str(_claims_file(second))
     lines = (
         (*measure, "--label", "baseline"),
-        ("search", "baseline", "--update", str(first), *kept),
+        ("search", "claims", str(first), *judge),
+        ("search", "baseline", "--update", str(_claims_file(first)), *kept),
         (*measure, *options, "--label", "changed", *kept),
-        ("search", "report", str(second), *kept, *labels),
+        ("search", "claims", str(second), *judge),
+        (
+            *("search", "noise", *files, *options, "--repeats", f"{REPEATS}"),
+            *("--change", str(place.baseline), str(second), "--out", known[1]),
+        ),
+        ("search", "guard", run, *kept, *known),
+        ("search", "diff", str(place.baseline), run, "--report", *known),
+        ("search", "report", run, *kept, *labels, "--corpus-file", str(place.demo.corpus), *known),
     )
     return tuple(shlex.join(("retrieval-eval", *words)) for words in lines)

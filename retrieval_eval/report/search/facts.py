@@ -14,6 +14,7 @@ from retrieval_eval.report.escape import visible
 from retrieval_eval.report.frames import coerce, members, records
 from retrieval_eval.report.numbers import finite, plural
 from retrieval_eval.report.search import records as read
+from retrieval_eval.report.search.checks import Checks
 from retrieval_eval.report.search.names import DIMENSIONS, SHOWN
 from retrieval_eval.report.search.records import Change, Mean, Part
 from retrieval_eval.report.search.run import SearchRun
@@ -35,6 +36,11 @@ class Facts:
 
     run: SearchRun
     privacy: bool = False
+
+    @property
+    def checks(self) -> Checks:
+        """Guard, noise, agreement and what else is computed beside the run."""
+        return self.run.checks
 
     @cached_property
     def queries(self) -> Sequence[Query]:

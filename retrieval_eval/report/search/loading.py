@@ -9,12 +9,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.model import GoldSet
 from retrieval_eval.gold.reading import read_gold_set
 from retrieval_eval.report.search.backlog import load_backlog
-from retrieval_eval.report.search.demo import DEMO, DEMO_OUTPUT, measured_demo
+from retrieval_eval.report.search.demo import DEMO, DEMO_OUTPUT, MeasuredDemo, measured_demo
 from retrieval_eval.report.search.run import SearchRun
 from retrieval_eval.search.delta import delta
+from retrieval_eval.search.guard.justification import read_justifications
+from retrieval_eval.search.guard.thresholds import read_thresholds
+from retrieval_eval.search.noise_files import read_noise
 from retrieval_eval.search.run_files import read_search_run
 
 _NUMBERED: Final = re.compile(r"eval-report-(\d{8}T\d{6}Z)(?:-(\d{1,9}))?\.json$")
@@ -29,10 +33,22 @@ class Sources:
     baseline: str = ""
     backlog: str = ""
     gold: str = ""
+    corpus: str = ""
+    noise: str = ""
+    thresholds: str = ""
+    justification: str = ""
 
 
 def load_search(
-    run: str | Path = DEMO, *, baseline: str | Path = "", backlog: str = "", gold: str | Path = ""
+    run: str | Path = DEMO,
+    *,
+    baseline: str | Path = "",
+    backlog: str = "",
+    gold: str | Path = "",
+    corpus: str | Path = "",
+    noise: str | Path = "",
+    thresholds: str | Path = "",
+    justification: str | Path = "",
 ) -> SearchRun:
     """Return a search run as data frames.
 
@@ -49,23 +65,33 @@ def load_search(
         Without it, what the run recorded.
     gold
         The gold set that was asked. With it the report names relevant documents that were not
-        retrieved, and counts judgements by grade. Another one than the run's is not used.
+        retrieved, counts judgements by grade, says how far labellers agree, and which documents
+        to judge next. Another one than the run's is not used.
+    corpus
+        The documents that were searched, to see which labels they have left behind.
+    noise
+        A noise file, to show changes beside what mere repetition does.
+    thresholds
+        Thresholds of the guard, in place of the shipped ones.
+    justification
+        Breaches that were accepted in writing. The day of the run is the one they must be valid
+        on, so that a report of it stays the same.
 
     Returns
     -------
     SearchRun
-        The frames ``queries``, ``rankings``, ``relevant``, ``metrics``, ``slices``, ``delta`` and
-        ``contributions``, each built when first asked for.
+        The frames of :data:`retrieval_eval.report.search.columns.SEARCH_FRAMES`, each built when
+        first asked for.
 
     Raises
     ------
     BadInputError
         When a file does not exist or is of the wrong kind; it names file and place.
     """
-    chosen = Sources(*(_text(value) for value in (run, baseline, backlog, gold)))
+    given = (run, baseline, backlog, gold, corpus, noise, thresholds, justification)
+    chosen = Sources(*(_text(value) for value in given))
     if chosen.run == DEMO:
-        made = measured_demo(DEMO_OUTPUT)
-        chosen = Sources(*made.sources())
+        chosen = sources_of(measured_demo(DEMO_OUTPUT))
     path = Path(chosen.run)
     document = read_search_run(path)
     before = _baseline(document, path, chosen.baseline)
@@ -79,6 +105,24 @@ def load_search(
         backlog=load_backlog(chosen.backlog) if chosen.backlog else None,
         gold=labels,
         gold_problem=problem,
+        corpus=read_corpus(Path(chosen.corpus)) if chosen.corpus else None,
+        noise=read_noise(Path(chosen.noise)) if chosen.noise else None,
+        thresholds=read_thresholds(Path(chosen.thresholds)) if chosen.thresholds else None,
+        justifications=read_justifications(Path(chosen.justification))
+        if chosen.justification
+        else (),
+    )
+
+
+def sources_of(made: MeasuredDemo) -> Sources:
+    """Return where the parts of the demo's report come from."""
+    return Sources(
+        str(made.run),
+        str(made.baseline),
+        made.backlog,
+        str(made.gold),
+        str(made.corpus),
+        str(made.noise),
     )
 
 

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from retrieval_eval.gold.corpus import Corpus
 from retrieval_eval.gold.model import GoldSet
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import expand
 from retrieval_eval.report.frames import Row, coerce, members, records
 from retrieval_eval.report.search import columns
+from retrieval_eval.report.search.check_rows import check_rows
+from retrieval_eval.report.search.checks import Checks
 from retrieval_eval.report.search.columns import MEASURE, SEARCH_FRAMES
+from retrieval_eval.report.search.columns_checks import CHECK_FRAMES
+from retrieval_eval.search.guard.justification import Justification
+from retrieval_eval.search.guard.thresholds import Thresholds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,6 +46,12 @@ class SearchRun:
         The gold set that was asked, for the relevant documents that were not retrieved.
     gold_problem
         Why there is no gold set although one was named.
+    corpus
+        The documents, to see which labels they have left behind.
+    noise
+        The noise of the system (schema ``search_noise``), to hold changes against.
+    thresholds, justifications
+        Of the guard; by default the shipped thresholds, and nothing is justified.
     """
 
     def __init__(
@@ -51,6 +63,10 @@ class SearchRun:
         backlog: Document | None = None,
         gold: GoldSet | None = None,
         gold_problem: str | None = None,
+        corpus: Corpus | None = None,
+        noise: Document | None = None,
+        thresholds: Thresholds | None = None,
+        justifications: Sequence[Justification] = (),
     ) -> None:
         self.document = document
         self.path = path
@@ -58,6 +74,15 @@ class SearchRun:
         self.backlog = document.get("backlog") if backlog is None else backlog
         self.gold = gold
         self.gold_problem = gold_problem
+        self.corpus = corpus
+        self.noise = noise
+        self.thresholds = thresholds
+        self.justifications = tuple(justifications)
+
+    @cached_property
+    def checks(self) -> Checks:
+        """What is computed beside the run: guard, noise, agreement, stale labels and others."""
+        return Checks(self)
 
     @property
     def measures(self) -> tuple[str, ...]:
@@ -185,6 +210,8 @@ class SearchRun:
         """Return a frame by its name in :data:`~.columns.SEARCH_FRAMES`."""
         if name not in SEARCH_FRAMES:
             raise KeyError(name)
+        if name in CHECK_FRAMES:
+            return frames.make_frame(check_rows(name, self.checks), CHECK_FRAMES[name][1])
         found: pd.DataFrame = getattr(self, name)
         return found
 

@@ -9,6 +9,7 @@ from retrieval_eval.report.exhibits import Table
 from retrieval_eval.report.numbers import MISSING, finite, interval, p_value, rate, signed
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.names import SHOWN, reason
+from retrieval_eval.report.search.noise import MEANING, STALE, STILL, Noise
 from retrieval_eval.report.search.records import Mean
 
 MAX_ROWS: Final = 25
@@ -17,7 +18,7 @@ MAX_ROWS: Final = 25
 TEXTS: Final = 60
 
 
-def span(low: object, high: object) -> str:
+def span(low: object, high: object, *, signs: bool = False) -> str:
     """Return ``[low, high]`` of rates, or the dash.
 
     Examples
@@ -27,6 +28,8 @@ def span(low: object, high: object) -> str:
     """
     if finite(low) is None or finite(high) is None:
         return MISSING
+    if signs:
+        return interval(low, high)
     return f"[{rate(low)}, {rate(high)}]"
 
 
@@ -35,16 +38,32 @@ def headline(facts: Facts) -> Table:
     has_change = bool(facts.changes) and facts.withheld is None
     interval_name = f"{facts.coverage} interval"
     header = ["Measure", "Value", interval_name, "n"]
+    noise = facts.checks.noise if has_change else None
     header += ["Baseline", "Change (points)", "Its interval"] if has_change else []
+    header += ["Noise"] if noise else []
     return Table(
         "headline",
         f"Means over queries, and their change against {facts.baseline_name}"
         if has_change
         else "Means over queries",
         tuple(header),
-        tuple(_headline_row(facts, measure, has_change) for measure in SHOWN),
-        notes=tuple(_gaps([facts.means[m] for m in SHOWN if m in facts.means])),
+        tuple(
+            _headline_row(facts, measure, has_change) + ((noise.words(measure),) if noise else ())
+            for measure in SHOWN
+        ),
+        notes=tuple(_gaps([facts.means[m] for m in SHOWN if m in facts.means]))
+        + noise_notes(noise),
     )
+
+
+def noise_notes(noise: Noise | None) -> tuple[str, ...]:
+    """Return the notes under a table with a column of noise; none where it has none."""
+    if noise is None:
+        return ()
+    stale = f" {STALE}" if noise.stale else ""
+    if noise.is_deterministic:
+        return (f"{STILL}{stale}",)
+    return (f"{MEANING}{stale}",)
 
 
 def _headline_row(facts: Facts, measure: str, has_change: bool) -> tuple[str, ...]:

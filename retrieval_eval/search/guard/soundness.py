@@ -25,7 +25,7 @@ def run_faults(run: Document, baseline: Document, scope: Collection[str] | None)
     """
     found = []
     for name, doc in (("the baseline", baseline), ("the run", run)):
-        found += [f"{name} has no verdict of its own: {why}" for why in _own_faults(doc)]
+        found += [f"{name} has no verdict of its own: {why}" for why in own_faults(doc)]
         found += _missing_queries(name, doc, scope)
     found += differences(baseline, run).values()
     skipped = _corpora(baseline, scope) - _corpora(run, scope)
@@ -58,7 +58,8 @@ def claim_faults(run: Document, baseline: Document) -> list[str]:
     return [f"another judge decided ({_judge(old)}, now {_judge(new)})"]
 
 
-def _own_faults(doc: Document) -> list[str]:
+def own_faults(doc: Document) -> list[str]:
+    """Return why a run has no verdict whatever it is held against, in sentences."""
     if not doc["queries"]:
         return ["it holds no query"]
     found = list(doc["status"]["reasons"])

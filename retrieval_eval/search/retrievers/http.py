@@ -10,6 +10,7 @@ from email.utils import parsedate_to_datetime
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
+from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import RetrieverError
@@ -25,10 +26,27 @@ _MAX_REDIRECTS: Final = 5
 _LONGEST_WAIT: Final = 10.0
 _LONGEST_QUOTE: Final = 200
 
+INSTALL: Final = "pip install 'retrieval-eval[search]'"
+
 
 def open_http(url: str, options: Mapping[str, str]) -> HttpRetriever:
-    """Return a retriever that asks ``url``; raises BadInputError when an option is of no use."""
-    return HttpRetriever(http_settings(url, options))
+    """Return a retriever that asks ``url``.
+
+    Raises
+    ------
+    BadInputError
+        When an option is of no use, or httpx or tenacity is missing; the message then has the
+        command that installs them.
+    """
+    settings = http_settings(url, options)
+    try:
+        import httpx  # noqa: F401
+        import tenacity  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise BadInputError(
+            f"a retriever behind HTTP needs httpx and tenacity: {INSTALL} ({error})"
+        ) from error
+    return HttpRetriever(settings)
 
 
 class HttpRetriever:
@@ -121,7 +139,11 @@ class HttpRetriever:
             raise RetrieverError(f"{where}: {type(error).__name__}: {error}") from error
         if response.is_success:
             return body
-        quote = " ".join(body.decode("utf-8", "replace").split())[:_LONGEST_QUOTE]
+        text = " ".join(body.decode("utf-8", "replace").split())
+        # A server may send back what it was sent; a secret of the environment stays there.
+        for secret in self._settings.secrets:
+            text = text.replace(secret, "***")
+        quote = text[:_LONGEST_QUOTE]
         said = f"{where}: answered {response.status_code} {response.reason_phrase}".rstrip()
         said += f": {quote}" if quote else ""
         if response.status_code in _RETRIED:

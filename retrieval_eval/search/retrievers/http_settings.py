@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.search.retrievers.options import Options
+from retrieval_eval.search.secrets import shown_options
 
 _HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _NAMES: Final = (
@@ -42,7 +43,8 @@ class HttpSettings:
     name leaves the field out. ``results``, ``doc`` and ``score`` are paths into the answer, their
     parts joined by dots; an empty ``results`` is the answer itself. ``headers`` come from the
     options ``header.NAME=VALUE``, ``header_env.NAME=VARIABLE`` and ``bearer_env=VARIABLE``; the
-    last two read the environment, so that no secret stands in an option.
+    last two read the environment, so that no secret stands in an option. ``secrets`` are the
+    values that no message may hold, the longest first.
     """
 
     url: str
@@ -62,6 +64,7 @@ class HttpSettings:
     concurrency: int = 4
     max_bytes: int = 10_000_000
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def shown_url(self) -> str:
@@ -109,6 +112,7 @@ def http_settings(url: str, given: Mapping[str, str]) -> HttpSettings:
         concurrency=options.whole("concurrency", default.concurrency, 1, 1000),
         max_bytes=options.whole("max_bytes", default.max_bytes, 1, 10**10),
         headers=_headers(given),
+        secrets=_secrets(given),
     )
 
 
@@ -117,7 +121,9 @@ def _check_url(url: str) -> None:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError as error:
-        raise BadInputError(f"http: the address cannot be read: {error}") from error
+        # Before an @ the part that cannot be read may be of a password.
+        why = "" if "@" in url else f": {error}"
+        raise BadInputError(f"http: the address cannot be read{why}") from error
     if not host:
         raise BadInputError("http: the address names no host; expected https://host/path")
     if parts.username is not None or parts.password is not None:
@@ -145,6 +151,17 @@ def _headers(given: Mapping[str, str]) -> dict[str, str]:
             )
         headers[name] = value
     return headers
+
+
+def _secrets(given: Mapping[str, str]) -> tuple[str, ...]:
+    shown, found = shown_options(given), set[str]()
+    for option, value in given.items():
+        if option == "bearer_env" or option.startswith(_SECRET):
+            found.add(_from_environment(option, value))
+        elif shown[option] != value:
+            # Of "Bearer abc" the second word alone is the secret, too.
+            found |= {value, value.split()[-1]} if value.split() else set()
+    return tuple(sorted(found, key=lambda secret: (-len(secret), secret)))
 
 
 def _from_environment(option: str, variable: str) -> str:

@@ -113,7 +113,7 @@ def test_labels_that_are_gone_are_counted(gold, corpus, tmp_path):
 def test_the_grades_are_never_taken_for_labels(gold, corpus, tmp_path):
     path, key = _answered(tmp_path / "out", blind_pack(gold, corpus, share=1), "ana",
                           lambda _, grade: grade)  # fmt: skip
-    with pytest.raises(BadInputError, match="not the key of a pool"):
+    with pytest.raises(BadInputError, match="not the key of these sheets"):
         read_pool(gold, [path], key)
 
 

@@ -228,5 +228,6 @@ def test_the_sentences_give_counts_and_reasons():
     assert text[1].startswith("answerable FR rate: 0.333 [")
     assert text[2].startswith("AUC over all thresholds: 0.611 [")
     failed = sentences(block_of([failure("u1"), answer("a1", ["x"])]))
+    assert failed[2].startswith("AUC over all thresholds: not computable (the retriever failed")
     assert "not computable (the retriever failed on the query" in failed[0]
     assert failed[3].startswith("Abstention: the retriever failed on 1 queries")

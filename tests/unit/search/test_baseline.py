@@ -53,6 +53,21 @@ def test_the_delta_is_known_before_anything_is_written(old, new):
     assert read_search_run(old)["label"] == "new"
 
 
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (list.clear, "it holds no query"),
+        (lambda queries: queries.append(queries[0]), "in it more than once, the first is 'q1'"),
+    ],
+)
+def test_a_run_that_was_cut_or_doubled_is_refused(tmp_path, new, spoil, message):
+    document = read_search_run(new)
+    spoil(document["queries"])
+    write(new, document)
+    with pytest.raises(NothingToEvaluateError, match=message):
+        plan_update(tmp_path / "none.json", new)
+
+
 @pytest.mark.parametrize("content", ["{", '{"schema_version": "1.2"}'])
 def test_an_invalid_run_is_refused(old, new, content):
     before = old.read_bytes()

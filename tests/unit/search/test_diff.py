@@ -11,7 +11,15 @@ from retrieval_eval.search.diff_markdown import diff_markdown
 from retrieval_eval.search.diff_queries import movers
 from retrieval_eval.search.diff_tables import metric_changes, mover_rows, summary_sentences
 from retrieval_eval.search.settings import Settings
-from tests.searches import answer, failure, gold_query, gold_set, run_of
+from tests.searches import answer, failure, gold_query, gold_set
+from tests.searches import run_of as measured
+
+QUICK = Settings(n_resamples=50)
+
+
+def run_of(gold, answers, **fields):
+    return measured(gold, answers, **{"settings": QUICK, **fields})
+
 
 GOLD = gold_set(
     gold_query("q1", {"a": 2, "b": 1}, area="levy"),
@@ -65,15 +73,20 @@ def test_a_metric_is_flagged_when_it_moved_by_more_than_the_level(a, b, level, i
 
 
 def test_half_a_point_of_fifths_is_not_more_than_half_a_point():
-    # One of five more in one of 40 queries: 0.2 / 40 = 0.5 points, however floats add up.
-    gold = gold_set(*(gold_query(f"q{i:02}", {"a": 1, "b": 1, "c": 1}) for i in range(40)))
-    rankings = [["a", "b", "c"][: 1 + i % 3] for i in range(40)]
-    more = [["a", "b"], *rankings[1:]]
+    # Four of five instead of three in one of 40 queries: 0.2 / 40. In floats 0.8 - 0.6 > 0.2.
+    gold = gold_set(*(gold_query(f"q{i:02}", dict.fromkeys("abcd", 1)) for i in range(40)))
+    rankings = [list("abc")] * 40
     runs = [
         run_of(gold, [answer(q.id, r) for q, r in zip(gold.queries, given, strict=True)])
-        for given in (rankings, more)
+        for given in (rankings, [list("abcd"), *rankings[1:]])
     ]
-    assert "P@5" not in diff(*runs, seed=1)["flagged"]
+    found = diff(*runs, seed=1)
+    assert found["metrics"]["P@5"]["delta_points"] > 0.5
+    assert "P@5" not in found["flagged"]
+
+
+def test_a_drop_is_flagged_like_a_gain(a, b):
+    assert diff(b, a, seed=1)["flagged"] == diff(a, b, seed=1)["flagged"]
 
 
 def test_contributions_by_hand_and_the_largest_first(a, b):

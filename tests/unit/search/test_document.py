@@ -102,6 +102,11 @@ def test_a_run_without_any_relevant_document_has_no_verdict():
     assert "no query has a document labelled relevant" in status["reasons"][0]
 
 
+def test_a_run_of_failures_alone_does_not_blame_the_labels():
+    (reason,) = run_of(GOLD, [failure(query.id) for query in GOLD.queries])["status"]["reasons"]
+    assert reason.startswith("4 of 4 queries failed")
+
+
 def test_equal_input_gives_equal_bytes_whatever_the_seconds():
     slow = [answer("q1", {"x": 3.0, "a": 3.0, "c": 1.0}, seconds=9.5), *GOOD[1:]]
     assert run_bytes(run_of(GOLD, GOOD)) == run_bytes(run_of(GOLD, slow))
@@ -163,6 +168,11 @@ def test_a_broken_field_is_named_by_pointer_and_a_missing_file_by_path(document,
         ("https://u:p%40ss@host:80/s?q=a&token=t", "https://u:***@host:80/s?q=***&token=***"),
         ("postgresql://u@db/x", "postgresql://u@db/x"),
         ("postgresql://u:pa@ss@db/x", "postgresql://u:***@db/x"),
+        # SQLAlchemy takes all of these up to the first @ as the password.
+        ("postgresql://u:p/a?s#s w@db:5432/x?y=z", "postgresql://u:***@db:5432/x?y=z"),
+        ("postgresql+psycopg://u:p:a/s@db/x?o=a%40b", "postgresql+psycopg://u:***@db/x?o=a%40b"),
+        ("postgresql://db:5432/x", "postgresql://db:5432/x"),
+        ("https://host:80/a@b", "https://host:80/a@b"),
         ("http://[broken", "http://***"),
         ("bm25:a:b@c.jsonl", "bm25:a:b@c.jsonl"),
     ],

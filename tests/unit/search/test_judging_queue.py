@@ -65,6 +65,18 @@ def test_a_document_of_several_runs_counts_for_each():
     assert best.gain_points == pytest.approx(2 * alone.gain_points)
 
 
+def test_what_only_another_run_found_can_open_a_gap_that_is_closed_now():
+    # Both find all that is known to be relevant: their recall is 1 with nothing to gain.
+    gold = gold_set(gold_query("q", {"a": 1}))
+    one, two = run(gold, answer("q", "axyzwu")), run(gold, answer("q", "axyzwv"))
+    assert docs(judging_queue(gold, [one])) == [("q", doc) for doc in "xyzw"]
+    found = judging_queue(gold, [one, two])
+    # Were v relevant, the first run's recall would be 1/2 … 2/3 with u unjudged.
+    assert docs(found) == [("q", doc) for doc in "xyzwuv"]
+    assert [c.gain_points for c in found.candidates] == pytest.approx([40] * 4 + [0] * 2)
+    assert docs(judging_queue(gold, [one, one])) == [("q", doc) for doc in "xyzw"]
+
+
 def test_only_the_first_n_are_returned_and_all_are_counted():
     gold = gold_set(gold_query("q", {"m": 1}))
     found = judging_queue(gold, [run(gold, answer("q", "abcd"))], n=3)

@@ -37,6 +37,17 @@ def test_old_rankings_stand_between_the_runs():
     assert (rr["n"], rr["n_left_out"]) == (1, 0)
 
 
+def test_a_mapping_of_another_relabelling_is_refused():
+    old = gold_set(gold_query("q", {"a": 1}))
+    new = gold_set(gold_query("q", {"a1": 1}))
+    runs = run_of(old, [answer("q", ["a", "b"])]), run_of(new, [answer("q", ["a1", "b1"])])
+    right = {("docs", "a"): ("a1",), ("docs", "b"): ("b1",)}
+    assert label_split(old, new, right, *runs)["metrics"]["RR"]["total"] == 0
+    other = {("docs", "a"): ("z1",), ("docs", "b"): ("z2",)}
+    with pytest.raises(BadInputError, match="none of the 2 documents that the mapping leads to"):
+        label_split(old, new, other, *runs)
+
+
 def test_what_the_labels_did_is_not_blamed_on_retrieval():
     old = gold_set(gold_query("q", {"a": 1, "b": 1}))
     new = gold_set(gold_query("q", {"a": 1, "b": 0}))

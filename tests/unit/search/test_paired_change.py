@@ -17,12 +17,13 @@ SETTINGS = Resampling(seed=1, n_resamples=200, confidence=0.9)
 
 
 def test_only_queries_with_a_value_in_both_runs_count():
-    before = {"q1": (0.5, 1.0), "q2": (1.0, 1.0), "q3": (0.0, 1.0), "q5": (0.0, 0.0)}
-    after = {"q1": (1.0, 1.0), "q2": (1.0, 1.0), "q4": (0.0, 1.0), "q5": (1.0, 1.0)}
+    before = {"q1": (0.5, 1.0), "q2": (1.0, 1.0), "q3": (0.0, 1.0), "q5": (0.0, 0.0), "q6": (1, 1)}
+    after = {"q1": (1.0, 1.0), "q2": (1.0, 1.0), "q4": (0.0, 1.0), "q5": (1.0, 1.0), "q6": (0, 0)}
     change = change_of(before, after, SETTINGS)
     assert (change.before, change.after, change.delta_points) == (0.75, 1.0, 25.0)
-    # q3 is in the first run only; q4 and q5 (which had nothing to measure) in the second only.
-    assert (change.n_pairs, change.n_only_before, change.n_only_after) == (2, 1, 2)
+    # q3 and q6 have a value in the first run only, q4 and q5 in the second: nothing to measure is
+    # none.
+    assert (change.n_pairs, change.n_only_before, change.n_only_after) == (2, 2, 2)
     assert (change.n_up, change.n_down) == (1, 0)
     assert list(pairs_of(before, after)) == ["q1", "q2"]
 

@@ -62,6 +62,22 @@ def test_a_corpus_that_gets_worse_while_the_mean_rises_is_named():
     assert row["corpora"]["med"]["is_clear"] is None
 
 
+def test_a_clear_loss_is_as_clear_as_a_gain():
+    row = row_of(dict.fromkeys(CORPORA, 8), {"fin": 1, "gov": 2, "med": 1})
+    assert verdicts(row) == dict.fromkeys(CORPORA, "holds")
+    assert [cells["is_clear"] for cells in row["corpora"].values()] == [True, True, True]
+    # Of every eight queries three fall and four rise: an interval around 0.
+    before = run(dict.fromkeys(CORPORA, 3))
+    answers = [
+        answer(query.id, ["x", "y"] if int(query.id[3:]) in (3, 4, 5, 6) else ["y", "x"])
+        for query in GOLD.queries[:24]
+    ]
+    mixed = run_of(GOLD, [*answers, answer("fin-u", ["y"])], settings=SETTINGS)
+    row = transfer(before, mixed, metrics=["P@1"], seed=1)["metrics"]["P@1"]
+    assert [cells["is_clear"] for cells in row["corpora"].values()] == [False, False, False]
+    assert row["holds_everywhere"] is True
+
+
 def test_a_corpus_on_which_nothing_changes_does_not_hold():
     row = row_of(FEW, {"fin": 5, "gov": 2, "med": 5})
     assert verdicts(row)["gov"] == "vanishes"

@@ -180,7 +180,7 @@ def measures(facts: Facts) -> Block:
     if facts.withheld is not None:
         return section("No change is given without a verdict", Empty("changes", facts.withheld))
     found = [facts.changes[m] for m in facts.run.measures if m in facts.changes]
-    figure = changes.draw(found, facts.coverage)
+    figure = changes.draw(found, facts.coverage, facts.checks.noise)
     with_interval = [c for c in found if c.ci_low_points is not None]
     clear = sum(c.excludes_zero for c in with_interval)
     finding = (

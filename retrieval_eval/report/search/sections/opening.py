@@ -12,6 +12,7 @@ from retrieval_eval.report.numbers import count, finite, of, plural
 from retrieval_eval.report.search import prose, tables
 from retrieval_eval.report.search.facts import Facts, day
 from retrieval_eval.report.search.names import SOURCES
+from retrieval_eval.report.search.sections.guard import verdict_words
 
 NO_BACKLOG = "not counted; name one with --backlog-file or --backlog-database"
 
@@ -33,6 +34,7 @@ def header(facts: Facts) -> Block:
         ("Labels", label_sources(gold)),
         ("Queries", _status(facts.status)),
         ("Compared with", facts.baseline_name if facts.delta is not None else "no baseline yet"),
+        ("Guard", verdict_words(facts)),
         ("Review backlog", backlog(facts.run.backlog)),
     ]
     return Block("header", badges=tuple((k, v) for k, v in badges if v))
@@ -47,7 +49,8 @@ def label_sources(gold: Mapping[str, Any]) -> str:
 
 def _status(status: Mapping[str, int]) -> str:
     words = [f"{status['n_queries']:,} asked"]
-    words += [f"{status[f'n_{what}']:,} {what}" for what in ("failed", "empty", "refused")]
+    words += [f"{status[f'n_{what}']:,} {what}" for what in ("failed", "empty")]
+    words.append(f"{status['n_refused']:,} below the floor")
     return ", ".join(words)
 
 

@@ -23,6 +23,11 @@ UNADJUSTED: Final = (
     "so many, one that leaves out 0 is expected now and then."
 )
 
+WIDENED: Final = (
+    "Noise of a part: that of all queries, wider by the root of how many fewer the part has, as if "
+    "queries varied independently."
+)
+
 
 def cutoffs(facts: Facts) -> Block:
     """Return P, Recall and nDCG at each cut-off by corpus."""
@@ -70,6 +75,7 @@ def sliced_changes(facts: Facts) -> Block:
     if not found:
         why = "There is no baseline that this run can be compared with."
         return section("Nothing to compare by part", Empty("slice-changes", why))
+    noise = facts.checks.noise
     rows = [
         (
             DIMENSIONS.get(dimension, dimension),
@@ -77,6 +83,7 @@ def sliced_changes(facts: Facts) -> Block:
             change.measure,
             str(change.n_pairs),
             changes.numbers(change) if change.n_pairs >= MIN_INTERPRETABLE else "not interpreted",
+            *((noise.words(change.measure, change.n_pairs),) if noise else ()),
         )
         for dimension, level, change in found
     ]
@@ -95,10 +102,10 @@ def sliced_changes(facts: Facts) -> Block:
     table = Table(
         "slice-changes",
         f"Change against the baseline in points, with {facts.coverage} interval",
-        ("Dimension", "Level", "Measure", "Pairs", "Points"),
+        ("Dimension", "Level", "Measure", "Pairs", "Points", *(("Noise",) if noise else ())),
         tuple(rows[:MAX_ROWS]),
-        ("left", "left", "left", "right", "right"),
-        tuple(filter(None, (UNADJUSTED, more))),
+        ("left", "left", "left", *["right"] * (3 if noise else 2)),
+        tuple(filter(None, (UNADJUSTED, WIDENED if noise else "", more))),
     )
     return section(finding, table)
 

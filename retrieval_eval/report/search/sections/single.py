@@ -6,6 +6,7 @@ from typing import Final
 
 from retrieval_eval.report.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
+from retrieval_eval.report.frames import members
 from retrieval_eval.report.numbers import MISSING, finite, of, plural, rate
 from retrieval_eval.report.search import tables
 from retrieval_eval.report.search.facts import Facts, Query, median
@@ -93,10 +94,11 @@ def unanswerable(facts: Facts) -> Block:
     answered = [query for query in asked if query["ranking"]]
     rest = [query for query in facts.queries if query["answerable"] is True]
     finding = f"{of(len(answered), len(asked))} unanswerable queries got documents all the same"
-    said = (
-        "They have no ranking measure. Scores of different queries are often not comparable; no "
-        "threshold is evaluated here."
-    )
+    said = "They have no ranking measure. Scores of different queries are often not comparable."
+    block = members(facts.run.document.get("abstention"))
+    caught = members(block.get("true_positive_rate")).get("n_refused")
+    if block.get("threshold") is not None and isinstance(caught, int):
+        said += f" The threshold of {block['threshold']:g} refuses {of(caught, len(asked))}."
     return section(finding, _scores(asked, rest), _listed(facts, asked), sentences=[said])
 
 

@@ -127,6 +127,7 @@ def test_the_key_is_not_taken_to_another_address():
             pytest.raises(JudgeError, match="answered 307"),
         ):
             judge.judge("Copies stay for 30 days", BLOCK)
+        assert len(server.requests) == 1
         assert other.requests == []
 
 

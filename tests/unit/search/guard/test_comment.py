@@ -114,6 +114,7 @@ def test_the_text_of_a_failing_test_is_the_same_verdict(breach):
     assert any(line.startswith("P@5") and line.endswith("BREACH") for line in lines)
     assert "BREACH: P@5: 2.00 points worse, and 1.5 are allowed." in lines
     assert lines[-1].startswith("Paired over queries; a change beyond its threshold is a breach;")
+    assert lines[-1].endswith("Intervals: 95%, queries resampled.")
 
 
 def test_bounds_and_directions_are_spelled_out(tmp_path):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import gzip
 import json
 import socket
+import sys
 import threading
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
@@ -403,6 +404,33 @@ def test_secrets_come_from_the_environment_and_appear_nowhere(opened, monkeypatc
     assert retriever.describe() == {"name": server.url, "reranker": None, "method": "POST"}
     settings = http_settings(server.url, options)
     assert "hush" not in f"{caught.value} {retriever.describe()} {settings!r}"
+
+
+def test_a_server_that_sends_a_secret_back_does_not_bring_it_into_the_message(opened, monkeypatch):
+    monkeypatch.setenv("KB_TOKEN", "hush-1")
+    monkeypatch.setenv("KB_KEY", "hush-12")
+    options = {
+        "bearer_env": "KB_TOKEN",
+        "header_env.X-Key": "KB_KEY",
+        "header.X-Auth": "Basic hush-3",
+        "header.X-Tenant": "acme",
+    }
+    echo = b"no: Bearer hush-1, hush-12, " + b"x" * 160 + b" hush-3 of acme"
+    hidden = r"no: Bearer \*\*\*, \*\*\*, x+ \*\*\* of acme"
+    with endpoint(answer(echo, 401)) as server, pytest.raises(RetrieverError, match=hidden):
+        ask(opened(server.url, **options))
+
+
+def test_a_password_that_ends_the_host_is_not_quoted():
+    with pytest.raises(BadInputError, match="the address cannot be read") as caught:
+        open_retriever("http://user:hush/hush@127.0.0.1/x")
+    assert "hush" not in str(caught.value)
+
+
+def test_without_its_libraries_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    with pytest.raises(BadInputError, match=r"pip install 'retrieval-eval\[search\]'"):
+        open_retriever("http://127.0.0.1/")
 
 
 def test_a_secret_that_is_not_set_is_bad_input(monkeypatch):

@@ -1,0 +1,120 @@
+"""What stands beside a search run and is computed for its report: guard, labels, transfer, queue.
+
+Each is None where something it needs was not given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.gold.agreement import LabellerPair, agreement
+from retrieval_eval.report.search.noise import Noise
+from retrieval_eval.report.search.stale import LabelCheck, check_labels
+from retrieval_eval.search.guard.check import check
+from retrieval_eval.search.guard.thresholds import shipped_thresholds
+from retrieval_eval.search.guard.verdict import Verdict
+from retrieval_eval.search.judging_queue import JudgingQueue, judging_queue
+from retrieval_eval.search.noise_files import staleness
+from retrieval_eval.search.transfer import transfer
+from retrieval_eval.values import DEFAULT_SEED
+
+if TYPE_CHECKING:
+    from retrieval_eval.report.search.run import SearchRun
+
+NO_BASELINE: Final = "the file of the baseline was not read"
+PINNED_ELSEWHERE: Final = (
+    "the thresholds look at pinned queries; `retrieval-eval search guard` reads their lists"
+)
+
+
+@dataclass
+class Checks:
+    """What is computed beside a run, each once and when first asked for."""
+
+    run: SearchRun
+
+    @cached_property
+    def noise(self) -> Noise | None:
+        """The noise of the system, with what makes it stale for this run."""
+        document = self.run.noise
+        if document is None:
+            return None
+        return Noise(document, tuple(staleness(document, self.run.document)))
+
+    @cached_property
+    def verdict(self) -> Verdict | None:
+        """The verdict of the guard; :attr:`no_guard` says why there is none."""
+        if self.no_guard is not None or self.run.baseline is None:
+            return None
+        return check(
+            self.run.document,
+            self.run.baseline,
+            self.run.thresholds or shipped_thresholds(),
+            today=self.day,
+            gold=self.run.gold,
+            justifications=self.run.justifications,
+            seed=self.seed,
+        )
+
+    @cached_property
+    def no_guard(self) -> str | None:
+        """Why the guard was not asked, None when it was."""
+        if self.run.baseline is None:
+            return NO_BASELINE
+        thresholds = self.run.thresholds
+        rows = () if thresholds is None else thresholds.rows
+        is_pinned = any(row.part is not None and row.part.dimension == "queries" for row in rows)
+        return PINNED_ELSEWHERE if is_pinned else None
+
+    @cached_property
+    def day(self) -> date:
+        """The day of the run: the report is about that day, whenever it is written."""
+        try:
+            return datetime.fromisoformat(self.run.document["generated_at"]).date()
+        except ValueError as error:
+            raise BadInputError(f"the run's /generated_at is no time: {error}") from error
+
+    @cached_property
+    def seed(self) -> int:
+        """The seed of the run's own resampling."""
+        seed = self.run.document["run"]["settings"].get("seed")
+        return seed if isinstance(seed, int) else DEFAULT_SEED
+
+    @cached_property
+    def agreement(self) -> list[LabellerPair]:
+        """The agreement of every pair of labellers; empty when no two labelled the same."""
+        if self.run.gold is None:
+            return []
+        try:
+            return agreement(self.run.gold, seed=self.seed)
+        except NothingToEvaluateError:
+            return []
+
+    @cached_property
+    def labels(self) -> LabelCheck | None:
+        """The judged pairs held against the corpus; needs gold set and corpus."""
+        if self.run.gold is None or self.run.corpus is None:
+            return None
+        return check_labels(self.run.gold, self.run.corpus)
+
+    @cached_property
+    def transfer(self) -> Mapping[str, Any] | None:
+        """The change with one corpus left out at a time; needs a comparable baseline."""
+        if self.run.baseline is None:
+            return None
+        try:
+            return transfer(self.run.baseline, self.run.document, seed=self.seed)
+        except NothingToEvaluateError:
+            return None
+
+    @cached_property
+    def queue(self) -> JudgingQueue | None:
+        """The documents whose judgement would tell most; needs the gold set."""
+        if self.run.gold is None:
+            return None
+        return judging_queue(self.run.gold, [self.run.document])

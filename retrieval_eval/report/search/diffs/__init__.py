@@ -1,0 +1,1 @@
+"""The report on the difference of two search runs: single queries first, then means."""

@@ -1,0 +1,134 @@
+"""A difference of two search runs as data frames, each built when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from retrieval_eval.report import frames
+from retrieval_eval.report.frames import Row, coerce, lookup, members, records
+from retrieval_eval.report.search.diffs import columns
+from retrieval_eval.report.search.diffs.columns import DIFF_FRAMES
+from retrieval_eval.report.search.noise import Noise
+from retrieval_eval.search.noise_files import staleness
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Document = Mapping[str, Any]
+
+
+class SearchDiff:
+    """What changed from search run A to search run B.
+
+    Every frame has exactly the columns declared in
+    :mod:`retrieval_eval.report.search.diffs.columns`.
+
+    Parameters
+    ----------
+    document
+        The difference (schema ``search_diff``).
+    a, b
+        The two runs (schema ``search_run``).
+    noise
+        The noise of the system (schema ``search_noise``), to hold changes against.
+    notices
+        How runs were chosen, where that had to be decided.
+    """
+
+    def __init__(
+        self,
+        document: Document,
+        a: Document,
+        b: Document,
+        *,
+        noise: Document | None = None,
+        notices: tuple[str, ...] = (),
+    ) -> None:
+        self.document = document
+        self.runs = (a, b)
+        self.notices = notices
+        self.noise = None if noise is None else Noise(noise, tuple(staleness(noise, b)))
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What A and B are called: their labels, ``A`` and ``B`` without, or when they agree."""
+        a, b = (str(self.document[side]["label"]) for side in ("a", "b"))
+        return (a, b) if a and b and a != b else ("A", "B")
+
+    @cached_property
+    def changes(self) -> pd.DataFrame:
+        """One row a part of the queries and metric: the change in points."""
+        wholes = [("all", "all", self.document["metrics"])]
+        wholes += [
+            (dimension, level, part["metrics"])
+            for dimension, levels in self.document["slices"].items()
+            for level, part in levels.items()
+        ]
+        found = [
+            frames.read_row(change, columns.CHANGES)
+            | {
+                "dimension": dimension,
+                "level": level,
+                "metric": name,
+                "noise_points": self.band(name, None if dimension == "all" else change["n_pairs"]),
+            }
+            for dimension, level, metrics in wholes
+            for name, change in metrics.items()
+        ]
+        return frames.make_frame(found, columns.CHANGES)
+
+    def band(self, metric: str, n: int | None = None) -> float | None:
+        """Return the noise of a change of a metric (see `Noise.band`), None when not known."""
+        return None if self.noise is None else self.noise.band(metric, n)
+
+    @cached_property
+    def contributions(self) -> pd.DataFrame:
+        """One row a query and metric that it moved, in points."""
+        found = [
+            {"id": query["id"], "metric": name, "points": points}
+            for query in self.document["queries"]
+            for name, points in query["contributions"].items()
+        ]
+        return frames.make_frame(found, columns.CONTRIBUTIONS)
+
+    @cached_property
+    def documents(self) -> pd.DataFrame:
+        """One row a query, cut-off and document that came or went."""
+        found = [
+            {"id": query["id"], "k": int(k), "moved": moved}
+            | {c.name: coerce(entry.get(c.name), c.type) for c in columns.DOCUMENTS[3:]}
+            for query in self.document["queries"]
+            for k, sides in query["documents"].items()
+            for moved in ("gained", "lost")
+            for entry in records(members(sides).get(moved))
+        ]
+        return frames.make_frame(found, columns.DOCUMENTS)
+
+    @cached_property
+    def first_documents(self) -> pd.DataFrame:
+        """One row a query with another first document: both, with their grades."""
+        found: list[Row] = [
+            {
+                "id": query["id"],
+                "query": query["query"],
+                **{
+                    f"{what}_{side}": lookup(query, f"{side}/{what}")
+                    for side in ("a", "b")
+                    for what in ("doc", "grade")
+                },
+            }
+            for query in self.document["top1_changed"]
+        ]
+        return frames.make_frame(found, columns.FIRST_DOCUMENTS)
+
+    def frame(self, name: str) -> pd.DataFrame:
+        """Return a frame by its name in :data:`~.columns.DIFF_FRAMES`."""
+        if name not in DIFF_FRAMES:
+            raise KeyError(name)
+        found: pd.DataFrame = getattr(self, name)
+        return found
+
+    def __repr__(self) -> str:
+        return f"<SearchDiff {' → '.join(self.names)}: {len(self.document['queries'])} queries>"

@@ -1,0 +1,74 @@
+"""The noise of the measured system beside a change: how wide it is, and whether it still holds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, Final
+
+from retrieval_eval.report.numbers import MISSING, finite, rate
+
+STILL: Final = "Noise 0: repeated runs of the system gave the same documents."
+STALE: Final = "The noise file is stale; see Noise."
+SHARE: Final = 0.95
+"""The share of differences between two runs of one system that the band holds."""
+
+MEANING: Final = (
+    "Noise: 95 % of the differences between two runs of one and the same system lie within ± this "
+    "many points (normal, from the noise file)."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """A noise document (schema ``search_noise``), and in sentences why it may hold no longer."""
+
+    document: Mapping[str, Any]
+    stale: tuple[str, ...] = ()
+
+    def band(self, metric: str, n: int | None = None) -> float | None:
+        """Return how far from 0 a difference of two runs of one system lies at most, in points.
+
+        At most in 95 % of cases: a normal quantile times sqrt(2) times the standard deviation of
+        a run (`retrieval_eval.search.noise_level.noise_band`). 0 for a deterministic system, None
+        for a metric whose noise was not measured.
+
+        Parameters
+        ----------
+        metric
+            Its name.
+        n
+            Queries of the part looked at; the band of fewer queries is wider, by the root of
+            their number, as if queries varied independently. None: of all.
+        """
+        found = self.document["metrics"].get(metric)
+        deviation = None if found is None else finite(found["band_points"])
+        if deviation is None or n == 0:
+            return None
+        quantile = NormalDist().inv_cdf((1 + SHARE) / 2)
+        wider = 1.0 if n is None else math.sqrt(max(found["n_queries"], n) / n)
+        return quantile * math.sqrt(2) * deviation * wider
+
+    def words(self, metric: str, n: int | None = None) -> str:
+        """Return the band of a metric for a cell, such as ``±0.25``."""
+        return band_words(self.band(metric, n))
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether every query got the same documents in every run."""
+        return self.document["is_deterministic"] is True
+
+
+def band_words(band: float | None) -> str:
+    """Return a band in points for a cell.
+
+    Examples
+    --------
+    >>> band_words(0.25), band_words(0.0), band_words(None)
+    ('±0.25', '0', '—')
+    """
+    if band is None:
+        return MISSING
+    return f"±{rate(band)}" if band else "0"

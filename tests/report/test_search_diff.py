@@ -1,0 +1,316 @@
+"""The report of two search runs: queries first, banner, noise, privacy; the page in a browser."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.io.files import write_text
+from retrieval_eval.report import DiffReport, SearchDiff, assets, build_diff, load_diff, render
+from retrieval_eval.report.columns import expand
+from retrieval_eval.report.exhibits import Empty, Figure, Table
+from retrieval_eval.report.notebook_files import read_notebook
+from retrieval_eval.report.search.diffs import loading
+from retrieval_eval.report.search.diffs.columns import DIFF_FRAMES
+from retrieval_eval.report.search.diffs.loading import DiffSources
+from retrieval_eval.search.diff import diff
+from tests.report.conftest import HOSTILE
+from tests.report.search_made import artefact, failed, hostile, ordinary, query, write
+from tests.report.search_practice import CLAIMS, noise_of, run, with_drafts
+from tests.report.test_html import Page
+
+CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+SECTIONS = [
+    name
+    for name in dir(DiffReport)
+    if not name.startswith("_") and callable(getattr(DiffReport, name))
+]
+
+
+def made(a=None, b=None, *, privacy: bool = False, **options: Any) -> DiffReport:
+    """The report of two runs; by default q1 lost its first document, and q2 changed its own."""
+    before = with_drafts(run(label="before"), CLAIMS) if a is None else a
+    after = with_drafts(run({"q1": "x", "q2": "b"}, label="after"), CLAIMS) if b is None else b
+    noise = options.pop("noise", None)
+    found = diff(before, after, seed=1, **options)
+    return DiffReport(SearchDiff(found, before, after, noise=noise), privacy=privacy)
+
+
+def shown(block, kind=Table):
+    return [e for e in block.exhibits if isinstance(e, kind)]
+
+
+def accepted_pair():
+    other = artefact(label="after")
+    other["run"]["gold_set"]["fingerprint"] = "ef" * 32
+    return artefact(label="before"), other
+
+
+EXTREMES = {
+    "plain": (artefact(label="a"), artefact(label="b")),
+    "hostile": (hostile(), hostile()),
+    "failed": (artefact([*ordinary(), failed("f")]), artefact([*ordinary(), failed("f")])),
+    "one query": (artefact([query("q", [("x", 1)])]), artefact([query("q", [], value=0.0)])),
+    "no label": (artefact(label=""), artefact(label="")),
+    "everything": (None, None),
+}
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+@pytest.mark.parametrize("privacy", [False, True])
+def test_every_section_has_a_finding_and_something_to_show(name, privacy):
+    report = made(*EXTREMES[name], privacy=privacy)
+    for section in SECTIONS:
+        block = getattr(report, section)()
+        assert block.finding or block.badges
+        assert block.exhibits or block.badges
+        for exhibit in block.exhibits:
+            match exhibit:
+                case Table():
+                    assert exhibit.caption
+                    assert all(len(row) == len(exhibit.header) for row in exhibit.rows)
+                case Figure():
+                    assert len(exhibit.alt) > 40
+                case Empty():
+                    assert exhibit.sentence.endswith(".")
+
+
+def test_queries_come_before_means():
+    cells = [c.source for c in read_notebook(assets.notebook("search_diff")).cells]
+    order = ("answer", "contributions", "documents", "first_documents", "metrics", "slices")
+    places = [cells.index(f"report.{name}()") for name in order]
+    assert places == sorted(places)
+
+
+def test_the_answer_says_what_moved_and_who_lost_most():
+    block = made(run(label="before"), run({"q1": "x"}, label="after")).answer()
+    # The first document of q1 was a and is x: RR and the nDCG fall, P@5 stands still.
+    assert block.finding == "No headline measure moved by more than 0.5 points"
+    assert "1 query changed, 1 of them in the first document." in block.sentences
+    table = shown(block)[0]
+    assert table.header[1:3] == ("before", "after")
+    rows = {row[0]: row[1:] for row in table.rows}
+    assert rows["RR"][:3] == ("1.00", "0.95", "−5.00")
+    assert rows["RR"][-4:] == ("0", "1", "10", "yes")
+    assert sum(len(s.split()) for s in block.sentences) <= 90
+
+
+def test_contributions_are_those_of_the_difference():
+    report = made()
+    frame = report.diff.contributions
+    total = frame[frame["metric"] == "RR"]["points"].sum()
+    assert total == pytest.approx(report.diff.document["metrics"]["RR"]["delta_points"])
+    table = shown(report.contributions())[0]
+    place = table.header.index("RR")
+    # q2 has b of grade 1 first: RR stays 1, nDCG falls.
+    assert {row[0]: row[place] for row in table.rows} == {"text of q1": "−5.00", "text of q2": "0"}
+
+
+def test_documents_that_came_and_went_have_grades_and_ranks():
+    before = artefact([query("q", [("old", 2), *((f"d{i}", None) for i in range(5))], value=0.2)])
+    after = artefact([query("q", [*((f"d{i}", None) for i in range(5)), ("old", 2)], value=0.0)])
+    block = made(before, after).documents()
+    assert block.finding.startswith("0 relevant documents entered the first 5, 1 left")
+    row = shown(block)[0].rows[0]
+    assert row[1:3] == ("1 unjudged", "old (2, rank 6)")
+    assert row[3:] == ("0.20 → 0.00", "−20.00")
+
+
+def test_first_documents_have_both_grades():
+    block = made().first_documents()
+    assert block.finding == "2 of 13 queries have another first document"
+    assert shown(block)[0].rows[0] == (*("text of q1", "a (grade 2)", "x (unjudged)", "−5.00"),)
+    assert "higher for 0, lower for 2" in block.sentences[0]
+
+
+def test_what_was_accepted_is_a_banner_on_the_first_screen():
+    pair = accepted_pair()
+    with pytest.raises(NothingToEvaluateError):
+        diff(*pair, seed=1)
+    report = made(*pair, accept=("gold_set",))
+    assert dict(report.header().badges)["Accepted differences"] == (
+        "NOT THE SAME MEASUREMENT: gold_set"
+    )
+    answer = report.answer()
+    assert answer.finding.startswith("Not the same measurement: ")
+    assert answer.sentences[0].startswith("Accepted by name: the gold set changed")
+    assert answer.tone == "worse"
+    assert any("Accepted although it differs" in s for s in report.setup().sentences)
+    plain = dict(made().header().badges)["Accepted differences"]
+    assert plain == "none: they measured the same"
+
+
+def test_without_verdict_the_answer_says_so_and_private_ones_repeat_no_message():
+    pair = (artefact([*ordinary(), failed("f", "secret words")], label=x) for x in ("a", "b"))
+    report = made(*pair, privacy=True)
+    assert report.answer().finding.startswith("No verdict: ")
+    assert "1 of 13 queries of run A failed" in report.answer().sentences[0]
+    for section in SECTIONS:
+        html = getattr(report, section)()._repr_mimebundle_()["text/html"]
+        assert "secret words" not in html
+        assert "text of" not in html
+
+
+def test_noise_lies_behind_every_measure():
+    report = made(noise=noise_of(run(), run({"q2": "b"})))
+    figure = shown(report.metrics(), Figure)[0]
+    assert "Noise" in figure.data.header
+    assert figure.svg != shown(made().metrics(), Figure)[0].svg
+    assert "outside the noise of the system" in report.metrics().sentences[-1]
+    assert "Noise" in shown(report.answer())[0].header
+    assert "Noise" in shown(report.slices())[0].header
+    frame = report.diff.changes
+    rr = frame[(frame["metric"] == "nDCG@10") & (frame["dimension"] == "corpus")]
+    assert (rr["noise_points"] > 0).all()
+
+
+def test_metrics_without_pairs_are_listed_without_interval():
+    table = shown(made().metrics())[0]
+    rows = {row[0]: row[1:] for row in table.rows}
+    assert rows["auc"][-1] == "—"
+    assert rows["claim_coverage"][:3] == ("0.33", "0.33", "0.00")
+
+
+def test_every_frame_has_exactly_the_declared_columns():
+    for report in (made(), made(hostile(), hostile())):
+        for name, (_, declared) in DIFF_FRAMES.items():
+            assert list(report.diff.frame(name).columns) == [c.name for c in expand(declared, [])]
+        with pytest.raises(KeyError):
+            report.diff.frame("document")
+
+
+def test_loading_takes_files_and_labels_and_names_what_is_wrong(tmp_path):
+    first = write(tmp_path, run(label="before"), "eval-report-20260105T100000Z.json")
+    write(tmp_path, run({"q1": "x"}, label="after"), "eval-report-20260105T110000Z.json")
+    found = load_diff(first, "after", data=tmp_path)
+    assert found.names == ("before", "after")
+    with pytest.raises(BadInputError, match="labels there"):
+        load_diff(first, "gone", data=tmp_path)
+    with pytest.raises(BadInputError, match="only one was given"):
+        load_diff(first)
+    with pytest.raises(BadInputError, match="given as text"):
+        load_diff(5, "after")
+    with pytest.raises(BadInputError, match="cannot be accepted"):
+        load_diff(first, "after", data=tmp_path, accept="depth, nonsense")
+    with pytest.raises(BadInputError, match="absent"):
+        load_diff(first, "after", data=tmp_path, noise=tmp_path / "absent")
+
+
+@pytest.fixture(scope="module")
+def page_of():
+    def render_page(report: DiffReport, syntax: str = "html") -> Any:
+        notebook = read_notebook(assets.notebook("search_diff"))
+        space: dict[str, Any] = {}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(loading, "load_diff", lambda *_, **__: report.diff)
+            for cell in notebook.cells:
+                if cell.cell_type != "code":
+                    continue
+                *body, last = cell.source.split("\n")
+                is_shown = last.startswith("report.")
+                exec("\n".join(body) if is_shown else cell.source, space)
+                if "parameters" in cell.metadata.get("tags", []):
+                    space["privacy"] = report.privacy
+                if is_shown:
+                    data = eval(last, space)._repr_mimebundle_()
+                    output = {"output_type": "execute_result", "metadata": {}, "data": data}
+                    cell.outputs = [nbformat.from_dict(output | {"execution_count": 1})]
+        if syntax == "markdown":
+            return render.select_outputs(notebook, "markdown")
+        return render.to_html(notebook, title="Search diff: made", footer="made")
+
+    return render_page
+
+
+@pytest.fixture(scope="module")
+def pages(page_of) -> dict[str, str]:
+    noise = noise_of(run(), run({"q2": "b"}))
+    return {
+        "ordinary": page_of(made(noise=noise)),
+        "accepted": page_of(made(*accepted_pair(), accept=("gold_set",))),
+        "hostile": page_of(made(hostile(), hostile() | {"label": HOSTILE[1]})),
+    }
+
+
+def test_pages_are_whole_and_hostile_texts_are_text(pages, page_of):
+    for html in pages.values():
+        page = Page(html)
+        assert page.headings.count(1) == 1
+        assert all(th.get("scope") in ("col", "row") for th in page.all("th"))
+        assert len(page.all("img")) == len(page.all("figcaption"))
+        assert not {"script", "iframe", "form"} & {tag for tag, _ in page.tags}
+    assert pages["ordinary"] == page_of(made(noise=noise_of(run(), run({"q2": "b"}))))
+
+
+def test_hostile_texts_are_shown_as_text(page_of):
+    before, after = hostile(), hostile()
+    for asked in after["queries"]:
+        if asked["status"] == "ok" and asked["ranking"]:
+            asked["ranking"] = list(reversed(asked["ranking"]))
+            asked["metrics"] = dict.fromkeys(asked["metrics"], 0.5)
+    report = made(before, after)
+    text = "".join(Page(page_of(report)).text)
+    for attack in HOSTILE[:3]:
+        assert attack in text
+    for cell in page_of(report, "markdown").cells:
+        for output in cell.get("outputs", []):
+            bare = output["data"]["text/markdown"].replace("\\<", "").replace("\\[", "")
+            assert "<script" not in bare
+            assert "<img src" not in bare
+
+
+@pytest.mark.slow
+def test_the_whole_way_with_a_kernel(tmp_path):
+    first = write(tmp_path, run(label="before"), "a.json")
+    second = write(tmp_path, run({"q1": "x"}, label="after/1"), "b.json")
+    sources = DiffSources(str(first), str(second))
+    page = build_diff(sources, reports_dir=tmp_path / "reports", renderer="embedded")
+    assert page.parts[-4:] == ("search", "diff", "before-after_1", "index.html")
+    names = {p.name for p in page.parent.iterdir()}
+    tables = {f"{name}.csv" for name in DIFF_FRAMES}
+    assert names == {"index.html", "search_diff.ipynb", "diff.json", *tables}
+    private = build_diff(sources, reports_dir=tmp_path / "private", privacy=True)
+    for path in private.parent.iterdir():
+        assert "text of" not in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["ordinary", "accepted", "hostile"])
+def test_the_page_is_silent_accessible_and_asks_for_nothing(name, pages, tmp_path):
+    playwright = pytest.importorskip("playwright.sync_api")
+    if not Path(CHROMIUM).exists():
+        pytest.skip("Chromium is not installed; install the package chromium")
+    from axe_playwright_python.sync_playwright import Axe
+
+    write_text(tmp_path / "page.html", pages[name])
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(
+            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
+        )
+        page = browser.new_page(viewport={"width": 1280, "height": 1000})
+        requests: list[str] = []
+        problems: list[str] = []
+        page.on("request", lambda r: requests.append(r.url))
+        page.on("console", lambda m: problems.append(m.text))
+        page.on("pageerror", lambda e: problems.append(str(e)))
+        page.on("dialog", lambda d: problems.append(d.message))
+        address = (tmp_path / "page.html").as_uri()
+        page.goto(address)
+        assert [u for u in requests if not u.startswith(("data:", address))] == []
+        assert problems == []
+        results = Axe().run(page)
+        assert results.violations_count == 0, results.generate_report()
+        badges = page.locator(".badges").first
+        assert "Accepted differences" in badges.inner_text()
+        box = page.locator(".block.answer").first.bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] <= 1000 or name == "hostile"
+        page.set_viewport_size({"width": 320, "height": 900})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320
+        browser.close()
