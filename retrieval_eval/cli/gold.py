@@ -10,7 +10,7 @@ import click
 
 from retrieval_eval.cli.common import json_option, plain, print_json, print_table
 from retrieval_eval.cli.lazy import LazyGroup
-from retrieval_eval.errors import BadInputError
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.beir import export_beir, import_beir
 from retrieval_eval.gold.corpus import corpus_bytes, read_corpus
 from retrieval_eval.gold.exchange import Imported, counted
@@ -64,13 +64,18 @@ def gold() -> None:
 def validate(
     context: click.Context, gold_path: Path, corpus_file: Path | None, as_json: bool
 ) -> None:
-    """Check a gold set; every fault is named by line. Exit code 3 when there is one."""
+    """Check a gold set; every fault is named by line.
+
+    Exit code 2: it holds no query. 3: it has a fault.
+    """
     corpus = None if corpus_file is None else read_corpus(corpus_file)
     faults = gold_faults(gold_path, corpus=corpus)
     if faults:
         _print_faults(gold_path, faults, as_json=as_json)
         context.exit(EXIT_INVALID)
     stats = gold_stats(read_gold_set(gold_path))
+    if not stats["n_queries"]:
+        raise NothingToEvaluateError(f"{gold_path} holds no query")
     counts = {key: stats[key] for key in ("n_queries", "n_labelled_pairs", "fingerprint")}
     if as_json:
         print_json({"path": str(gold_path), "valid": True, **counts, "faults": []})

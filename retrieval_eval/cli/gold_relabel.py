@@ -99,10 +99,11 @@ def label_split_command(
     BEFORE was measured with the old gold set, AFTER with the re-labelled one. In between stand
     the old rankings, told in the new documents and measured with the new labels.
     """
+    old = read_gold_set(old_gold)
     found = label_split(
-        read_gold_set(old_gold),
+        old,
         read_gold_set(new_gold),
-        read_mapping(mapping),
+        read_mapping(mapping, old),
         read_search_run(before),
         read_search_run(after),
     )

@@ -44,8 +44,8 @@ def transfer(
 ) -> None:
     """Hold out every corpus once: whether the change from A to B on the others holds on it.
 
-    Exit code 2: fewer than two corpora, a run without a verdict, or runs that did not measure the
-    same thing.
+    Exit code 2: fewer than two corpora, a run without a verdict, runs that did not measure the
+    same thing, or nothing that both of them measured.
     """
     from retrieval_eval.search.run_files import read_search_run
     from retrieval_eval.search.transfer import transfer as compare
@@ -57,7 +57,8 @@ def transfer(
         print_json(found)
     else:
         _print(found, after["run"]["settings"]["confidence"])
-    if found["reasons"]:
+    cells = [cell for row in found["metrics"].values() for cell in row["corpora"].values()]
+    if found["reasons"] or all(cell["verdict"] == "not_computable" for cell in cells):
         context.exit(EXIT_NO_VERDICT)
 
 

@@ -68,15 +68,23 @@ def relabel_files(
     return files
 
 
-def read_mapping(path: Path) -> dict[Key, tuple[str, ...]]:
+def read_mapping(path: Path, gold: GoldSet | None = None) -> dict[Key, tuple[str, ...]]:
     """Return old document to new documents from the file that re-labelling wrote.
 
     Documents that kept text and id are not in it.
 
+    Parameters
+    ----------
+    path
+        The file.
+    gold
+        The gold set that was re-labelled, to be sure that it was this one.
+
     Raises
     ------
     BadInputError
-        When the file cannot be read or is no such mapping; the message names the place.
+        When the file cannot be read, is no such mapping, or is that of another gold set; the
+        message names the place.
     """
     real = Path(os.path.realpath(path))
     found = read_json(real, real.parent)
@@ -85,6 +93,12 @@ def read_mapping(path: Path) -> dict[Key, tuple[str, ...]]:
     value = found.value
     if not isinstance(value, dict) or value.get(RELABEL) != VERSION:
         raise BadInputError(f"{path}: not what `gold relabel` wrote; expected {RELABEL} {VERSION}")
+    made_from = value["gold"].get("old") if isinstance(value.get("gold"), dict) else None
+    if gold is not None and made_from != gold.fingerprint:
+        raise BadInputError(
+            f"{path}: /gold/old: the labels of another gold set were moved"
+            f" ({str(made_from)[:12]}, here {gold.fingerprint[:12]})"
+        )
     documents = value.get("documents")
     if not isinstance(documents, list):
         raise BadInputError(f"{path}: /documents: expected a list")

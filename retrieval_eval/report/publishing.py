@@ -69,9 +69,10 @@ def publish(
         return page
     footer = f"{title} · retrieval-eval {package_version()} · rendered by the embedded renderer"
     html = render.to_html(document, title=title, footer=footer)
+    # The page first: what the PDF lacks must not take it away.
+    write_text(page, html)
     if pdf:
         write_bytes(folder / "report.pdf", to_pdf(html))
-    write_text(page, html)
     return page
 
 

@@ -6,7 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from retrieval_eval.cli.gold import gold as group
-from retrieval_eval.errors import BadInputError
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 
 SEED = (
     '{"id":"g001","query":"Betterment levy","practice_area":"levy","corpus":"lib",'
@@ -65,6 +65,13 @@ def test_validate_names_every_fault_and_exits_with_3(folder):
     document = json.loads(call("validate", "bad.jsonl", "--json").output)
     assert document["valid"] is False
     assert [fault["line"] for fault in document["faults"]] == [2, 3]
+
+
+def test_a_set_without_a_query_is_not_passed_as_valid(folder):
+    (folder / "wiped.jsonl").write_text("")
+    found = call("validate", "wiped.jsonl")
+    assert (found.output, str(found.exception)) == ("", "wiped.jsonl holds no query")
+    assert isinstance(found.exception, NothingToEvaluateError)
 
 
 def test_validate_against_a_corpus(folder):

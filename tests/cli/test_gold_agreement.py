@@ -15,6 +15,7 @@ from retrieval_eval.demo.search import write_search_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.reading import gold_faults, read_gold_set
+from retrieval_eval.gold.relabel_files import read_mapping
 from retrieval_eval.search.measure import measure
 from tests.rechunking import recut, rows_of, same, split, write_rows
 
@@ -162,6 +163,13 @@ def test_relabelling_and_the_split_of_the_change(demo, tmp_path):
     table = _run(label_split_command, *golds, *mapping, *runs)
     (row,) = [line.split() for line in table.splitlines() if line.startswith("P@5 ")]
     assert row[3:6] == ["+0.00", "+0.00", "+0.00"]
+
+    # A mapping of other labels would tell the old rankings in the wrong documents.
+    other = json.loads((out / "relabel.json").read_text())
+    other["gold"]["old"] = "0" * 64
+    (out / "relabel.json").write_text(json.dumps(other))
+    with pytest.raises(BadInputError, match="/gold/old: the labels of another gold set were moved"):
+        read_mapping(out / "relabel.json", read_gold_set(demo.gold))
 
 
 def test_the_queue_goes_out_as_sheets(demo, tmp_path):

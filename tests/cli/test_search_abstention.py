@@ -119,6 +119,8 @@ def test_transfer_prints_the_matrix(place):
     assert "P@5: holds on every corpus held out: no (clearly so or not on 0 of 2)" in lines
     document = json.loads(call(transfer, *paths, "--json").output)
     assert document["metrics"]["P@5"]["corpora"]["gov"]["verdict"] == "vanishes"
+    # Nobody measured it: there is nothing that could hold.
+    assert call(transfer, *paths, "--metric", "P@7").exit_code == 2
 
 
 def test_transfer_with_one_corpus_has_no_verdict(place):

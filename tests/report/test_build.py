@@ -203,3 +203,15 @@ def test_pdf_has_the_report(demo_page):
     data = to_pdf(demo_page.read_text(encoding="utf-8"))
     assert data.startswith(b"%PDF")
     assert len(data) > 50_000
+
+
+def test_a_pdf_that_cannot_be_made_leaves_the_page(tmp_path, monkeypatch):
+    from retrieval_eval.report import publishing
+
+    def refuse(html):
+        raise RenderError("a PDF needs WeasyPrint")
+
+    monkeypatch.setattr(publishing, "to_pdf", refuse)
+    with pytest.raises(RenderError, match="WeasyPrint"):
+        build("demo", reports_dir=tmp_path, renderer="embedded", pdf=True)
+    assert (tmp_path / "demo" / "index.html").is_file()

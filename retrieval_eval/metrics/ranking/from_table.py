@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +13,6 @@ from retrieval_eval.metrics.ranking.judgements import Judgements
 from retrieval_eval.metrics.ranking.table import Table, order_within
 
 Scores = NDArray[np.float64] | NDArray[np.float32]
-
-_ODD: Final = np.uint64(0xD6E8FEB86659FD93)
 
 
 def hits_from_table(
@@ -50,15 +47,17 @@ def _join(judged: Ids, query: Ints, run: Table, owner: Ints) -> tuple[Ints, Ints
     n_queries = max(int(query.max(initial=0)), int(owner.max(initial=0))) + 1
     query_of_row = np.repeat(np.where(owner < 0, n_queries, owner), np.diff(run.starts))
     for seed in itertools.count(1):
-        keys = _keys(judged.hashes(seed), query, n_queries)
+        judged_hashes = judged.hashes(seed)
+        keys = _keys(judged_hashes, query, n_queries)
         order = np.argsort(keys)
         keys = keys[order]
         if not (keys[1:] == keys[:-1]).any():
             break
     hashes = run.hashes if seed == 1 else run.docs.hashes(seed)
-    candidates, probes = _candidates(keys, hashes, query_of_row, n_queries)
+    candidates = _candidates(judged_hashes, query, hashes, query_of_row, n_queries)
     if not len(keys):
         return candidates, candidates
+    probes = _keys(hashes[candidates], query_of_row[candidates], n_queries)
     nearest = np.minimum(np.searchsorted(keys, probes), len(keys) - 1)
     is_same = keys[nearest] == probes
     rows, found = candidates[is_same], order[nearest[is_same]]
@@ -67,21 +66,27 @@ def _join(judged: Ids, query: Ints, run: Table, owner: Ints) -> tuple[Ints, Ints
     return rows[is_hit], found[is_hit]
 
 
-def _candidates(keys: Words, hashes: Words, query: Ints, n_queries: int) -> tuple[Ints, Words]:
-    # Most rows are of no judged document: a table of one byte a slot turns them away.
-    bits = min(max(10, (16 * len(keys)).bit_length()), 26)
-    shift = np.uint64(64 - bits)
-    is_taken = np.zeros(1 << bits, dtype=bool)
-    is_taken[keys * _ODD >> shift] = True
+def _candidates(
+    judged: Words, judged_query: Ints, hashes: Words, query: Ints, n_queries: int
+) -> Ints:
+    """Return the rows that may be judged: most are not, and a table of bytes turns them away.
+
+    Every query has its own few slots in the table, so that rows of one query stay in the cache.
+    """
+    bits = (16 * len(judged) // n_queries).bit_length()
+    is_taken = np.zeros((n_queries + 1) << bits, dtype=bool)
+    is_taken[_slots(judged, judged_query, bits)] = True
     rows: list[Ints] = [np.zeros(0, dtype=np.int64)]
-    probes: list[Words] = [np.zeros(0, dtype=np.uint64)]
     for start in range(0, len(query), CHUNK):
         chunk = slice(start, start + CHUNK)
-        probe = _keys(hashes[chunk], query[chunk], n_queries)
-        kept = np.flatnonzero(is_taken[probe * _ODD >> shift])
-        rows.append(kept + start)
-        probes.append(probe[kept])
-    return np.concatenate(rows), np.concatenate(probes)
+        rows.append(np.flatnonzero(is_taken[_slots(hashes[chunk], query[chunk], bits)]) + start)
+    return np.concatenate(rows)
+
+
+def _slots(hashes: Words, query: Ints, bits: int) -> Ints:
+    slots = query << bits
+    slots |= hashes.view(np.int64) & ((1 << bits) - 1)
+    return slots
 
 
 def _keys(hashes: Words, query: Ints, n_queries: int) -> Words:

@@ -15,6 +15,7 @@ from retrieval_eval.metrics.ranking.decimals import parse_decimals
 from retrieval_eval.metrics.ranking.ids import Ids, Ints
 from retrieval_eval.metrics.ranking.table import Floats, Source, Table, group
 
+Bytes = NDArray[np.uint8]
 Kind = Literal["run", "qrels"]
 
 _FIELDS: Final = {
@@ -24,7 +25,7 @@ _FIELDS: Final = {
 _NUMBER: Final = {"run": 4, "qrels": 3}
 _DOCUMENT: Final = 2
 _SPACE, _TAB, _NEWLINE = 32, 9, 10
-_CHUNK: Final = 1 << 19
+_CHUNK: Final = 1 << 18
 _PADDING: Final = 32
 
 
@@ -41,43 +42,43 @@ def read_trec(path: Path, kind: Kind) -> Table:
         document for the second time; the message names the line.
     """
     try:
-        raw = _read(path)
+        buffer, size = _read(path)
     except OSError as error:
         raise BadInputError(f"{path}: cannot be read: {error.strerror}") from error
-    regular = _read_regular(raw, kind)
+    if size and buffer[size - 1] != _NEWLINE:
+        # The line feed after the last line; there is room for it.
+        buffer[size] = _NEWLINE
+        size += 1
+    regular = _read_regular(buffer, size, kind)
     if regular is not None:
         queries, docs, numbers = regular
         return group(queries, docs, numbers, Source(str(path), "line", 1))
-    return _read_lines(path, raw, kind)
+    return _read_lines(path, buffer[:size].tobytes(), kind)
 
 
-def _read(path: Path) -> bytearray:
-    # Straight into the memory it stays in: these files are large.
+def _read(path: Path) -> tuple[Bytes, int]:
+    """Return the bytes of a file with padding after them, and how many there are."""
+    # Straight into the memory it stays in: these files are large. numpy asks for large pages.
     with path.open("rb", buffering=0) as file:
-        raw = bytearray(os.fstat(file.fileno()).st_size + 1)
-        n_read = 0
-        while n_new := file.readinto(memoryview(raw)[n_read:]):
-            n_read += n_new
-            if n_read == len(raw):
+        buffer = np.empty(os.fstat(file.fileno()).st_size + 1 + _PADDING, dtype=np.uint8)
+        size = 0
+        while n_new := file.readinto(buffer[size:-_PADDING].data):
+            size += n_new
+            if size == len(buffer) - _PADDING:
                 # A pipe, or a file that grew.
-                raw.extend(bytes(n_read))
-        del raw[n_read:]
-    return raw
+                buffer = np.concatenate([buffer, np.empty_like(buffer)])
+    buffer[size:] = 0
+    return buffer, size
 
 
-def _read_regular(raw: bytearray, kind: Kind) -> tuple[Ids, Ids, Floats] | None:
+def _read_regular(buffer: Bytes, size: int, kind: Kind) -> tuple[Ids, Ids, Floats] | None:
     # Files as tools write them: one space or tab between fields, one line feed after each line.
-    if not raw.endswith(b"\n"):
-        raw += b"\n"
-    size, n_rows = len(raw), raw.count(b"\n")
-    raw += bytes(_PADDING)
-    buffer = np.frombuffer(raw, dtype=np.uint8)
+    n_fields, n_rows = len(_FIELDS[kind]), _n_lines(buffer[:size])
     query, query_size, doc, doc_size = np.empty((4, n_rows), dtype=np.int64)
     numbers = np.empty(n_rows)
     start = row = 0
     while start < size:
-        stop = raw.rfind(b"\n", start, start + _CHUNK) + 1 or size
-        ends = _ends(buffer[start:stop], len(_FIELDS[kind]))
+        ends = _ends(buffer[start : min(start + _CHUNK, size)], n_fields)
         if ends is None:
             return None
         ends += start
@@ -87,14 +88,20 @@ def _read_regular(raw: bytearray, kind: Kind) -> tuple[Ids, Ids, Floats] | None:
         doc[rows], doc_size[rows] = _field(ends, _DOCUMENT)
         if not parse_decimals(buffer, *_field(ends, _NUMBER[kind]), out=numbers[rows]):
             return None
-        start, row = stop, rows.stop
+        start, row = int(ends[-1, -1]) + 1, rows.stop
     return Ids(buffer, query, query_size), Ids(buffer, doc, doc_size), numbers
 
 
-def _ends(text: NDArray[np.uint8], n_fields: int) -> Ints | None:
-    """Return where each field ends, one line a row; None unless every line is regular."""
+def _n_lines(text: Bytes) -> int:
+    starts = range(0, len(text), _CHUNK)
+    return sum(int(np.count_nonzero(text[at : at + _CHUNK] == _NEWLINE)) for at in starts)
+
+
+def _ends(text: Bytes, n_fields: int) -> Ints | None:
+    """Return where each field of the whole lines ends, one line a row; None if one is irregular."""
     ends = np.flatnonzero(text <= _SPACE)
-    if len(ends) % n_fields or ends[0] == 0 or (np.diff(ends) == 1).any():
+    ends = ends[: len(ends) - len(ends) % n_fields]
+    if not len(ends) or ends[0] == 0 or (np.diff(ends) == 1).any():
         return None
     marks = text[ends].reshape(-1, n_fields)
     inner = marks[:, :-1]
@@ -108,13 +115,13 @@ def _field(ends: Ints, place: int) -> tuple[Ints, Ints]:
     return before + 1, ends[:, place] - before - 1
 
 
-def _read_lines(path: Path, raw: bytearray, kind: Kind) -> Table:
+def _read_lines(path: Path, raw: bytes, kind: Kind) -> Table:
     fields = _FIELDS[kind]
     queries: list[str] = []
     docs: list[str] = []
     numbers: list[float] = []
     lines: list[int] = []
-    for line_number, line in enumerate(raw.removesuffix(bytes(_PADDING)).split(b"\n"), 1):
+    for line_number, line in enumerate(raw.split(b"\n"), 1):
         try:
             parts = line.decode("utf-8").split()
         except UnicodeDecodeError as error:
