@@ -4,6 +4,9 @@ Each round runs every contender once on the same data in this process, so that t
 when the machine's clock drifts; the table gives the median ratio over the rounds. Peak memory is
 what a forked child needed beyond the data it started with.
 
+ranx is optional (dependency group `bench`). It compiles itself at its first call, which takes up
+to minutes; that call happens once before the rounds and is reported apart.
+
     python benchmarks/ranking.py --queries 100000 --depth 100 --rounds 3
 """
 
@@ -12,6 +15,8 @@ from __future__ import annotations
 import argparse
 import ctypes
 import gc
+import importlib
+import importlib.util
 import os
 import resource
 import statistics
@@ -19,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import ir_measures
 import numpy as np
@@ -39,6 +45,10 @@ TREC_EVAL = {
 IR_MEASURES = [
     *(ir_measures.parse_measure(f"{name}@{k}") for name in ("P", "R", "nDCG") for k in CUTOFFS),
     *(ir_measures.RR, ir_measures.AP),
+]
+RANX = [
+    *(f"{name}@{k}" for name in ("precision", "recall", "f1", "ndcg") for k in CUTOFFS),
+    *("mrr", "map"),
 ]
 Task = Callable[[], object]
 
@@ -95,6 +105,28 @@ def ir(qrels: Callable[[], object], run: Callable[[], object]) -> Task:
     return lambda: ir_measures.calc(IR_MEASURES, qrels(), run())
 
 
+def ranx(qrels: Callable[[Any], Any], run: Callable[[Any], Any]) -> Task:
+    def task() -> object:
+        package = importlib.import_module("ranx")
+        found = package.evaluate(
+            qrels(package.Qrels),
+            run(package.Run),
+            RANX,
+            return_mean=False,
+            save_results_in_run=False,
+        )
+        return found, {name: np.mean(values) for name, values in found.items()}
+
+    return task
+
+
+def warm_up(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
+    # Documents of equal length as in the rounds: numba compiles for every length anew.
+    few = [frame[frame["query_id"].isin([f"q{i}" for i in range(20)])] for frame in (qrels, run)]
+    judged, ranked = map(nested, few)
+    return seconds(ranx(lambda kind: kind(judged), lambda kind: kind(ranked)))
+
+
 def contenders(qrels: pd.DataFrame, run: pd.DataFrame, folder: Path) -> dict[str, dict[str, Task]]:
     judged, ranked = nested(qrels), nested(run)
     shuffled = nested(run.sample(frac=1, random_state=1).sort_values("query_id", kind="stable"))
@@ -117,6 +149,7 @@ def contenders(qrels: pd.DataFrame, run: pd.DataFrame, folder: Path) -> dict[str
             "ours": ours(judged, ranked),
             "pytrec_eval": trec_eval(lambda: judged, lambda: ranked),
             "ir_measures": ir(lambda: judged, lambda: ranked),
+            "ranx": ranx(lambda kind: kind(judged), lambda kind: kind(ranked)),
         },
         "dictionaries, any order": {
             "ours": ours(judged, shuffled),
@@ -126,6 +159,8 @@ def contenders(qrels: pd.DataFrame, run: pd.DataFrame, folder: Path) -> dict[str
             "ours": ours(qrels, run),
             "pytrec_eval": trec_eval(lambda: nested(qrels), lambda: nested(run)),
             "ir_measures": ir(lambda: renamed, lambda: run),
+            # Its own from_df knows only columns of Python objects, and groups them more slowly.
+            "ranx": ranx(lambda kind: kind(nested(qrels)), lambda kind: kind(nested(run))),
         },
         "TREC files": {
             "ours": ours(qrels_path, run_path),
@@ -135,6 +170,10 @@ def contenders(qrels: pd.DataFrame, run: pd.DataFrame, folder: Path) -> dict[str
             "ir_measures": ir(
                 lambda: ir_measures.read_trec_qrels(str(qrels_path)),
                 lambda: ir_measures.read_trec_run(str(run_path)),
+            ),
+            "ranx": ranx(
+                lambda kind: kind.from_file(str(qrels_path), kind="trec"),
+                lambda kind: kind.from_file(str(run_path), kind="trec"),
             ),
         },
     }
@@ -175,11 +214,19 @@ def main() -> None:
     options = parser.parse_args()
     qrels, run = frames(options.queries, options.depth, options.judged)
     print(f"{options.queries} queries x {options.depth} documents, {options.judged} judged a query")
+    left_out = set(options.skip)
+    if importlib.util.find_spec("ranx") is None:
+        print("ranx is not installed and left out")
+        left_out.add("ranx")
+    elif "ranx" not in left_out:
+        # Memory is measured in forked children, which GNU's OpenMP does not survive.
+        os.environ.setdefault("NUMBA_THREADING_LAYER", "workqueue")
+        print(f"first call of ranx, import and compilation: {warm_up(qrels, run):.1f} s")
     print("\n| from | package | seconds (best) | ours is faster by | peak MB |")
     print("|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for kind, tasks in contenders(qrels, run, Path(folder)).items():
-            tasks = {name: task for name, task in tasks.items() if name not in options.skip}
+            tasks = {name: task for name, task in tasks.items() if name not in left_out}
             times: dict[str, list[float]] = {name: [] for name in tasks}
             for _ in range(options.rounds):
                 for name, task in tasks.items():

@@ -1,4 +1,6 @@
+import os
 import re
+import threading
 
 import pytest
 
@@ -89,11 +91,25 @@ def test_an_empty_file_ranks_nothing(tmp_path):
         assert result.missing_queries == ("q",)
 
 
-def test_files_longer_than_one_chunk(tmp_path, monkeypatch):
+# Lines that end at, before and after the end of a chunk; in the last case no line fits into one.
+@pytest.mark.parametrize("size", [29, 30, 31, 64, 100, 12])
+def test_files_longer_than_one_chunk(tmp_path, monkeypatch, size):
     from retrieval_eval.metrics.ranking import trec
 
-    monkeypatch.setattr(trec, "_CHUNK", 64)
+    monkeypatch.setattr(trec, "_CHUNK", size)
     path = tmp_path / "run.txt"
     expected = [(f"q{i // 7}", f"document-{i}", i / 8) for i in range(50)]
     path.write_text("".join(f"{q} Q0 {d} 1 {s} t\n" for q, d, s in expected))
     assert rows(read_trec(path, "run")) == expected
+
+
+def test_a_pipe_is_read_to_its_end(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    expected = [(f"q{i // 7}", f"document-{i}", i / 8) for i in range(5000)]
+    text = "".join(f"{q} Q0 {d} 1 {s} t\n" for q, d, s in expected)
+    writer = threading.Thread(target=path.write_text, args=(text,))
+    writer.start()
+    found = rows(read_trec(path, "run"))
+    writer.join()
+    assert found == expected
