@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from importlib import metadata
 from typing import Any
 
@@ -68,14 +69,14 @@ def provenance(facts: Facts, *, privacy: bool) -> Block:
         ),
         ("Libraries", library_versions()),
     ]
-    table = Table(
-        "provenance",
-        "What this report was made from",
-        ("What", "Value"),
-        tuple(body),
-        ("left", "left"),
-    )
-    return section("The same input and seed give the same numbers", table)
+    return made_from("The same input and seed give the same numbers", body)
+
+
+def made_from(title: str, rows: Iterable[tuple[str, str]]) -> Block:
+    """Return the section that says what a report was made from, as names and values."""
+    what = "What this report was made from"
+    table = Table("provenance", what, ("What", "Value"), tuple(rows), ("left", "left"))
+    return section(title, table)
 
 
 def package_version() -> str:

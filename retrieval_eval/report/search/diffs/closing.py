@@ -8,7 +8,7 @@ from retrieval_eval.report.exhibits import Block, Table, section
 from retrieval_eval.report.numbers import plural
 from retrieval_eval.report.search.diffs.facts import SIDES, DiffFacts
 from retrieval_eval.report.search.names import definition
-from retrieval_eval.report.sections.closing import library_versions, package_version
+from retrieval_eval.report.sections.closing import library_versions, made_from, package_version
 from retrieval_eval.search.named_metrics import BLOCK_OF
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
@@ -108,11 +108,5 @@ def provenance(facts: DiffFacts) -> Block:
         ("Git commit", commit() or "not run from a checkout"),
         ("Libraries", library_versions()),
     ]
-    table = Table(
-        "provenance",
-        "What this report was made from",
-        ("What", "Value"),
-        tuple((visible(name, 80), visible(value, 400)) for name, value in rows),
-        ("left", "left"),
-    )
-    return section("The same runs give the same report", table)
+    shown = ((visible(name, 80), visible(value, 400)) for name, value in rows)
+    return made_from("The same runs give the same report", shown)

@@ -9,7 +9,7 @@ from retrieval_eval.report.exhibits import Block, Table, section
 from retrieval_eval.report.frames import members
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.names import definition
-from retrieval_eval.report.sections.closing import library_versions, package_version
+from retrieval_eval.report.sections.closing import library_versions, made_from, package_version
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
@@ -62,14 +62,8 @@ def provenance(facts: Facts) -> Block:
         ("Git commit", commit() or "not run from a checkout"),
         ("Libraries", library_versions()),
     ]
-    table = Table(
-        "provenance",
-        "What this report was made from",
-        ("What", "Value"),
-        tuple((visible(name, 80), visible(value, 400)) for name, value in rows),
-        ("left", "left"),
-    )
-    return section("The same run gives the same report", table)
+    shown = ((visible(name, 80), visible(value, 400)) for name, value in rows)
+    return made_from("The same run gives the same report", shown)
 
 
 def _facts(facts: Facts) -> list[tuple[str, str]]:
