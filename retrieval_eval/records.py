@@ -6,6 +6,7 @@ written. Times are Unix seconds (UTC), line numbers are 1-based and inclusive.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,8 +90,9 @@ class FileRef:
     """A normalised repo-relative path and, where known, the short name of its repository.
 
     ``path`` keeps its case; matching ignores case. ``repository`` has no organisation and no
-    revision: ``github.com/acme/widgets--1f3c`` is ``widgets``. ``key`` is the case-folded identity
-    that counts distinct files, kept because it is asked for at every access.
+    revision: ``github.com/acme/widgets--1f3c`` is ``widgets``. ``key`` is the identity that
+    counts distinct files, without case and in one Unicode form; it is kept because it is asked
+    for at every access.
     """
 
     path: str
@@ -99,7 +101,10 @@ class FileRef:
 
     def __post_init__(self) -> None:
         repository = self.repository.lower() if self.repository else None
-        object.__setattr__(self, "key", (repository, self.path.lower()))
+        path = self.path.lower()
+        if not path.isascii():
+            path = unicodedata.normalize("NFC", path)
+        object.__setattr__(self, "key", (repository, path))
 
     def __str__(self) -> str:
         return f"{self.repository}::{self.path}" if self.repository else self.path

@@ -20,6 +20,7 @@ REASONS: Final[dict[str, str]] = {
     "not_a_retrieval_target": "the ground truth names only files the agent itself had to create",
     "no_trace": "no readable trace was found for the trial",
     "agent_never_acted": "the trace is incomplete and shows no tool call",
+    "nothing_resolved": "no answer of a tool could be resolved to files",
     "nothing_retrieved": "no file was retrieved, so a share of the retrieved files does not exist",
     "never_hit": "no ground-truth file was ever found (right-censored)",
     "no_chunk_ground_truth": "the ground truth has no line ranges",
@@ -105,6 +106,18 @@ def ratio(part: int, whole: int, reason: str) -> Value:
     'no_ground_truth'
     """
     return Value.of(part / whole, whole) if whole else Value.missing(reason)
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a count with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "query"), counted(2, "query"), counted(1000, "line")
+    ('1 query', '2 queries', '1,000 lines')
+    """
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{n:,} {noun if n == 1 else plural}"
 
 
 def mean(values: Iterable[Value]) -> Value:

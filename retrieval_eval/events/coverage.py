@@ -18,6 +18,8 @@ INCOMPLETE: Final[dict[str, str]] = {
     "malformed_step": "the trace holds steps that are not valid",
     "no_agent_step": "the trace holds no step of the agent",
     "results_missing": "the trace holds tool calls without their results",
+    "result_without_call": "the trace holds results of tool calls that it does not hold",
+    "nothing_resolved": "no answer could be resolved to files, and no other file was touched",
     "no_result_event": "the transcript ends without a final result: the run was cut off",
 }
 """Quality flags that make the events incomplete, with the sentence for each."""
@@ -34,14 +36,17 @@ def _faults_of_trace(trial: TrialEvents, trace: Trace | None, missing: str | Non
     return [*early, *trace.problems, *late]
 
 
-def why_nothing_is_computable(trace: Trace | None) -> str | None:
+def why_nothing_is_computable(trace: Trace | None, flags: Iterable[str]) -> str | None:
     """Return the reason code of a trial whose metrics would be misleading zeroes, or None.
 
     A complete trace without tool calls is a true zero; one that breaks off before the first call
-    says nothing.
+    says nothing, and neither does one in which no answer could be resolved to files. ``flags``
+    are those of the trial's events.
     """
     if trace is None:
         return "no_trace"
+    if "nothing_resolved" in flags:
+        return "nothing_resolved"
     is_incomplete = bool(trace.problems) or any(f in INCOMPLETE for f in trace.flags)
     return "agent_never_acted" if not trace.calls and is_incomplete else None
 

@@ -9,7 +9,7 @@ from typing import Final
 from retrieval_eval.events.calls import Ledger, ReadCall, count, read_calls
 from retrieval_eval.events.match import Identity, Workspace
 from retrieval_eval.events.own_output import own_output
-from retrieval_eval.records import Event, GroundTruth, RawTarget, Target, Trace
+from retrieval_eval.records import Event, GroundTruth, RawTarget, Target, ToolCall, Trace
 from retrieval_eval.traces.shell import ShellEvent
 
 
@@ -19,6 +19,7 @@ class TrialEvents:
 
     ``own_output`` are the files that are the agent's own product. ``flags`` are quality flags
     that only show when calls are read: ``case_collision``, ``clock_skew``, ``results_missing``,
+    ``nothing_resolved`` when opaque calls are all that may have touched files,
     ``found_by_name_only`` when a listing alone names some of the ground truth, and
     ``ground_truth_read`` when the agent saw a file that holds the answer.
     """
@@ -56,6 +57,7 @@ def normalise(
         "case_collision": workspace.collisions,
         "found_by_name_only": _is_found_by_name_only(builder.events, ground_truth),
         "results_missing": ledger.calls_without_result,
+        "nothing_resolved": ledger.calls_opaque and not any(e.targets for e in builder.events),
         "clock_skew": builder.is_skewed,
         "ground_truth_read": _has_read_the_answer(builder.events),
     }
@@ -111,6 +113,10 @@ def _folders(reads: Iterable[ReadCall], workspace: Workspace) -> frozenset[Ident
     return frozenset(folders)
 
 
+_LONGEST_CALL: Final = 600.0
+"""Seconds by which calls made together can end out of order; no clock goes back by more."""
+
+
 class _Builder:
     """Appends the events of one call after the other."""
 
@@ -119,13 +125,14 @@ class _Builder:
     ) -> None:
         self.events: list[Event] = []
         self.is_skewed = False
+        self._latest = 0.0
         self._workspace = workspace
         self._folders = folders
         self._start = start
 
     def add(self, read: ReadCall) -> None:
         """Append the event of a call, then one for each shell command that touched files."""
-        elapsed = self._elapsed(read.call.timestamp)
+        elapsed = self._elapsed(read.call)
         self._append(read, elapsed, read.use.targets, None)
         for command in read.shell.events if read.shell is not None else ():
             self._append(read, elapsed, command.targets, command)
@@ -169,10 +176,12 @@ class _Builder:
                 continue
             yield Target(file, raw.access, raw.lines, raw.is_whole)
 
-    def _elapsed(self, timestamp: float | None) -> float | None:
+    def _elapsed(self, call: ToolCall) -> float | None:
         """Return seconds since the agent's start; a time before it is no time."""
-        if timestamp is None or self._start is None:
+        if call.timestamp is None or self._start is None:
             return None
-        elapsed = round(timestamp - self._start, 6)
-        self.is_skewed = self.is_skewed or elapsed < 0
+        elapsed = round(call.timestamp - self._start, 6)
+        is_back = not call.is_subagent and elapsed < self._latest - _LONGEST_CALL
+        self.is_skewed = self.is_skewed or elapsed < 0 or is_back
+        self._latest = max(self._latest, elapsed)
         return elapsed if elapsed >= 0 else None

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from retrieval_eval.ground_truth import shapes
-from retrieval_eval.ground_truth.source import Source, load_json
+from retrieval_eval.ground_truth.source import Source, items, load_json
 from retrieval_eval.records import Confidence
 
 FILE_NAMES = ("ground_truth.json", "ground_truth_agent.json", "oracle_answer.json")
@@ -29,9 +29,13 @@ def read(task_dir: Path, file_name: str = FILE_NAMES[0]) -> Source | None:
     if not problems and not isinstance(document, dict | list):
         problems = (f"{name}: expected a list or an object",)
     notes: tuple[str, ...] = ()
-    ranges = shapes.chunks(fields.get("chunks"))
+    listed = list(items(fields.get("chunks")))
+    ranges = shapes.chunks(listed)
+    if len(ranges) < len(listed):
+        missing = len(listed) - len(ranges)
+        notes = (f"{name}: {missing} of {len(listed)} chunks have no file or no line range",)
     if ranges and shapes.are_placeholders(ranges):
-        ranges, notes = (), (PLACEHOLDER.format(name=name),)
+        ranges, notes = (), (*notes, PLACEHOLDER.format(name=name))
     edits = shapes.entries(fields.get("expected_edit_files"))
     return Source(
         name=name,

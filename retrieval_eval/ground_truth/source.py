@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from retrieval_eval.io.files import read_json, read_text
+from retrieval_eval.io.files import is_there, read_json, read_text
 from retrieval_eval.records import Confidence
 
 
@@ -58,7 +58,7 @@ class Source:
 def locate(task_dir: Path, folder: str, name: str) -> Path | None:
     """Return ``task_dir/folder/name``, else ``task_dir/name``, else None."""
     for path in (task_dir / folder / name, task_dir / name):
-        if path.exists() or path.is_symlink():
+        if is_there(path):
             return path
     return None
 

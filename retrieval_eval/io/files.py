@@ -10,11 +10,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from retrieval_eval.errors import BadInputError
 
 _TEMPORARY = re.compile(r"\..+\.(\d{1,9})\.[^.]+\.tmp", re.DOTALL)
 
@@ -50,6 +53,42 @@ def is_inside(path: Path, root: Path) -> bool:
         return path.resolve().is_relative_to(root.resolve())
     except (OSError, RuntimeError):
         return False
+
+
+def answers(question: Callable[[], bool]) -> bool:
+    """Return the answer about a path, such as ``path.is_file``, or False where nobody may ask."""
+    try:
+        return question()
+    except OSError:
+        return False
+
+
+def is_there(path: Path) -> bool:
+    """Return whether a file, a folder or a broken link has this name.
+
+    Where nobody may look it counts as there, for its reader says why it cannot be read. A pipe or
+    a device does not: whoever opened it would wait for somebody to write.
+    """
+    try:
+        mode = path.stat().st_mode
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return answers(path.is_symlink)
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
+
+
+def entries(folder: Path) -> list[Path]:
+    """Return what lies in ``folder``, sorted; nothing where that cannot be read."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
+def files_below(folder: Path) -> list[Path]:
+    """Return every file below ``folder``, sorted; links and what cannot be read are not entered."""
+    return sorted(Path(place, name) for place, _, names in os.walk(folder) for name in names)
 
 
 def label(path: Path, root: Path) -> str:
@@ -144,7 +183,18 @@ def json_bytes(value: Any, *, indent: int | None = None) -> bytes:
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write ``data`` to ``path`` whole or not at all, creating its folder."""
+    """Write ``data`` to ``path`` whole or not at all, creating its folder.
+
+    Raises :class:`~retrieval_eval.errors.BadInputError` when the place cannot be written to.
+    """
+    try:
+        replace_bytes(path, data)
+    except OSError as error:
+        raise BadInputError(f"{path}: cannot be written ({error.strerror or error})") from error
+
+
+def replace_bytes(path: Path, data: bytes) -> None:
+    """Do what :func:`write_bytes` does, and raise ``OSError`` as it is."""
     path.parent.mkdir(parents=True, exist_ok=True)
     prefix = f".{path.name[:80]}.{os.getpid()}."
     handle, name = tempfile.mkstemp(prefix=prefix, suffix=".tmp", dir=path.parent)

@@ -96,8 +96,6 @@ class _Walk:
         if folder.kind == "trial":
             self._take_trial(path, levels, folder, marked)
             return []
-        if folder.kind == "unfinished":
-            self._unfinished.append((path, levels))
         if levels and marked is None and _MARKED_LEVEL.fullmatch(path.name):
             marked = path
         if marked == path:
@@ -105,6 +103,8 @@ class _Walk:
         children, reason = _children(path)
         if reason is not None:
             self._exclude(path, levels, reason)
+        elif folder.kind == "unfinished":
+            self._unfinished.append((path, levels))
         return [(child, (*levels, child.name), marked) for child in children]
 
     def _take_trial(

@@ -17,7 +17,7 @@ from retrieval_eval.io.decorations import (
     without_cut_suffix,
     without_prefixes,
 )
-from retrieval_eval.io.files import is_inside, read_text
+from retrieval_eval.io.files import is_inside, is_there, read_text
 from retrieval_eval.records import TrialRef
 
 UNKNOWN_SUITE = "unknown"
@@ -204,7 +204,7 @@ def _find_tasks(root: Path) -> Iterator[Task]:
         for folder in folders:
             if not is_inside(folder, root):
                 continue
-            if any((folder / name).exists() for name in _TASK_CONTENT):
+            if any(is_there(folder / name) for name in _TASK_CONTENT):
                 yield Task(folder.name, path.name, folder)
             elif depth < _DEEPEST:
                 stack.append((folder, depth + 1))
@@ -212,7 +212,7 @@ def _find_tasks(root: Path) -> Iterator[Task]:
 
 def _stated_names(task: Task) -> set[str]:
     """Return the id and name that a task.toml gives; titles with spaces are none."""
-    if task.path is None or not (task.path / "task.toml").exists():
+    if task.path is None or not is_there(task.path / "task.toml"):
         return set()
     text = read_text(task.path / "task.toml", task.path).value or ""
     try:

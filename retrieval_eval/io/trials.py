@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from retrieval_eval.io.files import is_inside, read_json
+from retrieval_eval.io.files import is_inside, is_there, read_json
 
 TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}__\d{2}-\d{2}-\d{2}")
 """The name of a batch folder."""
@@ -41,7 +41,7 @@ def inspect(path: Path, root: Path) -> Folder:
     file is missing or broken. A batch's own ``result.json`` makes no trial.
     """
     result = path / "result.json"
-    document = read_json(result, root) if result.exists() or result.is_symlink() else None
+    document = read_json(result, root) if is_there(result) else None
     value = document.value if document is not None else None
     fields: dict[str, Any] = value if isinstance(value, dict) else {}
     if not fields.keys().isdisjoint(_TRIAL_FIELDS):
@@ -83,7 +83,7 @@ def _task_name(stated: Any) -> str | None:
 def _benchmark(path: Path, root: Path, result: dict[str, Any]) -> str | None:
     """Return the suite that the trial's metrics or the stored address of its task names."""
     metrics = path / "task_metrics.json"
-    value = read_json(metrics, root).value if metrics.exists() else None
+    value = read_json(metrics, root).value if is_there(metrics) else None
     stated = value.get("benchmark") if isinstance(value, dict) else None
     if isinstance(stated, str) and stated.strip():
         return stated.strip()

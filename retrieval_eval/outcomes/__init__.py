@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from retrieval_eval.io.files import read_json
+from retrieval_eval.io.files import is_there, read_json
 from retrieval_eval.outcomes.fields import section, text
 from retrieval_eval.outcomes.outcome import Outcome
 from retrieval_eval.outcomes.reward import read_reward
@@ -87,7 +87,7 @@ def load_outcome(trial_dir: Path, trace: object = None) -> Outcome:
 
 def _read(trial_dir: Path, name: str, *, is_expected: bool) -> tuple[Any, tuple[str, ...]]:
     path = trial_dir / name
-    if not path.exists() and not path.is_symlink():
+    if not is_there(path):
         return None, (f"{name}: missing",) if is_expected else ()
     document = read_json(path, trial_dir)
     if document.problem is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -36,6 +37,9 @@ def misfits(result: Any) -> Iterator[str]:
     """
     for keys, kind in _EXPECTED:
         value = section(result, *keys[:-1]).get(keys[-1])
+        where = f"result.json: /{'/'.join(keys)}"
         is_fit = isinstance(value, _KINDS[kind]) and not isinstance(value, bool)
         if value is not None and not is_fit:
-            yield f"result.json: /{'/'.join(keys)} is no {kind.partition(' ')[2]}"
+            yield f"{where} is no {kind.partition(' ')[2]}"
+        elif kind == "a number" and value is not None and not 0 <= value < math.inf:
+            yield f"{where} is negative or not finite"

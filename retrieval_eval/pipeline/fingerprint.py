@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
-from retrieval_eval.io.files import is_inside
+from retrieval_eval.io.files import answers, entries, files_below, is_inside
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-_TRIAL_FILES = ("result.json", "task_metrics.json", "trajectory.json", "*.txt", "*.jsonl")
+_TRIAL_FILES = ("result.json", "task_metrics.json", "trajectory.json")
+_TRACE_SUFFIXES = (".txt", ".jsonl")
 _TASK_FILES = ("task.toml", "instruction.md", "task_spec.json", "config.json")
 _BLOCK = 1 << 20
 
@@ -49,21 +50,22 @@ def code_fingerprint() -> str:
 
 
 def _trial_files(folder: Path) -> Iterator[Path]:
-    for pattern in _TRIAL_FILES:
-        yield from folder.glob(pattern)
-    yield from (folder / "agent").rglob("*")
+    for path in entries(folder):
+        if path.name in _TRIAL_FILES or path.suffix in _TRACE_SUFFIXES:
+            yield path
+    yield from files_below(folder / "agent")
 
 
 def _task_files(folder: Path) -> Iterator[Path]:
     for name in _TASK_FILES:
         yield folder / name
     for room in ("tests", "solution"):
-        yield from (folder / room).glob("*")
+        yield from entries(folder / room)
 
 
 def _add(digest: hashlib._Hash, root: Path, paths: Iterable[Path]) -> None:
     for path in sorted(set(paths)):
-        if not path.is_file():
+        if not answers(path.is_file):
             continue
         digest.update(b"\0file\0" + path.relative_to(root).as_posix().encode("utf-8", "replace"))
         if not is_inside(path, root):

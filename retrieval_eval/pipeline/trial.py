@@ -139,7 +139,7 @@ def _documents(
         "raw_task_name": trial.raw_task_name,
     }
     document = event_document(events, provenance=provenance, coverage=covered)
-    reason = why_nothing_is_computable(trace)
+    reason = why_nothing_is_computable(trace, events.flags)
     metrics = {
         "schema_version": SCHEMA_VERSION,
         "provenance": provenance,

@@ -107,8 +107,14 @@ def _take_document(
         if depth < _DEEPEST_DELEGATION:
             _take_document(state, dict_of(child), place, is_subagent=True, depth=depth + 1)
 
+    before: Any = None
     for index, step in enumerate(list_of(document.get("steps"))):
         entry, place = dict_of(step), f"{pointer}/steps/{index}"
+        number = entry.get("step_id")
+        if isinstance(number, int) and isinstance(before, int) and number > before + 1:
+            state.flags[TRIMMED] = None
+            state.log.add_gap()
+        before = number
         if is_placeholder(entry):
             state.flags[TRIMMED] = None
             state.log.add_gap()
@@ -226,11 +232,14 @@ def _results(state: _State, step: Mapping[str, Any], pointer: str) -> list[_Foun
         refs = [dict_of(ref) for ref in list_of(entry.get("subagent_trajectory_ref"))]
         if any(not text_of(ref.get("trajectory_id")) for ref in refs):
             state.flags["subagent_elsewhere"] = None
+        content = entry.get("content")
+        if not isinstance(content, str | list | None):
+            _complain(state, pointer, "the content of a result is no text")
         extra = dict_of(entry.get("extra"))
         found.append(
             _Found(
                 text_of(entry.get("source_call_id")),
-                blocks_text(entry.get("content")),
+                blocks_text(content),
                 is_cut and entry is entries[-1],
                 _is_error(extra),
                 tuple(key for ref in refs if (key := text_of(ref.get("trajectory_id")))),

@@ -176,7 +176,8 @@ def _tool(tool_call: Any) -> tuple[str | None, Mapping[str, Any]]:
 
 
 def _result(stated: Any, is_cut: bool) -> ToolResult | None:
-    for outcome, body in dict_of(stated).items():
+    outcomes = dict_of(stated).items()
+    for outcome, body in sorted(outcomes, key=lambda item: not isinstance(item[1], dict)):
         inner = dict_of(body)
         texts = (text_of(inner.get(key)) for key in _TEXT_KEYS)
         text = next(filter(None, texts), None) or text_of(body) or ""

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
-from retrieval_eval.io.files import is_inside, iter_jsonl, label, read_json
+from retrieval_eval.io.files import (
+    answers,
+    entries,
+    files_below,
+    is_inside,
+    is_there,
+    iter_jsonl,
+    label,
+    read_json,
+)
 from retrieval_eval.traces.atif import read_atif
 from retrieval_eval.traces.cursor import read_cursor_document
 from retrieval_eval.traces.detect import read_lines
@@ -19,37 +27,27 @@ _LINE_SUFFIXES = (".jsonl", ".txt")
 
 def folders(trial_dir: Path) -> list[Path]:
     """Return where a trial keeps its trace: ``agent/``, or the trial directory itself."""
-    return [folder for folder in (trial_dir / "agent", trial_dir) if _answers(folder.is_dir)]
+    return [folder for folder in (trial_dir / "agent", trial_dir) if answers(folder.is_dir)]
 
 
 def trajectory(folder: Path) -> Path | None:
     """Return the trajectory file of ``folder``, or None; a dangling link counts as one."""
     path = folder / TRAJECTORY
-    return path if _answers(path.is_file) or _answers(path.is_symlink) else None
+    return path if is_there(path) and not answers(path.is_dir) else None
 
 
 def transcripts(folder: Path) -> list[Path]:
     """Return the files of ``folder`` that may be transcripts, those with known names first."""
-    try:
-        found = sorted(path for path in folder.iterdir() if path.suffix in _LINE_SUFFIXES)
-    except OSError:
-        return []
     rank = {name: place for place, name in enumerate(NAMED_TRANSCRIPTS)}
-    found = [path for path in found if _answers(path.is_file)]
-    return sorted(found, key=lambda path: rank.get(path.name, len(rank)))
+    found = (path for path in entries(folder) if path.suffix in _LINE_SUFFIXES)
+    files = [path for path in found if answers(path.is_file)]
+    return sorted(files, key=lambda path: rank.get(path.name, len(rank)))
 
 
 def sessions(folder: Path) -> list[Path]:
     """Return the session files below ``folder``; folders that are links are not entered."""
-    return sorted(p for p in (folder / "sessions").rglob("*.jsonl") if _answers(p.is_file))
-
-
-def _answers(question: Callable[[], bool]) -> bool:
-    """Return the answer about a path, or False where permission is missing."""
-    try:
-        return question()
-    except OSError:
-        return False
+    found = files_below(folder / "sessions")
+    return [path for path in found if path.suffix == ".jsonl" and answers(path.is_file)]
 
 
 def read_trajectory(path: Path, trial_dir: Path) -> Reading | Unreadable:

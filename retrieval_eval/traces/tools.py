@@ -79,16 +79,17 @@ def interpret(call: ToolCall) -> ToolUse:
     tool = tool_row(name.bare, name.is_mcp)
     category = tool.category if isinstance(tool.category, str) else tool.category(arguments)
     found = _found(call, tool, name, category, arguments)
+    command = _command(arguments) if tool.is_shell else None
     return ToolUse(
         category=found.category or category,
         is_retrieval=tool.is_retrieval,
         is_mcp=name.is_mcp,
         server=name.server,
-        command=_command(arguments) if tool.is_shell else None,
+        command=command,
         command_cwd=text_argument(arguments, _FOLDERS) if tool.is_shell else None,
         targets=tuple(t for t in distinct(found.targets) if not is_harness_file(t.path)),
         is_error=found.is_error,
-        is_opaque=found.is_opaque,
+        is_opaque=found.is_opaque or (tool.is_shell and _is_unexplained(call, command)),
         arguments=salient_arguments(arguments),
     )
 
@@ -134,6 +135,13 @@ def _cursor_mcp(name: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[s
     inner = arguments.get("args")
     tool = (tool or "unknown").removeprefix(f"{server}-")
     return f"mcp__{server}__{tool}", inner if isinstance(inner, Mapping) else {}
+
+
+def _is_unexplained(call: ToolCall, command: str | None) -> bool:
+    """Return whether a shell printed something, and nothing says what it ran."""
+    if command is not None or call.result is None or call.result.is_error:
+        return False
+    return not any(name in call.arguments for name in _COMMANDS) and bool(call.result.text.strip())
 
 
 def _command(arguments: Mapping[str, Any]) -> str | None:

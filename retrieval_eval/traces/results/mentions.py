@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from retrieval_eval.paths import diff_path
@@ -26,6 +27,11 @@ _HEADER: Final = re.compile(r"# ([^\s/]+/\S*) [–—-] (\S.*)$")
 _SECTION: Final = re.compile(r"(?:Path|File): (\S.*)$|(/\S{0,4096}[^\s:]):$")
 _NUMBER: Final = re.compile(r"[ ]{0,9}(?:L|Line )?(\d{1,9})(?:: |:$|\t)")
 _DIFF: Final = re.compile(r"(?:---|\+\+\+) (\"?[ab]/.+)$|rename (?:from|to) (\S.*)$")
+_ROW: Final = re.compile(
+    r"[ ]{0,9}(?:\||#{1,6} |[-*] |\d{1,3}[.)] )\s{0,9}[`*]{0,4}"
+    r"([\w.@+()\[\]-]{1,255}(?:/[\w.@+()\[\]-]{1,255}){1,40}\.\w{1,12})"
+    r"(?::(\d{1,9}))?(?=[`*:|,;]|\s|$)"
+)
 _GREP: Final = re.compile(r"([^\s:]{1,1024}):(\d{1,9}):")
 _READ_NOTE: Final = re.compile(r"- ((?:[^\s/]+/){2}[^\s/]+)/(\S[^\n]{0,2048}?)@[0-9a-f]{4,40}: ")
 _QUERIED: Final = re.compile(r"(?<![\w-])repo:\^([\w.@/\\-]{1,300})\$")
@@ -40,10 +46,14 @@ def read_mentions(seen: Seen) -> Found:
     """
     if is_empty_answer(seen.text) and seen.value is None:
         return Found()
+    lines = strings(seen.value)
+    if lines and lines == seen.value:
+        seen = replace(seen, text="\n".join(lines), value=None)
     asked = _asked_repository(seen.arguments)
     access: Access = "listed" if seen.category == "file_search" else "matched"
     if seen.value is None:
-        found = list(_in_text(seen.text, access, asked)) or _bare_paths(seen, access, asked)
+        found = list(_in_text(seen.text, access, asked))
+        found = found or _bare_paths(seen, access, asked) or _in_rows(seen, access, asked)
         has_answer = True
     else:
         found = list(file_records(seen.value, access, asked))
@@ -61,6 +71,20 @@ def _bare_paths(seen: Seen, access: Access, asked: str | None) -> list[RawTarget
     if not all("/" in name and " " not in name for name in names):
         return []
     return [RawTarget(name, access, asked) for name in names]
+
+
+def _in_rows(seen: Seen, access: Access, asked: str | None) -> list[RawTarget]:
+    """Read the files that begin the rows of a table, a list or a series of headings."""
+    if seen.category in _PROSE_CATEGORIES:
+        return []
+    rows = (_ROW.match(line[:_LONGEST_LINE]) for line in seen.text.split("\n"))
+    return [
+        RawTarget(
+            row[1], access, asked, ((int(row[2]), int(row[2])),) if int(row[2] or 0) else None
+        )
+        for row in rows
+        if row is not None
+    ]
 
 
 def _asked_repository(arguments: Mapping[str, Any]) -> str | None:

@@ -61,6 +61,24 @@ def texts_in(value: Any) -> Iterator[str]:
             waiting.extend(reversed(list(children)))
 
 
+def tree_names(tree: Any) -> Iterator[str]:
+    """Yield the paths of the files in a tree of objects with ``name`` and ``children``."""
+    waiting: list[tuple[Any, str]] = [(tree, "")]
+    while waiting:
+        item, folder = waiting.pop()
+        if isinstance(item, list):
+            waiting.extend((child, folder) for child in reversed(item))
+            continue
+        name = text_argument(item, ("name",)) if isinstance(item, dict) else None
+        if name is None:
+            continue
+        below = item.get("children")
+        if isinstance(below, list):
+            waiting.append((below, f"{folder}{name}/"))
+        elif item.get("type") not in _FOLDER_TYPES:
+            yield f"{folder}{name}"
+
+
 def _record(item: dict[str, Any], access: Access, repository: _Repository) -> Iterator[RawTarget]:
     is_folder = item.get("isDirectory") is True or (
         isinstance(item.get("type"), str) and item["type"] in _FOLDER_TYPES

@@ -24,6 +24,7 @@ from retrieval_eval.traces.results.local_read import read_local
 from retrieval_eval.traces.results.mentions import read_mentions
 from retrieval_eval.traces.results.numbered import has_content, line_ranges
 from retrieval_eval.traces.results.payload import parsed
+from retrieval_eval.traces.results.records_in import tree_names
 from retrieval_eval.traces.results.requested import requested_range, shown_range
 
 _ADDRESS: Final = re.compile(r"URL: (\S+)[ \t]*(?:\n|$)")
@@ -95,12 +96,16 @@ def _offered(text: str) -> list[str] | None:
 
 def list_remote(seen: Seen) -> Found:
     """Return the files a listing names; folders end in a slash or are marked as such."""
-    if seen.value is not None:
-        return read_mentions(seen)
-    if is_empty_answer(seen.text):
-        return NOTHING
     repository = repository_argument(seen.arguments)
-    names = listed_names(seen.text, seen.is_truncated)
+    if seen.value is not None:
+        found = read_mentions(seen)
+        names = [] if found.targets else list(tree_names(seen.value))
+        if not names:
+            return found
+    elif is_empty_answer(seen.text):
+        return NOTHING
+    else:
+        names = listed_names(seen.text, seen.is_truncated)
     if repository is None:
         # An unknown server may answer in prose: only a known listing may hold spaces.
         if any(" " in name for name in names):

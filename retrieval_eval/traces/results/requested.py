@@ -8,8 +8,8 @@ from typing import Any, Final
 from retrieval_eval.records import LineRange
 from retrieval_eval.traces.results.base import integer
 
-_STARTS: Final = ("startLine", "start_line", "line_start", "start_line_one_indexed")
-_ENDS: Final = ("endLine", "end_line", "line_end", "end_line_one_indexed_inclusive")
+_STARTS: Final = ("startLine", "start_line", "line_start", "start_line_one_indexed", "StartLine")
+_ENDS: Final = ("endLine", "end_line", "line_end", "end_line_one_indexed_inclusive", "EndLine")
 
 
 def requested_range(arguments: Mapping[str, Any]) -> LineRange | None:

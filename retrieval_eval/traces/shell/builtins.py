@@ -165,7 +165,7 @@ def printed_text(steps: list[Step], environment: Environment) -> str | None:
     stage = step.stages[0]
     texts = [arg.text for arg in stage.args]
     if stage.program == "pwd":
-        return environment.cwd
+        return environment.cwd or None
     if stage.program in ("dirname", "basename") and texts and texts[0]:
         path = texts[0].rstrip("/") or "/"
         if stage.program == "dirname":

@@ -24,9 +24,13 @@ Value = str | tuple[str, ...] | Unknown
 
 @dataclass(slots=True)
 class Environment:
-    """What a command sees; ``cwd`` is None when the working directory is not known."""
+    """What a command sees.
 
-    cwd: str | None = None
+    ``cwd`` is empty where the shell started, when nobody says where that was, and None once it
+    went to a directory that nobody can know.
+    """
+
+    cwd: str | None = ""
     previous: str | None = None
     stack: list[str | None] = field(default_factory=list)
     variables: dict[str, Value] = field(default_factory=dict)
@@ -42,7 +46,7 @@ class Environment:
         """Return the value of a variable; one that was never set is unknown."""
         if name in ("PWD", "OLDPWD"):
             path = self.cwd if name == "PWD" else self.previous
-            return Unknown() if path is None else path
+            return path or Unknown()
         return self.variables.get(name, Unknown())
 
     def change_directory(self, target: str | None) -> None:
@@ -55,8 +59,6 @@ class Environment:
             self.cwd = None
         elif target.startswith("/") or self.cwd is not None:
             self.cwd = resolve(self.cwd, target)
-        else:
-            self.cwd = resolve("", target)
 
     def push(self, target: str | None) -> None:
         """Follow ``pushd target``."""
@@ -64,6 +66,6 @@ class Environment:
         self.change_directory(target)
 
     def pop(self) -> None:
-        """Follow ``popd``."""
-        self.previous = self.cwd
-        self.cwd = self.stack.pop() if self.stack else None
+        """Follow ``popd``, which fails on an empty stack."""
+        if self.stack:
+            self.previous, self.cwd = self.cwd, self.stack.pop()

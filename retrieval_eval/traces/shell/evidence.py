@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import Final
 
 from retrieval_eval.traces.shell.output import Output
 from retrieval_eval.traces.shell.pipeline import Plans
+from retrieval_eval.traces.shell.plan import Plan
 from retrieval_eval.traces.shell.segments import Segment
 from retrieval_eval.traces.shell.steps import Step
 
@@ -23,7 +25,8 @@ class Evidence:
     ``is_sole`` is true when no other command printed into them, ``is_certain`` when the command
     is known to have run, ``n_lines`` the exact number of lines when that can be told, and
     ``rivals`` tell what the other commands print that may have printed among them: the style
-    of their names, or their kind of evidence.
+    of their names, or their kind of evidence. ``contested`` lines can come from the searches of
+    more than one file.
     """
 
     lines: Sequence[str]
@@ -31,6 +34,7 @@ class Evidence:
     is_certain: bool
     n_lines: int | None = None
     rivals: frozenset[str] = frozenset()
+    contested: frozenset[str] = frozenset()
 
     @property
     def is_empty(self) -> bool:
@@ -60,6 +64,7 @@ def shared_evidence(
             printers[id(segment)].append(planned)
     kinds = {key: Counter(_kind(planned) for planned in group) for key, group in printers.items()}
     one_file = {key: _show_one_file(group) for key, group in printers.items()}
+    contested = {key: _contested(group, lines_of[key]) for key, group in printers.items()}
     found = []
     for step, planned, segment in zip(steps, plans, segments, strict=True):
         group = printers.get(id(segment), [])
@@ -73,9 +78,35 @@ def shared_evidence(
                 not step.is_conditional and not (is_error and segment.is_cut),
                 len(lines) if is_exact else None,
                 _rivals(kinds.get(id(segment), Counter()), planned),
+                contested.get(id(segment), frozenset()),
             )
         )
     return found
+
+
+def could_print(plan: Plan, line: str) -> bool:
+    """Return whether ``line`` can come from the search that ``plan`` is."""
+    if plan.has_numbers and not re.match(r"\d{1,9}:", line):
+        return False
+    text = line.lower() if plan.ignores_case else line
+    words = [w.lower() for w in plan.words] if plan.ignores_case else plan.words
+    return not words or any(word in text for word in words)
+
+
+def _contested(group: Sequence[Plans], lines: Sequence[str]) -> frozenset[str]:
+    by_file: dict[str, list[Plan]] = defaultdict(list)
+    for planned in group:
+        plan = planned.shown
+        if plan is not None and plan.evidence == "numbers" and len(plan.files) == 1:
+            by_file[plan.path(plan.files[0].written)].append(plan)
+    if len(by_file) < 2:
+        return frozenset()
+    searches = list(by_file.values())
+    return frozenset(
+        line
+        for line in set(lines)
+        if sum(any(could_print(plan, line) for plan in plans) for plans in searches) > 1
+    )
 
 
 def _has_failed(planned: Plans, output: Output) -> bool:

@@ -31,7 +31,7 @@ def reshape(plan: Plan, stage: Invocation) -> Plan:
     if program in ("head", "tail"):
         options = scan(stage.args, "nc", "lines bytes")
         wanted = head_spans(options) if program == "head" else tail_spans(options)
-        return replace(plan, spans=take(plan.spans, wanted))
+        return replace(plan, spans=take(plan.spans, wanted) if len(plan.operands) == 1 else None)
     if program in _REORDERS:
         counts = program == "uniq" and scan(stage.args, "fsw").has("c", "count")
         return _transformed(plan) if counts else replace(plan, spans=None)

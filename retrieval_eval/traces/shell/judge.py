@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from retrieval_eval.records import RawTarget
-from retrieval_eval.traces.shell.evidence import Evidence
+from retrieval_eval.traces.shell.evidence import Evidence, could_print
 from retrieval_eval.traces.shell.naming import named, numbers_of
 from retrieval_eval.traces.shell.output import Output
 from retrieval_eval.traces.shell.plan import Operand, Plan
@@ -20,6 +20,7 @@ from retrieval_eval.traces.shell.remote_output import remote_files
 from retrieval_eval.traces.shell.spans import WHOLE, close, merge
 
 _SAVED: Final = re.compile(r"/tool-results/[^/]+$")
+_BINARY: Final = re.compile(r"[Bb]inary file\b.*\bmatches")
 _FETCH_FAILED: Final = re.compile(r"40\d: |curl: \(\d+\)|<html|<!DOCTYPE", re.IGNORECASE)
 
 
@@ -95,7 +96,7 @@ def _names(plan: Plan, evidence: Evidence) -> Verdict:
     if not found:
         is_lost = evidence.is_sole and plan.style in ("path", "match") and not _fits(plan, evidence)
         reason = f"{plan.program}: its output does not name the files"
-        return Verdict(reason=reason if is_lost else None)
+        return Verdict(reason=reason if is_lost or plan.style == "headers" else None)
     spans = plan.spans if plan.style == "headers" else None
     is_whole = plan.style == "headers" and spans == WHOLE
     targets = []
@@ -141,12 +142,16 @@ def _numbers(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
         return Verdict(_targets(plan, files, None) if is_hit else ())
     lines = evidence.lines
     if not evidence.is_sole:
-        lines = [line for line in lines if _could_print(plan, line)]
+        lines = [line for line in lines if could_print(plan, line)]
         if not lines:
             return Verdict()
-        if not plan.words or not plan.has_numbers:
+        lines = [line for line in lines if line not in evidence.contested]
+        if not lines or not plan.words or not plan.has_numbers:
             return Verdict(reason=f"{plan.program}: its output cannot be told from that of others")
     numbers = numbers_of(lines) if plan.has_numbers else []
+    if plan.has_numbers and not numbers and not any(_BINARY.search(line) for line in lines):
+        reason = f"{plan.program}: its output does not look like numbered lines"
+        return Verdict(reason=None if evidence.rivals else reason)
     ranges = merge([(n, n) for n in numbers]) or None
     return Verdict(
         tuple(
@@ -155,14 +160,6 @@ def _numbers(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
             if not _SAVED.search(o.written)
         )
     )
-
-
-def _could_print(plan: Plan, line: str) -> bool:
-    if plan.has_numbers and not re.match(r"\d{1,9}:", line):
-        return False
-    text = line.lower() if plan.ignores_case else line
-    words = [w.lower() for w in plan.words] if plan.ignores_case else plan.words
-    return not words or any(word in text for word in words)
 
 
 def _remote(plan: Plan, evidence: Evidence) -> Verdict:

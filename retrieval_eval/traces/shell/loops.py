@@ -56,6 +56,8 @@ def run_while(
         return
     lines = _known_lines(shell, feed, stdin)
     if lines is None:
+        if stdin is not None and _template(shell, names[0], node.body) == ("", ""):
+            shell.add(Step(reason="a loop that prints the lines of a file"))
         _over_shown_names(shell, names[0], Arg((None,)), node.body, context)
         return
     for line in lines[:MAX_ROUNDS]:

@@ -124,20 +124,21 @@ def _listing(plan: Plan, lines: Iterable[str]) -> Names:
         if header and plan.operands and any(o.covers(header[1]) for o in plan.operands):
             folder = header[1]
             continue
-        entry, is_file = _entry(line)
-        if not entry:
-            continue
-        if any(o.kind in ("pattern", "feed") and o.covers(entry) for o in plan.operands):
-            path = entry
-        elif folder is not None and "/" not in entry:
-            path = entry if folder == "." else f"{folder.rstrip('/')}/{entry}"
-        elif any(o.written == entry for o in plan.operands):
-            path = entry
-        else:
-            continue
-        if is_file or looks_like_file(path):
-            found[path] = []
+        names, is_file = _entries(line)
+        for name in names:
+            path = _placed(plan, folder, name)
+            if path is not None and (is_file or looks_like_file(path)):
+                found[path] = []
     return found
+
+
+def _placed(plan: Plan, folder: str | None, name: str) -> str | None:
+    """Return the path of a listed name, or None where nobody can tell its folder."""
+    if any(o.kind in ("pattern", "feed") and o.covers(name) for o in plan.operands):
+        return name
+    if folder is not None and "/" not in name:
+        return name if folder == "." else f"{folder.rstrip('/')}/{name}"
+    return name if any(o.written == name for o in plan.operands) else None
 
 
 _LONG = re.compile(
@@ -146,18 +147,22 @@ _LONG = re.compile(
 )
 
 
-def _entry(line: str) -> tuple[str, bool]:
-    """Return the name on a line of ``ls`` and whether it surely is a file."""
+def _entries(line: str) -> tuple[list[str], bool]:
+    """Return the names on a line of ``ls`` and whether they surely are files.
+
+    A terminal shows names in columns with two blanks or a tab between them.
+    """
     line = line[:4000]
     is_long = len(line) > 10 and line[0] in "-dlcbps" and line[1] in "-r" and line[2] in "-w"
     if is_long:
         match = _LONG.fullmatch(line)
         if match is None or match[1] != "-":
-            return "", False
-        return match[2].strip(), True
-    if re.fullmatch(r"total [\d.]+[KMGT]?", line) or line.endswith("/"):
-        return "", False
-    return line.strip().rstrip("*@"), False
+            return [], False
+        return [match[2].strip()], True
+    if re.fullmatch(r"total [\d.]+[KMGT]?", line):
+        return [], False
+    names = (name.strip().rstrip("*@") for name in re.split(r"\t| {2,}", line))
+    return [name for name in names if name and not name.endswith("/")], False
 
 
 def _tree(plan: Plan, lines: Iterable[str]) -> Names:

@@ -12,7 +12,11 @@ MAX_OUTPUT: Final = 2_000_000
 """Characters of output that are looked at; the rest counts as cut off."""
 
 _MAX_ERROR_LINE = 1000
-_EMPTY = ("(Bash completed with no output)", "Tool ran without output or errors")
+_EMPTY = re.compile(
+    r"\W?(?:no output"
+    r"|\w+ (?:completed|executed|ran)(?: successfully)? with(?: no|out) output(?: or errors)?)\W?",
+    re.IGNORECASE,
+)
 _NOT_RUN = (
     "<tool_use_error>",
     "ERROR: Cannot execute multiple commands at once",
@@ -26,11 +30,18 @@ _ERROR = re.compile(
     r"|unknown revision or path|: not found$|[Rr]epository not found"
 )
 _DECORATION = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
+_COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _CUT = re.compile(
     r"^(?:\.\.\. \[\d+ (?:lines|characters) truncated\] \.\.\.|\[\.\.\. .*truncated.*"
     r"|<response clipped>.*|Output too large \(.*|\.\.\.)$"
 )
-_RESET = re.compile(r"^Shell cwd was reset to (/.*)$")
+_RESET = re.compile(
+    r"^(?:Shell cwd was reset to (/.*)|\[Current working directory: (/[^\]]{1,1000})\])$"
+)
+_STATUS = re.compile(
+    r"\[(?:The command (?:completed|finished) with exit code|Command finished with exit code"
+    r"|Python interpreter:)[^\]]{0,1000}\]"
+)
 _SAVED = re.compile(r"^(?:</?persisted-output>|Preview \(first .*|Output too large \(.*)$")
 
 
@@ -66,9 +77,12 @@ def is_error_line(line: str) -> bool:
     """
     if len(line) > _MAX_ERROR_LINE or ":" not in line or line[:1] in " \t#":
         return False
+    if _IN_ANY_LANGUAGE.match(line) and not line.endswith("binary file matches"):
+        return True
     return _ERROR.search(line) is not None and _LEAD.match(line) is not None
 
 
+_IN_ANY_LANGUAGE = re.compile(r"(?:cat|tac|nl|head|tail|sed|wc|ls|find|[ef]?grep): \S.*: \S")
 _LEAD = re.compile(
     r"(?:/\S*/)?(?:ba|z|da)?sh: |[\w./+-]+: (?!\s)|fatal: |error: |[\w.]*Error: |find: "
 )
@@ -80,6 +94,8 @@ def read_output(text: str) -> Output:
     text = text[:MAX_OUTPUT]
     if text.lstrip().startswith(_NOT_RUN):
         return Output((), is_refused=True)
+    if "\x1b" in text:
+        text = _COLOUR.sub("", text)
     if "<system-reminder>" in text:
         text = _DECORATION.sub("", text)
     is_saved = "<persisted-output>" in text
@@ -88,10 +104,10 @@ def read_output(text: str) -> Output:
     for i, line in enumerate(text.replace("\r\n", "\n").split("\n")):
         reset = _RESET.match(line)
         if reset:
-            reset_cwd = reset[1]
+            reset_cwd = reset[1] or reset[2]
         elif _CUT.match(line[:200]):
             is_cut = True
-        elif i == 0 and re.fullmatch(r"Exit code \d+", line):
+        elif (i == 0 and re.fullmatch(r"Exit code \d+", line)) or _STATUS.fullmatch(line):
             continue
         elif not (is_saved and _SAVED.match(line[:200])):
             lines.append(line)
@@ -99,7 +115,7 @@ def read_output(text: str) -> Output:
         is_cut = True
     while lines and not lines[-1].strip():
         lines.pop()
-    if len(lines) == 1 and lines[0].strip() in _EMPTY:
+    if len(lines) == 1 and _EMPTY.fullmatch(lines[0].strip()):
         lines = []
     kept = tuple(line for line in lines if not is_error_line(line))
     errors = frozenset(name for line in lines if is_error_line(line) for name in _names(line))

@@ -11,6 +11,7 @@ from retrieval_eval.traces.shell.options import scan, words
 from retrieval_eval.traces.shell.plan import Plan, opaque, operand_of
 from retrieval_eval.traces.shell.printing import printed
 from retrieval_eval.traces.shell.programs import plans_of
+from retrieval_eval.traces.shell.programs.scripts import INTERPRETERS
 from retrieval_eval.traces.shell.programs.writers import written
 from retrieval_eval.traces.shell.steps import Arg, Invocation, literal
 
@@ -77,6 +78,10 @@ def _next(
         return shown
     if before is not None and stage.program in _SHELLS and shown is not None:
         return opaque(stage, "a compound command reads the output of another")
+    if before is not None and _runs_its_input(stage):
+        if before.script is None or before.program != "cat":
+            return opaque(stage, "runs a program that another command prints")
+        stage = replace(stage, script=before.script)
     plans = plans_of(stage)
     if before is None or shown is None or (plans[0].files and plans[0].evidence == "text"):
         if before is not None and shown is None and not plans[-1].operands:
@@ -84,6 +89,11 @@ def _next(
         writes += plans[:-1]
         return plans[-1]
     return reshape(shown, stage)
+
+
+def _runs_its_input(stage: Invocation) -> bool:
+    is_interpreter = stage.program in ("bash", "sh", "zsh") or INTERPRETERS.fullmatch(stage.program)
+    return bool(is_interpreter) and set(stage.texts()) <= {"-", "-s"}
 
 
 def _redirects(stage: Invocation) -> list[Plan]:

@@ -34,13 +34,13 @@ class ShellSession:
     """
 
     def __init__(self, cwd: str | None = None) -> None:
-        self._environment = Environment(cwd)
+        self._environment = Environment(cwd or "")
         self._known: set[str] = set()
 
     @property
     def cwd(self) -> str | None:
         """The working directory after the last call, None when it is not known."""
-        return self._environment.cwd
+        return self._environment.cwd or None
 
     def analyse(
         self, command: str, output: str, *, is_error: bool = False, cwd: str | None = None
@@ -97,8 +97,16 @@ class ShellSession:
 def _record(
     plan: Plan, verdict: Verdict, events: list[ShellEvent], opaque: list[str], known: set[str]
 ) -> None:
+    targets = tuple(target for target in verdict.targets if _is_placed(plan, target.path))
     if verdict.reason is not None:
         opaque.append(verdict.reason)
-    if verdict.targets:
-        events.append(ShellEvent(plan.program, plan.category, verdict.targets))
-        known.update(target.path for target in verdict.targets if target.repository is None)
+    if len(targets) < len(verdict.targets):
+        opaque.append(f"{plan.program}: a relative path in a folder nobody can know")
+    if targets:
+        events.append(ShellEvent(plan.program, plan.category, targets))
+        known.update(target.path for target in targets if target.repository is None)
+
+
+def _is_placed(plan: Plan, path: str) -> bool:
+    is_remote = plan.repository is not None or plan.style == "remote"
+    return is_remote or plan.cwd is not None or path.startswith(("/", "~"))

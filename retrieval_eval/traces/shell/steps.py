@@ -114,7 +114,7 @@ def resolve(cwd: str | None, path: str) -> str:
     >>> resolve("/w/x", "../a.py"), resolve(None, "./a.py"), resolve("sub", "a.py")
     ('/w/a.py', 'a.py', 'sub/a.py')
     """
-    if path.startswith("~") or (cwd is None and not path):
+    if path.startswith("~") or not (cwd or path):
         return path
     joined = posixpath.normpath(posixpath.join(cwd or "", path))
     return "/" + joined.lstrip("/") if joined.startswith("/") else joined

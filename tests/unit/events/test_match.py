@@ -84,6 +84,12 @@ def test_a_resolved_hit_is_the_record_of_the_ground_truth():
     assert Workspace(ground_truth).resolve("/workspace/src/a.py") is ground_truth.files[0]
 
 
+@pytest.mark.parametrize(("stated", "seen"), [("e\u0301", "\u00e9"), ("\u00e9", "e\u0301")])
+def test_the_unicode_form_of_a_name_does_not_matter(stated, seen):
+    workspace = Workspace(truth(f"src/{stated}t.py"))
+    assert position(workspace, f"/workspace/src/{seen}t.py") == 0
+
+
 def test_names_that_differ_only_in_case_are_reported():
     workspace = Workspace(truth("src/a.py"))
     workspace.resolve("docs/README.MD")

@@ -82,6 +82,17 @@ def test_a_clock_that_runs_backwards_gives_no_time_and_a_flag():
     assert "clock_skew" in found.flags
 
 
+def test_a_clock_that_goes_back_in_the_middle_is_a_flag():
+    def flags(*times, **more):
+        calls = [read(f"/workspace/{t}.py", timestamp=t) for t in times]
+        return normalise(trace(*(replace(c, **more) for c in calls)), truth()).flags
+
+    assert "clock_skew" in flags(5000.0, 200.0)
+    # Calls made together end in any order, and sub-agents are told one after the other.
+    assert "clock_skew" not in flags(5000.0, 4500.0)
+    assert "clock_skew" not in flags(5000.0, 200.0, is_subagent=True)
+
+
 def test_the_ledger_adds_up():
     found = normalise(
         trace(

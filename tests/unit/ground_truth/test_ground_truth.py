@@ -213,6 +213,17 @@ def test_edit_files_below_a_checkout_folder_are_the_ground_truth_files(tmp_path:
     )
 
 
+def test_ranges_that_are_none_are_counted(tmp_path: Path) -> None:
+    ranges = [(3, 4), (9, 3), (-1, 2), (1, None), ("5", "8")]
+    chunks = [{"file": "a.py", "line_start": a, "line_end": b} for a, b in ranges]
+    document = {"files": ["a.py"], "chunks": [*chunks, {"line_start": 1, "line_end": 2}, 7]}
+    found = load_ground_truth(task(tmp_path, {"tests/ground_truth.json": document}))
+    assert [(c.line_start, c.line_end) for c in found.chunks] == [(3, 4), (5, 8)]
+    assert found.problems == (
+        "tests/ground_truth.json: 5 of 7 chunks have no file or no line range",
+    )
+
+
 def test_placeholder_ranges_are_left_out_and_said_to_be(tmp_path: Path) -> None:
     def chunk(file: str, start: int, end: int) -> dict[str, Any]:
         return {"file": file, "line_start": start, "line_end": end}

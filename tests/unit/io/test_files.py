@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from retrieval_eval.errors import BadInputError
 from retrieval_eval.io import files
+from tests.locking import lock
 
 
 def test_a_document_is_read_with_or_without_byte_order_mark(tmp_path):
@@ -81,10 +84,34 @@ def test_writing_is_whole_or_nothing(tmp_path, monkeypatch):
         raise OSError("disk full")
 
     monkeypatch.setattr(Path, "replace", fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(BadInputError, match=r"x\.json: cannot be written \(disk full\)"):
         files.write_json(path, {"b": 2})
     assert json.loads(path.read_bytes()) == {"a": "ü"}
     assert list(path.parent.iterdir()) == [path]
+
+
+def test_what_is_there_can_be_opened_without_waiting(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "broken").symlink_to("nowhere")
+    (tmp_path / "round").symlink_to("round")
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "locked").mkdir()
+    lock(monkeypatch, tmp_path / "locked")
+    names = ("file", ".", "broken", "round", "pipe", "missing", "locked/x")
+    is_there = {name: files.is_there(tmp_path / name) for name in names}
+    assert is_there == dict.fromkeys(names, True) | {"pipe": False, "missing": False}
+    assert not files.answers((tmp_path / "locked/x").is_file)
+    assert files.entries(tmp_path / "locked") == []
+
+
+def test_files_below_a_folder_are_found_in_order(tmp_path):
+    for name in ("b/c/d.txt", "a.txt", "b/a.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    (tmp_path / "b/c/up").symlink_to("..")
+    found = [path.relative_to(tmp_path).as_posix() for path in files.files_below(tmp_path)]
+    assert found == ["a.txt", "b/a.txt", "b/c/d.txt"]
+    assert files.files_below(tmp_path / "missing") == []
 
 
 def test_no_artefact_holds_nan_and_lone_surrogates_are_replaced():

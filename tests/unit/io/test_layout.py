@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from retrieval_eval.io.layout import UNKNOWN_CONFIG, discover
+from tests.locking import lock
 
 RESULT = {"task_name": "fix-a-001", "agent_info": {"name": "x"}}
 BATCH = {"n_total_trials": 1, "stats": {"n_trials": 1}}
@@ -221,14 +221,15 @@ def test_the_suite_a_trial_states(tmp_path: Path) -> None:
     assert [t.benchmark for t in found] == ["ccb_fix", "s", None]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser can read every folder")
-def test_a_folder_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    locked = tmp_path / "c"
-    locked.mkdir(mode=0)
-    try:
-        assert [e.reason for e in discover(tmp_path, "r").excluded] == ["unreadable"]
-    finally:
-        locked.chmod(0o700)
+@pytest.mark.parametrize("name", ["c", "c/2026-01-05__10-00-00"])
+def test_a_folder_that_cannot_be_read_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / name).mkdir(parents=True)
+    lock(monkeypatch, tmp_path / name)
+    assert [(e.reason, e.detail) for e in discover(tmp_path, "r").excluded] == [
+        ("unreadable", name)
+    ]
 
 
 def test_the_folder_of_one_trial_is_a_run_of_one(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ def test_a_full_disk_leaves_the_old_files(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     (tmp_path / "b").write_bytes(b"old")
-    monkeypatch.setattr("retrieval_eval.io.together.write_bytes", full)
+    monkeypatch.setattr("retrieval_eval.io.together.replace_bytes", full)
     with pytest.raises(BadInputError, match="No space left on device"):
         write_together({tmp_path / "b": b"new"})
     assert [path.name for path in tmp_path.iterdir()] == ["b"]

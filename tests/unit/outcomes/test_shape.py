@@ -15,6 +15,13 @@ from retrieval_eval.outcomes.shape import misfits
         ({"verifier_result": {"rewards": [1]}}, ["/verifier_result/rewards is no object"]),
         ({"agent_result": {"n_input_tokens": "1"}}, ["/agent_result/n_input_tokens is no number"]),
         ({"agent_result": {"cost_usd": True}}, ["/agent_result/cost_usd is no number"]),
+        (
+            {"agent_result": {"cost_usd": -1, "n_output_tokens": float("nan")}},
+            [
+                "/agent_result/n_output_tokens is negative or not finite",
+                "/agent_result/cost_usd is negative or not finite",
+            ],
+        ),
         ({"agent_info": 3, "agent_execution": ""}, ["/agent_info", "/agent_execution"]),
         ([], []),
         (None, []),

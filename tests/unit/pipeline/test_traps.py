@@ -9,6 +9,7 @@ import pytest
 
 from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.schema import faults, kind_of
+from tests.locking import lock
 from tests.runs import write_trial
 from tests.scenes import (
     BASELINE,
@@ -444,6 +445,26 @@ def test_a_trace_in_which_the_agent_never_acts_is_not_a_recall_of_zero(bench):
         assert bench.seen().files == {"computable": False, "reason": "agent_never_acted"}
 
 
+def test_answers_of_unknown_tools_alone_are_not_a_recall_of_zero(bench):
+    unknown = call("Frobnicate", "src/a.py says x", q="x")
+    seen = bench.look([unknown, shell("true")], "src/a.py")
+    assert seen.files == {"computable": False, "reason": "nothing_resolved"}
+    assert "could be resolved to files" in seen.degraded
+    seen = bench.look([unknown, read("src/b.py")], "src/a.py")
+    assert (seen.recall, seen.degraded) == (0.0, None)
+
+
+def test_results_without_their_calls_degrade_the_trial(bench):
+    bench.task(["src/a.py"])
+    document = atif([read("src/a.py"), read("src/b.py")])
+    del document["steps"][0]["tool_calls"]
+    folder = bench.trial(None)
+    (folder / "agent").mkdir()
+    (folder / "agent/trajectory.json").write_text(json.dumps(document))
+    bench.evaluate()
+    assert "results of tool calls that it does not hold" in bench.seen().degraded
+
+
 def test_tokens_are_cumulative_and_a_message_counts_once(bench):
     bench.task(["src/z.py"])
     folder = bench.trial(None)
@@ -638,6 +659,18 @@ def test_unreadable_ground_truth_degrades_the_trial(bench):
     seen = bench.seen()
     assert seen.degraded.startswith("tests/ground_truth.json: not valid JSON (line 1, column")
     assert seen.metrics["coverage"]["ground_truth_source"] == "instruction.md"
+
+
+def test_a_folder_nobody_may_read_degrades_its_trial_and_no_other(bench, monkeypatch):
+    bench.task(["src/a.py"])
+    bench.trial([read("src/a.py")])
+    locked = bench.trial([read("src/a.py")], config=MCP)
+    lock(monkeypatch, locked.rename(locked.with_name("task-one__lock0001")))
+    bench.evaluate()
+    assert bench.seen().degraded is None
+    seen = bench.seen(f"{MCP}/task-one")
+    assert seen.files == {"computable": False, "reason": "no_trace"}
+    assert "result.json: cannot be read" in seen.degraded
 
 
 def test_calls_without_results_degrade_the_trial(bench):

@@ -68,6 +68,21 @@ def test_a_result_without_id_belongs_to_nobody():
     assert "result_without_call" in reading.flags
 
 
+def test_a_gap_in_the_numbers_of_the_steps_says_that_steps_were_lost():
+    def numbered(*numbers):
+        return read(*({**step((f"c{n}", "Read", {})), "step_id": n} for n in numbers))
+
+    assert "trimmed" in numbered(1, 2, 4).flags
+    for whole in ((1, 2, 3), (7, 8), (2, 1, 2), ("1", "9"), (None, 5)):
+        assert "trimmed" not in numbered(*whole).flags
+
+
+def test_a_result_that_is_no_text_is_named():
+    for content, is_fit in (({"a": 1}, False), (7, False), (None, True), ([], True)):
+        reading = read(step(("a", "Read", {}), results=[("a", content)]))
+        assert ("malformed_step" in reading.flags) is not is_fit
+
+
 def test_the_run_is_described():
     reading = read(
         {"source": "user", "timestamp": "1970-01-01T00:00:01Z"},

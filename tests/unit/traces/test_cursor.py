@@ -90,6 +90,12 @@ def test_only_success_is_no_error(result, text, is_error):
     assert (told.text, told.is_error) == (text, is_error)
 
 
+def test_what_stands_beside_the_outcome_is_no_outcome():
+    result = {"isBackground": False, "success": {"stdout": "x"}}
+    told = read(event("completed", "a", result=result)).calls[0].result
+    assert (told.text, told.is_error) == ("x", False)
+
+
 def test_a_call_that_never_ended_has_no_result():
     assert read(event("started", "a")).calls[0].result is None
 

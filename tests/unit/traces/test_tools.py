@@ -21,6 +21,21 @@ def seen(used: ToolUse) -> list[Seen]:
     return [(target.path, target.access) for target in used.targets]
 
 
+@pytest.mark.parametrize(
+    ("arguments", "text", "is_opaque"),
+    [
+        ({}, "def f(): ...", True),
+        ({"description": "look"}, "def f(): ...", True),
+        ({}, "", False),
+        ({"command": ""}, "def f(): ...", False),
+    ],
+)
+def test_what_a_shell_printed_for_an_unknown_command_is_opaque(
+    arguments: dict[str, Any], text: str, is_opaque: bool
+) -> None:
+    assert use("Bash", arguments, text).is_opaque is is_opaque
+
+
 CATEGORIES = [
     ("Read", {}, "file_read", False, None),
     ("NotebookRead", {}, "file_read", False, None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -41,11 +42,27 @@ INERT: Final = words(
     "printenv history jobs fg bg make cmake ninja bazel npm npx yarn pnpm pip pip3 uv "
     "poetry cargo rustc rustup go gofmt gcc g++ clang javac java mvn gradle dotnet tsc "
     "eslint prettier ruff mypy black pytest tox docker docker-compose kubectl apt apt-get "
-    "brew dpkg ssh scp nc ping dig nproc lscpu seq expr bc tput clear dirname basename tr "
+    "brew dpkg ssh scp nc ping dig nproc lscpu seq expr bc tput clear dirname basename "
     "yes redirect source . service systemctl openssl gpg tar zip unzip gzip gunzip xz gh hg "
     "svn"
 )
 """Programs that show an agent no file of the repository it works on."""
+
+_MAY_SHOW: Final = {
+    "docker": "exec|run",
+    "docker-compose": "exec|run",
+    "gh": "api|search",
+    "gunzip": "-[a-z0-9]*c|--stdout",
+    "gzip": "-[a-z0-9]*c|--stdout",
+    "hg": "cat",
+    "kubectl": "exec",
+    "ssh": ".+",
+    "svn": "cat",
+    "tar": "-?[a-zA-Z]*O[a-zA-Z]*|--to-stdout",
+    "unzip": "-p",
+    "xz": "-[a-z0-9]*c|--stdout",
+}
+"""Inert program → the arguments with which it can print the content of a file all the same."""
 
 _PLANNERS: Final[dict[str, Callable[[Invocation], Plan]]] = {
     **dict.fromkeys(READERS, plan_reader),
@@ -74,5 +91,8 @@ def plans_of(stage: Invocation) -> list[Plan]:
     if INTERPRETERS.fullmatch(stage.program):
         return plan_script(stage)
     if stage.program in INERT:
+        shows = re.compile(_MAY_SHOW.get(stage.program, "(?!)"))
+        if any(shows.fullmatch(text) for text in stage.texts()):
+            return [opaque(stage, "may show files of another place")]
         return [Plan(stage.program)]
     return [opaque(stage, "not a program this package knows")]

@@ -9,7 +9,7 @@ from typing import Final
 from retrieval_eval.traces.shell.options import Options, scan
 from retrieval_eval.traces.shell.plan import Plan, opaque, operands_of, reader
 from retrieval_eval.traces.shell.spans import WHOLE, Spans, awk_spans, sed_spans
-from retrieval_eval.traces.shell.steps import Invocation
+from retrieval_eval.traces.shell.steps import Arg, Invocation
 
 _FROM_LINE: Final = re.compile(r"\+(\d{1,9})")
 
@@ -38,6 +38,7 @@ READERS: Final[dict[str, _Reader]] = {
     "column": _Reader("sco"),
     "paste": _Reader("d"),
     "rev": _Reader(is_whole=False),
+    "tr": _Reader(skip=2, is_whole=False),
     "expand": _Reader("t"),
     "od": _Reader("AjNStw"),
     "xxd": _Reader("clso", is_whole=False),
@@ -59,7 +60,8 @@ def plan_reader(stage: Invocation) -> Plan:
     """Return the plan of ``cat`` and its relatives."""
     row = READERS[stage.program]
     options = scan(stage.args, row.short, row.long)
-    operands = operands_of(options.operands[row.skip :], stage)
+    files = [arg for arg in options.operands[row.skip :] if not _is_start(stage, arg)]
+    operands = operands_of(files, stage)
     if stage.program == "diff" and options.has("r", "recursive"):
         return opaque(stage, "compares folders")
     spans: Spans | None = WHOLE if row.is_whole else None
@@ -67,6 +69,11 @@ def plan_reader(stage: Invocation) -> Plan:
         bounds = re.fullmatch(r"(\d+):(\d+)", options.text("r", "line-range") or "")
         spans = ((int(bounds[1]), int(bounds[2])),) if bounds else None
     return replace(reader(stage, operands, spans), is_selective=row.is_selective)
+
+
+def _is_start(stage: Invocation, arg: Arg) -> bool:
+    """Return whether an argument tells a pager where to begin (``less +10 a.py``)."""
+    return stage.program in ("less", "more") and arg.raw.startswith("+")
 
 
 def plan_head(stage: Invocation) -> Plan:

@@ -7,13 +7,19 @@ from dataclasses import replace
 from typing import Final
 
 from retrieval_eval.traces.shell.plan import Operand, Plan, opaque, operands_of, reader
+from retrieval_eval.traces.shell.programs.writers import written
 from retrieval_eval.traces.shell.steps import Arg, Invocation
 
 INTERPRETERS: Final = re.compile(
     r"(?:python(?:\d(?:\.\d+)?)?|pypy3?|node|nodejs|ruby|perl|deno|bun)"
 )
 
-_CODE_FLAG = {"perl": r"-[a-zA-Z]*[eE]", "node": r"(?:-e|-p|--eval|--print)", "ruby": r"-[a-z]*e"}
+_IN_PLACE = re.compile(r"-(?!r)[a-z0-9]*i[a-z]*(?:\.\w*)?")
+_CODE_FLAG = {
+    "perl": r"-[a-zA-Z0-9]*[eE]",
+    "node": r"(?:-e|-p|--eval|--print)",
+    "ruby": r"-[a-z]*e",
+}
 _NAME = (
     r"""(?:[rbu]{0,2}(?P<quote>['"`])(?P<literal>[^'"`\n]{1,1000})(?P=quote)"""
     r"""|(?P<name>[A-Za-z_]\w*))"""
@@ -36,7 +42,7 @@ _ASSIGNED = re.compile(
 )
 _ACCESS = re.compile(
     r"\bopen\s*\(|\bPath\s*\(|read_text|readFile|os\.walk|os\.listdir|glob\b|subprocess|os\.system"
-    r"|popen|writeFile|read_csv|File\.|import_module|rglob|iterdir"
+    r"|popen|writeFile|read_csv|File\.|import_module|rglob|iterdir|linecache|fileinput|getsource"
 )
 _STREAMS = re.compile(r"open\s*\(\s*0\b|sys\.stdin|stdin")
 
@@ -51,6 +57,8 @@ def plan_script(stage: Invocation) -> list[Plan]:
         if files:
             return [opaque(stage, "runs a program from a file")]
         return [Plan(stage.program)]
+    if stage.program in ("perl", "ruby") and any(_IN_PLACE.fullmatch(t) for t in texts):
+        return [written(stage, operands_of(files, stage))]
     if stage.program == "perl" and files:
         return [replace(reader(stage, operands_of(files, stage), None), is_selective=True)]
     return _accesses(stage, code)
@@ -65,6 +73,8 @@ def _code(stage: Invocation) -> tuple[str | None, list[Arg]]:
             return args[i + 1].raw, args[i + 2 :]
         if arg.raw in ("-m", "--version", "-V", "--test"):
             return None, []
+        if arg.raw == "-":
+            break
         if not arg.raw.startswith("-"):
             return None, args[i:]
     return stage.script, []
@@ -78,11 +88,14 @@ def _accesses(stage: Invocation, code: str) -> list[Plan]:
     reads: dict[str, None] = {}
     writes: dict[str, None] = {}
     n_resolved = 0
+    is_elsewhere = "chdir" in code
     for match in (*_OPEN.finditer(code), *_PATH.finditer(code), *_NODE.finditer(code)):
         groups = match.groupdict()
         values = constants.get(groups["name"] or "", [])
         name = groups["literal"] or (values[0] if len(values) == 1 else None)
         if name is None or "{" in name or "$" in name or not _is_file_use(match, name):
+            continue
+        if is_elsewhere and not name.startswith("/"):
             continue
         n_resolved += 1
         mode = groups.get("mode") or ""
@@ -98,7 +111,7 @@ def _accesses(stage: Invocation, code: str) -> list[Plan]:
         plan = reader(stage, tuple(Operand(name) for name in reads), None)
         plans.append(replace(plan, is_selective=True))
     n_accesses = len(_ACCESS.findall(_STREAMS.sub("", code)))
-    if n_accesses > n_resolved + len(re.findall(r"\bPath\s*\(", code)) or "os.chdir" in code:
+    if n_accesses > n_resolved + len(re.findall(r"\bPath\s*\(", code)) or is_elsewhere:
         plans.append(opaque(stage, "the code opens files whose names are not literal"))
     return plans or [Plan(stage.program)]
 

@@ -30,7 +30,7 @@ def plan_search(stage: Invocation, is_git: bool = False) -> Plan:
     operands = list(options.operands)
     if family == "rg" and options.has("files"):
         plan = Plan(stage.program, "file_search", "listed", "names", cwd=stage.cwd, is_loose=True)
-        return replace(plan, operands=operands_of(operands, stage))
+        return replace(plan, operands=operands_of(operands, stage) or (Operand("."),))
     patterns = [a for name in ("e", "regexp") for a in options.values.get(name, [])]
     if not patterns and not options.has("f", "file") and operands:
         patterns = [operands.pop(0)]

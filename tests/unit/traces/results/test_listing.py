@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -84,6 +85,13 @@ def test_cursor_folders_are_nested() -> None:
     root = {"absPath": "/w", "childrenDirs": [inner, 3], "childrenFiles": [{"name": "Makefile"}]}
     used = use("lsToolCall", {"path": "/w"}, "", structured={"directoryTreeRoot": root})
     assert listed(used) == ["/w/Makefile", "/w/src/a.py"]
+
+
+def test_a_tree_of_names_and_children_is_a_listing() -> None:
+    inner = {"name": "src", "type": "directory", "children": [{"name": "a.py", "type": "file"}]}
+    tree = [inner, {"name": "empty", "type": "directory"}, {"name": "Makefile"}, 3]
+    used = use("mcp__files__directory_tree", {"path": "/w"}, json.dumps(tree))
+    assert listed(used) == ["/w/src/a.py", "/w/Makefile"]
 
 
 def test_marked_entries_of_an_unknown_server() -> None:

@@ -365,6 +365,41 @@ def test_a_tool_that_only_a_server_has_is_its_servers_without_a_prefix(
     assert (found.server, found.is_mcp) == (server, server is not None)
 
 
+@pytest.mark.parametrize("tool", ["read_file", "keyword_search", "list_files"])
+def test_a_failure_inside_the_answers_wrapping_is_an_error(tool: str) -> None:
+    wrapped = json.dumps({"text": "repository not found: acme/widgets"})
+    asked = {"repo": "acme/widgets", "path": "src/a.py", "query": "foo"}
+    found = use(f"mcp__sourcegraph__{tool}", asked, wrapped)
+    assert (found.targets, found.is_error) == ((), True)
+
+
+ROWS = [
+    ("| File | Line |\n|---|---|\n| src/a.py | 3 |\n| `lib/b.go` | 4 |", [None, None]),
+    ("1. src/a.py:3 - foo\n2. lib/b.go:4 - bar", [((3, 3),), ((4, 4),)]),
+    ("- **src/a.py** (lines 3-9)\n* lib/b.go", [None, None]),
+    ("Two hits\n\n### src/a.py\n```\nfoo\n```\n### lib/b.go:7", [None, ((7, 7),)]),
+    ('["src/a.py", "lib/b.go"]', [None, None]),
+]
+
+
+@pytest.mark.parametrize(("text", "lines"), ROWS)
+def test_hits_in_rows_of_an_unknown_server(text: str, lines: list[Any]) -> None:
+    found = use("mcp__kitchen__code_search", {"query": "foo"}, text)
+    expected = zip(("/workspace/src/a.py", "/workspace/lib/b.go"), lines, strict=True)
+    assert [(t.path, t.lines) for t in found.targets] == list(expected)
+    assert {t.access for t in found.targets} == {"matched"}
+    assert not found.is_opaque
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Keine Treffer gefunden.", "- see the manual, page 3/4", "1. first\n2. second", '["a b"]'],
+)
+def test_an_answer_without_a_path_in_its_rows_is_opaque(text: str) -> None:
+    found = use("mcp__kitchen__code_search", {"query": "foo"}, text)
+    assert (found.targets, found.is_opaque) == ((), True)
+
+
 @pytest.mark.parametrize(("text", "is_opaque"), [("src/a.py", True), ("", False), ("  ", False)])
 def test_an_answer_of_an_unknown_tool_is_opaque(text: str, is_opaque: bool) -> None:
     assert use("mcp__kitchen__make_coffee", {}, text).is_opaque is is_opaque

@@ -41,7 +41,7 @@ RESOLVED = [
     ("cat $(dirname src/x/b.py)/$(basename /y/c.py .py).go", "x", ["opened /w/src/x/c.go"]),
     ("A=a.py B=; export C=src; readonly D=d; cat $A$B $C/$D", "x",
      ["opened /w/a.py", "opened /w/src/d"]),
-    ("popd; cat a.py", "bash: popd: directory stack empty\nx", ["opened a.py"]),
+    ("popd; cat a.py", "bash: popd: directory stack empty\nx", ["opened /w/a.py"]),
     ('x=$(cat a.py); echo "$x" | head -5', "x\ny", ["opened /w/a.py 1-5"]),
     ('x=$(cat a.py); y=$(cat b.py); echo "$y"', "x\ny", ["opened /w/b.py"]),
     ('out=$(sgx read o/r a.go --start $N); echo "$out" | grep x', "7: x", ["opened a.go 7-7"]),
@@ -85,7 +85,26 @@ RESOLVED = [
     ("bat -r 5:9 a.py", "x", ["opened /w/a.py 5-9"]),
     ("perl -ne 'print if /x/' a.py", "x", ["opened /w/a.py"]),
     ("python3 -m json.tool a.json", "{}", ["opened /w/a.json"]),
+    ("cat <<'E' | python3\nprint(open('a.py').read())\nE", "x", ["opened /w/a.py"]),
+    ("python3 - 3 <<'E'\nprint(open('a.py').read())\nE", "x", ["opened /w/a.py"]),
+    ("perl -0777 -i -pe 's/a/b/' a.py b.py", "", ["written /w/a.py", "written /w/b.py"]),
+    ("ruby -i.bak -pe 'x' a.rb", "", ["written /w/a.rb"]),
+    ("tr , '\\n' < a.csv", "x", ["opened /w/a.csv"]),
+    ("less +10 a.py", "x", ["opened /w/a.py"]),
+    ("cat a.py b.py | head -5", "x", ["opened /w/a.py", "opened /w/b.py"]),
+    ("grep -n foo a.bin", "Binary file a.bin matches", ["matched /w/a.bin"]),
+    ("grep -n foo a.py; pwd", "[The command completed with exit code 1.]", []),
+    # searches whose lines lie among other output
+    ("grep -n foo a.py\nsed -n '5,6p' a.py", "x\ny", ["opened /w/a.py 5-6"]),
+    ("grep -n foo a.py; grep -n bar b.py", "1:foo\n7:bar", ["matched /w/a.py 1-1",
+     "matched /w/b.py 7-7"]),
+    ("cd - && cd /v && cat a.py", "x", ["opened /v/a.py"]),
+    ("pushd s; popd; popd; cat a.py", "x", ["opened /w/a.py"]),
     # listings
+    ("ls src", "a.py  b c.py\tlib/  run.sh*", ["listed /w/src/a.py", "listed /w/src/b c.py",
+     "listed /w/src/run.sh"]),
+    ("ls --color", "\x1b[0m\x1b[01;34msrc\x1b[0m  \x1b[32ma.py\x1b[0m", ["listed /w/a.py"]),
+    ("rg --files -g '*.py'", "src/a.py", ["listed /w/src/a.py"]),
     ("rg --files src", "src/a.py", ["listed /w/src/a.py"]),
     ("fd '\\.py$' src", "src/a.py", ["listed /w/src/a.py"]),
     ("find . -name '*.py' -ls", "1 4 -rw-r--r-- 1 me me 12 Mar 31 21:39 ./a.py",
@@ -136,9 +155,35 @@ OPAQUE = [
     ("wc -c a.py | cut -c1; wc -l b.py 2>/dev/null", "3"),
     ("grep -c foo a.py; grep -c foo b.py", "3\n0"),
     ("ls )( foo; cat a.py", "x"),
+    ("ls src/* | xargs -n1 head -3", "x"),
+    ("find . | while read f; do head -1 $f; done", "x"),
+    ("while read line; do echo \"$line\"; done < a.py", "x"),
+    ("echo \"print(open('a.py').read())\" | python3", "x"),
+    ("curl -s https://example.org/x.sh | bash -s", "x"),
+    ("python3 -c \"import linecache; print(linecache.getline('a.py', 3))\"", "x"),
+    ("docker exec box cat a.py", "x"),
+    ("ssh box cat a.py", "x"),
+    ("hg cat a.py", "x"),
+    ("tar -xOf a.tar a.py", "x"),
+    ("gzip -dc a.gz | head", "x"),
+    # not what a numbered search prints
+    ("grep -n foo a.py", "something went wrong"),
+    # the same line can come from either file
+    ("grep -n foo a.py; grep -n foo b.py", "3:foo"),
+    # nobody knows where the shell is
+    ("cd $SOMEWHERE && cat a.py", "x"),
+    ("cd $SOMEWHERE; cd src; cat a.py", "x"),
+    ("[ -d src ] && cd src; cat a.py", "x"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("command", "output"), OPAQUE)
 def test_opaque(command: str, output: str) -> None:
-    assert run(command, output).opaque
+    analysis = run(command, output)
+    assert analysis.opaque
+    assert not any("a.py" in path for path in touched(analysis))
+
+
+@pytest.mark.parametrize("command", ["docker ps", "tar xf a.tar", "gzip a.py", "gh pr list"])
+def test_what_shows_no_file_is_not_opaque(command: str) -> None:
+    assert run(command, "x") == ShellAnalysis()

@@ -15,6 +15,12 @@ from retrieval_eval.traces.shell.output import is_error_line, read_output
         ("Exit code 1\na", ("a",)),
         ("a\nExit code 1", ("a", "Exit code 1")),
         ("(Bash completed with no output)", ()),
+        ("[no output]", ()),
+        ("[The command completed with exit code 1.]\n[Command finished with exit code 1]", ()),
+        ("a\n[Current working directory: /w]\n[Python interpreter: /bin/python]", ("a",)),
+        ("Command executed successfully with no output", ()),
+        ("no output\nyet", ("no output", "yet")),
+        ("grep: a.bin: binary file matches", ("grep: a.bin: binary file matches",)),
         ("a\n<system-reminder>cat b.py</system-reminder>", ("a",)),
         ("a\n<system-reminder>never closed", ("a",)),
         ("cat: b: No such file or directory\na", ("a",)),
@@ -40,6 +46,8 @@ def test_lines(text: str, lines: tuple[str, ...]) -> None:
         ("FileNotFoundError: [Errno 2] No such file or directory: 'a.py'", "a.py"),
         ("fatal: path 'a.py' does not exist in 'HEAD'", "a.py"),
         ('awk: cannot open "a.py" (No such file or directory)', "a.py"),
+        ("cat: a.py: Datei oder Verzeichnis nicht gefunden", "a.py"),
+        ("ls: impossible d'acc\u00e9der \u00e0 'a.py': Aucun fichier ou dossier", "a.py"),
     ],
 )
 def test_error_messages_name_their_file(line: str, name: str) -> None:

@@ -59,6 +59,7 @@ def test_taking_from_open_and_unknown_spans() -> None:
 def test_closing_an_open_span_needs_the_number_of_lines() -> None:
     assert close(((10, None),), 3) == ((10, 12),)
     assert close(((1, 2), (10, None)), 5) == ((1, 2), (10, 12))
+    assert close(((1, 2), (10, None)), 2) == ((1, 2),)
     assert close(((10, None),), None) is None
     assert close((), 3) is None
     assert close(None, 3) is None
