@@ -106,6 +106,17 @@ DIFFERENCES: dict[str, tuple[Draw, float]] = {
     "60 % zeros, else exponential": sparse(lambda g, n: g.exponential(1, n), 1.0),
     "60 % zeros, else exponential − 0.5": sparse(lambda g, n: g.exponential(1, n) - 0.5, 0.5),
 }
+COARSE: dict[str, tuple[Draw, float]] = {
+    **{
+        f"1 in {won} %, −1 in {lost} %, else 0": grid(
+            [-1, 0, 1], [lost / 100, 1 - (lost + won) / 100, won / 100]
+        )
+        for lost in (0, 10, 20)
+        for won in (20, 40, 60)
+    },
+    "fifths, skewed": grid([i / 5 for i in range(-1, 6)], [0.3, 0.3, 0.2, 0.1, 0.05, 0.03, 0.02]),
+    "counts, halving to 6": grid(range(7), [*(2.0**-i for i in range(1, 7)), 2.0**-6]),
+}
 ARMS: dict[str, Draw] = {
     "normal": lambda g, n: g.normal(0, 1, n),
     "lognormal(σ = 1)": lambda g, n: g.lognormal(0, 1, n),

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from simulated_draws import ARMS, DIFFERENCES, MEASUREMENTS, SPREADS, Draw, generator
+from simulated_draws import ARMS, COARSE, DIFFERENCES, MEASUREMENTS, SPREADS, Draw, generator
 from simulated_intervals import (
     bca,
     bootstrap_t,
+    calibrated_holds,
     farther,
     hall,
     johnson,
+    likelihood_holds,
     resampled,
     smoothed,
     student,
@@ -23,8 +25,9 @@ from retrieval_eval.stats.power import detectable_by_test_and_interval
 from retrieval_eval.stats.resampling import Floats
 from retrieval_eval.stats.sign_flips import sign_flip_p
 
-ALL_DIFFERENCES = MEASUREMENTS | DIFFERENCES
+ALL_DIFFERENCES = MEASUREMENTS | DIFFERENCES | COARSE
 LEAST_MOVED = (3, 4, 5, 6)
+N_CALIBRATING = 99
 CLUSTERED: dict[str, Draw] = {
     "skewed": lambda g, n: g.exponential(1, n) - 1,
     "normal": lambda g, n: g.normal(0, 1, n),
@@ -34,8 +37,7 @@ CLUSTERED: dict[str, Draw] = {
 def mean_row(name: str, n: int, studies: int) -> Row:
     draw, truth = ALL_DIFFERENCES[name]
     g = generator("mean", name, n)
-    hits: list[list[bool]] = [[], [], [], []]
-    widths = []
+    hits, widths = [], []
     for study in range(studies):
         x = draw(g, n)
         found = bootstrap_mean(x, seed=study, n_resamples=N_RESAMPLES)
@@ -44,11 +46,12 @@ def mean_row(name: str, n: int, studies: int) -> Row:
             continue
         rows = resampled(x, g, N_RESAMPLES)
         rest = [student(x), bca(x, rows), bootstrap_t(x, rows)]
-        for place, one in enumerate([hit, *(between(*ends, truth) for ends in rest)]):
-            hits[place].append(one)
+        if name in COARSE:
+            rest.append(farther(rest[0], rest[2]))
+        hits.append([hit, *(between(*ends, truth) for ends in rest)])
         widths.append((found.high.value - found.low.value) / (rest[0][1] - rest[0][0]))
     missing = f"{100 * (1 - len(widths) / studies):.1f}"
-    shown = [percent(h) for h in hits]
+    shown = [percent(column) for column in zip(*hits, strict=True)]
     return [name, str(n), flagged(shown[0]), missing, f"{np.median(widths):.2f}", *shown[1:]]
 
 
@@ -96,6 +99,56 @@ def skewed_row(name: str, n: int, studies: int) -> Row:
         str(n),
         shown[0],
         *(c for pair in zip(shown[1:], ratios, strict=True) for c in pair),
+    ]
+
+
+def likelihood_row(name: str, n: int, studies: int) -> Row:
+    """Compare with empirical likelihood and with a level calibrated by a second bootstrap."""
+    draw, truth = ALL_DIFFERENCES[name]
+    g = generator("likelihood", name, n)
+    hits: list[list[bool]] = []
+    for study in range(studies):
+        x = draw(g, n)
+        hit = holds(bootstrap_mean(x, seed=study, n_resamples=N_RESAMPLES), truth)
+        if hit is None:
+            continue
+        rest = likelihood_holds(x, resampled(x, g, N_RESAMPLES), truth)
+        hits.append([hit, *rest, calibrated_holds(x, truth, g, N_CALIBRATING)])
+    return [name, str(n), *(flagged(percent(column)) for column in zip(*hits, strict=True))]
+
+
+def tail_row(name: str, n: int, studies: int) -> Row:
+    """Tell studies that hold a value of the largest tenth from those that hold none.
+
+    Beside it how far above the mean the interval reaches, and how far that of someone who knows
+    the shape up to place and scale would, in standard errors of the sample.
+    """
+    draw, truth = ALL_DIFFERENCES[name]
+    g = generator("tail", name, n)
+    tenth = float(np.quantile(draw(g, 500_000), 0.9))
+    hits, has_tail, reach, needed = [], [], [], []
+    for study in range(studies):
+        x = draw(g, n)
+        found = bootstrap_mean(x, seed=study, n_resamples=N_RESAMPLES)
+        hit, high = holds(found, truth), found.high.value
+        if hit is None or high is None:
+            continue
+        error = x.std(ddof=1) / math.sqrt(n)
+        hits.append(hit)
+        has_tail.append(bool(x.max() > tenth))
+        reach.append((high - x.mean()) / error)
+        needed.append((truth - x.mean()) / error)
+    seen = [hit for hit, tail in zip(hits, has_tail, strict=True) if tail]
+    unseen = [hit for hit, tail in zip(hits, has_tail, strict=True) if not tail]
+    return [
+        name,
+        str(n),
+        flagged(percent(hits)),
+        f"{100 * len(unseen) / len(hits):.0f}",
+        percent(seen),
+        percent(unseen),
+        f"{np.median(reach):.1f}",
+        f"{np.quantile(needed, 0.975):.1f}",
     ]
 
 

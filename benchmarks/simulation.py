@@ -14,18 +14,21 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from simulated_draws import ARMS, ASSOCIATIONS, DIFFERENCES, SPREADS
+from simulated_draws import ARMS, ASSOCIATIONS, COARSE, DIFFERENCES, MEASUREMENTS, SPREADS
 from simulated_means import (
-    ALL_DIFFERENCES,
     CLUSTERED,
     LEAST_MOVED,
+    N_CALIBRATING,
     cluster_row,
     few_row,
+    likelihood_row,
     mean_row,
     null_row,
     power_row,
     skewed_row,
+    tail_row,
 )
+from simulated_page import INTRODUCTION, READING
 from simulated_studies import (
     N_RESAMPLES,
     PROMISED,
@@ -44,11 +47,18 @@ SKEWED = (
     "60 % zeros, else exponential",
     "60 % zeros, else exponential − 0.5",
 )
+LONG = (
+    "reward 0 or 1, once",
+    "60 % zeros, else thirds",
+    "60 % zeros, else −1 or 1",
+    "cost, lognormal, ratio 1",
+)
 SPARSE = (
     "recall of 1 to 6 files",
     "reward 0 or 1, once",
     *(name for name in DIFFERENCES if name.startswith(("tied", "60 % zeros"))),
 )
+MEAN_COLUMNS = "differences | n | coverage | no interval | width | Student's t | BCa | bootstrap-t"
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "simulation.md"
 
 Call = tuple[Any, ...]
@@ -96,70 +106,6 @@ class Table:
         yield from ("| " + " | ".join(row) + " |" for row in rows)
 
 
-INTRODUCTION = """\
-# How often the statistics are right
-
-Studies are simulated whose truth is known, the statistics of `retrieval_eval.stats` are computed
-on each, and it is counted how often they hold it. With {studies} studies a share of 95 % has a
-standard error of {error:.2f} points, with twice as many {error_of_twice:.2f}.
-Intervals are 95 % intervals from {resamples} resamples; a report takes 10,000.
-Coverage outside {low:.0f} to {high:.0f} % is **bold**: there the promise of 95 % is not kept.
-
-This page is written by
-
-```console
-python benchmarks/simulation.py --write
-```
-
-Every row has its own seed, made of its name, so the numbers do not depend on the order of the rows
-or on the number of processes.
-"""
-
-READING = """
-## What to take from it
-
-- **The interval of a mean difference** covers in 93 to 97 % of studies of recall, of nDCG and of
-  rewards averaged over repeats at n = 10, 30 and 100, and of costs from n = 30 on. Of the single
-  shapes it does so for normal, heavy-tailed, moderately skewed and tied differences at every n, and
-  at n = 30 and 100 for the others too, but for one row at 97.1 %.
-- **Where it fails** otherwise is at n = 10. It is *too short*, covering in 85 to 92 %, where the
-  mean hangs on a tail that ten values rarely show: lognormal differences with σ = 1, costs of
-  which one arm's are half as high again, and above all 60 % zeros whose few others lie mostly on
-  one side of 0 and in the tail on the other. So the interval of a difference in cost over ten
-  tasks deserves less trust than that of one in recall. It is *too long*, covering in 97 to 99 %,
-  for few coarse values, as of single rewards, and a little for costs of equal arms.
-- **Nothing better was found for skewness.** Johnson's t and the smoothed bootstrap-t change the
-  rows that are short by less than half a point, or for the worse. Hall's transformation covers up
-  to three points more, for 1.7 times the width on very skewed differences and 2.4 times on the
-  worst row, and two of the three rows stay short.
-- **Why this interval.** The bootstrap-t alone is short on heavy tails, ties and zeros, Student's t
-  on skewness, BCa on nearly everything at n = 10. The farther end of the first two costs a tenth
-  of the width where Student's would do, and covers best. Both are textbook intervals (Student
-  1908; the bootstrap-t of Efron 1982, which Hall 1988 showed to be second-order accurate); to take
-  the farther end is our choice, and this page is its reason.
-- **No interval** is given when fewer than three differences are other than 0; the coverage is that
-  of the studies that have one. To ask for four, five or six helps the row that is short at n = 10,
-  and carries others above 97 % instead, since the studies that are left are those whose differences
-  happened to be many. With six of six differences, coarse ones cover in 85 to 88 %. And six would
-  leave most studies of ten differences with many zeros without an interval. So it stays three.
-- **Clusters have to be said.** Leaving out that tasks share a repository makes interval and p-value
-  wrong by far. The interval by cluster allows for uneven sizes. It is still a little short for six
-  clusters of skewed differences that share nearly everything (92.2 %), and a little long for six of
-  normal ones that share nothing (97.3 %).
-- **Equal arms** raise a verdict in at most 4.6 % of studies. The test alone is exact: it alarms in
-  at most 5.1 % of 10,000 studies, with clusters in at most 5.4 % of 4000, which is 5 % within the
-  error of the simulation. The verdict asks for the interval too, because the test supposes arms
-  that are alike but for their names, and not only means that are equal.
-- **The smallest detectable difference** is what the verdict finds in about 80 % of studies when
-  differences are roughly normal: in 77 to 83 %, and 85.5 % of uniform ones at n = 10. With six
-  pairs only equal signs of all count, which uniform differences reach more easily (91 %).
-- **Spearman's interval** takes the farther end of two for the same reason: the percentile bootstrap
-  is short on few tied points, Bonett & Wright's (2000) where the spread of one side changes with
-  the other and where rows share a task. It is long where the correlation is nearly perfect, and at
-  n = 10 a little short where the spread changes.
-- **The restricted mean** of few censored times has an interval that is a little long.
-"""
-
 TABLES = [
     Table(
         "Interval of the mean difference",
@@ -168,9 +114,9 @@ TABLES = [
         "Coverage in %, share of studies without an interval in %, and the median width as a "
         "multiple of Student's. The last three columns are the coverage of the candidates that "
         "were not taken, on the same studies.",
-        "differences | n | coverage | no interval | width | Student's t | BCa | bootstrap-t",
+        MEAN_COLUMNS,
         mean_row,
-        [(name, n) for name in ALL_DIFFERENCES for n in SIZES],
+        [(name, n) for name in MEASUREMENTS | DIFFERENCES for n in SIZES],
         times=2,
         limits=(
             "Where it fails",
@@ -182,6 +128,27 @@ TABLES = [
         ),
     ),
     Table(
+        "Coarse differences",
+        "As above, for rewards of 0 or 1 that are won and lost in given shares, and two skewed "
+        "grids. In the last column the farther end of Student's t and the bootstrap-t, however "
+        "many values tie.",
+        MEAN_COLUMNS + " | farther",
+        mean_row,
+        [(name, n) for name in COARSE for n in SIZES[:2]],
+    ),
+    Table(
+        "What ten values can tell",
+        "Coverage in %; in how many studies, in %, none of the ten values is of the largest tenth "
+        "of all that could be drawn; and the coverage with such a value and without. "
+        "Then how far above the mean the interval reaches (median), and how far 95 % would need "
+        "if the shape were known up to place and scale, in standard errors of the sample.",
+        "differences | n | coverage | tail not seen | coverage, seen | coverage, not seen | "
+        "reaches | needed",
+        tail_row,
+        [(name, 10) for name in SKEWED],
+        times=2,
+    ),
+    Table(
         "Intervals made for skewness",
         "Ten differences. Coverage in %, and for the candidates the median width as a multiple of "
         "the interval's: Johnson's (1978) modified t, Hall's (1992) cubic transformation with the "
@@ -190,6 +157,17 @@ TABLES = [
         "differences | n | coverage | Johnson | width | Hall | width | smoothed | width",
         skewed_row,
         [(name, 10) for name in SKEWED],
+    ),
+    Table(
+        "Empirical likelihood and a calibrated level",
+        "Ten differences. Coverage in % of the interval; of empirical likelihood (Owen 2001) with "
+        "Student's quantile, adjusted by a pseudo-value (Chen, Variyath & Abraham 2008), and with "
+        "the quantile of resamples; and of the farther end of Student's t and the bootstrap-t, "
+        f"its level calibrated by {N_CALIBRATING} resamples of {N_CALIBRATING} resamples "
+        "(Loh 1987; Beran 1987).",
+        "differences | n | coverage | likelihood | adjusted | bootstrapped | calibrated",
+        likelihood_row,
+        [(name, 10) for name in (*SKEWED, *LONG)],
     ),
     Table(
         "An interval from few differences",

@@ -60,11 +60,17 @@ def bootstrap_mean(
     """Return the studentised bootstrap interval of the mean, nowhere narrower than Student's.
 
     The bootstrap-t interval (Efron 1982; Hall 1988) corrects for skewness but is short where
-    few values tie; Student's t interval is the other way round. Each end is the farther one of
-    the two, which of the candidates in ``docs/simulation.md`` covers best. Resamples without
-    any spread are left out, and no resample's standard error is taken below the sample's divided
-    by the root of its size, so that a resample of nearly equal values cannot throw an end to
-    infinity. Negated values give exactly the negated ends.
+    few values tie; Student's t interval is the other way round. Where the bootstrap-t end is the
+    farther one, Student's end moves towards it by the share of pairs that differ among the values
+    other than the commonest: all the way without ties. The bootstrap-t owes its accuracy to a
+    distribution with a continuous part (Cramer's condition: Hall 1992, The Bootstrap and
+    Edgeworth Expansion, section 2.2). One common value, such as the 0 of units that did not
+    change, leaves such a part; ties among the others speak against it. Of the candidates in
+    ``docs/simulation.md`` this covers best.
+
+    Resamples without any spread are left out, and no resample's standard error is taken below
+    the sample's divided by the root of its size, so that a resample of nearly equal values cannot
+    throw an end to infinity. Negated values give exactly the negated ends.
 
     With ``clusters`` whole clusters are resampled, and standard error and degrees of freedom
     allow for clusters of uneven size (Bell & McCaffrey 2002); every unit counts the same.
@@ -148,8 +154,18 @@ def _mean_interval(
     )
     low, high = found if found is not None else (-student, student)
     centre = math.fsum(data) / len(data)
-    ends = centre - max(high, student) * error, centre - min(low, -student) * error
+    weight = _share_that_differ(deviations, 1e-12 * largest)
+    below, above = (student + weight * max(0.0, end - student) for end in (high, -low))
+    ends = centre - below * error, centre + above * error
     return Interval.of(*ends, g, confidence, BOOTSTRAP_T)
+
+
+def _share_that_differ(values: Floats, tolerance: float) -> float:
+    """Return the share of pairs that differ among all values but the commonest; 1 without pairs."""
+    steps = np.flatnonzero(np.diff(np.sort(values)) > tolerance) + 1
+    alike = np.sort(np.diff(steps, prepend=0, append=len(values)))[:-1]
+    others = int(alike.sum())
+    return 1 - float(np.sum(alike * (alike - 1))) / max(1, others * (others - 1))
 
 
 def _studentised(deviations: Floats, sizes: Floats, error: float, floor: float) -> Floats:

@@ -45,12 +45,14 @@ def smallest_detectable_difference(
     from scipy.optimize import brentq
     from scipy.special import nctdtr, stdtrit
 
-    critical = float(stdtrit(n - 1, 1 - alpha / 2))
+    critical = -float(stdtrit(n - 1, alpha / 2))
 
     def shortfall(shift: float) -> float:
-        # The opposite tail is nctdtr at -critical; by symmetry that of a mirrored shift.
-        beyond = 1 - nctdtr(n - 1, shift, critical) + (1 - nctdtr(n - 1, -shift, critical))
-        return float(beyond) - power
+        # The opposite tail is nctdtr at -critical; by symmetry that of a mirrored shift. Where it
+        # is next to nothing its series may not converge, and scipy says NaN.
+        opposite = 1 - float(nctdtr(n - 1, -shift, critical))
+        beyond = 1 - float(nctdtr(n - 1, shift, critical))
+        return beyond + (0.0 if math.isnan(opposite) else opposite) - power
 
     upper = 1.0
     while shortfall(upper) < 0:
@@ -76,8 +78,8 @@ def detectable_by_test_and_interval(
       skewness of n normal values has a standard deviation of about sqrt(6 / n). So the excess is
       of order 1 / n. Its size, :data:`INTERVAL_EXCESS`, is simulated.
 
-    Not computable below six pairs, where the test finds nothing (``too_few_values``), or when the
-    differences do not vary (``constant_input``).
+    Not computable below six pairs, or where no p-value of so few falls below ``alpha``
+    (``too_few_values``), or when the differences do not vary (``constant_input``).
 
     Parameters
     ----------
@@ -95,9 +97,9 @@ def detectable_by_test_and_interval(
     >>> round(detectable_by_test_and_interval(1.0, 34).value, 3)
     0.511
     """
-    if n < MIN_PAIRS_FOR_P:
-        return Value.missing("too_few_values", n)
     level = attainable_level(n, alpha)
+    if n < MIN_PAIRS_FOR_P or level == 0:
+        return Value.missing("too_few_values", n)
     by_t, by_test = (
         smallest_detectable_difference(standard_deviation, n, alpha=a, power=power)
         for a in (alpha, level)

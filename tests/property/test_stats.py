@@ -93,6 +93,15 @@ def test_the_interval_of_a_mean_holds_students_and_is_bounded(values):
         assert student - 1e-9 <= end <= most + 1e-9
 
 
+@given(st.lists(NUMBERS, min_size=4, max_size=20), st.integers(-8, 8))
+def test_shifted_values_give_the_shifted_interval(values, shift):
+    there = bootstrap_mean(values, **FAST)
+    moved = bootstrap_mean([value + shift for value in values], **FAST)
+    assume(there.low.computable and moved.low.computable)
+    assert moved.low.value == pytest.approx(there.low.value + shift, abs=1e-9)
+    assert moved.high.value == pytest.approx(there.high.value + shift, abs=1e-9)
+
+
 @given(st.lists(NUMBERS, min_size=6, max_size=12), st.integers(2, 3))
 def test_repeating_every_unit_inside_its_cluster_changes_nothing(values, times):
     repeated = [value for value in values for _ in range(times)]

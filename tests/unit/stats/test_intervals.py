@@ -63,6 +63,29 @@ def test_the_interval_is_never_narrower_than_students():
     assert bare.high.value == pytest.approx(4 + half, abs=1e-5)
 
 
+def test_differences_that_all_tie_have_students_interval():
+    # Mean 3 / 7, variance 2 / 7, t(6, .975) = 2.446912: 2.446912 * sqrt(2) / 7 on either side.
+    interval = bootstrap_mean([0.0] * 4 + [1.0] * 3, seed=1)
+    half = 2.446912 * 2**0.5 / 7
+    assert interval.low.value == pytest.approx(3 / 7 - half, abs=1e-6)
+    assert interval.high.value == pytest.approx(3 / 7 + half, abs=1e-6)
+
+
+def test_ties_other_than_the_commonest_value_hold_the_ends_back(monkeypatch):
+    from retrieval_eval.stats import intervals
+
+    # Ten standard errors on either side, whatever is resampled.
+    monkeypatch.setattr(intervals, "resample", lambda *_: np.array([-10.0, 10.0] * 50))
+    # Mean 2 / 3, standard error 1 / 3, t(5, .975) = 2.570582; 1, 1, 2 hold one tie of three pairs.
+    interval = bootstrap_mean([0.0, 0.0, 0.0, 1.0, 1.0 + 1e-15, 2.0], seed=1)
+    reach = (2.570582 + (10 - 2.570582) * 2 / 3) / 3
+    assert interval.low.value == pytest.approx(2 / 3 - reach, abs=1e-6)
+    assert interval.high.value == pytest.approx(2 / 3 + reach, abs=1e-6)
+    # Any common value: mean 5, six at 0 from it, squares of the others 28, error sqrt(28 / 132).
+    interval = bootstrap_mean([5.0] * 6 + [2.0, 3.0, 4.0, 6.0, 7.0, 8.0], seed=1)
+    assert interval.high.value == pytest.approx(5 + 10 * (28 / 132) ** 0.5)
+
+
 def test_the_interval_leans_to_the_long_tail():
     interval = bootstrap_mean([0.1, 0.2, 0.3, 0.5, 0.8, 1.3, 2.1, 3.4, 5.5, 8.9], seed=1)
     mean = 2.31

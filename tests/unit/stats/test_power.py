@@ -57,3 +57,14 @@ def test_the_stricter_of_test_and_interval_decides():
     )
     at_five = detectable_by_test_and_interval(1.0, 7).value
     assert at_five > smallest_detectable_difference(1.0, 7, alpha=3 / 64).value
+
+
+def test_a_level_that_the_test_cannot_reach_finds_nothing():
+    # The least p-value of 11 pairs is 2 / 2 ** 11 = .00098, that of 12 is .00049: then all twelve
+    # are positive, .8 = .98158 ** 12, the normal share below 2.0875.
+    assert detectable_by_test_and_interval(1.0, 11, alpha=0.0009).reason == "too_few_values"
+    found = detectable_by_test_and_interval(1.0, 12, alpha=0.0009).value
+    assert found == pytest.approx(2.0875, abs=1e-3)
+    # 1 - 1e-17 is 1: no level is so small that the search does not end.
+    assert detectable_by_test_and_interval(1.0, 9, alpha=1e-17).reason == "too_few_values"
+    assert smallest_detectable_difference(1.0, 9, alpha=1e-17).value > 10
