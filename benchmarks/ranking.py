@@ -1,8 +1,9 @@
 """Time ranking measures from dictionaries, frames and TREC files, beside other packages.
 
 Each round runs every contender once on the same data in this process, so that the ratios hold
-when the machine's clock drifts; the table gives the median ratio over the rounds. Peak memory is
-what a forked child needed beyond the data it started with.
+when the machine's clock drifts; the table gives the median ratio over the rounds, of the time that
+passed and of processor time, which other work on the machine disturbs less. Peak memory is what a
+forked child needed beyond the data it started with.
 
 ranx is optional (dependency group `bench`). It compiles itself at its first call, which takes up
 to minutes; that call happens once before the rounds and is reported apart.
@@ -124,7 +125,7 @@ def warm_up(qrels: pd.DataFrame, run: pd.DataFrame) -> float:
     # Documents of equal length as in the rounds: numba compiles for every length anew.
     few = [frame[frame["query_id"].isin([f"q{i}" for i in range(20)])] for frame in (qrels, run)]
     judged, ranked = map(nested, few)
-    return seconds(ranx(lambda kind: kind(judged), lambda kind: kind(ranked)))
+    return seconds(ranx(lambda kind: kind(judged), lambda kind: kind(ranked)))[0]
 
 
 def contenders(qrels: pd.DataFrame, run: pd.DataFrame, folder: Path) -> dict[str, dict[str, Task]]:
@@ -179,11 +180,21 @@ def contenders(qrels: pd.DataFrame, run: pd.DataFrame, folder: Path) -> dict[str
     }
 
 
-def seconds(task: Task) -> float:
+def seconds(task: Task) -> tuple[float, float]:
+    """Return the time that passed and the processor time of all threads."""
     gc.collect()
-    start = time.perf_counter()
+    start, processor = time.perf_counter(), time.process_time()
     task()
-    return time.perf_counter() - start
+    return time.perf_counter() - start, time.process_time() - processor
+
+
+def table_row(kind: str, name: str, times: dict[str, list[tuple[float, float]]]) -> str:
+    cells = []
+    for clock in range(2):
+        theirs, ours = ([once[clock] for once in times[task]] for task in (name, "ours"))
+        ratio = statistics.median(a / b for a, b in zip(theirs, ours, strict=True))
+        cells += [f"{min(theirs):.2f}", "" if name == "ours" else f"{ratio:.1f} x"]
+    return f"| {kind} | {name} | {' | '.join(cells)} |"
 
 
 def peak_megabytes(task: Task) -> float:
@@ -222,23 +233,19 @@ def main() -> None:
         # Memory is measured in forked children, which GNU's OpenMP does not survive.
         os.environ.setdefault("NUMBA_THREADING_LAYER", "workqueue")
         print(f"first call of ranx, import and compilation: {warm_up(qrels, run):.1f} s")
-    print("\n| from | package | seconds (best) | ours is faster by | peak MB |")
-    print("|---|---|---|---|---|")
+    print(f"load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
+    print("\n| from | package | seconds (best) | faster by | processor (best) | by | peak MB |")
+    print("|---|---|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as folder:
         for kind, tasks in contenders(qrels, run, Path(folder)).items():
             tasks = {name: task for name, task in tasks.items() if name not in left_out}
-            times: dict[str, list[float]] = {name: [] for name in tasks}
+            times: dict[str, list[tuple[float, float]]] = {name: [] for name in tasks}
             for _ in range(options.rounds):
                 for name, task in tasks.items():
                     times[name].append(seconds(task))
             for name, task in tasks.items():
-                ratios = [a / b for a, b in zip(times[name], times["ours"], strict=True)]
-                faster = "" if name == "ours" else f"{statistics.median(ratios):.1f} x"
-                memory = peak_megabytes(task)
-                print(
-                    f"| {kind} | {name} | {min(times[name]):.2f} | {faster} | {memory:.0f} |",
-                    flush=True,
-                )
+                print(table_row(kind, name, times), f"{peak_megabytes(task):.0f} |", flush=True)
+    print(f"\nload average {os.getloadavg()[0]:.1f}")
 
 
 if __name__ == "__main__":

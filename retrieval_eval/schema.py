@@ -31,6 +31,7 @@ SCHEMAS: Final[dict[str, str]] = {
     "search_run": "search_run_schema.json",
     "search_diff": "search_diff_schema.json",
     "search_noise": "noise_floor_schema.json",
+    "search_guard": "search_guard_schema.json",
 }
 """Artefact kind to schema file."""
 
@@ -105,6 +106,7 @@ def kind_of(document: Any) -> str | None:
     for key, kind in (
         ("top1_changed", "search_diff"),
         ("suggested_thresholds", "search_noise"),
+        ("exit_code", "search_guard"),
         ("events", "retrieval_events"),
         ("file_level_metrics", "retrieval_metrics"),
         ("comparisons", "run_impact_analysis"),

@@ -119,8 +119,14 @@ def plain(text: str) -> str:
 
 
 def number(value: float | None, digits: int = 2) -> str:
-    """Return a number for a table, or a dash for what is not computable."""
-    return "—" if value is None else f"{value:.{digits}f}"
+    """Return a number for a table, or a dash for what is not computable.
+
+    Examples
+    --------
+    >>> number(-0.5), number(-0.001), number(None)
+    ('−0.50', '0.00', '—')
+    """
+    return "—" if value is None else f"{value:z.{digits}f}".replace("-", "−")
 
 
 @contextmanager

@@ -78,7 +78,11 @@ def compare(
     not comparable or too few tasks are matched. 3: a run or configuration does not exist.
     """
     from retrieval_eval.pipeline.comparison import compare_sides
+    from retrieval_eval.pipeline.roots import DEMO
 
+    if is_reported and {name.partition(":")[0] for name in runs or sides} == {DEMO}:
+        # Where the page expects it, so that the demo is not written to two places.
+        output_dir = output_dir or (None if runs_root else reports_dir / DEMO / "data")
     options: dict[str, Any] = {
         "runs_root": runs_root,
         "benchmarks_root": benchmarks_root,

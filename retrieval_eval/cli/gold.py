@@ -10,10 +10,11 @@ import click
 
 from retrieval_eval.cli.common import json_option, plain, print_json, print_table
 from retrieval_eval.cli.lazy import LazyGroup
+from retrieval_eval.cli.search_options import data_option, gold_option, run_files
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.beir import export_beir, import_beir
 from retrieval_eval.gold.corpus import corpus_bytes, read_corpus
-from retrieval_eval.gold.exchange import Imported, counted
+from retrieval_eval.gold.exchange import Imported
 from retrieval_eval.gold.faults import LineFault
 from retrieval_eval.gold.reading import gold_faults, read_gold_set
 from retrieval_eval.gold.rows import DEFAULT_CORPUS
@@ -26,14 +27,12 @@ from retrieval_eval.gold.trec import (
     run_bytes,
 )
 from retrieval_eval.gold.writing import gold_set_bytes
-from retrieval_eval.io.files import read_json
 from retrieval_eval.io.together import write_together
+from retrieval_eval.search.run_files import read_search_run
+from retrieval_eval.values import counted
 
 EXIT_INVALID: Final = 3
-DEFAULT_GOLD: Final = Path("data/eval/gold-set.jsonl")
 _FILE: Final = click.Path(path_type=Path)
-
-gold_argument = click.argument("gold_path", metavar="[GOLD]", type=_FILE, default=DEFAULT_GOLD)
 
 
 @click.group(
@@ -53,11 +52,11 @@ gold_argument = click.argument("gold_path", metavar="[GOLD]", type=_FILE, defaul
     },
 )
 def gold() -> None:
-    """Gold sets: queries with judged documents, one a line in data/eval/gold-set.jsonl."""
+    """Gold sets: queries with judged documents, one a line of --gold."""
 
 
 @gold.command()
-@gold_argument
+@gold_option
 @click.option("--corpus-file", type=_FILE, help="Corpus that judged documents must be in.")
 @json_option
 @click.pass_context
@@ -87,7 +86,7 @@ def validate(
 
 
 @gold.command()
-@gold_argument
+@gold_option
 @json_option
 def stats(gold_path: Path, as_json: bool) -> None:
     """Show what a gold set is made of, with the share of each part."""
@@ -98,7 +97,7 @@ def stats(gold_path: Path, as_json: bool) -> None:
     click.echo(
         f"{gold_path}: {counted(found['n_queries'], 'query')},"
         f" {counted(found['n_labelled_pairs'], 'judged pair')}"
-        f" ({found['n_relevant_pairs']} relevant), {_reviewed(found)}"
+        f" ({found['n_relevant_pairs']:,} relevant), {_reviewed(found)}"
     )
     click.echo(
         f"{counted(found['n_unlabelled'], 'query')} still to label,"
@@ -160,34 +159,40 @@ def import_(
         _print_sentences(written, found.notes, "note")
 
 
-@gold.command()
+@gold.command(short_help="Write a gold set as TREC or BEIR files.")
 @click.option("--to", "form", type=click.Choice(["trec", "beir"]), required=True)
 @click.argument("target", type=click.Path(path_type=Path, file_okay=False))
-@click.option("--gold", "gold_path", type=_FILE, default=DEFAULT_GOLD, show_default=True)
+@gold_option
 @click.option("--corpus-file", type=_FILE, help="Corpus to export along with it (beir).")
-@click.option("--run", "run_path", type=_FILE, help="Search run to export along with it (trec).")
+@click.option(
+    "--run",
+    metavar="RUN",
+    help="Search run to export along with it (trec): a file, or a label in the folder --data.",
+)
+@data_option
 @json_option
 def export(
     form: str,
     target: Path,
     gold_path: Path,
     corpus_file: Path | None,
-    run_path: Path | None,
+    run: str | None,
+    data: Path,
     as_json: bool,
 ) -> None:
     """Write a gold set into the folder TARGET, as TREC files or as BEIR does.
 
     Prints what is lost on the way. The folder's files of these names are replaced.
     """
-    if (form == "trec" and corpus_file is not None) or (form == "beir" and run_path is not None):
+    if (form == "trec" and corpus_file is not None) or (form == "beir" and run is not None):
         raise click.UsageError("--corpus-file goes with --to beir, --run with --to trec")
     found = read_gold_set(gold_path)
     if form == "beir":
         corpus = None if corpus_file is None else read_corpus(corpus_file)
         lost = export_beir(found, target, corpus=corpus)
     else:
-        run, lost_of_run = (None, []) if run_path is None else _search_run(run_path)
-        lost = [*export_trec(found, target, run=run), *lost_of_run]
+        rows, lost_of_run = (None, []) if run is None else _run_rows(run_files([run], data)[0])
+        lost = [*export_trec(found, target, run=rows), *lost_of_run]
     if as_json:
         print_json({"target": str(target), "n_queries": len(found.queries), "lost": list(lost)})
     else:
@@ -212,15 +217,12 @@ def _import_beir(sources: tuple[Path, ...], corpus: str) -> Imported:
     return import_beir(sources[0], corpus=corpus)
 
 
-def _search_run(path: Path) -> tuple[bytes, list[str]]:
-    document = read_json(path, path.parent)
-    if document.problem is not None:
-        raise BadInputError(document.problem)
-    if not isinstance(document.value, dict):
-        raise BadInputError(f"{path}: expected a search run")
-    label = document.value.get("label")
-    words = label.split() if isinstance(label, str) else []
-    return run_bytes(document.value, "_".join(words) or "retrieval-eval")
+def _run_rows(path: Path) -> tuple[bytes, list[str]]:
+    document = read_search_run(path)
+    try:
+        return run_bytes(document, "_".join(document["label"].split()) or "retrieval-eval")
+    except BadInputError as error:
+        raise BadInputError(f"{path}: {error}") from error
 
 
 def _print_faults(path: Path, faults: Sequence[LineFault], *, as_json: bool) -> None:

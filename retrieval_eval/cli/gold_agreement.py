@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from retrieval_eval.cli.common import json_option, number, plain, print_json, print_table
+from retrieval_eval.cli.search_options import FILE, gold_option
 from retrieval_eval.gold.adjudication import adjudication_sheet, settle
 from retrieval_eval.gold.agreement import (
     DEFAULT_SEED,
@@ -25,20 +26,18 @@ from retrieval_eval.gold.sheets import csv_sheet, jsonl_sheet
 from retrieval_eval.gold.writing import write_gold_set
 from retrieval_eval.io.files import json_bytes
 from retrieval_eval.io.together import write_together
+from retrieval_eval.values import counted
 
-_FILE: Final = click.Path(path_type=Path, dir_okay=False)
-_GOLD: Final = Path("data/eval/gold-set.jsonl")
 _MOST_SHOWN: Final = 10
 _NAMES: Final = {"none": "unweighted", "linear": "linear", "quadratic": "quadratic"}
 
-gold_argument = click.argument("gold_path", metavar="[GOLD]", type=_FILE, default=_GOLD)
 key_option = click.option(
-    "--key", type=_FILE, required=True, help="The key that was written with the sheets."
+    "--key", type=FILE, required=True, help="The key that was written with the sheets."
 )
 
 
-@click.command("agreement")
-@gold_argument
+@click.command("agreement", short_help="Measure how far labellers agree.")
+@gold_option
 @click.option("--pair", "pairs", multiple=True, metavar="A,B", help="Only these two labellers.")
 @click.option(
     "--weights",
@@ -49,13 +48,13 @@ key_option = click.option(
 @click.option(
     "--adjudicate",
     "sheet",
-    type=_FILE,
+    type=FILE,
     metavar="OUT",
     help="Write the open disagreements as a sheet (.csv or .jsonl) for a third reviewer.",
 )
 @click.option("--adjudicator", metavar="NAME", help="Who will fill in that sheet.")
-@click.option("--corpus-file", type=_FILE, help="Corpus with the texts to show in the sheet.")
-@click.option("--key", type=_FILE, help="Where the sheet's key goes. Default: OUT.key.json")
+@click.option("--corpus-file", type=FILE, help="Corpus with the texts to show in the sheet.")
+@click.option("--key", type=FILE, help="Where the sheet's key goes. Default: OUT.key.json")
 @click.option("--seed", type=int, default=DEFAULT_SEED, show_default=True, help="Of resampling.")
 @json_option
 def agreement_command(
@@ -106,11 +105,11 @@ def agreement_command(
         click.echo(f"  {path}")
 
 
-@click.command("settle")
-@click.argument("sheets", metavar="SHEET...", type=_FILE, nargs=-1, required=True)
+@click.command("settle", short_help="Make final what everybody asked agrees on.")
+@click.argument("sheets", metavar="SHEET...", type=FILE, nargs=-1, required=True)
 @key_option
-@click.option("--gold", "gold_path", type=_FILE, default=_GOLD, show_default=True)
-@click.option("--out", type=_FILE, help="Gold set to write. Default: the one that is read.")
+@gold_option
+@click.option("--out", type=FILE, help="Gold set to write. Default: the one that is read.")
 @json_option
 def settle_command(
     sheets: tuple[Path, ...], key: Path, gold_path: Path, out: Path | None, as_json: bool
@@ -141,11 +140,12 @@ def settle_command(
         )
         return
     click.echo(
-        f"{target}: {found.n_settled} grades settled, {found.n_moved} of them new;"
-        f" {found.n_apart} graded differently, {found.n_waiting} still lack a grade"
+        f"{target}: {counted(found.n_settled, 'grade')} settled, {found.n_moved} of them new;"
+        f" {found.n_apart} graded differently, {found.n_waiting} still without a grade"
     )
     if found.reading.promoted:
-        click.echo(f"  note: {len(found.reading.promoted)} bootstrap rows are chair rows now")
+        rows = counted(len(found.reading.promoted), "bootstrap row")
+        click.echo(f"  note: {rows} turned into chair rows")
 
 
 def _two(pair: str) -> tuple[str, str]:
@@ -198,7 +198,7 @@ def _kappa(part: Compared, weights: str) -> str:
         return "—"
     kappa = part.kappas[weights]
     low, high = kappa.interval.low.value, kappa.interval.high.value
-    ends = "" if low is None or high is None else f" [{low:.3f}, {high:.3f}]"
+    ends = "" if low is None or high is None else f" [{number(low, 3)}, {number(high, 3)}]"
     return f"{number(kappa.value.value, 3)}{ends}"
 
 
@@ -210,7 +210,8 @@ def _print_grades(part: Compared, first: str, second: str) -> None:
 
 def _print_disagreements(apart: Sequence[Disagreement]) -> None:
     n_open = sum(not one.decided_by for one in apart)
-    click.echo(f"{len(apart)} disagreements, {n_open} without a record of who settled them")
+    n = counted(len(apart), "disagreement")
+    click.echo(f"{n}, {n_open} without a record of who settled them")
     for one in apart[:_MOST_SHOWN]:
         grades: Any = ", ".join(f"{name} {grade}" for name, grade in one.grades.items())
         by = f" (by {', '.join(one.decided_by)})" if one.decided_by else ""

@@ -8,20 +8,20 @@ from typing import Final
 import click
 
 from retrieval_eval.cli.common import json_option, plain, print_json
-from retrieval_eval.cli.gold_agreement import gold_argument, key_option, print_compared
+from retrieval_eval.cli.gold_agreement import key_option, print_compared
+from retrieval_eval.cli.search_options import FILE, gold_option
 from retrieval_eval.gold.agreement import DEFAULT_SEED
 from retrieval_eval.gold.blind import blind_pack, read_blind
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.pool import write_pool
 from retrieval_eval.gold.reading import read_gold_set
+from retrieval_eval.values import counted
 
-_FILE: Final = click.Path(path_type=Path, dir_okay=False)
 _FOLDER: Final = click.Path(path_type=Path, file_okay=False)
-_GOLD: Final = Path("data/eval/gold-set.jsonl")
 
 
-@click.command("blind-pack")
-@gold_argument
+@click.command("blind-pack", short_help="Make sheets to grade own pairs again.")
+@gold_option
 @click.option(
     "--share",
     type=click.FloatRange(0, 1, min_open=True),
@@ -30,7 +30,7 @@ _GOLD: Final = Path("data/eval/gold-set.jsonl")
     help="Share of each labeller's pairs, rounded up.",
 )
 @click.option("--labeller", "labellers", multiple=True, help="Only this one; several times.")
-@click.option("--corpus-file", type=_FILE, required=True, help="Corpus with the texts to show.")
+@click.option("--corpus-file", type=FILE, required=True, help="Corpus with the texts to show.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of choice and order.")
 @click.option("--out", type=_FOLDER, required=True, help="Folder for the sheets and the key.")
 @json_option
@@ -60,15 +60,15 @@ def blind_pack_command(
         print_json({"n_pairs": pack.n_pairs, "files": [str(path) for path in paths]})
         return
     for labeller, items in pack.sheets.items():
-        click.echo(plain(f"{labeller}: {len(items)} pairs to grade again"))
+        click.echo(plain(f"{labeller}: {counted(len(items), 'pair')} to grade again"))
     for path in paths:
         click.echo(f"  {path}")
 
 
-@click.command("blind-read")
-@click.argument("sheets", metavar="SHEET...", type=_FILE, nargs=-1, required=True)
+@click.command("blind-read", short_help="Measure agreement with oneself.")
+@click.argument("sheets", metavar="SHEET...", type=FILE, nargs=-1, required=True)
 @key_option
-@click.option("--gold", "gold_path", type=_FILE, default=_GOLD, show_default=True)
+@gold_option
 @click.option("--seed", type=int, default=DEFAULT_SEED, show_default=True, help="Of resampling.")
 @json_option
 def blind_read_command(
@@ -83,7 +83,8 @@ def blind_read_command(
     for one in found:
         click.echo(
             plain(
-                f"{one.labeller}: {len(one.changed)} grades changed, {one.n_undecided} items"
-                f" without a grade, {one.n_forgotten} without an earlier one"
+                f"{one.labeller}: {counted(len(one.changed), 'grade')} changed,"
+                f" {counted(one.n_undecided, 'item')} without a grade, {one.n_forgotten} without"
+                " an earlier one"
             )
         )

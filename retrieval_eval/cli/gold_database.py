@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
-from click.core import ParameterSource
 
 from retrieval_eval.cli.common import json_option, number, plain, print_json, progress_bar
-from retrieval_eval.gold.backlog import CREATED_COLUMN, STATUS_COLUMN, TABLE, read_backlog
+from retrieval_eval.cli.search_options import (
+    DATABASE_VARIABLE,
+    backlog_columns,
+    backlog_option,
+    gold_option,
+)
+from retrieval_eval.gold.backlog import read_backlog
 from retrieval_eval.gold.bootstrap import BootstrapResult
 from retrieval_eval.gold.bootstrap import bootstrap as regenerate
 from retrieval_eval.gold.feedback_tables import feedback_settings
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-DATABASE_VARIABLE = "RETRIEVAL_EVAL_DATABASE_URL"
+from retrieval_eval.values import counted
 
 
-def database_option(function: F) -> F:
-    """Add ``--database``."""
-    return click.option(
-        "--database",
-        metavar="URL",
-        envvar=DATABASE_VARIABLE,
-        help="SQLAlchemy URL, such as postgresql://user@host/name or sqlite:///file.db; it is only "
-        f"read, and its password never shown. Default: ${DATABASE_VARIABLE}, which keeps the "
-        "password out of process lists.",
-    )(function)
-
-
-@click.command()
-@click.argument(
-    "gold",
-    type=click.Path(path_type=Path, dir_okay=False),
-    default=Path("data/eval/gold-set.jsonl"),
+@click.command(short_help="Make gold queries from feedback in a database.")
+@gold_option
+@click.option(
+    "--database",
+    metavar="URL",
+    envvar=DATABASE_VARIABLE,
+    help="SQLAlchemy URL, such as postgresql://user@host/name or sqlite:///file.db; it is only "
+    f"read, and its password never shown. Default: ${DATABASE_VARIABLE}, which keeps the "
+    "password out of process lists.",
 )
-@database_option
 @click.option(
     "--table",
     "tables",
@@ -66,7 +57,7 @@ def database_option(function: F) -> F:
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @json_option
 def bootstrap(
-    gold: Path,
+    gold_path: Path,
     database: str | None,
     tables: tuple[str, ...],
     columns: tuple[str, ...],
@@ -76,19 +67,19 @@ def bootstrap(
 ) -> None:
     """Make gold queries from the relevance feedback of a database.
 
-    GOLD (default data/eval/gold-set.jsonl) gets one row of source 'bootstrap' for each query
-    that has feedback. Rows of source 'chair' keep their bytes and win. Run it as often as you
-    like: the same database gives the same file. Tables, columns and scores can also be set in
-    gold.toml beside GOLD. See docs/gold-database.md.
+    The gold set gets one row of source 'bootstrap' for each query that has feedback. Rows of source
+    'chair' keep their bytes and win. Run it as often as you like: the same database gives the same
+    file. Tables, columns and scores can also be set in gold.toml beside the gold set. See
+    docs/gold-database.md.
     """
     if not database:
         raise click.UsageError(f"which database? Give --database or set ${DATABASE_VARIABLE}")
     renamed = {"tables": _pairs(tables, "--table"), "columns": _pairs(columns, "--column")}
-    settings = feedback_settings(gold)
+    settings = feedback_settings(gold_path)
     with progress_bar("row") as progress:
         result = regenerate(
             database,
-            gold,
+            gold_path,
             tables=settings.tables.renamed(**renamed),
             scores=_scores(scores) or settings.scores,
             dry_run=dry_run,
@@ -127,8 +118,8 @@ def _show(result: BootstrapResult, dry_run: bool) -> None:
                 if row is not None:
                     click.echo(f"{sign} {plain(row)}")
     click.echo(
-        f"{result.path}: {result.n_found} queries from {result.n_feedback} feedback rows of "
-        f"{result.database}"
+        f"{result.path}: {counted(result.n_found, 'query')} from "
+        f"{counted(result.n_feedback, 'feedback row')} of {result.database}"
     )
     click.echo(
         f"bootstrap rows: {result.n_added} added, {result.n_changed} changed, "
@@ -143,48 +134,20 @@ def _show(result: BootstrapResult, dry_run: bool) -> None:
         click.echo("the file is up to date; nothing written")
 
 
-@click.command()
-@database_option
-@click.option(
-    "--file",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="JSONL file of the items instead of a database.",
-)
-@click.option(
-    "--table",
-    metavar="NAME",
-    default=TABLE,
-    show_default=True,
-    help="Table or view of the items, with its schema as schema.name.",
-)
-@click.option(
-    "--status",
-    metavar="NAME",
-    default=STATUS_COLUMN,
-    show_default=True,
-    help="Column or key of the review status.",
-)
-@click.option(
-    "--created",
-    metavar="NAME",
-    default=CREATED_COLUMN,
-    show_default=True,
-    help="Column or key of the time an item was made.",
-)
+@click.command(short_help="Count what waits for review, and since when.")
+@backlog_option
+@backlog_columns
 @click.option(
     "--as-of",
     metavar="TIME",
     help="Moment the age is counted to, such as 2026-05-31T08:00:00Z. Default: now.",
 )
 @json_option
-@click.pass_context
 def backlog(
-    context: click.Context,
-    database: str | None,
-    file: Path | None,
-    table: str,
-    status: str,
-    created: str,
+    backlog: str | None,
+    backlog_table: str,
+    backlog_status: str,
+    backlog_created: str,
     as_of: str | None,
     as_json: bool,
 ) -> None:
@@ -193,16 +156,15 @@ def backlog(
     Items are counted by review status: pending_review, approved, rejected, published; any other
     status is counted as 'other' and named. The counts sum to the total.
     """
-    # A database from the environment must not compete with a file that was asked for.
-    is_asked = context.get_parameter_source("database") is ParameterSource.COMMANDLINE
-    if file is not None and is_asked:
-        raise click.UsageError("--database and --file exclude each other")
-    source = str(file) if file is not None else database
-    if not source:
-        raise click.UsageError(
-            f"backlog of what? Give --database or --file, or set ${DATABASE_VARIABLE}"
-        )
-    found = read_backlog(source, table=table, status=status, created=created, as_of=_time(as_of))
+    if backlog is None:
+        raise click.UsageError(f"backlog of what? Give --backlog or set ${DATABASE_VARIABLE}")
+    found = read_backlog(
+        backlog,
+        table=backlog_table,
+        status=backlog_status,
+        created=backlog_created,
+        as_of=_time(as_of),
+    )
     if as_json:
         print_json(found.to_json())
         return
@@ -214,7 +176,8 @@ def backlog(
     if found.oldest_pending_at is not None:
         click.echo(
             f"oldest pending since {block['oldest_pending_at']}, "
-            f"{number(found.oldest_pending_age_days, 1)} days before {block['as_of']}"
+            f"{number(found.oldest_pending_age_days, 1)} days before "
+            f"{found.as_of:%Y-%m-%dT%H:%M:%SZ}"
         )
     if found.n_pending_undated:
         click.echo(f"pending without a time: {found.n_pending_undated}")

@@ -9,6 +9,7 @@ from typing import Any, Final
 import click
 
 from retrieval_eval.cli.common import json_option, plain, print_json
+from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.pool import DEFAULT_DEPTH, Ranking, build_pool, write_pool
 from retrieval_eval.gold.pool_reading import read_pool
@@ -16,31 +17,24 @@ from retrieval_eval.gold.pseudonyms import pseudonymize as hide
 from retrieval_eval.gold.reading import read_gold_set
 from retrieval_eval.gold.writing import write_gold_set
 from retrieval_eval.search.run_files import read_search_run
+from retrieval_eval.values import counted
 
-_FILE: Final = click.Path(path_type=Path, dir_okay=False)
 _FOLDER: Final = click.Path(path_type=Path, file_okay=False)
 
-gold_option = click.option(
-    "--gold",
-    "gold_path",
-    type=_FILE,
-    default=Path("data/eval/gold-set.jsonl"),
-    show_default=True,
-    help="The gold set.",
-)
 
-
-@click.command()
+@click.command(short_help="Make labelling sheets of what runs found.")
 @gold_option
 @click.option(
     "--run",
     "runs",
-    type=_FILE,
+    metavar="RUN",
     multiple=True,
     required=True,
-    help="A search run (JSON, from `search run`); several times to pool several retrievers.",
+    help="A search run: a file, or a label in the folder --data; several times to pool several "
+    "retrievers.",
 )
-@click.option("--corpus-file", type=_FILE, required=True, help="Corpus with the texts to show.")
+@data_option
+@click.option("--corpus-file", type=FILE, required=True, help="Corpus with the texts to show.")
 @click.option(
     "--labellers", required=True, metavar="A,B", help="Names of the labellers, comma-separated."
 )
@@ -54,12 +48,13 @@ gold_option = click.option(
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the order.")
 @click.option("--out", type=_FOLDER, required=True, help="Folder for the sheets.")
 @click.option(
-    "--key", type=_FILE, help="Where the key goes, which no labeller may see. Default: OUT/key.json"
+    "--key", type=FILE, help="Where the key goes, which no labeller may see. Default: OUT/key.json"
 )
 @json_option
 def pool(
     gold_path: Path,
-    runs: tuple[Path, ...],
+    runs: tuple[str, ...],
+    data: Path,
     corpus_file: Path,
     labellers: str,
     depth: int,
@@ -75,7 +70,8 @@ def pool(
     in the column `grade` (0 not relevant, 1 relevant, 2 highly relevant; empty: undecided) and
     perhaps `comment`; `gold pool-read` takes the sheets back.
     """
-    documents = [read_search_run(path) for path in runs]
+    files = run_files(runs, data)
+    documents = [read_search_run(path) for path in files]
     found = build_pool(
         read_gold_set(gold_path),
         [_ranking(document) for document in documents],
@@ -85,24 +81,25 @@ def pool(
         seed=seed,
     )
     paths = write_pool(found, out, key)
-    notes = [*_run_notes(runs, documents, depth)]
+    notes = [*_run_notes(files, documents, depth)]
     if found.n_without:
-        notes.append(f"{found.n_without} queries of the gold set have no candidate")
+        notes.append(f"{counted(found.n_without, 'query')} of the gold set without a candidate")
     if as_json:
         counts = {name: getattr(found, name) for name in ("n_queries", "n_pairs", "n_without")}
         print_json({**counts, "files": [str(path) for path in paths], "notes": notes})
         return
-    click.echo(f"{found.n_pairs} pairs of {found.n_queries} queries for each labeller")
+    pairs, queries = counted(found.n_pairs, "pair"), counted(found.n_queries, "query")
+    click.echo(f"{pairs} of {queries} for each labeller")
     for path in paths:
         click.echo(f"  {path}")
     _print_notes(notes)
 
 
-@click.command("pool-read")
-@click.argument("sheets", metavar="SHEET...", type=_FILE, nargs=-1, required=True)
-@click.option("--key", type=_FILE, required=True, help="The key that was written with the sheets.")
+@click.command("pool-read", short_help="Read the grades of filled-in sheets.")
+@click.argument("sheets", metavar="SHEET...", type=FILE, nargs=-1, required=True)
+@click.option("--key", type=FILE, required=True, help="The key that was written with the sheets.")
 @gold_option
-@click.option("--out", type=_FILE, help="Gold set to write. Default: the one that is read.")
+@click.option("--out", type=FILE, help="Gold set to write. Default: the one that is read.")
 @json_option
 def pool_read(
     sheets: tuple[Path, ...], key: Path, gold_path: Path, out: Path | None, as_json: bool
@@ -124,29 +121,30 @@ def pool_read(
         print_json({"gold": str(target), **counts, "promoted": list(found.promoted)})
         return
     click.echo(
-        f"{target}: {found.n_graded} of {found.n_items} items graded,"
-        f" {found.n_added} labels added, {found.n_changed} changed, {found.n_comments} comments"
+        f"{target}: {found.n_graded} of {counted(found.n_items, 'item')} graded,"
+        f" {counted(found.n_added, 'label')} added, {found.n_changed} changed,"
+        f" {counted(found.n_comments, 'comment')}"
     )
     notes = []
     if found.n_absent:
-        notes.append(f"{found.n_absent} items of the key are in none of these sheets")
+        notes.append(f"{counted(found.n_absent, 'item')} of the key in none of these sheets")
     if found.promoted:
-        notes.append(f"{len(found.promoted)} bootstrap rows with labels are chair rows now")
+        notes.append(f"{counted(len(found.promoted), 'bootstrap row')} turned into chair rows")
     _print_notes(notes)
 
 
-@click.command()
+@click.command(short_help="Hide listed names in gold set and corpus.")
 @gold_option
-@click.option("--corpus-file", type=_FILE, help="The corpus, to rename alike.")
+@click.option("--corpus-file", type=FILE, help="The corpus, to rename alike.")
 @click.option(
     "--entities",
-    type=_FILE,
+    type=FILE,
     required=True,
     help="TOML ([[entity]] with kind, name, aliases; [identifier] with further patterns) or JSONL.",
 )
 @click.option(
     "--mapping",
-    type=_FILE,
+    type=FILE,
     required=True,
     help="The secret: key, names and pseudonyms, with mode 0600. Used again if it exists.",
 )
@@ -190,17 +188,17 @@ def pseudonymize(
             }
         )
         return
-    click.echo(f"{found.gold}: {found.n_queries} queries")
+    click.echo(f"{found.gold}: {counted(found.n_queries, 'query')}")
     if found.corpus is not None:
-        click.echo(f"{found.corpus}: {found.n_documents} documents")
+        click.echo(f"{found.corpus}: {counted(found.n_documents or 0, 'document')}")
     for kind, n in found.n_hidden.items():
         click.echo(plain(f"  {kind}: {n} replaced"))
     click.echo(f"{found.mapping}: the mapping; keep it to yourself")
     notes = ["names that are not listed were not looked for; read the files before they leave"]
     if missing:
-        notes.append(f"{missing} of {found.n_entities} listed entities do not occur")
+        notes.append(f"{missing} of {counted(found.n_entities, 'listed entity')} not found")
     if found.n_anchors:
-        notes.append(f"{found.n_anchors} anchors were left out")
+        notes.append(f"{counted(found.n_anchors, 'anchor')} left out")
     _print_notes(notes)
 
 
@@ -215,7 +213,9 @@ def _run_notes(paths: Sequence[Path], documents: Sequence[dict[str, Any]], depth
         if own < depth:
             notes.append(f"{path}: was made to a depth of {own}, less than {depth}")
         if n_failed:
-            notes.append(f"{path}: {n_failed} queries failed and add nothing to the pool")
+            notes.append(
+                f"{path}: {counted(n_failed, 'query')} failed, with nothing to add to the pool"
+            )
     return notes
 
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 import click
 
 from retrieval_eval.cli.common import json_option, number, plain, print_json, print_table
+from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
 from retrieval_eval.gold.anchors import REASONS
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.reading import read_gold_set
@@ -17,18 +18,18 @@ from retrieval_eval.gold.relabel_row import STATUSES
 from retrieval_eval.io.together import write_together
 from retrieval_eval.search.label_split import label_split
 from retrieval_eval.search.run_files import read_search_run
+from retrieval_eval.search.summary import points
+from retrieval_eval.values import counted
 
-_FILE: Final = click.Path(path_type=Path, dir_okay=False)
 _FOLDER: Final = click.Path(path_type=Path, file_okay=False)
-_GOLD: Final = Path("data/eval/gold-set.jsonl")
 
 
-@click.command("relabel")
-@click.argument("gold_path", metavar="[GOLD]", type=_FILE, default=_GOLD)
+@click.command("relabel", short_help="Move labels to a re-chunked corpus.")
+@gold_option
 @click.option(
-    "--old-corpus", type=_FILE, required=True, help="The corpus that the labels were given to."
+    "--old-corpus", type=FILE, required=True, help="The corpus that the labels were given to."
 )
-@click.option("--new-corpus", type=_FILE, required=True, help="The corpus after re-chunking.")
+@click.option("--new-corpus", type=FILE, required=True, help="The corpus after re-chunking.")
 @click.option(
     "--sources",
     type=_FOLDER,
@@ -38,7 +39,8 @@ _GOLD: Final = Path("data/eval/gold-set.jsonl")
 @click.option(
     "--out",
     type=_FOLDER,
-    help="Folder for the new gold set, the queue and the mapping. Default: relabel, beside GOLD.",
+    help="Folder for the new gold set, the queue and the mapping. Default: relabel, beside the "
+    "gold set.",
 )
 @click.option(
     "--labellers",
@@ -64,8 +66,8 @@ def relabel_command(
     Everything else is queued to be graded again, or dropped where nothing of the text is left.
     Grades of chair rows are kept like all others; only the ids of their documents change.
 
-    GOLD itself is never changed. The field `relabelled` of a row says which documents have their
-    grade from another one.
+    The gold set itself is never changed. The new one has its name, in the folder --out. The field
+    `relabelled` of a row says which documents have their grade from another one.
     """
     gold = read_gold_set(gold_path)
     old, new = read_corpus(old_corpus), read_corpus(new_corpus)
@@ -84,33 +86,36 @@ def relabel_command(
         click.echo("  note: name --labellers to get sheets for the queue")
 
 
-@click.command("label-split")
-@click.option("--old-gold", type=_FILE, required=True, help="Gold set of the earlier run.")
-@click.option("--new-gold", type=_FILE, required=True, help="Gold set of the later run.")
-@click.option("--mapping", type=_FILE, required=True, help="relabel.json, from `gold relabel`.")
-@click.argument("before", type=_FILE)
-@click.argument("after", type=_FILE)
+@click.command("label-split", short_help="Split a change: labels or retrieval moved.")
+@click.option("--old-gold", type=FILE, required=True, help="Gold set of the earlier run.")
+@click.option("--new-gold", type=FILE, required=True, help="Gold set of the later run.")
+@click.option("--mapping", type=FILE, required=True, help="relabel.json, from `gold relabel`.")
+@click.argument("before")
+@click.argument("after")
+@data_option
 @json_option
 def label_split_command(
-    old_gold: Path, new_gold: Path, mapping: Path, before: Path, after: Path, as_json: bool
+    old_gold: Path,
+    new_gold: Path,
+    mapping: Path,
+    before: str,
+    after: str,
+    data: Path,
+    as_json: bool,
 ) -> None:
     """Split the change between two search runs into labels moved and retrieval moved.
 
-    BEFORE was measured with the old gold set, AFTER with the re-labelled one. In between stand
-    the old rankings, told in the new documents and measured with the new labels.
+    BEFORE and AFTER are files, or labels of runs in the folder --data. BEFORE was measured with the
+    old gold set, AFTER with the re-labelled one. In between stand the old rankings, told in the new
+    documents and measured with the new labels.
     """
     old = read_gold_set(old_gold)
-    found = label_split(
-        old,
-        read_gold_set(new_gold),
-        read_mapping(mapping, old),
-        read_search_run(before),
-        read_search_run(after),
-    )
+    runs = map(read_search_run, run_files([before, after], data))
+    found = label_split(old, read_gold_set(new_gold), read_mapping(mapping, old), *runs)
     if as_json:
         print_json(found)
         return
-    click.echo(f"{found['n_queries']} queries in both runs; points are hundredths")
+    click.echo(f"{counted(found['n_queries'], 'query')} in both runs; points are hundredths")
     head = ("metric", "before", "after", "change", "labels", "retrieval", "n", "left out")
     print_table([head, *(_row(name, block) for name, block in found["metrics"].items())])
 
@@ -118,8 +123,9 @@ def label_split_command(
 def _print_counts(found: Relabelling) -> None:
     counts = found.counts()
     click.echo(
-        f"{counts['pairs']['total']} graded pairs with {counts['labels']['total']} labels;"
-        f" {len(found.queue)} pairs of the new corpus to grade"
+        f"{counted(counts['pairs']['total'], 'graded pair')} with"
+        f" {counted(counts['labels']['total'], 'label')};"
+        f" {counted(len(found.queue), 'pair')} of the new corpus to grade"
     )
     head = ("", "pairs", "labels")
     rows = [
@@ -134,9 +140,6 @@ def _print_counts(found: Relabelling) -> None:
 
 
 def _row(name: str, block: dict[str, Any]) -> tuple[str, ...]:
-    moved = (
-        "—" if block[part] is None else f"{block[part]:+.2f}"
-        for part in ("total", "labels", "retrieval")
-    )
+    moved = (points(block[part]) for part in ("total", "labels", "retrieval"))
     means = (number(block[side], 3) for side in ("before", "after"))
     return name, *means, *moved, str(block["n"]), str(block["n_left_out"])

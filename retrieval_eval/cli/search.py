@@ -11,21 +11,27 @@ import click
 from retrieval_eval.cli.common import (
     FOLDER,
     json_option,
-    parse_k,
-    parse_options,
     plain,
     print_json,
     print_table,
     progress_bar,
 )
 from retrieval_eval.cli.lazy import LazyGroup
+from retrieval_eval.cli.search_options import (
+    BASELINE,
+    DATA,
+    FILE,
+    asking_options,
+    backlog_at_hand,
+    backlog_option,
+    data_option,
+    request_of,
+    run_files,
+)
+from retrieval_eval.values import counted
 
 EXIT_NO_VERDICT = 2
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
-_GOLD = Path("data/eval/gold-set.jsonl")
-_BASELINE = Path("data/eval/baseline.json")
-_OUT = Path("data/eval")
 _CODES = ("gold_set", "convention", "empty_ranking", "depth", "measures", "queries")
 
 
@@ -51,79 +57,40 @@ def search() -> None:
     """
 
 
-@search.command()
+@search.command(short_help="Ask every gold query and score the answers.")
 @click.option(
     "--retriever",
     required=True,
     metavar="SPEC",
     help="bm25:FILE, http(s)://..., postgresql://..., run:FILE or package.module:name.",
 )
-@click.option(
-    "--option", "options", multiple=True, metavar="NAME=VALUE", help="Option of the retriever."
-)
-@click.option("--gold", type=_FILE, default=_GOLD, show_default=True, help="Gold set.")
-@click.option(
-    "--corpus", "corpora", multiple=True, metavar="NAME", help="Only queries of this corpus."
-)
-@click.option(
-    "--corpus-file", type=_FILE, help="Documents, to notice unknown ones and to be on record."
-)
+@asking_options
 @click.option("--label", default="", help="What to call this run, such as after-rerank-change.")
-@click.option(
-    "--k",
-    "k_values",
-    default="1,3,5,10,20",
-    show_default=True,
-    help="Cut-offs of P, Recall and nDCG, comma-separated; the usual ones are always measured.",
-)
-@click.option(
-    "--depth",
-    type=click.IntRange(min=1),
-    default=50,
-    show_default=True,
-    help="Documents asked for, each query.",
-)
-@click.option("--floor", type=float, help="Drop documents scored below; none left: refused.")
 @click.option(
     "--abstain-at",
     type=float,
     help="Count a query as refused when its top score lies below. Default: when nothing came back.",
 )
-@click.option("--no-rerank", is_flag=True, help="Leave out the second stage.")
-@click.option("--baseline", type=_FILE, help=f"Run to compare with. Default: {_BASELINE}, if any.")
-@click.option("--backlog", metavar="SOURCE", help="Labels under review: database URL or JSONL.")
-@click.option("--out", type=FOLDER, default=_OUT, show_default=True, help="Folder of the reports.")
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=1,
-    show_default=True,
-    help="Queries asked at once, of a retriever that allows it.",
-)
+@click.option("--baseline", type=FILE, help=f"Run to compare with. Default: {BASELINE}, if any.")
+@backlog_option
+@click.option("--out", type=FOLDER, default=DATA, show_default=True, help="Folder of the reports.")
 @click.option("--fresh", is_flag=True, help="Do not take up an interrupted run.")
 @click.option("--seed", type=int, default=20260101, show_default=True, help="Seed of resampling.")
 @json_option
 @click.pass_context
 def run(
     context: click.Context,
+    /,
     retriever: str,
-    options: tuple[str, ...],
-    gold: Path,
-    corpora: tuple[str, ...],
-    corpus_file: Path | None,
     label: str,
-    k_values: str,
-    depth: int,
-    floor: float | None,
     abstain_at: float | None,
-    no_rerank: bool,
     baseline: Path | None,
     backlog: str | None,
     out: Path,
-    jobs: int,
     fresh: bool,
     seed: int,
     as_json: bool,
+    **asked: Any,
 ) -> None:
     """Ask the retriever every gold query, score the answers and write the reports.
 
@@ -132,35 +99,26 @@ def run(
     Exit code 0: measured. 2: no verdict, because queries failed or there was nothing to measure.
     3: bad input.
     """
-    from retrieval_eval.search.measure import JOURNAL, Request, measure_request
-    from retrieval_eval.search.settings import Settings
+    from retrieval_eval.search.measure import measure_request
 
-    request = Request(
-        gold,
+    request = request_of(
         retriever,
-        options=parse_options(options),
-        corpora=corpora,
-        corpus_file=corpus_file,
+        seed,
+        asked,
         label=label,
-        settings=Settings(k_values=parse_k(k_values), depth=depth, seed=seed),
-        floor=floor,
         abstain_at=abstain_at,
-        use_rerank=not no_rerank,
-        baseline=baseline or (_BASELINE if _BASELINE.exists() else None),
-        backlog=backlog,
+        baseline=baseline or (BASELINE if BASELINE.exists() else None),
+        backlog=backlog_at_hand(backlog),
         out=out,
-        jobs=jobs,
         fresh=fresh,
     )
-    if not fresh and (out / JOURNAL).exists():
-        click.echo("taking up an interrupted run; --fresh asks every query again", err=True)
     with progress_bar("query") as progress:
-        measured = measure_request(request, progress=progress)
+        measured = measure_request(request, progress=progress, taken_up=_say_taken_up)
     if as_json:
         print_json(measured.document)
     else:
         _print_run(measured.document)
-        _print_delta(measured.document["delta"], measured.document)
+        _print_delta(measured.document)
         click.echo("")
         for path in (measured.json_path, measured.markdown_path):
             click.echo(plain(str(path)))
@@ -168,31 +126,39 @@ def run(
         context.exit(EXIT_NO_VERDICT)
 
 
-@search.command()
+@search.command(short_help="Show the baseline, or replace it by a run.")
 @click.option("--show", is_flag=True, help="Print the baseline. This is also the default.")
-@click.option("--update", "new", type=_FILE, metavar="RUN.json", help="Make this run the baseline.")
-@click.option("--baseline", type=_FILE, default=_BASELINE, show_default=True, help="The baseline.")
+@click.option("--update", "new", metavar="RUN", help="Make this run the baseline.")
+@click.option("--baseline", type=FILE, default=BASELINE, show_default=True, help="The baseline.")
+@data_option
 @click.option(
     "--accept",
     multiple=True,
     type=click.Choice(_CODES),
-    help="Replace a baseline that differs in this; may be given several times.",
+    help="Make a run the baseline although it differs in this; may be given several times.",
 )
 @json_option
 def baseline(
-    show: bool, new: Path | None, baseline: Path, accept: tuple[str, ...], as_json: bool
+    show: bool,
+    new: str | None,
+    baseline: Path,
+    data: Path,
+    accept: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Show the baseline, or replace it by a run after showing the delta.
 
-    Exit code 2: the run has no verdict, or measured something else than the old baseline, and the
-    baseline stays as it is. 3: a file is no valid search run.
+    RUN is a file, or the label of a run in the folder --data.
+
+    Exit code 2: the run has no verdict, asked some queries only, or measured something else than
+    the old baseline, and the baseline stays as it is. 3: a file is no valid search run.
     """
     if new is None:
         from retrieval_eval.errors import BadInputError
         from retrieval_eval.search.run_files import read_search_run
 
         if not baseline.is_file():
-            how = "`retrieval-eval search baseline --update RUN.json` makes one"
+            how = "`retrieval-eval search baseline --update RUN` makes one"
             raise BadInputError(f"{baseline}: no such file; {how}")
         document = read_search_run(baseline)
         if as_json:
@@ -204,13 +170,21 @@ def baseline(
         raise click.UsageError("--show and --update exclude each other")
     from retrieval_eval.search.baseline import plan_update, write_update
 
-    update = plan_update(baseline, new)
+    (path,) = run_files([new], data)
+    update = plan_update(baseline, path)
     if as_json:
         print_json(update.delta)
-    elif update.delta is not None:
-        _print_delta(update.delta, update.document)
+    elif update.delta is not None or update.delta_withheld:
+        _print_delta(
+            {**update.document, "delta": update.delta, "delta_withheld": update.delta_withheld}
+        )
     write_update(update, accept=accept)
-    click.echo(plain(f"{baseline} is now the run {new}"), err=as_json)
+    click.echo(plain(f"{baseline} is now the run {path}"), err=as_json)
+
+
+def _say_taken_up(n_answered: int, n_queries: int) -> None:
+    told = f"taking up an interrupted run: {n_answered} of {counted(n_queries, 'query')} answered"
+    click.echo(f"{told}; --fresh asks every query again", err=True)
 
 
 def _print_run(document: Mapping[str, Any]) -> None:
@@ -237,17 +211,13 @@ def _print_run(document: Mapping[str, Any]) -> None:
         click.echo(plain(notice))
 
 
-def _print_delta(delta: Mapping[str, Any] | None, document: Mapping[str, Any]) -> None:
-    from retrieval_eval.search.summary import (
-        NO_BASELINE,
-        delta_rows,
-        delta_sentences,
-        shown_measures,
-    )
+def _print_delta(document: Mapping[str, Any]) -> None:
+    from retrieval_eval.search.summary import delta_rows, delta_sentences, no_delta, shown_measures
 
+    delta = document["delta"]
     click.echo("")
     if delta is None:
-        click.echo(NO_BASELINE)
+        click.echo(plain(no_delta(document)))
         return
     for sentence in delta_sentences(delta):
         click.echo(plain(sentence))

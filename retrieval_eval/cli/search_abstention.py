@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from retrieval_eval.cli.common import json_option, number, plain, print_json, print_table
+from retrieval_eval.cli.search_options import data_option, run_files
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from retrieval_eval.search.abstention import Kinds
     from retrieval_eval.search.operating_points import HalvedChoice, OperatingPoint
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
 
-
-@click.command()
-@click.argument("run", metavar="RUN.json", type=_FILE)
+@click.command(short_help="Show refusals, and which threshold to use.")
+@click.argument("run")
+@data_option
 @click.option("--at", type=float, help="Look at this threshold of the top score.")
 @click.option(
     "--target-frr",
@@ -28,8 +29,10 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     help="Share of answerable queries that may be refused.",
 )
 @json_option
-def abstention(run: Path, at: float | None, target_frr: float, as_json: bool) -> None:
+def abstention(run: str, data: Path, at: float | None, target_frr: float, as_json: bool) -> None:
     """Show what a search run refuses and what thresholds of the top score would; recommend one.
+
+    RUN is a file, or the label of a run in the folder --data.
 
     The recommended threshold refuses most of the unanswerable queries while at most --target-frr
     of the answerable ones are refused. It was chosen on the queries it is shown for; the
@@ -43,14 +46,15 @@ def abstention(run: Path, at: float | None, target_frr: float, as_json: bool) ->
     from retrieval_eval.search.operating_points import CAPS, halved, operating_points
     from retrieval_eval.search.run_files import read_search_run
 
-    document = read_search_run(run)
+    (path,) = run_files([run], data)
+    document = read_search_run(path)
     settings = document["run"]["settings"]
     confidence = settings["confidence"]
     threshold = at if at is not None else (document.get("abstention") or {}).get("threshold")
     queries = document["queries"]
     block = abstention_block(queries, threshold=threshold, confidence=confidence)
     if block is None:
-        raise NothingToEvaluateError(f"{run}: no unanswerable query was asked")
+        raise NothingToEvaluateError(f"{path}: no unanswerable query was asked")
     kinds = Kinds.of(queries)
     points = operating_points(kinds, (*CAPS, target_frr), confidence=confidence)
     check = halved(kinds, target_frr, seed=settings["seed"])
@@ -90,7 +94,7 @@ def _print(
     for purpose, point in [("these decisions", now), *((_purpose(p), p) for p in points)]:
         rows.append(
             [
-                "—" if point.threshold is None else f"{point.threshold:.4f}",
+                number(point.threshold, 4),
                 purpose,
                 rate_text(point.true_positive_rate),
                 rate_text(point.false_refusal_rate),

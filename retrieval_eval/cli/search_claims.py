@@ -16,19 +16,19 @@ from retrieval_eval.cli.common import (
     print_table,
     progress_bar,
 )
+from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
-_GOLD = Path("data/eval/gold-set.jsonl")
 _CACHE = "claim-judgements.jsonl"
 
 
-@click.command()
-@click.argument("run", type=_FILE)
-@click.option("--drafts", type=_FILE, required=True, help="Drafted answers, one a line.")
+@click.command(short_help="Measure the claim coverage of drafts.")
+@click.argument("run")
+@data_option
+@click.option("--drafts", type=FILE, required=True, help="Drafted answers, one a line.")
 @click.option(
-    "--corpus-file", type=_FILE, help="Documents. Default: corpus.jsonl beside the gold set."
+    "--corpus-file", type=FILE, help="Documents. Default: corpus.jsonl beside the gold set."
 )
-@click.option("--gold", type=_FILE, default=_GOLD, show_default=True, help="Gold set of the run.")
+@gold_option
 @click.option(
     "--judge",
     "judge_name",
@@ -46,16 +46,17 @@ _CACHE = "claim-judgements.jsonl"
     "threshold.",
 )
 @click.option(
-    "--cache", type=_FILE, help=f"Verdicts of the http judge. Default: {_CACHE} beside RUN."
+    "--cache", type=FILE, help=f"Verdicts of the http judge. Default: {_CACHE} beside RUN."
 )
-@click.option("--human-labels", type=_FILE, help="Labels of people, to hold the judge against.")
-@click.option("--out", type=_FILE, help="Where to write. Default: RUN.claims.json beside RUN.")
+@click.option("--human-labels", type=FILE, help="Labels of people, to hold the judge against.")
+@click.option("--out", type=FILE, help="Where to write. Default: RUN.claims.json beside RUN.")
 @json_option
 def claims(
-    run: Path,
+    run: str,
+    data: Path,
     drafts: Path,
     corpus_file: Path | None,
-    gold: Path,
+    gold_path: Path,
     judge_name: str,
     judge_options: tuple[str, ...],
     cache: Path | None,
@@ -65,24 +66,29 @@ def claims(
 ) -> None:
     """Measure the claim coverage of drafts, and write RUN with it to a new file.
 
-    RUN itself stays as it is.
+    RUN is a file, or the label of a run in the folder --data; it stays as it is.
 
     Exit code 0: measured. 2: the judge failed three times, or no draft could be judged; nothing
     is written. 3: bad input.
     """
     from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims
+    from retrieval_eval.search.run_names import WITH_CLAIMS
 
-    target = out or run.with_name(f"{run.stem}.claims.json")
-    if target.resolve() == run.resolve():
+    (path,) = run_files([run], data)
+    plain_run = path.with_name(f"{path.name.removesuffix(WITH_CLAIMS)}.json")
+    if path.name.endswith(WITH_CLAIMS) and run != str(path) and plain_run.is_file():
+        path = plain_run  # a label means the run, whose claims are judged anew
+    target = out or path.with_name(f"{path.stem}{WITH_CLAIMS}")
+    if target.resolve() == path.resolve():
         raise click.UsageError("--out is RUN itself, which stays as it is")
     request = ClaimsRequest(
-        run=run,
+        run=path,
         drafts=drafts,
-        corpus=corpus_file or gold.with_name("corpus.jsonl"),
-        gold=gold,
+        corpus=corpus_file or gold_path.with_name("corpus.jsonl"),
+        gold=gold_path,
         judge=judge_name,
         judge_options=_options(judge_options),
-        cache=cache or run.with_name(_CACHE),
+        cache=cache or path.with_name(_CACHE),
         human_labels=human_labels,
         out=target,
     )

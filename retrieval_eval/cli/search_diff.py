@@ -16,10 +16,12 @@ from retrieval_eval.cli.common import (
     print_table,
     progress_bar,
 )
+from retrieval_eval.cli.search_options import FILE, data_option, run_files
 from retrieval_eval.values import DEFAULT_SEED
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
-_CODES = ("gold_set", "convention", "empty_ranking", "depth", "corpus")
+EXIT_NO_VERDICT = 2
+
+_CODES = ("gold_set", "convention", "empty_ranking", "depth", "corpus", "queries")
 _MOST = 10
 _WIDTH = 60
 
@@ -27,13 +29,7 @@ _WIDTH = 60
 @click.command()
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
-@click.option(
-    "--data",
-    type=FOLDER,
-    default=Path("data/eval"),
-    show_default=True,
-    help="Folder whose reports are known by their labels.",
-)
+@data_option
 @click.option(
     "--flag",
     "flag_points",
@@ -48,8 +44,8 @@ _WIDTH = 60
     type=click.Choice(_CODES),
     help="Compare although this differs; may be given several times. A banner says so.",
 )
-@click.option("--queries", type=_FILE, help="Pinned list of queries, shown as a slice of its own.")
-@click.option("--out", type=_FILE, metavar="FILE.md", help="Also write the diff as Markdown.")
+@click.option("--queries", type=FILE, help="Pinned list of queries, shown as a slice of its own.")
+@click.option("--out", type=FILE, metavar="FILE.md", help="Also write the diff as Markdown.")
 @click.option(
     "--seed", type=int, default=DEFAULT_SEED, show_default=True, help="Seed of resampling."
 )
@@ -61,10 +57,12 @@ _WIDTH = 60
     show_default=True,
     help="Folder of the page: search/diff/A-B/index.html.",
 )
-@click.option("--noise", type=_FILE, help="Noise file, to show on the page beside every change.")
+@click.option("--noise", type=FILE, help="Noise file, to show on the page beside every change.")
 @click.option("--privacy", is_flag=True, help="Leave texts of queries out of the page.")
 @json_option
+@click.pass_context
 def diff(
+    context: click.Context,
     a: str,
     b: str,
     data: Path,
@@ -83,33 +81,31 @@ def diff(
 
     A and B are files, or labels of runs in the folder --data.
 
-    Exit code 0: compared. 2: the runs did not measure the same thing, and that was not accepted.
-    3: no such run, or no valid one.
+    Exit code 0: compared. 2: a run has no verdict, or the runs did not measure the same thing and
+    that was not accepted. 3: no such run, or no valid one.
     """
     from retrieval_eval.io.files import write_text
     from retrieval_eval.search.diff import diff as diff_of
     from retrieval_eval.search.diff_markdown import diff_markdown
     from retrieval_eval.search.guard.pinned import read_pinned
-    from retrieval_eval.search.run_names import named_run
+    from retrieval_eval.search.run_files import read_search_run
 
     if report:
         from retrieval_eval.report.search.diffs.building import build_diff
         from retrieval_eval.report.search.diffs.loading import DiffSources
     elif noise is not None or privacy:
         raise click.UsageError("--noise and --privacy are for the page; add --report")
-    runs = [named_run(name, data) for name in (a, b)]
-    for notice in (notice for run in runs for notice in run.notices):
-        click.echo(plain(notice), err=True)
+    paths = run_files([a, b], data)
     found = diff_of(
-        runs[0].document,
-        runs[1].document,
+        read_search_run(paths[0]),
+        read_search_run(paths[1]),
         accept=accept,
         flag_points=flag_points,
         seed=seed,
         pinned=None if queries is None else read_pinned(queries).ids,
     )
     if out is not None:
-        _write(out, diff_markdown(found), write_text)
+        write_text(out, diff_markdown(found))
     if as_json:
         print_json(found)
     else:
@@ -118,8 +114,8 @@ def diff(
             click.echo(f"\n{plain(str(out))}")
     if report:
         sources = DiffSources(
-            str(runs[0].path),
-            str(runs[1].path),
+            str(paths[0]),
+            str(paths[1]),
             data=str(data),
             accept=",".join(accept),
             flag_points=flag_points,
@@ -130,6 +126,8 @@ def diff(
         with progress_bar("cell") as progress:
             page = build_diff(sources, reports_dir=reports_dir, privacy=privacy, progress=progress)
         click.echo(plain(str(page)), err=as_json)
+    if found["no_verdict"]:
+        context.exit(EXIT_NO_VERDICT)
 
 
 def _print(found: Mapping[str, Any]) -> None:
@@ -174,12 +172,3 @@ def _safe(rows: list[list[str]]) -> list[list[str]]:
 def _cut(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
-
-
-def _write(path: Path, text: str, write: Any) -> None:
-    from retrieval_eval.errors import BadInputError
-
-    try:
-        write(path, text)
-    except OSError as error:
-        raise BadInputError(f"{path}: cannot be written ({error.strerror or error})") from error

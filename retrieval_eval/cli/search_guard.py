@@ -9,11 +9,18 @@ from typing import Any
 import click
 
 from retrieval_eval.cli.common import json_option, plain, print_json
+from retrieval_eval.cli.search_options import (
+    BASELINE,
+    DATA,
+    FILE,
+    data_option,
+    gold_option,
+    run_files,
+)
+from retrieval_eval.values import counted
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
-_BASELINE = Path("data/eval/baseline.json")
-_GOLD = Path("data/eval/gold-set.jsonl")
-_THRESHOLDS = Path("data/eval/guard.toml")
+_THRESHOLDS = DATA / "guard.toml"
+_NOISE = DATA / "noise.json"
 
 
 def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_asked: Any) -> None:
@@ -25,22 +32,25 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
     context.exit()
 
 
-@click.command()
-@click.argument("run", type=_FILE, metavar="RUN.json")
-@click.option("--baseline", type=_FILE, default=_BASELINE, show_default=True, help="The baseline.")
+@click.command(short_help="Hold a run against the baseline.")
+@click.argument("run")
+@data_option
+@click.option("--baseline", type=FILE, default=BASELINE, show_default=True, help="The baseline.")
 @click.option(
     "--thresholds",
-    type=_FILE,
+    type=FILE,
     help=f"What may change by how much. Default: {_THRESHOLDS}, if any, else the shipped ones.",
 )
-@click.option("--queries", type=_FILE, help="Look at these pinned queries only; see `search pin`.")
+@click.option("--queries", type=FILE, help="Look at these pinned queries only; see `search pin`.")
+@gold_option
+@click.option("--justification", type=FILE, help="Breaches accepted in writing (TOML or JSON).")
 @click.option(
-    "--gold", type=_FILE, default=_GOLD, show_default=True, help="Gold set of the pinned queries."
+    "--noise",
+    type=FILE,
+    help=f"Run-to-run noise, of `search noise`. Default: {_NOISE}, if there is one.",
 )
-@click.option("--justification", type=_FILE, help="Breaches accepted in writing (TOML or JSON).")
-@click.option("--noise", type=_FILE, help="Noise floor, of `search noise`.")
-@click.option("--comment", type=_FILE, metavar="OUT.md", help="Write a pull-request comment.")
-@click.option("--junit", type=_FILE, metavar="OUT.xml", help="Write JUnit XML.")
+@click.option("--comment", type=FILE, metavar="OUT.md", help="Write a pull-request comment.")
+@click.option("--junit", type=FILE, metavar="OUT.xml", help="Write JUnit XML.")
 @click.option(
     "--today",
     type=click.DateTime(["%Y-%m-%d"]),
@@ -58,11 +68,12 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
 @click.pass_context
 def guard(
     context: click.Context,
-    run: Path,
+    run: str,
+    data: Path,
     baseline: Path,
     thresholds: Path | None,
     queries: Path | None,
-    gold: Path,
+    gold_path: Path,
     justification: Path | None,
     noise: Path | None,
     comment: Path | None,
@@ -72,6 +83,8 @@ def guard(
 ) -> None:
     """Hold a search run against the baseline, threshold by threshold.
 
+    RUN is a file, or the label of a run in the folder --data.
+
     Exit code 0: passed. 1: a threshold is breached. 2: no verdict, because the run is empty,
     truncated, failed on queries, lacks a metric or a corpus, or measured something else than the
     baseline. 3: bad input.
@@ -80,7 +93,8 @@ def guard(
     from retrieval_eval.search.guard.files import guard as hold
     from retrieval_eval.search.guard.table import to_text
 
-    request = Request(run, baseline, thresholds, queries, gold, justification, noise)
+    (path,) = run_files([run], data)
+    request = Request(path, baseline, thresholds, queries, gold_path, justification, noise)
     verdict = hold(request, today=(today or datetime.now(UTC)).date())
     write_reports(verdict, comment=comment, junit=junit)
     if as_json:
@@ -91,15 +105,15 @@ def guard(
     context.exit(verdict.exit_code)
 
 
-@click.command()
-@click.argument("out", type=_FILE, metavar="OUT.txt")
-@click.option("--gold", type=_FILE, default=_GOLD, show_default=True, help="Gold set.")
-@click.option("--ids", type=_FILE, metavar="FILE", help="Pin these: one id a line.")
+@click.command(short_help="Write a pinned list of queries.")
+@click.argument("out", type=FILE, metavar="OUT.txt")
+@gold_option
+@click.option("--ids", type=FILE, metavar="FILE", help="Pin these: one id a line.")
 @click.option("--sample", "size", type=click.IntRange(min=1), help="Pin this many, at random.")
 @click.option("--seed", type=int, default=20260101, show_default=True, help="Seed of the sample.")
 @json_option
 def pin(
-    out: Path, gold: Path, ids: Path | None, size: int | None, seed: int, as_json: bool
+    out: Path, gold_path: Path, ids: Path | None, size: int | None, seed: int, as_json: bool
 ) -> None:
     """Write a pinned list: query ids, and a fingerprint of exactly what they ask and accept.
 
@@ -109,8 +123,8 @@ def pin(
         raise click.UsageError("--ids and --sample exclude each other")
     from retrieval_eval.search.guard.files import write_pinned
 
-    n = write_pinned(out, gold, ids=ids, size=size, seed=seed)
+    n = write_pinned(out, gold_path, ids=ids, size=size, seed=seed)
     if as_json:
         print_json({"pinned": str(out), "n_queries": n})
     else:
-        click.echo(plain(f"{out}: {n} queries pinned"))
+        click.echo(plain(f"{out}: {counted(n, 'query')} pinned"))

@@ -9,39 +9,34 @@ from typing import TYPE_CHECKING
 import click
 
 from retrieval_eval.cli.common import FOLDER, json_option, plain, print_json, print_table
+from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
+from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     from retrieval_eval.gold.model import GoldSet
     from retrieval_eval.search.judging_queue import JudgingQueue
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
 
-
-@click.command("judge-next")
-@click.argument("runs", metavar="RUN.json...", type=_FILE, nargs=-1, required=True)
-@click.option(
-    "--gold",
-    "gold_path",
-    type=_FILE,
-    default=Path("data/eval/gold-set.jsonl"),
-    show_default=True,
-    help="The gold set.",
-)
+@click.command("judge-next", short_help="List what should be judged next.")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@data_option
+@gold_option
 @click.option(
     "--n", type=click.IntRange(min=1), default=50, show_default=True, help="Documents to judge."
 )
 @click.option("--out", type=FOLDER, help="Folder for labelling sheets. Default: none are written.")
-@click.option("--corpus-file", type=_FILE, help="Corpus with the texts to show; --out needs it.")
+@click.option("--corpus-file", type=FILE, help="Corpus with the texts to show; --out needs it.")
 @click.option(
     "--labellers", metavar="A,B", help="Names of the labellers, comma-separated; --out needs them."
 )
 @click.option(
-    "--key", type=_FILE, help="Where the key goes, which no labeller may see. Default: OUT/key.json"
+    "--key", type=FILE, help="Where the key goes, which no labeller may see. Default: OUT/key.json"
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sheets' order.")
 @json_option
 def judge_next(
-    runs: tuple[Path, ...],
+    runs: tuple[str, ...],
+    data: Path,
     gold_path: Path,
     n: int,
     out: Path | None,
@@ -52,6 +47,8 @@ def judge_next(
     as_json: bool,
 ) -> None:
     """List the unjudged documents of search runs whose judgement could move P@5 and Recall@20 most.
+
+    RUN is a file, or the label of a run in the folder --data.
 
     With --out they become labelling sheets, shuffled, without rank, score, gain or run, which
     `gold pool-read` takes back.
@@ -68,7 +65,7 @@ def judge_next(
     if out is None and (corpus_file or labellers or key):
         raise click.UsageError("--corpus-file, --labellers and --key need --out")
     gold = read_gold_set(gold_path)
-    queue = judging_queue(gold, [read_search_run(path) for path in runs], n=n)
+    queue = judging_queue(gold, [read_search_run(path) for path in run_files(runs, data)], n=n)
     if not queue.candidates:
         raise NothingToEvaluateError(
             "no unjudged document can move a headline measure; " + "; ".join(_notes(queue))
@@ -115,12 +112,12 @@ def _write(
 
 
 def _notes(queue: JudgingQueue) -> list[str]:
-    notes = [f"{len(queue.candidates)} of {queue.n_candidates} documents"]
-    for count, words in (
-        (queue.n_unlabelled, "queries have no relevant document yet, and so no bounds"),
-        (queue.n_awaiting, "documents have labels that nobody has settled, and are left out"),
-        (queue.n_failed, "answers are missing because the retriever failed"),
+    notes = [f"{len(queue.candidates)} of {counted(queue.n_candidates, 'document')}"]
+    for n, noun, words in (
+        (queue.n_unlabelled, "query", "without a relevant document yet, and so without bounds"),
+        (queue.n_awaiting, "document", "left out: nobody has settled the labels"),
+        (queue.n_failed, "answer", "missing because the retriever failed"),
     ):
-        if count:
-            notes.append(f"{count} {words}")
+        if n:
+            notes.append(f"{counted(n, noun)} {words}")
     return notes

@@ -8,12 +8,18 @@ from typing import Literal
 import click
 
 from retrieval_eval.cli.common import FOLDER, json_option, plain, print_json, progress_bar
+from retrieval_eval.cli.search_options import (
+    DATA,
+    FILE,
+    GOLD,
+    backlog_at_hand,
+    backlog_option,
+    data_option,
+    run_files,
+)
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
-_OUT = Path("data/eval")
-_GOLD = _OUT / "gold-set.jsonl"
-_NOISE = _OUT / "noise.json"
-_THRESHOLDS = _OUT / "guard.toml"
+_NOISE = DATA / "noise.json"
+_THRESHOLDS = DATA / "guard.toml"
 
 _reports_dir = click.option(
     "--reports-dir",
@@ -33,45 +39,44 @@ _pdf = click.option("--pdf", is_flag=True, help="Write a PDF beside the page (ex
 
 
 @click.command()
-@click.argument("run", type=_FILE, metavar="[RUN.json]", required=False)
+@click.argument("run", required=False)
+@data_option
 @click.option(
     "--baseline",
-    type=_FILE,
+    type=FILE,
     help="Search run to compare with. Default: what the run was compared with.",
 )
 @click.option(
     "--gold",
-    type=_FILE,
+    type=FILE,
     help="Gold set that was asked: with it, relevant documents that were not retrieved are named. "
-    f"Default: {_GOLD}, if any.",
+    f"Default: {GOLD}, if any.",
 )
-@click.option(
-    "--backlog-file",
-    type=_FILE,
-    help="Review queue: JSONL of items, or .json of counts. Default: what the run recorded.",
-)
-@click.option(
-    "--backlog-database",
-    metavar="URL",
-    help="Review queue in a database; it is only read, and its address is not kept.",
-)
+@backlog_option
 @click.option(
     "--corpus-file",
-    type=_FILE,
+    type=FILE,
     help="Documents that were searched, to find stale labels. Default: corpus.jsonl beside the "
     "gold set, if any.",
 )
 @click.option(
     "--noise",
-    type=_FILE,
+    type=FILE,
     help=f"Noise file, to hold changes against. Default: {_NOISE}, if any.",
 )
 @click.option(
     "--thresholds",
-    type=_FILE,
+    type=FILE,
     help=f"Of the guard. Default: {_THRESHOLDS}, if any, else the shipped ones.",
 )
-@click.option("--justification", type=_FILE, help="Breaches accepted in writing (TOML or JSON).")
+@click.option("--justification", type=FILE, help="Breaches accepted in writing (TOML or JSON).")
+@click.option(
+    "--mapping",
+    type=FILE,
+    help="relabel.json of `gold relabel`, if labels moved since the baseline: what that did to "
+    "every measure.",
+)
+@click.option("--old-gold", type=FILE, help="With --mapping: the gold set of the baseline.")
 @_reports_dir
 @click.option(
     "--privacy",
@@ -82,15 +87,17 @@ _pdf = click.option("--pdf", is_flag=True, help="Write a PDF beside the page (ex
 @_pdf
 @json_option
 def report(
-    run: Path | None,
+    run: str | None,
+    data: Path,
     baseline: Path | None,
     gold: Path | None,
-    backlog_file: Path | None,
-    backlog_database: str | None,
+    backlog: str | None,
     corpus_file: Path | None,
     noise: Path | None,
     thresholds: Path | None,
     justification: Path | None,
+    mapping: Path | None,
+    old_gold: Path | None,
     reports_dir: Path,
     privacy: bool,
     renderer: Literal["auto", "embedded", "quarto"],
@@ -99,27 +106,31 @@ def report(
 ) -> None:
     """Write a self-contained page on a search run.
 
-    RUN.json is what `search run` wrote; by default the newest in data/eval. The page goes to
-    REPORTS_DIR/search/LABEL/index.html, named after the file when the run has no label; beside it
-    lie the executed notebook and every table as CSV.
+    RUN is what `search run` wrote: a file, or the label of a run in the folder --data; by default
+    the newest there. The page goes to REPORTS_DIR/search/LABEL/index.html, named after the file
+    when the run has no label; beside it lie the executed notebook and every table as CSV.
+
+    --backlog also takes the counts that `gold backlog --json` printed, as a .json file. Without
+    one, the report has what the run recorded.
     """
     from retrieval_eval.report import build_search
     from retrieval_eval.report.search.loading import latest_run
 
-    if backlog_file is not None and backlog_database is not None:
-        raise click.UsageError("--backlog-file and --backlog-database exclude each other")
-    labels = gold or _if_there(_GOLD)
+    labels = gold or _if_there(GOLD)
+    path = latest_run(data) if run is None else run_files([run], data)[0]
     with progress_bar("cell") as progress:
         page = build_search(
-            run or latest_run(_OUT),
+            path,
             reports_dir=reports_dir,
             baseline=baseline or "",
-            backlog=backlog_database or str(backlog_file or ""),
+            backlog=backlog_at_hand(backlog) or "",
             gold=labels,
             corpus=corpus_file or (_if_there(labels.with_name("corpus.jsonl")) if labels else ""),
             noise=noise or _if_there(_NOISE),
             thresholds=thresholds or _if_there(_THRESHOLDS),
             justification=justification or "",
+            mapping=mapping or "",
+            old_gold=old_gold or "",
             privacy=privacy,
             renderer=renderer,
             pdf=pdf,
@@ -135,7 +146,7 @@ def _if_there(path: Path) -> Path | Literal[""]:
     return path if path.exists() else ""
 
 
-@click.command()
+@click.command(short_help="Show all of it on an invented collection.")
 @_reports_dir
 @_renderer
 @_pdf

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from retrieval_eval.cli.common import json_option, plain, print_json, print_table
+from retrieval_eval.cli.search_options import data_option, run_files
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 EXIT_NO_VERDICT = 2
 
-_FILE = click.Path(path_type=Path, dir_okay=False)
-_CODES = ("gold_set", "convention", "empty_ranking", "depth", "corpus")
+_CODES = ("gold_set", "convention", "empty_ranking", "depth", "corpus", "queries")
 
 
-@click.command()
-@click.argument("a", metavar="A.json", type=_FILE)
-@click.argument("b", metavar="B.json", type=_FILE)
+@click.command(short_help="Hold out every corpus once.")
+@click.argument("a", metavar="A")
+@click.argument("b", metavar="B")
+@data_option
 @click.option(
     "--metric",
     "metrics",
@@ -36,13 +39,16 @@ _CODES = ("gold_set", "convention", "empty_ranking", "depth", "corpus")
 @click.pass_context
 def transfer(
     context: click.Context,
-    a: Path,
-    b: Path,
+    a: str,
+    b: str,
+    data: Path,
     metrics: tuple[str, ...],
     accept: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Hold out every corpus once: whether the change from A to B on the others holds on it.
+
+    A and B are files, or labels of runs in the folder --data.
 
     Exit code 2: fewer than two corpora, a run without a verdict, runs that did not measure the
     same thing, or nothing that both of them measured.
@@ -50,7 +56,7 @@ def transfer(
     from retrieval_eval.search.run_files import read_search_run
     from retrieval_eval.search.transfer import transfer as compare
 
-    before, after = read_search_run(a), read_search_run(b)
+    before, after = map(read_search_run, run_files([a, b], data))
     seed = after["run"]["settings"]["seed"]
     found = compare(before, after, metrics=metrics, accept=accept, seed=seed)
     if as_json:
@@ -94,7 +100,7 @@ def _print(found: Mapping[str, Any], confidence: float) -> None:
     for name, row in found["metrics"].items():
         answer = {True: "yes", False: "no", None: "no answer"}[row["holds_everywhere"]]
         n_clear = sum(cells["is_clear"] is True for cells in row["corpora"].values())
-        counts = f"clearly so or not on {n_clear} of {len(row['corpora'])}"
+        counts = f"the sign is clear on {n_clear} of {len(row['corpora'])}"
         click.echo(plain(f"{name}: holds on every corpus held out: {answer} ({counts})"))
     click.echo("unclear: the interval here holds 0 or does not exist, so the sign may be chance")
 

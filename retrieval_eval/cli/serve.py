@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from click.core import ParameterSource
 
 from retrieval_eval.cli.common import FOLDER
-from retrieval_eval.gold.backlog import CREATED_COLUMN, STATUS_COLUMN, TABLE
+from retrieval_eval.cli.search_options import DATA, backlog_columns, backlog_option
 
 if TYPE_CHECKING:
     from retrieval_eval.serve.sources import Sources
@@ -27,43 +26,12 @@ def source_options(function: F) -> F:
             show_default=True,
             help="What the backlog block is called, such as halacha_backlog.",
         ),
-        click.option(
-            "--backlog-created",
-            metavar="NAME",
-            default=CREATED_COLUMN,
-            show_default=True,
-            help="Column or key of the time an item was made.",
-        ),
-        click.option(
-            "--backlog-status",
-            metavar="NAME",
-            default=STATUS_COLUMN,
-            show_default=True,
-            help="Column or key of the review status.",
-        ),
-        click.option(
-            "--backlog-table",
-            metavar="NAME",
-            default=TABLE,
-            show_default=True,
-            help="Table or view of the items in the database.",
-        ),
-        click.option(
-            "--backlog-file",
-            type=click.Path(path_type=Path, dir_okay=False),
-            help="JSONL file of the items to review.",
-        ),
-        click.option(
-            "--backlog-database",
-            metavar="URL",
-            envvar="RETRIEVAL_EVAL_DATABASE_URL",
-            help="Database of the items to review, as a SQLAlchemy URL; its password is never "
-            "shown. Default: $RETRIEVAL_EVAL_DATABASE_URL, which keeps it out of process lists.",
-        ),
+        backlog_columns,
+        backlog_option,
         click.option(
             "--data",
             type=FOLDER,
-            default=Path("data/eval"),
+            default=DATA,
             show_default=True,
             help="Folder of the search runs, eval-report-*.json.",
         ),
@@ -147,8 +115,7 @@ def _sources(
     data: Path,
     reports: Path,
     *,
-    backlog_database: str | None,
-    backlog_file: Path | None,
+    backlog: str | None,
     backlog_table: str,
     backlog_status: str,
     backlog_created: str,
@@ -158,24 +125,9 @@ def _sources(
     from retrieval_eval.serve.sources import Sources
 
     check_name(backlog_name)
-    if backlog_file is not None:
-        if _is_given("backlog_database"):
-            raise click.UsageError("give --backlog-database or --backlog-file, not both")
-        source: str | None = str(backlog_file)
-    else:
-        source = backlog_database or None
-        if source is not None and "://" not in source:
-            # The value is not repeated: a mistyped URL may hold a password.
-            raise click.UsageError("--backlog-database is no URL, such as sqlite:///file.db")
-    if source is None:
+    if backlog is None:
         return Sources(data, reports, None, backlog_name)
     reader = backlog_reader(
-        source, table=backlog_table, status=backlog_status, created=backlog_created
+        backlog, table=backlog_table, status=backlog_status, created=backlog_created
     )
     return Sources(data, reports, reader, backlog_name)
-
-
-def _is_given(option: str) -> bool:
-    """Return whether an option stands on the command line itself."""
-    found = click.get_current_context().get_parameter_source(option)
-    return found is ParameterSource.COMMANDLINE

@@ -51,7 +51,7 @@ def _problems(path: Path, kind: str | None) -> list[str]:
         raise BadInputError(f"{path}: no such file")
     document = read_json(path, path.parent)
     if document.problem is not None:
-        return [document.problem]
+        return [document.problem.removeprefix(f"{path.name}: ")]
     kind = kind or kind_of(document.value)
     if kind is None:
         return [f"/: looks like no artefact of this package (one of: {', '.join(sorted(SCHEMAS))})"]

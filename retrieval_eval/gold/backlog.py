@@ -157,12 +157,10 @@ def _of_database(source: str, name: str, status: str, created: str) -> _Tally:
 def _of_file(path: Path, status: str, created: str) -> _Tally:
     tally, faults = _Tally(), []
     for line in iter_jsonl(path, path.parent):
-        problem = line.problem
-        if problem is None:
-            problem = _add(tally, line.value, status, created)
-            problem = problem and f"{path.name}: line {line.number}: {problem}"
-        if problem:
-            faults.append(problem)
+        if line.problem is not None:
+            faults.append(f"{path}: {line.problem.removeprefix(f'{path.name}: ')}")
+        elif problem := _add(tally, line.value, status, created):
+            faults.append(f"{path}: line {line.number}: {problem}")
     if faults:
         raise BadInputError("\n".join(_first(faults)))
     return tally

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import Corpus, Document, read_corpus
-from retrieval_eval.gold.exchange import Imported, counted, judged_queries, losses, refuse_ids
+from retrieval_eval.gold.exchange import Imported, judged_queries, losses, refuse_ids
 from retrieval_eval.gold.faults import kind, line_problem, unusable_part
 from retrieval_eval.gold.model import GoldSet
 from retrieval_eval.gold.reading import refuse, unknown_documents
@@ -19,6 +19,7 @@ from retrieval_eval.gold.rows import DEFAULT_CORPUS
 from retrieval_eval.io.files import iter_jsonl, read_text
 from retrieval_eval.io.together import write_together
 from retrieval_eval.metrics.ranking.measures import MAX_GRADE
+from retrieval_eval.values import counted
 
 CORPUS_FILE: Final = "corpus.jsonl"
 QUERIES_FILE: Final = "queries.jsonl"
@@ -91,7 +92,7 @@ def import_beir(folder: Path, *, corpus: str = DEFAULT_CORPUS) -> Imported:
     elsewhere = _judged_elsewhere(folder) - set(qrels)
     left_out = [key for key in texts if key in elsewhere]
     kept = {key: text for key, text in texts.items() if key not in elsewhere}
-    queries, notes = judged_queries(QUERIES_FILE, kept, qrels, corpus)
+    queries, notes = judged_queries(str(folder / QUERIES_FILE), kept, qrels, corpus)
     queries = tuple(replace(query, extra=extras[query.id]) for query in queries)
     if left_out:
         notes.append(f"{counted(len(left_out), 'query')} only judged in other splits left out")
@@ -136,17 +137,15 @@ def _queries(path: Path) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
     faults: list[str] = []
     for line in iter_jsonl(path.resolve(), path.resolve().parent):
         if line.problem is not None:
-            faults.append(f"{path.name}: {line_problem(line.problem, path.resolve())}")
+            faults.append(f"{path}: {line_problem(line.problem, path.resolve())}")
             continue
         problem = _query_fault(line.value)
         if problem is not None:
-            faults.append(f"{path.name}: line {line.number}: {problem}")
+            faults.append(f"{path}: line {line.number}: {problem}")
             continue
         key: str = line.value["_id"]
         if key in texts:
-            faults.append(
-                f"{path.name}: line {line.number}: the id {key[:80]!r} for the second time"
-            )
+            faults.append(f"{path}: line {line.number}: the id {key[:80]!r} for the second time")
         texts[key] = line.value["text"]
         rest = {name: value for name, value in line.value.items() if name not in ("_id", "text")}
         extras[key] = {name: value for name, value in rest.items() if value not in ({}, "", None)}
@@ -186,7 +185,7 @@ def _qrels(path: Path) -> Qrels:
             continue
         problem = _judge(found, cells)
         if problem is not None:
-            faults.append(f"{path.name}: line {number}: {problem}")
+            faults.append(f"{path}: line {number}: {problem}")
     if faults:
         raise BadInputError("\n".join(faults))
     return found

@@ -20,6 +20,7 @@ from retrieval_eval.gold.reading import parse_gold, refuse
 from retrieval_eval.gold.writing import query_line
 from retrieval_eval.io.files import read_bytes, write_bytes
 from retrieval_eval.records import Progress
+from retrieval_eval.values import counted
 
 MACHINE: Final = "bootstrap"
 
@@ -159,7 +160,7 @@ def bootstrap(
     if data != existing.data:
         refuse(f"{path.name} (not written)", parse_gold(data, existing.fields)[1])
         if not dry_run:
-            _write(target, data)
+            write_bytes(target, data)
     return BootstrapResult(
         path=path,
         database=shown(parse_url(engine_url)),
@@ -263,13 +264,6 @@ def _nothing(feedback: Feedback, scores: Mapping[int, int], path: Path) -> str:
     reasons = ", ".join(f"{reason} {n}" for reason, n in feedback.skipped.items())
     unusable = f", all unusable ({reasons})" if reasons else ""
     return (
-        f"{path}: not written, for it would hold no query: {feedback.n_rows} feedback rows have "
-        f"score {wanted}{unusable}, and there is no chair row"
+        f"{path}: not written, for it would hold no query: "
+        f"{counted(feedback.n_rows, 'feedback row')} with score {wanted}{unusable}; no chair row"
     )
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        write_bytes(path, data)
-    except OSError as error:
-        raise BadInputError(f"{path}: cannot be written ({error.strerror or error})") from None

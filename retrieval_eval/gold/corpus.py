@@ -68,7 +68,7 @@ def read_corpus(path: Path) -> Corpus:
     seen: dict[tuple[str, str], int] = {}
     for line in iter_jsonl(real, real.parent):
         if line.problem is not None:
-            faults.append(f"{path.name}: {line_problem(line.problem, real)}")
+            faults.append(f"{path}: {line_problem(line.problem, real)}")
             continue
         document, messages = _document(line.value)
         if document is not None:
@@ -77,10 +77,10 @@ def read_corpus(path: Path) -> Corpus:
             if first != line.number:
                 messages = [f"the id {document.id[:80]!r} is on line {first} already"]
             documents.append(document)
-        faults += [f"{path.name}: line {line.number}: {message}" for message in messages]
+        faults += [f"{path}: line {line.number}: {message}" for message in messages]
     if faults:
         more = len(faults) - _MOST_FAULTS
-        tail = [f"{path.name}: and {more} more faults"] if more > 0 else []
+        tail = [f"{path}: and {more} more faults"] if more > 0 else []
         raise BadInputError("\n".join([*faults[:_MOST_FAULTS], *tail]))
     if not documents:
         raise BadInputError(f"{path}: holds no document; expected one JSON object a line")

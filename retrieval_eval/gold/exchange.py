@@ -12,6 +12,7 @@ from retrieval_eval.gold.fields import DEFAULT_MAX_GRADE
 from retrieval_eval.gold.ids import normalize_query
 from retrieval_eval.gold.model import GoldQuery, GoldSet
 from retrieval_eval.gold.rows import DEFAULT_CORPUS
+from retrieval_eval.values import counted
 
 _LOST: Final[tuple[tuple[Callable[[GoldQuery], bool], str], ...]] = (
     (lambda query: query.area is not None, "areas"),
@@ -137,18 +138,6 @@ def losses(gold: GoldSet, form: str) -> list[str]:
             " by qrels alone passes over them"
         )
     return found
-
-
-def counted(n: int, noun: str) -> str:
-    """Return a number with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "query"), counted(2, "query"), counted(0, "line")
-    ('1 query', '2 queries', '0 lines')
-    """
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{n} {noun if n == 1 else plural}"
 
 
 def _listed(names: Iterable[str], most: int = 5) -> str:

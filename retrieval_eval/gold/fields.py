@@ -87,7 +87,7 @@ def field_map(path: Path) -> FieldMap:
     if not is_header(value):
         return FieldMap(names, max_grade)
     settings = value[HEADER_KEY]
-    own_names, own_max_grade = _checked(settings, f"{path.name}: line 1: /{HEADER_KEY}")
+    own_names, own_max_grade = _checked(settings, f"{path}: line 1: /{HEADER_KEY}")
     return FieldMap({**names, **own_names}, own_max_grade or max_grade, header)
 
 
@@ -118,10 +118,10 @@ def _toml_settings(path: Path) -> tuple[dict[str, str], int]:
     try:
         settings = tomllib.loads(text.value)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise BadInputError(f"{path.name}: not valid TOML: {error}") from error
+        raise BadInputError(f"{path}: not valid TOML: {error}") from error
     # Tables of other names are settings of other commands.
     ours = {k: v for k, v in settings.items() if k in _HEADER_HAS or not isinstance(v, dict)}
-    names, max_grade = _checked(ours, f"{path.name}:")
+    names, max_grade = _checked(ours, f"{path}:")
     return names, max_grade or DEFAULT_MAX_GRADE
 
 

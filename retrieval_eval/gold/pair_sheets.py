@@ -10,6 +10,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import Corpus
 from retrieval_eval.gold.model import GoldSet
 from retrieval_eval.gold.pool import Pool, build_pool
+from retrieval_eval.values import counted
 
 PURPOSE: Final = "purpose"
 """The member of a key that says why its pairs are graded."""
@@ -55,8 +56,8 @@ def pair_sheets(
         named = ", ".join(repr(doc[:80]) for doc in lacking[:_MOST_NAMED])
         more = len(lacking) - _MOST_NAMED
         raise BadInputError(
-            f"{len(lacking)} documents to be graded are not in {corpus.path.name}, so there is no"
-            f" text to show: {named}{f' and {more} more' if more > 0 else ''}"
+            f"not in {corpus.path.name}: {counted(len(lacking), 'document')} to be graded, so there"
+            f" is no text to show: {named}{f' and {more} more' if more > 0 else ''}"
         )
     deepest = max(map(len, docs.values()), default=1)
     pool = build_pool(gold, [docs], corpus, labellers, depth=deepest, seed=seed)

@@ -16,6 +16,7 @@ from retrieval_eval.gold.model import GoldQuery, GoldSet
 from retrieval_eval.gold.sheets import Item, csv_sheet, jsonl_sheet, shown_digest
 from retrieval_eval.io.files import json_bytes
 from retrieval_eval.io.together import write_together
+from retrieval_eval.values import counted
 
 DEFAULT_DEPTH: Final = 50
 KEY_FILE: Final = "key.json"
@@ -193,15 +194,15 @@ def _check_known(
     foreign = [query for query in candidates if query not in queries]
     if foreign:
         raise BadInputError(
-            f"{len(foreign)} queries of the runs are not in the gold set: {_named(foreign)};"
+            f"not in the gold set: {counted(len(foreign), 'query')} of the runs, {_named(foreign)};"
             " were the runs made with another one?"
         )
     pairs = ((queries[query].corpus, doc) for query, docs in candidates.items() for doc in docs)
     lacking = sorted({doc for corpus_name, doc in pairs if (corpus_name, doc) not in texts})
     if lacking:
         raise BadInputError(
-            f"{len(lacking)} documents of the runs are not in {corpus.path.name}, so there is no"
-            f" text to show: {_named(lacking)}"
+            f"not in {corpus.path.name}: {counted(len(lacking), 'document')} of the runs, so there"
+            f" is no text to show: {_named(lacking)}"
         )
 
 

@@ -88,7 +88,7 @@ def read_listed(path: Path) -> Listed:
             if pattern and identifiers[name].match(""):
                 raise re.error("it also matches nothing at all")
         except (re.error, OverflowError, RecursionError) as error:
-            faults.append(f"{path.name}: [identifier] {name}: no usable pattern ({error})")
+            faults.append(f"{path}: [identifier] {name}: no usable pattern ({error})")
         if pattern == "":
             identifiers.pop(name, None)
     first: dict[str, str] = {}
@@ -96,9 +96,9 @@ def read_listed(path: Path) -> Listed:
         for form in entity.forms:
             other = first.setdefault(letters(form), entity.forms[0])
             if other != entity.forms[0]:
-                faults.append(f"{path.name}: {form[:80]!r} is listed for two entities")
+                faults.append(f"{path}: {form[:80]!r} is listed for two entities")
     if not entities and not faults:
-        faults.append(f"{path.name}: lists no entity; expected [[entity]] with kind and name")
+        faults.append(f"{path}: lists no entity; expected [[entity]] with kind and name")
     if faults:
         raise BadInputError("\n".join(faults))
     return Listed(tuple(entities), identifiers)
@@ -138,7 +138,7 @@ def _toml(path: Path) -> tuple[list[tuple[str, Any]], Mapping[str, Any]]:
     rows, patterns = document.get("entity", []), document.get("identifier", {})
     if not isinstance(rows, list) or not isinstance(patterns, dict):
         raise BadInputError(f"{path}: expected [[entity]] tables and one table [identifier]")
-    return [(f"{path.name}: entity {place}", row) for place, row in enumerate(rows, 1)], patterns
+    return [(f"{path}: entity {place}", row) for place, row in enumerate(rows, 1)], patterns
 
 
 def _jsonl(path: Path) -> tuple[list[tuple[str, Any]], Mapping[str, Any]]:
@@ -147,7 +147,7 @@ def _jsonl(path: Path) -> tuple[list[tuple[str, Any]], Mapping[str, Any]]:
     for line in iter_jsonl(real, real.parent):
         if line.problem is not None:
             raise BadInputError(line.problem)
-        rows.append((f"{path.name}: line {line.number}", line.value))
+        rows.append((f"{path}: line {line.number}", line.value))
     return rows, {}
 
 

@@ -15,6 +15,7 @@ from retrieval_eval.gold.fingerprint import fingerprint
 from retrieval_eval.gold.model import Anchor, GoldQuery, GoldSet
 from retrieval_eval.gold.relabel_row import STATUSES, Fate, Queued, Row
 from retrieval_eval.gold.spans import Chunk, Key, chunks, misplaced
+from retrieval_eval.values import counted
 
 _MOST_NAMED = 3
 
@@ -153,12 +154,13 @@ def _source_notes(wrong: set[Key], problems: list[str]) -> list[str]:
     notes = []
     if wrong:
         notes.append(
-            f"{len(wrong)} new documents do not stand where they say in their source, so they get"
-            " no anchor"
+            f"without an anchor, as they do not stand where they say in their source:"
+            f" {counted(len(wrong), 'new document')}"
         )
     notes += problems[:_MOST_NAMED]
     if len(problems) > _MOST_NAMED:
-        notes.append(f"and {len(problems) - _MOST_NAMED} more sources that cannot be read")
+        n_more = counted(len(problems) - _MOST_NAMED, "further source")
+        notes.append(f"and {n_more} that cannot be read")
     return notes
 
 
@@ -171,9 +173,10 @@ def _row_notes(before: Iterable[GoldQuery], after: Iterable[GoldQuery]) -> list[
     notes = []
     if chair:
         notes.append(
-            f"{len(chair)} chair rows: grades that hold are kept; {n_other} of these rows name"
-            " other documents than before"
+            f"{counted(len(chair), 'chair row')}: grades that hold are kept; {n_other} of these"
+            " rows name other documents than before"
         )
     if n_bare:
-        notes.append(f"{n_bare} queries have no relevant document until their pairs are graded")
+        n = counted(n_bare, "query")
+        notes.append(f"without a relevant document until their pairs are graded: {n}")
     return notes

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.exchange import Imported, counted, judged_queries, losses, refuse_ids
+from retrieval_eval.gold.exchange import Imported, judged_queries, losses, refuse_ids
 from retrieval_eval.gold.model import GoldSet
 from retrieval_eval.gold.rows import DEFAULT_CORPUS
 from retrieval_eval.io.files import read_text, write_bytes
 from retrieval_eval.io.together import write_together
+from retrieval_eval.values import counted
 
 QRELS_FILE: Final = "qrels.txt"
 TOPICS_FILE: Final = "topics.tsv"
@@ -72,7 +73,7 @@ def import_trec(qrels: Path, topics: Path, *, corpus: str = DEFAULT_CORPUS) -> I
 
     texts = _topics(topics)
     judged = Judgements.from_table(read_trec(qrels, "qrels")).by_query()
-    queries, notes = judged_queries(topics.name, texts, judged, corpus)
+    queries, notes = judged_queries(str(topics), texts, judged, corpus)
     return Imported(queries, tuple(notes))
 
 
@@ -95,10 +96,7 @@ def export_run(doc: Mapping[str, Any], path: Path, tag: str) -> list[str]:
         run, or the file cannot be written. Nothing is written then.
     """
     data, found = run_bytes(doc, tag)
-    try:
-        write_bytes(path, data)
-    except OSError as error:
-        raise BadInputError(f"{path}: cannot be written ({error.strerror or error})") from error
+    write_bytes(path, data)
     return found
 
 
@@ -171,9 +169,9 @@ def _topics(path: Path) -> dict[str, str]:
         key, _, query = line.removesuffix("\r").partition("\t")
         key = key.strip()
         if not (key and query.strip()):
-            faults.append(f"{path.name}: line {number}: expected an id, a tab and the query")
+            faults.append(f"{path}: line {number}: expected an id, a tab and the query")
         elif key in found:
-            faults.append(f"{path.name}: line {number}: the id {key[:80]!r} for the second time")
+            faults.append(f"{path}: line {number}: the id {key[:80]!r} for the second time")
         else:
             found[key] = query
     if faults:

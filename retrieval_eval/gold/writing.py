@@ -76,10 +76,7 @@ def write_gold_set(
         queries of one id or a grade off the scale. Nothing is written then.
     """
     data = gold_set_bytes(path, queries, max_grade=max_grade)
-    try:
-        write_bytes(path, data)
-    except OSError as error:
-        raise BadInputError(f"{path}: cannot be written ({error.strerror or error})") from error
+    write_bytes(path, data)
 
 
 def gold_set_bytes(

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from retrieval_eval.errors import RenderError
+from retrieval_eval.escape import slug, visible
 from retrieval_eval.pipeline.roots import DEMO
 from retrieval_eval.records import Progress
 from retrieval_eval.report import assets, parameters, render
 from retrieval_eval.report.columns import FRAMES
 from retrieval_eval.report.derive import Facts
-from retrieval_eval.report.escape import slug, visible
 from retrieval_eval.report.loading import load_run, split_run_ids
-from retrieval_eval.report.publishing import Files, Renderer, publish, write_frames
+from retrieval_eval.report.publishing import Files, Renderer, publish, write_frame, write_frames
 from retrieval_eval.report.run import Run
 from retrieval_eval.report.sections.tasks import task_rows
 from retrieval_eval.report.sections.trial import TrialReport
@@ -177,12 +177,8 @@ def write_tables(run: Run, folder: Path, *, privacy: bool) -> Files:
     """Write every frame and the table of all tasks as CSV; return file names and meanings."""
     import pandas as pd
 
-    frames = [(name, meaning, run.frame(name)) for name, (meaning, _) in FRAMES.items()]
-    if privacy:
-        frames = [
-            (n, m, frame.drop(columns="arguments", errors="ignore")) for n, m, frame in frames
-        ]
     appendix = pd.DataFrame(task_rows(Facts(run)))
-    return write_frames(
-        [*frames, ("appendix", "one row a task, as in the section All tasks", appendix)], folder
-    )
+    return [
+        *write_frames(run, FRAMES, folder, without=("arguments",) if privacy else ()),
+        write_frame("appendix", "one row a task, as in the section All tasks", appendix, folder),
+    ]

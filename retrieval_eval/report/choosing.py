@@ -5,11 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeVar
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report.comparison import HEADLINE, Comparison, MetricResult, View
 from retrieval_eval.report.robustness import Flip, Slice
+
+T = TypeVar("T", MetricResult, Slice)
 
 _OPPOSITE: Final = {"better": "worse", "worse": "better"}
 
@@ -54,7 +56,7 @@ def swapped(comparison: Comparison) -> Comparison:
             for name, view in comparison.views.items()
         },
         flips=tuple(map(_flip, comparison.flips)),
-        slices=tuple(map(_slice, comparison.slices)),
+        slices=tuple(map(_turned, comparison.slices)),
     )
 
 
@@ -64,26 +66,21 @@ def _results(results: Mapping[str, MetricResult]) -> dict[str, MetricResult]:
 
 def _result(result: MetricResult) -> MetricResult:
     return replace(
-        result,
-        mean_baseline=result.mean_comparison,
-        mean_comparison=result.mean_baseline,
-        mean_difference=_negated(result.mean_difference),
-        ci_low=_negated(result.ci_high),
-        ci_high=_negated(result.ci_low),
+        _turned(result),
         wins=result.losses,
         losses=result.wins,
         rank_biserial=_negated(result.rank_biserial),
     )
 
 
-def _slice(cell: Slice) -> Slice:
+def _turned(found: T) -> T:
     return replace(
-        cell,
-        mean_baseline=cell.mean_comparison,
-        mean_comparison=cell.mean_baseline,
-        mean_difference=_negated(cell.mean_difference),
-        ci_low=_negated(cell.ci_high),
-        ci_high=_negated(cell.ci_low),
+        found,
+        mean_baseline=found.mean_comparison,
+        mean_comparison=found.mean_baseline,
+        mean_difference=_negated(found.mean_difference),
+        ci_low=_negated(found.ci_high),
+        ci_high=_negated(found.ci_low),
     )
 
 

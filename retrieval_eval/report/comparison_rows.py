@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from retrieval_eval.report import columns_comparisons as columns
+from retrieval_eval.report.columns import FRAMES
 from retrieval_eval.report.frames import Row, coerce, members, read_row, records
 
 Document = Mapping[str, Any]
+
+_COLUMNS: Final = {name: columns for name, (_, columns) in FRAMES.items()}
+_ARMS: Final = ("baseline_config", "comparison_config")
 
 
 def metric_rows(comparison: Document, arms: Row) -> Iterator[Row]:
@@ -19,7 +22,7 @@ def metric_rows(comparison: Document, arms: Row) -> Iterator[Row]:
             "verdict": coerce(comparison.get("verdict"), "text"),
             "is_verdict_metric": comparison.get("verdict_metric") == metric,
         }
-        yield read_row(block, columns.STATISTICS, base)
+        yield read_row(block, _COLUMNS["statistics"], base)
 
 
 def view_rows(comparison: Document, arms: Row) -> Iterator[Row]:
@@ -35,7 +38,7 @@ def view_rows(comparison: Document, arms: Row) -> Iterator[Row]:
                     "verdict": coerce(members(blocks).get("verdict"), "text"),
                     "flip": coerce(flip.get("kind"), "text"),
                 }
-                yield read_row(block, columns.VIEW_RESULTS, base)
+                yield read_row(block, _COLUMNS["views"], base)
 
 
 def gate_rows(comparison: Document, arms: Row) -> Iterator[Row]:
@@ -47,7 +50,7 @@ def gate_rows(comparison: Document, arms: Row) -> Iterator[Row]:
             for trial in records(rule.get("trials"))
         ]
         base = arms | {"rule": coerce(rule.get("name"), "text"), "trials": trials}
-        yield read_row(rule, columns.GATE, base)
+        yield read_row(rule, _COLUMNS["gate"], base)
 
 
 def ledger_rows(comparison: Document, arms: Row) -> Iterator[Row]:
@@ -70,7 +73,7 @@ def ledger_rows(comparison: Document, arms: Row) -> Iterator[Row]:
 def slice_rows(comparison: Document, arms: Row) -> Iterator[Row]:
     """Yield one row a dimension and level."""
     for cell in records(comparison.get("slices")):
-        yield read_row(cell, columns.SLICES, arms)
+        yield read_row(cell, _COLUMNS["slices"], arms)
 
 
 OF_COMPARISON: Final[dict[str, Callable[[Document, Row], Iterator[Row]]]] = {
@@ -87,6 +90,6 @@ def comparison_rows(impact: Document, frame: str) -> list[Row]:
     """Return the rows of a frame of :data:`OF_COMPARISON` over every comparison."""
     found = []
     for comparison in records(impact.get("comparisons")):
-        arms = {c.name: coerce(comparison.get(c.name), "text") for c in columns.ARMS}
+        arms = {name: coerce(comparison.get(name), "text") for name in _ARMS}
         found += list(OF_COMPARISON[frame](comparison, arms))
     return found

@@ -21,9 +21,10 @@ Task = tuple[str, str]
 
 @dataclass
 class Facts:
-    """Plain views of a run, each computed once."""
+    """Plain views of a run, each computed once; ``privacy`` leaves out folder names."""
 
     run: Run
+    privacy: bool = False
 
     @cached_property
     def trials(self) -> list[Record]:

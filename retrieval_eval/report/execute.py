@@ -11,6 +11,7 @@ from typing import Any
 
 from retrieval_eval import errors
 from retrieval_eval.errors import RenderError
+from retrieval_eval.io.files import write_bytes
 from retrieval_eval.records import Progress
 from retrieval_eval.report import parameters as declared
 from retrieval_eval.report.notebook_files import read_notebook
@@ -27,7 +28,6 @@ def execute(
     parameters: Mapping[str, Any],
     *,
     progress: Progress | None = None,
-    cwd: Path | None = None,
 ) -> Path:
     """Execute a notebook and write the executed one to ``target``, whole or not at all.
 
@@ -39,8 +39,6 @@ def execute(
         Values of declared parameters; checked before a kernel starts.
     progress
         Told about every finished cell.
-    cwd
-        Working directory of the kernel.
 
     Raises
     ------
@@ -69,14 +67,14 @@ def execute(
                 language="python",
                 progress_bar=False,
                 extra_arguments=_QUIET,
-                cwd=str(cwd or Path.cwd()),
+                cwd=str(Path.cwd()),
             )
         except PapermillExecutionError as error:
             raise _translated(error, source) from error
         except (DeadKernelError, PapermillException) as error:
             raise RenderError(f"{source.name} could not be executed: {error}") from error
         check_outputs(executed)
-        _copy(executed, target)
+        write_bytes(target, executed.read_bytes())
     return target
 
 
@@ -97,13 +95,20 @@ def check_outputs(path: Path) -> None:
 
 def _register(progress: Progress | None) -> None:
     """Register the engine that reports finished cells; papermill has no callback of its own."""
+    from jupyter_client.manager import AsyncKernelManager
     from papermill.engines import NBClientEngine, papermill_engines
+
+    class Manager(AsyncKernelManager):
+        async def _async_interrupt_kernel(self) -> None:
+            """Let a kernel end in peace: interrupted while it tidies up, it complains on stderr."""
 
     class Engine(NBClientEngine):  # type: ignore[misc]
         @classmethod
         def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **options: Any) -> Any:
             if progress is not None:
                 _report_cells(nb_man, progress)
+            # Nothing is left to tidy up in a kernel of ours, and one in a long cell does not hear.
+            options |= {"kernel_manager_class": Manager, "shutdown_kernel": "immediate"}
             return super().execute_managed_notebook(nb_man, kernel_name, **options)
 
     papermill_engines.register(_ENGINE, Engine)
@@ -139,12 +144,6 @@ def _translated(error: Any, source: Path) -> Exception:
         f"{source.name}: cell {error.cell_index} failed with {error.ename}: {error.evalue}\n"
         f"The cell was:\n{error.source}"
     )
-
-
-def _copy(source: Path, target: Path) -> None:
-    from retrieval_eval.io.files import write_bytes
-
-    write_bytes(target, source.read_bytes())
 
 
 @contextmanager

@@ -6,7 +6,7 @@ for HTML and for Markdown.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -90,3 +90,13 @@ class Block:
 def section(finding: str, *exhibits: Exhibit, sentences: Sequence[str] = ()) -> Block:
     """Return the block of an ordinary section."""
     return Block("section", finding, tuple(sentences), exhibits)
+
+
+def shows(make: Callable[[Any], Block]) -> Callable[[Any], Block]:
+    """Return the method of a report that shows what ``make`` returns for the report's facts."""
+
+    def show(report: Any) -> Block:
+        return make(report.facts)
+
+    show.__doc__ = make.__doc__
+    return show

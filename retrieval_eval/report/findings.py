@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
+from retrieval_eval.escape import visible
 from retrieval_eval.report.comparison import MetricResult
-from retrieval_eval.report.escape import visible
 from retrieval_eval.report.numbers import of, plural, rate, signed
 
 NAME_LIMIT: Final = 36

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from retrieval_eval.report.columns import Column
+from retrieval_eval.report.columns import FRAMES, Column
 from retrieval_eval.report.numbers import finite
 
 if TYPE_CHECKING:
@@ -88,20 +88,13 @@ def members(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def event_rows(
-    document: Any, columns: Sequence[Column], identity: Row, *, with_arguments: bool
-) -> list[Row]:
+def event_rows(document: Any, identity: Row) -> list[Row]:
     """Return one row per event of an event document."""
     rows = []
     for event in records(members(document).get("events")):
-        row = read_row(event, columns, identity)
         arguments = event.get("arguments")
-        row["arguments"] = (
-            json.dumps(arguments, ensure_ascii=False, sort_keys=True)
-            if with_arguments and arguments
-            else None
-        )
-        rows.append(row)
+        text = json.dumps(arguments, ensure_ascii=False, sort_keys=True) if arguments else None
+        rows.append(read_row(event, FRAMES["events"][1], identity | {"arguments": text}))
     return rows
 
 

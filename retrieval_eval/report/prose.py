@@ -13,7 +13,7 @@ from retrieval_eval.report import cautions, rule_words
 from retrieval_eval.report.comparison import Comparison, MetricResult
 from retrieval_eval.report.findings import name
 from retrieval_eval.report.names import metric_name, reason_sentence
-from retrieval_eval.report.numbers import of, p_value, plural
+from retrieval_eval.report.numbers import interval, of, p_value, plural
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 
@@ -122,8 +122,7 @@ def _how_much(comparison: Comparison, result: MetricResult) -> str:
         f"{metric.difference(result.mean_difference)}"
     )
     if result.ci_low is not None and result.ci_high is not None:
-        low, high = metric.difference(result.ci_low), metric.difference(result.ci_high)
-        text += f", 95 % interval [{low}, {high}]"
+        text += f", 95 % interval {interval(result.ci_low, result.ci_high, metric.digits)}"
     if result.p_value is not None:
         text += f", p {p_value(result.p_value)}"
     if comparison.verdict != "no_detectable_difference":

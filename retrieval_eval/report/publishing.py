@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -10,6 +10,7 @@ from retrieval_eval.errors import RenderError
 from retrieval_eval.io.files import write_bytes, write_text
 from retrieval_eval.records import Progress
 from retrieval_eval.report import assets, quarto, render
+from retrieval_eval.report.columns import Frames
 from retrieval_eval.report.execute import execute
 from retrieval_eval.report.notebook_files import read_notebook
 from retrieval_eval.report.pdf import to_pdf
@@ -86,15 +87,22 @@ def _renderer(renderer: Renderer) -> Renderer:
     return renderer
 
 
-def write_frames(frames: Iterable[tuple[str, str, pd.DataFrame]], folder: Path) -> Files:
-    """Write frames (name, meaning, frame) as CSV; lists become text separated by semicolons."""
-    written = []
-    for name, meaning, frame in frames:
-        for column in frame.columns:
-            if frame[column].map(lambda v: isinstance(v, list)).any():
-                frame = frame.assign(**{column: frame[column].map("; ".join)})
-        text = frame.to_csv(index=False)
-        # A lone surrogate, which JSON escapes can smuggle in, has no UTF-8.
-        write_text(folder / f"{name}.csv", text.encode("utf-8", "replace").decode("utf-8"))
-        written.append((f"{name}.csv", meaning))
-    return written
+def write_frames(run: Any, declared: Frames, folder: Path, *, without: Sequence[str] = ()) -> Files:
+    """Write the frames of a run but for the columns ``without``; return files and meanings."""
+    return [
+        write_frame(
+            name, meaning, run.frame(name).drop(columns=list(without), errors="ignore"), folder
+        )
+        for name, (meaning, _) in declared.items()
+    ]
+
+
+def write_frame(name: str, meaning: str, frame: pd.DataFrame, folder: Path) -> tuple[str, str]:
+    """Write a frame as CSV; lists become text separated by semicolons."""
+    for column in frame.columns:
+        if frame[column].map(lambda v: isinstance(v, list)).any():
+            frame = frame.assign(**{column: frame[column].map("; ".join)})
+    text = frame.to_csv(index=False)
+    # A lone surrogate, which JSON escapes can smuggle in, has no UTF-8.
+    write_text(folder / f"{name}.csv", text.encode("utf-8", "replace").decode("utf-8"))
+    return f"{name}.csv", meaning

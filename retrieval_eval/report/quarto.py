@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import RenderError
+from retrieval_eval.escape import slug
 from retrieval_eval.io.files import write_bytes, write_text
 from retrieval_eval.report import assets
-from retrieval_eval.report.escape import slug
 from retrieval_eval.report.notebook_files import notebook_text
 from retrieval_eval.report.render import select_outputs
 

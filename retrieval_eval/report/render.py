@@ -11,8 +11,8 @@ from html.parser import HTMLParser
 from typing import Any, Final, Literal
 
 from retrieval_eval.errors import RenderError
+from retrieval_eval.escape import html_text, markdown_text
 from retrieval_eval.report import assets
-from retrieval_eval.report.escape import html_text, markdown_text
 from retrieval_eval.report.notebook_files import markdown_cell
 
 Syntax = Literal["html", "markdown"]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from retrieval_eval.report import columns, frames
+from retrieval_eval.report import frames
 from retrieval_eval.report.choosing import choose
+from retrieval_eval.report.columns import FRAMES, expand
 from retrieval_eval.report.comparison import Comparison, read_comparison
 from retrieval_eval.report.comparison_rows import comparison_rows
 from retrieval_eval.report.documents import (
@@ -25,6 +26,8 @@ from retrieval_eval.report.truth_rows import ground_truth_rows
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_COLUMNS: Final = {name: columns for name, (_, columns) in FRAMES.items()}
 
 
 class Run:
@@ -108,7 +111,7 @@ class Run:
     @cached_property
     def trials(self) -> pd.DataFrame:
         """One row a trial: metrics, outcomes, flags."""
-        declared = columns.expand(columns.TRIALS, self.k_values)
+        declared = expand(_COLUMNS["trials"], self.k_values)
         rows = []
         for trial in self.trial_files:
             base = trial.identity()
@@ -122,10 +125,10 @@ class Run:
     def ledger(self) -> pd.DataFrame:
         """One row a trial: what became of its tool calls."""
         rows = [
-            frames.read_row(trial.metrics, columns.LEDGER, trial.identity())
+            frames.read_row(trial.metrics, _COLUMNS["ledger"], trial.identity())
             for trial in self.trial_files
         ]
-        return frames.make_frame(rows, columns.LEDGER)
+        return frames.make_frame(rows, _COLUMNS["ledger"])
 
     @cached_property
     def events(self) -> pd.DataFrame:
@@ -143,41 +146,43 @@ class Run:
         truths: list[frames.Row] = []
         for trial in self.trial_files:
             document, identity = trial.events(), trial.identity()
-            events += frames.event_rows(document, columns.EVENTS, identity, with_arguments=True)
+            events += frames.event_rows(document, identity)
             truths += ground_truth_rows(document, identity)
         return (
-            frames.make_frame(events, columns.EVENTS),
-            frames.make_frame(truths, columns.GROUND_TRUTH),
+            frames.make_frame(events, _COLUMNS["events"]),
+            frames.make_frame(truths, _COLUMNS["ground_truth"]),
         )
 
     @cached_property
     def excluded(self) -> pd.DataFrame:
         """One row a folder that was left out, with the reason."""
-        rows = []
-        for summary in self.summaries:
-            for entry in frames.records(summary.get("excluded")):
-                row = {c.name: frames.coerce(entry.get(c.name), "text") for c in columns.EXCLUDED}
-                rows.append(row | {"run_id": frames.coerce(summary.get("run_id"), "text")})
-        return frames.make_frame(rows, columns.EXCLUDED)
+        names = [c.name for c in _COLUMNS["excluded"]]
+        rows = [
+            {name: frames.coerce(found.get(name), "text") for name in names}
+            for summary in self.summaries
+            for entry in frames.records(summary.get("excluded"))
+            for found in [{**entry, "run_id": summary.get("run_id")}]
+        ]
+        return frames.make_frame(rows, _COLUMNS["excluded"])
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
         """One row a matched task and metric, for every pair of configs."""
         found = frames.records(self.impact.get("comparisons"))
-        return frames.make_frame(frames.pair_rows(found), columns.PAIRS)
+        return frames.make_frame(frames.pair_rows(found), _COLUMNS["pairs"])
 
     @cached_property
     def associations(self) -> pd.DataFrame:
         """One row an association of a retrieval metric with an outcome."""
         found = frames.records(self.impact.get("associations"))
-        rows = [frames.read_row(a, columns.ASSOCIATIONS) for a in found]
-        return frames.make_frame(rows, columns.ASSOCIATIONS)
+        rows = [frames.read_row(a, _COLUMNS["associations"]) for a in found]
+        return frames.make_frame(rows, _COLUMNS["associations"])
 
     @cached_property
     def summary(self) -> pd.DataFrame:
         """One row a config and metric: mean, median, n and how many are not computable."""
         rows = [row for summary in self.summaries for row in frames.summary_rows(summary)]
-        return frames.make_frame(rows, columns.SUMMARY)
+        return frames.make_frame(rows, _COLUMNS["summary"])
 
     @cached_property
     def statistics(self) -> pd.DataFrame:
@@ -208,11 +213,11 @@ class Run:
     def first_hits(self) -> pd.DataFrame:
         """One row a config and unit: time to the first relevant file."""
         found = frames.records(self.impact.get("time_to_first_relevant"))
-        rows = [frames.read_row(row, columns.FIRST_HITS) for row in found]
-        return frames.make_frame(rows, columns.FIRST_HITS)
+        rows = [frames.read_row(row, _COLUMNS["first_hits"]) for row in found]
+        return frames.make_frame(rows, _COLUMNS["first_hits"])
 
     def _of_comparisons(self, name: str) -> pd.DataFrame:
-        return frames.make_frame(comparison_rows(self.impact, name), columns.FRAMES[name][1])
+        return frames.make_frame(comparison_rows(self.impact, name), _COLUMNS[name])
 
     def frame(self, name: str) -> pd.DataFrame:
         """Return a frame by its name in :data:`retrieval_eval.report.columns.FRAMES`."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 
-from retrieval_eval.report.escape import html_text, markdown_attribute, markdown_text, visible
+from retrieval_eval.escape import html_text, markdown_attribute, markdown_text, visible
 from retrieval_eval.report.exhibits import Block, Empty, Exhibit, Figure, Table
 
 

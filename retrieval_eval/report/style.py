@@ -15,7 +15,6 @@ TEXT: Final = "#222222"
 GREY: Final = "#595959"
 LIGHT_GREY: Final = "#767676"
 FAINT: Final = "#d9d9d9"
-DIVERGING: Final = "PuOr_r"
 MAX_CONFIGS: Final = 4
 FONT_STACK: Final = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
 WIDTH: Final = 7.2

@@ -8,7 +8,7 @@ from retrieval_eval.report.comparison import ALPHA, VERDICTS, Comparison, Metric
 from retrieval_eval.report.derive import Record, mean, numbers
 from retrieval_eval.report.exhibits import Table
 from retrieval_eval.report.names import HEADLINE_METRICS, metric_name, reason_sentence
-from retrieval_eval.report.numbers import MISSING, count, of, p_value, plural, signed
+from retrieval_eval.report.numbers import MISSING, count, interval, of, p_value, plural, signed
 from retrieval_eval.report.robustness import BLUNT
 from retrieval_eval.report.rule_words import inside, title
 from retrieval_eval.stats.paired import MIN_PAIRS
@@ -99,10 +99,7 @@ def _lost(comparison: Comparison, metrics: Sequence[str]) -> list[str]:
 
 def interval_of(result: MetricResult) -> str:
     """Return the interval of a metric's difference in the metric's own decimals, or the dash."""
-    if result.ci_low is None or result.ci_high is None:
-        return MISSING
-    known = metric_name(result.metric)
-    return f"[{known.difference(result.ci_low)}, {known.difference(result.ci_high)}]"
+    return interval(result.ci_low, result.ci_high, metric_name(result.metric).digits)
 
 
 def _difference_row(metric: str, result: MetricResult | None) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from retrieval_eval.search.returned import says_rank_only
 from retrieval_eval.search.roc import METHOD, auc, auc_interval, roc_points
 from retrieval_eval.search.summary import number, span
 from retrieval_eval.stats.intervals import Interval, wilson
-from retrieval_eval.values import REASONS, Value, ratio
+from retrieval_eval.values import REASONS, Value, counted, ratio
 
 Query = Mapping[str, Any]
 
@@ -242,12 +242,12 @@ def _reasons(kinds: Kinds, threshold: float | None) -> list[str]:
     queries = (*kinds.unanswerable, *kinds.answerable)
     if kinds.n_failed:
         found.append(
-            f"the retriever failed on {kinds.n_failed} queries, and whether it would have refused"
-            " them nobody knows"
+            f"the retriever failed on {counted(kinds.n_failed, 'query')}, and whether it would have"
+            " refused nobody knows"
         )
     n_broken = sum(not query["ranking"] and "nan_score" in query["problems"] for query in queries)
     if n_broken:
-        found.append(f"{n_broken} queries count as refused because no score was a finite number")
+        found.append(f"refused, for no score was a finite number: {counted(n_broken, 'query')}")
     if not kinds.answerable:
         found.append("no answerable query was asked, so refusing everything would cost nothing")
     if not kinds.has_scores:

@@ -15,6 +15,8 @@ from retrieval_eval.search.paired_change import (
     contributions,
     restricted,
 )
+from retrieval_eval.search.retrievers import retriever_kind
+from retrieval_eval.values import counted
 
 Document = Mapping[str, Any]
 
@@ -97,9 +99,10 @@ def differences(baseline: Document, current: Document) -> dict[str, str]:
     was, now = baseline["run"]["gold_set"], current["run"]["gold_set"]
     if was["fingerprint"] != now["fingerprint"]:
         found["gold_set"] = (
-            f"the gold set changed from {was['n_queries']} queries and {was['n_labelled_pairs']} "
-            f"labelled pairs ({was['fingerprint'][:12]}) to {now['n_queries']} and "
-            f"{now['n_labelled_pairs']} ({now['fingerprint'][:12]})"
+            f"the gold set changed from {counted(was['n_queries'], 'query')} and "
+            f"{counted(was['n_labelled_pairs'], 'labelled pair')} "
+            f"({was['fingerprint'][:12]}) to {now['n_queries']} and {now['n_labelled_pairs']} "
+            f"({now['fingerprint'][:12]})"
         )
     old, new = baseline["run"]["settings"], current["run"]["settings"]
     for code, words in (
@@ -114,29 +117,52 @@ def differences(baseline: Document, current: Document) -> dict[str, str]:
     return found
 
 
+def truncation(run: Document) -> str | None:
+    """Return how much of its gold set a run asked, None where it asked all of it."""
+    n, n_gold = len({query["id"] for query in run["queries"]}), run["run"]["gold_set"]["n_queries"]
+    return f"it asked {n} of the {counted(n_gold, 'query')} of the gold set" if n < n_gold else None
+
+
 def changes(baseline: Document, current: Document) -> list[str]:
-    """Return in words what else differs between the set-ups of two runs, such as an option."""
-    old, new = _setup(baseline), _setup(current)
-    return [
+    """Return in words what else differs between the set-ups of two runs, such as an option.
+
+    Options of two kinds of retriever have nothing to do with each other; only the kinds are told.
+    """
+    kinds = [retriever_kind(run["run"]["retriever"]["spec"]) for run in (baseline, current)]
+    is_same_kind = kinds[0] == kinds[1]
+    old, new = (_setup(run, with_options=is_same_kind) for run in (baseline, current))
+    told = [] if is_same_kind else [f"kind of retriever: {kinds[0]} → {kinds[1]}"]
+    told += [
         f"{name}: {old.get(name, 'not there')} → {new.get(name, 'not there')}"
         for name in dict.fromkeys([*old, *new])
         if old.get(name) != new.get(name)
     ]
+    # Where only one of them has unanswerable queries, nobody knows the other's threshold.
+    blocks = [run.get("abstention") for run in (baseline, current)]
+    if None not in blocks:
+        was, now = (_told(block["threshold"]) for block in blocks if block is not None)
+        told += [f"abstain_at: {was} → {now}"] if was != now else []
+    return told
 
 
-def _setup(document: Document) -> dict[str, str]:
+def _setup(document: Document, *, with_options: bool) -> dict[str, str]:
     use = document["run"]["retriever"]
     found = {key: use[key] for key in ("spec", "name", "reranker", "uses_rerank", "floor")}
-    # Where a retriever states an option itself, with its default, that is the fuller truth.
-    found |= {**use["options"], **use["facts"]}
-    found.pop("corpora", None)
+    if with_options:
+        # Where a retriever states an option itself, with its default, that is the fuller truth.
+        found |= {**use["options"], **use["facts"]}
+        found.pop("corpora", None)
     for corpus in document["run"]["corpora"]:
         size, digest = corpus["n_documents"], corpus["fingerprint"]
-        known = "size unknown" if size is None else f"{size} documents"
+        known = "size unknown" if size is None else counted(size, "document")
         found[f"corpus {corpus['corpus']}"] = (
             f"{known}, {f'digest {digest}' if digest else 'no digest'}"
         )
-    return {name: _DIGEST.sub(lambda hit: hit[0][:12], str(value)) for name, value in found.items()}
+    return {name: _told(value) for name, value in found.items()}
+
+
+def _told(value: object) -> str:
+    return "none" if value is None else _DIGEST.sub(lambda hit: hit[0][:12], str(value))
 
 
 def common_measures(baseline: Document, current: Document) -> list[str]:

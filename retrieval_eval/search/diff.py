@@ -5,7 +5,7 @@ Per-query first, aggregates second: a mean that stands still can hide queries th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.delta import changes, common_measures, slice_of, top1_differs
 from retrieval_eval.search.diff_queries import changed_queries, first_document
+from retrieval_eval.search.guard.soundness import own_faults
 from retrieval_eval.search.mismatches import accepted_mismatches, unverified
 from retrieval_eval.search.named_metrics import (
     BLOCK_OF,
@@ -29,6 +30,7 @@ from retrieval_eval.search.paired_change import (
     restricted,
 )
 from retrieval_eval.search.scoring import DIMENSIONS, NO_NAME
+from retrieval_eval.values import counted
 
 Document = Mapping[str, Any]
 
@@ -71,7 +73,8 @@ def diff(
     Returns
     -------
     dict
-        Schema ``search_diff``. ``metrics``: by name. ``slices``: the same for parts of the
+        Schema ``search_diff``. ``no_verdict``: why what it says decides nothing, which the banner
+        repeats. ``metrics``: by name. ``slices``: the same for parts of the
         queries. ``top1_changed``: queries with another first document. ``queries``: those that
         moved at all, with contributions and documents, the largest contribution to a headline
         measure first.
@@ -89,6 +92,7 @@ def diff(
     before, after = _by_id(a), _by_id(b)
     if not before.keys() & after.keys():
         raise NothingToEvaluateError("the runs have no query in common")
+    no_verdict = _no_verdict(a, b)
     sides = {name: (shares(a, name), shares(b, name)) for name in _names(a, b)}
     compare = _Comparing(_resampling(a, b, seed), flag_points)
     metrics = compare(sides) | compare.whole_runs(a, b)
@@ -97,7 +101,8 @@ def diff(
         "a": _side(a),
         "b": _side(b),
         "settings": {"flag_points": flag_points, **asdict(compare.resampling)},
-        "banner": _banner(accepted),
+        "banner": _banner(no_verdict, accepted),
+        "no_verdict": no_verdict,
         "accepted": [{"code": code, "difference": text} for code, text in accepted.items()],
         "notices": _notices(a, b, pinned),
         "changes": changes(a, b),
@@ -192,22 +197,29 @@ def _cutoffs(a: Document, b: Document) -> list[int]:
     return sorted(old & new)
 
 
-def _banner(accepted: Mapping[str, str]) -> str | None:
-    if not accepted:
-        return None
-    return (
-        "THESE RUNS DID NOT MEASURE THE SAME THING, and the difference was accepted by name: "
-        + "; ".join(f"{code}: {text}" for code, text in accepted.items())
-    )
+def _no_verdict(a: Document, b: Document) -> list[str]:
+    return [
+        f"run {name} has no verdict: {reason}"
+        for name, run in (("A", a), ("B", b))
+        for reason in own_faults(run)
+    ]
+
+
+def _banner(no_verdict: Sequence[str], accepted: Mapping[str, str]) -> str | None:
+    found = []
+    if no_verdict:
+        found.append(f"NO VERDICT, what follows decides nothing: {'; '.join(no_verdict)}.")
+    if accepted:
+        found.append(
+            "THESE RUNS DID NOT MEASURE THE SAME THING, and the difference was accepted by name: "
+            + "; ".join(f"{code}: {text}" for code, text in accepted.items())
+        )
+    return " ".join(found) or None
 
 
 def _notices(a: Document, b: Document, pinned: Collection[str] | None) -> list[str]:
     """Return the sentences a reader must not miss, besides the banner."""
-    found = [
-        f"Run {name} has no verdict: {reason}."
-        for name, run in (("A", a), ("B", b))
-        for reason in run["status"]["reasons"]
-    ]
+    found = []
     before, after = _by_id(a).keys(), _by_id(b).keys()
     if before != after:
         found.append(
@@ -221,8 +233,8 @@ def _notices(a: Document, b: Document, pinned: Collection[str] | None) -> list[s
         )
     if pinned is not None and (missing := sorted(set(pinned) - (before & after))):
         found.append(
-            f"{len(missing)} of {len(set(pinned))} pinned queries are not in both runs, such as "
-            f"{missing[0]}."
+            f"Not in both runs: {len(missing)} of {counted(len(set(pinned)), 'pinned query')}, "
+            f"such as {missing[0]}."
         )
     return found
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 from retrieval_eval.search.diff_queries import movers
 from retrieval_eval.search.settings import BASE_MEASURES, HEADLINE
 from retrieval_eval.search.summary import DASH, number, points, signed_span
+from retrieval_eval.values import counted
 
 Document = Mapping[str, Any]
 Rows = list[list[str]]
@@ -45,7 +46,7 @@ def summary_sentences(diff: Document) -> list[str]:
     moved = {name: len(movers(diff["queries"], name)) for name in headline(diff)}
     told = ", ".join(f"{n} moved {name}" for name, n in moved.items())
     found.append(
-        f"{len(diff['top1_changed'])} queries have another first document; "
+        f"{counted(len(diff['top1_changed']), 'query')} with another first document; "
         f"{len(diff['queries'])} changed at all; {told}."
     )
     return found

@@ -18,6 +18,7 @@ from retrieval_eval.search.means import Slice
 from retrieval_eval.search.results import PROBLEMS
 from retrieval_eval.search.scoring import QueryScore, Scores
 from retrieval_eval.search.secrets import shown_options, shown_spec
+from retrieval_eval.values import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,6 @@ def search_run(
     corpora: Sequence[CorpusUse],
     generated_at: str,
     label: str = "",
-    delta: Mapping[str, Any] | None = None,
     backlog: Mapping[str, Any] | None = None,
     abstain_at: float | None = None,
 ) -> dict[str, Any]:
@@ -97,7 +97,8 @@ def search_run(
         "claims": None,
     }
     body["composite"] = composite_block(body)
-    body["delta"] = None if delta is None else dict(delta)
+    # Given where there is a baseline; see `held_against`.
+    body |= {"delta": None, "delta_withheld": []}
     body["backlog"] = None if backlog is None else dict(backlog)
     return stamped(body, generated_at)
 
@@ -130,8 +131,8 @@ def _status(scores: Scores) -> dict[str, Any]:
     reasons = []
     if failed:
         reasons.append(
-            f"{len(failed)} of {len(results)} queries failed, so the means are not those of the "
-            f"gold set; the first was {failed[0].id} ({failed[0].error})"
+            f"{len(failed)} of {counted(len(results), 'query')} failed, so the means are not those "
+            f"of the gold set; the first was {failed[0].id} ({failed[0].error})"
         )
     if len(failed) < len(results) and not any(
         mean.value.computable for mean in scores.overall.metrics.values()

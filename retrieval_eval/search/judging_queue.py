@@ -11,6 +11,7 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.model import GoldQuery, GoldSet
 from retrieval_eval.metrics.ranking import parse_measure
 from retrieval_eval.search.settings import HEADLINE, deepest_cutoff
+from retrieval_eval.values import counted
 
 Document = Mapping[str, Any]
 
@@ -167,6 +168,6 @@ def _check_known(run: Document, queries: Mapping[str, GoldQuery]) -> None:
     foreign = [row["id"] for row in run["queries"] if row["id"] not in queries]
     if foreign:
         raise BadInputError(
-            f"{len(foreign)} queries of the run {run['label']!r} are not in the gold set, such as"
-            f" {foreign[0]!r}; was it made with another one?"
+            f"not in the gold set: {counted(len(foreign), 'query')} of the run {run['label']!r},"
+            f" such as {foreign[0]!r}; was it made with another one?"
         )

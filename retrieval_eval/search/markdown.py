@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from retrieval_eval.escape import visible
 from retrieval_eval.search.abstention import sentences
 from retrieval_eval.search.composite import sentence as composite_sentence
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.search.summary import (
-    NO_BASELINE,
     delta_rows,
     delta_sentences,
     header,
     metric_rows,
+    no_delta,
     notices,
     number,
     points,
@@ -33,7 +33,6 @@ _LEGEND: Final = (
 _MOST_QUERIES: Final = 20
 _LONGEST: Final = 120
 
-_HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 # Marks that mean something wherever they stand, and those that only do next to others.
 _MARKUP: Final = re.compile(r"([\\`*{}\[\]#~$^]|(?<![^\W_])_|_(?![^\W_])|:(?=[\w/]))")
 _MEASURE: Final = re.compile(r"[A-Za-z0-9()=]+(@[0-9]+)?")
@@ -62,19 +61,22 @@ def to_markdown(document: Document) -> str:
         _LEGEND,
     ]
     parts += _abstention(document)
-    parts += _delta(document["delta"], shown_measures(document), confidence)
+    parts += _delta(document, confidence)
     parts += _slices(document)
     parts += _queries(document)
     parts += _backlog(document["backlog"])
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _delta(delta: Document | None, names: Sequence[str], confidence: float) -> list[str]:
-    parts = ["## Change against the baseline"]
+def _delta(document: Document, confidence: float) -> list[str]:
+    parts, delta = ["## Change against the baseline"], document["delta"]
     if delta is None:
-        return [*parts, NO_BASELINE]
+        # Reasons may hold words of a retriever; our own sentence has code in it.
+        why = no_delta(document)
+        return [*parts, escaped(why) if document.get("delta_withheld") else why]
     parts.append("\n".join(f"- {escaped(line)}" for line in delta_sentences(delta)))
     if delta["is_comparable"]:
+        names = shown_measures(document)
         parts.append(_by_measure(delta_rows(delta["metrics"], names, confidence=confidence)))
     return parts
 
@@ -96,11 +98,7 @@ def escaped(text: object) -> str:
     >>> escaped("a|b `c` <i>")
     'a&#124;b \\`c\\` &#60;i&#62;'
     """
-    shown = "".join(
-        f"\\u{ord(c):04x}" if unicodedata.category(c) in _HIDDEN else c
-        for c in " ".join(str(text).split())
-    )
-    protected = _LINK.sub(lambda found: found[0][:-1] + "\0", _MARKUP.sub(r"\\\1", shown))
+    protected = _LINK.sub(lambda found: found[0][:-1] + "\0", _MARKUP.sub(r"\\\1", visible(text)))
     return protected.translate(_ENTITIES).replace("\0", r"\.")
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.gold.backlog import read_backlog
 from retrieval_eval.gold.corpus import Corpus, corpus_fingerprint, read_corpus
 from retrieval_eval.gold.reading import read_gold_set
@@ -16,7 +16,7 @@ from retrieval_eval.io.files import remove, write_bytes, write_text
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import now
 from retrieval_eval.search.abstention import check_threshold
-from retrieval_eval.search.delta import delta
+from retrieval_eval.search.baseline import held_against
 from retrieval_eval.search.document import CorpusUse, RetrieverUse, search_run
 from retrieval_eval.search.facts import facts_of
 from retrieval_eval.search.markdown import to_markdown
@@ -92,20 +92,31 @@ def measure(gold_path: Path, retriever: str, **options: Any) -> dict[str, Any]:
     return measure_request(Request(gold_path, retriever, **options), progress=progress).document
 
 
-def measure_request(request: Request, *, progress: Progress | None = None) -> Measured:
+def measure_request(
+    request: Request,
+    *,
+    progress: Progress | None = None,
+    taken_up: Callable[[int, int], None] | None = None,
+) -> Measured:
     """Do what `measure` does; also say where the reports are.
 
     The reports are ``eval-report-<utc>.json`` and ``.md``; an older one is never overwritten.
-    The journal of an interrupted run lies beside them and goes when a run is done.
+    The journal of an interrupted run lies beside them and goes when a run is done; ``taken_up`` is
+    called with the number of queries it answers, and that of all.
     """
     journal = request.out / JOURNAL
-    written = _write(measured_document(request, journal=journal, progress=progress), request.out)
+    document = measured_document(request, journal=journal, progress=progress, taken_up=taken_up)
+    written = _write(document, request.out)
     remove(journal, request.out)
     return written
 
 
 def measured_document(
-    request: Request, *, journal: Path | None = None, progress: Progress | None = None
+    request: Request,
+    *,
+    journal: Path | None = None,
+    progress: Progress | None = None,
+    taken_up: Callable[[int, int], None] | None = None,
 ) -> dict[str, Any]:
     """Return the search run of a request; nothing is written but the journal, where one is named.
 
@@ -140,6 +151,7 @@ def measured_document(
             "options": shown_options(request.options),
         },
         fresh=request.fresh,
+        taken_up=taken_up,
     )
     document = search_run(
         gold,
@@ -154,7 +166,7 @@ def measured_document(
         abstain_at=request.abstain_at,
     )
     if baseline is not None:
-        document["delta"] = delta(baseline, document, seed=settings.seed)
+        document |= held_against(baseline, document, seed=settings.seed)
     return document
 
 
@@ -167,11 +179,8 @@ def _write(document: dict[str, Any], out: Path) -> Measured:
         stem = f"{first}-{number}"
     measured = Measured(document, out / f"{stem}.json", out / f"{stem}.md")
     # The Markdown first: where the JSON report is, the run is whole.
-    try:
-        write_text(measured.markdown_path, to_markdown(document))
-        write_bytes(measured.json_path, run_bytes(document))
-    except OSError as error:
-        raise BadInputError(f"{out}: cannot be written ({error.strerror or error})") from error
+    write_text(measured.markdown_path, to_markdown(document))
+    write_bytes(measured.json_path, run_bytes(document))
     return measured
 
 

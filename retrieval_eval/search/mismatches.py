@@ -7,10 +7,11 @@ from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.search.delta import common_measures, differences
+from retrieval_eval.values import counted
 
 Document = Mapping[str, Any]
 
-ACCEPTABLE: Final = ("gold_set", "convention", "empty_ranking", "depth", "corpus")
+ACCEPTABLE: Final = ("gold_set", "convention", "empty_ranking", "depth", "corpus", "queries")
 """What two runs may differ in when that is named: see `mismatches`."""
 
 
@@ -19,6 +20,7 @@ def mismatches(a: Document, b: Document) -> dict[str, str]:
 
     ``corpus``: one run searched a corpus that the other did not, or a corpus has another digest
     or number of documents. What is unknown of a corpus differs from nothing; see `unverified`.
+    ``queries``: one run asked a query that the other, of the same gold set, did not.
     """
     found = {code: text for code, text in differences(a, b).items() if code in ACCEPTABLE}
     old, new = _corpora(a), _corpora(b)
@@ -32,6 +34,17 @@ def mismatches(a: Document, b: Document) -> dict[str, str]:
         ]
     if wrong:
         found["corpus"] = "; ".join(wrong)
+    asked = [{query["id"] for query in run["queries"]} for run in (a, b)]
+    if asked[0] != asked[1] and "gold_set" not in found:
+        found["queries"] = "; ".join(
+            f"run {name} did not ask {len(missing)} of the {counted(len(other), 'query')} of run "
+            f"{other_name}"
+            for name, other_name, missing, other in (
+                ("A", "B", asked[1] - asked[0], asked[1]),
+                ("B", "A", asked[0] - asked[1], asked[0]),
+            )
+            if missing
+        )
     return found
 
 

@@ -14,8 +14,10 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import SCHEMA_VERSION, stamped
 from retrieval_eval.search.delta import changes, common_measures, differences
+from retrieval_eval.search.guard.pinned import Pinned
+from retrieval_eval.search.guard.soundness import claim_faults
 from retrieval_eval.search.measure import Request, measured_document
-from retrieval_eval.search.named_metrics import BLOCK_OF, WHOLE_RUN_ONLY, shares
+from retrieval_eval.search.named_metrics import BLOCK_OF, WHOLE_RUN_ONLY, Share, shares
 from retrieval_eval.search.noise_level import (
     by_query,
     detectable_changes,
@@ -28,7 +30,7 @@ from retrieval_eval.search.paired_change import Resampling, linear, pairs_of
 
 Document = Mapping[str, Any]
 
-DEFAULT_REPEATS: Final = 5
+DEFAULT_REPEATS: Final = 10
 _LEAST_RUNS: Final = 2
 _RANKED_FILE: Final = "run:"
 
@@ -84,6 +86,7 @@ def noise(
     generated_at: str,
     seed: int,
     change: tuple[Document, Document] | None = None,
+    pinned: Pinned | None = None,
 ) -> dict[str, Any]:
     """Return the noise of a system from runs of it that differ in nothing (A/A).
 
@@ -98,6 +101,8 @@ def noise(
     change
         Two runs whose difference is typical of changes to come. How much such a change varies
         from query to query is what hides it, and runs of one system do not know.
+    pinned
+        Look at these queries only.
 
     Returns
     -------
@@ -108,9 +113,12 @@ def noise(
     Raises
     ------
     NothingToEvaluateError
-        When there are fewer than two runs, one has no verdict, or they are not of one system.
+        When there are fewer than two runs, one has no verdict, they are not of one system, or
+        lack a pinned query.
     """
     _check_same(runs)
+    if pinned is not None:
+        runs = [_of_pinned(run, pinned) for run in runs]
     first = runs[0]
     resampling = Resampling.of(first["run"]["settings"], seed)
     rankings = [_rankings(run) for run in runs]
@@ -119,7 +127,7 @@ def noise(
     )
     metrics = {}
     for name in _names(runs):
-        table = by_query([shares(run, name) for run in runs])
+        table = by_query([_shares(run, name) for run in runs])
         if not table.size:
             continue
         level = run_to_run(table)
@@ -130,6 +138,7 @@ def noise(
                 "sd_of_runs_points": level.sd_of_runs_points,
                 "sd_by_query_points": level.sd_by_query_points,
                 "largest_delta_points": level.largest_delta_points,
+                "step_points": level.step_points,
                 "is_deterministic": level.is_deterministic,
             },
             "band_points": noise_band(level, is_deterministic=n_varied == 0),
@@ -140,14 +149,16 @@ def noise(
         "schema_version": SCHEMA_VERSION,
         "n_runs": len(runs),
         "n_queries": len(rankings[0]),
+        "pinned": None if pinned is None else pinned.fingerprint,
         "n_queries_varied": n_varied,
         "is_deterministic": n_varied == 0,
         "run": dict(first["run"]),
+        "judge": (first.get("claims") or {}).get("judge"),
         "runs": [{key: run[key] for key in ("label", "generated_at")} for run in runs],
         "change": None if change is None else [run["label"] for run in change],
         "settings": asdict(resampling),
         "metrics": metrics,
-        "suggested_thresholds": suggestions(metrics),
+        "suggested_thresholds": suggestions(metrics, len(runs)),
     }
     return stamped(body, generated_at)
 
@@ -160,7 +171,11 @@ def _check_same(runs: Sequence[Document]) -> None:
             reasons = "; ".join(run["status"]["reasons"])
             raise NothingToEvaluateError(f"run {number} has no verdict: {reasons}")
     for number, (one, other) in enumerate(pairwise(runs), 2):
-        found = [*differences(one, other).values(), *changes(one, other)]
+        found = [
+            *differences(one, other).values(),
+            *changes(one, other),
+            *claim_faults(other, one),
+        ]
         if {q["id"] for q in one["queries"]} != {q["id"] for q in other["queries"]}:
             found.append("other queries were asked")
         if found:
@@ -168,6 +183,24 @@ def _check_same(runs: Sequence[Document]) -> None:
                 f"run {number} is not of the same system as the one before, so what lies between "
                 f"them is no noise: {'; '.join(found)}"
             )
+
+
+def _shares(run: Document, name: str) -> dict[str, Share]:
+    # The claims of a run are those of all its queries, whichever are looked at.
+    asked = {query["id"] for query in run["queries"]}
+    return {query: share for query, share in shares(run, name).items() if query in asked}
+
+
+def _of_pinned(run: Document, pinned: Pinned) -> Document:
+    ids = set(pinned.ids)
+    kept = [query for query in run["queries"] if query["id"] in ids]
+    if len(kept) < len(ids):
+        missing = min(ids - {query["id"] for query in kept})
+        raise NothingToEvaluateError(
+            f"the runs lack {len(ids) - len(kept)} of {len(ids)} pinned queries, the first is "
+            f"{missing!r}"
+        )
+    return {**run, "queries": kept}
 
 
 def _names(runs: Sequence[Document]) -> list[str]:

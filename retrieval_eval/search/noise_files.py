@@ -14,6 +14,7 @@ from retrieval_eval.search.delta import changes, differences
 
 Document = Mapping[str, Any]
 
+DEFAULT_NOISE: Final = Path("data/eval/noise.json")
 OLDEST: Final = timedelta(days=92)
 """A quarter: noise that was measured longer ago is measured again."""
 
@@ -36,14 +37,6 @@ def read_noise(path: Path) -> dict[str, Any]:
         raise BadInputError(f"{path}: not a valid noise file: {'; '.join(map(str, wrong[:5]))}")
     document: dict[str, Any] = found.value
     return document
-
-
-def noise_floor(document: Document) -> dict[str, float]:
-    """Return the largest change between runs of the same system, in points by metric."""
-    return {
-        name: metric["run_to_run"]["largest_delta_points"]
-        for name, metric in document["metrics"].items()
-    }
 
 
 def staleness(noise_doc: Document, run_doc: Document) -> list[str]:

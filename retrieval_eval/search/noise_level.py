@@ -27,7 +27,9 @@ class RunToRun:
     each query between the runs. ``sd_points`` is the larger of the two: the first misjudges the
     noise where runs are few, the second where something moves all queries at once.
     ``largest_delta_points`` is the largest distance between two runs. All are exactly 0, and
-    ``is_deterministic``, when no query ever moved.
+    ``is_deterministic``, when no query ever moved. ``step_points`` is the least by which one query
+    can move the metric: the smallest distance between two values that queries had, a whole 1 where
+    all had the same.
     """
 
     n_runs: int
@@ -36,6 +38,7 @@ class RunToRun:
     sd_of_runs_points: float
     sd_by_query_points: float
     largest_delta_points: float
+    step_points: float
     is_deterministic: bool
 
 
@@ -54,8 +57,9 @@ def run_to_run(table: Floats) -> RunToRun:
     (25.0, False)
     """
     n_runs, n = table.shape
+    step = POINTS * _smallest_gap(table) / n
     if _is_still(table):
-        return RunToRun(n_runs, n, 0.0, 0.0, 0.0, 0.0, is_deterministic=True)
+        return RunToRun(n_runs, n, 0.0, 0.0, 0.0, 0.0, step, is_deterministic=True)
     means = table.mean(axis=1)
     of_runs = POINTS * float(means.std(ddof=1))
     by_query = POINTS * math.sqrt(float(table.var(axis=0, ddof=1).sum())) / n
@@ -66,8 +70,15 @@ def run_to_run(table: Floats) -> RunToRun:
         of_runs,
         by_query,
         POINTS * float(np.ptp(means)),
+        step,
         is_deterministic=False,
     )
+
+
+def _smallest_gap(table: Floats) -> float:
+    # Values are quotients and sums: what differs in the last digits only is the same.
+    gaps = np.diff(np.unique(table.round(9)))
+    return float(gaps.min()) if gaps.size else 1.0
 
 
 def _is_still(table: Floats) -> bool:
@@ -75,39 +86,46 @@ def _is_still(table: Floats) -> bool:
 
 
 def noise_band(level: RunToRun, *, is_deterministic: bool) -> float:
-    """Return the standard deviation to hold a change against, in points.
+    """Return the standard deviation of one run to hold a change against, in points.
 
-    Where nothing moved in a system that is not deterministic it is one query's whole step: what
-    stood still in a handful of runs, as metrics of few queries do, will not do so for ever. Of a
-    deterministic system it is 0.
+    To the noise that was seen is added one query more that moves its whole step in one of the
+    runs: what stood still in a handful of runs, as metrics of few queries do, will not do so for
+    ever. It is 0 where a metric of a deterministic system never moved.
 
     Examples
     --------
-    >>> still = run_to_run(np.ones((2, 50)))
+    >>> still = run_to_run(np.ones((4, 50)))
     >>> noise_band(still, is_deterministic=False), noise_band(still, is_deterministic=True)
-    (2.0, 0.0)
+    (1.0, 0.0)
     """
-    if is_deterministic:
+    if is_deterministic and level.is_deterministic:
         return 0.0
-    return POINTS / level.n_queries if level.is_deterministic else level.sd_points
+    unseen = POINTS / level.n_queries / math.sqrt(level.n_runs)
+    return math.hypot(level.sd_points, unseen)
 
 
-def beyond_noise(harm_points: float, band_points: float) -> float:
+def beyond_noise(
+    harm_points: float, band_points: float, n_runs: int, *, step_points: float = 0.0
+) -> float:
     """Return the one-sided p-value of a harm between two runs under run-to-run noise alone.
 
-    The difference of two runs of one system is taken as normal with standard deviation
-    sqrt(2) ``band_points`` (see `noise_band`). Of a deterministic system any harm is real.
+    The harm is one more difference of two runs of the system, and its standard deviation sqrt(2)
+    ``band_points`` (`noise_band`) was estimated from ``n_runs``: Student's t with one degree of
+    freedom less, less half a ``step_points``, since runs differ in whole steps (the continuity
+    correction of Yates 1934). Of a deterministic system any harm is real.
 
     Examples
     --------
-    >>> round(beyond_noise(0.5, 0.25), 3)
-    0.079
-    >>> beyond_noise(0.2, 0.0), beyond_noise(0.0, 0.0)
+    >>> round(beyond_noise(0.5, 0.25, 10), 3)
+    0.095
+    >>> beyond_noise(0.2, 0.0, 10), beyond_noise(0.0, 0.0, 10)
     (0.0, 1.0)
     """
     if band_points == 0:
         return 0.0 if harm_points > 0 else 1.0
-    return 0.5 * math.erfc(harm_points / (2 * band_points))
+    from scipy.special import stdtr
+
+    return float(stdtr(n_runs - 1, (step_points / 2 - harm_points) / (math.sqrt(2) * band_points)))
 
 
 def by_query(runs: Sequence[Mapping[str, Share]]) -> Floats:

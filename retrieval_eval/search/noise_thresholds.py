@@ -14,14 +14,15 @@ _ALPHA: Final = 0.05
 _STEP: Final = 0.1
 
 
-def suggestions(metrics: Mapping[str, Document]) -> list[dict[str, Any]]:
+def suggestions(metrics: Mapping[str, Document], n_runs: int) -> list[dict[str, Any]]:
     """Return a suggested threshold for each shipped one whose metric was measured.
 
     It is the shipped change, or, where that is less, what the difference of two runs of the same
-    system exceeds in 5 % of comparisons over all these thresholds together (normal, Bonferroni), in
-    tenths of a point. Where nothing moved it is the shipped one.
+    system exceeds in 5 % of comparisons over all these thresholds together (Bonferroni; Student's
+    t, for the noise was estimated from ``n_runs``), in tenths of a point. Where nothing moved it
+    is the shipped one.
     """
-    from scipy.special import ndtri
+    from scipy.special import stdtrit
 
     rows = [
         row
@@ -31,7 +32,7 @@ def suggestions(metrics: Mapping[str, Document]) -> list[dict[str, Any]]:
     found = []
     for row in rows:
         assert row.max_change is not None
-        quantile = float(ndtri(1 - _ALPHA / len(rows)))
+        quantile = float(stdtrit(n_runs - 1, 1 - _ALPHA / len(rows)))
         beyond = quantile * math.sqrt(2.0) * metrics[row.metric]["run_to_run"]["sd_points"]
         found.append(
             {

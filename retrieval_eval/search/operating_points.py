@@ -12,6 +12,7 @@ import numpy as np
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.search.abstention import Gate, Kinds, rate
 from retrieval_eval.search.roc import RocPoint, roc_points
+from retrieval_eval.values import counted
 
 CAPS: Final = (0.0, 0.01, 0.02, 0.05, 0.08, 0.10, 0.20)
 """False refusal rates that the table of operating points looks below."""
@@ -166,7 +167,8 @@ def _check(kinds: Kinds) -> None:
         )
     if kinds.n_failed:
         raise NothingToEvaluateError(
-            f"the retriever failed on {kinds.n_failed} queries; measure again before you choose"
+            f"the retriever failed on {counted(kinds.n_failed, 'query')}; measure again before you"
+            " choose"
         )
     if not kinds.has_scores:
         raise NothingToEvaluateError(

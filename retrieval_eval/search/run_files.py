@@ -26,7 +26,8 @@ def read_search_run(path: Path) -> dict[str, Any]:
         raise BadInputError(f"{path}: no such file; `retrieval-eval search run` writes one")
     found = read_json(path, path.parent)
     if found.problem is not None:
-        raise BadInputError(f"not a search run: {found.problem}")
+        problem = found.problem.removeprefix(f"{path.name}: ")
+        raise BadInputError(f"{path}: not a search run: {problem}")
     check_version(found.value, str(path))
     if kind_of(found.value) != "search_run":
         raise BadInputError(f"{path}: not a search run: it lacks 'run' and 'queries'")

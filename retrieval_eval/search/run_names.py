@@ -12,6 +12,8 @@ from retrieval_eval.io.files import read_json
 from retrieval_eval.search.run_files import read_search_run
 
 REPORTS: Final = "eval-report-*.json"
+WITH_CLAIMS: Final = ".claims.json"
+"""What ends the name of a run that also holds the claims of drafts, after the name without."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,23 +35,28 @@ def named_run(name: str, folder: Path) -> Named:
     BadInputError
         When it is neither (the message lists the labels there are), or the file is no valid run.
     """
+    path, notices = run_file(name, folder)
+    return Named(read_search_run(path), path, notices)
+
+
+def run_file(name: str, folder: Path) -> tuple[Path, tuple[str, ...]]:
+    """Do what `named_run` does without reading the run; return its file and the notices."""
     path = Path(name)
     if path.is_file():
-        return Named(read_search_run(path), path)
+        return path, ()
     found = _labelled(folder)
-    chosen = [report for report in found if name and report.label == name]
+    chosen = _without_claims([report for report in found if name and report.label == name])
     if not chosen:
         labels = sorted({report.label for report in found if report.label})
         listed = ", ".join(map(repr, labels)) or "none"
         raise BadInputError(
-            f"{name!r} is neither a file nor the label of a run in {folder}; labels there: {listed}"
+            f"{name!r} is neither a file nor the label of a run in {folder}; `retrieval-eval search"
+            f" run` writes one; labels there: {listed}"
         )
     newest = max(chosen, key=lambda report: (report.moment, len(report.path.stem), report.path))
-    run = read_search_run(newest.path)
     if len(chosen) == 1:
-        return Named(run, newest.path)
-    notice = f"{len(chosen)} runs are labelled {name!r}; the newest is {newest.path}"
-    return Named(run, newest.path, (notice,))
+        return newest.path, ()
+    return newest.path, (f"{len(chosen)} runs are labelled {name!r}; the newest is {newest.path}",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,16 @@ class _Report:
     path: Path
     label: str
     moment: str
+
+
+def _without_claims(reports: Sequence[_Report]) -> list[_Report]:
+    """Return the reports but for those that also exist with the claims of their drafts."""
+    paths = {report.path for report in reports}
+    return [
+        report
+        for report in reports
+        if report.path.with_name(f"{report.path.stem}{WITH_CLAIMS}") not in paths
+    ]
 
 
 def _labelled(folder: Path) -> Sequence[_Report]:

@@ -37,6 +37,7 @@ def run_queries(
     known_documents: Collection[str] | Mapping[str, Collection[str]] | None = None,
     identity: Mapping[str, Any] | None = None,
     fresh: bool = False,
+    taken_up: Callable[[int, int], None] | None = None,
 ) -> tuple[QueryResult, ...]:
     """Return what the retriever answers to each gold query, in the order of the gold set.
 
@@ -60,6 +61,9 @@ def run_queries(
         fingerprint and the settings above it decides whether a journal belongs to this run.
     fresh
         Begin the journal anew.
+    taken_up
+        Called with the number of queries that the journal answers, and that of all, if it answers
+        any: everything that can be refused has passed by then.
 
     Raises
     ------
@@ -77,6 +81,7 @@ def run_queries(
         documents = None if ask.known is None else documents_fingerprint(ask.known)
         settings = {
             "gold_set": gold.fingerprint,
+            "corpora": sorted({query.corpus for query in queries}),
             "retriever": {**(identity or {}), "facts": facts_of(retriever)},
             "depth": depth,
             "floor": floor,
@@ -85,6 +90,8 @@ def run_queries(
         }
         book, answered = open_journal(journal, settings, fresh=fresh)
     results = {query.id: answered[query.id] for query in queries if query.id in answered}
+    if results and taken_up is not None:
+        taken_up(len(results), len(queries))
     report = _Report(len(queries), progress)
     for result in results.values():
         report(result)

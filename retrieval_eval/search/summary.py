@@ -10,12 +10,13 @@ from typing import Any, Final
 
 from retrieval_eval.metrics.ranking.measures import parse_measure
 from retrieval_eval.search.settings import BASE_MEASURES, DEFAULT_K
+from retrieval_eval.values import counted
 
 Document = Mapping[str, Any]
 
 DASH: Final = "—"
 NO_BASELINE: Final = (
-    "No baseline yet: `retrieval-eval search baseline --update RUN.json` makes a run the baseline."
+    "No baseline yet: `retrieval-eval search baseline --update RUN` makes a run the baseline."
 )
 PROVISIONAL: Final = "provisional (bootstrap-only)"
 
@@ -128,9 +129,22 @@ def delta_sentences(delta: Document) -> list[str]:
     return found
 
 
+def no_delta(document: Document) -> str:
+    """Return why a search run without a delta has none."""
+    if reasons := document.get("delta_withheld"):
+        return f"No change against the baseline is given: {'; '.join(reasons)}."
+    return NO_BASELINE
+
+
 def number(value: float | None) -> str:
-    """Return a share with three decimals, or a dash for what is not computable."""
-    return DASH if value is None else f"{value:.3f}"
+    """Return a share with three decimals, or a dash for what is not computable.
+
+    Examples
+    --------
+    >>> number(-0.25), number(-0.0001), number(None)
+    ('−0.250', '0.000', '—')
+    """
+    return DASH if value is None else f"{value:z.3f}".replace("-", "−")
 
 
 def points(value: float | None) -> str:
@@ -163,7 +177,7 @@ def _band(low: float | None, high: float | None) -> str:
 
 def _corpus(corpus: Document) -> str:
     size = corpus["n_documents"]
-    return corpus["corpus"] if size is None else f"{corpus['corpus']} ({size:,} documents)"
+    return corpus["corpus"] if size is None else f"{corpus['corpus']} ({counted(size, 'document')})"
 
 
 def _queries(status: Document) -> str:

@@ -7,6 +7,8 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.schema import SCHEMA_VERSION
+from retrieval_eval.search.guard.soundness import own_faults
 from retrieval_eval.search.mismatches import accepted_mismatches
 from retrieval_eval.search.named_metrics import (
     FALSE_REFUSAL_RATE,
@@ -72,12 +74,13 @@ def transfer(
     reasons = [
         f"{side} has no verdict: {reason}"
         for side, run in (("A", a), ("B", b))
-        for reason in run["status"]["reasons"]
+        for reason in own_faults(run)
     ]
     is_computable = len(corpora) >= MIN_CORPORA
     if not is_computable:
         reasons.append(
-            f"the runs share {len(corpora)} corpus; holding one out needs at least {MIN_CORPORA}"
+            f"the runs share {len(corpora) or 'no'} corpus; holding one out needs at least"
+            f" {MIN_CORPORA}"
         )
     resampling = Resampling.of(b["run"]["settings"], seed)
     rows = {}
@@ -87,6 +90,7 @@ def transfer(
         ids = {corpus: (_ids(a, corpus), _ids(b, corpus)) for corpus in corpora}
         rows = {name: _row(name, pair, ids, resampling) for name, pair in sides.items()}
     return {
+        "schema_version": SCHEMA_VERSION,
         "a": {"label": a["label"], "generated_at": a["generated_at"]},
         "b": {"label": b["label"], "generated_at": b["generated_at"]},
         "accepted": accepted,

@@ -10,9 +10,7 @@ from retrieval_eval.errors import BadInputError, RetrievalEvalError
 
 DEFAULT_NAME: Final = "backlog"
 
-NOT_CONFIGURED: Final = (
-    "no source of the backlog is configured; name one with --backlog-database or --backlog-file"
-)
+NOT_CONFIGURED: Final = "no source of the backlog is configured; name one with --backlog"
 
 BacklogReader = Callable[[], Mapping[str, Any]]
 """Reads the backlog afresh and returns it as JSON; raises ``BadInputError`` when it cannot."""

@@ -97,10 +97,14 @@ def run_summary(run: Run, corpus: str | None = None) -> dict[str, Any]:
         "headline": {name: _metric(part["metrics"], name) for name in HEADLINE},
         "metrics": part["metrics"],
         "delta": None if delta is None else _delta(delta, corpus, run.n_top1_changed),
-        "delta_reason": NO_BASELINE if delta is None else None,
+        "delta_reason": _no_delta(document) if delta is None else None,
     }
     # The document is kept between requests; what is handed out may be changed by its reader.
     return deepcopy(summary)
+
+
+def _no_delta(document: Mapping[str, Any]) -> str:
+    return "; ".join(document.get("delta_withheld") or [NO_BASELINE])
 
 
 def _chosen(runs: Sequence[Run], wanted: str | None) -> Run | None:

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import unquote
 
-from retrieval_eval.report.escape import html_text
+from retrieval_eval.escape import html_text
 from retrieval_eval.report.numbers import MISSING, rate, signed
 from retrieval_eval.search.settings import HEADLINE
+from retrieval_eval.values import counted
 
 _STYLE: Final = """
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;
@@ -58,7 +59,7 @@ def _latest(run: Mapping[str, Any] | None, reason: str | None) -> list[str]:
     status = run["status"]
     caption = (
         f"{html_text(run['label'] or run['name'])}, {html_text(run['generated_at'])}: "
-        f"{status['n_queries']} queries, {status['n_failed']} failed"
+        f"{counted(status['n_queries'], 'query')}, {status['n_failed']} failed"
     )
     lines = [head]
     if run["run"]["gold_set"]["is_provisional"]:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -213,6 +214,16 @@ def test_compare_writes_the_comparison_as_a_page(study, capsys):
     assert shown.err.strip() == "pages/study/compare/index.html"
     page = (study / "pages/study/compare/index.html").read_text(encoding="utf-8")
     assert "File recall is 0.38 lower with baseline" in page
+
+
+def test_the_demo_of_a_page_is_written_to_one_place(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    given = {}
+    monkeypatch.setattr("retrieval_eval.report.build", lambda runs, **values: given.update(values))
+    assert run(["compare", "demo", "--report", "--reports-dir", "pages"]) == 0
+    assert given["output_dir"] == Path("pages/demo/data")
+    assert (tmp_path / "pages/demo/data/runs").is_dir()
+    assert not Path("reports").exists()
 
 
 def test_a_page_over_pooled_runs_takes_their_trials_for_repeats(study, capsys):

@@ -7,6 +7,8 @@ from click.testing import CliRunner
 
 from retrieval_eval.cli.gold import gold as group
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.search.run_files import run_bytes as search_run_bytes
+from tests.searches import answer, gold_query, gold_set, run_of
 
 SEED = (
     '{"id":"g001","query":"Betterment levy","practice_area":"levy","corpus":"lib",'
@@ -50,26 +52,26 @@ def test_validate_says_ok_in_one_line(folder):
 
 def test_a_set_that_nobody_reviewed_is_provisional(folder):
     (folder / "seed.jsonl").write_text(SEED)
-    assert call("validate", "seed.jsonl").output == (
+    assert call("validate", "--gold", "seed.jsonl").output == (
         "seed.jsonl: valid, 1 query, 2 judged pairs, 0 of 1 query reviewed: provisional\n"
     )
 
 
 def test_validate_names_every_fault_and_exits_with_3(folder):
     (folder / "bad.jsonl").write_text(SEED + SEED + "{\x1b\n")
-    found = call("validate", "bad.jsonl")
+    found = call("validate", "--gold", "bad.jsonl")
     assert found.exit_code == 3
     first, second = found.output.splitlines()
     assert first.startswith("bad.jsonl: line 2: the same query for the corpus 'lib' is on line 1")
     assert second.startswith("bad.jsonl: line 3: not valid JSON")
-    document = json.loads(call("validate", "bad.jsonl", "--json").output)
+    document = json.loads(call("validate", "--gold", "bad.jsonl", "--json").output)
     assert document["valid"] is False
     assert [fault["line"] for fault in document["faults"]] == [2, 3]
 
 
 def test_a_set_without_a_query_is_not_passed_as_valid(folder):
     (folder / "wiped.jsonl").write_text("")
-    found = call("validate", "wiped.jsonl")
+    found = call("validate", "--gold", "wiped.jsonl")
     assert (found.output, str(found.exception)) == ("", "wiped.jsonl holds no query")
     assert isinstance(found.exception, NothingToEvaluateError)
 
@@ -85,7 +87,7 @@ def test_validate_against_a_corpus(folder):
 
 
 def test_a_missing_file_is_a_fault_without_a_line(folder):
-    found = call("validate", "none.jsonl")
+    found = call("validate", "--gold", "none.jsonl")
     assert found.exit_code == 3
     assert found.output == "none.jsonl: cannot be read (No such file or directory)\n"
 
@@ -127,19 +129,39 @@ def test_the_corpus_goes_through_beir_and_back(folder):
     found = call("import", "--from", "beir", "out", *target)
     assert found.output == "g.jsonl: 1 query\nc.jsonl: 2 documents\n"
     assert [json.loads(line) for line in (folder / "c.jsonl").read_text().splitlines()] == rows
-    assert call("validate", "g.jsonl", "--corpus-file", "c.jsonl").exit_code == 0
+    assert call("validate", "--gold", "g.jsonl", "--corpus-file", "c.jsonl").exit_code == 0
 
 
 def test_a_run_is_exported_along(folder):
-    ranking = [{"doc": "u-1", "score": 1.5}]
-    run = {"label": "k1 = 2", "queries": [{"id": "g001", "status": "ok", "ranking": ranking}]}
-    (folder / "run.json").write_text(json.dumps(run))
-    found = call("export", "--to", "trec", "out", "--run", "run.json")
-    assert "lost: everything but documents and scores" in found.output
-    assert (folder / "out" / "run.txt").read_text() == "g001 Q0 u-1 1 1.5 k1_=_2\n"
-    (folder / "run.json").write_text("[]")
+    gold = gold_set(gold_query("g001", {"u-1": 1}))
+    run = run_of(gold, [answer("g001", {"u-1": 1.5})], label="k1 = 2")
+    (folder / "run.json").write_bytes(search_run_bytes(run))
+    (folder / "data/eval/eval-report-1.json").write_bytes(search_run_bytes(run))
+    for name in ("run.json", "k1 = 2"):
+        found = call("export", "--to", "trec", "out", "--run", name)
+        assert "lost: everything but documents and scores" in found.output
+        assert (folder / "out" / "run.txt").read_text() == "g001 Q0 u-1 1 1.5 k1_=_2\n"
+
+
+def spaced(run):
+    run["queries"][0]["ranking"][0]["doc"] = "u 1"
+    return run
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda run: {}, "run.json: "),
+        (lambda run: [], "run.json: "),
+        (spaced, "run.json: /queries/0/ranking/0/doc: 'u 1' is no id without white space"),
+    ],
+)
+def test_a_run_that_cannot_be_exported_is_named(folder, spoil, message):
+    run = run_of(gold_set(gold_query("g001", {"u-1": 1})), [answer("g001", {"u-1": 1.5})])
+    (folder / "run.json").write_text(json.dumps(spoil(run)))
     broken = call("export", "--to", "trec", "other", "--run", "run.json")
     assert isinstance(broken.exception, BadInputError)
+    assert str(broken.exception).startswith(message)
     assert not (folder / "other").exists()
 
 
@@ -148,7 +170,7 @@ def test_grades_above_the_usual_scale_declare_theirs(folder):
     (folder / "t").write_text("q1\tlate fees\n")
     assert call("import", "--from", "trec", "q", "t", "--gold", "g.jsonl").exit_code == 0
     assert (folder / "g.jsonl").read_text().splitlines()[0] == '{"gold_set":{"max_grade":4}}'
-    assert call("validate", "g.jsonl").exit_code == 0
+    assert call("validate", "--gold", "g.jsonl").exit_code == 0
 
 
 def test_import_and_export_for_programs(folder):

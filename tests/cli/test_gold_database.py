@@ -40,7 +40,7 @@ def test_bootstrap_writes_the_default_file_and_says_what_changed(filled, tmp_pat
 
 
 def test_a_dry_run_prints_the_rows(filled, tmp_path):
-    said = _run(bootstrap, "mine.jsonl", "--database", filled.url, "--dry-run")
+    said = _run(bootstrap, "--gold", "mine.jsonl", "--database", filled.url, "--dry-run")
     assert '+ {"id":"g' in said
     assert "nothing written (--dry-run)" in said
     assert not (tmp_path / "mine.jsonl").exists()
@@ -57,7 +57,7 @@ def test_options_go_before_gold_toml(filled, tmp_path):
     (tmp_path / "gold.toml").write_text("[bootstrap.tables]\nsearch_logs = 'absent'\n")
     _run(
         bootstrap,
-        *("gold.jsonl", "--database", filled.url, "--table", "search_logs=queries"),
+        *("--gold", "gold.jsonl", "--database", filled.url, "--table", "search_logs=queries"),
         *("--column", "query=q", "--column", "practice_area=", "--score", "3=2"),
     )
     assert json.loads((tmp_path / "gold.jsonl").read_text())["relevant"] == {"d1": 2}
@@ -87,7 +87,7 @@ def test_backlog_counts_a_file_even_when_a_database_is_in_the_environment(filled
         '{"review_status": "pending_review", "created_at": "2026-05-30"}\n'
         '{"review_status": "on \\u001b[31mhold", "created_at": null}\n'
     )
-    arguments = ("--file", "items.jsonl", "--as-of", "2026-05-31T12:00:00")
+    arguments = ("--backlog", "items.jsonl", "--as-of", "2026-05-31T12:00:00")
     environment = {"RETRIEVAL_EVAL_DATABASE_URL": filled.url}
     said = _run(backlog, *arguments, env=environment)
     assert "oldest pending since 2026-05-30T00:00:00Z, 1.5 days before 2026-05-31T12:00:00Z" in said
@@ -101,19 +101,22 @@ def test_backlog_of_a_database(filled):
         "CREATE TABLE items (state TEXT, created_at TEXT)",
         "INSERT INTO items VALUES ('approved', NULL)",
     )
-    arguments = ("--database", filled.url, "--table", "items", "--status", "state", "--json")
-    assert json.loads(_run(backlog, *arguments))["approved"] == 1
+    columns = ("--backlog-table", "items", "--backlog-status", "state", "--json")
+    assert json.loads(_run(backlog, "--backlog", filled.url, *columns))["approved"] == 1
+    environment = {"RETRIEVAL_EVAL_DATABASE_URL": filled.url}
+    assert json.loads(_run(backlog, *columns, env=environment))["approved"] == 1
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         ((), "backlog of what?"),
-        (("--database", "sqlite:///x.db", "--file", "items.jsonl"), "exclude each other"),
-        (("--file", "items.jsonl", "--as-of", "later"), "'later' is no time"),
+        (("--backlog", "me:s3cret@host/name"), "is no file, and no database URL"),
+        (("--backlog", "items.jsonl", "--as-of", "later"), "'later' is no time"),
     ],
 )
 def test_backlog_used_wrongly(filled, arguments, said):
     done = CliRunner().invoke(backlog, arguments)
     assert done.exit_code == 2
     assert said in done.stderr
+    assert "s3cret" not in done.stderr

@@ -88,7 +88,7 @@ def test_a_pseudonymised_demo_measures_the_same(demo, run, tmp_path):
         pseudonymize, "--gold", demo.gold, "--corpus-file", demo.corpus, "--entities", entities,
         "--mapping", tmp_path / "mapping.json", "--out", out,
     )  # fmt: skip
-    assert "1 of 3 listed entities do not occur" in text
+    assert "1 of 3 listed entities not found" in text
     assert "Lindquay" not in text
     for name in ("gold-set.jsonl", "corpus.jsonl"):
         written = (out / name).read_text("utf-8").casefold()

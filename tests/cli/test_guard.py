@@ -12,9 +12,12 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 
+from retrieval_eval import schema
 from retrieval_eval.cli.main import run
 from retrieval_eval.demo.search import write_search_demo
+from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.guard.comment import MARKER
+from retrieval_eval.search.noise import noise
 from retrieval_eval.search.run_files import run_bytes
 from tests.guards import drop, run_with
 
@@ -83,6 +86,54 @@ def test_json_is_one_document_with_the_same_exit_code(tree, capsys):
     assert [row["verdict"] for row in document["rows"]] == ["breach", "pass"]
 
 
+def noise_file(folder, *runs):
+    found = noise(runs, generated_at=runs[0]["generated_at"], seed=1)
+    write(folder, "data/eval/noise.json", json.dumps(found).encode())
+
+
+def test_the_noise_file_at_hand_decides_and_each_row_says_so(tree, capsys):
+    assert guard("worse.json", "--json") == 1
+    without = json.loads(capsys.readouterr().out)
+    assert {row["decided_by"] for row in without["rows"]} == {"significance"}
+    noise_file(tree, run_with([3] * 10), run_with([3] * 10))
+    assert guard("worse.json", "--json") == 1
+    document = json.loads(capsys.readouterr().out)
+    assert (document["schema_version"], document["decision"]["rule"]) == (
+        SCHEMA_VERSION,
+        "threshold_and_real",
+    )
+    assert [row["decided_by"] for row in document["rows"]] == ["noise", "noise"]
+    assert schema.kind_of(document) == "search_guard"
+    assert schema.faults(document, "search_guard") == []
+    guard("worse.json")
+    head, row = capsys.readouterr().out.splitlines()[2:4]
+    assert row[head.index("decided by") :].split() == ["noise", "BREACH"]
+
+
+def test_a_run_that_noise_would_make_has_no_verdict_if_that_is_loud(tree, capsys):
+    # Two runs of the one system that lie 40 points apart, as the worse run and the baseline do.
+    noise_file(tree, run_with([3] * 10), run_with([1] * 10))
+    assert guard("worse.json") == 2
+    assert "too noisy to tell: as 2 runs of one system move" in capsys.readouterr().out
+
+
+def test_noise_of_another_system_is_said_to_decide_nothing(tree, capsys):
+    noise_file(tree, *[run_with([3] * 10, facts={"name": "other"})] * 2)
+    assert guard("worse.json") == 1
+    out = capsys.readouterr().out
+    assert "the noise was measured before this changed: name: other → fake" in out
+    assert "the noise file is stale, so it decided nothing" in out
+
+
+def test_the_rule_of_noise_names_the_command_where_there_is_none(tree, capsys):
+    text = f'[decision]\nrule = "threshold_and_beyond_noise"\n[[threshold]]\n{drop("P@5", 0.5)}\n'
+    write(tree, "noise.toml", text.encode())
+    assert guard("same.json", "--thresholds", "noise.toml") == 2
+    assert "no noise was measured; `retrieval-eval search noise" in capsys.readouterr().out
+    noise_file(tree, run_with([3] * 10), run_with([3] * 10))
+    assert guard("same.json", "--thresholds", "noise.toml") == 0
+
+
 @pytest.mark.parametrize(("name", "code"), [("same.json", 0), ("worse.json", 1), ("cut.json", 2)])
 def test_comment_and_junit_are_written_whatever_the_verdict(tree, capsys, name, code):
     assert guard(name, "--comment", "out/c.md", "--junit", "out/j.xml") == code
@@ -116,7 +167,7 @@ def test_a_justification_lets_a_breach_pass_until_its_day(tree, capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["none.json"], "none.json: no such file; `retrieval-eval search run`"),
+        (["none.json"], "'none.json' is neither a file nor the label of a run"),
         (["same.json", "--baseline", "none.json"], "none.json: no such file; `retrieval-eval sea"),
         (["same.json", "--thresholds", "none.toml"], "none.toml: no such file"),
         (["same.json", "--thresholds", "why.toml"], "why.toml: /justification: unknown key"),
@@ -146,14 +197,19 @@ def test_the_shipped_thresholds_can_be_taken_as_a_start(tree, capsys):
 
 
 def test_the_command_and_the_function_have_the_same_defaults():
-    from retrieval_eval.cli import search_guard
+    from retrieval_eval.cli import search_guard, search_noise
     from retrieval_eval.search.guard.files import DEFAULT_THRESHOLDS, Request
+    from retrieval_eval.search.noise import DEFAULT_REPEATS
+    from retrieval_eval.search.noise_files import DEFAULT_NOISE
     from retrieval_eval.values import DEFAULT_SEED
 
     request = Request(Path("x"))
     default = {option.name: option.default for option in search_guard.guard.params}
-    assert (default["baseline"], default["gold"]) == (request.baseline, request.gold)
+    assert (default["baseline"], default["gold_path"]) == (request.baseline, request.gold)
     assert DEFAULT_THRESHOLDS == search_guard._THRESHOLDS
+    assert DEFAULT_NOISE == search_guard._NOISE
+    measured = {option.name: option.default for option in search_noise.noise.params}
+    assert (measured["out"], measured["repeats"]) == (DEFAULT_NOISE, DEFAULT_REPEATS)
     assert {o.name: o.default for o in search_guard.pin.params}["seed"] == DEFAULT_SEED
 
 
@@ -194,6 +250,19 @@ def test_a_pinned_list_is_written_and_held(demo, tmp_path, monkeypatch, capsys):
     other.write_text("".join(changed))
     assert guard(*arguments, "--gold", str(other)) == 2
     assert "another gold set" in capsys.readouterr().out
+
+
+def test_noise_of_the_pinned_queries_decides_on_them(demo, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(demo)
+    pinned, out = str(tmp_path / "pinned.txt"), str(tmp_path / "noise.json")
+    assert run(["search", "pin", pinned, "--sample", "30", "--seed", "4"]) == 0
+    call = ["search", "noise", "--retriever", "bm25:data/eval/corpus.jsonl", "--repeats", "2"]
+    assert run([*call, "--queries", pinned, "--out", out]) == 0
+    assert "2 runs of bm25 over 30 queries" in capsys.readouterr().out
+    call = ["data/eval/baseline.json", "--queries", pinned, "--noise", out, "--json"]
+    assert guard(*call) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["decided_by"] for row in rows] == ["noise", "noise", None]
 
 
 def test_pin_takes_a_list_or_everything(demo, tmp_path, monkeypatch, capsys):
@@ -308,6 +377,20 @@ def test_the_paths_of_the_fixture_are_those_of_the_root_folder(pytester):
             monkeypatch.chdir(tmp_path)
             verdict = retrieval_guard(run="same.json")
             assert len(verdict.rows) == 2
+        """,
+    )
+    result.assert_outcomes(passed=1)
+
+
+def test_the_fixture_takes_the_noise_of_the_root_folder(pytester):
+    noise_file(pytester.path, run_with([3] * 10), run_with([3] * 10))
+    result = run_suite(
+        pytester,
+        """
+        def test_retrieval(retrieval_guard, monkeypatch, tmp_path):
+            monkeypatch.chdir(tmp_path)
+            verdict = retrieval_guard(run="same.json")
+            assert {row.decided_by for row in verdict.rows} == {"noise"}
         """,
     )
     result.assert_outcomes(passed=1)

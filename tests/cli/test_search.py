@@ -161,7 +161,7 @@ def test_the_command_and_the_function_have_the_same_defaults():
     from retrieval_eval.values import DEFAULT_SEED
 
     default = {option.name: option.default for option in command.params}
-    assert (default["gold"], default["out"]) == (DEFAULT_GOLD, DEFAULT_OUT)
+    assert (default["gold_path"], default["out"]) == (DEFAULT_GOLD, DEFAULT_OUT)
     assert (default["depth"], default["seed"]) == (DEFAULT_DEPTH, DEFAULT_SEED)
     assert default["k_values"] == ",".join(map(str, DEFAULT_K))
     assert {o.name: o.default for o in baseline.params}["baseline"] == DEFAULT_BASELINE
@@ -206,7 +206,7 @@ def test_an_empty_gold_set_is_exit_code_2(tree, capsys):
 
 def test_a_baseline_that_is_not_there_or_no_run(tree, capsys):
     assert run(["search", "baseline"]) == 3
-    assert "search baseline --update RUN.json` makes one" in capsys.readouterr().err
+    assert "search baseline --update RUN` makes one" in capsys.readouterr().err
     (tree / "x.json").write_text("{}")
     assert run(["search", "baseline", "--update", "x.json"]) == 3
     assert run(["search", "baseline", "--update", "x.json", "--show"]) == 64
@@ -215,10 +215,119 @@ def test_a_baseline_that_is_not_there_or_no_run(tree, capsys):
     assert "baseline.json" in capsys.readouterr().err
 
 
-def test_an_interrupted_run_is_announced(tree, capsys):
+def interrupted(tree, *arguments):
+    """Begin a run that stops at its last query."""
+    name = "stops_of_a_test.py"
+    (tree / name).write_text(
+        "from words_of_a_test import Words as Base\n"
+        "class Words(Base):\n"
+        "    def search(self, query, *, corpus, k):\n"
+        "        import os\n"
+        "        if query == os.environ.get('STOP_AT'):\n"
+        "            raise KeyboardInterrupt\n"
+        "        return super().search(query, corpus=corpus, k=k)\n"
+    )
+    return ["search", "run", "--retriever", "stops_of_a_test:Words", *arguments]
+
+
+def test_an_interrupted_run_is_announced_when_it_is_taken_up(tree, capsys, monkeypatch):
     from retrieval_eval.search.measure import JOURNAL
 
-    (tree / "data/eval" / JOURNAL).write_text("not a journal\n")
-    assert run(COMMAND) == 3
+    command = interrupted(tree)
+    monkeypatch.setenv("STOP_AT", "blue plum")
+    assert run(command) == 130
+    monkeypatch.delenv("STOP_AT")
+    capsys.readouterr()
+    assert run([*command, "--depth", "60"]) == 3
+    refused = capsys.readouterr().err
+    assert "unfinished run with other settings (depth)" in refused
+    assert "taking up" not in refused
+    assert run(command) == 0
+    told = "taking up an interrupted run: 1 of 2 queries answered; --fresh asks every query"
+    assert told in capsys.readouterr().err
+    assert not (tree / "data/eval" / JOURNAL).exists()
+
+
+def test_a_run_of_one_corpus_leaves_the_journal_of_the_whole_alone(tree, capsys, monkeypatch):
+    from retrieval_eval.search.measure import JOURNAL
+
+    row = {"id": "q3", "query": "an apple", "corpus": "tools", "relevant": ["f2"]}
+    write_gold(tree, [*GOLD, row])
+    command = interrupted(tree)
+    monkeypatch.setenv("STOP_AT", "an apple")
+    assert run(command) == 130
+    monkeypatch.delenv("STOP_AT")
+    journal = tree / "data/eval" / JOURNAL
+    before = journal.read_bytes()
+    assert run([*command, "--corpus", "fruit"]) == 3
+    assert "unfinished run with other settings (corpora)" in capsys.readouterr().err
+    assert journal.read_bytes() == before
+    # All corpora by name are the whole.
+    assert run([*command, "--corpus", "tools", "--corpus", "fruit"]) == 0
+    assert "2 of 3 queries answered" in capsys.readouterr().err
+
+
+def test_without_a_verdict_there_is_no_delta(tree, capsys, monkeypatch):
+    run([*COMMAND, "--label", "before"])
+    assert run(["search", "baseline", "--update", "before"]) == 0
+    monkeypatch.setenv("FAIL_ON", "blue plum")
+    capsys.readouterr()
+    assert run([*COMMAND, "--label", "broken"]) == 2
+    text = capsys.readouterr().out
+    why = "No change against the baseline is given: the run has no verdict: 1 of 2 queries failed"
+    assert why in text
+    assert "points" not in text
+    broken = next(p for p in reports(tree) if json.loads(p.read_text())["label"] == "broken")
+    document = json.loads(broken.read_text())
+    assert document["delta"] is None
+    assert document["delta_withheld"][0].startswith("the run has no verdict: 1 of 2 queries failed")
+    assert faults(document, "search_run") == []
+    markdown = broken.with_suffix(".md").read_text()
+    assert "## Change against the baseline\n\nNo change against the baseline is given" in markdown
+    assert "points" not in markdown
+
+
+def test_a_run_of_some_queries_is_not_held_against_a_baseline_of_all(tree, capsys):
+    row = {"id": "q3", "query": "an apple", "corpus": "tools", "relevant": ["f2"]}
+    write_gold(tree, [*GOLD, row])
+    some = [*COMMAND, "--corpus", "fruit"]
+    assert run([*some, "--label", "some"]) == 0
+    capsys.readouterr()
+    assert run(["search", "baseline", "--update", "some"]) == 2
+    refused = capsys.readouterr().err
+    assert "it asked 2 of the 3 queries of the gold set" in refused
+    assert "add --accept queries" in refused
+    assert not (tree / "data/eval/baseline.json").exists()
+    run([*COMMAND, "--label", "all"])
+    assert run(["search", "baseline", "--update", "all"]) == 0
+    capsys.readouterr()
+    assert run([*some, "--label", "later"]) == 0
+    missing = "the run is truncated: it did not ask 1 of the 3 queries of the baseline"
+    assert missing in capsys.readouterr().out
+    # A baseline of the same queries, once it was meant, has a delta.
+    assert run(["search", "baseline", "--update", "some", "--accept", "queries"]) == 0
+    capsys.readouterr()
+    assert run([*some, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["delta"]["is_comparable"], document["delta_withheld"]) == (True, [])
+    assert run([*COMMAND, "--label", "whole again"]) == 0
+    missing = "the baseline is truncated: it did not ask 1 of the 3 queries of the run"
+    assert missing in capsys.readouterr().out
+
+
+def test_the_backlog_of_the_environment_is_counted_and_never_stops_a_run(tree, capsys, monkeypatch):
+    import sqlite3
+
+    with sqlite3.connect(tree / "items.db") as connection:
+        connection.execute("CREATE TABLE halachot (review_status TEXT, created_at TEXT)")
+        connection.execute("INSERT INTO halachot VALUES ('approved', NULL)")
+    connection.close()
+    monkeypatch.setenv("RETRIEVAL_EVAL_DATABASE_URL", "sqlite:///items.db")
+    assert run([*COMMAND, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["backlog"]["approved"] == 1
+    monkeypatch.setenv("RETRIEVAL_EVAL_DATABASE_URL", "sqlite:///absent.db")
+    assert run([*COMMAND, "--json"]) == 0
     captured = capsys.readouterr()
-    assert "taking up an interrupted run; --fresh asks every query again" in captured.err
+    assert json.loads(captured.out)["backlog"] is None
+    assert "backlog not counted (RETRIEVAL_EVAL_DATABASE_URL): " in captured.err
+    assert run([*COMMAND, "--backlog", "sqlite:///absent.db"]) == 3

@@ -18,6 +18,7 @@ from retrieval_eval.gold.pool_reading import read_pool
 from retrieval_eval.gold.reading import read_gold_set
 from retrieval_eval.gold.writing import write_gold_set
 from retrieval_eval.io.files import write_bytes
+from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.run_files import run_bytes
 from retrieval_eval.search.settings import Settings
 from tests.searches import answer, failure, gold_query, gold_set, run_of
@@ -99,7 +100,7 @@ def test_abstention_at_a_threshold_and_as_json(place):
 def test_abstention_without_anything_to_decide_has_no_verdict(place):
     with pytest.raises(NothingToEvaluateError, match="no unanswerable query was asked"):
         call(abstention, saved(place, ANSWERS[:20]))
-    with pytest.raises(NothingToEvaluateError, match="failed on 1 queries"):
+    with pytest.raises(NothingToEvaluateError, match="failed on 1 query"):
         call(abstention, saved(place, [failure("a00"), *ANSWERS[1:]]))
     assert call(abstention, saved(place), "--target-frr", "1").exit_code == 2
 
@@ -116,8 +117,9 @@ def test_transfer_prints_the_matrix(place):
     # On fin P@5 rises from 1/5 to 2/5 for every query, on gov nothing moves.
     assert lines[1].split() == ["P@5", "fin", "0.00", "10", "+20.00", "—", "10", "no", "change"]
     assert lines[2].split() == ["P@5", "gov", "+20.00", "10", "0.00", "—", "10", "vanishes"]
-    assert "P@5: holds on every corpus held out: no (clearly so or not on 0 of 2)" in lines
+    assert "P@5: holds on every corpus held out: no (the sign is clear on 0 of 2)" in lines
     document = json.loads(call(transfer, *paths, "--json").output)
+    assert document["schema_version"] == SCHEMA_VERSION
     assert document["metrics"]["P@5"]["corpora"]["gov"]["verdict"] == "vanishes"
     # Nobody measured it: there is nothing that could hold.
     assert call(transfer, *paths, "--metric", "P@7").exit_code == 2
@@ -129,6 +131,17 @@ def test_transfer_with_one_corpus_has_no_verdict(place):
     result = call(transfer, path, path)
     assert result.exit_code == 2
     assert "No verdict: the runs share 1 corpus" in result.output
+
+
+def test_transfer_of_a_doubled_or_truncated_run_has_no_verdict(place):
+    twice = run_of(GOLD, ANSWERS)
+    twice["queries"].append(twice["queries"][0])
+    (place / "twice.json").write_bytes(run_bytes(twice))
+    result = call(transfer, saved(place), str(place / "twice.json"))
+    assert result.exit_code == 2
+    assert "No verdict: B has no verdict: it holds 1 query more than once" in result.output
+    with pytest.raises(NothingToEvaluateError, match=r"run B did not ask .* --accept queries$"):
+        call(transfer, saved(place), saved(place, ANSWERS[:15], "cut.json"))
 
 
 def test_judge_next_lists_by_gain(place):

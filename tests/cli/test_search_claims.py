@@ -5,7 +5,7 @@ import json
 import pytest
 
 from retrieval_eval.cli.main import run
-from tests.chat_server import body, chat_server, says
+from tests.local_server import body, local_server, says
 
 GOLD = [
     {"id": "q1", "query": "how long are copies kept", "relevant": {"d1": 2}, "source": "chair"},
@@ -101,7 +101,7 @@ def test_human_labels_are_compared_with_the_judge(tree, capsys):
 
 def test_a_model_judges_and_is_not_asked_again(tree, capsys):
     verdict = says({"supported": False, "quote": None, "reason": "It is not stated."})
-    with chat_server(verdict) as server:
+    with local_server(verdict) as server:
         command = [*COMMAND, *HTTP, "--judge-option", f"base_url={server.url}"]
         assert run(command) == 0
         n = len(server.requests)
@@ -117,7 +117,7 @@ def test_a_model_judges_and_is_not_asked_again(tree, capsys):
 
 def test_a_judge_that_fails_three_times_fails_the_run(tree, capsys):
     before = files(tree)
-    with chat_server(body(f"no {KEY}".encode(), 503)) as server:
+    with local_server(body(f"no {KEY}".encode(), 503)) as server:
         command = [*COMMAND, *HTTP, "--judge-option", f"base_url={server.url}"]
         assert run([*command, "--judge-option", "concurrency=1"]) == 2
         assert len(server.requests) == 3

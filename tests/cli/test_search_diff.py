@@ -34,7 +34,7 @@ def test_a_diff_by_labels_is_printed_queries_first(tree, capsys):
     text, errors = capsys.readouterr()
     assert errors == ""
     assert text.startswith("Nobody recorded the digest of corpus docs")
-    assert "1 queries have another first document; 1 changed at all" in text
+    assert "1 query with another first document; 1 changed at all" in text
     assert text.index("Another first document") < text.index("metric ")
     (row,) = [line.split() for line in text.splitlines() if line.startswith("RR ")]
     # 1 to 1/2 in one of three queries.
@@ -80,6 +80,34 @@ def test_what_differs_must_be_named(tree, capsys):
     assert run(["search", "diff", "before", "after", "--accept", "depth"]) == 0
     assert capsys.readouterr().out.startswith("THESE RUNS DID NOT MEASURE THE SAME THING")
     assert run(["search", "diff", "before", "after", "--accept", "all"]) == 64
+
+
+def test_a_run_without_a_verdict_is_shown_under_a_banner_with_exit_code_2(tree, capsys):
+    path = tree / "data/eval/eval-report-3.json"
+    document = json.loads(path.read_text())
+    document["queries"].append(document["queries"][0])
+    path.write_text(json.dumps(document))
+    assert run(["search", "diff", "before", "after"]) == 2
+    text = capsys.readouterr().out
+    assert text.startswith("NO VERDICT, what follows decides nothing: run B has no verdict: 1 ")
+    assert "\nmetric " in text
+    assert run(["search", "diff", "before", "after", "--json"]) == 2
+    found = json.loads(capsys.readouterr().out)
+    assert faults(found, "search_diff") == []
+    assert len(found["no_verdict"]) == 1
+
+
+def test_a_truncated_run_must_be_named(tree, capsys):
+    path = tree / "data/eval/eval-report-3.json"
+    document = json.loads(path.read_text())
+    del document["queries"][1:]
+    path.write_text(json.dumps(document))
+    assert run(["search", "diff", "before", "after"]) == 2
+    refused = capsys.readouterr().err
+    assert "run B did not ask 2 of the 3 queries of run A" in refused
+    assert "add --accept queries" in refused
+    assert run(["search", "diff", "before", "after", "--accept", "queries"]) == 0
+    assert "run B did not ask" in capsys.readouterr().out.splitlines()[0]
 
 
 def test_a_pinned_list_is_a_slice(tree, capsys):

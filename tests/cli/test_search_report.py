@@ -34,7 +34,7 @@ def test_files_can_be_named_and_the_answer_is_json(place, capsys):
     path = write(place, artefact(generated_at="2026-01-07T10:00:00Z"))
     before = write(place, artefact(label="before"), "before.json")
     queue = write(place, BACKLOG, "queue.json")
-    words = ["--baseline", str(before), "--backlog-file", str(queue), "--reports-dir", "out"]
+    words = ["--baseline", str(before), "--backlog", str(queue), "--reports-dir", "out"]
     assert run(["search", "report", str(path), *words, "--privacy", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"report": "out/search/changed/index.html"}
     html = (place / "out/search/changed/index.html").read_text(encoding="utf-8")
@@ -45,11 +45,9 @@ def test_exit_codes(place, capsys):
     assert run(["search", "report"]) == 3
     assert "holds no eval-report" in capsys.readouterr().err
     assert run(["search", "report", "absent.json"]) == 3
-    assert "absent.json: no such file" in capsys.readouterr().err
+    assert "'absent.json' is neither a file nor the label of a run" in capsys.readouterr().err
     path = str(write(place, artefact()))
-    both = ["--backlog-file", "a", "--backlog-database", "sqlite:///b"]
-    assert run(["search", "report", path, *both]) == 64
-    assert run(["search", "report", path, "--backlog-database", "sqlite:///absent.db"]) == 3
+    assert run(["search", "report", path, "--backlog", "sqlite:///absent.db"]) == 3
     assert not (place / "reports").exists()
 
 

@@ -43,7 +43,7 @@ def options(place):
 
 
 def database(place):
-    return ["--backlog-database", f"sqlite:///{place / 'items.db'}"]
+    return ["--backlog", f"sqlite:///{place / 'items.db'}"]
 
 
 @contextlib.contextmanager
@@ -111,7 +111,7 @@ def test_bound_elsewhere_it_warns(place):
 
 def test_a_database_that_is_down_is_told_without_its_password(place):
     url = f"postgresql://me:{PASSWORD}@127.0.0.1:1/none"
-    arguments = ["--backlog-database", url, "--backlog-name", "halacha_backlog"]
+    arguments = ["--backlog", url, "--backlog-name", "halacha_backlog"]
     with started("serve", "--port", "0", *options(place), *arguments) as process:
         base = address(process)
         with httpx.Client(base_url=base, timeout=SECONDS, trust_env=False) as client:
@@ -135,10 +135,7 @@ def test_a_port_in_use_is_one_sentence(place, capsys):
 
 
 def test_wrong_usage(place, capsys):
-    both = [*database(place), "--backlog-file", str(place / "items.jsonl")]
-    assert run(["serve", *both]) == 64
-    assert "not both" in capsys.readouterr().err
-    assert run(["mcp", "--backlog-database", f"me:{PASSWORD}@db"]) == 64
+    assert run(["mcp", "--backlog", f"me:{PASSWORD}@db"]) == 64
     assert PASSWORD not in capsys.readouterr().err
     assert run(["serve", "--port", "70000"]) == 64
     assert run(["serve", "--backlog-name", "runs"]) == 3

@@ -17,11 +17,13 @@ from retrieval_eval.search.guard.junit import to_junit
 from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.rule import BREACH, HOLDS, RULES, decide, harm_test
 from retrieval_eval.search.guard.table import to_text
+from retrieval_eval.search.noise import noise
 from tests.guards import drop, run_with, thresholds_of
 
 TODAY = date(2026, 1, 10)
 
 HITS = st.lists(st.integers(0, 5), min_size=6, max_size=14)
+NOISE_RULES = ("threshold_and_real", "threshold_and_beyond_noise")
 PAIRS = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=6, max_size=14)
 
 
@@ -36,7 +38,9 @@ def held(run, baseline, thresholds, **options):
 
 @given(HITS, st.sampled_from(RULES))
 def test_a_deterministic_equal_system_always_passes(hits, rule):
-    verdict = held(run_with(hits), run_with(hits, label="again"), of("P@5", 0, rule))
+    runs = run_with(hits), run_with(hits, label="again")
+    still = noise(runs, generated_at=runs[0]["generated_at"], seed=1)
+    verdict = held(*runs, of("P@5", 0, rule), noise=still)
     assert verdict.exit_code == 0
     assert verdict.rows[0].measured.change_points == 0
 
@@ -137,3 +141,18 @@ def test_the_test_counts_sign_patterns(harms):
         assert found == pytest.approx(at_least)
     else:
         assert found >= 0.5 - 1e-9
+
+
+@given(PAIRS, st.floats(0, 20), st.floats(0, 20), st.integers(2, 30), st.sampled_from(NOISE_RULES))
+def test_more_noise_in_the_noise_file_never_makes_a_breach(pairs, band, more, n_runs, rule):
+    before, after = run_with([a for a, _ in pairs]), run_with([b for _, b in pairs])
+    found = noise([before] * 2, generated_at=before["generated_at"], seed=1)
+    found["n_runs"] = n_runs
+    codes = []
+    for points in (band, band + more):
+        found["metrics"]["P@5"]["band_points"] = points
+        codes.append(held(after, before, of("P@5", 0.5, rule), noise=found).exit_code)
+    assert codes[0] == 1 or codes[1] != 1
+    # However noisy, what stays within its threshold passes.
+    if 100 * sum(a - b for a, b in pairs) / 5 / len(pairs) <= 0.5:
+        assert codes == [0, 0]

@@ -1,8 +1,13 @@
-"""A page without a kernel: the notebook's own cells, run in this process on made artefacts."""
+"""A page without a kernel: the notebook's own cells, run in this process on made artefacts.
+
+And the browser that such pages are opened in.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +16,9 @@ import pytest
 from retrieval_eval.report import Run, assets, render
 from retrieval_eval.report import loading as loading_module
 from retrieval_eval.report.notebook_files import read_notebook
+
+CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -108,3 +116,49 @@ def withheld_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         "gate": {"passed": False, "failed": ["dead_mcp_server"], "rules": [dead]},
     }
     return Run([write_run(tmp_path_factory.mktemp("withheld"), changes=changes)])
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A real browser; tests that need it are skipped where it is not installed."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    if not Path(CHROMIUM).exists():
+        pytest.skip("Chromium is not installed; install the package chromium")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+def check_in_browser(browser: Any, path: Path, name: str) -> None:
+    """Open a page from its file: it asks for nothing, says nothing, and is accessible.
+
+    What it looks like is kept as a picture of this name.
+    """
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    requests: list[str] = []
+    problems: list[str] = []
+    page.on("request", lambda r: requests.append(r.url))
+    page.on("console", lambda m: problems.append(m.text))
+    page.on("pageerror", lambda e: problems.append(str(e)))
+    page.on("dialog", lambda d: problems.append(d.message))
+    page.goto(path.as_uri())
+    assert [u for u in requests if not u.startswith(("data:", path.as_uri()))] == []
+    assert problems == []
+    results = Axe().run(page)
+    assert results.violations_count == 0, results.generate_report()
+    screenshots = Path(os.environ.get("RETRIEVAL_EVAL_SCREENSHOTS", "build/screenshots"))
+    screenshots.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=screenshots / f"{name}.png", full_page=True)
+    page.close()
+
+
+def check_width(browser: Any, paths: Iterable[Path], width: int) -> None:
+    """Open pages in a window of this width: none can be scrolled sideways."""
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    for path in paths:
+        page.goto(path.as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.close()

@@ -186,6 +186,21 @@ def test_a_kernel_that_dies_is_a_rendering_failure(tmp_path):
         execute(source, tmp_path / "out.ipynb", {})
 
 
+def test_a_kernel_that_is_still_busy_at_the_end_says_nothing(tmp_path, capfd):
+    # The last request of a run asks what the kernel is; this one answers, and lingers.
+    lingering = """import time
+kernel = get_ipython().kernel
+answered = kernel.shell_handlers["kernel_info_request"]
+async def linger(*message):
+    await answered(*message)
+    time.sleep(1)
+kernel.shell_handlers["kernel_info_request"] = linger
+1"""
+    source = write_notebook(tmp_path / "n.ipynb", lingering)
+    execute(source, tmp_path / "out.ipynb", {})
+    assert capfd.readouterr().err == ""
+
+
 def test_a_notebook_without_outputs_is_no_report(project):
     with pytest.raises(RenderError, match="no output after executing"):
         check_outputs(assets.notebook("run_report"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from pathlib import Path
 
 import pytest
@@ -11,30 +9,9 @@ import pytest
 from retrieval_eval.io.files import write_text
 from retrieval_eval.report import render
 from retrieval_eval.report.notebook_files import read_notebook
+from tests.report.conftest import check_in_browser, check_width
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
-
-CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    if not Path(CHROMIUM).exists():
-        pytest.skip("Chromium is not installed; install the package chromium")
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="module")
@@ -70,32 +47,12 @@ def demo_run(demo_tree, tmp_path_factory):
 
 @pytest.mark.parametrize("name", ["demo", "hostile", "compare", "withheld", "trial"])
 def test_the_page_is_silent_accessible_and_asks_for_nothing(name, browser, pages):
-    from axe_playwright_python.sync_playwright import Axe
-
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    requests, problems = [], []
-    page.on("request", lambda r: requests.append(r.url))
-    page.on("console", lambda m: problems.append(m.text))
-    page.on("pageerror", lambda e: problems.append(str(e)))
-    page.goto(pages[name].as_uri())
-    outside = [u for u in requests if not u.startswith(("data:", pages[name].as_uri()))]
-    assert outside == []
-    assert problems == []
-    results = Axe().run(page)
-    assert results.violations_count == 0, results.generate_report()
-    screenshots = Path(os.environ.get("RETRIEVAL_EVAL_SCREENSHOTS", "build/screenshots"))
-    screenshots.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=screenshots / f"{name}.png", full_page=True)
-    page.close()
+    check_in_browser(browser, pages[name], name)
 
 
 @pytest.mark.parametrize("width", [320, 800, 1280])
 def test_the_page_never_scrolls_sideways(width, browser, pages):
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    for path in pages.values():
-        page.goto(path.as_uri())
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.close()
+    check_width(browser, pages.values(), width)
 
 
 def test_everything_is_there_without_scripts(browser, pages):

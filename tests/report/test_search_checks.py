@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from datetime import date
@@ -11,6 +12,8 @@ import pytest
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.model import Label
+from retrieval_eval.gold.reading import read_gold_set
+from retrieval_eval.gold.writing import write_gold_set
 from retrieval_eval.report import SearchReport, SearchRun, load_search
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.search.building import write_search_tables
@@ -18,11 +21,13 @@ from retrieval_eval.report.search.noise import Noise, band_words
 from retrieval_eval.report.search.stale import check_labels
 from retrieval_eval.schema import faults
 from retrieval_eval.search.guard.justification import Justification
+from retrieval_eval.search.guard.pinned import pinned_text
 from retrieval_eval.search.guard.thresholds import read_thresholds
 from tests.report.conftest import HOSTILE
-from tests.report.search_made import artefact, delta, failed, ordinary
+from tests.report.search_made import artefact, delta, failed, ordinary, write
 from tests.report.search_practice import (
     CLAIMS,
+    QUICK,
     corpus,
     gold,
     noise_of,
@@ -80,14 +85,44 @@ def test_without_the_file_of_the_baseline_there_is_no_guard():
     assert "the file of the baseline was not read" in shown(made.guard(), Empty)[0].sentence
 
 
-def test_thresholds_of_pinned_lists_are_left_to_the_guard(tmp_path):
+def test_thresholds_of_pinned_lists_are_rows_like_others(tmp_path):
     path = tmp_path / "guard.toml"
     path.write_text(
-        '[[threshold]]\nmetric = "P@5"\ndirection = "down is bad"\nfloor = 0.1\n'
+        '[[threshold]]\nmetric = "RR"\ndirection = "down is bad"\nfloor = 0.9\n'
         'slice = { queries = "pinned.txt" }\n'
     )
-    block = SearchReport(whole(thresholds=read_thresholds(path))).guard()
-    assert "`retrieval-eval search guard` reads their lists" in shown(block, Empty)[0].sentence
+    (tmp_path / "pinned.txt").write_text(pinned_text(gold(), ["q1", "q2"]))
+    made = SearchReport(whole(thresholds=read_thresholds(path)))
+    [row] = rows_of(made.guard()).values()
+    # q1 has its first relevant document at rank 2 now, q2 still at 1: (1/2 + 1) / 2.
+    assert row[:2] == ("1.000", "0.750")
+    assert dict(made.header().badges)["Guard"].startswith("BREACH")
+    unknown = SearchReport(whole(thresholds=read_thresholds(path), gold=None))
+    assert dict(unknown.header().badges)["Guard"].startswith("NO VERDICT")
+    (tmp_path / "pinned.txt").unlink()
+    with pytest.raises(BadInputError, match=r"pinned\.txt: no such file"):
+        SearchReport(whole(thresholds=read_thresholds(path))).guard()
+
+
+def test_labels_that_moved_are_told_from_retrieval_that_did(tmp_path):
+    # Document a of q0 is called x now: the old ranking a, b, x is worth as much as before, told
+    # as x, b, and the new one a, b, x has its first relevant document at rank 2.
+    paths = {"mapping": tmp_path / "relabel.json"}
+    for place, gold_name, doc in (("baseline", "old_gold", "a"), ("run", "gold", "x")):
+        paths[gold_name] = tmp_path / f"{gold_name}.jsonl"
+        write_gold_set(paths[gold_name], [gold_query("q0", {doc: 2, "b": 0})])
+        labels = read_gold_set(paths[gold_name])
+        asked = run_of(labels, [answer("q0", {"a": 3.0, "b": 2.0, "x": 1.0})], settings=QUICK)
+        paths[place] = write(tmp_path, asked, f"{place}.json")
+    old = read_gold_set(paths["old_gold"]).fingerprint
+    documents = [{"corpus": "docs", "old": "a", "new": ["x"]}]
+    paths["mapping"].write_text(
+        json.dumps({"relabel": 1, "gold": {"old": old}, "documents": documents})
+    )
+    block = SearchReport(load_search(**paths)).label_split()
+    assert rows_of(block)["RR"] == ("1.00", "0.33", "−66.67", "0.00", "−66.67", "1", "0")
+    with pytest.raises(BadInputError, match="name both gold sets, the mapping"):
+        load_search(**{**paths, "old_gold": ""})
 
 
 def test_a_breach_names_the_queries_behind_it_and_a_justification_overrides(tmp_path):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
 from typing import Any
 
 import nbformat
@@ -12,19 +10,17 @@ import pytest
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.files import write_text
 from retrieval_eval.report import DiffReport, SearchDiff, assets, build_diff, load_diff, render
-from retrieval_eval.report.columns import expand
+from retrieval_eval.report.columns import DIFF_FRAMES, expand
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.notebook_files import read_notebook
 from retrieval_eval.report.search.diffs import loading
-from retrieval_eval.report.search.diffs.columns import DIFF_FRAMES
 from retrieval_eval.report.search.diffs.loading import DiffSources
 from retrieval_eval.search.diff import diff
-from tests.report.conftest import HOSTILE
+from tests.report.conftest import HOSTILE, check_in_browser, check_width
 from tests.report.search_made import artefact, failed, hostile, ordinary, query, write
 from tests.report.search_practice import CLAIMS, noise_of, run, with_drafts
 from tests.report.test_html import Page
 
-CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 SECTIONS = [
     name
     for name in dir(DiffReport)
@@ -282,35 +278,15 @@ def test_the_whole_way_with_a_kernel(tmp_path):
 @pytest.mark.browser
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["ordinary", "accepted", "hostile"])
-def test_the_page_is_silent_accessible_and_asks_for_nothing(name, pages, tmp_path):
-    playwright = pytest.importorskip("playwright.sync_api")
-    if not Path(CHROMIUM).exists():
-        pytest.skip("Chromium is not installed; install the package chromium")
-    from axe_playwright_python.sync_playwright import Axe
-
-    write_text(tmp_path / "page.html", pages[name])
-    with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"]
-        )
-        page = browser.new_page(viewport={"width": 1280, "height": 1000})
-        requests: list[str] = []
-        problems: list[str] = []
-        page.on("request", lambda r: requests.append(r.url))
-        page.on("console", lambda m: problems.append(m.text))
-        page.on("pageerror", lambda e: problems.append(str(e)))
-        page.on("dialog", lambda d: problems.append(d.message))
-        address = (tmp_path / "page.html").as_uri()
-        page.goto(address)
-        assert [u for u in requests if not u.startswith(("data:", address))] == []
-        assert problems == []
-        results = Axe().run(page)
-        assert results.violations_count == 0, results.generate_report()
-        badges = page.locator(".badges").first
-        assert "Accepted differences" in badges.inner_text()
-        box = page.locator(".block.answer").first.bounding_box()
-        assert box is not None
-        assert box["y"] + box["height"] <= 1000 or name == "hostile"
-        page.set_viewport_size({"width": 320, "height": 900})
-        assert page.evaluate("document.documentElement.scrollWidth") <= 320
-        browser.close()
+def test_the_page_in_a_browser(name, browser, pages, tmp_path):
+    path = tmp_path / "page.html"
+    write_text(path, pages[name])
+    check_in_browser(browser, path, f"diff-{name}")
+    check_width(browser, [path], 320)
+    page = browser.new_page(viewport={"width": 1280, "height": 1000})
+    page.goto(path.as_uri())
+    assert "Accepted differences" in page.locator(".badges").first.inner_text()
+    box = page.locator(".block.answer").first.bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] <= 1000 or name == "hostile"
+    page.close()

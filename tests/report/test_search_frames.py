@@ -6,9 +6,8 @@ import pytest
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import SearchRun, load_search
-from retrieval_eval.report.columns import expand
+from retrieval_eval.report.columns import SEARCH_FRAMES, expand
 from retrieval_eval.report.search.backlog import load_backlog
-from retrieval_eval.report.search.columns import MEASURE, SEARCH_FRAMES
 from retrieval_eval.report.search.loading import latest_run
 from retrieval_eval.schema import faults
 from tests.report.search_made import (
@@ -41,7 +40,7 @@ def test_what_the_tests_are_made_of_is_a_valid_search_run(document):
 def test_every_frame_has_exactly_the_declared_columns(document):
     run = SearchRun(document)
     for name, (_, declared) in SEARCH_FRAMES.items():
-        expected = [c.name for c in expand(declared, run.measures, of=MEASURE)]
+        expected = [c.name for c in expand(declared, run.measures, of="measure")]
         assert list(run.frame(name).columns) == expected
         assert len(expected) == len(set(expected))
         assert all(c.meaning for c in declared)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +15,7 @@ from retrieval_eval.report import SearchRun, assets, render
 from retrieval_eval.report.notebook_files import read_notebook
 from retrieval_eval.report.search import loading
 from retrieval_eval.search.abstention import abstention_block
-from tests.report.conftest import HOSTILE
+from tests.report.conftest import HOSTILE, check_in_browser, check_width
 from tests.report.search_made import (
     BACKLOG,
     artefact,
@@ -33,8 +31,6 @@ from tests.report.search_practice import whole
 from tests.report.test_html import Page
 
 MAX_BYTES = 2_000_000
-CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 
 
 @pytest.fixture(scope="module")
@@ -187,17 +183,6 @@ def test_three_thousand_queries_stay_within_two_megabytes(page_of):
 
 
 @pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    if not Path(CHROMIUM).exists():
-        pytest.skip("Chromium is not installed; install the package chromium")
-    with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield opened
-        opened.close()
-
-
-@pytest.fixture(scope="module")
 def files(pages, tmp_path_factory) -> dict[str, Path]:
     folder = tmp_path_factory.mktemp("search-pages")
     for name, html in pages.items():
@@ -211,34 +196,14 @@ def files(pages, tmp_path_factory) -> dict[str, Path]:
     "name", ["ordinary", "hostile", "failed", "provisional", "empty", "everything"]
 )
 def test_the_page_is_silent_accessible_and_asks_for_nothing(name, browser, files):
-    from axe_playwright_python.sync_playwright import Axe
-
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
-    requests, problems = [], []
-    page.on("request", lambda r: requests.append(r.url))
-    page.on("console", lambda m: problems.append(m.text))
-    page.on("pageerror", lambda e: problems.append(str(e)))
-    page.on("dialog", lambda d: problems.append(d.message))
-    page.goto(files[name].as_uri())
-    assert [u for u in requests if not u.startswith(("data:", files[name].as_uri()))] == []
-    assert problems == []
-    results = Axe().run(page)
-    assert results.violations_count == 0, results.generate_report()
-    screenshots = Path(os.environ.get("RETRIEVAL_EVAL_SCREENSHOTS", "build/screenshots"))
-    screenshots.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=screenshots / f"search-{name}.png", full_page=True)
-    page.close()
+    check_in_browser(browser, files[name], f"search-{name}")
 
 
 @pytest.mark.browser
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [320, 800, 1280])
 def test_the_page_never_scrolls_sideways(width, browser, files):
-    page = browser.new_page(viewport={"width": width, "height": 900})
-    for path in files.values():
-        page.goto(path.as_uri())
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.close()
+    check_width(browser, files.values(), width)
 
 
 @pytest.mark.browser

@@ -90,6 +90,11 @@ def with_changes(p5, recall, **fields):
             "No verdict: nothing was measured",
             "none",
         ),
+        (
+            artefact(delta_withheld=["the run is truncated: it did not ask 3 of the 15 queries"]),
+            "No verdict: the run is truncated: it did not ask 3 of the 15 queries",
+            "none",
+        ),
     ],
 )
 def test_every_case_has_its_title(document, expected, tone):
@@ -230,3 +235,13 @@ def test_definitions_carry_their_cutoff():
     assert definition("P@5").startswith("relevant documents of the first 5 / 5,")
     assert definition("RR").startswith("1 / rank")
     assert definition("mine@3") == ""
+
+
+def test_a_change_that_is_withheld_says_why():
+    reason = "the baseline has no verdict: 1 of 9 queries failed"
+    report = SearchReport(SearchRun(artefact(delta_withheld=[reason])))
+    assert dict(report.header().badges)["Compared with"] == "nothing: no verdict"
+    for block in (report.query_changes(), report.changes()):
+        assert block.finding == "No change is given without a verdict"
+        (empty,) = block.exhibits
+        assert empty.sentence == "The baseline has no verdict: 1 of 9 queries failed."

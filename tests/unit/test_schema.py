@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from retrieval_eval.errors import SchemaError
 from retrieval_eval.pipeline import evaluate
 from retrieval_eval.schema import now
 from retrieval_eval.search.diff import diff
+from retrieval_eval.search.guard.check import check
+from retrieval_eval.search.guard.thresholds import shipped_thresholds
 from retrieval_eval.search.measure import Request, measure_request
 from retrieval_eval.search.noise import noise
 
@@ -43,6 +46,8 @@ def artefacts(demo_tree, tmp_path_factory) -> dict[str, list[dict]]:
         found["search_run"].append(measured.document)
     runs = found["search_run"]
     found["search_diff"].append(diff(*runs, seed=1, pinned=[runs[0]["queries"][0]["id"]]))
+    verdict = check(runs[1], runs[0], shipped_thresholds(), today=date(2026, 1, 10))
+    found["search_guard"].append(verdict.to_json())
     found["search_noise"].append(noise([runs[1]] * 2, generated_at=now(), seed=1))
     return found
 

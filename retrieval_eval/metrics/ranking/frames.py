@@ -33,7 +33,8 @@ def table_from_frame(frame: pd.DataFrame, number: str, name: str) -> Table:
     except (TypeError, ValueError) as error:
         raise BadInputError(f"{name}: column {number!r} holds no numbers: {error}") from error
     queries, docs = (_ids(frame[column], f"{name}: {column}") for column in ("query_id", "doc_id"))
-    return group(queries, docs, numbers, Source(name, "row", 0))
+    starts = queries.changes()
+    return group(queries.take(starts), starts, docs, numbers, Source(name, "row", 0))
 
 
 def _ids(series: pd.Series[Any], where: str) -> Ids:

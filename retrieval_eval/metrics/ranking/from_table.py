@@ -26,8 +26,10 @@ def hits_from_table(
     if is_float32:
         with np.errstate(over="ignore"):
             scores = run.numbers.astype(np.float32)
-    place_of = {query: place for place, query in enumerate(judgements.query_ids)}
-    owner = np.array([place_of.get(query, -1) for query in run.query_ids], dtype=np.int64)
+    owner = np.arange(len(run.query_ids))
+    if run.query_ids != judgements.query_ids:
+        place_of = {query: place for place, query in enumerate(judgements.query_ids)}
+        owner = np.array([place_of.get(query, -1) for query in run.query_ids], dtype=np.int64)
     n_retrieved = np.zeros(len(judgements.query_ids), dtype=np.int64)
     n_retrieved[owner[owner >= 0]] = np.diff(run.starts)[owner >= 0]
 

@@ -53,8 +53,10 @@ class Table:
         return self.source.number(row if self.rows is None else int(self.rows[row]))
 
 
-def group(queries: Ids, docs: Ids, numbers: Floats, source: Source) -> Table:
+def group(queries: Ids, starts: Ints, docs: Ids, numbers: Floats, source: Source) -> Table:
     """Return the table of rows in any order, grouped by query in order of first appearance.
+
+    Query ``i`` of ``queries``, which may repeat, owns the rows from ``starts[i]`` up to the next.
 
     Raises
     ------
@@ -64,9 +66,10 @@ def group(queries: Ids, docs: Ids, numbers: Floats, source: Source) -> Table:
     bad = np.flatnonzero(np.isnan(numbers))
     if len(bad):
         raise BadInputError(f"{source.name}: {source.unit} {source.number(int(bad[0]))}: no number")
-    starts = queries.changes()
+    changes = queries.changes()
+    starts = starts[changes]
     try:
-        names = queries.take(starts).texts()
+        names = queries.take(changes).texts()
     except UnicodeDecodeError as error:
         raise BadInputError(f"{source.name}: a query id is not UTF-8 text: {error}") from error
     codes = {name: code for code, name in enumerate(dict.fromkeys(names))}

@@ -51,8 +51,7 @@ def read_trec(path: Path, kind: Kind) -> Table:
         size += 1
     regular = _read_regular(buffer, size, kind)
     if regular is not None:
-        queries, docs, numbers = regular
-        return group(queries, docs, numbers, Source(str(path), "line", 1))
+        return group(*regular, Source(str(path), "line", 1))
     return _read_lines(path, buffer[:size].tobytes(), kind)
 
 
@@ -71,11 +70,13 @@ def _read(path: Path) -> tuple[Bytes, int]:
     return buffer, size
 
 
-def _read_regular(buffer: Bytes, size: int, kind: Kind) -> tuple[Ids, Ids, Floats] | None:
+def _read_regular(buffer: Bytes, size: int, kind: Kind) -> tuple[Ids, Ints, Ids, Floats] | None:
     # Files as tools write them: one space or tab between fields, one line feed after each line.
     n_fields, n_rows = len(_FIELDS[kind]), _n_lines(buffer[:size])
-    query, query_size, doc, doc_size = np.empty((4, n_rows), dtype=np.int64)
+    doc, doc_size = np.empty((2, n_rows), dtype=np.int64)
     numbers = np.empty(n_rows)
+    # Rows of a query mostly lie together: its id is kept where it changes, not in every row.
+    changes = [np.empty((3, 0), dtype=np.int64)]
     start = row = 0
     while start < size:
         ends = _ends(buffer[start : min(start + _CHUNK, size)], n_fields)
@@ -83,13 +84,16 @@ def _read_regular(buffer: Bytes, size: int, kind: Kind) -> tuple[Ids, Ids, Float
             return None
         ends += start
         rows = slice(row, row + len(ends))
-        query[rows] = np.append(start, ends[:-1, -1] + 1)
-        query_size[rows] = ends[:, 0] - query[rows]
+        lines = np.append(start, ends[:-1, -1] + 1)
+        query = Ids(buffer, lines, ends[:, 0] - lines)
+        first = query.changes()
+        changes.append(np.stack([query.starts[first], query.lengths[first], first + row]))
         doc[rows], doc_size[rows] = _field(ends, _DOCUMENT)
         if not parse_decimals(buffer, *_field(ends, _NUMBER[kind]), out=numbers[rows]):
             return None
         start, row = int(ends[-1, -1]) + 1, rows.stop
-    return Ids(buffer, query, query_size), Ids(buffer, doc, doc_size), numbers
+    query_start, query_size, first_row = np.concatenate(changes, axis=1)
+    return Ids(buffer, query_start, query_size), first_row, Ids(buffer, doc, doc_size), numbers
 
 
 def _n_lines(text: Bytes) -> int:
@@ -138,8 +142,8 @@ def _read_lines(path: Path, raw: bytes, kind: Kind) -> Table:
         numbers.append(_number(parts[_NUMBER[kind]], path, line_number))
         lines.append(line_number)
     source = Source(str(path), "line", 1, np.array(lines, dtype=np.int64))
-    columns = Ids.from_strings(queries), Ids.from_strings(docs)
-    return group(*columns, np.array(numbers, dtype=np.float64), source)
+    columns = Ids.from_strings(docs), np.array(numbers, dtype=np.float64)
+    return group(Ids.from_strings(queries), np.arange(len(queries)), *columns, source)
 
 
 def _number(text: str, path: Path, line_number: int) -> float:

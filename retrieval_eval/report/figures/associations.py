@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
-from retrieval_eval.report.figures.canvas import canvas, legend, name, to_svg
+from retrieval_eval.report.figures.canvas import beside, canvas, legend, name, to_svg
 from retrieval_eval.report.names import OUTCOMES, metric_name, reason_sentence
 from retrieval_eval.report.numbers import count, interval, p_value, signed
 
@@ -114,14 +114,7 @@ def _pooled(axes: Axes, rows: Sequence[Association]) -> None:
     for y in changes:
         axes.axhline(y - 0.4, color=style.FAINT, linewidth=0.8)
     for y, a in enumerate(rows):
-        axes.annotate(
-            f"{signed(a.r)} {interval(a.low, a.high)}  {_sure(a)}",
-            (1.02, y),
-            xycoords=("axes fraction", "data"),
-            va="center",
-            fontsize=8,
-            annotation_clip=False,
-        )
+        beside(axes, y, f"{signed(a.r)} {interval(a.low, a.high)}  {_sure(a)}")
 
 
 def _state(a: Association) -> str:

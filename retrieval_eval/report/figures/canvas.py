@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
+from retrieval_eval.escape import visible
 from retrieval_eval.report import style
-from retrieval_eval.report.escape import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -53,19 +53,43 @@ def name(text: str, limit: int = 30) -> str:
     return visible(text, limit)
 
 
-def legend(
-    axes: Axes, handles: Sequence[Any], labels: Iterable[str], *, columns: int = 2, y: float = 1.02
-) -> None:
+def legend(axes: Axes, handles: Sequence[Any], labels: Iterable[str]) -> None:
     """Put a frameless legend in rows above the axes."""
     axes.legend(
         handles,
         list(labels),
         loc="lower left",
-        bbox_to_anchor=(0, y),
-        ncols=columns,
+        bbox_to_anchor=(0, 1.02),
+        ncols=2,
         borderaxespad=0,
         handlelength=2.2,
         columnspacing=1.8,
+    )
+
+
+def beside(axes: Axes, y: float, text: str, *, x: float = 1.02, size: float = 8) -> None:
+    """Write beside a row of marks, right of the axes."""
+    axes.annotate(
+        text,
+        (x, y),
+        xycoords=("axes fraction", "data"),
+        va="center",
+        fontsize=size,
+        annotation_clip=False,
+    )
+
+
+def hatched(axes: Axes, y: float, left: float, width: float) -> None:
+    """Draw the bar of a row that rests on too little to be interpreted."""
+    axes.barh(
+        y,
+        width,
+        left=left,
+        height=0.84,
+        color="white",
+        edgecolor="#bdbdbd",
+        hatch="////",
+        linewidth=0,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from retrieval_eval.report import style
-from retrieval_eval.report.figures.canvas import name
+from retrieval_eval.report.figures.canvas import beside, name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,11 +39,4 @@ def draw_dots(axes: Axes, rows: Rows, configs: Sequence[tuple[str, style.Mark]])
     axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
     for y, (_, _, note) in enumerate(rows):
-        axes.annotate(
-            note,
-            (1.01, y),
-            xycoords=("axes fraction", "data"),
-            va="center",
-            fontsize=8.5,
-            annotation_clip=False,
-        )
+        beside(axes, y, note, x=1.01, size=8.5)

@@ -9,7 +9,7 @@ from retrieval_eval.report.comparison import Comparison, MetricResult
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import canvas, light_grid, name, to_svg
 from retrieval_eval.report.names import metric_name
-from retrieval_eval.report.numbers import plural
+from retrieval_eval.report.numbers import interval, plural
 
 MAX_ROWS = 500
 
@@ -106,6 +106,6 @@ def summary(result: MetricResult) -> str:
         return "mean difference not computable"
     text = f"mean {metric.difference(result.mean_difference)}"
     if result.ci_low is not None and result.ci_high is not None:
-        low, high = metric.difference(result.ci_low), metric.difference(result.ci_high)
-        text += f", 95 % bootstrap interval [{low}, {high}]"
+        ends = interval(result.ci_low, result.ci_high, metric.digits)
+        text += f", 95 % bootstrap interval {ends}"
     return text + f", {result.wins} won, {result.ties} tied, {result.losses} lost"

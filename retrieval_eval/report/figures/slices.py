@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
-from retrieval_eval.report.figures.canvas import canvas, light_grid, name, to_svg
+from retrieval_eval.report.figures.canvas import beside, canvas, hatched, light_grid, name, to_svg
 from retrieval_eval.report.numbers import interval, rate, signed
 from retrieval_eval.report.robustness import Slice
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
@@ -26,7 +26,6 @@ DIMENSIONS: Final[dict[str, str]] = {
     "ground_truth_confidence": "Confidence of ground truth",
 }
 SIZES: Final = {"small": "small: up to 5", "medium": "medium: 6–20", "large": "large: over 20"}
-_HALF: Final = 0.42
 
 Row = tuple[str, Slice | None]
 """The label of a row, and its slice; None for the heading of a dimension."""
@@ -112,25 +111,9 @@ def _marks(axes: Axes, rows: Sequence[Row]) -> None:
     axes.set_xlim(-reach, reach)
     for y, cell in cells:
         if not is_shown(cell):
-            axes.barh(
-                y,
-                2 * reach,
-                left=-reach,
-                height=2 * _HALF,
-                color="white",
-                edgecolor="#bdbdbd",
-                hatch="////",
-                linewidth=0,
-            )
+            hatched(axes, y, -reach, 2 * reach)
         text = _numbers(cell) if is_shown(cell) else f"n = {cell.n_pairs}: not interpreted"
-        axes.annotate(
-            text,
-            (1.01, y),
-            xycoords=("axes fraction", "data"),
-            va="center",
-            fontsize=8,
-            annotation_clip=False,
-        )
+        beside(axes, y, text, x=1.01)
 
 
 def _numbers(cell: Slice) -> str:

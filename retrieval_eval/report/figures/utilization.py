@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from retrieval_eval.report.exhibits import Empty, Figure, Table
-from retrieval_eval.report.figures.canvas import canvas, name, to_svg
+from retrieval_eval.report.figures.canvas import beside, canvas, name, to_svg
 from retrieval_eval.report.numbers import of, plural, share
 
 PARTS: Final = {
@@ -51,14 +51,7 @@ def draw(counts: Counts) -> Figure | Empty:
                         bbox=None if not hatch else {"fc": "white", "ec": "none", "pad": 1.5},
                     )
                 left += width
-            axes.annotate(
-                plural(sum(parts), "file"),
-                (1.01, y),
-                xycoords=("axes fraction", "data"),
-                va="center",
-                fontsize=8.5,
-                annotation_clip=False,
-            )
+            beside(axes, y, plural(sum(parts), "file"), x=1.01, size=8.5)
         axes.set_yticks(range(len(shown)), [name(c) for c in shown])
         axes.set_ylim(len(shown) - 0.5, -0.5)
         axes.set_xlim(0, 1)

@@ -6,11 +6,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
+from retrieval_eval.escape import slug, visible
 from retrieval_eval.io.files import write_json
 from retrieval_eval.records import Progress
-from retrieval_eval.report.escape import slug, visible
+from retrieval_eval.report.columns import SEARCH_FRAMES
 from retrieval_eval.report.publishing import Files, Renderer, publish, write_frames
-from retrieval_eval.report.search.columns import SEARCH_FRAMES
 from retrieval_eval.report.search.demo import DEMO, DEMO_FOLDER, MeasuredDemo, measured_demo
 from retrieval_eval.report.search.loading import Sources, load_search, sources_of
 from retrieval_eval.report.search.run import SearchRun
@@ -31,6 +31,8 @@ def build_search(
     noise: str | Path = "",
     thresholds: str | Path = "",
     justification: str | Path = "",
+    mapping: str | Path = "",
+    old_gold: str | Path = "",
     privacy: bool = False,
     renderer: Renderer = "auto",
     pdf: bool = False,
@@ -40,7 +42,7 @@ def build_search(
 
     Parameters
     ----------
-    run, baseline, backlog, gold, corpus, noise, thresholds, justification
+    run, baseline, backlog, gold, corpus, noise, thresholds, justification, mapping, old_gold
         As for :func:`retrieval_eval.report.load_search`.
     reports_dir
         The report goes to ``<reports_dir>/search/<label>/index.html``, named after the file where
@@ -64,7 +66,7 @@ def build_search(
         return build_demo(
             reports_dir=reports_dir, privacy=privacy, renderer=renderer, pdf=pdf, progress=progress
         )[0]
-    files = (gold, corpus, noise, thresholds, justification)
+    files = (gold, corpus, noise, thresholds, justification, mapping, old_gold)
     sources = Sources(str(run), str(baseline), backlog, *map(str, files))
     loaded = load_search(**asdict(sources))
     folder = reports_dir / FOLDER / slug(loaded.name)
@@ -115,10 +117,4 @@ def _report(
 
 def write_search_tables(run: SearchRun, folder: Path, *, privacy: bool) -> Files:
     """Write every frame as CSV; return file names and meanings."""
-    frames = [(name, meaning, run.frame(name)) for name, (meaning, _) in SEARCH_FRAMES.items()]
-    if privacy:
-        frames = [
-            (name, meaning, frame.drop(columns=list(PRIVATE_COLUMNS), errors="ignore"))
-            for name, meaning, frame in frames
-        ]
-    return write_frames(frames, folder)
+    return write_frames(run, SEARCH_FRAMES, folder, without=PRIVATE_COLUMNS if privacy else ())

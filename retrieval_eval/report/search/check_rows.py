@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from retrieval_eval.report.columns_base import Column
+from retrieval_eval.report.columns import SEARCH_FRAMES
 from retrieval_eval.report.frames import Row, coerce, members, records
-from retrieval_eval.report.search import columns_checks as columns
 from retrieval_eval.report.search.checks import Checks
 
 Document = Mapping[str, Any]
 
 
 def check_rows(name: str, checks: Checks) -> list[Row]:
-    """Return the rows of a frame of :data:`~.columns_checks.CHECK_FRAMES`."""
-    return list(_ROWS[name](checks))
+    """Return the rows of a frame of :data:`CHECKED`."""
+    return list(CHECKED[name](checks))
 
 
 def _guard(checks: Checks) -> Iterator[Row]:
@@ -29,7 +28,7 @@ def _guard(checks: Checks) -> Iterator[Row]:
             and checks.noise.band(measured.threshold.metric, measured.n_pairs or None),
         }
         yield (
-            _read(found, columns.GUARD)
+            _read(found, "guard")
             | {"part": None if part is None else str(part), "reasons": list(row.reasons)}
             | values
         )
@@ -37,25 +36,25 @@ def _guard(checks: Checks) -> Iterator[Row]:
 
 def _components(checks: Checks) -> Iterator[Row]:
     block = members(checks.run.document.get("composite"))
-    return _each(records(block.get("components")), columns.COMPONENTS)
+    return _each(records(block.get("components")), "components")
 
 
 def _roc(checks: Checks) -> Iterator[Row]:
     block = members(checks.run.document.get("abstention"))
-    return _each(records(block.get("roc")), columns.ROC)
+    return _each(records(block.get("roc")), "roc")
 
 
 def _claims(checks: Checks) -> Iterator[Row]:
     for query in records(members(checks.run.document.get("claims")).get("queries")):
         for claim in records(query["claims"]):
-            yield _read(claim, columns.CLAIMS) | {"id": query["id"], "claim": claim["text"]}
+            yield _read(claim, "claims") | {"id": query["id"], "claim": claim["text"]}
 
 
 def _transfer(checks: Checks) -> Iterator[Row]:
     for metric, row in members(members(checks.transfer).get("metrics")).items():
         for corpus, found in row["corpora"].items():
             held_out = found["held_out"]
-            yield _read(held_out, columns.TRANSFER) | {
+            yield _read(held_out, "transfer") | {
                 "metric": metric,
                 "corpus": corpus,
                 "others_points": found["others"]["delta_points"],
@@ -104,15 +103,15 @@ def _to_judge(checks: Checks) -> Iterator[Row]:
         }
 
 
-def _each(found: Sequence[Document], declared: Sequence[Column]) -> Iterator[Row]:
-    return (_read(one, declared) for one in found)
+def _each(found: Sequence[Document], frame: str) -> Iterator[Row]:
+    return (_read(one, frame) for one in found)
 
 
-def _read(found: Document, declared: Sequence[Column]) -> Row:
-    return {c.name: coerce(found.get(c.name), c.type) for c in declared}
+def _read(found: Document, frame: str) -> Row:
+    return {c.name: coerce(found.get(c.name), c.type) for c in SEARCH_FRAMES[frame][1]}
 
 
-_ROWS: Final = {
+CHECKED: Final = {
     "guard": _guard,
     "components": _components,
     "roc": _roc,
@@ -122,3 +121,4 @@ _ROWS: Final = {
     "stale_labels": _stale,
     "to_judge": _to_judge,
 }
+"""The frames of what is checked, and how their rows are made."""

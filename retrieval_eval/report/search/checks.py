@@ -16,7 +16,8 @@ from retrieval_eval.gold.agreement import LabellerPair, agreement
 from retrieval_eval.report.search.noise import Noise
 from retrieval_eval.report.search.stale import LabelCheck, check_labels
 from retrieval_eval.search.guard.check import check
-from retrieval_eval.search.guard.thresholds import shipped_thresholds
+from retrieval_eval.search.guard.pinned import read_pinned
+from retrieval_eval.search.guard.thresholds import PINNED, shipped_thresholds
 from retrieval_eval.search.guard.verdict import Verdict
 from retrieval_eval.search.judging_queue import JudgingQueue, judging_queue
 from retrieval_eval.search.noise_files import staleness
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     from retrieval_eval.report.search.run import SearchRun
 
 NO_BASELINE: Final = "the file of the baseline was not read"
-PINNED_ELSEWHERE: Final = (
-    "the thresholds look at pinned queries; `retrieval-eval search guard` reads their lists"
-)
 
 
 @dataclass
@@ -48,28 +46,23 @@ class Checks:
 
     @cached_property
     def verdict(self) -> Verdict | None:
-        """The verdict of the guard; :attr:`no_guard` says why there is none."""
-        if self.no_guard is not None or self.run.baseline is None:
+        """The verdict of the guard; None where the file of the baseline was not read."""
+        if self.run.baseline is None:
             return None
+        thresholds = self.run.thresholds or shipped_thresholds()
+        parts = [row.part for row in thresholds.rows]
+        pinned = {part.value for part in parts if part is not None and part.dimension == PINNED}
         return check(
             self.run.document,
             self.run.baseline,
-            self.run.thresholds or shipped_thresholds(),
+            thresholds,
             today=self.day,
             gold=self.run.gold,
+            lists={name: read_pinned(thresholds.path.parent / name) for name in sorted(pinned)},
             justifications=self.run.justifications,
+            noise=self.run.noise,
             seed=self.seed,
         )
-
-    @cached_property
-    def no_guard(self) -> str | None:
-        """Why the guard was not asked, None when it was."""
-        if self.run.baseline is None:
-            return NO_BASELINE
-        thresholds = self.run.thresholds
-        rows = () if thresholds is None else thresholds.rows
-        is_pinned = any(row.part is not None and row.part.dimension == "queries" for row in rows)
-        return PINNED_ELSEWHERE if is_pinned else None
 
     @cached_property
     def day(self) -> date:

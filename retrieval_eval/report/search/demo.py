@@ -168,7 +168,7 @@ def _commands(place: _Place, first: Path, second: Path) -> tuple[str, ...]:
     options = [word for name, value in CHANGED.items() for word in ("--option", f"{name}={value}")]
     kept = ("--baseline", str(place.baseline))
     known = ("--noise", str(place.noise))
-    labels = ("--gold", str(place.demo.gold), "--backlog-database", place.queue)
+    labels = ("--gold", str(place.demo.gold), "--backlog", place.queue)
     run = str(_claims_file(second))
     lines = (
         (*measure, "--label", "baseline"),

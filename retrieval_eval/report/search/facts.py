@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
+from retrieval_eval.escape import visible
 from retrieval_eval.report.comparison import ALPHA
-from retrieval_eval.report.escape import visible
 from retrieval_eval.report.frames import coerce, members, records
 from retrieval_eval.report.numbers import finite, plural
 from retrieval_eval.report.search import records as read
@@ -94,11 +94,21 @@ class Facts:
     @cached_property
     def withheld(self) -> str | None:
         """Why there is no verdict, as a sentence; None when there is one."""
-        return no_verdict(self.run.document["status"], "") or (
-            no_verdict(self.run.baseline["status"], " of the baseline")
-            if self.run.baseline
-            else None
+        return (
+            no_verdict(self.run.document["status"], "")
+            or (
+                no_verdict(self.run.baseline["status"], " of the baseline")
+                if self.run.baseline
+                else None
+            )
+            or self.delta_withheld
         )
+
+    @cached_property
+    def delta_withheld(self) -> str | None:
+        """Why there is no change although there is a baseline, as a sentence."""
+        reasons = self.run.document.get("delta_withheld")
+        return f"{visible(reasons[0][:1].upper() + reasons[0][1:], 200)}." if reasons else None
 
     @cached_property
     def incomparable(self) -> tuple[str, ...]:

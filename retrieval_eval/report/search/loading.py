@@ -12,12 +12,14 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.model import GoldSet
 from retrieval_eval.gold.reading import read_gold_set
+from retrieval_eval.gold.relabel_files import read_mapping
 from retrieval_eval.report.search.backlog import load_backlog
 from retrieval_eval.report.search.demo import DEMO, DEMO_OUTPUT, MeasuredDemo, measured_demo
 from retrieval_eval.report.search.run import SearchRun
-from retrieval_eval.search.delta import delta
+from retrieval_eval.search.baseline import held_against
 from retrieval_eval.search.guard.justification import read_justifications
 from retrieval_eval.search.guard.thresholds import read_thresholds
+from retrieval_eval.search.label_split import label_split
 from retrieval_eval.search.noise_files import read_noise
 from retrieval_eval.search.run_files import read_search_run
 
@@ -37,6 +39,8 @@ class Sources:
     noise: str = ""
     thresholds: str = ""
     justification: str = ""
+    mapping: str = ""
+    old_gold: str = ""
 
 
 def load_search(
@@ -49,6 +53,8 @@ def load_search(
     noise: str | Path = "",
     thresholds: str | Path = "",
     justification: str | Path = "",
+    mapping: str | Path = "",
+    old_gold: str | Path = "",
 ) -> SearchRun:
     """Return a search run as data frames.
 
@@ -76,11 +82,15 @@ def load_search(
     justification
         Breaches that were accepted in writing. The day of the run is the one they must be valid
         on, so that a report of it stays the same.
+    mapping, old_gold
+        What re-labelling wrote (``relabel.json``), and the gold set that the baseline was measured
+        with: they tell what moved labels did to every measure from what retrieval did. Both need
+        ``baseline`` and ``gold``.
 
     Returns
     -------
     SearchRun
-        The frames of :data:`retrieval_eval.report.search.columns.SEARCH_FRAMES`, each built when
+        The frames of :data:`retrieval_eval.report.columns.SEARCH_FRAMES`, each built when
         first asked for.
 
     Raises
@@ -88,7 +98,8 @@ def load_search(
     BadInputError
         When a file does not exist or is of the wrong kind; it names file and place.
     """
-    given = (run, baseline, backlog, gold, corpus, noise, thresholds, justification)
+    limits = (noise, thresholds, justification)
+    given = (run, baseline, backlog, gold, corpus, *limits, mapping, old_gold)
     chosen = Sources(*(_text(value) for value in given))
     if chosen.run == DEMO:
         chosen = sources_of(measured_demo(DEMO_OUTPUT))
@@ -96,7 +107,7 @@ def load_search(
     document = read_search_run(path)
     before = _baseline(document, path, chosen.baseline)
     if chosen.baseline and before is not None:
-        document["delta"] = _delta(before, document)
+        document |= _held_against(before, document)
     labels, problem = _gold(document, chosen.gold)
     return SearchRun(
         document,
@@ -111,6 +122,7 @@ def load_search(
         justifications=read_justifications(Path(chosen.justification))
         if chosen.justification
         else (),
+        label_split=_label_split(chosen, labels, before, document),
     )
 
 
@@ -144,6 +156,23 @@ def latest_run(folder: Path) -> Path:
     return ordered[-1][2]
 
 
+def _label_split(
+    chosen: Sources,
+    gold: GoldSet | None,
+    baseline: Mapping[str, Any] | None,
+    document: Mapping[str, Any],
+) -> Mapping[str, Any] | None:
+    if not (chosen.mapping or chosen.old_gold):
+        return None
+    if not (chosen.mapping and chosen.old_gold) or gold is None or baseline is None:
+        raise BadInputError(
+            "to tell labels that moved from retrieval that did, name both gold sets, the mapping "
+            "between them, and the baseline"
+        )
+    old = read_gold_set(Path(chosen.old_gold))
+    return label_split(old, gold, read_mapping(Path(chosen.mapping), old), baseline, document)
+
+
 def _text(value: Any) -> str:
     if not isinstance(value, str | Path):
         raise BadInputError(f"a file is given as text, not as {value!r}")
@@ -170,9 +199,9 @@ def _baseline(document: Mapping[str, Any], path: Path, named: str) -> Mapping[st
     return found if is_same else None
 
 
-def _delta(baseline: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
+def _held_against(baseline: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return delta(baseline, document, seed=document["run"]["settings"]["seed"])
+        return held_against(baseline, document, seed=document["run"]["settings"]["seed"])
     except ValueError as error:  # settings of a run that were changed by hand
         raise BadInputError(f"the run cannot be compared with its baseline: {error}") from error
 

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.gold.corpus import Corpus
 from retrieval_eval.gold.model import GoldSet
 from retrieval_eval.report import frames
-from retrieval_eval.report.columns import expand
+from retrieval_eval.report.columns import SEARCH_FRAMES, expand
 from retrieval_eval.report.frames import Row, coerce, members, records
-from retrieval_eval.report.search import columns
-from retrieval_eval.report.search.check_rows import check_rows
+from retrieval_eval.report.search.check_rows import CHECKED, check_rows
 from retrieval_eval.report.search.checks import Checks
-from retrieval_eval.report.search.columns import MEASURE, SEARCH_FRAMES
-from retrieval_eval.report.search.columns_checks import CHECK_FRAMES
 from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.thresholds import Thresholds
 
@@ -25,11 +22,13 @@ if TYPE_CHECKING:
 
 Document = Mapping[str, Any]
 
+_COLUMNS: Final = {name: columns for name, (_, columns) in SEARCH_FRAMES.items()}
+
 
 class SearchRun:
     """What was measured in one search run, beside its baseline where there is one.
 
-    Every frame has exactly the columns declared in :mod:`retrieval_eval.report.search.columns`.
+    Every frame has exactly the columns declared in :mod:`retrieval_eval.report.columns`.
 
     Parameters
     ----------
@@ -52,6 +51,9 @@ class SearchRun:
         The noise of the system (schema ``search_noise``), to hold changes against.
     thresholds, justifications
         Of the guard; by default the shipped thresholds, and nothing is justified.
+    label_split
+        What labels and what retrieval moved since the baseline, after re-labelling
+        (:func:`retrieval_eval.search.label_split.label_split`).
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class SearchRun:
         noise: Document | None = None,
         thresholds: Thresholds | None = None,
         justifications: Sequence[Justification] = (),
+        label_split: Document | None = None,
     ) -> None:
         self.document = document
         self.path = path
@@ -78,6 +81,7 @@ class SearchRun:
         self.noise = noise
         self.thresholds = thresholds
         self.justifications = tuple(justifications)
+        self.label_split = label_split
 
     @cached_property
     def checks(self) -> Checks:
@@ -107,7 +111,7 @@ class SearchRun:
     @cached_property
     def queries(self) -> pd.DataFrame:
         """One row a query: answer, status and every measure."""
-        declared = expand(columns.QUERIES, self.measures, of=MEASURE)
+        declared = expand(_COLUMNS["queries"], self.measures, of="measure")
         found = [self._query_row(query) for query in self.document["queries"]]
         return frames.make_frame(found, declared)
 
@@ -122,7 +126,7 @@ class SearchRun:
             "n_relevant": None if known is None else len(known.get(query["id"], {})),
         }
         derived |= {m: coerce(query["metrics"].get(m), "number") for m in self.measures}
-        read = (c for c in columns.QUERIES if not c.source.startswith(("=", "metrics/")))
+        read = (c for c in _COLUMNS["queries"] if not c.source.startswith(("=", "metrics/")))
         return {c.name: coerce(query.get(c.name), c.type) for c in read} | derived
 
     @cached_property
@@ -130,11 +134,11 @@ class SearchRun:
         """One row a query and retrieved document."""
         found = [
             {"id": query["id"], "rank": place}
-            | {c.name: coerce(entry[c.name], c.type) for c in columns.RANKINGS[2:]}
+            | {c.name: coerce(entry[c.name], c.type) for c in _COLUMNS["rankings"][2:]}
             for query in self.document["queries"]
             for place, entry in enumerate(query["ranking"], start=1)
         ]
-        return frames.make_frame(found, columns.RANKINGS)
+        return frames.make_frame(found, _COLUMNS["rankings"])
 
     @cached_property
     def relevant(self) -> pd.DataFrame:
@@ -144,7 +148,7 @@ class SearchRun:
             for query in self.document["queries"]
             for doc, grade, rank in self.relevant_of(query)
         ]
-        return frames.make_frame(found, columns.RELEVANT)
+        return frames.make_frame(found, _COLUMNS["relevant"])
 
     def relevant_of(self, query: Document) -> list[tuple[str, int, int | None]]:
         """Return the relevant documents of a query: id, grade, rank; None: not retrieved."""
@@ -162,7 +166,7 @@ class SearchRun:
     def metrics(self) -> pd.DataFrame:
         """One row a measure: the mean over all queries."""
         found = list(_mean_rows(self.document["metrics"], {}))
-        return frames.make_frame(found, columns.METRICS)
+        return frames.make_frame(found, _COLUMNS["metrics"])
 
     @cached_property
     def slices(self) -> pd.DataFrame:
@@ -176,7 +180,7 @@ class SearchRun:
                 {"dimension": dimension, "level": level, "n_queries": part["n_queries"]},
             )
         ]
-        return frames.make_frame(found, columns.SLICES)
+        return frames.make_frame(found, _COLUMNS["slices"])
 
     @cached_property
     def delta(self) -> pd.DataFrame:
@@ -190,11 +194,11 @@ class SearchRun:
         ]
         found = [
             {"dimension": dimension, "level": level, "measure": name}
-            | {c.name: coerce(members(change).get(c.name), c.type) for c in columns.DELTA[3:]}
+            | {c.name: coerce(members(change).get(c.name), c.type) for c in _COLUMNS["delta"][3:]}
             for dimension, level, metrics in wholes
             for name, change in members(metrics).items()
         ]
-        return frames.make_frame(found, columns.DELTA)
+        return frames.make_frame(found, _COLUMNS["delta"])
 
     @cached_property
     def contributions(self) -> pd.DataFrame:
@@ -204,14 +208,14 @@ class SearchRun:
             for query in records(members(self.document["delta"]).get("queries"))
             for name, points in query["contributions"].items()
         ]
-        return frames.make_frame(found, columns.CONTRIBUTIONS)
+        return frames.make_frame(found, _COLUMNS["contributions"])
 
     def frame(self, name: str) -> pd.DataFrame:
-        """Return a frame by its name in :data:`~.columns.SEARCH_FRAMES`."""
+        """Return a frame by its name in :data:`retrieval_eval.report.columns.SEARCH_FRAMES`."""
         if name not in SEARCH_FRAMES:
             raise KeyError(name)
-        if name in CHECK_FRAMES:
-            return frames.make_frame(check_rows(name, self.checks), CHECK_FRAMES[name][1])
+        if name in CHECKED:
+            return frames.make_frame(check_rows(name, self.checks), _COLUMNS[name])
         found: pd.DataFrame = getattr(self, name)
         return found
 
@@ -221,5 +225,5 @@ class SearchRun:
 
 def _mean_rows(metrics: Document, base: Row) -> Iterator[Row]:
     for name, mean in metrics.items():
-        read = (c for c in columns.METRICS if c.name != "measure")
+        read = (c for c in _COLUMNS["metrics"] if c.name != "measure")
         yield base | {"measure": name} | {c.name: coerce(mean[c.name], c.type) for c in read}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from retrieval_eval.report import findings, tables
-from retrieval_eval.report.columns import LABELS
 from retrieval_eval.report.derive import Facts, Record, mean, numbers, rows
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.figures import error_modes, ttfr, utilization
+from retrieval_eval.report.names import LABELS
 from retrieval_eval.report.numbers import finite, of, plural
 from retrieval_eval.report.whole_run import first_hits
 

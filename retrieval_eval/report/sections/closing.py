@@ -50,7 +50,7 @@ def definitions(facts: Facts) -> Block:
     return section("A number is only given with what it rests on", table)
 
 
-def provenance(facts: Facts, *, privacy: bool) -> Block:
+def provenance(facts: Facts) -> Block:
     """Return versions, parameters, seed and the digest of what was read."""
     run = facts.run
     versions = sorted({str(s.get("schema_version")) for s in run.summaries})
@@ -65,7 +65,7 @@ def provenance(facts: Facts, *, privacy: bool) -> Block:
         *(
             (f"Parameter {name}", _parameter(value))
             for name, value in sorted({**_recorded(facts), **run.parameters}.items())
-            if not (privacy and name in FOLDERS)
+            if not (facts.privacy and name in FOLDERS)
         ),
         ("Libraries", library_versions()),
     ]

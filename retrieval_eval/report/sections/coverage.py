@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from retrieval_eval.report import findings
-from retrieval_eval.report.columns import LEDGER
+from retrieval_eval.report.columns import FRAMES
 from retrieval_eval.report.comparison import HEADLINE
 from retrieval_eval.report.derive import Facts, Record, rows
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
@@ -147,7 +147,7 @@ def degraded(facts: Facts) -> Block:
 
 def ledger(facts: Facts) -> Block:
     """Return what became of every tool call, by config."""
-    names = [c for c in LEDGER if c.unit == "calls"]
+    names = [c for c in FRAMES["ledger"][1] if c.unit == "calls"]
     totals: dict[str, Counter[str]] = {c: Counter() for c in facts.run.configs}
     for row in rows(facts.run, "ledger"):
         for column in names:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from retrieval_eval.escape import visible
 from retrieval_eval.report import findings, prose, tables
 from retrieval_eval.report.comparison import HEADLINE, Comparison
 from retrieval_eval.report.derive import Facts, rows
-from retrieval_eval.report.escape import visible
 from retrieval_eval.report.exhibits import Block, Table
 from retrieval_eval.report.frames import coerce, members
 from retrieval_eval.report.names import HEADLINE_METRICS, metric_name

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from retrieval_eval.escape import visible
 from retrieval_eval.report.comparison import HEADLINE
 from retrieval_eval.report.derive import Facts, Task, numbers, rows, task_mean
-from retrieval_eval.report.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.figures import timeline
 from retrieval_eval.report.names import metric_name

@@ -5,14 +5,14 @@ from __future__ import annotations
 import difflib
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.escape import visible
 from retrieval_eval.report.derive import Facts, Record, rows
-from retrieval_eval.report.escape import visible
-from retrieval_eval.report.exhibits import Block, Empty, Table, section
+from retrieval_eval.report.exhibits import Block, Empty, Table, section, shows
 from retrieval_eval.report.figures import timeline
 from retrieval_eval.report.names import HEADLINE_METRICS, OUTCOMES, metric_name, reason_sentence
 from retrieval_eval.report.numbers import MISSING, count, finite, of, plural, rate
 from retrieval_eval.report.run import Run
-from retrieval_eval.report.sections.closing import provenance
+from retrieval_eval.report.sections import closing
 
 MAX_STEPS = 400
 MAX_FILES = 6
@@ -41,9 +41,8 @@ class TrialReport:
     def __init__(
         self, run: Run, trial: str = "", *, config: str = "", privacy: bool = False
     ) -> None:
-        self._facts = Facts(run)
-        self._privacy = privacy
-        self.trial = _find(self._facts.trials, trial, config)
+        self.facts = Facts(run, privacy)
+        self.trial = _find(self.facts.trials, trial, config)
         self._events = [r for r in rows(run, "events") if _same(r, self.trial)]
 
     def header(self) -> Block:
@@ -88,7 +87,7 @@ class TrialReport:
 
     def ground_truth(self) -> Block:
         """Show every ground-truth file and what became of it."""
-        found = [r for r in rows(self._facts.run, "ground_truth") if _same(r, self.trial)]
+        found = [r for r in rows(self.facts.run, "ground_truth") if _same(r, self.trial)]
         if not found:
             return section(
                 "There is no ground truth for this task",
@@ -123,7 +122,7 @@ class TrialReport:
         ]
         config = str(self.trial["config_name"])
         track = timeline.Track(config, str(self.trial["trial_name"]), steps)
-        shown = timeline.draw([track], str(self.trial["task_name"]), self._facts.run.configs)
+        shown = timeline.draw([track], str(self.trial["task_name"]), self.facts.run.configs)
         where = "no hit" if track.first_hit is None else f"first hit at step {track.first_hit}"
         return section(f"{plural(len(steps), 'event')}, {where}", shown)
 
@@ -132,7 +131,7 @@ class TrialReport:
         if not self._events:
             return section("No event", Empty("steps", "The trial holds no retrieval event."))
         header = ["Step", "Tool", "Category", "At (s)", "Tokens", "Hit", "Files"]
-        if not self._privacy:
+        if not self.facts.privacy:
             header.append("Arguments")
         body = tuple(self._step(event) for event in self._events[:MAX_STEPS])
         hidden = len(self._events) - len(body)
@@ -165,13 +164,11 @@ class TrialReport:
             "yes" if event["hits_ground_truth"] is True else "no",
             (", ".join(visible(f, 90) for f in files[:MAX_FILES]) + more) or MISSING,
         ]
-        if not self._privacy:
+        if not self.facts.privacy:
             row.append(visible(event["arguments"] or MISSING, 160))
         return tuple(row)
 
-    def provenance(self) -> Block:
-        """Show what this report was made from."""
-        return provenance(self._facts, privacy=self._privacy)
+    provenance = shows(closing.provenance)
 
 
 def _find(trials: list[Record], name: str, config: str) -> Record:

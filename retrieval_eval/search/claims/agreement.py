@@ -45,13 +45,13 @@ def read_human_labels(path: Path, corpus: Corpus) -> tuple[HumanLabel, ...]:
     faults: list[str] = []
     for line in iter_jsonl(real, real.parent):
         if line.problem is not None:
-            faults.append(f"{path.name}: {line_problem(line.problem, real)}")
+            faults.append(f"{path}: {line_problem(line.problem, real)}")
             continue
         label = _label(line.value, blocks)
         if isinstance(label, HumanLabel):
             found.append(label)
         else:
-            faults.append(f"{path.name}: line {line.number}: {label}")
+            faults.append(f"{path}: line {line.number}: {label}")
     if faults:
         raise BadInputError("\n".join(faults[:100]))
     if not found:

@@ -50,7 +50,7 @@ def read_drafts(path: Path) -> tuple[Draft, ...]:
     seen: dict[str, int] = {}
     for line in iter_jsonl(real, real.parent):
         if line.problem is not None:
-            faults.append(f"{path.name}: {line_problem(line.problem, real)}")
+            faults.append(f"{path}: {line_problem(line.problem, real)}")
             continue
         found = _draft(line.value, line.number)
         if isinstance(found, Draft):
@@ -59,10 +59,10 @@ def read_drafts(path: Path) -> tuple[Draft, ...]:
                 drafts.append(found)
                 continue
             found = f"{pointer('id')}: the query {found.id[:80]!r} has a draft on line {first}"
-        faults.append(f"{path.name}: line {line.number}: {found}")
+        faults.append(f"{path}: line {line.number}: {found}")
     if faults:
         more = len(faults) - _MOST_FAULTS
-        tail = [f"{path.name}: and {more} more faults"] if more > 0 else []
+        tail = [f"{path}: and {more} more faults"] if more > 0 else []
         raise BadInputError("\n".join([*faults[:_MOST_FAULTS], *tail]))
     if not drafts:
         raise BadInputError(f"{path}: holds no draft; expected one JSON object a line")

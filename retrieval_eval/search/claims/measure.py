@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.reading import read_gold_set
 from retrieval_eval.io.files import write_bytes
@@ -65,10 +64,5 @@ def measure_claims(request: ClaimsRequest, *, progress: Progress | None = None) 
         document, drafts, corpus, judge, gold=gold, agreement=agreement, progress=progress
     )
     document = with_claims(document, block)
-    try:
-        write_bytes(request.out, run_bytes(document))
-    except OSError as error:
-        raise BadInputError(
-            f"{request.out}: cannot be written ({error.strerror or error})"
-        ) from error
+    write_bytes(request.out, run_bytes(document))
     return document

@@ -7,6 +7,7 @@ from datetime import date
 from typing import Any
 
 from retrieval_eval.gold.model import GoldSet
+from retrieval_eval.search.guard.evidence import noise_at_hand
 from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.pinned import Pinned, pinning_faults
 from retrieval_eval.search.guard.rows import Measured, measure
@@ -31,7 +32,7 @@ def check(
     pinned: Pinned | None = None,
     lists: Mapping[str, Pinned] | None = None,
     justifications: Sequence[Justification] = (),
-    noise_floor: Mapping[str, float] | None = None,
+    noise: Document | None = None,
     notes: Sequence[str] = (),
     seed: int = DEFAULT_SEED,
 ) -> Verdict:
@@ -53,10 +54,10 @@ def check(
         Pinned lists that are slices of thresholds, by the path written there.
     justifications
         Breaches that were accepted in writing.
-    noise_floor
-        The largest change that repeating a run made, in points by metric.
+    noise
+        The noise of the system (schema ``search_noise``), which decides under the shipped rule.
     notes
-        More to know, such as that the noise floor is stale.
+        More to know, such as why the noise is stale.
     seed
         Seed of intervals and tests.
     """
@@ -72,8 +73,11 @@ def check(
             measured.append(Measured(threshold, gap, gap, faults=tuple(faults or why)))
         else:
             measured.append(measure(threshold, run, baseline, ids, Resampling.of(settings, seed)))
-    rows = rulings(measured, thresholds, justifications, today, noise_floor or {})
+    held = noise_at_hand(noise, run, baseline, pinned)
+    rows = rulings(measured, thresholds, justifications, today, held)
     notes = [*run_notes(run, baseline), *notes, *_unused(rows, justifications, today)]
+    if noise is not None and held.document is None:
+        notes.append(f"{held.why}, so it decided nothing")
     return Verdict(
         tuple(with_movers(row, run, baseline) for row in rows),
         thresholds.rule,

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.reading import read_gold_set
@@ -25,7 +25,7 @@ from retrieval_eval.search.guard.thresholds import (
 )
 from retrieval_eval.search.guard.verdict import Verdict
 from retrieval_eval.search.measure import DEFAULT_GOLD
-from retrieval_eval.search.noise_files import noise_floor, read_noise, staleness
+from retrieval_eval.search.noise_files import DEFAULT_NOISE, read_noise, staleness
 from retrieval_eval.search.run_files import read_search_run
 
 DEFAULT_THRESHOLDS: Final = Path("data/eval/guard.toml")
@@ -36,8 +36,9 @@ class Request:
     """Which files to guard with.
 
     ``thresholds`` None: `DEFAULT_THRESHOLDS` below the working folder where that exists, else the
-    shipped ones. ``queries`` is a pinned list, ``justification`` the written overrides, ``noise``
-    a noise file; None: without. ``gold`` is read for pinned lists only.
+    shipped ones. ``noise`` is a noise file; None: `DEFAULT_NOISE` where that exists. ``queries`` is
+    a pinned list, ``justification`` the written overrides; None: without. ``gold`` is read for
+    pinned lists only.
     """
 
     run: Path
@@ -72,6 +73,7 @@ def guard(request: Request, *, today: date) -> Verdict:
         () if request.justification is None else read_justifications(request.justification)
     )
     gold = read_gold_set(request.gold) if pinned is not None or lists else None
+    noise = _noise(request.noise)
     for path, how in (
         (request.run, "`retrieval-eval search run` writes one"),
         (request.baseline, "`retrieval-eval search baseline --update RUN.json` makes one"),
@@ -82,7 +84,6 @@ def guard(request: Request, *, today: date) -> Verdict:
         run, baseline = read_search_run(request.run), read_search_run(request.baseline)
     except BadInputError as error:
         return no_verdict(thresholds, [str(error)], today)
-    noise = None if request.noise is None else read_noise(request.noise)
     return check(
         run,
         baseline,
@@ -92,7 +93,7 @@ def guard(request: Request, *, today: date) -> Verdict:
         pinned=pinned,
         lists=lists,
         justifications=justifications,
-        noise_floor=None if noise is None else noise_floor(noise),
+        noise=noise,
         notes=() if noise is None else staleness(noise, run),
     )
 
@@ -100,16 +101,9 @@ def guard(request: Request, *, today: date) -> Verdict:
 def write_reports(verdict: Verdict, *, comment: Path | None, junit: Path | None) -> None:
     """Write the comment and the JUnit file, where asked for; raises `BadInputError` if it fails."""
     if comment is not None:
-        _write(comment, to_comment(verdict).encode("utf-8", "replace"))
+        write_bytes(comment, to_comment(verdict).encode("utf-8", "replace"))
     if junit is not None:
-        _write(junit, to_junit(verdict))
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        write_bytes(path, data)
-    except OSError as error:
-        raise BadInputError(f"{path}: cannot be written ({error.strerror or error})") from error
+        write_bytes(junit, to_junit(verdict))
 
 
 def write_pinned(out: Path, gold: Path, *, ids: Path | None, size: int | None, seed: int) -> int:
@@ -136,7 +130,7 @@ def write_pinned(out: Path, gold: Path, *, ids: Path | None, size: int | None, s
         chosen = sample(known, size, seed=seed)
     else:
         chosen = [query.id for query in known.queries]
-    _write(out, pinned_text(known, chosen).encode("utf-8"))
+    write_bytes(out, pinned_text(known, chosen).encode("utf-8"))
     return len(set(chosen))
 
 
@@ -145,6 +139,12 @@ def _thresholds(path: Path | None) -> Thresholds:
         return read_thresholds(path)
     is_there = DEFAULT_THRESHOLDS.is_file()
     return read_thresholds(DEFAULT_THRESHOLDS) if is_there else shipped_thresholds()
+
+
+def _noise(path: Path | None) -> Mapping[str, Any] | None:
+    if path is None and not DEFAULT_NOISE.is_file():
+        return None
+    return read_noise(path or DEFAULT_NOISE)
 
 
 def _lists(thresholds: Thresholds) -> Mapping[str, Pinned]:

@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 from retrieval_eval.search.guard.table import HEAD, cells, method, remarks
 from retrieval_eval.search.guard.verdict import Row, Verdict
+from retrieval_eval.search.summary import points
 
 SUITE: Final = "retrieval-guard"
 
@@ -56,7 +57,7 @@ def _told(row: Row) -> str:
     lines = [f"{name}: {cell}" for name, cell in zip(HEAD, cells(row), strict=True)]
     if row.justification is not None:
         lines.append(f"overridden: {row.justification.reason}")
-    lines += [f"{mover.id}: {mover.points:+.2f} points" for mover in row.movers]
+    lines += [f"{mover.id}: {points(mover.points)} points" for mover in row.movers]
     return "\n".join(lines)
 
 

@@ -28,11 +28,13 @@ def retrieval_guard(pytestconfig: pytest.Config) -> Callable[..., Verdict]:
         from retrieval_eval.errors import RetrievalEvalError
         from retrieval_eval.search.guard.files import DEFAULT_THRESHOLDS, Request, guard
         from retrieval_eval.search.guard.table import to_text
+        from retrieval_eval.search.noise_files import DEFAULT_NOISE
 
         root = pytestconfig.rootpath
         found = {name: root / path for name, path in {"run": run, **paths}.items()}
-        if "thresholds" not in found and (root / DEFAULT_THRESHOLDS).is_file():
-            found["thresholds"] = root / DEFAULT_THRESHOLDS
+        for name, path in (("thresholds", DEFAULT_THRESHOLDS), ("noise", DEFAULT_NOISE)):
+            if name not in found and (root / path).is_file():
+                found[name] = root / path
         defaults = Request(root)
         found = {"baseline": root / defaults.baseline, "gold": root / defaults.gold, **found}
         try:

@@ -25,7 +25,7 @@ from retrieval_eval.search.paired_change import (
     change_of,
     contributions,
 )
-from retrieval_eval.values import REASONS, Value
+from retrieval_eval.values import REASONS, Value, counted
 
 Document = Mapping[str, Any]
 
@@ -117,7 +117,7 @@ def measure(
     before, after = (_those(shares(doc, name), ids) for doc in (baseline, run))
     lost = sorted(before.keys() - after.keys())
     if lost:
-        told = f"{len(lost)} queries that have it in the baseline lack it now"
+        told = f"the run lacks it for {counted(len(lost), 'query')} of the baseline"
         faults += (f"{told}, the first is {lost[0]!r}",)
     if BLOCK_OF.get(name, ("",))[0] == "claims":
         faults += tuple(claim_faults(run, baseline))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,8 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from retrieval_eval.stats.resampling import Floats
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P, sign_flip_p
 
-Rule = Literal["threshold", "threshold_and_significant"]
-RULES: Final = ("threshold", "threshold_and_significant")
+Rule = Literal[
+    "threshold_and_real", "threshold", "threshold_and_significant", "threshold_and_beyond_noise"
+]
+RULES: Final = get_args(Rule)
+"""The rules of ``guard.toml``; the first is the shipped one."""
 
 HOLDS: Final = 0
 """The change does not exceed its threshold."""
@@ -47,19 +50,19 @@ def decide(
     limit_points: ArrayLike,
     p_values: ArrayLike,
     error_points: ArrayLike,
-    n_pairs: ArrayLike,
+    freedom: ArrayLike,
     *,
-    rule: Rule = "threshold_and_significant",
+    rule: Rule = "threshold_and_real",
     alpha: float = 0.05,
 ) -> Decided:
     """Decide every row of one guard or, with leading dimensions, of many guards.
 
     The last dimension holds the rows of one guard: the family over which p-values are adjusted
-    (Holm 1979). Under ``threshold`` a change beyond its limit is a breach. Under
-    ``threshold_and_significant`` it is one when its adjusted p-value is at most ``alpha`` too, or
-    when there is no test (NaN). Otherwise it is noise if the run would, with 80 % power, have shown
-    a change of 2 points or four times the limit, whichever is more; if not, it is undecided: a
-    guard that could not have seen a change says so and does not pass.
+    (Holm 1979). Under ``threshold`` a change beyond its limit is a breach. Under the other rules,
+    which differ in where the p-values come from, it is one when its adjusted p-value is at most
+    ``alpha`` too, or when there is no test (NaN). Otherwise it is noise if the run would, with 80 %
+    power, have shown a change of 2 points or four times the limit, whichever is more; if not, it
+    is undecided: a guard that could not have seen a change says so and does not pass.
 
     Parameters
     ----------
@@ -68,11 +71,11 @@ def decide(
     limit_points
         Largest allowed harm.
     p_values
-        One-sided p-values of the harm (`harm_test`), NaN where there is no test.
+        One-sided p-values of the harm (`harm_test`, `beyond_noise`), NaN where there is no test.
     error_points
         Standard errors of the harm, in points; NaN where there is no test.
-    n_pairs
-        Numbers of paired queries.
+    freedom
+        Degrees of freedom of these standard errors.
 
     Examples
     --------
@@ -83,15 +86,15 @@ def decide(
     >>> decide([6.0], [0.5], [0.2], [5.0], [20]).codes.tolist()
     [2]
     """
-    harm, limit, p, error, n = np.broadcast_arrays(
+    harm, limit, p, error, known = np.broadcast_arrays(
         *(np.asarray(a, np.float64) for a in (harm_points, limit_points, p_values, error_points)),
-        np.asarray(n_pairs, np.float64),
+        np.asarray(freedom, np.float64),
     )
     adjusted = _holm(p)
-    detectable = _detectable(p, error, n, alpha)
+    detectable = _detectable(p, error, known, alpha)
     is_beyond = harm > limit + _ROUNDING
     codes = np.where(is_beyond, BREACH, HOLDS).astype(np.int8)
-    if rule == "threshold_and_significant":
+    if rule != "threshold":
         resolution = np.maximum(SMALLEST_RESOLUTION, RESOLUTION_FACTOR * limit)
         is_open = is_beyond & (adjusted > alpha)
         codes[is_open] = np.where(detectable <= resolution, WITHIN_NOISE, UNDECIDED)[is_open]
@@ -103,7 +106,7 @@ def harm_test(harms: Floats, *, seed: int, n_resamples: int = 10_000) -> tuple[f
 
     The null hypothesis: whichever run a query's answer came from, it might as well have come from
     the other. The test is that of `sign_flip_p`, halved, for its null distribution is symmetric.
-    Below six pairs the p-value is 1: nothing could be significant.
+    Below six pairs nothing could be significant: the p-value is 1 and the error infinite.
 
     Parameters
     ----------
@@ -119,7 +122,9 @@ def harm_test(harms: Floats, *, seed: int, n_resamples: int = 10_000) -> tuple[f
     (0.015625, 0.0)
     """
     n = len(harms)
-    error = float(np.std(harms, ddof=1)) / math.sqrt(n) if n > 1 else 0.0
+    if n < MIN_PAIRS_FOR_P:
+        return 1.0, math.inf
+    error = float(np.std(harms, ddof=1)) / math.sqrt(n)
     two_sided = sign_flip_p(harms, seed=seed, n_resamples=n_resamples)[0].value
     if two_sided is None:
         return 1.0, error
@@ -138,12 +143,12 @@ def _holm(p: Floats) -> Floats:
     return adjusted
 
 
-def _detectable(p: Floats, error: Floats, n: Floats, alpha: float) -> Floats:
+def _detectable(p: Floats, error: Floats, freedom: Floats, alpha: float) -> Floats:
     """Return what a one-sided t test at the strictest level of the family finds with 80 % power."""
     from scipy.special import stdtrit
 
     m = np.maximum(np.sum(~np.isnan(p), axis=-1, keepdims=True), 1)
-    freedom = np.maximum(n - 1, 1)
+    freedom = np.maximum(freedom, 1)
     steps = stdtrit(freedom, 1 - alpha / m) + stdtrit(freedom, POWER)
-    found: Floats = np.where(n < MIN_PAIRS_FOR_P, np.inf, steps * error)
-    return np.where(np.isnan(p), np.nan, found)
+    found: Floats = np.where(np.isnan(p), np.nan, steps * error)
+    return found

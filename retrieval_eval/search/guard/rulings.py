@@ -8,6 +8,7 @@ from dataclasses import replace
 from datetime import date
 from typing import Any, Final
 
+from retrieval_eval.search.guard.evidence import Evidence, Noise, evidence
 from retrieval_eval.search.guard.justification import Justification, valid_for
 from retrieval_eval.search.guard.rows import Measured
 from retrieval_eval.search.guard.rule import BREACH, HOLDS, UNDECIDED, Decided, decide
@@ -25,33 +26,34 @@ def rulings(
     thresholds: Thresholds,
     justifications: Sequence[Justification],
     today: date,
-    noise_floor: Mapping[str, float],
+    noise: Noise,
 ) -> list[Row]:
     """Return a row for every threshold; the arguments are those of `check`."""
     changes = [m for m in measured if not m.faults and m.threshold.max_change is not None]
-    decided = _decided(changes, thresholds)
+    found = [evidence(m, thresholds.rule, noise) for m in changes]
+    decided = _decided(changes, found, thresholds)
     place_of = {id(m): place for place, m in enumerate(changes)}
     rows = []
     for m in measured:
         place = place_of.get(id(m))
-        code, p, detectable = HOLDS, None, None
-        if place is not None:
-            code = int(decided.codes[place])
-            p, detectable = _known(decided.p_adjusted[place]), decided.detectable_points[place]
-        verdict, reasons = _ruling(m, code, p, detectable)
-        accepted = valid_for(m.threshold, justifications, today) if verdict == "breach" else None
-        rows.append(
-            Row(
+        if place is None:
+            row = Row(m, *_ruling(m, HOLDS))
+        else:
+            p = _known(decided.p_adjusted[place])
+            shown = _known(decided.detectable_points[place])
+            row = Row(
                 m,
-                "overridden" if accepted else verdict,
-                reasons,
+                *_ruling(m, int(decided.codes[place]), found[place], p, shown),
+                decided_by=found[place].decided_by,
+                p_value=_known(found[place].p_value),
                 p_adjusted=p,
                 is_noise=None if p is None else p > thresholds.alpha,
-                detectable_points=None if detectable is None else _known(detectable),
-                noise_floor_points=noise_floor.get(m.threshold.metric),
-                justification=accepted,
+                detectable_points=shown,
             )
-        )
+        accepted = valid_for(m.threshold, justifications, today)
+        if accepted is not None and row.verdict == "breach":
+            row = replace(row, verdict="overridden", justification=accepted)
+        rows.append(row)
     return rows
 
 
@@ -73,44 +75,55 @@ def with_movers(row: Row, run: Document, baseline: Document) -> Row:
     return replace(row, movers=movers)
 
 
-def _decided(changes: Sequence[Measured], thresholds: Thresholds) -> Decided:
+def _decided(
+    changes: Sequence[Measured], found: Sequence[Evidence], thresholds: Thresholds
+) -> Decided:
     def numbers(values: Sequence[float | None]) -> list[float]:
         return [math.nan if value is None else value for value in values]
 
     return decide(
         numbers([m.harm_points for m in changes]),
         numbers([m.limit_points for m in changes]),
-        [m.p_value for m in changes],
-        [m.error_points for m in changes],
-        [m.n_pairs for m in changes],
+        [one.p_value for one in found],
+        [one.error_points for one in found],
+        [one.freedom for one in found],
         rule=thresholds.rule,
         alpha=thresholds.alpha,
     )
 
 
 def _ruling(
-    m: Measured, code: int, p: float | None, detectable: float | None
+    m: Measured,
+    code: int,
+    found: Evidence | None = None,
+    p: float | None = None,
+    detectable: float | None = None,
 ) -> tuple[RowVerdict, tuple[str, ...]]:
     if m.is_absent and not m.threshold.required:
         return "skipped", ("neither run has it, and it is not required",)
     if m.faults:
         return "no_verdict", m.faults
     bounds = _out_of_bounds(m)
+    if not bounds and found is not None and found.gap is not None:
+        return "no_verdict", (found.gap,)
     if code == HOLDS:
         return ("breach" if bounds else "pass"), bounds
-    found = (*bounds, f"{m.harm_points:.2f} points worse, and {m.limit_points:g} are allowed")
-    if bounds or code == BREACH:
-        return "breach", found
-    found += (f"chance alone would do that (adjusted p {p:.3f})",)
+    told = (*bounds, f"{m.harm_points:.2f} points worse, and {m.limit_points:g} are allowed")
+    if bounds or code == BREACH or found is None:
+        return "breach", told
+    is_by_noise = found.decided_by == "noise"
+    chance = "repeating the run" if is_by_noise else "chance"
+    told += (f"{chance} alone would do that (adjusted p {p:.3f})",)
     if code != UNDECIDED:
-        return "within_noise", found
-    needed = (
+        return "within_noise", told
+    shown = (
         f"only {detectable:.1f} points or more" if detectable and detectable < 100 else "nothing"
     )
-    return "no_verdict", (
-        *found,
-        f"too few queries to tell: {m.n_pairs} of them, moving as they do, would show {needed}",
-    )
+    if is_by_noise:
+        reason = f"too noisy to tell: as {found.freedom + 1} runs of one system move, a run"
+    else:
+        reason = f"too few queries to tell: {m.n_pairs} of them, moving as they do,"
+    return "no_verdict", (*told, f"{reason} would show {shown}")
 
 
 def _out_of_bounds(m: Measured) -> tuple[str, ...]:

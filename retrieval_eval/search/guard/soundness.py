@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from retrieval_eval.search.delta import differences
+from retrieval_eval.values import counted
 
 Document = Mapping[str, Any]
 
@@ -70,7 +71,8 @@ def own_faults(doc: Document) -> list[str]:
         found.append("it says so without a reason")
     twice = [query for query, n in Counter(q["id"] for q in doc["queries"]).items() if n > 1]
     if twice:
-        found.append(f"{len(twice)} queries are in it more than once, the first is {twice[0]!r}")
+        told = f"it holds {counted(len(twice), 'query')} more than once"
+        found.append(f"{told}, the first is {twice[0]!r}")
     return found
 
 

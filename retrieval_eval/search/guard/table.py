@@ -7,16 +7,29 @@ reader is for whoever writes it to make safe.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Final
 
+from retrieval_eval.search.guard.rule import Rule
 from retrieval_eval.search.guard.thresholds import Threshold
 from retrieval_eval.search.guard.verdict import WORDS, Mover, Row, Verdict
 from retrieval_eval.search.summary import DASH, number, points, signed_span
 
-HEAD: Final = ("metric", "baseline", "now", "points", "interval", "queries", "allowed", "verdict")
+HEAD: Final = (
+    *("metric", "baseline", "now", "points", "interval"),
+    *("queries", "allowed", "decided by", "verdict"),
+)
 
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _LONGEST: Final = 100
+_CHANCE: Final = "more than chance would move, by a one-sided sign-flip test of the queries"
+_NOISE: Final = "beyond the measured run-to-run noise"
+_RULE_WORDS: Final[Mapping[Rule, str]] = {
+    "threshold_and_real": f" when it is real: {_NOISE} or, where there is none, {_CHANCE}",
+    "threshold": "",
+    "threshold_and_significant": f" when it is {_CHANCE}",
+    "threshold_and_beyond_noise": f" when it is {_NOISE}",
+}
 
 
 def cells(row: Row) -> list[str]:
@@ -34,6 +47,7 @@ def cells(row: Row) -> list[str]:
         signed_span(low, high),
         queries(row),
         allowed(m.threshold, m.limit_points, m.n_pairs),
+        row.decided_by or DASH,
         WORDS[row.verdict],
     ]
 
@@ -81,12 +95,6 @@ def remarks(verdict: Verdict) -> list[str]:
                 f"OVERRIDDEN: {row.name}: {one.reason} (written by {one.author}, approved by "
                 f"{one.second_approver}, valid up to {one.expires})."
             )
-        if row.noise_floor_points is not None and row.measured.change_points is not None:
-            is_inside = abs(row.measured.change_points) <= row.noise_floor_points
-            found.append(
-                f"{row.name}: {'inside' if is_inside else 'outside'} the noise floor of "
-                f"{row.noise_floor_points:.2f} points between runs of the same system."
-            )
     found += [f"Note: {note}." for note in verdict.notes]
     return [one_line(sentence) for sentence in found]
 
@@ -95,12 +103,9 @@ def method(verdict: Verdict) -> str:
     """Return how the verdict was reached, in one sentence."""
     pinned = verdict.sides.get("n_pinned")
     which = f"{pinned:,} pinned queries" if pinned else "queries"
-    rule = (
-        "a change beyond its threshold is a breach"
-        if verdict.rule == "threshold"
-        else "a change beyond its threshold is a breach when chance would not make it too "
-        f"(one-sided sign-flip test, Holm over the rows, {verdict.alpha:g})"
-    )
+    rule = f"a change beyond its threshold is a breach{_RULE_WORDS[verdict.rule]}"
+    if verdict.rule != "threshold":
+        rule += f" (Holm over the rows, {verdict.alpha:g})"
     told = f"Paired over {which}; {rule}; a floor or ceiling holds whatever the baseline."
     confidence = verdict.sides.get("confidence")
     return f"{told} Intervals: {confidence:.0%}, queries resampled." if confidence else told

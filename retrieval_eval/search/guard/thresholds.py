@@ -96,7 +96,7 @@ def read_thresholds(path: Path) -> Thresholds:
     """
     top = Table(read_toml(path), "", [])
     decision = top.table("decision")
-    rule = decision.choice("rule", RULES, "threshold_and_significant")
+    rule = decision.choice("rule", RULES, RULES[0])
     alpha = decision.number("alpha", least=0.0, most=0.5)
     decision.done()
     rows = [_threshold(table) for table in top.tables("threshold")]

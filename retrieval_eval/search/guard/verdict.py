@@ -7,9 +7,12 @@ from dataclasses import asdict, dataclass, field
 from datetime import date
 from typing import Any, Final, Literal
 
+from retrieval_eval.schema import SCHEMA_VERSION
+from retrieval_eval.search.guard.evidence import DecidedBy
 from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.rows import Measured
 from retrieval_eval.search.guard.rule import Rule
+from retrieval_eval.values import counted
 
 RowVerdict = Literal["pass", "within_noise", "breach", "overridden", "no_verdict", "skipped"]
 RunVerdict = Literal["pass", "breach", "no_verdict"]
@@ -42,20 +45,22 @@ class Mover:
 class Row:
     """One threshold with its verdict.
 
-    ``reasons`` say why it is no plain pass. ``p_adjusted`` is the one-sided p-value adjusted over
-    all rows (Holm), ``is_noise`` whether chance would move as much (None: no test), and
-    ``detectable_points`` the change that 80 % of such runs would show. ``noise_floor_points`` is
-    the largest change that mere repetition made, where a noise file was given. ``movers`` are the
-    queries that moved it most, the worst first.
+    ``reasons`` say why it is no plain pass. ``decided_by`` is what decides where a change is beyond
+    its threshold: the threshold alone, the measured ``noise``, or the ``significance`` over the
+    queries; None where only the value is bounded. ``p_value`` is the one-sided p-value under that,
+    ``p_adjusted`` over all rows (Holm), ``is_noise`` whether as much would happen without any
+    change (None: no test), and ``detectable_points`` the change that 80 % of such runs would show.
+    ``movers`` are the queries that moved it most, the worst first.
     """
 
     measured: Measured
     verdict: RowVerdict
     reasons: tuple[str, ...] = ()
+    decided_by: DecidedBy | None = None
+    p_value: float | None = None
     p_adjusted: float | None = None
     is_noise: bool | None = None
     detectable_points: float | None = None
-    noise_floor_points: float | None = None
     justification: Justification | None = None
     movers: tuple[Mover, ...] = ()
 
@@ -98,11 +103,11 @@ class Row:
             "n_down": None if change is None else change.n_down,
             "ci_low_points": None if change is None else change.ci_low_points,
             "ci_high_points": None if change is None else change.ci_high_points,
-            "p_value": None if change is None else measured.p_value,
+            "decided_by": self.decided_by,
+            "p_value": self.p_value,
             "p_adjusted": self.p_adjusted,
             "is_noise": self.is_noise,
             "detectable_points": self.detectable_points,
-            "noise_floor_points": self.noise_floor_points,
             "justification": None
             if self.justification is None
             else {**asdict(self.justification), "expires": self.justification.expires.isoformat()},
@@ -150,11 +155,12 @@ class Verdict:
         words = {"pass": "PASS", "breach": "BREACH", "no_verdict": "NO VERDICT"}[self.verdict]
         if self.verdict == "pass" and counts["overridden"]:
             words = f"PASS BY JUSTIFICATION of {counts['overridden']}"
-        return f"{words}: {len(self.rows)} thresholds: {', '.join(told)}"
+        return f"{words}: {counted(len(self.rows), 'threshold')}: {', '.join(told)}"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the verdict as one JSON document."""
+        """Return the verdict as one JSON document (schema ``search_guard``)."""
         return {
+            "schema_version": SCHEMA_VERSION,
             "verdict": self.verdict,
             "exit_code": self.exit_code,
             "headline": self.headline,

@@ -36,22 +36,36 @@ def open_retriever(spec: str, options: Mapping[str, str] = _NO_OPTIONS) -> Retri
         When the spec is none of these, an option is unknown or out of range, or what the spec
         names does not exist or cannot be used.
     """
-    kind, _, rest = spec.partition(":")
-    if kind in ("http", "https"):
+    kind = retriever_kind(spec)
+    if kind == "http":
         from retrieval_eval.search.retrievers.http import open_http
 
         return open_http(spec, options)
-    if kind == "postgresql" or kind.startswith("postgresql+"):
+    if kind == "postgresql":
         from retrieval_eval.search.retrievers.postgres import open_postgres
 
         return open_postgres(spec, options)
     if kind in ("bm25", "run"):
-        return _open_file(kind, rest, options)
+        return _open_file(kind, spec.partition(":")[2], options)
     if _CALLABLE.fullmatch(spec):
         from retrieval_eval.search.retrievers.module import open_module
 
         return open_module(spec, options)
     raise BadInputError(f"{spec!r} names no retriever; expected {_KINDS}")
+
+
+def retriever_kind(spec: str) -> str:
+    """Return what kind of retriever a spec names: those of `open_retriever`.
+
+    Examples
+    --------
+    >>> retriever_kind("https://host/search"), retriever_kind("package.module:name")
+    ('http', 'module')
+    """
+    kind = spec.partition(":")[0].partition("+")[0]
+    if kind in ("http", "https"):
+        return "http"
+    return kind if kind in ("bm25", "run", "postgresql") else "module"
 
 
 def _open_file(kind: str, name: str, options: Mapping[str, str]) -> Retriever:

@@ -90,7 +90,7 @@ def open_ranked_file(path: Path, options: Mapping[str, str]) -> RankedFile:
     Options("run", options).only(())
     data, problem = read_bytes(path, path.resolve().parent)
     if problem is not None:
-        raise BadInputError(f"the ranked file cannot be used: {problem}")
+        raise BadInputError(f"{path}: {problem.removeprefix(f'{path.resolve().name}: ')}")
     start = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     if not start:
         raise BadInputError(f"{path}: holds no ranking")
@@ -125,7 +125,7 @@ def _read_jsonl(path: Path) -> tuple[dict[str, tuple[ScoredDoc, ...]], dict[str,
     lines: dict[str, int] = {}
     for line in iter_jsonl(path, path.resolve().parent):
         if line.problem is not None:
-            raise BadInputError(line.problem)
+            raise BadInputError(f"{path}: {line.problem.removeprefix(f'{path.resolve().name}: ')}")
         name, docs, text = _read_row(line.value, f"{path}: line {line.number}")
         if name in lines:
             raise BadInputError(

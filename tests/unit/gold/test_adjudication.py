@@ -128,7 +128,7 @@ def test_nothing_open_is_said(tmp_path, corpus):
 def test_documents_without_a_text_are_named(gold, tmp_path):
     path = tmp_path / "small.jsonl"
     path.write_text('{"id": "d1", "text": "x"}\n', encoding="utf-8")
-    with pytest.raises(BadInputError, match=r"2 documents .* not in small\.jsonl.*'d2', 'd3'"):
+    with pytest.raises(BadInputError, match=r"not in small\.jsonl: 2 documents .*'d2', 'd3'"):
         adjudication_sheet(gold, read_corpus(path), "cleo")
 
 

@@ -138,7 +138,7 @@ def test_faults_of_a_file_are_named_by_line(tmp_path):
     assert [line.split(": ")[1] for line in lines if "UTF-8" not in line] == [
         f"line {number}" for number in (2, 3, 5, 6, 7)
     ]
-    assert lines[-1] == "items.jsonl: line 8 is not UTF-8"
+    assert lines[-1] == f"{path}: line 8 is not UTF-8"
 
 
 def test_many_faults_are_not_all_shown(tmp_path):

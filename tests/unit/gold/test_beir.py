@@ -107,7 +107,8 @@ def test_every_fault_of_an_import_is_named(folder, name, content, messages):
     (folder / name).write_text(content)
     with pytest.raises(BadInputError) as caught:
         import_beir(folder)
-    assert str(caught.value).splitlines() == messages
+    place = (folder / name).parent
+    assert str(caught.value).splitlines() == [f"{place}/{message}" for message in messages]
 
 
 @pytest.mark.parametrize("name", ["queries.jsonl", "qrels/test.tsv"])

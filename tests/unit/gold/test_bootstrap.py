@@ -142,7 +142,7 @@ def test_nothing_is_written_when_no_query_would_be_left(filled, gold):
     bootstrap(filled.url, gold)
     before = gold.read_bytes()
     filled.run("UPDATE search_relevance_feedback SET relevance_score = 2")
-    with pytest.raises(NothingToEvaluateError, match="0 feedback rows have score 3"):
+    with pytest.raises(NothingToEvaluateError, match="0 feedback rows with score 3"):
         bootstrap(filled.url, gold)
     assert gold.read_bytes() == before
     with pytest.raises(NothingToEvaluateError):

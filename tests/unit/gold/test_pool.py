@@ -124,8 +124,8 @@ def test_nothing_found_is_nothing_to_label(gold, corpus):
 @pytest.mark.parametrize(
     ("ranking", "message"),
     [
-        ({"q99": ["d1"]}, r"1 queries of the runs are not in the gold set: 'q99'"),
-        ({"q1": ["d1", "x7"]}, r"1 documents of the runs are not in corpus.jsonl.*'x7'"),
+        ({"q99": ["d1"]}, r"not in the gold set: 1 query of the runs, 'q99'"),
+        ({"q1": ["d1", "x7"]}, r"not in corpus.jsonl: 1 document of the runs.*'x7'"),
     ],
 )
 def test_unknown_queries_and_documents_are_named(gold, corpus, ranking, message):

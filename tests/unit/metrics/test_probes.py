@@ -45,6 +45,14 @@ def test_reading_after_writing_is_not_reading_before():
     assert block["util_read_before_write_ratio"] == 0.0
 
 
+@pytest.mark.parametrize("access", ["matched", "listed"])
+def test_a_name_or_a_hit_is_no_reading_before_the_write(access):
+    block = utilization_probes(
+        trial(truth("src/a.py"), (access, "src/a.py"), ("written", "src/a.py"))
+    )
+    assert block["util_read_before_write_ratio"] == 0.0
+
+
 def test_probes_without_ground_truth_or_trace():
     blind = utilization_probes(trial(truth(), ("opened", "src/a.py"), ("written", "src/a.py")))
     assert not blind["probe_available"]

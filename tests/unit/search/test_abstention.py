@@ -156,7 +156,7 @@ def test_a_failed_query_makes_it_not_computable(failed):
         assert (block[name]["value"], block[name]["reason"]) == (None, "query_failed")
     assert block["roc"] == []
     assert block["operating_point"]["passes"] is None
-    assert "failed on 1 queries" in block["reasons"][0]
+    assert "failed on 1 query" in block["reasons"][0]
 
 
 def test_a_failed_query_of_which_nobody_has_said_changes_nothing():
@@ -191,9 +191,7 @@ def test_an_order_without_scores_has_refusals_and_no_threshold():
 
 def test_what_is_empty_because_of_broken_scores_is_pointed_out():
     answers = [*ANSWERS[:3], answer("u1", problems=("nan_score",)), *ANSWERS[4:]]
-    assert block_of(answers)["reasons"] == [
-        "1 queries count as refused because no score was a finite number"
-    ]
+    assert block_of(answers)["reasons"] == ["refused, for no score was a finite number: 1 query"]
 
 
 @pytest.mark.parametrize("threshold", [math.nan, math.inf])
@@ -230,4 +228,4 @@ def test_the_sentences_give_counts_and_reasons():
     failed = sentences(block_of([failure("u1"), answer("a1", ["x"])]))
     assert failed[2].startswith("AUC over all thresholds: not computable (the retriever failed")
     assert "not computable (the retriever failed on the query" in failed[0]
-    assert failed[3].startswith("Abstention: the retriever failed on 1 queries")
+    assert failed[3].startswith("Abstention: the retriever failed on 1 query")

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.search.baseline import ACCEPTABLE, plan_update, write_update
+from retrieval_eval.search.baseline import ACCEPTABLE, held_against, plan_update, write_update
 from retrieval_eval.search.delta import differences
 from retrieval_eval.search.run_files import read_search_run, run_bytes
 from tests.searches import answer, failure, gold_query, gold_set, run_of
@@ -57,7 +57,7 @@ def test_the_delta_is_known_before_anything_is_written(old, new):
     ("spoil", "message"),
     [
         (list.clear, "it holds no query"),
-        (lambda queries: queries.append(queries[0]), "in it more than once, the first is 'q1'"),
+        (lambda queries: queries.append(queries[0]), "1 query more than once, the first is 'q1'"),
     ],
 )
 def test_a_run_that_was_cut_or_doubled_is_refused(tmp_path, new, spoil, message):
@@ -119,11 +119,66 @@ def test_everything_that_can_differ_can_be_accepted(old, new):
 def test_a_run_of_some_queries_does_not_replace_one_of_all_by_accident(tmp_path, old):
     run = write(tmp_path / "part.json", run_of(GOLD, [answer("q2", ["a"])]))
     update = plan_update(old, run)
-    assert update.delta["is_comparable"] is True
+    told = "the run is truncated: it did not ask 1 of the 2 queries of the baseline"
+    assert (update.delta, update.delta_withheld) == (None, [told])
     with pytest.raises(NothingToEvaluateError, match=r"did not ask 1 of the 2 .* --accept queries"):
         write_update(update)
     write_update(update, accept=["queries"])
     assert len(read_search_run(old)["queries"]) == 1
+
+
+def test_a_run_of_some_queries_is_no_first_baseline_by_accident(tmp_path, new):
+    run = write(tmp_path / "part.json", run_of(GOLD, [answer("q2", ["a"])]))
+    path = tmp_path / "none.json"
+    update = plan_update(path, run)
+    with pytest.raises(NothingToEvaluateError, match=r"asked 1 of the 2 .* --accept queries$"):
+        write_update(update)
+    assert not path.exists()
+    write_update(update, accept=["queries"])
+    # The same queries again need no further word, and have a delta.
+    again = plan_update(path, run)
+    assert again.differences == {}
+    assert again.delta["is_comparable"] is True
+    # Another gold set: what it leaves out counts from there.
+    other = run_of(OTHER_GOLD, [answer("q2", ["a"])])
+    assert set(plan_update(path, write(tmp_path / "o.json", other)).differences) == {
+        "gold_set",
+        "queries",
+    }
+
+
+WHOLE = [answer("q1", ["a"]), answer("q2", ["a"])]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (WHOLE, [failure("q1"), WHOLE[1]], "the run has no verdict: 1 of 2 queries failed"),
+        ([failure("q1"), WHOLE[1]], WHOLE, "the baseline has no verdict: 1 of 2 queries failed"),
+        (WHOLE, WHOLE[:1], "the run is truncated: it did not ask 1 of the 2 queries"),
+        (WHOLE[:1], WHOLE, "the baseline is truncated: it did not ask 1 of the 2 queries"),
+    ],
+)
+def test_no_delta_where_one_side_is_not_the_whole(before, after, told):
+    found = held_against(run_of(GOLD, before), run_of(GOLD, after), seed=1)
+    assert found["delta"] is None
+    (sentence,) = found["delta_withheld"]
+    assert sentence.startswith(told)
+    assert "KeyError" not in sentence  # the words of the retriever
+
+
+def test_a_run_that_holds_a_query_twice_has_no_delta():
+    twice = run_of(GOLD, WHOLE)
+    twice["queries"].append(twice["queries"][0])
+    (told,) = held_against(run_of(GOLD, WHOLE), twice, seed=1)["delta_withheld"]
+    assert "it holds 1 query more than once" in told
+
+
+def test_another_gold_set_is_told_in_the_delta_itself():
+    other = run_of(OTHER_GOLD, WHOLE[:1])
+    found = held_against(run_of(GOLD, WHOLE), other, seed=1)
+    assert found["delta_withheld"] == []
+    assert found["delta"]["is_comparable"] is False
 
 
 def test_a_baseline_that_cannot_be_written_is_one_sentence(tmp_path, new):

@@ -151,6 +151,28 @@ def test_what_else_changed_is_listed(before):
     assert changes(before, old)[-2:] == ["k1: not there → 1.5", "index: not there → eeeeeeeeeeee"]
 
 
+def test_of_another_kind_of_retriever_no_option_is_listed():
+    old = run_of(GOLD, answers(BEFORE), facts={"name": "bm25", "k1": 1.2, "method": "lucene"})
+    new = run_of(GOLD, answers(BEFORE), facts={"name": "search", "timeout": 5})
+    old["run"]["retriever"]["spec"] = "bm25:corpus.jsonl"
+    new["run"]["retriever"] |= {"spec": "https://host/search", "floor": 0.5}
+    assert changes(old, new) == [
+        "kind of retriever: bm25 → http",
+        "spec: bm25:corpus.jsonl → https://host/search",
+        "name: bm25 → search",
+        "floor: none → 0.5",
+    ]
+
+
+def test_another_threshold_of_refusal_is_listed():
+    gold = gold_set(*GOLD.queries, gold_query("u", answerable=False))
+    given = [*answers(BEFORE), answer("u", ["x"])]
+    old, new = (run_of(gold, given, abstain_at=at) for at in (None, 1.5))
+    assert changes(old, new) == ["abstain_at: none → 1.5"]
+    assert changes(new, old) == ["abstain_at: 1.5 → none"]
+    assert changes(run_of(GOLD, answers(BEFORE)), run_of(GOLD, answers(BEFORE))) == []
+
+
 def test_the_same_seed_gives_the_same_delta_and_the_block_is_valid(before, after):
     found = delta(before, after, seed=3)
     assert found == delta(before, after, seed=3)

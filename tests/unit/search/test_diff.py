@@ -159,7 +159,7 @@ def test_slices_and_the_pinned_one(a, b):
     # Half of what q2 gained, 0.5, and q3, 0.25.
     moved = slices["pinned"]["pinned"]["metrics"]["RR"]["delta_points"]
     assert moved == pytest.approx(37.5)
-    assert found["notices"][-1] == "1 of 3 pinned queries are not in both runs, such as gone."
+    assert found["notices"][-1] == "Not in both runs: 1 of 3 pinned queries, such as gone."
     assert schema.faults(found, "search_diff") == []
     assert "pinned" not in diff(a, b, seed=1)["slices"]
 
@@ -168,7 +168,10 @@ def test_failed_queries_are_said_and_have_no_documents_to_compare(a):
     broken = answers(AFTER)
     broken[0] = failure("q1")
     found = diff(a, run_of(GOLD, broken), seed=1)
-    assert found["notices"][0].startswith("Run B has no verdict: 1 of 5 queries failed")
+    (told,) = found["no_verdict"]
+    assert told.startswith("run B has no verdict: 1 of 5 queries failed")
+    assert found["banner"].startswith(f"NO VERDICT, what follows decides nothing: {told}")
+    assert schema.faults(found, "search_diff") == []
     assert found["metrics"]["RR"]["n_only_a"] == 1
     assert "q1" not in by_id(found)
     assert "q1" not in {query["id"] for query in found["top1_changed"]}
@@ -177,10 +180,28 @@ def test_failed_queries_are_said_and_have_no_documents_to_compare(a):
 def test_queries_of_one_run_only_are_counted(a):
     part = run_of(GOLD, answers(AFTER)[:2])
     part["run"]["corpora"] = a["run"]["corpora"]
-    found = diff(a, part, seed=1)
+    with pytest.raises(NothingToEvaluateError, match=r"not ask 3 of the 5 .* --accept queries$"):
+        diff(a, part, seed=1)
+    found = diff(a, part, seed=1, accept=["queries"])
+    assert "queries: run B did not ask 3 of the 5 queries of run A" in found["banner"]
+    assert found["no_verdict"] == []
     assert (found["n_queries_in_both"], found["n_queries_only_a"]) == (2, 3)
     assert "left out: 3 of A, 0 of B" in found["notices"][0]
     assert found["metrics"]["RR"]["delta_points"] == 0
+
+
+def test_runs_of_the_same_part_of_a_gold_set_are_comparable():
+    parts = [run_of(GOLD, found[:2]) for found in (answers(BEFORE), answers(AFTER))]
+    assert diff(*parts, seed=1)["banner"] is None
+
+
+def test_a_run_that_holds_a_query_twice_decides_nothing(a, b):
+    b["queries"].append(b["queries"][0])
+    found = diff(a, b, seed=1)
+    assert found["no_verdict"] == [
+        "run B has no verdict: it holds 1 query more than once, the first is 'q1'"
+    ]
+    assert "NO VERDICT" in diff_markdown(found).split("##")[0]
 
 
 @pytest.mark.parametrize(
@@ -269,7 +290,7 @@ def test_tables_say_what_moved(a, b):
     first, second = summary_sentences(found)
     assert first.startswith("Moved by more than 0.5 points: P@5 +5.00, P@10 +2.50,")
     assert second == (
-        "3 queries have another first document; 4 changed at all; 1 moved P@5, 1 moved Recall@20."
+        "3 queries with another first document; 4 changed at all; 1 moved P@5, 1 moved Recall@20."
     )
     still = diff(a, a, seed=1)
     assert summary_sentences(still)[0] == "No metric moved by more than 0.5 points."

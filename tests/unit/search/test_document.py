@@ -132,7 +132,7 @@ def test_a_file_without_queries_or_with_half_a_character_is_written_too():
 @pytest.mark.parametrize(
     ("content", "error", "message"),
     [
-        ("{", BadInputError, "run.json: not valid JSON"),
+        ("{", BadInputError, "run.json: not a search run: not valid JSON"),
         ("[]", SchemaError, "/schema_version"),
         ('{"schema_version": "2.0"}', SchemaError, "another major version"),
         ('{"schema_version": "1.2"}', BadInputError, "it lacks 'run' and 'queries'"),

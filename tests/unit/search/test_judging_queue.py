@@ -108,7 +108,7 @@ def test_judgements_made_since_the_run_count():
 
 def test_a_run_of_other_queries_is_refused():
     gold = gold_set(gold_query("q", {"m": 1}))
-    with pytest.raises(BadInputError, match="1 queries of the run '' are not in the gold set"):
+    with pytest.raises(BadInputError, match="not in the gold set: 1 query of the run ''"):
         judging_queue(gold_set(gold_query("p", {"m": 1})), [run(gold, answer("q", "ab"))])
 
 

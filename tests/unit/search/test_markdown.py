@@ -102,7 +102,7 @@ def test_the_change_stands_in_points(document):
 
 
 def test_without_a_baseline_it_says_how_to_make_one():
-    assert "No baseline yet: `retrieval-eval search baseline --update RUN.json`" in to_markdown(
+    assert "No baseline yet: `retrieval-eval search baseline --update RUN`" in to_markdown(
         run(["a"])
     )
 

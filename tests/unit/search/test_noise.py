@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -8,13 +9,15 @@ from retrieval_eval import schema
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.files import write_json
 from retrieval_eval.search import measure as measuring
+from retrieval_eval.search.guard.pinned import Pinned
 from retrieval_eval.search.guard.thresholds import read_thresholds, shipped_thresholds
 from retrieval_eval.search.measure import Request
 from retrieval_eval.search.noise import noise, repeated_runs
-from retrieval_eval.search.noise_files import noise_floor, read_noise, staleness
+from retrieval_eval.search.noise_files import read_noise, staleness
 from retrieval_eval.search.noise_tables import detectable_rows, level_rows, noise_sentences
 from retrieval_eval.search.noise_thresholds import snippet
 from retrieval_eval.search.settings import Settings
+from tests.guards import run_with, with_claims
 from tests.searches import answer, failure, gold_query, gold_set
 from tests.searches import run_of as measured
 
@@ -61,14 +64,52 @@ def test_noise_by_hand():
     assert level["largest_delta_points"] == pytest.approx(2.5)
     assert level["sd_of_runs_points"] == pytest.approx(2.5 / 2**0.5)
     assert found["n_queries_varied"] == 1
-    assert noise_floor(found)["P@5"] == level["largest_delta_points"]
-    # RR stood still, and one query's whole step is an eighth.
+    # P@5 comes in fifths: a fifth of an eighth.
+    assert level["step_points"] == pytest.approx(2.5)
+    # RR stood still, and one query's whole step is an eighth, of two runs.
     assert found["metrics"]["RR"]["run_to_run"]["is_deterministic"]
-    assert found["metrics"]["RR"]["band_points"] == 12.5
+    assert found["metrics"]["RR"]["band_points"] == pytest.approx(12.5 / 2**0.5)
+    assert found["metrics"]["P@5"]["band_points"] == pytest.approx(
+        (2.5**2 / 2 + 12.5**2 / 2) ** 0.5
+    )
     rows = level_rows(found, ["P@5", "RR"])
     assert rows[1][:4] == ["P@5", "8", "1.77", "2.50"]
     assert rows[2][2] == "deterministic"
     assert len(detectable_rows(found)) == 9
+
+
+def test_pinned_queries_alone_are_measured():
+    def pinned(*names):
+        return Pinned(names, "a" * 64, Path("pinned.txt"))
+
+    found = noise_of(STILL, MOVED, pinned=pinned("q0", "q1"))
+    # The one of two queries gained one of five: 0.2 / 2 = 10 points.
+    assert found["metrics"]["P@5"]["run_to_run"]["largest_delta_points"] == pytest.approx(10)
+    assert (found["n_queries"], found["n_queries_varied"], found["pinned"]) == (2, 1, "a" * 64)
+    assert schema.faults(json.loads(json.dumps(found)), "search_noise") == []
+    assert noise_of(STILL, MOVED, pinned=pinned("q1", "q2"))["is_deterministic"]
+    assert noise_of(STILL, MOVED)["pinned"] is None
+    with pytest.raises(NothingToEvaluateError, match=r"lack 1 of 2 pinned queries, .* 'q9'"):
+        noise_of(STILL, MOVED, pinned=pinned("q0", "q9"))
+
+
+def test_runs_of_different_judges_are_no_repeats():
+    runs = [with_claims(run_with([3] * 4), [[True]] * 4) for _ in range(2)]
+    assert noise(runs, generated_at=MOMENT, seed=1)["judge"] == runs[0]["claims"]["judge"]
+    runs[1]["claims"]["judge"] = {**runs[1]["claims"]["judge"], "version": "2"}
+    with pytest.raises(NothingToEvaluateError, match="another judge decided"):
+        noise(runs, generated_at=MOMENT, seed=1)
+
+
+def test_a_judge_that_wavers_over_unchanged_documents_is_noise():
+    runs = [with_claims(run_with([3] * 4), [[True, shown]] * 4) for shown in (True, False)]
+    found = noise(runs, generated_at=MOMENT, seed=1)
+    assert found["is_deterministic"]
+    assert found["metrics"]["P@5"]["band_points"] == 0
+    # Half of the claims fall with the second run: 50 points between two runs.
+    coverage = found["metrics"]["claim_coverage"]
+    assert coverage["run_to_run"]["largest_delta_points"] == pytest.approx(50)
+    assert coverage["band_points"] > coverage["run_to_run"]["sd_points"] > 35
 
 
 def test_other_documents_are_noise_even_if_no_metric_moves():
@@ -78,19 +119,20 @@ def test_other_documents_are_noise_even_if_no_metric_moves():
 
 
 def test_suggested_thresholds_are_what_noise_rarely_exceeds(tmp_path):
-    from scipy.stats import norm
+    from scipy.stats import t
 
     found = noise_of(STILL, MOVED)
     by_metric = {row["metric"]: row for row in found["suggested_thresholds"]}
-    # Two runs differ with 2.5 points of standard deviation; 5 % over two thresholds.
+    # Two runs differ with 2.5 points of standard deviation, which two runs hardly tell (t, one
+    # degree of freedom); 5 % over two thresholds.
     assert by_metric.keys() == {"P@5", "Recall@20"}
-    expected = 2.5 * norm.isf(0.05 / 2)
+    expected = 2.5 * t.isf(0.05 / 2, 1)
     assert by_metric["P@5"]["noise_points"] == pytest.approx(expected)
-    assert by_metric["P@5"]["max_change_points"] == 4.9
+    assert by_metric["P@5"]["max_change_points"] == 31.8
     path = tmp_path / "guard.toml"
     path.write_text(snippet(found), encoding="utf-8")
     rows = {row.metric: row for row in read_thresholds(path).rows}
-    assert rows["P@5"].max_change == 4.9
+    assert rows["P@5"].max_change == 31.8
 
 
 def test_a_suggestion_keeps_floor_and_ceiling(tmp_path):

@@ -75,7 +75,7 @@ def test_a_point_that_is_not_computable_has_no_verdict():
     [
         (kinds_of([1.0], []), "1 unanswerable and 0 answerable"),
         (kinds_of([], [1.0]), "0 unanswerable and 1 answerable"),
-        (kinds_of([1.0, None], [2.0]), "failed on 1 queries"),
+        (kinds_of([1.0, None], [2.0]), "failed on 1 query"),
         (kinds_of([-1.0], [-1.0]), "an order without scores"),
     ],
 )

@@ -46,6 +46,13 @@ def test_of_one_second_the_later_report_is_the_newest(folder):
     assert named_run("after", folder).path.name == "eval-report-2-10.json"
 
 
+def test_a_run_and_the_same_with_its_claims_are_one(folder):
+    name = "eval-report-1.claims.json"
+    (folder / name).write_bytes((folder / "eval-report-1.json").read_bytes())
+    found = named_run("before", folder)
+    assert (found.path.name, found.notices) == (name, ())
+
+
 def test_an_unknown_name_lists_the_labels(folder):
     with pytest.raises(BadInputError, match=r"labels there: 'after', 'before'$"):
         named_run("beforehand", folder)

@@ -66,6 +66,12 @@ def test_without_a_baseline_there_is_no_delta_and_a_reason(tmp_path):
     assert "without a baseline" in latest["delta_reason"]
 
 
+def test_a_delta_that_was_withheld_says_why(tmp_path):
+    write(tmp_path, "1", search_run() | {"delta_withheld": ["the run is truncated"]})
+    latest = checked(dashboard(tmp_path))["latest_run"]
+    assert (latest["delta"], latest["delta_reason"]) == (None, "the run is truncated")
+
+
 def test_one_corpus(tmp_path):
     write(tmp_path, "1", search_run(with_delta=True))
     latest = checked(dashboard(tmp_path, corpus="cases"))["latest_run"]
@@ -127,7 +133,7 @@ def test_the_backlog_block_under_the_name_of_a_deployment(tmp_path):
 def test_an_unknown_backlog_is_null_with_a_reason(tmp_path):
     shown = checked(dashboard(tmp_path))
     assert shown["backlog"] is None
-    assert "--backlog-database" in shown["backlog_reason"]
+    assert "--backlog" in shown["backlog_reason"]
 
     def down():
         raise BadInputError("postgresql://me:***@db/x: cannot connect")

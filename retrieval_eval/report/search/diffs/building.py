@@ -6,12 +6,12 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
+from retrieval_eval.escape import slug, visible
 from retrieval_eval.io.files import write_json
 from retrieval_eval.records import Progress
-from retrieval_eval.report.escape import slug, visible
+from retrieval_eval.report.columns import DIFF_FRAMES
 from retrieval_eval.report.publishing import Files, Renderer, publish, write_frames
 from retrieval_eval.report.search.demo import DEMO, DEMO_FOLDER, measured_demo
-from retrieval_eval.report.search.diffs.columns import DIFF_FRAMES
 from retrieval_eval.report.search.diffs.loading import DiffSources, read_diff
 from retrieval_eval.report.search.diffs.run import SearchDiff
 
@@ -76,12 +76,7 @@ def build_diff(
 
 def write_diff_tables(diff: SearchDiff, folder: Path, *, privacy: bool) -> Files:
     """Write every frame as CSV, and the difference itself; return file names and meanings."""
-    frames = [(name, meaning, diff.frame(name)) for name, (meaning, _) in DIFF_FRAMES.items()]
     if privacy:
-        frames = [
-            (name, meaning, frame.drop(columns="query", errors="ignore"))
-            for name, meaning, frame in frames
-        ]
-        return write_frames(frames, folder)
+        return write_frames(diff, DIFF_FRAMES, folder, without=("query",))
     write_json(folder / WHOLE, dict(diff.document), indent=1)
-    return [*write_frames(frames, folder), (WHOLE, "the whole difference")]
+    return [*write_frames(diff, DIFF_FRAMES, folder), (WHOLE, "the whole difference")]

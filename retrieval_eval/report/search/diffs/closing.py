@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from retrieval_eval.escape import visible
 from retrieval_eval.report.checkout import commit
-from retrieval_eval.report.escape import visible
 from retrieval_eval.report.exhibits import Block, Table, section
 from retrieval_eval.report.numbers import plural
 from retrieval_eval.report.search.diffs.facts import SIDES, DiffFacts

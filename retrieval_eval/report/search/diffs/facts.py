@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
+from retrieval_eval.escape import visible
 from retrieval_eval.report.comparison import ALPHA
-from retrieval_eval.report.escape import visible
 from retrieval_eval.report.reading import read_as
 from retrieval_eval.report.search.diffs.run import SearchDiff
 from retrieval_eval.report.search.facts import TEXT_LIMIT, no_verdict
@@ -82,18 +82,18 @@ class DiffFacts:
     @cached_property
     def withheld(self) -> list[str]:
         """Why a run has no verdict, in sentences without the words of its retriever."""
-        found = (
+        found = [
             no_verdict(run["status"], f" of run {side}")
             for run, side in zip(self.diff.runs, SIDES, strict=True)
-        )
-        return [sentence for sentence in found if sentence is not None]
+        ]
+        known = [sentence for sentence in found if sentence is not None]
+        # What a run cannot say of itself, such as that it holds a query twice.
+        return known or [f"{visible(text, 200)}." for text in self.document["no_verdict"]]
 
     @cached_property
     def notices(self) -> list[str]:
         """What a reader must not miss besides banner and verdict."""
-        # The first notices of a difference are the reasons of runs without a verdict.
-        n = sum(len(run["status"]["reasons"]) for run in self.diff.runs)
-        return [visible(text, 300) for text in (*self.document["notices"][n:], *self.diff.notices)]
+        return [visible(text, 300) for text in (*self.document["notices"], *self.diff.notices)]
 
     def title(self, query: Query, limit: int = TEXT_LIMIT) -> str:
         """Return what a query is called in print: its text, or its id in private reports."""

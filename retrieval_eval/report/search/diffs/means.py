@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from retrieval_eval.report.escape import visible
+from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.numbers import MISSING, interval, of, plural, rate, signed
 from retrieval_eval.report.search.diffs.facts import SIDES, DiffFacts, change_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrieval_eval.report.escape import visible
+from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Table
 from retrieval_eval.report.numbers import MISSING, interval, plural, rate, signed
 from retrieval_eval.report.prose import MAX_WORDS

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from retrieval_eval.report.escape import visible
+from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.numbers import MISSING, of, plural, rate, signed
 from retrieval_eval.report.search import tables

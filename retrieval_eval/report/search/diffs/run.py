@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.report import frames
+from retrieval_eval.report.columns import DIFF_FRAMES
 from retrieval_eval.report.frames import Row, coerce, lookup, members, records
-from retrieval_eval.report.search.diffs import columns
-from retrieval_eval.report.search.diffs.columns import DIFF_FRAMES
 from retrieval_eval.report.search.noise import Noise
 from retrieval_eval.search.noise_files import staleness
 
@@ -18,12 +17,13 @@ if TYPE_CHECKING:
 
 Document = Mapping[str, Any]
 
+_COLUMNS: Final = {name: columns for name, (_, columns) in DIFF_FRAMES.items()}
+
 
 class SearchDiff:
     """What changed from search run A to search run B.
 
-    Every frame has exactly the columns declared in
-    :mod:`retrieval_eval.report.search.diffs.columns`.
+    Every frame has exactly the columns declared in :mod:`retrieval_eval.report.columns`.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class SearchDiff:
             for level, part in levels.items()
         ]
         found = [
-            frames.read_row(change, columns.CHANGES)
+            frames.read_row(change, _COLUMNS["changes"])
             | {
                 "dimension": dimension,
                 "level": level,
@@ -77,7 +77,7 @@ class SearchDiff:
             for dimension, level, metrics in wholes
             for name, change in metrics.items()
         ]
-        return frames.make_frame(found, columns.CHANGES)
+        return frames.make_frame(found, _COLUMNS["changes"])
 
     def band(self, metric: str, n: int | None = None) -> float | None:
         """Return the noise of a change of a metric (see `Noise.band`), None when not known."""
@@ -91,20 +91,20 @@ class SearchDiff:
             for query in self.document["queries"]
             for name, points in query["contributions"].items()
         ]
-        return frames.make_frame(found, columns.CONTRIBUTIONS)
+        return frames.make_frame(found, _COLUMNS["contributions"])
 
     @cached_property
     def documents(self) -> pd.DataFrame:
         """One row a query, cut-off and document that came or went."""
         found = [
             {"id": query["id"], "k": int(k), "moved": moved}
-            | {c.name: coerce(entry.get(c.name), c.type) for c in columns.DOCUMENTS[3:]}
+            | {c.name: coerce(entry.get(c.name), c.type) for c in _COLUMNS["documents"][3:]}
             for query in self.document["queries"]
             for k, sides in query["documents"].items()
             for moved in ("gained", "lost")
             for entry in records(members(sides).get(moved))
         ]
-        return frames.make_frame(found, columns.DOCUMENTS)
+        return frames.make_frame(found, _COLUMNS["documents"])
 
     @cached_property
     def first_documents(self) -> pd.DataFrame:
@@ -121,10 +121,10 @@ class SearchDiff:
             }
             for query in self.document["top1_changed"]
         ]
-        return frames.make_frame(found, columns.FIRST_DOCUMENTS)
+        return frames.make_frame(found, _COLUMNS["first_documents"])
 
     def frame(self, name: str) -> pd.DataFrame:
-        """Return a frame by its name in :data:`~.columns.DIFF_FRAMES`."""
+        """Return a frame by its name in :data:`retrieval_eval.report.columns.DIFF_FRAMES`."""
         if name not in DIFF_FRAMES:
             raise KeyError(name)
         found: pd.DataFrame = getattr(self, name)

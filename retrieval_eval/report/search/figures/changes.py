@@ -7,7 +7,7 @@ from typing import Final
 
 from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
-from retrieval_eval.report.figures.canvas import canvas, light_grid, name, to_svg
+from retrieval_eval.report.figures.canvas import beside, canvas, light_grid, name, to_svg
 from retrieval_eval.report.numbers import interval, p_value, rate, signed
 from retrieval_eval.report.search.noise import MEANING, Noise
 from retrieval_eval.report.search.records import Change
@@ -39,14 +39,7 @@ def draw(
             fill = color if c.excludes_zero else "white"
             points = [c.delta_points or 0.0]
             axes.plot(points, [y], marker="D", color=color, markerfacecolor=fill, markersize=6)
-            axes.annotate(
-                f"{numbers(c)}, n = {c.n_pairs}",
-                (1.02, y),
-                xycoords=("axes fraction", "data"),
-                va="center",
-                fontsize=8,
-                annotation_clip=False,
-            )
+            beside(axes, y, f"{numbers(c)}, n = {c.n_pairs}")
         axes.axvline(0, color=style.GREY, linewidth=0.8)
         ends = [e for c in rows for e in (c.delta_points, c.ci_low_points, c.ci_high_points) if e]
         ends += [band for c in rows if noise is not None and (band := noise.band(c.measure))]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
-from retrieval_eval.report.figures.canvas import canvas, light_grid, name, to_svg
+from retrieval_eval.report.figures.canvas import beside, canvas, hatched, light_grid, name, to_svg
 from retrieval_eval.report.numbers import plural, rate
 from retrieval_eval.report.search.names import DIMENSIONS, SHOWN
 from retrieval_eval.report.search.records import Mean, Part
@@ -81,23 +81,8 @@ def _panel(axes: Axes, measure: str, rows: Sequence[Row], overall: Mean | None) 
             axes.plot([mean.value or 0.0], [y], marker=mark.marker, color=mark.color, clip_on=False)
             note = f"{rate(mean.value)}, {note}"
         else:
-            axes.barh(
-                y,
-                1,
-                height=0.84,
-                color="white",
-                edgecolor="#bdbdbd",
-                hatch="////",
-                linewidth=0,
-            )
-        axes.annotate(
-            note,
-            (1.02, y),
-            xycoords=("axes fraction", "data"),
-            va="center",
-            fontsize=8,
-            annotation_clip=False,
-        )
+            hatched(axes, y, 0, 1)
+        beside(axes, y, note)
     if overall is not None and overall.value is not None:
         axes.axvline(overall.value, color=style.TEXT, linewidth=1.1, linestyle=":")
     axes.set_xlim(0, 1)

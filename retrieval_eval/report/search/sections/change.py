@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from retrieval_eval.report.escape import visible
+from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.numbers import MISSING, of, plural, rate, signed
 from retrieval_eval.report.search import tables
@@ -15,17 +15,28 @@ from retrieval_eval.report.search.names import SHOWN
 from retrieval_eval.search.settings import HEADLINE
 
 NO_BASELINE: Final = (
-    "There is no baseline yet. `retrieval-eval search baseline --update RUN.json` makes a run the "
+    "There is no baseline yet. `retrieval-eval search baseline --update RUN` makes a run the "
     "baseline; measure before and after any change of the retrieval layer."
 )
 NO_VERDICT: Final = (
     "There is no verdict: what follows shows single queries, and their sum is no measured change."
+)
+NO_SPLIT: Final = (
+    "That takes a gold set that was re-labelled after a re-chunking: `retrieval-eval gold relabel` "
+    "writes the mapping that --mapping names, --old-gold the labels of the baseline."
+)
+SPLIT: Final = (
+    "Between the runs stand the old rankings, told in the new documents: measured with the new "
+    "labels they differ from the baseline by labels alone, and this run differs from them by "
+    "retrieval alone. Left out: queries without the measure in one of the three."
 )
 DOC_LIMIT: Final = 40
 
 
 def _empty(facts: Facts, key: str) -> Block | None:
     """Return what stands in place of a comparison that cannot be made."""
+    if facts.delta_withheld is not None:
+        return section("No change is given without a verdict", Empty(key, facts.delta_withheld))
     if facts.delta is None:
         return section("No baseline to compare with", Empty(key, NO_BASELINE))
     if facts.incomparable:
@@ -195,3 +206,32 @@ def measures(facts: Facts) -> Block:
         if (c := facts.changes.get(m)) is not None
     ]
     return section(finding, figure, sentences=said)
+
+
+def label_split(facts: Facts) -> Block:
+    """Return how much of the change labels moved, and how much retrieval did."""
+    found = facts.run.label_split
+    if found is None:
+        return section("Labels and retrieval are not told apart", Empty("label-split", NO_SPLIT))
+    known = [(m, found["metrics"][m]) for m in facts.run.measures if m in found["metrics"]]
+    table = Table(
+        "label-split",
+        "Change of every measure, by what moved it",
+        ("Measure", "Before", "Now", "Points", "By labels", "By retrieval", "n", "Left out"),
+        tuple(
+            (
+                m,
+                *(rate(part[side]) for side in ("before", "after")),
+                *(signed(part[what]) for what in ("total", "labels", "retrieval")),
+                *(f"{part[n]:,}" for n in ("n", "n_left_out")),
+            )
+            for m, part in known
+        ),
+        notes=(SPLIT,),
+    )
+    told = [
+        f"{m}: labels {signed(part['labels'])}, retrieval {signed(part['retrieval'])} points"
+        for m, part in known
+        if m in HEADLINE
+    ]
+    return section("; ".join(told) or "No headline measure to split", table)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from retrieval_eval.escape import visible
 from retrieval_eval.report.checkout import commit
 from retrieval_eval.report.comparison import ALPHA
-from retrieval_eval.report.escape import visible
 from retrieval_eval.report.exhibits import Block, Table, section
 from retrieval_eval.report.frames import members
 from retrieval_eval.report.search.facts import Facts

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from retrieval_eval.report.escape import visible
+from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.frames import members, records
 from retrieval_eval.report.numbers import MISSING, count, finite, of, plural, rate, signed
 from retrieval_eval.report.search import tables
+from retrieval_eval.report.search.checks import NO_BASELINE
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.noise import STALE, STILL, Noise
 from retrieval_eval.search.guard.table import HEAD, cells, method, remarks
@@ -23,7 +24,7 @@ def verdict_words(facts: Facts) -> str:
     """Return the verdict of the guard with the count of thresholds by theirs, for a badge."""
     verdict = facts.checks.verdict
     if verdict is None:
-        return f"{NOT_ASKED}: {facts.checks.no_guard}"
+        return f"{NOT_ASKED}: {NO_BASELINE}"
     return f"{_OVERALL[verdict.verdict]} ({_counts(verdict)})"
 
 
@@ -37,7 +38,7 @@ def guard(facts: Facts) -> Block:
     """Return the verdict of every threshold, with what moved a metric that is out of bounds."""
     verdict = facts.checks.verdict
     if verdict is None:
-        why = f"The guard was not asked, for {facts.checks.no_guard}."
+        why = f"The guard was not asked, for {NO_BASELINE}."
         return section("There is no verdict of the guard", Empty("guard", why))
     noise = facts.checks.noise
     if noise is not None and noise.is_deterministic:

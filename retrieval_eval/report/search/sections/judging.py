@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from retrieval_eval.escape import visible
 from retrieval_eval.gold.corpus import corpus_fingerprint
-from retrieval_eval.report.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.numbers import of, rate, signed
 from retrieval_eval.report.search import tables

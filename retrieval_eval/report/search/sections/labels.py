@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
+from retrieval_eval.escape import visible
 from retrieval_eval.gold.agreement import LabellerPair
 from retrieval_eval.gold.disagreements import adjudicators, disagreements, own_grades
 from retrieval_eval.gold.model import GoldQuery
-from retrieval_eval.report.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.numbers import of, plural, rate, share
 from retrieval_eval.report.search import tables

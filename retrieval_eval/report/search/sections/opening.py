@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from retrieval_eval.report.escape import visible
+from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.frames import coerce
 from retrieval_eval.report.numbers import count, finite, of, plural
@@ -14,7 +14,7 @@ from retrieval_eval.report.search.facts import Facts, day
 from retrieval_eval.report.search.names import SOURCES
 from retrieval_eval.report.search.sections.guard import verdict_words
 
-NO_BACKLOG = "not counted; name one with --backlog-file or --backlog-database"
+NO_BACKLOG = "not counted; name one with --backlog"
 
 
 def header(facts: Facts) -> Block:
@@ -33,11 +33,17 @@ def header(facts: Facts) -> Block:
         ("Gold set", f"{plural(gold['n_queries'], 'query', 'queries')}, {pairs}"),
         ("Labels", label_sources(gold)),
         ("Queries", _status(facts.status)),
-        ("Compared with", facts.baseline_name if facts.delta is not None else "no baseline yet"),
+        ("Compared with", _compared_with(facts)),
         ("Guard", verdict_words(facts)),
         ("Review backlog", backlog(facts.run.backlog)),
     ]
     return Block("header", badges=tuple((k, v) for k, v in badges if v))
+
+
+def _compared_with(facts: Facts) -> str:
+    if facts.delta is not None:
+        return facts.baseline_name
+    return "nothing: no verdict" if facts.delta_withheld is not None else "no baseline yet"
 
 
 def label_sources(gold: Mapping[str, Any]) -> str:

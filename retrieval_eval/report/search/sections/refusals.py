@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from retrieval_eval.report.escape import visible
+from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.frames import members
 from retrieval_eval.report.numbers import MISSING, finite, of, plural, rate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from retrieval_eval.report.escape import visible
+from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.frames import members
 from retrieval_eval.report.numbers import MISSING, finite, of, plural, rate

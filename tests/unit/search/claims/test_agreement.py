@@ -87,7 +87,7 @@ def test_labels_are_read_with_ids_and_texts_and_faults_named_by_line(tmp_path):
         read_human_labels(path, CORPUS)
     lines = str(raised.value).splitlines()
     for number, (line, (_, message)) in enumerate(zip(lines, rows, strict=False), start=1):
-        assert line.startswith(f"labels.jsonl: line {number}: ")
+        assert line.startswith(f"{path}: line {number}: ")
         assert message in line
     assert "line 7: not valid JSON" in lines[6]
     path.write_text("")

@@ -49,7 +49,7 @@ def test_every_fault_is_named_by_line(tmp_path):
     expected = [message for _, message in rows if message]
     assert len(lines) == len(expected)
     for line, message in zip(lines, expected, strict=True):
-        assert line.startswith(f"drafts.jsonl: {message}")
+        assert line.startswith(f"{path}: {message}")
 
 
 @pytest.mark.parametrize("content", [None, "", "\n\n"])

@@ -37,6 +37,7 @@ def test_the_comment_says_what_a_reviewer_needs(breach):
     assert row[5:] == [
         "10: 2 worse, 1 better, net 0.2",
         "−1.5 points (0.1 queries)",
+        "threshold",
         "**BREACH**",
     ]
     assert missing[0] == "`claim_coverage`"
@@ -133,8 +134,20 @@ def test_bounds_and_directions_are_spelled_out(tmp_path):
     assert "10, none moved" in text
 
 
-def test_the_noise_floor_is_told(tmp_path):
+@pytest.mark.parametrize(
+    ("rule", "shown", "words"),
+    [
+        ("threshold", "threshold", "beyond its threshold is a breach; a floor"),
+        ("threshold_and_significant", "significance", "one-sided sign-flip test of the queries ("),
+        ("threshold_and_beyond_noise", "noise", "beyond the measured run-to-run noise ("),
+        ("threshold_and_real", "significance", "noise or, where there is none, more than chance"),
+    ],
+)
+def test_what_decided_stands_in_every_row_and_the_rule_below(tmp_path, rule, shown, words):
     baseline, run = run_with([3] * 10), run_with([2, *[3] * 9])
-    for floor, word in ((2.5, "inside"), (1.0, "outside")):
-        found = verdict_of(tmp_path, run, baseline, drop("P@5", 5), noise_floor={"P@5": floor})
-        assert f"P@5: {word} the noise floor of {floor:.2f} points" in to_text(found)
+    thresholds = thresholds_of(tmp_path, drop("P@5", 5), rule=rule)
+    text = to_text(check(run, baseline, thresholds, today=TODAY))
+    head, row = (line.split("  ") for line in text.splitlines()[2:4])
+    assert [cell for cell in head if cell][-2].strip() == "decided by"
+    assert [cell for cell in row if cell][-2].strip() == shown
+    assert words in text.splitlines()[-1]

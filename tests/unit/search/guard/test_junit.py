@@ -72,3 +72,10 @@ def test_equal_verdicts_are_equal_bytes(tmp_path):
     thresholds = thresholds_of(tmp_path, drop("P@5", 1))
     first, second = (to_junit(check(run, run, thresholds, today=TODAY)) for _ in range(2))
     assert first == second
+
+
+def test_numbers_are_written_as_people_read_them(tmp_path):
+    baseline, run = run_with([3] * 10), run_with([1, *[3] * 9])
+    text = to_junit(check(run, baseline, thresholds_of(tmp_path, drop("P@5", 1)), today=TODAY))
+    assert "BREACH: 1 threshold: 1 breach" in text.decode()
+    assert "q000: −4.00 points" in text.decode()

@@ -42,7 +42,7 @@ def test_significance_is_adjusted_over_the_rows_of_one_guard():
 
 
 def test_a_row_without_test_is_held_by_its_threshold_and_leaves_the_family():
-    found = decide([5.0, 1.0], [1.0, 0.5], [NAN, 0.04], [NAN, 0.4], [0, 600])
+    found = decide([5.0, 1.0], [1.0, 0.5], [NAN, 0.04], [NAN, 0.4], [-1, 599])
     assert found.codes.tolist() == [BREACH, BREACH]
     assert found.p_adjusted[1] == 0.04
     assert math.isnan(found.p_adjusted[0])
@@ -56,7 +56,7 @@ def test_a_change_that_could_not_have_been_seen_is_no_pass():
     # Four times the threshold where that is more: a loose threshold needs no sharp run.
     assert codes([1.6], [1.5], [0.3], [0.9], [6000]) == [WITHIN_NOISE]
     # Below six pairs nothing could ever be significant.
-    assert codes([1.0], [0.5], [1.0], [0.0], [5]) == [UNDECIDED]
+    assert codes([1.0], [0.5], *([x] for x in harm_test(np.ones(5), seed=1)), [4]) == [UNDECIDED]
 
 
 def test_the_detectable_change_is_that_of_normal_theory():
@@ -65,6 +65,23 @@ def test_the_detectable_change_is_that_of_normal_theory():
     found = decide([0.0, 0.0], [0.5, 0.5], [0.5, 0.5], [1.0, 2.0], [10**6] * 2)
     steps = norm.ppf(1 - 0.05 / 2) + norm.ppf(0.8)
     assert found.detectable_points == pytest.approx([steps, 2 * steps], abs=1e-4)
+
+
+def test_few_degrees_of_freedom_show_less():
+    from scipy.stats import t
+
+    # Ten repeats: nine degrees of freedom. 0.75 would do with many: 2.49 * 0.75 = 1.86.
+    found = decide([1.0], [0.5], [0.3], [0.75], [9])
+    steps = t.ppf(0.95, 9) + t.ppf(0.8, 9)
+    assert found.detectable_points == pytest.approx([0.75 * steps])
+    assert found.codes.tolist() == [UNDECIDED]
+    assert codes([1.0], [0.5], [0.3], [0.75], [6000]) == [WITHIN_NOISE]
+
+
+@pytest.mark.parametrize("rule", ["threshold_and_real", "threshold_and_significant"])
+def test_the_rules_differ_in_their_p_values_only(rule):
+    assert codes([1.0], [0.5], [0.04], [0.4], [600], rule=rule) == [BREACH]
+    assert codes([1.0], [0.5], [0.06], [0.4], [600], rule=rule) == [WITHIN_NOISE]
 
 
 def test_many_guards_at_once_are_decided_as_one_by_one():
@@ -98,9 +115,8 @@ def test_the_standard_error_counts_the_queries_that_stood_still():
 
 
 def test_too_few_queries_are_never_significant():
-    assert harm_test(np.ones(5), seed=1)[0] == 1.0
-    assert harm_test(np.ones(1), seed=1) == (1.0, 0.0)
-    assert harm_test(np.zeros(0), seed=1) == (1.0, 0.0)
+    for n in (0, 1, 5):
+        assert harm_test(np.ones(n), seed=1) == (1.0, math.inf)
 
 
 def test_no_rows_are_no_decisions():

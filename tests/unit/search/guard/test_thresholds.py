@@ -15,7 +15,7 @@ from tests.guards import drop, thresholds_of
 
 def test_the_shipped_file_holds_what_the_practice_states():
     found = shipped_thresholds()
-    assert (found.rule, found.alpha) == ("threshold_and_significant", 0.05)
+    assert (found.rule, found.alpha) == ("threshold_and_real", 0.05)
     rows = {row.metric: row for row in found.rows}
     drops = {name: row.max_change for name, row in rows.items() if row.direction == "down is bad"}
     assert drops == {
@@ -104,7 +104,7 @@ def test_what_means_nothing_is_named_by_its_pointer(tmp_path, row, fault):
     [
         ("", "/threshold: there is none"),
         ("threshold = 3", "/threshold: expected [[threshold]] tables, found 3"),
-        ("[decision]\nrule = 'hope'", '/decision/rule: expected "threshold" or'),
+        ("[decision]\nrule = 'hope'", '/decision/rule: expected "threshold_and_real" or'),
         ("[decision]\nalpha = 0.9", "/decision/alpha: expected a number from 0 to 0.5, found 0.9"),
         ("[decisions]\nrule = 'threshold'", "/decisions: unknown key"),
         ("decision = 1", "/decision: expected a table, found 1"),

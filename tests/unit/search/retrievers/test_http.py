@@ -5,10 +5,10 @@ import json
 import socket
 import sys
 import threading
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -21,83 +21,20 @@ from retrieval_eval.search.retrievers import open_retriever
 from retrieval_eval.search.retrievers.http import _retry_after, _TransientError, _Wait
 from retrieval_eval.search.retrievers.http_settings import HttpSettings, http_settings
 from retrieval_eval.search.running import run_queries
+from tests.local_server import body, hang_up, local_server, stall
 
 FOUND = {"results": [{"doc": "a", "score": 2.0}, {"doc": "b", "score": 1.0}]}
 DOCS = [ScoredDoc("a", 2.0), ScoredDoc("b", 1.0)]
 QUICK = {"backoff": "0", "read_timeout": "30"}
 
 
-def answer(body, status=200, **headers):
+endpoint = partial(local_server, path="/search")
+
+
+def answer(found, status=200, **headers):
     """An answer of a whole body, as JSON unless it is bytes."""
-    data = body if isinstance(body, bytes) else json.dumps(body).encode()
-
-    def give(handler):
-        handler.send_response(status)
-        for name, value in headers.items():
-            handler.send_header(name.replace("_", "-"), value)
-        handler.send_header("Content-Length", str(len(data)))
-        handler.end_headers()
-        handler.wfile.write(data)
-
-    return give
-
-
-def hang_up(handler):
-    handler.close_connection = True
-    handler.connection.shutdown(socket.SHUT_RDWR)
-
-
-@contextmanager
-def endpoint(*answers):
-    """A server that gives the answers in turn, the last one for ever; remembers the requests."""
-    requests, connections, released = [], [], threading.Event()
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def setup(self):
-            super().setup()
-            connections.append(self.connection)
-
-        def do_POST(self):
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            turn = len(requests)
-            requests.append(
-                SimpleNamespace(
-                    method=self.command,
-                    path=self.path,
-                    headers=dict(self.headers),
-                    body=json.loads(body) if body else None,
-                )
-            )
-            self.released = released
-            answers[min(turn, len(answers) - 1)](self)
-
-        do_GET = do_POST  # noqa: N815 - http.server's name
-
-        def log_message(self, *args):
-            pass
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = False
-
-        def handle_error(self, request, client_address):
-            pass  # the client went away, as some tests want
-
-    server = Server(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
-        url = f"http://127.0.0.1:{server.server_port}/search"
-        yield SimpleNamespace(url=url, requests=requests, port=server.server_port)
-    finally:
-        released.set()
-        server.shutdown()
-        for connection in connections:  # the client keeps them open for the next request
-            with suppress(OSError):
-                connection.shutdown(socket.SHUT_RDWR)
-        server.server_close()
-        thread.join()
+    data = found if isinstance(found, bytes) else json.dumps(found).encode()
+    return body(data, status, **headers)
 
 
 @pytest.fixture(autouse=True)
@@ -248,9 +185,6 @@ def test_a_server_that_is_not_there_is_named(opened):
 
 
 def test_a_server_that_stalls_is_given_up(opened):
-    def stall(handler):
-        handler.released.wait(60)
-
     with endpoint(stall) as server:
         with pytest.raises(RetrieverError, match=r"time-out \(ReadTimeout: .*\(tries: 2\)"):
             ask(opened(server.url, read_timeout="0.05", tries="2"))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval_eval.report.escape import (
+from retrieval_eval.escape import (
     html_text,
     markdown_attribute,
     markdown_text,

@@ -1,4 +1,4 @@
-"""A real local HTTP server in the shape of an OpenAI-compatible chat endpoint."""
+"""A real local HTTP server that gives answers made by the test, whole or broken ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def body(data: bytes, status: int = 200, **headers: str) -> Give:
     def give(handler: Any) -> None:
         handler.send_response(status)
         for name, value in headers.items():
-            handler.send_header(name, value)
+            handler.send_header(name.replace("_", "-"), value)
         handler.send_header("Content-Length", str(len(data)))
         handler.end_headers()
         handler.wfile.write(data)
@@ -68,7 +68,7 @@ def drip(handler: Any) -> None:
 
 
 @contextmanager
-def chat_server(*answers: Give) -> Iterator[SimpleNamespace]:
+def local_server(*answers: Give, path: str = "/v1") -> Iterator[SimpleNamespace]:
     """A server that gives the answers in turn, the last one for ever; remembers the requests."""
     requests: list[SimpleNamespace] = []
     connections: list[socket.socket] = []
@@ -87,10 +87,17 @@ def chat_server(*answers: Give) -> Iterator[SimpleNamespace]:
             with lock:
                 turn = len(requests)
                 requests.append(
-                    SimpleNamespace(path=self.path, headers=dict(self.headers), raw=data)
+                    SimpleNamespace(
+                        method=self.command,
+                        path=self.path,
+                        headers=dict(self.headers),
+                        body=json.loads(data) if data else None,
+                    )
                 )
             self.released = released
             answers[min(turn, len(answers) - 1)](self)
+
+        do_GET = do_POST  # noqa: N815 - http.server's name
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
             pass
@@ -105,8 +112,8 @@ def chat_server(*answers: Give) -> Iterator[SimpleNamespace]:
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
-        url = f"http://127.0.0.1:{server.server_port}/v1"
-        yield SimpleNamespace(url=url, requests=requests)
+        url = f"http://127.0.0.1:{server.server_port}{path}"
+        yield SimpleNamespace(url=url, requests=requests, port=server.server_port)
     finally:
         released.set()
         server.shutdown()

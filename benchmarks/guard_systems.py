@@ -1,0 +1,182 @@
+"""Simulated search systems: queries, runs of a system over them, and drops planted in a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from retrieval_eval.stats.resampling import Floats
+
+Bools = NDArray[np.bool_]
+Generator = np.random.Generator
+
+METRICS = (
+    *("P@5", "Recall@20", "claim_coverage"),
+    *("ungrounded_true_positive_rate", "answerable_false_refusal_rate"),
+)
+DEPTH = 40
+REFUSED = {True: 0.07, False: 0.83}
+"""Chance that an answerable, and an unanswerable, query is refused."""
+
+SUPPORTED = 0.85
+"""Chance that a claim of a draft is supported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run: what is relevant in each ranking, supported claims, refusals."""
+
+    relevant: Bools
+    n_relevant: NDArray[np.int64]
+    supported: Bools
+    refused: Bools
+    refused_unanswerable: Bools
+
+
+class Queries:
+    """Queries drawn for one study: how hard each is, and how many claims its draft makes.
+
+    About 0.72 of the first five documents are relevant, 0.88 of the relevant ones are among the
+    first 20, and 0.85 of the claims are supported; for ten answerable queries there is one that is
+    not.
+    """
+
+    def __init__(self, g: Generator, n: int) -> None:
+        self.g, self.n = g, n
+        ease = g.beta(3.0, 0.8, (n, 1))
+        places = np.arange(DEPTH)
+        self.chance = ease * np.where(places < 5, 0.98 - 0.04 * places, 0.8 * 0.9 ** (places - 4))
+        self.n_claims = g.integers(1, 6, n)
+        self.is_claim = np.arange(5) < self.n_claims[:, np.newaxis]
+        self.n_unanswerable = n // 10
+
+    def run(self) -> Run:
+        g = self.g
+        relevant = g.random(self.chance.shape) < self.chance
+        return Run(
+            relevant,
+            np.maximum(relevant.sum(axis=1), 1),
+            g.random((self.n, 5)) < SUPPORTED,
+            g.random(self.n) < REFUSED[True],
+            g.random(self.n_unanswerable) < REFUSED[False],
+        )
+
+    def levels(self, run: Run) -> list[Floats]:
+        """Return each metric of METRICS by query, in points; more is better."""
+        supported = (run.supported & self.is_claim).sum(axis=1)
+        values = (
+            run.relevant[:, :5].sum(axis=1) / 5,
+            run.relevant[:, :20].sum(axis=1) / run.n_relevant,
+            supported * (self.n / self.n_claims.sum()),
+            run.refused_unanswerable.astype(float),
+            -run.refused.astype(float),
+        )
+        return [100.0 * value for value in values]
+
+
+def again(queries: Queries, base: Run, share: float) -> Run:
+    """Return another run of the same system, ``share`` of whose outcomes fall otherwise.
+
+    Of the first 20 documents that share trades its place with one of the first 40, at most one a
+    query; that share of claims is judged, and of queries refused, by new luck.
+    """
+    g, n = queries.g, queries.n
+    relevant = base.relevant.copy()
+    rows = np.flatnonzero(g.random(n) < 20 * share)
+    first, second = g.integers(0, 20, len(rows)), g.integers(0, DEPTH, len(rows))
+    relevant[rows, first], relevant[rows, second] = relevant[rows, second], relevant[rows, first]
+    luck = queries.run()
+    return Run(
+        relevant,
+        base.n_relevant,
+        *(
+            np.where(g.random(old.shape) < share, new, old)
+            for old, new in (
+                (base.supported, luck.supported),
+                (base.refused, luck.refused),
+                (base.refused_unanswerable, luck.refused_unanswerable),
+            )
+        ),
+    )
+
+
+def uneven(queries: Queries, base: Run, share: float) -> Run:
+    """Return another run of the same system, whose share of other outcomes is drawn for each run.
+
+    It is exponential with mean ``share``, so that all queries have good and bad runs together.
+    """
+    return again(queries, base, min(queries.g.exponential(share), 0.05))
+
+
+def bad_days(queries: Queries, base: Run, share: float) -> Run:
+    """Return another run of the same system, of whose runs one in ten goes wrong as a whole.
+
+    Then 5 % of the outcomes fall otherwise, else ``share``.
+    """
+    return again(queries, base, 0.05 if queries.g.random() < 0.1 else share)
+
+
+def otherwise(queries: Queries, base: Run, share: float) -> Run:
+    """Return the run of one of many equally good systems: ``share`` of the queries go otherwise.
+
+    Their documents move by six places (standard deviation), with new luck for all else.
+    """
+    g, luck = queries.g, queries.run()
+    moved = np.arange(DEPTH) + g.normal(0, 6, base.relevant.shape)
+    relevant = np.take_along_axis(base.relevant, np.argsort(moved, axis=1), axis=1)
+    is_new = g.random((queries.n, 1)) < share
+    is_new_refusal = g.random(queries.n_unanswerable) < share
+    return Run(
+        np.where(is_new, relevant, base.relevant),
+        base.n_relevant,
+        np.where(is_new, luck.supported, base.supported),
+        np.where(is_new[:, 0], luck.refused, base.refused),
+        np.where(is_new_refusal, luck.refused_unanswerable, base.refused_unanswerable),
+    )
+
+
+def resampled(queries: Queries, base: Run, share: float) -> Run:
+    """Return a run over a sample of its own of the same kind of queries, none shared."""
+    del base, share
+    return Queries(queries.g, queries.n).run()
+
+
+def same(queries: Queries, base: Run, share: float) -> Run:
+    """Return the run itself."""
+    del queries, share
+    return base
+
+
+def one_of_five(queries: Queries, run: Run, points: float) -> Run:
+    """Take one relevant document out of the first five, in as many queries as cost ``points``."""
+    return _demoted(queries, run, points, most=1)
+
+
+def all_of_five(queries: Queries, run: Run, points: float) -> Run:
+    """Take all relevant documents out of the first five, in as many queries as cost ``points``."""
+    return _demoted(queries, run, points, most=5)
+
+
+def _demoted(queries: Queries, run: Run, points: float, *, most: int) -> Run:
+    """Move the last relevant documents of the first five behind the 20th in queries drawn alike."""
+    lost = np.minimum(run.relevant[:, :5].sum(axis=1), most)
+    chance = points / 100 * 5 * queries.n / max(lost.sum(), 1)
+    rows = np.flatnonzero(queries.g.random(queries.n) < chance)
+    relevant = run.relevant.copy()
+    for row in rows:
+        relevant[row, np.flatnonzero(relevant[row, :5])[-most:]] = False
+    return replace(run, relevant=relevant)
+
+
+SYSTEMS: dict[str, Callable[[Queries, Run, float], Run]] = {
+    "deterministic": same,
+    "run-to-run noise": again,
+    "uneven run-to-run noise": uneven,
+    "one bad run in ten": bad_days,
+    "as good, other answers": otherwise,
+    "other queries": resampled,
+}
+DROPS = {"one of five": one_of_five, "all of five": all_of_five}

@@ -1,0 +1,224 @@
+from __future__ import annotations
+
+import json
+import math
+from datetime import date
+from pathlib import Path
+
+import pytest
+from scipy.stats import t
+
+from retrieval_eval import schema
+from retrieval_eval.gold.fingerprint import fingerprint
+from retrieval_eval.search.guard.check import check
+from retrieval_eval.search.guard.pinned import Pinned
+from retrieval_eval.search.noise import noise
+from tests.guards import drop, run_with, thresholds_of, with_claims
+from tests.searches import gold_query, gold_set
+
+MOMENT = "2026-01-04T00:00:00Z"
+REAL, BEYOND = "threshold_and_real", "threshold_and_beyond_noise"
+# Eight of forty queries lose a fifth: 4 points. All went down: 1 in 256 by chance.
+BEFORE, AFTER = [3] * 40, [*[2] * 8, *[3] * 32]
+DOWN = 2**-8
+
+
+def noise_of(hits=BEFORE, *, band=1.0, step=0.0, n_runs=10, **fields):
+    """A noise file of runs like these, with the numbers of P@5 that a test needs."""
+    other = [hits[0] - 1, *hits[1:]]
+    found = noise(
+        [run_with(hits, **fields), run_with(other, **fields)], generated_at=MOMENT, seed=1
+    )
+    found["n_runs"] = n_runs
+    found["metrics"]["P@5"]["band_points"] = band
+    found["metrics"]["P@5"]["run_to_run"]["step_points"] = step
+    return found
+
+
+def held(folder, document, *rows, rule=REAL, before=BEFORE, after=AFTER, run=None, **options):
+    run = run or run_with(after)
+    thresholds = thresholds_of(folder, *(rows or [drop("P@5", 0.5)]), rule=rule)
+    verdict = check(
+        run, run_with(before), thresholds, today=date(2026, 1, 10), noise=document, **options
+    ).to_json()
+    assert schema.faults(json.loads(json.dumps(verdict)), "search_guard") == []
+    return verdict
+
+
+@pytest.mark.parametrize("rule", [REAL, BEYOND])
+def test_a_change_beyond_the_measured_noise_is_a_breach(tmp_path, rule):
+    (row,) = held(tmp_path, noise_of(band=1.0), rule=rule)["rows"]
+    assert (row["verdict"], row["decided_by"]) == ("breach", "noise")
+    # 4 points over sqrt(2) times 1 is 2.83, with nine degrees of freedom.
+    assert row["p_value"] == pytest.approx(t.sf(4 / math.sqrt(2), 9))
+    assert row["p_value"] == pytest.approx(0.0099, abs=1e-4)
+
+
+def test_half_a_step_is_left_to_chance(tmp_path):
+    (row,) = held(tmp_path, noise_of(band=1.0, step=2.0))["rows"]
+    assert row["p_value"] == pytest.approx(t.sf(3 / math.sqrt(2), 9))
+
+
+def test_a_change_that_noise_would_make_passes_where_one_that_matters_would_show(tmp_path):
+    # Three of 400 lose a fifth: 0.15 points. Of a band of 0.4, (1.83 + 0.88) * 0.57 = 1.54 show.
+    before, after = [3] * 400, [2, 2, 2, *[3] * 397]
+    (row,) = held(
+        tmp_path, noise_of(before, band=0.4), drop("P@5", 0.1), before=before, after=after
+    )["rows"]
+    assert (row["verdict"], row["decided_by"]) == ("within_noise", "noise")
+    assert row["p_value"] == pytest.approx(t.sf(0.15 / (0.4 * math.sqrt(2)), 9))
+    assert row["detectable_points"] == pytest.approx(1.537, abs=1e-3)
+    assert "repeating the run alone would do that" in row["reasons"][-1]
+
+
+def test_noise_that_would_hide_what_matters_leaves_no_verdict(tmp_path):
+    # (1.83 + 0.88) * 2.83 = 7.7 points, and 2 matter.
+    (row,) = held(tmp_path, noise_of(band=2.0))["rows"]
+    assert (row["verdict"], row["decided_by"]) == ("no_verdict", "noise")
+    assert row["p_value"] == pytest.approx(t.sf(math.sqrt(2), 9))
+    assert row["reasons"][-1] == (
+        "too noisy to tell: as 10 runs of one system move, a run would show only 7.7 points or more"
+    )
+
+
+def test_two_repeats_hardly_ever_show_anything(tmp_path):
+    verdict = held(tmp_path, noise_of(band=1.0, n_runs=2))
+    assert (verdict["exit_code"], verdict["rows"][0]["verdict"]) == (2, "no_verdict")
+
+
+def test_any_change_of_a_deterministic_system_is_real_in_any_part_of_it(tmp_path):
+    still = noise([run_with(BEFORE)] * 2, generated_at=MOMENT, seed=1)
+    rows = [drop("P@5", 0.4), drop("P@5", 0.4, "slice = {corpus = 'docs'}"), drop("Recall@5", 0.6)]
+    after = [2, *[3] * 39]  # half a point, one in two by chance
+    found = held(tmp_path, still, *rows, rule=BEYOND, after=after)["rows"]
+    assert [row["verdict"] for row in found] == ["breach", "breach", "pass"]
+    assert [row["p_value"] for row in found] == [0, 0, 0]
+
+
+def test_without_noise_the_shipped_rule_asks_the_queries(tmp_path):
+    (row,) = held(tmp_path, None)["rows"]
+    assert (row["verdict"], row["decided_by"], row["p_value"]) == ("breach", "significance", DOWN)
+
+
+@pytest.mark.parametrize("after", [AFTER, BEFORE])
+def test_the_rule_of_noise_has_no_verdict_without_it_whatever_changed(tmp_path, after):
+    verdict = held(tmp_path, None, rule=BEYOND, after=after)
+    (row,) = verdict["rows"]
+    assert (verdict["exit_code"], row["verdict"], row["p_value"]) == (2, "no_verdict", None)
+    assert row["reasons"] == [
+        "no noise was measured; `retrieval-eval search noise --retriever SPEC` measures it"
+    ]
+
+
+def test_a_floor_holds_without_noise(tmp_path):
+    verdict = held(tmp_path, None, drop("P@5", 5, "floor = 0.57"), rule=BEYOND)
+    assert (verdict["exit_code"], verdict["rows"][0]["verdict"]) == (1, "breach")
+    assert verdict["rows"][0]["reasons"] == ["0.560 is below the floor of 0.57"]
+
+
+def test_noise_of_another_system_decides_nothing(tmp_path):
+    other = noise_of(facts={"name": "fake", "model": "v0"})
+    found = held(tmp_path, other)
+    assert found["rows"][0]["decided_by"] == "significance"
+    assert "the noise file is stale, so it decided nothing" in found["notes"]
+    (row,) = held(tmp_path, other, rule=BEYOND)["rows"]
+    assert row["verdict"] == "no_verdict"
+    assert row["reasons"][0].startswith("the noise file is stale; `retrieval-eval search noise")
+
+
+def test_noise_of_a_quarter_ago_decides_nothing(tmp_path):
+    for moment, expected in (("2026-04-06T00:00:00Z", "noise"), ("2026-04-07", "significance")):
+        run = run_with(AFTER, generated_at=moment)
+        assert held(tmp_path, noise_of(), run=run)["rows"][0]["decided_by"] == expected
+
+
+def test_noise_of_the_baseline_is_that_of_a_change_that_did_nothing(tmp_path):
+    run = run_with(AFTER, facts={"name": "fake", "model": "v2"})
+    (row,) = held(tmp_path, noise_of(), run=run, rule=BEYOND)["rows"]
+    assert (row["verdict"], row["decided_by"]) == ("breach", "noise")
+
+
+def test_noise_of_the_whole_says_little_of_a_part(tmp_path):
+    part = drop("P@5", 0.5, "slice = {corpus = 'docs'}")
+    (row,) = held(tmp_path, noise_of(), part)["rows"]
+    assert row["decided_by"] == "significance"
+    (row,) = held(tmp_path, noise_of(), part, rule=BEYOND)["rows"]
+    assert row["reasons"] == [
+        "noise was measured over all queries, which says little of corpus docs"
+    ]
+
+
+def test_noise_of_pinned_queries_holds_for_exactly_these(tmp_path):
+    good = dict.fromkeys(["d1", "d2", "d3", "d4", "d5"], 1)
+    queries = [gold_query(f"q{place:03}", good, answerable=True) for place in range(40)]
+    gold = gold_set(*queries)
+    pinned = Pinned(tuple(q.id for q in queries[:20]), fingerprint(queries[:20]), Path("p.txt"))
+    options = {"pinned": pinned, "gold": gold, "rule": BEYOND}
+    (row,) = held(tmp_path, {**noise_of(), "pinned": pinned.fingerprint}, **options)["rows"]
+    # Eight of twenty: 8 points.
+    assert row["p_value"] == pytest.approx(t.sf(8 / math.sqrt(2), 9))
+    (row,) = held(tmp_path, noise_of(), **options)["rows"]
+    assert row["reasons"] == [
+        "noise was measured over other queries; `search noise --queries` takes a pinned list"
+    ]
+    (row,) = held(tmp_path, {**noise_of(), "pinned": pinned.fingerprint}, rule=BEYOND)["rows"]
+    assert row["verdict"] == "no_verdict"
+
+
+def test_noise_of_fewer_queries_than_the_run_asked_decides_nothing(tmp_path):
+    assert (
+        held(tmp_path, {**noise_of(), "n_queries": 39})["rows"][0]["decided_by"] == "significance"
+    )
+
+
+def test_a_metric_whose_noise_was_not_measured(tmp_path):
+    document = noise_of()
+    del document["metrics"]["RR"]
+    rows = [drop("P@5", 0.5), drop("RR", 0.5)]
+    found = held(tmp_path, document, *rows)["rows"]
+    assert [row["decided_by"] for row in found] == ["noise", "significance"]
+    found = held(tmp_path, document, *rows, rule=BEYOND)["rows"]
+    assert found[1]["reasons"][0].startswith("the noise of RR was not measured")
+
+
+def test_noise_under_another_judge_says_nothing_of_claims(tmp_path):
+    drafts = [[True, shown] for shown in [False] * 8 + [True] * 32]
+    base, run = (
+        with_claims(run_with(BEFORE), [[True] * 2] * 40),
+        with_claims(run_with(AFTER), drafts),
+    )
+    measured = noise([base] * 2, generated_at=MOMENT, seed=1)
+    other = {**measured, "judge": {**measured["judge"], "version": "0"}}
+    thresholds = thresholds_of(tmp_path, drop("claim_coverage", 1), drop("P@5", 1), rule=BEYOND)
+    for document, verdicts in ((measured, ["breach"] * 2), (other, ["no_verdict", "breach"])):
+        found = check(run, base, thresholds, today=date(2026, 1, 10), noise=document).rows
+        assert [row.verdict for row in found] == verdicts
+    assert "another judge decided (offline 0, now offline 1)" in found[0].reasons[0]
+
+
+def test_rows_of_either_kind_are_one_family(tmp_path):
+    document = noise_of()
+    del document["metrics"]["RR"]
+    found = held(tmp_path, document, drop("P@5", 0.5), drop("RR", 0.5))["rows"]
+    assert found[0]["p_adjusted"] == pytest.approx(2 * found[0]["p_value"])
+
+
+@pytest.mark.parametrize(
+    ("rule", "decided_by"),
+    [("threshold", "threshold"), ("threshold_and_significant", "significance")],
+)
+def test_the_other_rules_take_no_noise(tmp_path, rule, decided_by):
+    with_it, without = (held(tmp_path, document, rule=rule) for document in (noise_of(), None))
+    assert with_it == without
+    assert (with_it["exit_code"], with_it["rows"][0]["decided_by"]) == (1, decided_by)
+
+
+def test_what_is_no_mean_over_queries_has_its_threshold_only(tmp_path):
+    same = run_with([3] * 6, refused=[True] * 6)
+    verdict = check(
+        same,
+        same,
+        thresholds_of(tmp_path, drop("auc", 1), drop("P@5", 1), rule=REAL),
+        today=date(2026, 1, 10),
+    )
+    assert [row.decided_by for row in verdict.rows] == ["threshold", "significance"]
