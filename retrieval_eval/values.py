@@ -108,15 +108,16 @@ def ratio(part: int, whole: int, reason: str) -> Value:
     return Value.of(part / whole, whole) if whole else Value.missing(reason)
 
 
-def counted(n: int, noun: str) -> str:
+def counted(n: int, noun: str, plural: str | None = None) -> str:
     """Return a count with its noun.
 
     Examples
     --------
-    >>> counted(1, "query"), counted(2, "query"), counted(1000, "line")
-    ('1 query', '2 queries', '1,000 lines')
+    >>> [counted(n, "query") for n in (1, 2)], counted(1000, "day"), counted(0, "corpus", "corpora")
+    (['1 query', '2 queries'], '1,000 days', '0 corpora')
     """
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    if plural is None:
+        plural = f"{noun[:-1]}ies" if noun[-1] == "y" and noun[-2] not in "aeiou" else f"{noun}s"
     return f"{n:,} {noun if n == 1 else plural}"
 
 

@@ -18,6 +18,7 @@ from retrieval_eval.cli.common import (
     progress_bar,
     work_options,
 )
+from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     from retrieval_eval.pipeline.comparison import SidesCompared
@@ -154,7 +155,7 @@ def _print(comparison: dict[str, Any]) -> None:
         gone = sum(row["removed"].values())
         without = sum(row["outcomes_only"].values())
         click.echo(
-            f"  {side}: {row['trials']} trials = {gone} removed "
+            f"  {side}: {counted(row['trials'], 'trial')} = {gone} removed "
             f"+ {sum(row['unmatched'].values())} unmatched + {row['used']} used"
             + (f" ({without} of these without ground truth: outcomes only)" if without else "")
         )

@@ -19,6 +19,7 @@ from retrieval_eval.cli.common import (
 )
 from retrieval_eval.pipeline import Evaluation, RunEvaluation
 from retrieval_eval.pipeline import evaluate as evaluate_runs
+from retrieval_eval.values import counted
 
 _COLUMNS = (
     ("file recall", "file_recall", 2),
@@ -91,7 +92,7 @@ def _print_run(run: RunEvaluation) -> None:
     fresh = sum(done.is_fresh for done in run.trials)
     click.echo(f"\n{run.run_id}")
     click.echo(
-        f"  {counts['trials_found']} trials found: {counts['evaluated']} evaluated, "
+        f"  {counted(counts['trials_found'], 'trial')} found: {counts['evaluated']} evaluated, "
         f"{counts['degraded']} degraded, {counts['excluded']} excluded; "
         f"{counts['computable']} with metrics, "
         f"{counts['without_ground_truth']} without ground truth; "

@@ -9,6 +9,7 @@ import click
 
 from retrieval_eval.cli.common import json_option, number, plain, print_json, root_options
 from retrieval_eval.pipeline.single import evaluate_one
+from retrieval_eval.values import counted
 
 _MOST_FILES = 4
 
@@ -56,7 +57,7 @@ def _print_head(document: dict[str, Any], metrics: dict[str, Any]) -> None:
         click.echo(plain(f"  degraded {coverage['degraded_reason']}"))
     files = document["ground_truth"]["files"]
     source = coverage["ground_truth_source"] or coverage["ground_truth_reason"]
-    click.echo(plain(f"  expected {len(files)} files ({source})"))
+    click.echo(plain(f"  expected {counted(len(files), 'file')} ({source})"))
     ledger = metrics["ledger"]
     click.echo(
         f"  calls    {ledger['calls_seen']} seen: {ledger['calls_resolved']} resolved, "

@@ -5,8 +5,9 @@ from __future__ import annotations
 from retrieval_eval.report.comparison import ALPHA, VERDICTS, Comparison, MetricResult
 from retrieval_eval.report.findings import name
 from retrieval_eval.report.names import metric_name
-from retrieval_eval.report.numbers import interval, plural, signed
+from retrieval_eval.report.numbers import interval, signed
 from retrieval_eval.report.robustness import BLUNT, Flip
+from retrieval_eval.values import counted
 
 
 def turns_the_verdict(comparison: Comparison) -> bool:
@@ -52,10 +53,10 @@ def sentence(comparison: Comparison, n_sign_changes: int, n_named: int = 2) -> s
     if rest:
         further = "further conclusion" if own else "conclusion"
         verb = "turns" if rest == 1 else "turn"
-        parts.append(f"{plural(rest, further)} {verb} under another view")
+        parts.append(f"{counted(rest, further)} {verb} under another view")
     if n_sign_changes:
         verb = "turns" if n_sign_changes == 1 else "turn"
-        pooled = plural(n_sign_changes, "pooled association")
+        pooled = counted(n_sign_changes, "pooled association")
         parts.append(f"{pooled} {verb} sign within groups")
     return f"Caution: {'; '.join(parts)}." if parts else ""
 

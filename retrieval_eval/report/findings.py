@@ -8,7 +8,8 @@ from typing import Final
 
 from retrieval_eval.escape import visible
 from retrieval_eval.report.comparison import MetricResult
-from retrieval_eval.report.numbers import of, plural, rate, signed
+from retrieval_eval.report.numbers import of, rate, signed
+from retrieval_eval.values import counted
 
 NAME_LIMIT: Final = 36
 
@@ -21,11 +22,11 @@ def name(text: str, limit: int = NAME_LIMIT) -> str:
 def coverage(n_paired: int, n_tasks: int, has_pair: bool, is_withheld: bool = False) -> str:
     """Return the finding of the coverage section."""
     if is_withheld:
-        return f"{n_paired} of {plural(n_tasks, 'task')} matched, their comparison withheld"
+        return f"{n_paired} of {counted(n_tasks, 'task')} matched, their comparison withheld"
     if has_pair:
         verb = "enters" if n_paired == 1 else "enter"
-        return f"{n_paired} of {plural(n_tasks, 'task')} {verb} the paired analysis"
-    return f"{plural(n_tasks, 'task')} found, none of them paired"
+        return f"{n_paired} of {counted(n_tasks, 'task')} {verb} the paired analysis"
+    return f"{counted(n_tasks, 'task')} found, none of them paired"
 
 
 def shares(label: str, values: Sequence[tuple[str, int, int]]) -> str:
@@ -60,7 +61,9 @@ def never_hit(values: Sequence[tuple[str, int, int]]) -> str:
     shown = [(c, never, total) for c, never, total in values if total]
     if not shown:
         return "No trial has ground truth and a trace, so no time to a relevant file exists"
-    parts = [f"{never} of {plural(total, 'trial')} with {name(c)}" for c, never, total in shown[:4]]
+    parts = [
+        f"{never} of {counted(total, 'trial')} with {name(c)}" for c, never, total in shown[:4]
+    ]
     return f"Never found a relevant file: {', '.join(parts)}"
 
 
@@ -78,7 +81,7 @@ def associations(n_strong: int, n_computable: int, n_flips: int) -> str:
     if not n_computable:
         return "No association with outcomes rests on enough trials"
     text = (
-        f"{n_strong} of {plural(n_computable, 'pooled association')} "
+        f"{n_strong} of {counted(n_computable, 'pooled association')} "
         f"{'stands' if n_strong == 1 else 'stand'} out after adjustment (q < 0.05)"
     )
     if n_flips:
@@ -91,12 +94,12 @@ def slices(found: Sequence[float], n_small: int) -> str:
 
     It gives the range, not the largest: the largest of many slices is large by chance.
     """
-    small = f"{plural(n_small, 'slice')} too small to interpret" if n_small else ""
+    small = f"{counted(n_small, 'slice')} too small to interpret" if n_small else ""
     if not found:
         return small[:1].upper() + small[1:] if small else "There is nothing to slice"
     text = (
         f"Differences from {signed(min(found))} to {signed(max(found))} over "
-        f"{plural(len(found), 'slice')}"
+        f"{counted(len(found), 'slice')}"
     )
     return f"{text}; {small}" if small else text
 
@@ -109,7 +112,7 @@ def intervals(results: Sequence[MetricResult]) -> str:
     clear = sum(r.is_clear for r in known)
     verb = "is" if clear == 1 else "are"
     return (
-        f"{clear} of {plural(len(known), 'paired difference')} {verb} clear: interval without 0 "
+        f"{clear} of {counted(len(known), 'paired difference')} {verb} clear: interval without 0 "
         "and adjusted p < 0.05"
     )
 
@@ -124,22 +127,22 @@ def pairs(verdicts: Sequence[str]) -> str:
     """
     counts = Counter(verdicts)
     parts = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
-    noun = plural(len(verdicts), "pair of configurations", "pairs of configurations")
+    noun = counted(len(verdicts), "pair of configurations", "pairs of configurations")
     return f"{noun}: {parts}"
 
 
 def views(n_turned: int, n_views: int) -> str:
     """Return the finding about views: how many conclusions another view turns."""
     if not n_turned:
-        return f"No conclusion turns under {plural(n_views, 'view')} of what counts as retrieved"
+        return f"No conclusion turns under {counted(n_views, 'view')} of what counts as retrieved"
     verb = "depends" if n_turned == 1 else "depend"
-    return f"{plural(n_turned, 'conclusion')} {verb} on what counts as retrieved"
+    return f"{counted(n_turned, 'conclusion')} {verb} on what counts as retrieved"
 
 
 def gate(n_failed: int, n_rules: int, n_removed: int) -> str:
     """Return the finding about the validity gate."""
-    removed = f"{plural(n_removed, 'trial')} removed" if n_removed else "no trial removed"
+    removed = f"{counted(n_removed, 'trial')} removed" if n_removed else "no trial removed"
     if not n_failed:
-        return f"The arms may be compared: {plural(n_rules, 'rule')} passed, {removed}"
-    failed = f"{n_failed} of {plural(n_rules, 'rule')} failed"
+        return f"The arms may be compared: {counted(n_rules, 'rule')} passed, {removed}"
+    failed = f"{n_failed} of {counted(n_rules, 'rule')} failed"
     return f"The arms cannot be compared: {failed}, {removed}"

@@ -92,17 +92,6 @@ def share(part: Any, whole: Any) -> str:
     return f"{of(a, b)} ({a / b:.2f})"
 
 
-def plural(n: int, word: str, many: str | None = None) -> str:
-    """Return a count with its noun.
-
-    Examples
-    --------
-    >>> plural(1, "task"), plural(0, "task")
-    ('1 task', '0 tasks')
-    """
-    return f"{n:,} {word if n == 1 else many or word + 's'}"
-
-
 def p_value(value: Any) -> str:
     """Return a p or q value; small ones as a bound."""
     number = finite(value)

@@ -13,9 +13,10 @@ from retrieval_eval.report import cautions, rule_words
 from retrieval_eval.report.comparison import Comparison, MetricResult
 from retrieval_eval.report.findings import name
 from retrieval_eval.report.names import metric_name, reason_sentence
-from retrieval_eval.report.numbers import interval, of, p_value, plural
+from retrieval_eval.report.numbers import interval, of, p_value
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+from retrieval_eval.values import counted
 
 MAX_WORDS: Final = 90
 MAX_DETAIL: Final = 3
@@ -102,7 +103,7 @@ def _title(comparison: Comparison, result: MetricResult) -> str:
     if blunt is not None:
         return f"{metric.label} cannot tell the two configurations apart: {blunt}"
     if comparison.verdict == "no_detectable_difference":
-        tasks = plural(result.n_pairs, "matched task")
+        tasks = counted(result.n_pairs, "matched task")
         return f"No detectable difference in {metric.label.lower()} over {tasks}"
     word = "higher" if (result.mean_difference or 0) > 0 else "lower"
     amount = metric.value(abs(result.mean_difference or 0))
@@ -117,7 +118,7 @@ def _how_much(comparison: Comparison, result: MetricResult) -> str:
     metric = metric_name(result.metric)
     a, b = metric.value(result.mean_baseline), metric.value(result.mean_comparison)
     text = (
-        f"On {plural(result.n_pairs, 'matched task')}, mean {metric.label.lower()} was {a} with "
+        f"On {counted(result.n_pairs, 'matched task')}, mean {metric.label.lower()} was {a} with "
         f"{name(comparison.baseline)} and {b} with {name(comparison.comparison)}: difference "
         f"{metric.difference(result.mean_difference)}"
     )
@@ -162,12 +163,13 @@ def _too_few(comparison: Comparison, result: MetricResult | None, facts: Facts) 
     if n < MIN_PAIRS:
         few = (
             f"{name(comparison.baseline)} and {name(comparison.comparison)} share "
-            f"{plural(n, 'task')} with computable {label}; below {MIN_PAIRS} no statistic is given."
+            f"{counted(n, 'task')} with computable {label}; below {MIN_PAIRS} no statistic is "
+            "given."
         )
     else:
         few = (
             f"{name(comparison.baseline)} and {name(comparison.comparison)} share "
-            f"{plural(n, 'task')} with computable {label}; below {MIN_PAIRS_FOR_P} no test "
+            f"{counted(n, 'task')} with computable {label}; below {MIN_PAIRS_FOR_P} no test "
             "can decide, and the intervals below are rough."
         )
     title = f"Too few matched tasks for a verdict: {n}"
@@ -179,17 +181,17 @@ def trust(comparison: Comparison | None, facts: Facts, detail: int = MAX_DETAIL)
 
     ``detail`` is the number of reasons named; without any, only their trials are counted.
     """
-    folders = f"{plural(facts.n_excluded, 'folder')} excluded" if facts.n_excluded else ""
+    folders = f"{counted(facts.n_excluded, 'folder')} excluded" if facts.n_excluded else ""
     ledger = comparison.ledger if comparison else None
     if comparison is None or ledger is None:
         scored = of(facts.n_scored, facts.n_trials)
-        text = f"{scored} trials, of {plural(facts.n_tasks, 'task')}, could be scored"
+        text = f"{scored} trials, of {counted(facts.n_tasks, 'task')}, could be scored"
         return f"{text}; {folders}." if folders else f"{text}."
     used, found = (sum(getattr(arm, key) for arm in ledger.arms) for key in ("used", "trials"))
     verb = "would form" if facts.withheld else "forms" if used == 1 else "form"
-    text = f"{of(used, found)} trials {verb} {plural(comparison.n_pairs, 'matched task')}"
+    text = f"{of(used, found)} trials {verb} {counted(comparison.n_pairs, 'matched task')}"
     if not used:
-        text = f"None of {plural(found, 'trial')} has a valid partner in the other arm"
+        text = f"None of {counted(found, 'trial')} has a valid partner in the other arm"
     result = comparison.metric(comparison.verdict_metric)
     if detail and result is not None and result.n_pairs < comparison.n_pairs:
         parts = [f"{result.n_pairs} with {metric_name(result.metric).label.lower()}"]
@@ -210,10 +212,10 @@ def paired(comparison: Comparison | None) -> str:
         return "No two configurations share a task, so nothing can be paired"
     result = comparison.metric(comparison.verdict_metric)
     if result is None or result.n_pairs < MIN_PAIRS:
-        tasks = plural(result.n_pairs if result else 0, "matched task")
+        tasks = counted(result.n_pairs if result else 0, "matched task")
         return f"Only {tasks}: too few for a statistic"
     if comparison.verdict == "too_few_pairs":
-        tasks = plural(result.n_pairs, "matched task")
+        tasks = counted(result.n_pairs, "matched task")
         return f"{tasks}: enough to show the differences, too few for a verdict"
     if result.mean_difference is None:
         return f"No paired statistic: {reason_sentence(result.reason)}"

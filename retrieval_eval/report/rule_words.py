@@ -9,7 +9,8 @@ from retrieval_eval.report.comparison import Comparison
 from retrieval_eval.report.findings import name
 from retrieval_eval.report.gate import ArmLedger, Ledger, Rule
 from retrieval_eval.report.names import reason_sentence
-from retrieval_eval.report.numbers import of, plural
+from retrieval_eval.report.numbers import of
+from retrieval_eval.values import counted
 
 TITLES: Final[dict[str, str]] = {
     "crashed_before_start": "Crashed before the agent ran",
@@ -72,7 +73,7 @@ def finding(rule: Rule | None, fallback: str, comparison: Comparison) -> str:
     if rule is None:
         return f"the rule “{inside(title(fallback))}” failed"
     if rule.name in _OF_PAIRS:
-        tasks = plural(len({t.task_name for t in rule.trials}) or rule.count, "task")
+        tasks = counted(len({t.task_name for t in rule.trials}) or rule.count, "task")
         return _OF_PAIRS[rule.name].format(tasks=tasks)
     if rule.name == "opaque_share_differs":
         return f"{_UNEQUAL} ({name(rule.detail, MAX_DETAIL)})" if rule.detail else _UNEQUAL
@@ -84,14 +85,14 @@ def _who(rule: Rule, comparison: Comparison) -> str:
     by_arm = Counter(trial.config_name for trial in rule.trials)
     ledger = comparison.ledger
     if ledger is None or by_arm.total() != rule.count:
-        return plural(rule.count, "trial")
+        return counted(rule.count, "trial")
     arms = zip((comparison.baseline, comparison.comparison), ledger.arms, strict=True)
     parts = [
         f"{of(by_arm[config], arm.trials)} trials of {name(config)}"
         for config, arm in arms
         if by_arm[config]
     ]
-    return " and ".join(parts) or plural(rule.count, "trial")
+    return " and ".join(parts) or counted(rule.count, "trial")
 
 
 def failed_sentence(comparison: Comparison, limit: int = 2) -> str:
@@ -102,7 +103,7 @@ def failed_sentence(comparison: Comparison, limit: int = 2) -> str:
     clauses = [finding(gate.rule(r) if gate else None, r, comparison) for r in ordered[:limit]]
     rest = len(ordered) - len(clauses)
     if rest:
-        clauses.append(f"{plural(rest, 'further rule')} failed")
+        clauses.append(f"{counted(rest, 'further rule')} failed")
     text = "; ".join(clauses)
     return f"{text[:1].upper()}{text[1:]}."
 

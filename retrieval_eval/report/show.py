@@ -117,7 +117,9 @@ def table_html(table: Table) -> str:
 
 
 def _row_html(table: Table, row: tuple[str, ...]) -> str:
-    first = f'<th scope="row" class="{table.alignment(0)}">{html_text(row[0])}</th>'
+    # Long names of metrics may break behind an underscore, or they squeeze the other columns.
+    name = html_text(row[0]).replace("_", "_<wbr>")
+    first = f'<th scope="row" class="{table.alignment(0)}">{name}</th>'
     return first + "".join(
         f'<td class="{table.alignment(i)}">{html_text(cell)}</td>'
         for i, cell in enumerate(row[1:], start=1)

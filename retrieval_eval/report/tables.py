@@ -8,10 +8,11 @@ from retrieval_eval.report.comparison import ALPHA, VERDICTS, Comparison, Metric
 from retrieval_eval.report.derive import Record, mean, numbers
 from retrieval_eval.report.exhibits import Table
 from retrieval_eval.report.names import HEADLINE_METRICS, metric_name, reason_sentence
-from retrieval_eval.report.numbers import MISSING, count, interval, of, p_value, plural, signed
+from retrieval_eval.report.numbers import MISSING, count, interval, of, p_value, signed
 from retrieval_eval.report.robustness import BLUNT
 from retrieval_eval.report.rule_words import inside, title
 from retrieval_eval.stats.paired import MIN_PAIRS
+from retrieval_eval.values import counted
 
 _STATISTICS = ("Difference", "95 % interval", "Pairs", "Better / same / worse")
 WITHHELD = "withheld"
@@ -66,7 +67,7 @@ def _grouped(comparison: Comparison) -> list[str]:
         return []
     text = (
         f"Tasks that share a {result.cluster_by} are resampled together: "
-        f"{plural(result.n_pairs, 'task')} in {plural(result.n_clusters, 'group')}"
+        f"{counted(result.n_pairs, 'task')} in {counted(result.n_clusters, 'group')}"
     )
     # The sign-flip test of n groups has 2**n outcomes and is two-sided.
     least = 2.0 ** (1 - result.n_clusters)

@@ -8,9 +8,10 @@ from retrieval_eval.report.comparison import VERDICTS, Comparison
 from retrieval_eval.report.exhibits import Table
 from retrieval_eval.report.gate import Gate, Ledger
 from retrieval_eval.report.names import metric_name
-from retrieval_eval.report.numbers import MISSING, count, plural, rate
+from retrieval_eval.report.numbers import MISSING, count, rate
 from retrieval_eval.report.rule_words import inside, title, ways_out
 from retrieval_eval.report.tables import interval_of
+from retrieval_eval.values import counted
 
 MAX_FOUND: Final = 20
 VIEW_MEANINGS: Final[dict[str, str]] = {
@@ -68,7 +69,7 @@ def found_table(gate: Gate) -> Table | None:
         ("Rule", "Config", "Task", "Trial"),
         tuple(body[:MAX_FOUND]),
         ("left", "left", "left", "left"),
-        (f"{plural(hidden, 'further row')} in gate.csv.",) if hidden > 0 else (),
+        (f"{counted(hidden, 'further row')} in gate.csv.",) if hidden > 0 else (),
     )
 
 
@@ -86,7 +87,7 @@ def ledger_table(ledger: Ledger, comparison: Comparison) -> Table:
         )
         for rule in sorted({rule for arm in ledger.arms for rule in arm.outcomes_only})
     ]
-    notes = [f"They form {plural(comparison.n_pairs, 'matched task')}; repeats are averaged."]
+    notes = [f"They form {counted(comparison.n_pairs, 'matched task')}; repeats are averaged."]
     if not all(arm.is_balanced for arm in ledger.arms):
         notes.append("These counts do not add up: the analysis is at fault, so do not rely on it.")
     return Table(

@@ -43,8 +43,8 @@ def held_against(baseline: Document, run: Document, *, seed: int) -> dict[str, A
     """Return the fields ``delta`` and ``delta_withheld`` of a run held against a baseline.
 
     There is no delta, and ``delta_withheld`` says why, where its numbers would not be those of the
-    gold set: one of the two has no verdict, or asked queries of the same gold set that the other
-    did not.
+    gold set: one of the two has no verdict, or did not ask queries of the other although it
+    searched their corpus. Where one searched fewer corpora by choice, its own are compared.
     """
     withheld = [
         # After it comes what the retriever said of the first failure.
@@ -57,7 +57,11 @@ def held_against(baseline: Document, run: Document, *, seed: int) -> dict[str, A
             ("the run", run, "the baseline", baseline),
             ("the baseline", baseline, "the run", run),
         )
-        withheld = [left_out for pair in named if (left_out := _left_out(*pair))]
+        withheld = [
+            left_out for pair in named if (left_out := _left_out(*pair, corpora=_corpora(pair[1])))
+        ]
+        if _corpora(run).isdisjoint(_corpora(baseline)):
+            withheld.append("the run and the baseline searched no corpus in common")
     found = None if withheld else delta(baseline, run, seed=seed)
     return {"delta": found, "delta_withheld": withheld}
 
@@ -122,9 +126,26 @@ def _not_asked(run: Document, old: Document | None) -> str | None:
     return (found := truncation(run)) and f"the run is truncated: {found}"
 
 
-def _left_out(name: str, run: Document, other_name: str, other: Document) -> str | None:
-    """Return how many queries of another run a run did not ask; None where it asked them all."""
-    asked, wanted = ({query["id"] for query in document["queries"]} for document in (run, other))
+def _corpora(run: Document) -> set[str]:
+    return {corpus["corpus"] for corpus in run["run"]["corpora"]}
+
+
+def _left_out(
+    name: str,
+    run: Document,
+    other_name: str,
+    other: Document,
+    *,
+    corpora: Collection[str] | None = None,
+) -> str | None:
+    """Return how many queries of another run a run did not ask; None where it asked them all.
+
+    With ``corpora`` only the queries of these count.
+    """
+    asked = {query["id"] for query in run["queries"]}
+    wanted = {
+        query["id"] for query in other["queries"] if corpora is None or query["corpus"] in corpora
+    }
     if wanted <= asked:
         return None
     n, of = len(wanted - asked), counted(len(wanted), "query")

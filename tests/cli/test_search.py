@@ -287,7 +287,7 @@ def test_without_a_verdict_there_is_no_delta(tree, capsys, monkeypatch):
     assert "points" not in markdown
 
 
-def test_a_run_of_some_queries_is_not_held_against_a_baseline_of_all(tree, capsys):
+def test_a_run_of_one_corpus_is_held_against_its_own_part_of_the_baseline(tree, capsys):
     row = {"id": "q3", "query": "an apple", "corpus": "tools", "relevant": ["f2"]}
     write_gold(tree, [*GOLD, row])
     some = [*COMMAND, "--corpus", "fruit"]
@@ -301,18 +301,22 @@ def test_a_run_of_some_queries_is_not_held_against_a_baseline_of_all(tree, capsy
     run([*COMMAND, "--label", "all"])
     assert run(["search", "baseline", "--update", "all"]) == 0
     capsys.readouterr()
-    assert run([*some, "--label", "later"]) == 0
-    missing = "the run is truncated: it did not ask 1 of the 3 queries of the baseline"
-    assert missing in capsys.readouterr().out
-    # A baseline of the same queries, once it was meant, has a delta.
-    assert run(["search", "baseline", "--update", "some", "--accept", "queries"]) == 0
-    capsys.readouterr()
     assert run([*some, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert (document["delta"]["is_comparable"], document["delta_withheld"]) == (True, [])
-    assert run([*COMMAND, "--label", "whole again"]) == 0
-    missing = "the baseline is truncated: it did not ask 1 of the 3 queries of the run"
-    assert missing in capsys.readouterr().out
+    assert document["delta_withheld"] == []
+    found = document["delta"]["metrics"]["Judged@10"]
+    assert (found["n_pairs"], found["n_only_baseline"], found["n_only_current"]) == (2, 1, 0)
+    # The other way round, once a baseline of some queries was meant.
+    assert run(["search", "baseline", "--update", "some", "--accept", "queries"]) == 0
+    capsys.readouterr()
+    assert run([*COMMAND, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["delta"]["metrics"]["Judged@10"]
+    assert (found["n_pairs"], found["n_only_baseline"], found["n_only_current"]) == (2, 0, 1)
+    other = [*COMMAND, "--corpus", "tools", "--json"]
+    assert run(other) == 0
+    withheld = json.loads(capsys.readouterr().out)
+    assert withheld["delta"] is None
+    assert withheld["delta_withheld"] == ["the run and the baseline searched no corpus in common"]
 
 
 def test_the_backlog_of_the_environment_is_counted_and_never_stops_a_run(tree, capsys, monkeypatch):

@@ -9,7 +9,8 @@ from typing import Final
 from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import canvas, to_svg
-from retrieval_eval.report.numbers import of, plural, rate
+from retrieval_eval.report.numbers import of, rate
+from retrieval_eval.values import counted
 
 FATES: Final = {
     "matched and scored": ("#0072B2", ""),
@@ -70,7 +71,7 @@ def draw(fates: Mapping[str, int]) -> Figure | Empty:
         "coverage",
         svg,
         f"Grid of squares, one for each {unit}, by fate: {text}.",
-        f"Fate of {plural(total, 'task')}; a square is {unit}. Matched: computable file "
+        f"Fate of {counted(total, 'task')}; a square is {unit}. Matched: computable file "
         "recall in both configs that are compared, and in the paired analysis.",
         table,
     )

@@ -9,7 +9,8 @@ from retrieval_eval.report.comparison import Comparison, MetricResult
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import canvas, light_grid, name, to_svg
 from retrieval_eval.report.names import metric_name
-from retrieval_eval.report.numbers import interval, plural
+from retrieval_eval.report.numbers import interval
+from retrieval_eval.values import counted
 
 MAX_ROWS = 500
 
@@ -53,7 +54,7 @@ def draw(
         axes.set_ylim(min(*ends, -0.2 * reach) * 1.1, max(*ends, 0.2 * reach) * 1.1)
         axes.set_xlim(-0.8, len(values) - 0.2)
         axes.set_xticks([])
-        axes.set_xlabel(f"{plural(len(values), 'matched task')}, sorted by difference")
+        axes.set_xlabel(f"{counted(len(values), 'matched task')}, sorted by difference")
         axes.set_ylabel(f"Δ {metric.titled}")
         light_grid(axes, "y")
         axes.annotate(
@@ -92,8 +93,8 @@ def draw(
         "paired",
         svg,
         f"Bars of the difference in {metric.label.lower()}, {name(comparison.comparison)} minus "
-        f"{name(comparison.baseline)}, for {plural(len(values), 'matched task')}: {numbers}.",
-        f"Difference in {metric.label.lower()} of {plural(len(values), 'matched task')}; repeats "
+        f"{name(comparison.baseline)}, for {counted(len(values), 'matched task')}: {numbers}.",
+        f"Difference in {metric.label.lower()} of {counted(len(values), 'matched task')}; repeats "
         f"are averaged inside a task. Dotted line and band: {numbers}.",
         table,
     )

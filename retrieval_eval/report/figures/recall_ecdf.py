@@ -9,6 +9,7 @@ from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import canvas, legend, light_grid, name, stairs, to_svg
 from retrieval_eval.report.numbers import rate
+from retrieval_eval.values import counted
 
 _LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
 
@@ -46,7 +47,7 @@ def draw(values: Mapping[str, Sequence[float]]) -> Figure | Empty:
             axes.set_xlabel("File recall (ground-truth files found / all of them)")
         svg = to_svg(figure)
     medians = ", ".join(
-        f"{name(c)} median {rate(statistics.median(v))} over {len(v)} trials"
+        f"{name(c)} median {rate(statistics.median(v))} over {counted(len(v), 'trial')}"
         for c, v in shown.items()
     )
     table = Table(

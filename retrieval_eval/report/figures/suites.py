@@ -10,7 +10,7 @@ from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import canvas, legend, light_grid, name, to_svg
 from retrieval_eval.report.figures.dots import draw_dots
 from retrieval_eval.report.names import metric_name
-from retrieval_eval.report.numbers import plural
+from retrieval_eval.values import counted
 
 Suite = tuple[str, int, float, float]
 """Name, matched tasks, mean of the baseline, mean of the comparison."""
@@ -60,6 +60,6 @@ def draw(suites: Sequence[Suite], comparison: Comparison, metric: str) -> Figure
         f"Mean {known.label.lower()} by suite, {name(comparison.baseline)} to "
         f"{name(comparison.comparison)}: {text}.",
         f"Mean {known.label.lower()} by suite over matched tasks; suites with few tasks say "
-        "little." + (f" {plural(hidden, 'further suite')} in pairs.csv." if hidden else ""),
+        "little." + (f" {counted(hidden, 'further suite')} in pairs.csv." if hidden else ""),
         table,
     )

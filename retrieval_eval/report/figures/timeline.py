@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import canvas, name, to_svg, whole_ticks
-from retrieval_eval.report.numbers import plural
+from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,7 +88,7 @@ def draw(tracks: Sequence[Track], task: str, configs: Sequence[str]) -> Figure |
         figure.legend(handles, labels, loc="outside lower left", ncols=5)
         svg = to_svg(figure)
     text = "; ".join(
-        f"{name(t.config)} {plural(len(t.steps), 'event')}, "
+        f"{name(t.config)} {counted(len(t.steps), 'event')}, "
         + ("never hits" if t.first_hit is None else f"first hit at step {t.first_hit}")
         for t in shown
     )

@@ -9,7 +9,8 @@ from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import canvas, legend, light_grid, name, to_svg
 from retrieval_eval.report.figures.dots import draw_dots
-from retrieval_eval.report.numbers import count, share
+from retrieval_eval.report.numbers import share
+from retrieval_eval.values import counted
 
 CATEGORIES: Final = (
     "file_read",
@@ -47,7 +48,7 @@ def draw(counts: Mapping[str, Mapping[str, int]]) -> Figure | Empty:
             axes.set_xlim(left=-0.01)
             axes.set_xlabel("Share of the config's events")
             handles, _ = axes.get_legend_handles_labels()
-            labels = [f"{name(c)} ({count(totals[c])} events)" for c, _ in group]
+            labels = [f"{name(c)} ({counted(totals[c], 'event')})" for c, _ in group]
             legend(axes, handles, labels)
         svg = to_svg(figure)
     text = "; ".join(

@@ -7,7 +7,8 @@ from typing import Final
 
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import beside, canvas, name, to_svg
-from retrieval_eval.report.numbers import of, plural, share
+from retrieval_eval.report.numbers import of, share
+from retrieval_eval.values import counted
 
 PARTS: Final = {
     "retrieved and used": ("#35608d", "", "white"),
@@ -51,7 +52,7 @@ def draw(counts: Counts) -> Figure | Empty:
                         bbox=None if not hatch else {"fc": "white", "ec": "none", "pad": 1.5},
                     )
                 left += width
-            beside(axes, y, plural(sum(parts), "file"), x=1.01, size=8.5)
+            beside(axes, y, counted(sum(parts), "file"), x=1.01, size=8.5)
         axes.set_yticks(range(len(shown)), [name(c) for c in shown])
         axes.set_ylim(len(shown) - 0.5, -0.5)
         axes.set_xlim(0, 1)

@@ -12,7 +12,7 @@ from typing import Any, Final
 from retrieval_eval.escape import visible
 from retrieval_eval.report.comparison import ALPHA
 from retrieval_eval.report.frames import coerce, members, records
-from retrieval_eval.report.numbers import finite, plural
+from retrieval_eval.report.numbers import finite
 from retrieval_eval.report.search import records as read
 from retrieval_eval.report.search.checks import Checks
 from retrieval_eval.report.search.names import DIMENSIONS, SHOWN
@@ -21,6 +21,7 @@ from retrieval_eval.report.search.run import SearchRun
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.stats.multiplicity import adjust_family
 from retrieval_eval.stats.power import detectable_by_test_and_interval
+from retrieval_eval.values import counted
 
 Query = Mapping[str, Any]
 
@@ -209,7 +210,7 @@ def no_verdict(status: Mapping[str, Any], whose: str) -> str | None:
     if status["has_verdict"]:
         return None
     if status["n_failed"]:
-        queries = plural(status["n_queries"], "query", "queries")
+        queries = counted(status["n_queries"], "query")
         failed = f"{status['n_failed']:,} of {queries}{whose} failed"
         return f"{failed}, so the means are not those of the gold set."
     reason = visible("; ".join(status["reasons"]) or "the reason was not recorded", 160)

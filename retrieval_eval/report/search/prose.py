@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from retrieval_eval.report.numbers import interval, of, plural, rate, signed
+from retrieval_eval.report.numbers import interval, of, rate, signed
 from retrieval_eval.report.prose import MAX_WORDS, Answer
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.records import Change
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+from retrieval_eval.values import counted
 
 JUDGED: Final = "Judged@10"
 FAILED: Final = "The failed queries are listed under What was measured; ask them again."
@@ -71,7 +72,7 @@ def _level(facts: Facts) -> str:
 def _compared(facts: Facts) -> tuple[str, str, tuple[str, ...]]:
     known = [facts.changes[m] for m in HEADLINE if m in facts.changes]
     n = max((c.n_pairs for c in known), default=0)
-    queries = plural(n, "query", "queries")
+    queries = counted(n, "query")
     if not facts.contributions and not facts.top1_changed and n:
         same = f"All measures of the {queries} scored in both runs are as in the baseline."
         return "Nothing changed against the baseline", "none", (same,)
@@ -100,7 +101,7 @@ def _how_much(facts: Facts, known: list[Change]) -> str:
         f"{c.measure} {signed(c.delta_points)} points {interval(c.ci_low_points, c.ci_high_points)}"
         for c in known
     ]
-    text = f"Over {plural(known[0].n_pairs, 'query', 'queries')}: {', '.join(parts)}"
+    text = f"Over {counted(known[0].n_pairs, 'query')}: {', '.join(parts)}"
     unclear = [c.measure for c in known if not facts.is_clear(c.measure)]
     if len(unclear) == len(known) and (least := facts.detectable(known[0].measure)) is not None:
         text += f". A change of about {rate(least)} points in {known[0].measure} could have shown"
@@ -110,7 +111,7 @@ def _how_much(facts: Facts, known: list[Change]) -> str:
 def moved(facts: Facts) -> str:
     """Return how many queries moved a measure, and how many have another first document."""
     n, top = len(facts.contributions), len(facts.top1_changed)
-    return f"{plural(n, 'query', 'queries')} moved a measure, {top:,} have another first document."
+    return f"{counted(n, 'query')} moved a measure, {top:,} have another first document."
 
 
 def hurt(facts: Facts) -> str:
@@ -135,7 +136,7 @@ def labels(facts: Facts) -> str:
     block = facts.run.document["run"]["gold_set"]
     people, n = block["sources"].get("chair", 0), block["n_queries"]
     if is_provisional(facts):
-        return f"No person reviewed any of the {plural(n, 'gold query', 'gold queries')}."
+        return f"No person reviewed any of the {counted(n, 'gold query')}."
     return f"A person reviewed {of(people, n)} gold queries."
 
 

@@ -11,9 +11,10 @@ from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.figures import associations
 from retrieval_eval.report.figures.associations import Association
 from retrieval_eval.report.names import metric_name, reason_sentence
-from retrieval_eval.report.numbers import MISSING, finite, interval, p_value, plural, signed
+from retrieval_eval.report.numbers import MISSING, finite, interval, p_value, signed
 from retrieval_eval.report.robustness import DifferenceAssociation
 from retrieval_eval.report.sections.pairs import UNPAIRED, withheld
+from retrieval_eval.values import counted
 
 MAX_SAID: Final = 3
 MAX_CONFIGS: Final = 4
@@ -32,7 +33,7 @@ def associated(facts: Facts) -> Block:
     if len(turned) > MAX_SAID:
         more = len(turned) - MAX_SAID
         verb = "turns" if more == 1 else "turn"
-        said.append(f"{plural(more, 'further association')} {verb} sign; see the table.")
+        said.append(f"{counted(more, 'further association')} {verb} sign; see the table.")
     if turned:
         said.append(MIXES)
     figure = associations.draw(found, facts.run.configs)
@@ -131,7 +132,7 @@ def with_differences(facts: Facts) -> Block:
         )
     clear = sum(d.q_value is not None and d.q_value < associations.THRESHOLD for d in shown)
     verb = "stands" if clear == 1 else "stand"
-    noun = plural(len(shown), "association of differences", "associations of differences")
+    noun = counted(len(shown), "association of differences", "associations of differences")
     return section(
         f"{clear} of {noun} {verb} out after adjustment (q < 0.05)", difference_table(found)
     )

@@ -9,8 +9,9 @@ from retrieval_eval.report.derive import Facts, Record, mean, numbers, rows
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.figures import error_modes, ttfr, utilization
 from retrieval_eval.report.names import LABELS
-from retrieval_eval.report.numbers import finite, of, plural
+from retrieval_eval.report.numbers import finite, of
 from retrieval_eval.report.whole_run import first_hits
+from retrieval_eval.values import counted
 
 MAX_MISSED = 15
 
@@ -130,7 +131,7 @@ def most_missed(facts: Facts) -> Block:
         ("left", "left", "right", "left"),
     )
     return section(
-        f"{everywhere} of {plural(len(seen), 'ground-truth file')} missed by every trial", table
+        f"{everywhere} of {counted(len(seen), 'ground-truth file')} missed by every trial", table
     )
 
 

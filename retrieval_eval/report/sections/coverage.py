@@ -11,7 +11,8 @@ from retrieval_eval.report.derive import Facts, Record, rows
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.figures import coverage as waffle
 from retrieval_eval.report.names import reason_sentence
-from retrieval_eval.report.numbers import MISSING, count, finite, plural, rate
+from retrieval_eval.report.numbers import MISSING, count, finite, rate
+from retrieval_eval.values import counted
 
 MAX_DEGRADED = 40
 _RANK = {"scored": 0, "not": 1, "excluded": 2}
@@ -60,7 +61,7 @@ def trial_fates(facts: Facts) -> Block:
         ("Fate", *(c or "config unknown" for c in configs), "All"),
         tuple(body),
     )
-    return section(f"{scored} of {plural(total.total(), 'trial')} found could be scored", table)
+    return section(f"{scored} of {counted(total.total(), 'trial')} found could be scored", table)
 
 
 def _fate(trial: Record) -> str:
@@ -104,7 +105,7 @@ def ground_truth(facts: Facts) -> Block:
         ("left", "left", "right", "right"),
     )
     high = sum(n for (_, confidence), n in sources.items() if confidence == "high")
-    return section(f"High-confidence ground truth: {high} of {plural(total, 'task')}", table)
+    return section(f"High-confidence ground truth: {high} of {counted(total, 'task')}", table)
 
 
 def degraded(facts: Facts) -> Block:
@@ -138,10 +139,12 @@ def degraded(facts: Facts) -> Block:
         ("Trial or folder", "Config", "Reason"),
         tuple(body[:MAX_DEGRADED]),
         ("left", "left", "left"),
-        (f"{plural(hidden, 'further row')} in trials.csv and excluded.csv.",) if hidden > 0 else (),
+        (f"{counted(hidden, 'further row')} in trials.csv and excluded.csv.",)
+        if hidden > 0
+        else (),
     )
     return section(
-        f"{plural(len(body), 'trial or folder', 'trials or folders')} with a reason", table
+        f"{counted(len(body), 'trial or folder', 'trials or folders')} with a reason", table
     )
 
 

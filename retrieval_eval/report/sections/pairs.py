@@ -10,9 +10,9 @@ from retrieval_eval.report.derive import Facts, mean
 from retrieval_eval.report.exhibits import Block, Empty, section
 from retrieval_eval.report.figures import paired_bars, suites
 from retrieval_eval.report.names import METRICS
-from retrieval_eval.report.numbers import plural
 from retrieval_eval.report.robustness import BLUNT
 from retrieval_eval.stats.paired import MIN_PAIRS
+from retrieval_eval.values import counted
 
 UNPAIRED = "Fewer than two configurations share a task with ground truth and a trace in both."
 TOO_FEW = f"Fewer than {MIN_PAIRS} matched tasks; their values are listed task by task."
@@ -63,7 +63,7 @@ def by_suite(facts: Facts) -> Block:
     lower = sum(b < a for _, _, a, b in found)
     finding = (
         f"{findings.name(comparison.comparison)} has the higher mean in {higher}, the lower in "
-        f"{lower} of {plural(len(found), 'suite')}"
+        f"{lower} of {counted(len(found), 'suite')}"
     )
     return section(finding, suites.draw(found, comparison, comparison.verdict_metric))
 
@@ -121,7 +121,7 @@ def discrimination(facts: Facts) -> Block:
 
 def _blunt(comparison: Comparison) -> str:
     found = comparison.discrimination
-    all_of_them = plural(len(found), "metric")
+    all_of_them = counted(len(found), "metric")
     blunt = sum(d.status in (*BLUNT, "redundant") for d in found)
     if blunt:
         return f"{blunt} of {all_of_them} cannot tell the configurations apart"

@@ -11,7 +11,7 @@ from retrieval_eval.report.derive import Facts, Task, numbers, rows, task_mean
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.figures import timeline
 from retrieval_eval.report.names import metric_name
-from retrieval_eval.report.numbers import plural
+from retrieval_eval.values import counted
 
 TOP = 25
 MAX_APPENDIX = 500
@@ -66,7 +66,7 @@ def largest(facts: Facts) -> Block:
     table = task_table(facts, ordered, "largest", "Matched tasks by size of the difference")
     return section(
         f"Different {metric_name(HEADLINE).label.lower()} on {changed} of "
-        f"{plural(len(pairs), 'matched task')}",
+        f"{counted(len(pairs), 'matched task')}",
         table,
     )
 
@@ -74,7 +74,7 @@ def largest(facts: Facts) -> Block:
 def appendix(facts: Facts) -> Block:
     """Return every task, or the name of the CSV that holds them when there are too many."""
     tasks = list(facts.tasks)
-    finding = f"{plural(len(tasks), 'task')} in all"
+    finding = f"{counted(len(tasks), 'task')} in all"
     if not tasks:
         return section(finding, Empty("appendix", "No task was found."))
     if len(tasks) > MAX_APPENDIX:

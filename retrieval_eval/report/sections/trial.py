@@ -10,9 +10,10 @@ from retrieval_eval.report.derive import Facts, Record, rows
 from retrieval_eval.report.exhibits import Block, Empty, Table, section, shows
 from retrieval_eval.report.figures import timeline
 from retrieval_eval.report.names import HEADLINE_METRICS, OUTCOMES, metric_name, reason_sentence
-from retrieval_eval.report.numbers import MISSING, count, finite, of, plural, rate
+from retrieval_eval.report.numbers import MISSING, count, finite, of, rate
 from retrieval_eval.report.run import Run
 from retrieval_eval.report.sections import closing
+from retrieval_eval.values import counted
 
 MAX_STEPS = 400
 MAX_FILES = 6
@@ -124,7 +125,7 @@ class TrialReport:
         track = timeline.Track(config, str(self.trial["trial_name"]), steps)
         shown = timeline.draw([track], str(self.trial["task_name"]), self.facts.run.configs)
         where = "no hit" if track.first_hit is None else f"first hit at step {track.first_hit}"
-        return section(f"{plural(len(steps), 'event')}, {where}", shown)
+        return section(f"{counted(len(steps), 'event')}, {where}", shown)
 
     def steps(self) -> Block:
         """Show every event with its files; arguments are left out of private reports."""
@@ -141,7 +142,7 @@ class TrialReport:
             tuple(header),
             body,
             ("right", "left", "left", "right", "right", "left", "left", "left")[: len(header)],
-            (f"{plural(hidden, 'further event')} in events.csv of the run report.",)
+            (f"{counted(hidden, 'further event')} in events.csv of the run report.",)
             if hidden > 0
             else (),
         )

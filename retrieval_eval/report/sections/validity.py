@@ -7,7 +7,8 @@ from collections import defaultdict
 from retrieval_eval.report import findings, rule_words, tables_validity
 from retrieval_eval.report.derive import Facts, Record, task_of
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
-from retrieval_eval.report.numbers import MISSING, of, plural
+from retrieval_eval.report.numbers import MISSING, of
+from retrieval_eval.values import counted
 
 ALONE = "There are no two configurations, so there is nothing to hold against each other."
 ABSENT = "The analysis holds none; evaluate the run again with this version."
@@ -45,7 +46,7 @@ def ledger(facts: Facts) -> Block:
         f"{of(arm.used, arm.trials)} trials of {findings.name(c)}" for c, arm in arms
     )
     return section(
-        f"{used} form {plural(comparison.n_pairs, 'matched task')}",
+        f"{used} form {counted(comparison.n_pairs, 'matched task')}",
         tables_validity.ledger_table(comparison.ledger, comparison),
     )
 
@@ -76,8 +77,8 @@ def runs(facts: Facts) -> Block:
         ("A configuration that several runs have is told apart as configuration@run.",),
     )
     names = {run for run, _ in groups}
-    configs = plural(len({config for _, config in groups}), "configuration")
-    return section(f"{plural(len(names), 'run')}, {configs}", table)
+    configs = counted(len({config for _, config in groups}), "configuration")
+    return section(f"{counted(len(names), 'run')}, {configs}", table)
 
 
 def _values(trials: list[Record], *columns: str) -> str:

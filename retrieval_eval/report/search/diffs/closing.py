@@ -5,13 +5,13 @@ from __future__ import annotations
 from retrieval_eval.escape import visible
 from retrieval_eval.report.checkout import commit
 from retrieval_eval.report.exhibits import Block, Table, section
-from retrieval_eval.report.numbers import plural
 from retrieval_eval.report.search.diffs.facts import SIDES, DiffFacts
 from retrieval_eval.report.search.names import definition
 from retrieval_eval.report.sections.closing import library_versions, made_from, package_version
 from retrieval_eval.search.named_metrics import BLOCK_OF
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+from retrieval_eval.values import counted
 
 OTHERS = {
     "claim_coverage": "substantive claims of drafts that a labelled document supports / all",
@@ -48,7 +48,7 @@ def setup(facts: DiffFacts) -> Block:
     )
     changes = document["changes"]
     finding = (
-        f"The set-up differs in {plural(len(changes), 'setting')}"
+        f"The set-up differs in {counted(len(changes), 'setting')}"
         if changes
         else "The set-up of both runs is recorded as the same"
     )

@@ -7,7 +7,7 @@ from typing import Final
 
 from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
-from retrieval_eval.report.numbers import MISSING, interval, of, plural, rate, signed
+from retrieval_eval.report.numbers import MISSING, interval, of, rate, signed
 from retrieval_eval.report.search.diffs.facts import SIDES, DiffFacts, change_of
 from retrieval_eval.report.search.figures import changes
 from retrieval_eval.report.search.names import DIMENSIONS
@@ -16,6 +16,7 @@ from retrieval_eval.report.search.sections.noise import noise_block
 from retrieval_eval.report.search.sections.quality import UNADJUSTED, WIDENED
 from retrieval_eval.search.named_metrics import BLOCK_OF
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
+from retrieval_eval.values import counted
 
 MAX_ROWS: Final = 60
 UNPAIRED: Final = (
@@ -104,7 +105,7 @@ def slices(facts: DiffFacts) -> Block:
         return section("There is nothing to slice", Empty("diff-slices", why))
     finding = (
         f"{facts.headline[0]} changed by {signed(min(known))} to {signed(max(known))} points over "
-        f"{plural(len(known), 'part')} of the queries"
+        f"{counted(len(known), 'part')} of the queries"
         if known
         else f"No part has {MIN_INTERPRETABLE} queries with a value in both runs"
     )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Table
-from retrieval_eval.report.numbers import MISSING, interval, plural, rate, signed
+from retrieval_eval.report.numbers import MISSING, interval, rate, signed
 from retrieval_eval.report.prose import MAX_WORDS
 from retrieval_eval.report.search import tables
 from retrieval_eval.report.search.diffs.facts import SIDES, DiffFacts
 from retrieval_eval.report.search.figures import changes
 from retrieval_eval.report.search.names import SHOWN
 from retrieval_eval.report.search.records import Change
+from retrieval_eval.values import counted
 
 NOT_SAME = "Not the same measurement"
 
@@ -28,7 +29,7 @@ def header(facts: DiffFacts) -> Block:
     ]
     only = f"{document['n_queries_only_a']} in A only, {document['n_queries_only_b']} in B only"
     badges += [
-        ("Queries", f"{plural(document['n_queries_in_both'], 'query', 'queries')} in both, {only}"),
+        ("Queries", f"{counted(document['n_queries_in_both'], 'query')} in both, {only}"),
         ("Accepted differences", _accepted(facts) or "none: they measured the same"),
         ("Noise", _noise(facts)),
     ]
@@ -83,12 +84,12 @@ def _title(facts: DiffFacts) -> tuple[str, str]:
 def _how_much(facts: DiffFacts) -> str:
     parts = [f"{m} {changes.numbers(facts.changes[m], ' points')}" for m in facts.headline]
     n = max((facts.changes[m].n_pairs for m in facts.headline), default=0)
-    return f"Over {plural(n, 'query', 'queries')}: {', '.join(parts)}." if parts else ""
+    return f"Over {counted(n, 'query')}: {', '.join(parts)}." if parts else ""
 
 
 def _queries(facts: DiffFacts) -> str:
     top = len(facts.document["top1_changed"])
-    changed = plural(len(facts.queries), "query", "queries")
+    changed = counted(len(facts.queries), "query")
     return f"{changed} changed, {top:,} of them in the first document."
 
 

@@ -7,12 +7,13 @@ from typing import Any, Final
 
 from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
-from retrieval_eval.report.numbers import MISSING, of, plural, rate, signed
+from retrieval_eval.report.numbers import MISSING, of, rate, signed
 from retrieval_eval.report.search import tables
 from retrieval_eval.report.search.diffs.facts import DiffFacts, Query
 from retrieval_eval.report.search.figures import moved
 from retrieval_eval.report.search.names import SHOWN, cutoff
 from retrieval_eval.search.diff_queries import movers
+from retrieval_eval.values import counted
 
 DOC_LIMIT: Final = 32
 MAX_DOCS: Final = 4
@@ -108,7 +109,7 @@ def _documents(facts: DiffFacts, measure: str, k: int | None) -> Table | None:
     found.sort(key=lambda q: (-abs(q["contributions"].get(measure, 0.0)), q["id"]))
     if not moved_any:
         return None
-    rest = plural(len(moved_any) - len(found), "query", "queries")
+    rest = counted(len(moved_any) - len(found), "query")
     rows = []
     for query in found[: tables.MAX_ROWS]:
         side = query["documents"][str(k)]
@@ -175,7 +176,7 @@ def first_documents(facts: DiffFacts) -> Block:
     worse = sum(_grade(q["b"]) < _grade(q["a"]) for q in found)
     said = (
         f"The grade is higher for {better:,}, lower for {worse:,} and the same for "
-        f"{plural(len(found) - better - worse, 'query', 'queries')}; unjudged counts as 0."
+        f"{counted(len(found) - better - worse, 'query')}; unjudged counts as 0."
     )
     a, b = facts.names
     table = Table(

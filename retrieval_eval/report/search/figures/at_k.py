@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Final
 from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import canvas, light_grid, name, to_svg
-from retrieval_eval.report.numbers import plural, rate
+from retrieval_eval.report.numbers import rate
 from retrieval_eval.report.search.names import cutoff
 from retrieval_eval.report.search.records import Mean
 from retrieval_eval.report.search.tables import span
+from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,7 +48,7 @@ def draw(curves: Curves, coverage: str) -> Figure | Empty:
     return Figure(
         "search-at-k",
         svg,
-        f"P, Recall and nDCG by cut-off for {plural(len(kept), 'corpus', 'corpora')}. "
+        f"P, Recall and nDCG by cut-off for {counted(len(kept), 'corpus', 'corpora')}. "
         f"{_words(kept)}",
         f"Mean over the queries of a corpus with {coverage} bootstrap interval; marks are moved "
         "apart sideways. P@k divides by k, so it falls where fewer than k documents are relevant."

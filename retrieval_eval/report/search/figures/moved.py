@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final
 from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import canvas, light_grid, to_svg
-from retrieval_eval.report.numbers import plural, signed
+from retrieval_eval.report.numbers import signed
 from retrieval_eval.report.search.records import Change
+from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +63,7 @@ def _panel(axes: Axes, measure: str, values: Sequence[float], change: Change) ->
     axes.set_xlim(-0.5, max(len(values), 1) + 0.5)
     axes.set_xticks([])
     axes.set_title(f"{measure} {signed(change.delta_points)} points")
-    axes.set_xlabel(f"{len(values):,} of {plural(change.n_pairs, 'query', 'queries')} moved")
+    axes.set_xlabel(f"{len(values):,} of {counted(change.n_pairs, 'query')} moved")
     light_grid(axes, "y")
     for text, place, align, mark in (
         (f"{len(gains):,} higher ▲", (0.99, 0.97), ("right", "top"), up),

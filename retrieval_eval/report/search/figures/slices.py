@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Final
 from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import beside, canvas, hatched, light_grid, name, to_svg
-from retrieval_eval.report.numbers import plural, rate
+from retrieval_eval.report.numbers import rate
 from retrieval_eval.report.search.names import DIMENSIONS, SHOWN
 from retrieval_eval.report.search.records import Mean, Part
 from retrieval_eval.report.search.tables import span
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
+from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +44,7 @@ def draw(
     return Figure(
         "search-slices",
         svg,
-        f"{' and '.join(measures)} within {plural(len(found), 'part')} of the queries. "
+        f"{' and '.join(measures)} within {counted(len(found), 'part')} of the queries. "
         f"{_words(found, measures)}",
         f"Mean with {coverage} interval; dotted: all queries. Every query is in one level of each "
         f"dimension. Hatched: fewer than {MIN_INTERPRETABLE} queries with a value, not "

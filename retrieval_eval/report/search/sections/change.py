@@ -7,12 +7,13 @@ from typing import Final
 
 from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
-from retrieval_eval.report.numbers import MISSING, of, plural, rate, signed
+from retrieval_eval.report.numbers import MISSING, of, rate, signed
 from retrieval_eval.report.search import tables
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.figures import changes, moved
 from retrieval_eval.report.search.names import SHOWN
 from retrieval_eval.search.settings import HEADLINE
+from retrieval_eval.values import counted
 
 NO_BASELINE: Final = (
     "There is no baseline yet. `retrieval-eval search baseline --update RUN` makes a run the "
@@ -84,7 +85,7 @@ def _changed(facts: Facts) -> str:
     if not given:
         return "The set-up of both runs is recorded as the same."
     if facts.privacy:
-        return f"The set-up differs in {plural(len(given), 'setting')}."
+        return f"The set-up differs in {counted(len(given), 'setting')}."
     shown = "; ".join(visible(change, 100) for change in given[:6])
     return f"Changed: {shown}{f'; and {len(given) - 6} more' if len(given) > 6 else ''}."
 

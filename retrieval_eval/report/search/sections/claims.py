@@ -9,11 +9,12 @@ from typing import Any, Final
 from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.frames import members, records
-from retrieval_eval.report.numbers import MISSING, count, of, plural, rate, share
+from retrieval_eval.report.numbers import MISSING, count, of, rate, share
 from retrieval_eval.report.search import tables
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.names import reason
 from retrieval_eval.report.search.tables import span
+from retrieval_eval.values import counted
 
 NO_DRAFTS: Final = (
     "No drafts were judged; `retrieval-eval search claims RUN --drafts FILE` adds them to a run."
@@ -35,7 +36,7 @@ def claims(facts: Facts) -> Block:
     coverage, faithful = block["coverage"], block["faithfulness"]
     finding = (
         f"Claim coverage {rate(coverage['value'])}, faithfulness {rate(faithful['value'])} over "
-        f"{plural(block['n_substantive'], 'claim')} of {plural(block['n_drafts'], 'draft')}"
+        f"{counted(block['n_substantive'], 'claim')} of {counted(block['n_drafts'], 'draft')}"
         if coverage["value"] is not None
         else f"Claim coverage is not computable: {reason(coverage['reason'])}"
     )

@@ -7,13 +7,14 @@ from typing import Final
 from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.frames import members, records
-from retrieval_eval.report.numbers import MISSING, count, finite, of, plural, rate, signed
+from retrieval_eval.report.numbers import MISSING, count, finite, of, rate, signed
 from retrieval_eval.report.search import tables
 from retrieval_eval.report.search.checks import NO_BASELINE
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.noise import STALE, STILL, Noise
 from retrieval_eval.search.guard.table import HEAD, cells, method, remarks
 from retrieval_eval.search.guard.verdict import WORDS, Mover, Row, Verdict
+from retrieval_eval.values import counted
 
 NOT_ASKED: Final = "not asked"
 MAX_MOVERS: Final = 5
@@ -31,7 +32,7 @@ def verdict_words(facts: Facts) -> str:
 def _counts(verdict: Verdict) -> str:
     counts = {code: sum(row.verdict == code for row in verdict.rows) for code in WORDS}
     told = [f"{n} {WORDS[code].lower()}" for code, n in counts.items() if n]
-    return f"{', '.join(told)} of {plural(len(verdict.rows), 'threshold')}"
+    return f"{', '.join(told)} of {counted(len(verdict.rows), 'threshold')}"
 
 
 def guard(facts: Facts) -> Block:

@@ -11,11 +11,12 @@ from retrieval_eval.gold.agreement import LabellerPair
 from retrieval_eval.gold.disagreements import adjudicators, disagreements, own_grades
 from retrieval_eval.gold.model import GoldQuery
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
-from retrieval_eval.report.numbers import of, plural, rate, share
+from retrieval_eval.report.numbers import of, rate, share
 from retrieval_eval.report.search import tables
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.names import SOURCES
 from retrieval_eval.stats.agreement import Kappa
+from retrieval_eval.values import counted
 
 NO_GOLD: Final = "The gold set was not read; name it with --gold."
 MAX_PAIRS: Final = 10
@@ -47,12 +48,13 @@ def agreement(facts: Facts) -> Block:
     first = pairs[0]
     kappa = first.overall.kappas["none"]
     finding = (
-        f"Cohen's κ {_value(kappa)} over {plural(first.overall.n, 'pair')} that two people graded"
+        f"Cohen's κ {_value(kappa)} over {counted(first.overall.n, 'pair')} that two people graded"
     )
     found = disagreements(facts.run.gold)
     n_settled = sum(bool(one.decided_by) for one in found)
     said = (
-        f"{plural(len(found), 'judged document was', 'judged documents were')} graded differently; "
+        f"{counted(len(found), 'judged document was', 'judged documents were')} graded "
+        "differently; "
         f"a third person has settled {of(n_settled, len(found))}."
     )
     shown = pairs[:MAX_PAIRS]

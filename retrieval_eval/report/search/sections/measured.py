@@ -9,7 +9,7 @@ from typing import Final
 from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.frames import coerce
-from retrieval_eval.report.numbers import MISSING, count, of, plural, rate, share
+from retrieval_eval.report.numbers import MISSING, count, of, rate, share
 from retrieval_eval.report.search import tables
 from retrieval_eval.report.search.backlog import PARTS
 from retrieval_eval.report.search.facts import Facts, day
@@ -18,6 +18,7 @@ from retrieval_eval.report.search.prose import JUDGED
 from retrieval_eval.report.search.sections.opening import backlog as backlog_words
 from retrieval_eval.report.search.sections.opening import label_sources
 from retrieval_eval.search.scoring import NO_NAME
+from retrieval_eval.values import counted
 
 MAX_LEVELS: Final = 20
 MAX_CODES: Final = 12
@@ -42,8 +43,8 @@ def setup(facts: Facts) -> Block:
         ("Score floor", "none" if use["floor"] is None else f"{use['floor']:g}"),
         ("Documents asked for", f"{settings['depth']:,} for each query"),
     ]
-    n = plural(facts.status["n_queries"], "query", "queries")
-    corpora = plural(len(run["corpora"]), "corpus", "corpora")
+    n = counted(facts.status["n_queries"], "query")
+    corpora = counted(len(run["corpora"]), "corpus", "corpora")
     body = tuple((visible(name, 60), visible(value, _LONG)) for name, value in rows)
     table = Table("setup", "What was asked, and how", ("What", "Value"), body, _LEFT)
     return section(f"{n} of {corpora}, {settings['depth']:,} documents deep", table)
@@ -52,7 +53,7 @@ def setup(facts: Facts) -> Block:
 def _corpus(corpus: dict[str, object]) -> str:
     size = coerce(corpus["n_documents"], "integer")
     digest = str(corpus["fingerprint"] or "")[:12]
-    text = "size unknown" if size is None else plural(size, "document")
+    text = "size unknown" if size is None else counted(size, "document")
     return f"{text}, digest {digest}" if digest else text
 
 
@@ -84,7 +85,7 @@ def _levels(facts: Facts, dimension: str) -> Iterable[tuple[str, str, str]]:
         name = SOURCES.get(level, level) if dimension == "source" else level
         yield DIMENSIONS[dimension], visible(name, 48), share(n, len(facts.queries))
     if rest := sum(n for _, n in ordered[MAX_LEVELS:]):
-        others = plural(len(ordered) - MAX_LEVELS, "other level")
+        others = counted(len(ordered) - MAX_LEVELS, "other level")
         yield DIMENSIONS[dimension], others, share(rest, len(facts.queries))
 
 
@@ -141,7 +142,7 @@ def problems(facts: Facts) -> Block:
     finding = (
         f"{of(n, len(facts.queries))} answers are remarked on: {_remarks(counts)}"
         if n
-        else f"All {plural(len(facts.queries), 'query', 'queries')} were answered without a fault"
+        else f"All {counted(len(facts.queries), 'query')} were answered without a fault"
     )
     listed = _listed(facts)
     return section(finding, summary, *([listed] if listed else []))

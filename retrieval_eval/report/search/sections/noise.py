@@ -7,12 +7,13 @@ from typing import Any, Final
 
 from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
-from retrieval_eval.report.numbers import MISSING, interval, plural, signed
+from retrieval_eval.report.numbers import MISSING, interval, signed
 from retrieval_eval.report.search import noise as bands
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.names import SHOWN
 from retrieval_eval.search.noise_tables import detectable_rows, level_rows, shown_metrics
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
+from retrieval_eval.values import counted
 
 NO_NOISE: Final = (
     "No noise file was read; `retrieval-eval search noise` repeats a run and writes one."
@@ -67,18 +68,18 @@ def noise_block(found: bands.Noise | None, *, privacy: bool) -> Block:
         tuple(tuple(row) for row in sizes[1:]),
         notes=(RANGE,),
     )
-    n_runs = plural(document["n_runs"], "run")
+    n_runs = counted(document["n_runs"], "run")
     if found.is_deterministic:
         finding = f"{n_runs} of the same system gave the same documents: it is deterministic"
     else:
-        varied = plural(document["n_queries_varied"], "query", "queries")
+        varied = counted(document["n_queries_varied"], "query")
         finding = f"{varied} of {document['n_queries']:,} varied between {n_runs} of the system"
     if found.stale:
         finding = f"Stale noise: {finding[:1].lower()}{finding[1:]}"
     said = [visible(sentence, 300) + "." for sentence in found.stale]
     if privacy and said:
         said = [
-            f"There {'is' if len(said) == 1 else 'are'} {plural(len(said), 'reason')} for that."
+            f"There {'is' if len(said) == 1 else 'are'} {counted(len(said), 'reason')} for that."
         ]
     return section(finding, level, detectable, sentences=[_headed(one) for one in said])
 

@@ -8,11 +8,12 @@ from typing import Any
 from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.frames import coerce
-from retrieval_eval.report.numbers import count, finite, of, plural
+from retrieval_eval.report.numbers import count, finite, of
 from retrieval_eval.report.search import prose, tables
 from retrieval_eval.report.search.facts import Facts, day
 from retrieval_eval.report.search.names import SOURCES
 from retrieval_eval.report.search.sections.guard import verdict_words
+from retrieval_eval.values import counted
 
 NO_BACKLOG = "not counted; name one with --backlog"
 
@@ -24,13 +25,13 @@ def header(facts: Facts) -> Block:
     corpora = ", ".join(visible(corpus["corpus"], 36) for corpus in run["corpora"][:4])
     more = len(run["corpora"]) - 4
     gold = run["gold_set"]
-    pairs = plural(gold["n_labelled_pairs"], "labelled pair")
+    pairs = counted(gold["n_labelled_pairs"], "labelled pair")
     badges = [
         ("Run", visible(facts.run.name, 48)),
         ("Measured", visible(document["generated_at"], 24)),
         ("Retriever", visible(run["retriever"]["name"], 48) if not facts.privacy else ""),
         ("Corpora", f"{corpora} and {more} more" if more > 0 else corpora),
-        ("Gold set", f"{plural(gold['n_queries'], 'query', 'queries')}, {pairs}"),
+        ("Gold set", f"{counted(gold['n_queries'], 'query')}, {pairs}"),
         ("Labels", label_sources(gold)),
         ("Queries", _status(facts.status)),
         ("Compared with", _compared_with(facts)),
@@ -77,7 +78,7 @@ def backlog(block: Mapping[str, Any] | None) -> str:
     if not pending or age is None:
         return text
     when = f" (since {day(since)})" if since else ""
-    return f"{text}, the oldest for {plural(max(0, round(age)), 'day')}{when}"
+    return f"{text}, the oldest for {counted(max(0, round(age)), 'day')}{when}"
 
 
 def answer(facts: Facts) -> Block:

@@ -8,7 +8,7 @@ from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.figures.canvas import name
 from retrieval_eval.report.frames import members
-from retrieval_eval.report.numbers import plural, rate, signed
+from retrieval_eval.report.numbers import rate, signed
 from retrieval_eval.report.search import records
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.figures import at_k, changes, slices
@@ -16,6 +16,7 @@ from retrieval_eval.report.search.names import DIMENSIONS
 from retrieval_eval.report.search.records import Change
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
+from retrieval_eval.values import counted
 
 MAX_ROWS: Final = 60
 UNADJUSTED: Final = (
@@ -56,12 +57,12 @@ def sliced(facts: Facts) -> Block:
     small = len(first) - len(known)
     finding = (
         f"{measures[0]} from {rate(min(known))} to {rate(max(known))} over "
-        f"{plural(len(known), 'part')} of the queries"
+        f"{counted(len(known), 'part')} of the queries"
         if known
         else "No part of the queries is large enough to interpret"
     )
     if known and small:
-        finding += f"; {plural(small, 'part')} too small to interpret"
+        finding += f"; {counted(small, 'part')} too small to interpret"
     return section(finding, slices.draw(facts.parts, facts.means, measures, facts.coverage))
 
 
@@ -94,7 +95,7 @@ def sliced_changes(facts: Facts) -> Block:
     ]
     finding = (
         f"{HEADLINE[0]} changed by {signed(min(known))} to {signed(max(known))} points over "
-        f"{plural(len(known), 'part')} of the queries"
+        f"{counted(len(known), 'part')} of the queries"
         if known
         else f"No part has {MIN_INTERPRETABLE} queries with a value in both runs"
     )

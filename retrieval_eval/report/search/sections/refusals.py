@@ -8,11 +8,12 @@ from typing import Any
 from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.frames import members
-from retrieval_eval.report.numbers import MISSING, finite, of, plural, rate
+from retrieval_eval.report.numbers import MISSING, finite, of, rate
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.figures import roc
 from retrieval_eval.report.search.names import reason
 from retrieval_eval.report.search.tables import span
+from retrieval_eval.values import counted
 
 CONTROLS = {"always_answer": "Always answer", "always_refuse": "Always refuse"}
 
@@ -88,7 +89,7 @@ def _rates(block: Mapping[str, Any], coverage: str) -> Table:
     area = block["auc"]
     notes = [
         f"AUC {rate(area['value'])} {span(area['ci_low'], area['ci_high'])} over "
-        f"{plural(area['n'], 'query', 'queries')}: how often an answerable query outscores an "
+        f"{counted(area['n'], 'query')}: how often an answerable query outscores an "
         "unanswerable one."
         if area["value"] is not None
         else f"{MISSING} AUC: {reason(area['reason'])}."

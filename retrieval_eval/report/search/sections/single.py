@@ -7,9 +7,10 @@ from typing import Final
 from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.frames import members
-from retrieval_eval.report.numbers import MISSING, finite, of, plural, rate
+from retrieval_eval.report.numbers import MISSING, finite, of, rate
 from retrieval_eval.report.search import tables
 from retrieval_eval.report.search.facts import Facts, Query, median
+from retrieval_eval.values import counted
 
 WORST_BY: Final = "nDCG@10"
 MAX_DOCS: Final = 4
@@ -44,7 +45,7 @@ def nothing_found(facts: Facts) -> Block:
         ("left", "left", "left", "right", "left", "left"),
         (*tables.capped(len(missed), "queries.csv"), *_unknown(facts)),
     )
-    said = f"{plural(n_empty, 'query', 'queries')} came back empty; they score 0 on every measure."
+    said = f"{counted(n_empty, 'query')} came back empty; they score 0 on every measure."
     return section(finding, table, sentences=[said] if n_empty else [])
 
 
