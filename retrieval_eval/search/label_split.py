@@ -36,7 +36,8 @@ def label_split(
     Between the two runs stands a third: the old rankings in the words of the new corpus. Each old
     document is replaced by the documents that hold its text now, in the order of the mapping, at
     its rank; a document that comes up again is left out, and one that is gone keeps its rank as
-    an unjudged one. Measured against the new labels, this says what the old retrieval would be
+    an unjudged one. Documents of equal score stay tied, for ids may be new and the convention
+    orders ties by id. Measured against the new labels, this says what the old retrieval would be
     worth today. ``labels`` is that minus the old run against the old labels, ``retrieval`` the
     new run minus that, and ``total`` is their sum, exactly.
 
@@ -131,11 +132,15 @@ def _between(gold: GoldSet, mapping: Mapping[Key, Sequence[str]], run: Document)
 
 
 def _retold(query: Document, mapping: Mapping[Key, Sequence[str]]) -> QueryResult:
-    docs: dict[str, None] = {}
-    for found in query["ranking"]:
-        new = mapping.get((query["corpus"], found["doc"]), (found["doc"],))
-        docs.update(dict.fromkeys(new or (_GONE + found["doc"],)))
-    ranking = tuple(ScoredDoc(doc, float(-place)) for place, doc in enumerate(docs))
+    docs: dict[str, float] = {}
+    levels = {
+        score: n for n, score in enumerate(sorted({hit["score"] for hit in query["ranking"]}))
+    }
+    for hit in sorted(query["ranking"], key=lambda hit: -levels[hit["score"]]):
+        new = mapping.get((query["corpus"], hit["doc"]), (hit["doc"],)) or (_GONE + hit["doc"],)
+        for n, doc in enumerate(new):
+            docs.setdefault(doc, levels[hit["score"]] - n / len(new))
+    ranking = tuple(ScoredDoc(doc, score) for doc, score in docs.items())
     return QueryResult(query["id"], query["status"], ranking=ranking)
 
 

@@ -65,6 +65,18 @@ def test_a_document_that_is_gone_keeps_its_rank():
     assert (found["between"], found["labels"], found["retrieval"]) == (0.5, 0.0, 50.0)
 
 
+def test_the_order_of_ties_under_new_ids_is_not_blamed_on_retrieval():
+    # Ties are ordered by id from high to low: z before y, but a before b no more.
+    ids = {"y": "b", "z": "a"}
+    old, new = (gold_set(gold_query("q", {doc: 1})) for doc in ("z", "a"))
+    before = run_of(old, [answer("q", {"z": 1.0, "y": 1.0})])
+    after = run_of(new, [answer("q", {"b": 1.0, "a": 1.0})])
+    mapping = {("docs", doc): (to,) for doc, to in ids.items()}
+    found = label_split(old, new, mapping, before, after)["metrics"]["RR"]
+    assert (found["before"], found["between"], found["after"]) == (1.0, 0.5, 0.5)
+    assert (found["labels"], found["retrieval"]) == (-50.0, 0.0)
+
+
 def test_only_queries_that_all_three_have_are_compared():
     queries = [gold_query(name, {"a": 1}) for name in ("q1", "q2", "q3")]
     old = gold_set(*queries)
