@@ -101,7 +101,7 @@ def differences(baseline: Document, current: Document) -> dict[str, str]:
         found["gold_set"] = (
             f"the gold set changed from {counted(was['n_queries'], 'query')} and "
             f"{counted(was['n_labelled_pairs'], 'labelled pair')} "
-            f"({was['fingerprint'][:12]}) to {now['n_queries']} and {now['n_labelled_pairs']} "
+            f"({was['fingerprint'][:12]}) to {now['n_queries']:,} and {now['n_labelled_pairs']:,} "
             f"({now['fingerprint'][:12]})"
         )
     old, new = baseline["run"]["settings"], current["run"]["settings"]

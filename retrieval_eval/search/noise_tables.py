@@ -15,7 +15,7 @@ Rows = list[list[str]]
 def noise_sentences(noise: Document) -> list[str]:
     """Return what was repeated, and whether it is deterministic."""
     use, gold = noise["run"]["retriever"], noise["run"]["gold_set"]
-    asked = f"{noise['n_queries']} queries of {gold['name']} ({gold['fingerprint'][:12]})"
+    asked = f"{noise['n_queries']:,} queries of {gold['name']} ({gold['fingerprint'][:12]})"
     found = [f"{noise['n_runs']} runs of {use['name']} over {asked}."]
     if noise["is_deterministic"]:
         found.append("Deterministic: every query got the same documents in every run.")
