@@ -21,6 +21,7 @@ EXIT_BAD_INPUT = 3
 EXIT_RENDERING = 4
 EXIT_USAGE = 64
 EXIT_INTERRUPTED = 130
+EXIT_PIPE_CLOSED = 141
 
 _EXIT_CODES: tuple[tuple[type[RetrievalEvalError], int], ...] = (
     (NothingToEvaluateError, EXIT_NO_VERDICT),
@@ -78,6 +79,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except RetrievalEvalError as error:
         click.echo(f"retrieval-eval: {error}", err=True)
         return next((code for kind, code in _EXIT_CODES if isinstance(error, kind)), 1)
-    except BrokenPipeError:
-        return 0
+    except (BrokenPipeError, SystemExit):
+        # click leaves with 1 when nobody reads on, and that would say that a guard was breached.
+        return EXIT_PIPE_CLOSED
     return code if isinstance(code, int) else 0

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -252,3 +255,12 @@ def test_a_configuration_of_both_runs_says_of_which_it_is(study, capsys):
     both = ["compare", "old", "study:local-v2", "--output-dir", "out"]
     assert run(both) == 0
     assert "local-v2 against baseline@old" in capsys.readouterr().out
+
+
+def test_output_that_nobody_reads_is_neither_a_pass_nor_a_breach():
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "retrieval_eval", "--help"]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
