@@ -7,13 +7,10 @@ Prints Markdown; with --write it becomes docs/guard-simulation.md.
 
 from __future__ import annotations
 
-import argparse
-import time
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from guard_studies import LIMITS, N_RESAMPLES, REPEATS, drop_row, equal_row
-from simulation import Table
+from simulation import Table, write_page
 
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "guard-simulation.md"
 
@@ -127,7 +124,7 @@ CAUGHT = (
     "noise, 5 | noise, 20 | no verdict: significance | noise"
 )
 
-TABLES = (
+TABLES = [
     Table(
         "The promise: two runs of one system (A/A)",
         "In % of studies: any alarm (a breach of one of the five thresholds) under each rule; no "
@@ -180,36 +177,18 @@ TABLES = (
             *((points, "one of five", "run-to-run noise", 0.01, 600) for points in (0.5, 1.0, 3.0)),
         ],
     ),
-)
+]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--studies", type=int, default=2000)
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--write", action="store_true", help=f"write {TARGET.name}")
-    options = parser.parse_args()
-    started = time.monotonic()
-    with ProcessPoolExecutor(options.processes) as pool:
-        pending = [table.start(pool, options.studies) for table in TABLES]
-        rows = [[future.result() for future in futures] for futures in pending]
-    parts = [
-        INTRODUCTION.format(
-            studies=options.studies,
-            error=100 * (0.05 * 0.95 / options.studies) ** 0.5,
-            limits=", ".join(f"{name} {limit:g}" for name, limit in LIMITS.items()),
-            resamples=N_RESAMPLES,
-            repeats=REPEATS,
-        ).rstrip()
-    ]
-    for table, found in zip(TABLES, rows, strict=True):
-        parts += table.markdown(found, options.studies)
-    text = "\n".join([*parts, READING.rstrip(), ""])
-    print(text)
-    print(f"<!-- {time.monotonic() - started:.0f} s -->")
-    if options.write:
-        TARGET.write_text(text, encoding="utf-8")
+def introduction(studies: int) -> str:
+    return INTRODUCTION.format(
+        studies=studies,
+        error=100 * (0.05 * 0.95 / studies) ** 0.5,
+        limits=", ".join(f"{name} {limit:g}" for name, limit in LIMITS.items()),
+        resamples=N_RESAMPLES,
+        repeats=REPEATS,
+    )
 
 
 if __name__ == "__main__":
-    main()
+    write_page(__doc__, TARGET, TABLES, introduction, READING)

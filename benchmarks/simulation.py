@@ -238,35 +238,43 @@ TABLES = [
 ]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def write_page(
+    description: str | None,
+    target: Path,
+    tables: list[Table],
+    introduction: Callable[[int], str],
+    reading: str,
+) -> None:
+    """Run the tables as the command line asks, and print, or write, the page they make."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--studies", type=int, default=2000)
     parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--write", action="store_true", help=f"write {TARGET.name}")
+    parser.add_argument("--write", action="store_true", help=f"write {target.name}")
     options = parser.parse_args()
     started = time.monotonic()
     with ProcessPoolExecutor(options.processes) as pool:
-        pending = [table.start(pool, options.studies) for table in TABLES]
+        pending = [table.start(pool, options.studies) for table in tables]
         rows = [[future.result() for future in futures] for futures in pending]
-    parts = [
-        INTRODUCTION.format(
-            studies=options.studies,
-            resamples=N_RESAMPLES,
-            error=100 * (0.95 * 0.05 / options.studies) ** 0.5,
-            error_of_twice=100 * (0.95 * 0.05 / (2 * options.studies)) ** 0.5,
-            low=PROMISED[0],
-            high=PROMISED[1],
-        ).rstrip()
-    ]
-    for table, found in zip(TABLES, rows, strict=True):
+    parts = [introduction(options.studies).rstrip()]
+    for table, found in zip(tables, rows, strict=True):
         parts += table.markdown(found, options.studies)
-    parts.append(READING.rstrip())
-    text = "\n".join(parts) + "\n"
+    text = "\n".join([*parts, reading.rstrip(), ""])
     print(text)
     print(f"<!-- {time.monotonic() - started:.0f} s -->")
     if options.write:
-        TARGET.write_text(text, encoding="utf-8")
+        target.write_text(text, encoding="utf-8")
+
+
+def introduction(studies: int) -> str:
+    return INTRODUCTION.format(
+        studies=studies,
+        resamples=N_RESAMPLES,
+        error=100 * (0.95 * 0.05 / studies) ** 0.5,
+        error_of_twice=100 * (0.95 * 0.05 / (2 * studies)) ** 0.5,
+        low=PROMISED[0],
+        high=PROMISED[1],
+    )
 
 
 if __name__ == "__main__":
-    main()
+    write_page(__doc__, TARGET, TABLES, introduction, READING)

@@ -193,8 +193,11 @@ def write_bytes(path: Path, data: bytes) -> None:
         raise BadInputError(f"{path}: cannot be written ({error.strerror or error})") from error
 
 
-def replace_bytes(path: Path, data: bytes) -> None:
-    """Do what :func:`write_bytes` does, and raise ``OSError`` as it is."""
+def replace_bytes(path: Path, data: bytes, *, mode: int = 0o644) -> None:
+    """Do what :func:`write_bytes` does, with these rights, and raise ``OSError`` as it is.
+
+    Until the file is whole only its owner may open it.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     prefix = f".{path.name[:80]}.{os.getpid()}."
     handle, name = tempfile.mkstemp(prefix=prefix, suffix=".tmp", dir=path.parent)
@@ -204,7 +207,7 @@ def replace_bytes(path: Path, data: bytes) -> None:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        temporary.chmod(0o644)
+        temporary.chmod(mode)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)

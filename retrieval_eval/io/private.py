@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 from typing import Final
+
+from retrieval_eval.io.files import replace_bytes
 
 PRIVATE: Final = 0o600
 _OTHERS: Final = 0o077
@@ -17,21 +18,7 @@ def write_private(path: Path, data: bytes) -> None:
     The file is created with this mode and only then filled, so that nobody else can open it for
     a moment in between; a file that is replaced loses wider rights.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # mkstemp creates with mode 0600, whatever the umask allows beyond it.
-    handle, name = tempfile.mkstemp(
-        prefix=f".{path.name[:80]}.{os.getpid()}.", suffix=".tmp", dir=path.parent
-    )
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    replace_bytes(path, data, mode=PRIVATE)
 
 
 def is_private(path: Path) -> bool:

@@ -15,6 +15,7 @@ import pytest
 
 from retrieval_eval.report import Run, assets, render
 from retrieval_eval.report import loading as loading_module
+from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.notebook_files import read_notebook
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
@@ -35,30 +36,35 @@ HOSTILE = (
 )
 
 
+def run_cells(notebook: Any, loader: tuple[Any, str], run: Any, **parameters: Any) -> Any:
+    """Return a notebook whose own cells were run in this process, its data being ``run``."""
+    space: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(*loader, lambda *_, **__: run)
+        for cell in notebook.cells:
+            if cell.cell_type != "code":
+                continue
+            *body, last = cell.source.split("\n")
+            is_shown = last.startswith("report.")
+            exec("\n".join(body) if is_shown else cell.source, space)
+            if "parameters" in cell.metadata.get("tags", []):
+                space.update(parameters)
+            if is_shown:
+                data = eval(last, space)._repr_mimebundle_()
+                output = {"output_type": "execute_result", "metadata": {}, "data": data}
+                cell.outputs = [_node(output | {"execution_count": 1})]
+    return notebook
+
+
 @pytest.fixture(scope="session")
 def executed() -> Callable[..., Any]:
     """Return a function that runs a notebook in this process on a given run."""
 
-    def run_cells(run: Run, name: str = "run_report", **parameters: Any) -> Any:
+    def executed_on(run: Run, name: str = "run_report", **parameters: Any) -> Any:
         notebook = read_notebook(assets.notebook(name))
-        space: dict[str, Any] = {}
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(loading_module, "load_run", lambda *_, **__: run)
-            for cell in notebook.cells:
-                if cell.cell_type != "code":
-                    continue
-                *body, last = cell.source.split("\n")
-                is_shown = last.startswith("report.")
-                exec("\n".join(body) if is_shown else cell.source, space)
-                if "parameters" in cell.metadata.get("tags", []):
-                    space.update(parameters)
-                if is_shown:
-                    data = eval(last, space)._repr_mimebundle_()
-                    output = {"output_type": "execute_result", "metadata": {}, "data": data}
-                    cell.outputs = [_node(output | {"execution_count": 1})]
-        return notebook
+        return run_cells(notebook, (loading_module, "load_run"), run, **parameters)
 
-    return run_cells
+    return executed_on
 
 
 def _node(output: dict[str, Any]) -> Any:
@@ -162,3 +168,19 @@ def check_width(browser: Any, paths: Iterable[Path], width: int) -> None:
         page.goto(path.as_uri())
         assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.close()
+
+
+def assert_complete(block: Any) -> None:
+    """Fail unless a section has a finding, and every exhibit what a reader needs."""
+    assert block.finding or block.badges
+    assert block.exhibits or block.badges
+    for exhibit in block.exhibits:
+        match exhibit:
+            case Table():
+                assert exhibit.caption
+                assert all(len(row) == len(exhibit.header) for row in exhibit.rows)
+            case Figure():
+                assert len(exhibit.alt) > 40
+                assert exhibit.caption
+            case Empty():
+                assert exhibit.sentence.endswith(".")

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-import nbformat
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.files import write_text
 from retrieval_eval.report import DiffReport, SearchDiff, assets, build_diff, load_diff, render
 from retrieval_eval.report.columns import DIFF_FRAMES, expand
-from retrieval_eval.report.exhibits import Empty, Figure, Table
+from retrieval_eval.report.exhibits import Figure, Table
 from retrieval_eval.report.notebook_files import read_notebook
 from retrieval_eval.report.search.diffs import loading
 from retrieval_eval.report.search.diffs.loading import DiffSources
 from retrieval_eval.search.diff import diff
-from tests.report.conftest import HOSTILE, check_in_browser, check_width
+from tests.report.conftest import (
+    HOSTILE,
+    assert_complete,
+    check_in_browser,
+    check_width,
+    run_cells,
+)
 from tests.report.search_made import artefact, failed, hostile, ordinary, query, write
 from tests.report.search_practice import CLAIMS, noise_of, run, with_drafts
 from tests.report.test_html import Page
@@ -62,18 +67,7 @@ EXTREMES = {
 def test_every_section_has_a_finding_and_something_to_show(name, privacy):
     report = made(*EXTREMES[name], privacy=privacy)
     for section in SECTIONS:
-        block = getattr(report, section)()
-        assert block.finding or block.badges
-        assert block.exhibits or block.badges
-        for exhibit in block.exhibits:
-            match exhibit:
-                case Table():
-                    assert exhibit.caption
-                    assert all(len(row) == len(exhibit.header) for row in exhibit.rows)
-                case Figure():
-                    assert len(exhibit.alt) > 40
-                case Empty():
-                    assert exhibit.sentence.endswith(".")
+        assert_complete(getattr(report, section)())
 
 
 def test_queries_come_before_means():
@@ -201,21 +195,8 @@ def test_loading_takes_files_and_labels_and_names_what_is_wrong(tmp_path):
 def page_of():
     def render_page(report: DiffReport, syntax: str = "html") -> Any:
         notebook = read_notebook(assets.notebook("search_diff"))
-        space: dict[str, Any] = {}
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(loading, "load_diff", lambda *_, **__: report.diff)
-            for cell in notebook.cells:
-                if cell.cell_type != "code":
-                    continue
-                *body, last = cell.source.split("\n")
-                is_shown = last.startswith("report.")
-                exec("\n".join(body) if is_shown else cell.source, space)
-                if "parameters" in cell.metadata.get("tags", []):
-                    space["privacy"] = report.privacy
-                if is_shown:
-                    data = eval(last, space)._repr_mimebundle_()
-                    output = {"output_type": "execute_result", "metadata": {}, "data": data}
-                    cell.outputs = [nbformat.from_dict(output | {"execution_count": 1})]
+        loader = (loading, "load_diff")
+        run_cells(notebook, loader, report.diff, privacy=report.privacy)
         if syntax == "markdown":
             return render.select_outputs(notebook, "markdown")
         return render.to_html(notebook, title="Search diff: made", footer="made")

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import nbformat
 import pytest
 
 from retrieval_eval.io.files import write_text
@@ -15,7 +14,7 @@ from retrieval_eval.report import SearchRun, assets, render
 from retrieval_eval.report.notebook_files import read_notebook
 from retrieval_eval.report.search import loading
 from retrieval_eval.search.abstention import abstention_block
-from tests.report.conftest import HOSTILE, check_in_browser, check_width
+from tests.report.conftest import HOSTILE, check_in_browser, check_width, run_cells
 from tests.report.search_made import (
     BACKLOG,
     artefact,
@@ -37,26 +36,11 @@ MAX_BYTES = 2_000_000
 def executed() -> Callable[..., Any]:
     """Return a function that runs the notebook's own cells, in this process, on a made run."""
 
-    def run_cells(run: SearchRun, **parameters: Any) -> Any:
+    def executed_on(run: SearchRun, **parameters: Any) -> Any:
         notebook = read_notebook(assets.notebook("search_report"))
-        space: dict[str, Any] = {}
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(loading, "load_search", lambda *_, **__: run)
-            for cell in notebook.cells:
-                if cell.cell_type != "code":
-                    continue
-                *body, last = cell.source.split("\n")
-                is_shown = last.startswith("report.")
-                exec("\n".join(body) if is_shown else cell.source, space)
-                if "parameters" in cell.metadata.get("tags", []):
-                    space.update(parameters)
-                if is_shown:
-                    data = eval(last, space)._repr_mimebundle_()
-                    output = {"output_type": "execute_result", "metadata": {}, "data": data}
-                    cell.outputs = [nbformat.from_dict(output | {"execution_count": 1})]
-        return notebook
+        return run_cells(notebook, (loading, "load_search"), run, **parameters)
 
-    return run_cells
+    return executed_on
 
 
 @pytest.fixture(scope="module")

@@ -5,6 +5,7 @@ import pytest
 from retrieval_eval.report import SearchReport, SearchRun, assets
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.notebook_files import read_notebook
+from tests.report.conftest import assert_complete
 from tests.report.search_made import (
     BACKLOG,
     MEASURES,
@@ -58,19 +59,7 @@ EXTREMES = {
 def test_every_section_has_a_finding_and_something_to_show(name, privacy):
     made = report(EXTREMES[name], privacy=privacy)
     for section in SECTIONS:
-        block = getattr(made, section)()
-        assert block.finding or block.badges
-        assert block.exhibits or block.badges
-        for exhibit in block.exhibits:
-            match exhibit:
-                case Table():
-                    assert exhibit.caption
-                    assert all(len(row) == len(exhibit.header) for row in exhibit.rows)
-                case Figure():
-                    assert len(exhibit.alt) > 40
-                    assert exhibit.caption
-                case Empty():
-                    assert exhibit.sentence.endswith(".")
+        assert_complete(getattr(made, section)())
 
 
 def test_composition_adds_up_and_counts_grades_of_the_gold_set():
