@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.pool import KEY_VERSION
-from retrieval_eval.io.files import read_json
+from retrieval_eval.io.named import named_json
 
 _ITEM: Final = ("labeller", "query", "doc", "shown")
 
@@ -28,11 +27,7 @@ def read_key(path: Path, marker: str = "pool_key") -> dict[str, Any]:
     BadInputError
         When the file cannot be read or is no such key.
     """
-    real = Path(os.path.realpath(path))
-    found = read_json(real, real.parent)
-    if found.problem is not None:
-        raise BadInputError(f"{path}: {found.problem.removeprefix(f'{real.name}: ')}")
-    value = found.value
+    value = named_json(path)
     if not isinstance(value, dict) or value.get(marker) != KEY_VERSION:
         raise BadInputError(f"{path}: not the key of these sheets; expected {marker} {KEY_VERSION}")
     items = value.get("items")

@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.faults import kind
-from retrieval_eval.io.files import iter_jsonl, read_text
+from retrieval_eval.io.files import iter_jsonl
+from retrieval_eval.io.named import named_text
 
 ANYWHERE_FROM: Final = 5
 """From this many letters and digits on, a name is also found inside longer words."""
@@ -125,12 +126,9 @@ def folded(text: str) -> str:
 
 
 def _toml(path: Path) -> tuple[list[tuple[str, Any]], Mapping[str, Any]]:
-    real = Path(os.path.realpath(path))
-    text = read_text(real, real.parent)
-    if text.value is None:
-        raise BadInputError(f"{path}: {(text.problem or '').removeprefix(f'{real.name}: ')}")
+    text = named_text(path)
     try:
-        document = tomllib.loads(text.value)
+        document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise BadInputError(f"{path}: not valid TOML ({error})") from None
     if set(document) - _TOP:

@@ -15,7 +15,8 @@ from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.pseudonym_list import Entity, letters
-from retrieval_eval.io.files import json_bytes, read_json
+from retrieval_eval.io.files import json_bytes
+from retrieval_eval.io.named import named_json
 from retrieval_eval.io.private import is_private
 
 VERSION: Final = 1
@@ -136,11 +137,9 @@ def read_mapping(path: Path) -> PseudonymMapping:
     real = Path(os.path.realpath(path))
     if real.exists() and not is_private(real):
         raise BadInputError(f"{path}: others may read it; it needs mode 0600 (chmod 600)")
-    found = read_json(real, real.parent)
-    if found.problem is not None:
-        raise BadInputError(f"{path}: {found.problem.removeprefix(f'{real.name}: ')}")
+    value = named_json(path)
     try:
-        return _from_json(found.value)
+        return _from_json(value)
     except (TypeError, KeyError, ValueError, AttributeError):
         raise BadInputError(f"{path}: not a mapping of pseudonyms, or it was edited") from None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import codecs
 import json
-import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,8 @@ from retrieval_eval.gold.fingerprint import fingerprint
 from retrieval_eval.gold.ids import normalize_query
 from retrieval_eval.gold.model import GoldQuery, GoldSet
 from retrieval_eval.gold.rows import read_row
-from retrieval_eval.io.files import decode, read_bytes
+from retrieval_eval.io.files import decode
+from retrieval_eval.io.named import named_bytes
 
 __all__ = [
     "LineFault",
@@ -51,7 +51,7 @@ def read_gold_set(path: Path, *, fields: FieldMap | None = None) -> GoldSet:
         When the file cannot be read or a line has a fault; the message names every fault, each
         on a line of its own.
     """
-    data = _bytes(path)
+    data = named_bytes(path)
     queries, faults = parse_gold(data, fields or field_map(path))
     refuse(path.name, faults)
     return GoldSet(tuple(queries), fingerprint(queries), path)
@@ -66,7 +66,7 @@ def gold_faults(
     file as a whole has line 0.
     """
     try:
-        queries, faults = parse_gold(_bytes(path), fields or field_map(path))
+        queries, faults = parse_gold(named_bytes(path), fields or field_map(path))
     except BadInputError as error:
         return [LineFault(0, str(error))]
     if corpus is not None:
@@ -108,15 +108,6 @@ def refuse(name: str, faults: Iterable[LineFault]) -> None:
     sentences = [f"{name}: {fault}" for fault in faults]
     if sentences:
         raise BadInputError("\n".join(sentences))
-
-
-def _bytes(path: Path) -> bytes:
-    # The user named this file: a link is followed wherever it leads.
-    real = Path(os.path.realpath(path))
-    data, problem = read_bytes(real, real.parent)
-    if problem is not None:
-        raise BadInputError(f"{path}: {problem.removeprefix(f'{real.name}: ')}")
-    return data
 
 
 def _decoded(raw: bytes) -> tuple[Any, str, str | None]:

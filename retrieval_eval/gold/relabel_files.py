@@ -18,7 +18,8 @@ from retrieval_eval.gold.relabel import Relabelling
 from retrieval_eval.gold.sheets import csv_sheet, jsonl_sheet
 from retrieval_eval.gold.spans import Key
 from retrieval_eval.gold.writing import gold_set_bytes
-from retrieval_eval.io.files import json_bytes, read_json
+from retrieval_eval.io.files import json_bytes
+from retrieval_eval.io.named import named_json
 
 RELABEL: Final = "relabel"
 """The purpose of a key to the sheets of re-labelling, and what marks a mapping."""
@@ -86,11 +87,7 @@ def read_mapping(path: Path, gold: GoldSet | None = None) -> dict[Key, tuple[str
         When the file cannot be read, is no such mapping, or is that of another gold set; the
         message names the place.
     """
-    real = Path(os.path.realpath(path))
-    found = read_json(real, real.parent)
-    if found.problem is not None:
-        raise BadInputError(f"{path}: {found.problem.removeprefix(f'{real.name}: ')}")
-    value = found.value
+    value = named_json(path)
     if not isinstance(value, dict) or value.get(RELABEL) != VERSION:
         raise BadInputError(f"{path}: not what `gold relabel` wrote; expected {RELABEL} {VERSION}")
     made_from = value["gold"].get("old") if isinstance(value.get("gold"), dict) else None

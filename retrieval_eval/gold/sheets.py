@@ -16,7 +16,8 @@ from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.faults import kind
-from retrieval_eval.io.files import iter_jsonl, read_text
+from retrieval_eval.io.files import iter_jsonl
+from retrieval_eval.io.named import named_text
 
 COLUMNS: Final = ("item", "query", "document", "grade", "comment")
 
@@ -172,16 +173,13 @@ def _jsonl_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | str]]:
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | str]]:
-    real = Path(os.path.realpath(path))
-    text = read_text(real, real.parent)
-    if text.value is None:
-        raise BadInputError(f"{path}: {(text.problem or '').removeprefix(f'{real.name}: ')}")
-    head = text.value.split("\n", 1)[0]
+    text = named_text(path)
+    head = text.split("\n", 1)[0]
     delimiter = max(_DELIMITERS, key=head.count)
     limit = csv.field_size_limit(sys.maxsize)
     try:
         # Read at once, for the limit holds for the whole process.
-        rows = list(_numbered(text.value, delimiter))
+        rows = list(_numbered(text, delimiter))
     except csv.Error as error:
         raise BadInputError(f"{path}: not valid CSV ({error})") from None
     finally:
