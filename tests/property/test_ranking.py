@@ -1,16 +1,20 @@
 """Properties of the ranking measures that hold for every input."""
 
+import importlib.util
 import itertools
 import math
 import string
+import tempfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrieval_eval.metrics.ranking import evaluate_rankings, rank_metrics
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.metrics.ranking import evaluate_rankings, rank_metrics, trec
 from retrieval_eval.metrics.ranking.decimals import parse_decimals
 from retrieval_eval.metrics.ranking.ids import Ids
 
@@ -148,6 +152,66 @@ def test_decimals_are_read_as_float_reads_them(texts):
     assert parse_decimals(buffer, ids.starts, ids.lengths, out=found)
     for ours, theirs in zip(found.tolist(), expected, strict=True):
         assert ours == theirs or (math.isnan(ours) and math.isnan(theirs))
+
+
+TREC_IDS = st.one_of(
+    NAMES, st.sampled_from(['"q', '"a,b"', "\ufeffq", "a\xa0b", "#a", "NA", "", "a\\"])
+)
+TREC_NUMBERS = st.one_of(
+    *[SCORES.map(repr)] * 8,
+    st.decimals(allow_nan=False, allow_infinity=False).map(str),
+    st.sampled_from(["1_0", "+1", "1e400", "-inf", "nan", "NA", "0x1p3", "1.", ".5", "-0", "x"]),
+)
+
+
+def mostly(usual, *others):
+    return st.sampled_from([usual] * 8 * len(others) + [*others])
+
+
+# Whoever moves a field gets six fields all the same when another one is empty.
+TREC_LINES = st.tuples(
+    mostly("q1", "q2", '"q', "\ufeffq"),
+    mostly("Q0", "", "Q0 Q0"),
+    TREC_IDS,
+    mostly("1", "", "1 1"),
+    TREC_NUMBERS,
+    mostly("t", "", "t\n", "t ", "t\r", "t\tt"),
+)
+
+
+@settings(max_examples=500)
+@given(
+    st.lists(TREC_LINES, max_size=8, unique_by=lambda line: line[2]),
+    mostly(" ", "\t", "  "),
+    mostly("\n", "", "\r\n"),
+    st.integers(20, 200),
+)
+def test_all_readers_of_runs_find_the_same(lines, space, end, size):
+    text = "\n".join(map(space.join, lines)) + end
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        path = Path(folder, "run.txt")
+        path.write_bytes(text.encode())
+        found = [_rows_or_message(trec._read_lines, path, path.read_bytes(), "run")]
+        patch.setattr(trec, "_CHUNK", size)
+        found.append(_rows_or_message(trec.read_trec, path, "run"))
+        if importlib.util.find_spec("pyarrow"):
+            from retrieval_eval.metrics.ranking import arrow
+
+            patch.setattr(trec, "_LARGE", 0)
+            patch.setattr(arrow, "_PART", size)
+            patch.setattr(arrow, "_CHUNK", size // 3)
+            found.append(_rows_or_message(trec.read_trec, path, "run"))
+    assert found.count(found[0]) == len(found)
+
+
+def _rows_or_message(read, *arguments):
+    try:
+        table = read(*arguments)
+    except BadInputError as error:
+        return str(error)
+    # The text of a number tells 0 from -0.
+    numbers = list(map(repr, table.numbers.tolist()))
+    return table.query_ids, table.starts.tolist(), table.docs.texts(), numbers
 
 
 @given(st.lists(st.tuples(DOCS, DOCS), min_size=1))

@@ -34,7 +34,7 @@ def table_from_frame(frame: pd.DataFrame, number: str, name: str) -> Table:
         raise BadInputError(f"{name}: column {number!r} holds no numbers: {error}") from error
     queries, docs = (_ids(frame[column], f"{name}: {column}") for column in ("query_id", "doc_id"))
     starts = queries.changes()
-    return group(queries.take(starts), starts, docs, numbers, Source(name, "row", 0))
+    return group(queries.take(starts).texts(), starts, docs, numbers, Source(name, "row", 0))
 
 
 def _ids(series: pd.Series[Any], where: str) -> Ids:
@@ -62,16 +62,7 @@ def _arrow(series: pd.Series[Any]) -> Ids | None:
         column = convert()
     except ImportError:
         return None
-    if hasattr(column, "combine_chunks"):
-        column = column.combine_chunks()
-    wide = {"string": np.int32, "large_string": np.int64}.get(str(column.type))
-    if wide is None:
+    try:
+        return Ids.from_arrow(column)
+    except TypeError:
         return None
-    _, offset_buffer, text = column.buffers()
-    offsets = np.frombuffer(offset_buffer, dtype=wide)[column.offset :][: len(column) + 1]
-    offsets = offsets.astype(np.int64, copy=False)
-    data = np.zeros(0, np.uint8) if text is None else np.frombuffer(text, dtype=np.uint8)
-    end = int(offsets[-1]) if len(offsets) else 0
-    if len(data) < end + 8:
-        data = np.append(data[:end], np.zeros(8, dtype=np.uint8))
-    return Ids(data, offsets[:-1], np.diff(offsets))

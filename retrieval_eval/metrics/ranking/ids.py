@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,12 @@ Words = NDArray[np.uint64]
 
 CHUNK: Final = 1 << 16
 """Rows worked on at once, so that temporaries stay in the processor's cache."""
+
+_ARROW_OFFSETS: Final = {
+    "string": np.int32,
+    "large_string": np.int64,
+    "binary": np.int32,
+}
 
 _KEEP: Final = np.array([(1 << 8 * n) - 1 for n in range(9)], dtype=np.uint64)
 _ODD: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -47,6 +53,26 @@ class Ids:
     def from_lengths(cls, buffer: NDArray[np.uint8], lengths: Ints) -> Ids:
         """Return a column of ids that follow each other without gaps."""
         return cls(buffer, np.cumsum(lengths) - lengths, lengths)
+
+    @classmethod
+    def from_arrow(cls, column: Any) -> Ids:
+        """Return the column of an Arrow array of text without missing values.
+
+        Raises ``TypeError`` for an array of something else. Bytes are taken as they lie.
+        """
+        offset_type = _ARROW_OFFSETS.get(str(column.type))
+        if offset_type is None:
+            raise TypeError(f"not text: {column.type}")
+        if hasattr(column, "combine_chunks"):
+            column = column.combine_chunks()
+        _, offset_buffer, text = column.buffers()
+        offsets = np.frombuffer(offset_buffer, dtype=offset_type)
+        offsets = offsets[column.offset :][: len(column) + 1].astype(np.int64, copy=False)
+        data = np.zeros(0, np.uint8) if text is None else np.frombuffer(text, dtype=np.uint8)
+        end = int(offsets[-1]) if len(offsets) else 0
+        if len(data) < end + 8:
+            data = np.append(data[:end], np.zeros(8, dtype=np.uint8))
+        return cls(data, offsets[:-1], np.diff(offsets))
 
     def __len__(self) -> int:
         return len(self.starts)

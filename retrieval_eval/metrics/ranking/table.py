@@ -53,7 +53,7 @@ class Table:
         return self.source.number(row if self.rows is None else int(self.rows[row]))
 
 
-def group(queries: Ids, starts: Ints, docs: Ids, numbers: Floats, source: Source) -> Table:
+def group(queries: list[str], starts: Ints, docs: Ids, numbers: Floats, source: Source) -> Table:
     """Return the table of rows in any order, grouped by query in order of first appearance.
 
     Query ``i`` of ``queries``, which may repeat, owns the rows from ``starts[i]`` up to the next.
@@ -61,17 +61,14 @@ def group(queries: Ids, starts: Ints, docs: Ids, numbers: Floats, source: Source
     Raises
     ------
     BadInputError
-        When a number is NaN, a query id is not UTF-8, or a query has a document twice.
+        When a number is NaN, or a query has a document twice.
     """
     bad = np.flatnonzero(np.isnan(numbers))
     if len(bad):
         raise BadInputError(f"{source.name}: {source.unit} {source.number(int(bad[0]))}: no number")
-    changes = queries.changes()
-    starts = starts[changes]
-    try:
-        names = queries.take(changes).texts()
-    except UnicodeDecodeError as error:
-        raise BadInputError(f"{source.name}: a query id is not UTF-8 text: {error}") from error
+    before = ["", *queries]
+    changes = [row for row, query in enumerate(queries) if not row or query != before[row]]
+    names, starts = [queries[row] for row in changes], starts[changes]
     codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
     bounds = np.append(starts, len(numbers))
     if len(codes) == len(names):

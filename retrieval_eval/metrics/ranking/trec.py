@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Literal
 
@@ -17,6 +18,7 @@ from retrieval_eval.metrics.ranking.table import Floats, Source, Table, group
 
 Bytes = NDArray[np.uint8]
 Kind = Literal["run", "qrels"]
+Columns = tuple[list[str], Ints, Ids, Floats]
 
 _FIELDS: Final = {
     "run": ("query", "Q0", "document", "rank", "score", "tag"),
@@ -26,6 +28,9 @@ _NUMBER: Final = {"run": 4, "qrels": 3}
 _DOCUMENT: Final = 2
 _SPACE, _TAB, _NEWLINE = 32, 9, 10
 _CHUNK: Final = 1 << 18
+_LARGE: Final = 1 << 25
+"""Files from here on are worth the import of pyarrow, which reads them with all processors."""
+
 _PADDING: Final = 32
 
 
@@ -41,7 +46,11 @@ def read_trec(path: Path, kind: Kind) -> Table:
         When the file cannot be read, or a line has another number of fields, no number, or a
         document for the second time; the message names the line.
     """
+    source = Source(str(path), "line", 1)
     try:
+        columns = _read_with_arrow(path, kind)
+        if columns is not None:
+            return group(*columns, source)
         buffer, size = _read(path)
     except OSError as error:
         raise BadInputError(f"{path}: cannot be read: {error.strerror}") from error
@@ -49,10 +58,23 @@ def read_trec(path: Path, kind: Kind) -> Table:
         # The line feed after the last line; there is room for it.
         buffer[size] = _NEWLINE
         size += 1
-    regular = _read_regular(buffer, size, kind)
-    if regular is not None:
-        return group(*regular, Source(str(path), "line", 1))
+    columns = _read_regular(buffer, size, kind)
+    if columns is not None:
+        return group(*columns, source)
     return _read_lines(path, buffer[:size].tobytes(), kind)
+
+
+def _read_with_arrow(path: Path, kind: Kind) -> Columns | None:
+    # A pipe can be read only once, and has no size.
+    if path.stat().st_size < _LARGE or find_spec("pyarrow") is None:
+        return None
+    from retrieval_eval.metrics.ranking.arrow import IrregularError, read_columns
+
+    names = _FIELDS[kind]
+    try:
+        return read_columns(path, names, [names[0], names[_DOCUMENT], names[_NUMBER[kind]]])
+    except IrregularError:
+        return None
 
 
 def _read(path: Path) -> tuple[Bytes, int]:
@@ -70,7 +92,7 @@ def _read(path: Path) -> tuple[Bytes, int]:
     return buffer, size
 
 
-def _read_regular(buffer: Bytes, size: int, kind: Kind) -> tuple[Ids, Ints, Ids, Floats] | None:
+def _read_regular(buffer: Bytes, size: int, kind: Kind) -> Columns | None:
     # Files as tools write them: one space or tab between fields, one line feed after each line.
     n_fields, n_rows = len(_FIELDS[kind]), _n_lines(buffer[:size])
     doc, doc_size = np.empty((2, n_rows), dtype=np.int64)
@@ -89,11 +111,16 @@ def _read_regular(buffer: Bytes, size: int, kind: Kind) -> tuple[Ids, Ints, Ids,
         first = query.changes()
         changes.append(np.stack([query.starts[first], query.lengths[first], first + row]))
         doc[rows], doc_size[rows] = _field(ends, _DOCUMENT)
-        if not parse_decimals(buffer, *_field(ends, _NUMBER[kind]), out=numbers[rows]):
+        is_read = parse_decimals(buffer, *_field(ends, _NUMBER[kind]), out=numbers[rows])
+        if not is_read or np.isnan(numbers[rows]).any():
             return None
         start, row = int(ends[-1, -1]) + 1, rows.stop
     query_start, query_size, first_row = np.concatenate(changes, axis=1)
-    return Ids(buffer, query_start, query_size), first_row, Ids(buffer, doc, doc_size), numbers
+    try:
+        queries = Ids(buffer, query_start, query_size).texts()
+    except UnicodeDecodeError:
+        return None
+    return queries, first_row, Ids(buffer, doc, doc_size), numbers
 
 
 def _n_lines(text: Bytes) -> int:
@@ -127,7 +154,8 @@ def _read_lines(path: Path, raw: bytes, kind: Kind) -> Table:
     lines: list[int] = []
     for line_number, line in enumerate(raw.split(b"\n"), 1):
         try:
-            parts = line.decode("utf-8").split()
+            # The white space of trec_eval: other kinds may stand in an id.
+            parts = [part.decode("utf-8") for part in line.split()]
         except UnicodeDecodeError as error:
             raise BadInputError(f"{path}: line {line_number}: not UTF-8 text: {error}") from error
         if not parts:
@@ -143,7 +171,7 @@ def _read_lines(path: Path, raw: bytes, kind: Kind) -> Table:
         lines.append(line_number)
     source = Source(str(path), "line", 1, np.array(lines, dtype=np.int64))
     columns = Ids.from_strings(docs), np.array(numbers, dtype=np.float64)
-    return group(Ids.from_strings(queries), np.arange(len(queries)), *columns, source)
+    return group(queries, np.arange(len(queries)), *columns, source)
 
 
 def _number(text: str, path: Path, line_number: int) -> float:

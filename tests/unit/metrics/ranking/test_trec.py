@@ -1,12 +1,21 @@
 import os
 import re
 import threading
+from importlib.util import find_spec
 
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.metrics.ranking import evaluate_rankings
+from retrieval_eval.metrics.ranking import evaluate_rankings, trec
 from retrieval_eval.metrics.ranking.trec import read_trec
+
+
+# pyarrow comes with an extra, and reads what is large.
+@pytest.fixture(autouse=True, params=["small", "large"] if find_spec("pyarrow") else ["small"])
+def size(request, monkeypatch):
+    if request.param == "large":
+        monkeypatch.setattr(trec, "_LARGE", 1)
+    return request.param
 
 
 def rows(table):
@@ -46,7 +55,14 @@ def test_every_layout_of_a_run_reads_the_same(tmp_path, text):
         ("q Q0 a 1 2 t\nq Q0 b 2 nan t\n", "line 2"),
         ("q Q0 a 1 2 t\np Q0 a 1 2 t\nq Q0 a 2 1 t\n", "'q' (lines 1 and 3)"),
         ("q Q0 a 1 2 t\n\n\nq  Q0 a 2 1 t\n", "'q' (lines 1 and 4)"),
-        ("q Q0 doc\xa0x 1 2 t\nq Q0 b 1 - t\n", "line"),
+        ("q Q0 doc\xa0x 1 2 t\nq Q0 b 1 - t\n", "line 2: '-' is not a number"),
+        # Six fields, if an empty one counted.
+        (" q Q0 a 1 2\n", "line 1: expected 6 fields"),
+        ("q Q0 a 1 2 \n", "line 1: expected 6 fields"),
+        ("q Q0 a 1 2 ", "line 1: expected 6 fields"),
+        ("q Q0 a  2 t\n", "line 1: expected 6 fields"),
+        ("q Q0 a 1 2 t\n q Q0 b 1 2\n", "line 2: expected 6 fields"),
+        ("q\tQ0 a 1 2 t 3\n", "line 1: expected 6 fields"),
     ],
 )
 def test_bad_lines_are_named(tmp_path, text, message):
@@ -92,15 +108,31 @@ def test_an_empty_file_ranks_nothing(tmp_path):
 
 
 # Lines that end at, before and after the end of a chunk; in the last case no line fits into one.
-@pytest.mark.parametrize("size", [29, 30, 31, 64, 100, 12])
-def test_files_longer_than_one_chunk(tmp_path, monkeypatch, size):
-    from retrieval_eval.metrics.ranking import trec
-
-    monkeypatch.setattr(trec, "_CHUNK", size)
+@pytest.mark.parametrize("chunk", [29, 30, 31, 64, 100, 12])
+def test_files_longer_than_one_chunk(tmp_path, monkeypatch, size, chunk):
+    _in_chunks_of(chunk, monkeypatch, size)
     path = tmp_path / "run.txt"
     expected = [(f"q{i // 7}", f"document-{i}", i / 8) for i in range(50)]
     path.write_text("".join(f"{q} Q0 {d} 1 {s} t\n" for q, d, s in expected))
     assert rows(read_trec(path, "run")) == expected
+
+
+@pytest.mark.parametrize("chunk", range(1, 25))
+def test_no_chunk_hides_an_empty_field(tmp_path, monkeypatch, size, chunk):
+    _in_chunks_of(chunk, monkeypatch, size)
+    path = tmp_path / "run.txt"
+    path.write_text("q Q0 a 1 2 t\nq  b 1 2 t\n")
+    with pytest.raises(BadInputError, match="line 2: expected 6 fields"):
+        read_trec(path, "run")
+
+
+def _in_chunks_of(chunk, monkeypatch, size):
+    monkeypatch.setattr(trec, "_CHUNK", chunk)
+    if size == "large":
+        from retrieval_eval.metrics.ranking import arrow
+
+        monkeypatch.setattr(arrow, "_CHUNK", chunk)
+        monkeypatch.setattr(arrow, "_PART", 4 * chunk)
 
 
 def test_a_pipe_is_read_to_its_end(tmp_path):
