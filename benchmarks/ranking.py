@@ -34,7 +34,7 @@ import pytrec_eval
 
 from retrieval_eval.metrics.ranking import evaluate_rankings
 
-CUTOFFS = (1, 3, 5, 10)
+CUTOFFS = (1, 3, 5, 10, 20)
 OURS = [
     *(f"{name}@{k}" for name in ("P", "Recall", "F1", "nDCG") for k in CUTOFFS),
     *("RR", "AP"),

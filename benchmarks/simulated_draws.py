@@ -106,6 +106,16 @@ DIFFERENCES: dict[str, tuple[Draw, float]] = {
     "60 % zeros, else exponential": sparse(lambda g, n: g.exponential(1, n), 1.0),
     "60 % zeros, else exponential − 0.5": sparse(lambda g, n: g.exponential(1, n) - 0.5, 0.5),
 }
+KINDS = {
+    "of recall, nDCG and rewards": ("recall", "nDCG", "reward"),
+    "of costs": ("cost",),
+    "symmetric": ("normal", "heavy tails"),
+    "skewed": ("skewed", "very skewed"),
+    "tied": ("tied",),
+    "zero-inflated": ("60 % zeros",),
+}
+"""How the names of differences begin, by what they have in common."""
+
 COARSE: dict[str, tuple[Draw, float]] = {
     **{
         f"1 in {won} %, −1 in {lost} %, else 0": grid(

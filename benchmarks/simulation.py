@@ -14,7 +14,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from simulated_draws import ARMS, ASSOCIATIONS, COARSE, DIFFERENCES, MEASUREMENTS, SPREADS
+from simulated_draws import ARMS, ASSOCIATIONS, COARSE, DIFFERENCES, KINDS, MEASUREMENTS, SPREADS
 from simulated_means import (
     CLUSTERED,
     LEAST_MOVED,
@@ -36,6 +36,7 @@ from simulated_studies import (
     association_row,
     censored_row,
     family_row,
+    flagged,
 )
 
 SIZES = (10, 30, 100)
@@ -59,6 +60,13 @@ SPARSE = (
     *(name for name in DIFFERENCES if name.startswith(("tied", "60 % zeros"))),
 )
 MEAN_COLUMNS = "differences | n | coverage | no interval | width | Student's t | BCa | bootstrap-t"
+KINDS_TITLE = "Kinds of differences"
+KINDS_TEXT = (
+    "Coverage of the interval of the mean difference in %: over the simulated studies of a kind, "
+    "as many of every shape, and of the single shapes the lowest and the highest. The shapes are "
+    "those of the next two tables."
+)
+KINDS_COLUMNS = "differences | n | shapes | coverage | lowest | highest"
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "simulation.md"
 
 Call = tuple[Any, ...]
@@ -69,6 +77,7 @@ class Table:
 
     ``times`` multiplies the studies of every row. Rows that hold a coverage outside what was
     promised go to a table of their own under ``limits``, a heading and its text, where given.
+    ``kinds``, beginnings of the rows' names, get a table of the rows' mean coverage in front.
     """
 
     def __init__(
@@ -81,29 +90,55 @@ class Table:
         *,
         times: int = 1,
         limits: tuple[str, str] | None = None,
+        kinds: dict[str, tuple[str, ...]] | None = None,
     ) -> None:
         self.title, self.text, self.columns = title, text, columns.split(" | ")
-        self.row, self.calls, self.times, self.limits = row, calls, times, limits
+        self.row, self.calls, self.times = row, calls, times
+        self.limits, self.kinds = limits, kinds
 
     def start(self, pool: ProcessPoolExecutor, studies: int) -> list[Future[Row]]:
         return [pool.submit(self.row, *call, studies * self.times) for call in self.calls]
 
     def markdown(self, rows: list[Row], studies: int) -> Iterator[str]:
         text = f"{self.text} {studies * self.times} studies a row."
-        if self.limits is None:
-            yield from self._section(self.title, text, rows)
-            return
-        failed = [row for row in rows if any(cell.startswith("**") for cell in row)]
-        yield from self._section(self.title, text, [row for row in rows if row not in failed])
-        if failed:
-            yield from self._section(*self.limits, failed)
+        if self.kinds is not None:
+            yield from _section(
+                KINDS_TITLE, KINDS_TEXT, KINDS_COLUMNS.split(" | "), self._by_kind(rows)
+            )
+        failed = [row for row in rows if self.limits and any(map(_is_bold, row))]
+        held = [row for row in rows if row not in failed]
+        if held:
+            yield from _section(self.title, text, self.columns, held)
+        if self.limits and failed:
+            yield from _section(*self.limits, self.columns, failed)
 
-    def _section(self, title: str, text: str, rows: list[Row]) -> Iterator[str]:
-        is_text = [not (cell.strip("*–-").replace(".", "") or "0").isdigit() for cell in rows[0]]
-        yield from ("", f"## {title}", "", text, "")
-        yield "| " + " | ".join(self.columns) + " |"
-        yield "|" + "|".join("---" if text else "---:" for text in is_text) + "|"
-        yield from ("| " + " | ".join(row) + " |" for row in rows)
+    def _by_kind(self, rows: list[Row]) -> list[Row]:
+        found: dict[tuple[str, str], list[float]] = {}
+        for name, n, coverage, *_ in rows:
+            for kind, beginnings in (self.kinds or {}).items():
+                if name.startswith(beginnings):
+                    found.setdefault((kind, n), []).append(float(coverage.strip("*")))
+        return [
+            [
+                kind,
+                n,
+                str(len(of)),
+                *(flagged(f"{cover:.1f}") for cover in (sum(of) / len(of), min(of), max(of))),
+            ]
+            for (kind, n), of in found.items()
+        ]
+
+
+def _section(title: str, text: str, columns: list[str], rows: list[Row]) -> Iterator[str]:
+    is_text = [not (cell.strip("*–-").replace(".", "") or "0").isdigit() for cell in rows[0]]
+    yield from ("", f"## {title}", "", text, "")
+    yield "| " + " | ".join(columns) + " |"
+    yield "|" + "|".join("---" if text else "---:" for text in is_text) + "|"
+    yield from ("| " + " | ".join(row) + " |" for row in rows)
+
+
+def _is_bold(cell: str) -> bool:
+    return cell.startswith("**")
 
 
 TABLES = [
@@ -126,6 +161,7 @@ TABLES = [
                 "however many values there are, a tail that they do not show can carry the mean."
             ),
         ),
+        kinds=KINDS,
     ),
     Table(
         "Coarse differences",

@@ -121,6 +121,19 @@ def counted(n: int, noun: str, plural: str | None = None) -> str:
     return f"{n:,} {noun if n == 1 else plural}"
 
 
+def signed(number: float, digits: int = 2) -> str:
+    """Return a number with its sign; a true minus sign, and no sign for what rounds to 0.
+
+    Examples
+    --------
+    >>> signed(0.1), signed(-0.5), signed(-0.001)
+    ('+0.10', '−0.50', '0.00')
+    """
+    if not round(number, digits):
+        return f"{0:.{digits}f}"
+    return f"{number:+,.{digits}f}".replace("-", "−")
+
+
 def mean(values: Iterable[Value]) -> Value:
     """Return the mean of the computable values, rounded once; n is how many there were.
 

@@ -11,7 +11,7 @@ from retrieval_eval.impact.arms import Document, task_of
 from retrieval_eval.impact.pairs import Pair
 from retrieval_eval.impact.settings import Settings
 from retrieval_eval.metrics.catalog import BY_NAME, read_metric
-from retrieval_eval.values import Value, mean
+from retrieval_eval.values import Value, mean, signed
 
 RETRIEVAL_METRICS: Final = (
     "file_recall",
@@ -194,7 +194,7 @@ def _sentence(result: Mapping[str, Any], prefix: str = "") -> str:
     sign = "positive" if r > 0 else "negative" if r < 0 else "no"
     sentence = (
         f"{sign.capitalize()} rank association of {what}{where} "
-        f"(Spearman r={r:+.2f}, n={result['n']}); an association, not a cause."
+        f"(Spearman r={signed(r)}, n={result['n']}); an association, not a cause."
     )
     if result.get("sign_change"):
         sentence += " Within the groups it has the other sign: the pooled value mixes them."

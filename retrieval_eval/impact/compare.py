@@ -15,6 +15,7 @@ from retrieval_eval.impact.settings import Settings
 from retrieval_eval.impact.slices import slices
 from retrieval_eval.impact.validity import RULES, Valid, screen
 from retrieval_eval.metrics.catalog import BY_NAME, Metric, in_view
+from retrieval_eval.values import signed
 
 COMPARED: Final = (
     "file_recall",
@@ -186,7 +187,7 @@ def _verdict(primary: dict[str, Any], valid: Valid, n_pairs: int) -> tuple[str, 
         )
     found = conclusion(primary)
     difference, p_value = primary["mean_difference"], primary["p_value"]
-    numbers = f"mean difference {difference:+.3f} over {n} matched tasks"
+    numbers = f"mean difference {signed(difference, 3)} over {n} matched tasks"
     if p_value is not None:
         numbers += f", p = {p_value:.3f}"
     return found, f"{BY_NAME[PRIMARY].label}: {numbers}"
@@ -202,7 +203,7 @@ def _cautions(metrics: dict[str, dict[str, Any]]) -> list[str]:
             difference = metrics[name]["mean_difference"]
             sentences.append(
                 f"{BY_NAME[PRIMARY].label} is {found}, but {BY_NAME[name].label} is {shown} "
-                f"({difference:+.2f} {BY_NAME[name].unit} over {metrics[name]['n_pairs']} tasks)"
+                f"({signed(difference)} {BY_NAME[name].unit} over {metrics[name]['n_pairs']} tasks)"
             )
     return sentences
 
@@ -232,9 +233,9 @@ def _flips(views: dict[str, Any]) -> list[dict[str, Any]]:
                         "default": default["mean_difference"],
                         "there": there["mean_difference"],
                         "sentence": (
-                            f"{BY_NAME[name].label}: {default['mean_difference']:+.2f} "
+                            f"{BY_NAME[name].label}: {signed(default['mean_difference'])} "
                             f"({conclusion(default).replace('_', ' ')}) under {VIEWS[0]}, "
-                            f"{there['mean_difference']:+.2f} "
+                            f"{signed(there['mean_difference'])} "
                             f"({conclusion(there).replace('_', ' ')}) under {view}"
                         ),
                     }

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from retrieval_eval.impact.pairs import Pair
 from retrieval_eval.metrics.catalog import BY_NAME
+from retrieval_eval.values import signed
 
 SATURATED_SHARE: Final = 0.9
 """A share-like metric with this much of its values at 0, or at 1, is saturated."""
@@ -55,7 +56,7 @@ def _status(
     for other in kept:
         r = _rank_correlation(columns[name], columns[other])
         if r is not None and abs(r) >= REDUNDANT_R:
-            return "redundant", f"ranks as {BY_NAME[other].label} does (r = {r:+.3f})", other
+            return "redundant", f"ranks as {BY_NAME[other].label} does (r = {signed(r, 3)})", other
     return "discriminates", f"{len(set(values))} distinct of {len(values)} values", None
 
 

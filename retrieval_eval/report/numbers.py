@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+from retrieval_eval import values
+
 MISSING: Final = "—"
 """What stands for a value that is not computable; never 0 and never blank."""
 
@@ -39,19 +41,9 @@ def rate(value: Any, digits: int = 2) -> str:
 
 
 def signed(value: Any, digits: int = 2) -> str:
-    """Return a difference with its sign; a true minus sign, and no sign for what rounds to 0.
-
-    Examples
-    --------
-    >>> signed(0.1), signed(-0.5), signed(-0.001)
-    ('+0.10', '−0.50', '0.00')
-    """
+    """Return a difference with its sign, or the dash."""
     number = finite(value)
-    if number is None:
-        return MISSING
-    if round(number, digits) == 0:
-        return f"{0:.{digits}f}"
-    return ("+" if number > 0 else "") + _grouped(number, digits)
+    return MISSING if number is None else values.signed(number, digits)
 
 
 def interval(low: Any, high: Any, digits: int = 2) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from retrieval_eval.metrics.ranking.measures import parse_measure
 from retrieval_eval.search.settings import BASE_MEASURES, DEFAULT_K
-from retrieval_eval.values import counted
+from retrieval_eval.values import counted, signed
 
 Document = Mapping[str, Any]
 
@@ -155,10 +155,7 @@ def points(value: float | None) -> str:
     >>> points(0.5), points(-12), points(-0.001), points(None)
     ('+0.50', '−12.00', '0.00', '—')
     """
-    if value is None:
-        return DASH
-    text = f"{value:+.2f}"
-    return "0.00" if float(text) == 0 else text.replace("-", "−")
+    return DASH if value is None else signed(value)
 
 
 def span(low: float | None, high: float | None) -> str:

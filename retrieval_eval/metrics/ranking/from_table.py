@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,7 +48,7 @@ def _join(judged: Ids, query: Ints, run: Table, owner: Ints) -> tuple[Ints, Ints
     """Return the rows of ``run`` that are judged, and the judgement each belongs to."""
     # Queries without judgements share a number that no judgement has.
     n_queries = max(int(query.max(initial=0)), int(owner.max(initial=0))) + 1
-    query_of_row = np.repeat(np.where(owner < 0, n_queries, owner), np.diff(run.starts))
+    owner = np.where(owner < 0, n_queries, owner)
     for seed in itertools.count(1):
         judged_hashes = judged.hashes(seed)
         keys = _keys(judged_hashes, query, n_queries)
@@ -56,10 +57,10 @@ def _join(judged: Ids, query: Ints, run: Table, owner: Ints) -> tuple[Ints, Ints
         if not (keys[1:] == keys[:-1]).any():
             break
     hashes = run.hashes if seed == 1 else run.docs.hashes(seed)
-    candidates = _candidates(judged_hashes, query, hashes, query_of_row, n_queries)
+    candidates, query_of = _candidates(judged_hashes, query, hashes, run.starts, owner, n_queries)
     if not len(keys):
         return candidates, candidates
-    probes = _keys(hashes[candidates], query_of_row[candidates], n_queries)
+    probes = _keys(hashes[candidates], query_of, n_queries)
     nearest = np.minimum(np.searchsorted(keys, probes), len(keys) - 1)
     is_same = keys[nearest] == probes
     rows, found = candidates[is_same], order[nearest[is_same]]
@@ -69,9 +70,9 @@ def _join(judged: Ids, query: Ints, run: Table, owner: Ints) -> tuple[Ints, Ints
 
 
 def _candidates(
-    judged: Words, judged_query: Ints, hashes: Words, query: Ints, n_queries: int
-) -> Ints:
-    """Return the rows that may be judged: most are not, and a table of bytes turns them away.
+    judged: Words, judged_query: Ints, hashes: Words, starts: Ints, owner: Ints, n_queries: int
+) -> tuple[Ints, Ints]:
+    """Return rows that may be judged, and their queries: a table of bytes turns most others away.
 
     Every query has its own few slots in the table, so that rows of one query stay in the cache.
     """
@@ -79,10 +80,20 @@ def _candidates(
     is_taken = np.zeros((n_queries + 1) << bits, dtype=bool)
     is_taken[_slots(judged, judged_query, bits)] = True
     rows: list[Ints] = [np.zeros(0, dtype=np.int64)]
-    for start in range(0, len(query), CHUNK):
-        chunk = slice(start, start + CHUNK)
-        rows.append(np.flatnonzero(is_taken[_slots(hashes[chunk], query[chunk], bits)]) + start)
-    return np.concatenate(rows)
+    queries = rows.copy()
+    for first, last in _chunks(starts):
+        start, stop = int(starts[first]), int(starts[last])
+        query = np.repeat(owner[first:last], np.diff(starts[first : last + 1]))
+        found = np.flatnonzero(is_taken[_slots(hashes[start:stop], query, bits)])
+        rows.append(found + start)
+        queries.append(query[found])
+    return np.concatenate(rows), np.concatenate(queries)
+
+
+def _chunks(starts: Ints) -> Iterator[tuple[int, int]]:
+    """Yield ranges of segments that hold about as many rows as the cache does."""
+    firsts = np.searchsorted(starts, np.arange(0, starts[-1], CHUNK))
+    return itertools.pairwise(np.unique(np.append(firsts, len(starts) - 1)).tolist())
 
 
 def _slots(hashes: Words, query: Ints, bits: int) -> Ints:
@@ -107,22 +118,40 @@ def _ranks(run: Table, scores: Scores, row: Ints, segment: Ints) -> tuple[Ints, 
     if (~is_start[1:-1] & (scores[1:] > scores[:-1])).any():
         order = order_within(np.diff(run.starts), [-scores])
         scores = scores[order]
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        position = place[row]
-    # A run of equal scores ends where the next one starts, or the next query.
-    changes = is_start
-    changes[1:-1] |= scores[1:] != scores[:-1]
-    edges = np.flatnonzero(changes)
-    run_of = np.searchsorted(edges, position, side="right") - 1
-    begin, end = edges[run_of], edges[run_of + 1]
-    offset = run.starts[segment] - 1
-    rank, n_tied = position - offset, end - begin
-    tied = np.flatnonzero(n_tied > 1)
+        position_of = np.empty_like(order)
+        position_of[order] = np.arange(len(order))
+        position = position_of[row]
+    start, last = run.starts[segment], run.starts[segment + 1] - 1
+    begin, end = position.copy(), position + 1
+    # Ties are rare where scores are real: most hits only look at their neighbours.
+    score = scores[position]
+    is_tied = (position > start) & (scores[position - 1] == score)
+    is_tied |= (position < last) & (scores[np.minimum(position + 1, last)] == score)
+    tied = np.flatnonzero(is_tied)
+    begin[tied], end[tied] = _ties(scores, position[tied], start[tied], last[tied])
+    place = position.copy()
     if len(tied):
-        rank[tied] = _tied_places(run.docs, order, position[tied], begin[tied], end[tied])
-        rank[tied] -= offset[tied]
-    return rank, begin - offset, n_tied
+        place[tied] = _tied_places(run.docs, order, position[tied], begin[tied], end[tied])
+    return place - start + 1, begin - start + 1, end - begin
+
+
+def _ties(scores: Scores, position: Ints, start: Ints, last: Ints) -> tuple[Ints, Ints]:
+    """Return where the scores equal to those at ``position`` begin and end, by bisection.
+
+    Scores descend from ``start`` to ``last``.
+    """
+    score = scores[position]
+    low, begin = start, position
+    while (low < begin).any():
+        middle = (low + begin) // 2
+        is_equal = scores[middle] == score
+        low, begin = np.where(is_equal, low, middle + 1), np.where(is_equal, middle, begin)
+    end, high = position, last
+    while (end < high).any():
+        middle = (end + high + 1) // 2
+        is_equal = scores[middle] == score
+        end, high = np.where(is_equal, middle, end), np.where(is_equal, high, middle - 1)
+    return begin, end + 1
 
 
 def _tied_places(docs: Ids, order: Ints | None, position: Ints, begin: Ints, end: Ints) -> Ints:
