@@ -16,8 +16,8 @@ from retrieval_eval.gold.agreement import LabellerPair, agreement
 from retrieval_eval.report.search.noise import Noise
 from retrieval_eval.report.search.stale import LabelCheck, check_labels
 from retrieval_eval.search.guard.check import check
-from retrieval_eval.search.guard.pinned import read_pinned
-from retrieval_eval.search.guard.thresholds import PINNED, shipped_thresholds
+from retrieval_eval.search.guard.pinned import pinned_lists
+from retrieval_eval.search.guard.thresholds import shipped_thresholds
 from retrieval_eval.search.guard.verdict import Verdict
 from retrieval_eval.search.judging_queue import JudgingQueue, judging_queue
 from retrieval_eval.search.noise_files import staleness
@@ -50,15 +50,13 @@ class Checks:
         if self.run.baseline is None:
             return None
         thresholds = self.run.thresholds or shipped_thresholds()
-        parts = [row.part for row in thresholds.rows]
-        pinned = {part.value for part in parts if part is not None and part.dimension == PINNED}
         return check(
             self.run.document,
             self.run.baseline,
             thresholds,
             today=self.day,
             gold=self.run.gold,
-            lists={name: read_pinned(thresholds.path.parent / name) for name in sorted(pinned)},
+            lists=pinned_lists(thresholds),
             justifications=self.run.justifications,
             noise=self.run.noise,
             seed=self.seed,

@@ -16,9 +16,8 @@ from retrieval_eval.search.guard.check import check, no_verdict
 from retrieval_eval.search.guard.comment import to_comment
 from retrieval_eval.search.guard.junit import to_junit
 from retrieval_eval.search.guard.justification import read_justifications
-from retrieval_eval.search.guard.pinned import Pinned, pinned_text, read_pinned, sample
+from retrieval_eval.search.guard.pinned import pinned_lists, pinned_text, read_pinned, sample
 from retrieval_eval.search.guard.thresholds import (
-    PINNED,
     Thresholds,
     read_thresholds,
     shipped_thresholds,
@@ -68,7 +67,7 @@ def guard(request: Request, *, today: date) -> Verdict:
     """
     thresholds = _thresholds(request.thresholds)
     pinned = None if request.queries is None else read_pinned(request.queries)
-    lists = _lists(thresholds)
+    lists = pinned_lists(thresholds)
     justifications = (
         () if request.justification is None else read_justifications(request.justification)
     )
@@ -145,10 +144,3 @@ def _noise(path: Path | None) -> Mapping[str, Any] | None:
     if path is None and not DEFAULT_NOISE.is_file():
         return None
     return read_noise(path or DEFAULT_NOISE)
-
-
-def _lists(thresholds: Thresholds) -> Mapping[str, Pinned]:
-    folder = thresholds.path.parent
-    parts = [row.part for row in thresholds.rows]
-    named = {part.value for part in parts if part is not None and part.dimension == PINNED}
-    return {name: read_pinned(folder / name) for name in sorted(named)}

@@ -13,6 +13,7 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.fingerprint import fingerprint
 from retrieval_eval.gold.model import GoldSet
 from retrieval_eval.io.files import read_text
+from retrieval_eval.search.guard.thresholds import PINNED, Thresholds
 
 _HEAD: Final = "# gold-fingerprint: "
 _FINGERPRINT: Final = re.compile(r"# gold-fingerprint: ([0-9a-f]{64})")
@@ -61,6 +62,19 @@ def read_pinned(path: Path) -> Pinned:
     if faults:
         raise BadInputError("\n".join(f"{path}: {fault}" for fault in faults))
     return Pinned(tuple(ids), found, path)
+
+
+def pinned_lists(thresholds: Thresholds) -> dict[str, Pinned]:
+    """Return the lists that thresholds name, which lie beside their file.
+
+    Raises
+    ------
+    BadInputError
+        As `read_pinned` does.
+    """
+    parts = [row.part for row in thresholds.rows]
+    named = {part.value for part in parts if part is not None and part.dimension == PINNED}
+    return {name: read_pinned(thresholds.path.parent / name) for name in sorted(named)}
 
 
 def pinned_text(gold: GoldSet, ids: Iterable[str]) -> str:
