@@ -8,6 +8,7 @@ Prints Markdown; with --write it becomes docs/simulation.md.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -290,7 +291,10 @@ def write_page(
     started = time.monotonic()
     with ProcessPoolExecutor(options.processes) as pool:
         pending = [table.start(pool, options.studies) for table in tables]
-        rows = [[future.result() for future in futures] for futures in pending]
+        rows = []
+        for table, futures in zip(tables, pending, strict=True):
+            rows.append([future.result() for future in futures])
+            print(f"{time.monotonic() - started:5.0f} s  {table.title}", file=sys.stderr)
     parts = [introduction(options.studies).rstrip()]
     for table, found in zip(tables, rows, strict=True):
         parts += table.markdown(found, options.studies)
