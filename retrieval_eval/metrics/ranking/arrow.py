@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
-from pyarrow import compute, csv
 
 from retrieval_eval.metrics.ranking.ids import Ids, Ints
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Bytes = NDArray[np.uint8]
 Floats = NDArray[np.float64]
@@ -43,6 +44,8 @@ def read_columns(
     OSError
         When the file cannot be read.
     """
+    from pyarrow import compute
+
     size = path.stat().st_size
     # Room for what so many bytes can hold at most: memory is taken only where it is written.
     most_rows = size // (2 * len(fields)) + 1
@@ -76,6 +79,9 @@ def read_columns(
 
 
 def _batches(path: Path, fields: Sequence[str], chosen: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+    from pyarrow import csv
+
     types = dict(zip(chosen, (pa.string(), pa.binary(), pa.float64()), strict=True))
     reading = csv.ReadOptions(column_names=fields, block_size=_BLOCK)
     converting = csv.ConvertOptions(include_columns=chosen, column_types=types, null_values=[])
