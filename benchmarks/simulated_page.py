@@ -24,11 +24,11 @@ or on the number of processes.
 READING = """
 ## What to take from it
 
-- **The interval of a mean difference** covers in 93 to 97 % of the studies of every kind at n = 10,
-  30 and 100: skewed, tied, zero-inflated, symmetric, and those of measurements. It does not for
-  every shape of a kind. Shape by shape it does for recall, nDCG and rewards, for normal,
-  heavy-tailed, moderately skewed and tied differences at every n, and for costs and all others, but
-  for one row at 97.1 %, from n = 30 on.
+- **The interval of a mean difference** covers in 93 to 97 % of studies of recall, of nDCG and of
+  rewards at n = 10, 30 and 100, and of costs from n = 30 on. Of the single shapes it does so for
+  normal, heavy-tailed, moderately skewed and tied differences at every n, and at n = 30 and 100 for
+  the others too, but for one row at 97.1 %. The mean over the shapes of a kind lies between 93.8
+  and 96.3 % throughout, which says little of any one of them.
 - **Where it fails** otherwise is at n = 10. It is *too short*, covering in 85 to 92 %, where the
   mean hangs on a tail that ten values rarely show: lognormal differences with σ = 1, costs of
   which one arm's are half as high again, and above all 60 % zeros whose few others lie mostly on

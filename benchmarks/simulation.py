@@ -63,9 +63,9 @@ SPARSE = (
 MEAN_COLUMNS = "differences | n | coverage | no interval | width | Student's t | BCa | bootstrap-t"
 KINDS_TITLE = "Kinds of differences"
 KINDS_TEXT = (
-    "Coverage of the interval of the mean difference in %: over the simulated studies of a kind, "
-    "as many of every shape, and of the single shapes the lowest and the highest. The shapes are "
-    "those of the next two tables."
+    "Coverage of the interval of the mean difference in %: the mean over the shapes of a kind, "
+    "where too short and too long ones cancel, and the lowest and the highest of them, which are "
+    "what counts. The shapes are those of the next two tables."
 )
 KINDS_COLUMNS = "differences | n | shapes | coverage | lowest | highest"
 TARGET = Path(__file__).resolve().parents[1] / "docs" / "simulation.md"

@@ -53,18 +53,8 @@ def test_no_text_can_add_a_tag_or_a_row(first, second):
     table = Table("t", first, (first, "n"), ((first, second),), notes=(second,))
     parser = Tags()
     parser.feed(table_html(table))
-    assert set(parser.tags) <= {
-        "div",
-        "wbr",
-        "table",
-        "caption",
-        "thead",
-        "tbody",
-        "tr",
-        "th",
-        "td",
-        "p",
-    }
+    ours = {"div", "table", "caption", "thead", "tbody", "tr", "th", "td", "p", "wbr"}
+    assert set(parser.tags) <= ours
     assert len(parser.cells) == 4
     assert len(table_markdown(table).splitlines()) == 3
 

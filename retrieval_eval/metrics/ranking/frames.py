@@ -20,8 +20,8 @@ def table_from_frame(frame: pd.DataFrame, number: str, name: str) -> Table:
     Raises
     ------
     BadInputError
-        When a column is missing, holds something else, or a query has a document twice; rows
-        are named by their position.
+        When a column is missing or holds something else, a number is NaN, or a query has a
+        document twice; rows are named by their position.
     """
     for column in ("query_id", "doc_id", number):
         if column not in frame.columns:
@@ -33,6 +33,9 @@ def table_from_frame(frame: pd.DataFrame, number: str, name: str) -> Table:
     except (TypeError, ValueError) as error:
         raise BadInputError(f"{name}: column {number!r} holds no numbers: {error}") from error
     queries, docs = (_ids(frame[column], f"{name}: {column}") for column in ("query_id", "doc_id"))
+    bad = np.flatnonzero(np.isnan(numbers))
+    if len(bad):
+        raise BadInputError(f"{name}: row {bad[0]}: no number")
     starts = queries.changes()
     return group(queries.take(starts).texts(), starts, docs, numbers, Source(name, "row", 0))
 

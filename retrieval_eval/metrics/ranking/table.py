@@ -61,13 +61,9 @@ def group(queries: list[str], starts: Ints, docs: Ids, numbers: Floats, source: 
     Raises
     ------
     BadInputError
-        When a number is NaN, or a query has a document twice.
+        When a query has a document twice.
     """
-    bad = np.flatnonzero(np.isnan(numbers))
-    if len(bad):
-        raise BadInputError(f"{source.name}: {source.unit} {source.number(int(bad[0]))}: no number")
-    before = ["", *queries]
-    changes = [row for row, query in enumerate(queries) if not row or query != before[row]]
+    changes = [row for row, query in enumerate(queries) if not row or query != queries[row - 1]]
     names, starts = [queries[row] for row in changes], starts[changes]
     codes = {name: code for code, name in enumerate(dict.fromkeys(names))}
     bounds = np.append(starts, len(numbers))
