@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from guard_repeats import ALONE, WITH_FILE, drop_means_row, equal_means_row
 from guard_studies import LIMITS, N_RESAMPLES, REPEATS, drop_row, equal_row
 from simulation import Table, write_page
 
@@ -124,6 +125,8 @@ CAUGHT = (
     "noise, 5 | noise, 20 | no verdict: significance | noise"
 )
 
+MEANS = " | ".join([*(f"{n} runs" for n in ALONE), *(f"{n} and file" for n in WITH_FILE)])
+
 TABLES = [
     Table(
         "The promise: two runs of one system (A/A)",
@@ -153,6 +156,37 @@ TABLES = [
             *((2.0, "one of five", "uneven run-to-run noise", s, 600) for s in (0.005, 0.01)),
             (2.0, "all of five", "deterministic", 0.0, 600),
             *((2.0, "all of five", "run-to-run noise", s, 600) for s in (0.005, 0.01, 0.02)),
+        ],
+    ),
+    Table(
+        "The promise kept by repeating: means of several runs on either side (A/A)",
+        "In % of studies: any alarm / no alarm but no verdict either, by the number of runs on "
+        "either side; without a noise file, and with one of 10 repeats.",
+        f"systems | noise | queries | {MEANS}",
+        equal_means_row,
+        [("deterministic", 0.0, 600)]
+        + [("run-to-run noise", share, 600) for share in (0.01, 0.02)]
+        + [("uneven run-to-run noise", share, 600) for share in (0.005, 0.01, 0.02)]
+        + [("uneven run-to-run noise", 0.01, 150), ("one bad run in ten", 0.002, 600)],
+    ),
+    Table(
+        "The promise kept by repeating: two points of P@5 on 600 pinned queries",
+        "Caught by the row of P@5 / left without verdict, in %, by the number of runs on either "
+        "side; without a noise file, and with one of 10 repeats. The same queries lose documents "
+        "in every run.",
+        f"points | lost | systems | noise | queries | {MEANS}",
+        drop_means_row,
+        [
+            (2.0, how, system, share, 600)
+            for how in ("one of five", "all of five")
+            for system, share in (
+                ("deterministic", 0.0),
+                ("run-to-run noise", 0.02),
+                ("uneven run-to-run noise", 0.005),
+                ("uneven run-to-run noise", 0.01),
+                ("uneven run-to-run noise", 0.02),
+                ("one bad run in ten", 0.002),
+            )
         ],
     ),
     Table(

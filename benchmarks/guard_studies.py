@@ -11,13 +11,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from guard_systems import DROPS, METRICS, SYSTEMS, Queries, Run, again, bad_days, uneven
+from guard_systems import DROPS, METRICS, SYSTEMS, Drop, Queries, again, bad_days, uneven
 from numpy.typing import NDArray
 from simulated_draws import generator
 
+from retrieval_eval.search.beyond_noise import noise_test
 from retrieval_eval.search.guard.rule import BREACH, UNDECIDED, decide, harm_test
 from retrieval_eval.search.guard.thresholds import shipped_thresholds
-from retrieval_eval.search.noise_level import beyond_noise, noise_band, run_to_run
+from retrieval_eval.search.noise_level import RunToRun, run_to_run
 from retrieval_eval.stats.resampling import Floats
 
 Row = list[str]
@@ -35,22 +36,21 @@ RULES = ("threshold", "significance", "noise", *(f"noise of {n}" for n in OTHER_
 
 PROMISED_ALARMS, PROMISED_POWER = 5.0, 95.0
 
+_STILL = run_to_run(np.zeros((2, 1)))
+
 
 class Study(NamedTuple):
     """By metric how much each query got worse, and the measured noise by number of repeats.
 
-    The noise is a standard deviation and the least step of a metric, in points.
     ``undropped_points`` is the change of P@5 but for the planted drop.
     """
 
     harms: list[Floats]
-    noise: dict[int, list[tuple[float, float]]]
+    noise: dict[int, list[RunToRun]]
     undropped_points: float
 
 
-def study_of(
-    queries: Queries, system: str, share: float, *, drop: Callable[[Run], Run] = lambda run: run
-) -> Study:
+def study_of(queries: Queries, system: str, share: float, *, drop: Drop = lambda run: run) -> Study:
     """Return one pair of runs of a system, the second of them with a drop."""
     base, run = queries.run(), SYSTEMS[system]
     before, second = queries.levels(run(queries, base, share)), run(queries, base, share)
@@ -58,15 +58,10 @@ def study_of(
     undropped = float((before[0] - queries.levels(second)[0]).mean())
     counts = (REPEATS, *OTHER_REPEATS)
     if run not in (again, uneven, bad_days):
-        return Study(harms, dict.fromkeys(counts, [(0.0, 0.0)] * len(harms)), undropped)
+        return Study(harms, dict.fromkeys(counts, [_STILL] * len(harms)), undropped)
     repeats = [queries.levels(run(queries, base, share)) for _ in range(max(counts))]
-    return Study(harms, {n: _noise_of(repeats[:n]) for n in counts}, undropped)
-
-
-def _noise_of(repeats: list[list[Floats]]) -> list[tuple[float, float]]:
-    levels = [run_to_run(np.array(rows) / 100) for rows in zip(*repeats, strict=True)]
-    is_still = all(level.is_deterministic for level in levels)
-    return [(noise_band(one, is_deterministic=is_still), one.step_points) for one in levels]
+    tables = [np.array(rows) / 100 for rows in zip(*repeats, strict=True)]
+    return Study(harms, {n: [run_to_run(one[:n]) for one in tables] for n in counts}, undropped)
 
 
 class Decisions(NamedTuple):
@@ -92,9 +87,10 @@ def decisions(studies: int, draw: Callable[[], Study], n: int) -> Decisions:
             p_values, errors = tests["significance"]
             p_values[at], errors[at] = harm_test(harm, seed=study, n_resamples=N_RESAMPLES)
             for rule, n_runs in repeats.items():
-                (p_values, errors), (sd, step) = tests[rule], found.noise[n_runs][place]
-                p_values[at] = beyond_noise(mean, sd, n_runs, step_points=step)
-                errors[at] = sd * 2**0.5
+                (p_values, errors), levels = tests[rule], found.noise[n_runs]
+                is_still = all(level.is_deterministic for level in levels)
+                test = noise_test(mean, [levels[place]], (1, 1), is_deterministic=is_still)
+                p_values[at], errors[at] = test.p_value, test.error_points
     pairs = np.array([n // 10 if name.startswith("ungrounded") else n for name in LIMITS])
     limits = list(LIMITS.values())
     freedom = {rule: repeats.get(rule, pairs) - 1 for rule in tests}
@@ -116,7 +112,7 @@ def equal_row(system: str, share: float, n: int, studies: int) -> Row:
     first = [100 * breaches[rule][:, 0].mean() for rule in RULES[:3]]
     return [
         system,
-        f"{100 * share:g} %" if share else "–",
+        percent_of_queries(share),
         str(n),
         *(_alarm(share) for share in alarms),
         *(f"{share:.1f}" for share in no_verdict),
@@ -134,7 +130,9 @@ def drop_row(points: float, how: str, system: str, share: float, n: int, studies
 
     def draw() -> Study:
         queries = Queries(g, n)
-        return study_of(queries, system, share, drop=lambda run: DROPS[how](queries, run, points))
+        return study_of(
+            queries, system, share, drop=lambda run: DROPS[how](queries, run, points)(run)
+        )
 
     found = decisions(studies, draw, n)
     critical = np.quantile(found.undropped_points, 1 - PROMISED_ALARMS / 100)
@@ -145,12 +143,17 @@ def drop_row(points: float, how: str, system: str, share: float, n: int, studies
         f"{points:g}",
         how,
         system,
-        f"{100 * share:g} %" if share else "–",
+        percent_of_queries(share),
         str(n),
         f"{bound:.1f}" + (" †" if min(bound, caught[0]) < PROMISED_POWER else ""),
         *(f"{c:.1f}" if c >= PROMISED_POWER else f"**{c:.1f}**" for c in caught),
         *(f"{100 * one.mean():.1f}" for one in is_open),
     ]
+
+
+def percent_of_queries(share: float) -> str:
+    """Return the share of outcomes that fall otherwise as a cell."""
+    return f"{100 * share:g} %" if share else "–"
 
 
 def _alarm(percent: float) -> str:

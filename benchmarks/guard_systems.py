@@ -36,6 +36,10 @@ class Run:
     refused_unanswerable: Bools
 
 
+Drop = Callable[[Run], Run]
+"""What a change does to any run of the system, always to the same queries."""
+
+
 class Queries:
     """Queries drawn for one study: how hard each is, and how many claims its draft makes.
 
@@ -150,25 +154,29 @@ def same(queries: Queries, base: Run, share: float) -> Run:
     return base
 
 
-def one_of_five(queries: Queries, run: Run, points: float) -> Run:
+def one_of_five(queries: Queries, run: Run, points: float) -> Drop:
     """Take one relevant document out of the first five, in as many queries as cost ``points``."""
-    return _demoted(queries, run, points, most=1)
+    return _demotion(queries, run, points, most=1)
 
 
-def all_of_five(queries: Queries, run: Run, points: float) -> Run:
+def all_of_five(queries: Queries, run: Run, points: float) -> Drop:
     """Take all relevant documents out of the first five, in as many queries as cost ``points``."""
-    return _demoted(queries, run, points, most=5)
+    return _demotion(queries, run, points, most=5)
 
 
-def _demoted(queries: Queries, run: Run, points: float, *, most: int) -> Run:
+def _demotion(queries: Queries, run: Run, points: float, *, most: int) -> Drop:
     """Move the last relevant documents of the first five behind the 20th in queries drawn alike."""
     lost = np.minimum(run.relevant[:, :5].sum(axis=1), most)
     chance = points / 100 * 5 * queries.n / max(lost.sum(), 1)
     rows = np.flatnonzero(queries.g.random(queries.n) < chance)
-    relevant = run.relevant.copy()
-    for row in rows:
-        relevant[row, np.flatnonzero(relevant[row, :5])[-most:]] = False
-    return replace(run, relevant=relevant)
+
+    def dropped(run: Run) -> Run:
+        relevant = run.relevant.copy()
+        for row in rows:
+            relevant[row, np.flatnonzero(relevant[row, :5])[-most:]] = False
+        return replace(run, relevant=relevant)
+
+    return dropped
 
 
 SYSTEMS: dict[str, Callable[[Queries, Run, float], Run]] = {

@@ -33,9 +33,17 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
 
 
 @click.command(short_help="Hold a run against the baseline.")
-@click.argument("run")
+@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @data_option
-@click.option("--baseline", type=FILE, default=BASELINE, show_default=True, help="The baseline.")
+@click.option(
+    "--baseline",
+    "baselines",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    default=[BASELINE],
+    show_default=True,
+    help="The baseline; a folder, or several files: the mean of several runs of it.",
+)
 @click.option(
     "--thresholds",
     type=FILE,
@@ -68,9 +76,9 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
 @click.pass_context
 def guard(
     context: click.Context,
-    run: str,
+    runs: tuple[str, ...],
     data: Path,
-    baseline: Path,
+    baselines: tuple[Path, ...],
     thresholds: Path | None,
     queries: Path | None,
     gold_path: Path,
@@ -83,7 +91,8 @@ def guard(
 ) -> None:
     """Hold a search run against the baseline, threshold by threshold.
 
-    RUN is a file, or the label of a run in the folder --data.
+    RUN is a file, or the label of a run in the folder --data. Of several runs of one system the
+    mean is held against the baseline, and how much they vary tells what is real.
 
     Exit code 0: passed. 1: a threshold is breached. 2: no verdict, because the run is empty,
     truncated, failed on queries, lacks a metric or a corpus, or measured something else than the
@@ -93,8 +102,8 @@ def guard(
     from retrieval_eval.search.guard.files import guard as hold
     from retrieval_eval.search.guard.table import to_text
 
-    (path,) = run_files([run], data)
-    request = Request(path, baseline, thresholds, queries, gold_path, justification, noise)
+    paths = run_files(runs, data)
+    request = Request(paths, baselines, thresholds, queries, gold_path, justification, noise)
     verdict = hold(request, today=(today or datetime.now(UTC)).date())
     write_reports(verdict, comment=comment, junit=junit)
     if as_json:

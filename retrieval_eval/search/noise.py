@@ -7,21 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from itertools import pairwise
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import SCHEMA_VERSION, stamped
-from retrieval_eval.search.delta import changes, common_measures, differences
+from retrieval_eval.search.beyond_noise import noise_band
+from retrieval_eval.search.delta import common_measures
 from retrieval_eval.search.guard.pinned import Pinned
-from retrieval_eval.search.guard.soundness import claim_faults
+from retrieval_eval.search.guard.soundness import copies, system_changes
 from retrieval_eval.search.measure import Request, measured_document
 from retrieval_eval.search.named_metrics import BLOCK_OF, WHOLE_RUN_ONLY, Share, shares
 from retrieval_eval.search.noise_level import (
     by_query,
     detectable_changes,
-    noise_band,
     query_sampling,
     run_to_run,
 )
@@ -67,17 +66,9 @@ def repeated_runs(
 
 
 def check_distinct(runs: Sequence[Document]) -> None:
-    """Raise NothingToEvaluateError when one run stands in a list twice: it would show no noise.
-
-    A run is known by its label, the second it was measured in and its answers, so that a copy of
-    it, such as the baseline, is found, too.
-    """
-    for number, run in enumerate(runs, 1):
-        for other, earlier in enumerate(runs[: number - 1], 1):
-            if all(run[key] == earlier[key] for key in ("generated_at", "label", "queries")):
-                raise NothingToEvaluateError(
-                    f"run {number} is run {other} again; a run shows no noise against itself"
-                )
+    """Raise NothingToEvaluateError when one run stands in a list twice (`copies`)."""
+    if found := copies(runs):
+        raise NothingToEvaluateError(found[0])
 
 
 def noise(
@@ -170,19 +161,8 @@ def _check_same(runs: Sequence[Document]) -> None:
         if not run["status"]["has_verdict"]:
             reasons = "; ".join(run["status"]["reasons"])
             raise NothingToEvaluateError(f"run {number} has no verdict: {reasons}")
-    for number, (one, other) in enumerate(pairwise(runs), 2):
-        found = [
-            *differences(one, other).values(),
-            *changes(one, other),
-            *claim_faults(other, one),
-        ]
-        if {q["id"] for q in one["queries"]} != {q["id"] for q in other["queries"]}:
-            found.append("other queries were asked")
-        if found:
-            raise NothingToEvaluateError(
-                f"run {number} is not of the same system as the one before, so what lies between "
-                f"them is no noise: {'; '.join(found)}"
-            )
+    if found := system_changes(runs):
+        raise NothingToEvaluateError(found[0])
 
 
 def _shares(run: Document, name: str) -> dict[str, Share]:

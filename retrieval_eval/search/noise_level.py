@@ -1,4 +1,4 @@
-"""How much a metric moves between runs of one and the same system, and what lies beyond that."""
+"""How much a metric moves between runs of one and the same system."""
 
 from __future__ import annotations
 
@@ -83,49 +83,6 @@ def _smallest_gap(table: Floats) -> float:
 
 def _is_still(table: Floats) -> bool:
     return bool((table == table[0]).all())
-
-
-def noise_band(level: RunToRun, *, is_deterministic: bool) -> float:
-    """Return the standard deviation of one run to hold a change against, in points.
-
-    To the noise that was seen is added one query more that moves its whole step in one of the
-    runs: what stood still in a handful of runs, as metrics of few queries do, will not do so for
-    ever. It is 0 where a metric of a deterministic system never moved.
-
-    Examples
-    --------
-    >>> still = run_to_run(np.ones((4, 50)))
-    >>> noise_band(still, is_deterministic=False), noise_band(still, is_deterministic=True)
-    (1.0, 0.0)
-    """
-    if is_deterministic and level.is_deterministic:
-        return 0.0
-    unseen = POINTS / level.n_queries / math.sqrt(level.n_runs)
-    return math.hypot(level.sd_points, unseen)
-
-
-def beyond_noise(
-    harm_points: float, band_points: float, n_runs: int, *, step_points: float = 0.0
-) -> float:
-    """Return the one-sided p-value of a harm between two runs under run-to-run noise alone.
-
-    The harm is one more difference of two runs of the system, and its standard deviation sqrt(2)
-    ``band_points`` (`noise_band`) was estimated from ``n_runs``: Student's t with one degree of
-    freedom less, less half a ``step_points``, since runs differ in whole steps (the continuity
-    correction of Yates 1934). Of a deterministic system any harm is real.
-
-    Examples
-    --------
-    >>> round(beyond_noise(0.5, 0.25, 10), 3)
-    0.095
-    >>> beyond_noise(0.2, 0.0, 10), beyond_noise(0.0, 0.0, 10)
-    (0.0, 1.0)
-    """
-    if band_points == 0:
-        return 0.0 if harm_points > 0 else 1.0
-    from scipy.special import stdtr
-
-    return float(stdtr(n_runs - 1, (step_points / 2 - harm_points) / (math.sqrt(2) * band_points)))
 
 
 def by_query(runs: Sequence[Mapping[str, Share]]) -> Floats:

@@ -117,6 +117,29 @@ def test_a_run_that_noise_would_make_has_no_verdict_if_that_is_loud(tree, capsys
     assert "too noisy to tell: as 2 runs of one system move" in capsys.readouterr().out
 
 
+def test_several_runs_are_held_against_a_folder_of_baselines(tree, capsys):
+    for k in range(3):
+        for name, hits in (("baselines", 3), ("now", 1)):
+            run = run_with([hits + (k == 2), *[hits] * 9], label=f"{name} {k}")
+            write(tree, f"{name}/{k}.json", run_bytes(run))
+    runs = [f"now/{k}.json" for k in range(3)]
+    assert guard(*runs, "--baseline", "baselines", "--json") == 1
+    document = json.loads(capsys.readouterr().out)
+    assert (document["run"]["n_runs"], document["baseline"]["n_runs"]) == (3, 3)
+    assert document["rows"][0]["change_points"] == pytest.approx(-40)
+    assert {row["decided_by"] for row in document["rows"]} == {"noise"}
+    files = [option for k in range(3) for option in ("--baseline", f"baselines/{k}.json")]
+    assert guard(*runs, *files) == 1
+    assert "Paired over queries, means of 3 runs against 3 of the baseline;" in (
+        capsys.readouterr().out
+    )
+    assert guard(runs[0], runs[0], "--baseline", "baselines") == 2
+    assert "on the side of the run, run 2 is run 1 again" in capsys.readouterr().out
+    (tree / "empty").mkdir()
+    assert guard(*runs, "--baseline", "empty") == 3
+    assert "empty: no JSON file in this folder" in capsys.readouterr().err
+
+
 def test_noise_of_another_system_is_said_to_decide_nothing(tree, capsys):
     noise_file(tree, *[run_with([3] * 10, facts={"name": "other"})] * 2)
     assert guard("worse.json") == 1
@@ -203,9 +226,12 @@ def test_the_command_and_the_function_have_the_same_defaults():
     from retrieval_eval.search.noise_files import DEFAULT_NOISE
     from retrieval_eval.values import DEFAULT_SEED
 
-    request = Request(Path("x"))
+    request = Request([Path("x")])
     default = {option.name: option.default for option in search_guard.guard.params}
-    assert (default["baseline"], default["gold_path"]) == (request.baseline, request.gold)
+    assert (default["baselines"], default["gold_path"]) == (
+        list(request.baselines),
+        request.gold,
+    )
     assert DEFAULT_THRESHOLDS == search_guard._THRESHOLDS
     assert DEFAULT_NOISE == search_guard._NOISE
     measured = {option.name: option.default for option in search_noise.noise.params}
@@ -349,6 +375,24 @@ def test_the_fixture_fails_without_a_verdict(pytester, name, message):
     )
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines([f"retrieval guard: *{message}*"])
+
+
+def test_the_fixture_takes_several_runs(pytester):
+    for k in range(2):
+        for name, hits in (("base", 3), ("now", 3)):
+            run = run_with([hits + k, *[hits] * 9], label=f"{name} {k}")
+            write(pytester.path, f"{name}{k}.json", run_bytes(run))
+    result = run_suite(
+        pytester,
+        """
+        def test_retrieval(retrieval_guard):
+            verdict = retrieval_guard(
+                run=["now0.json", "now1.json"], baseline=["base0.json", "base1.json"]
+            )
+            assert verdict.sides["run"]["n_runs"] == verdict.sides["baseline"]["n_runs"] == 2
+        """,
+    )
+    result.assert_outcomes(passed=1)
 
 
 def test_the_fixture_takes_a_justification_and_a_day(pytester):

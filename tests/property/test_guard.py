@@ -33,7 +33,7 @@ def of(metric, points, rule="threshold"):
 
 
 def held(run, baseline, thresholds, **options):
-    return check(run, baseline, thresholds, today=TODAY, **options)
+    return check([run], [baseline], thresholds, today=TODAY, **options)
 
 
 @given(HITS, st.sampled_from(RULES))
@@ -156,3 +156,35 @@ def test_more_noise_in_the_noise_file_never_makes_a_breach(pairs, band, more, n_
     # However noisy, what stays within its threshold passes.
     if 100 * sum(a - b for a, b in pairs) / 5 / len(pairs) <= 0.5:
         assert codes == [0, 0]
+
+
+MEANS = st.lists(st.lists(st.integers(0, 5), min_size=6, max_size=6), min_size=2, max_size=4)
+
+
+def labelled(hits, name):
+    return [run_with(one, label=f"{name} {place}") for place, one in enumerate(hits)]
+
+
+@given(MEANS, MEANS, st.randoms(use_true_random=False))
+def test_the_mean_of_runs_is_held_whatever_their_order(before, after, random):
+    thresholds = of("P@5", 0.5, "threshold_and_real")
+    sides = labelled(after, "run"), labelled(before, "baseline")
+    found = check(*sides, thresholds, today=TODAY).rows[0]
+    lost = 100 * (np.mean(before) - np.mean(after)) / 5
+    assert found.measured.harm_points == pytest.approx(lost, abs=1e-9)
+    assert found.decided_by == "noise"
+    for side in sides:
+        random.shuffle(side)
+    again = check(*sides, thresholds, today=TODAY).rows[0]
+    assert again.verdict == found.verdict
+    assert again.p_value == pytest.approx(found.p_value, abs=1e-9)
+
+
+@given(MEANS, MEANS)
+def test_of_two_sides_of_runs_at_most_one_is_a_breach(before, after):
+    thresholds = of("P@5", 0.0, "threshold_and_real")
+    sides = labelled(after, "run"), labelled(before, "baseline")
+    there, back = (check(*order, thresholds, today=TODAY) for order in (sides, sides[::-1]))
+    assert (there.exit_code == 1) + (back.exit_code == 1) <= 1
+    points = [one.rows[0].measured.change_points for one in (there, back)]
+    assert points[0] == pytest.approx(-points[1], abs=1e-9)

@@ -51,8 +51,8 @@ class Checks:
             return None
         thresholds = self.run.thresholds or shipped_thresholds()
         return check(
-            self.run.document,
-            self.run.baseline,
+            [self.run.document],
+            [self.run.baseline],
             thresholds,
             today=self.day,
             gold=self.run.gold,

@@ -1,4 +1,4 @@
-"""The guard itself: two search runs and thresholds in, a verdict out."""
+"""The guard itself: search runs of two systems and thresholds in, a verdict out."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.pinned import Pinned, pinning_faults
 from retrieval_eval.search.guard.rows import Measured, measure
 from retrieval_eval.search.guard.rulings import rulings, with_movers
+from retrieval_eval.search.guard.sides import Side
 from retrieval_eval.search.guard.soundness import run_faults, run_notes
 from retrieval_eval.search.guard.thresholds import PINNED, Threshold, Thresholds
 from retrieval_eval.search.guard.verdict import Row, Verdict
@@ -23,8 +24,8 @@ Document = Mapping[str, Any]
 
 
 def check(
-    run: Document,
-    baseline: Document,
+    runs: Sequence[Document],
+    baselines: Sequence[Document],
     thresholds: Thresholds,
     *,
     today: date,
@@ -36,12 +37,13 @@ def check(
     notes: Sequence[str] = (),
     seed: int = DEFAULT_SEED,
 ) -> Verdict:
-    """Hold a search run against a baseline.
+    """Hold a search run against a baseline, or the mean of several against that of others.
 
     Parameters
     ----------
-    run, baseline
-        Search runs (schema ``search_run``).
+    runs, baselines
+        Search runs (schema ``search_run``), at least one of each. Several on a side are runs of one
+        system, and how much they vary tells, beside ``noise``, what is real.
     thresholds
         What may change by how much.
     today
@@ -61,9 +63,11 @@ def check(
     seed
         Seed of intervals and tests.
     """
+    sides = Side(runs), Side(baselines)
+    run = runs[0]
     scope = None if pinned is None else frozenset(pinned.ids)
     faults = [] if pinned is None else _pinning(pinned, gold, run)
-    faults += run_faults(run, baseline, scope)
+    faults += run_faults(runs, baselines, scope)
     settings = {**run["run"]["settings"], "seed": seed}
     measured = []
     for threshold in thresholds.rows:
@@ -72,14 +76,14 @@ def check(
             gap = Value.missing("no_computable_values")
             measured.append(Measured(threshold, gap, gap, faults=tuple(faults or why)))
         else:
-            measured.append(measure(threshold, run, baseline, ids, Resampling.of(settings, seed)))
-    held = noise_at_hand(noise, run, baseline, pinned)
+            measured.append(measure(threshold, *sides, ids, Resampling.of(settings, seed)))
+    held = noise_at_hand(noise, *sides, pinned)
     rows = rulings(measured, thresholds, justifications, today, held)
-    notes = [*run_notes(run, baseline), *notes, *_unused(rows, justifications, today)]
+    notes = [*run_notes(runs, baselines), *notes, *_unused(rows, justifications, today)]
     if noise is not None and held.document is None:
         notes.append(f"{held.why}, so it decided nothing")
     return Verdict(
-        tuple(with_movers(row, run, baseline) for row in rows),
+        tuple(with_movers(row, *sides) for row in rows),
         thresholds.rule,
         thresholds.alpha,
         seed,
@@ -87,8 +91,8 @@ def check(
         tuple(faults),
         tuple(notes),
         {
-            "run": _side(run),
-            "baseline": _side(baseline),
+            "run": _side(sides[0]),
+            "baseline": _side(sides[1]),
             "confidence": settings["confidence"],
             "n_pinned": scope and len(scope),
         },
@@ -154,11 +158,13 @@ def _unused(rows: Sequence[Row], given: Sequence[Justification], today: date) ->
     return found
 
 
-def _side(doc: Document) -> dict[str, Any]:
+def _side(side: Side) -> dict[str, Any]:
+    doc = side.first
     gold = doc["run"]["gold_set"]
     return {
         "label": doc["label"],
         "generated_at": doc["generated_at"],
         "gold_fingerprint": gold["fingerprint"],
         "n_queries": len(doc["queries"]),
+        "n_runs": len(side.runs),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -34,14 +34,16 @@ DEFAULT_THRESHOLDS: Final = Path("data/eval/guard.toml")
 class Request:
     """Which files to guard with.
 
+    Several ``runs`` are of one system, and their mean is held against that of the ``baselines``; a
+    folder stands for the JSON files in it.
     ``thresholds`` None: `DEFAULT_THRESHOLDS` below the working folder where that exists, else the
     shipped ones. ``noise`` is a noise file; None: `DEFAULT_NOISE` where that exists. ``queries`` is
     a pinned list, ``justification`` the written overrides; None: without. ``gold`` is read for
     pinned lists only.
     """
 
-    run: Path
-    baseline: Path = DEFAULT_BASELINE
+    runs: Sequence[Path]
+    baselines: Sequence[Path] = (DEFAULT_BASELINE,)
     thresholds: Path | None = None
     queries: Path | None = None
     gold: Path = DEFAULT_GOLD
@@ -50,7 +52,7 @@ class Request:
 
 
 def guard(request: Request, *, today: date) -> Verdict:
-    """Hold a search run in a file against the baseline in another.
+    """Hold search runs in files against baselines in others.
 
     A run or a baseline that is there but is no valid search run has no verdict.
 
@@ -73,19 +75,17 @@ def guard(request: Request, *, today: date) -> Verdict:
     )
     gold = read_gold_set(request.gold) if pinned is not None or lists else None
     noise = _noise(request.noise)
-    for path, how in (
-        (request.run, "`retrieval-eval search run` writes one"),
-        (request.baseline, "`retrieval-eval search baseline --update RUN.json` makes one"),
-    ):
-        if not path.is_file():
-            raise BadInputError(f"{path}: no such file; {how}")
+    paths = (
+        _files(request.runs, "`retrieval-eval search run` writes one"),
+        _files(request.baselines, "`retrieval-eval search baseline --update RUN.json` makes one"),
+    )
     try:
-        run, baseline = read_search_run(request.run), read_search_run(request.baseline)
+        runs, baselines = ([read_search_run(path) for path in side] for side in paths)
     except BadInputError as error:
         return no_verdict(thresholds, [str(error)], today)
     return check(
-        run,
-        baseline,
+        runs,
+        baselines,
         thresholds,
         today=today,
         gold=gold,
@@ -93,8 +93,21 @@ def guard(request: Request, *, today: date) -> Verdict:
         lists=lists,
         justifications=justifications,
         noise=noise,
-        notes=() if noise is None else staleness(noise, run),
+        notes=() if noise is None else staleness(noise, runs[0]),
     )
+
+
+def _files(paths: Sequence[Path], how: str) -> list[Path]:
+    found = []
+    for path in paths:
+        inside = sorted(path.glob("*.json")) if path.is_dir() else [path]
+        if not inside:
+            raise BadInputError(f"{path}: no JSON file in this folder; {how}")
+        found += inside
+    for path in found:
+        if not path.is_file():
+            raise BadInputError(f"{path}: no such file; {how}")
+    return found
 
 
 def write_reports(verdict: Verdict, *, comment: Path | None, junit: Path | None) -> None:

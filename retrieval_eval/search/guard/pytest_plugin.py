@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from os import PathLike
 from typing import TYPE_CHECKING
@@ -21,24 +21,36 @@ def retrieval_guard(pytestconfig: pytest.Config) -> Callable[..., Verdict]:
 
     ``retrieval_guard(run=..., baseline=..., thresholds=..., queries=..., gold=...,
     justification=..., noise=..., today=...)``: paths as `Request` has them, relative to pytest's
-    root folder; only ``run`` must be given. No verdict fails as a breach does. Returns the verdict.
+    root folder; only ``run`` must be given. ``run`` and ``baseline`` may be lists of paths, of
+    several runs of a system. No verdict fails as a breach does. Returns the verdict.
     """
 
-    def hold(*, run: Name, today: date | None = None, **paths: Name) -> Verdict:
+    def hold(
+        *,
+        run: Name | Sequence[Name],
+        baseline: Name | Sequence[Name] | None = None,
+        today: date | None = None,
+        **paths: Name,
+    ) -> Verdict:
         from retrieval_eval.errors import RetrievalEvalError
         from retrieval_eval.search.guard.files import DEFAULT_THRESHOLDS, Request, guard
         from retrieval_eval.search.guard.table import to_text
         from retrieval_eval.search.noise_files import DEFAULT_NOISE
 
         root = pytestconfig.rootpath
-        found = {name: root / path for name, path in {"run": run, **paths}.items()}
+        found = {name: root / path for name, path in paths.items()}
         for name, path in (("thresholds", DEFAULT_THRESHOLDS), ("noise", DEFAULT_NOISE)):
             if name not in found and (root / path).is_file():
                 found[name] = root / path
-        defaults = Request(root)
-        found = {"baseline": root / defaults.baseline, "gold": root / defaults.gold, **found}
+        defaults = Request(())
+        baselines = defaults.baselines if baseline is None else _listed(baseline)
+        request = Request(
+            [root / path for path in _listed(run)],
+            [root / path for path in baselines],
+            **{"gold": root / defaults.gold, **found},
+        )
         try:
-            verdict = guard(Request(**found), today=today or datetime.now(UTC).date())
+            verdict = guard(request, today=today or datetime.now(UTC).date())
         except RetrievalEvalError as error:
             pytest.fail(f"retrieval guard: {error}", pytrace=False)
         if verdict.exit_code:
@@ -46,3 +58,7 @@ def retrieval_guard(pytestconfig: pytest.Config) -> Callable[..., Verdict]:
         return verdict
 
     return hold
+
+
+def _listed(names: Name | Sequence[Name]) -> Sequence[Name]:
+    return [names] if isinstance(names, str | PathLike) else names

@@ -10,14 +10,11 @@ from typing import Any, Final
 import numpy as np
 
 from retrieval_eval.search.guard.rule import harm_test
+from retrieval_eval.search.guard.sides import Side
 from retrieval_eval.search.guard.soundness import claim_faults
 from retrieval_eval.search.guard.thresholds import Threshold
-from retrieval_eval.search.named_metrics import (
-    BLOCK_OF,
-    WHOLE_RUN_ONLY,
-    metric_value,
-    shares,
-)
+from retrieval_eval.search.named_metrics import BLOCK_OF, WHOLE_RUN_ONLY
+from retrieval_eval.search.noise_level import RunToRun
 from retrieval_eval.search.paired_change import (
     POINTS,
     Change,
@@ -38,12 +35,13 @@ _HOW_TO: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A threshold's metric in both runs.
+    """A threshold's metric on both sides.
 
     ``baseline`` and ``current`` are the values over the queries the threshold looks at,
     ``change`` the paired change where the metric is one of queries, ``contributions`` what each
     query that moved adds to it (points), ``p_value`` and ``error_points`` those of `harm_test`
-    (NaN without a test). ``faults`` say why there is no verdict; ``is_absent``: neither run has it.
+    (NaN without a test), ``spreads`` how much the metric varies between the runs of a side that
+    has several. ``faults`` say why there is no verdict; ``is_absent``: neither run has it.
     """
 
     threshold: Threshold
@@ -53,6 +51,7 @@ class Measured:
     contributions: Mapping[str, float] = field(default_factory=dict)
     p_value: float = math.nan
     error_points: float = math.nan
+    spreads: tuple[RunToRun, ...] = ()
     faults: tuple[str, ...] = ()
     is_absent: bool = False
 
@@ -87,12 +86,12 @@ class Measured:
 
 def measure(
     threshold: Threshold,
-    run: Document,
-    baseline: Document,
+    run: Side,
+    baseline: Side,
     ids: Collection[str] | None,
     resampling: Resampling,
 ) -> Measured:
-    """Measure the metric of a threshold in both runs.
+    """Measure the metric of a threshold on both sides.
 
     Parameters
     ----------
@@ -100,7 +99,7 @@ def measure(
         Ids of the queries to look at; None: the whole runs.
     """
     name = threshold.metric
-    old, new = (metric_value(doc, name, _within(doc, ids)) for doc in (baseline, run))
+    old, new = (side.value(name, _within(side.first, ids)) for side in (baseline, run))
     is_absent = old.reason is not None and old.reason == new.reason
     if threshold.max_change is None:
         faults = _gap("the run has no value", new, name)
@@ -114,13 +113,17 @@ def measure(
         )
     if name in WHOLE_RUN_ONLY or faults:
         return Measured(threshold, old, new, faults=faults, is_absent=is_absent)
-    before, after = (_those(shares(doc, name), ids) for doc in (baseline, run))
+    before, after = (_those(side.shares(name), ids) for side in (baseline, run))
+    for whose, side in (("baseline", baseline), ("run", run)):
+        if lacking := side.lacking(name):
+            told = f"some runs on the side of the {whose} lack it for"
+            faults += (f"{told} {counted(len(lacking), 'query')}, the first is {lacking[0]!r}",)
     lost = sorted(before.keys() - after.keys())
     if lost:
         told = f"the run lacks it for {counted(len(lost), 'query')} of the baseline"
         faults += (f"{told}, the first is {lost[0]!r}",)
     if BLOCK_OF.get(name, ("",))[0] == "claims":
-        faults += tuple(claim_faults(run, baseline))
+        faults += tuple(claim_faults(run.first, baseline.first))
     change = change_of(before, after, resampling)
     if not change.n_pairs:
         faults += ("no query has it in both runs",)
@@ -132,7 +135,9 @@ def measure(
     # In the order of query ids, for the seed of the test picks positions.
     harms[: len(moved)] = [sign * change.n_pairs * moved[query] for query in sorted(moved)]
     p_value, error = harm_test(harms, seed=resampling.seed)
-    return Measured(threshold, old, new, change, moved, p_value, error)
+    spreads = (side.spread(name, ids) for side in (baseline, run))
+    found = tuple(spread for spread in spreads if spread is not None)
+    return Measured(threshold, old, new, change, moved, p_value, error, found)
 
 
 def _within(doc: Document, ids: Collection[str] | None) -> Collection[str] | None:

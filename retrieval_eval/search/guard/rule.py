@@ -95,10 +95,16 @@ def decide(
     is_beyond = harm > limit + _ROUNDING
     codes = np.where(is_beyond, BREACH, HOLDS).astype(np.int8)
     if rule != "threshold":
-        resolution = np.maximum(SMALLEST_RESOLUTION, RESOLUTION_FACTOR * limit)
         is_open = is_beyond & (adjusted > alpha)
-        codes[is_open] = np.where(detectable <= resolution, WITHIN_NOISE, UNDECIDED)[is_open]
+        is_shown = detectable <= resolution(limit)
+        codes[is_open] = np.where(is_shown, WITHIN_NOISE, UNDECIDED)[is_open]
     return Decided(codes, adjusted, detectable)
+
+
+def resolution(limit_points: ArrayLike) -> Floats:
+    """Return the change that a run must be able to show, in points, by the largest allowed one."""
+    found: Floats = np.maximum(SMALLEST_RESOLUTION, RESOLUTION_FACTOR * np.asarray(limit_points))
+    return found
 
 
 def harm_test(harms: Floats, *, seed: int, n_resamples: int = 10_000) -> tuple[float, float]:

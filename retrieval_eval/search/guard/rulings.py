@@ -8,13 +8,21 @@ from dataclasses import replace
 from datetime import date
 from typing import Any, Final
 
+from retrieval_eval.search.beyond_noise import MOST_RUNS, runs_needed
 from retrieval_eval.search.guard.evidence import Evidence, Noise, evidence
 from retrieval_eval.search.guard.justification import Justification, valid_for
 from retrieval_eval.search.guard.rows import Measured
-from retrieval_eval.search.guard.rule import BREACH, HOLDS, UNDECIDED, Decided, decide
+from retrieval_eval.search.guard.rule import (
+    BREACH,
+    HOLDS,
+    UNDECIDED,
+    Decided,
+    decide,
+    resolution,
+)
+from retrieval_eval.search.guard.sides import Side
 from retrieval_eval.search.guard.thresholds import Thresholds
 from retrieval_eval.search.guard.verdict import Mover, Row, RowVerdict
-from retrieval_eval.search.named_metrics import per_query
 
 Document = Mapping[str, Any]
 
@@ -32,6 +40,7 @@ def rulings(
     changes = [m for m in measured if not m.faults and m.threshold.max_change is not None]
     found = [evidence(m, thresholds.rule, noise) for m in changes]
     decided = _decided(changes, found, thresholds)
+    strictest = thresholds.alpha / max(sum(not math.isnan(one.p_value) for one in found), 1)
     place_of = {id(m): place for place, m in enumerate(changes)}
     rows = []
     for m in measured:
@@ -43,7 +52,7 @@ def rulings(
             shown = _known(decided.detectable_points[place])
             row = Row(
                 m,
-                *_ruling(m, int(decided.codes[place]), found[place], p, shown),
+                *_ruling(m, int(decided.codes[place]), found[place], p, shown, strictest),
                 decided_by=found[place].decided_by,
                 p_value=_known(found[place].p_value),
                 p_adjusted=p,
@@ -57,15 +66,15 @@ def rulings(
     return rows
 
 
-def with_movers(row: Row, run: Document, baseline: Document) -> Row:
+def with_movers(row: Row, run: Side, baseline: Side) -> Row:
     """Return the row with the queries that moved its metric most, the worst first."""
     m = row.measured
     if not m.contributions:
         return row
     sign = 1.0 if m.threshold.direction == "down is bad" else -1.0
     worst = sorted(m.contributions.items(), key=lambda item: (sign * item[1], item[0]))[:N_MOVERS]
-    before, now = (per_query(doc, m.threshold.metric) for doc in (baseline, run))
-    queries = {query["id"]: query for query in run["queries"]}
+    before, now = (side.per_query(m.threshold.metric) for side in (baseline, run))
+    queries = {query["id"]: query for query in run.first["queries"]}
     movers = tuple(
         Mover(
             name, queries[name]["query"], queries[name]["corpus"], before[name], now[name], points
@@ -98,6 +107,7 @@ def _ruling(
     found: Evidence | None = None,
     p: float | None = None,
     detectable: float | None = None,
+    strictest: float = math.nan,
 ) -> tuple[RowVerdict, tuple[str, ...]]:
     if m.is_absent and not m.threshold.required:
         return "skipped", ("neither run has it, and it is not required",)
@@ -119,11 +129,22 @@ def _ruling(
     shown = (
         f"only {detectable:.1f} points or more" if detectable and detectable < 100 else "nothing"
     )
-    if is_by_noise:
-        reason = f"too noisy to tell: as {found.freedom + 1} runs of one system move, a run"
-    else:
+    if not is_by_noise:
         reason = f"too few queries to tell: {m.n_pairs} of them, moving as they do,"
-    return "no_verdict", (*told, f"{reason} would show {shown}")
+        return "no_verdict", (*told, f"{reason} would show {shown}")
+    here, there = found.sides
+    means = "a run" if here == there == 1 else f"the mean of {here} against that of {there}"
+    reason = f"too noisy to tell: as {found.n_runs} runs of one system move, {means}"
+    return "no_verdict", (*told, f"{reason} would show {shown}", _remedy(m, found, strictest))
+
+
+def _remedy(m: Measured, found: Evidence, alpha: float) -> str:
+    """Return how many runs would show what the guard has to see."""
+    points = float(resolution(m.limit_points or 0.0))
+    needed = runs_needed(points, found.band_points, found.elsewhere, alpha=alpha)
+    if needed is None:
+        return f"even {MOST_RUNS} runs on either side would not show {points:g} points"
+    return f"the means of {needed} runs on either side would show {points:g} points"
 
 
 def _out_of_bounds(m: Measured) -> tuple[str, ...]:

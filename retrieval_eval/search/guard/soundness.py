@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
-from retrieval_eval.search.delta import differences
+from retrieval_eval.search.delta import changes, differences
 from retrieval_eval.values import counted
 
 Document = Mapping[str, Any]
 
 
-def run_faults(run: Document, baseline: Document, scope: Collection[str] | None) -> list[str]:
-    """Return why a run has no verdict against a baseline, in sentences; empty when it has one.
+def run_faults(
+    runs: Sequence[Document], baselines: Sequence[Document], scope: Collection[str] | None
+) -> list[str]:
+    """Return why runs have no verdict against baselines, in sentences; empty when they have one.
 
-    Either run may lack a verdict of its own, hold no query, hold one twice, or have failed on one;
-    they may have measured different things (`differences`); and a run that asked fewer queries
-    than its gold set has, or left out a corpus, is not the whole.
+    Any of them may lack a verdict of its own, hold no query, hold one twice, or have failed on one;
+    they may have measured different things (`differences`); a run that asked fewer queries than its
+    gold set has, or left out a corpus, is not the whole; and several runs of a side may hold a copy
+    (`copies`) or be of several systems (`system_changes`).
 
     Parameters
     ----------
@@ -25,9 +29,14 @@ def run_faults(run: Document, baseline: Document, scope: Collection[str] | None)
         Ids of pinned queries, which are then all that has to be there; None: the whole gold set.
     """
     found = []
-    for name, doc in (("the baseline", baseline), ("the run", run)):
+    named = [*_named("the baseline", baselines), *_named("the run", runs)]
+    for name, doc in named:
         found += [f"{name} has no verdict of its own: {why}" for why in own_faults(doc)]
         found += _missing_queries(name, doc, scope)
+    for whose, side in (("baseline", baselines), ("run", runs)):
+        found += [f"on the side of the {whose}, {why}" for why in copies(side)]
+        found += [f"on the side of the {whose}, {why}" for why in system_changes(side)]
+    run, baseline = runs[0], baselines[0]
     found += differences(baseline, run).values()
     skipped = _corpora(baseline, scope) - _corpora(run, scope)
     if skipped:
@@ -35,19 +44,59 @@ def run_faults(run: Document, baseline: Document, scope: Collection[str] | None)
     return found
 
 
-def run_notes(run: Document, baseline: Document) -> list[str]:
+def run_notes(runs: Sequence[Document], baselines: Sequence[Document]) -> list[str]:
     """Return what a reader should know of runs that have a verdict."""
+    run, baseline = runs[0], baselines[0]
     found = []
     if run["run"]["gold_set"]["is_provisional"]:
         found.append("the gold set is provisional: no person has reviewed a row of it")
-    if (run["generated_at"], run["label"]) == (baseline["generated_at"], baseline["label"]):
-        found.append("the run is the baseline itself, so nothing can have changed")
+    told = [{(one["generated_at"], one["label"]) for one in side} for side in (runs, baselines)]
+    if told[0] & told[1]:
+        is_whole = told[0] == told[1]
+        found.append(
+            "the run is the baseline itself, so nothing can have changed"
+            if is_whole
+            else "a run stands on both sides, which hides what changed"
+        )
     old, new = _digests(baseline), _digests(run)
     found += [
         f"the documents of corpus {name} are others than the baseline's: labels may be stale"
         for name in sorted(old.keys() & new.keys())
         if None not in (old[name], new[name]) and old[name] != new[name]
     ]
+    return found
+
+
+def copies(runs: Sequence[Document]) -> list[str]:
+    """Return which runs stand in a list twice, in sentences: they would show no noise.
+
+    A run is known by its label, the second it was measured in and its answers, so that a copy of
+    it, such as the baseline, is found, too.
+    """
+    return [
+        f"run {number} is run {other} again; a run shows no noise against itself"
+        for number, run in enumerate(runs, 1)
+        for other, earlier in enumerate(runs[: number - 1], 1)
+        if all(run[key] == earlier[key] for key in ("generated_at", "label", "queries"))
+    ]
+
+
+def system_changes(runs: Sequence[Document]) -> list[str]:
+    """Return why runs are not all of one system over the same queries, in sentences."""
+    found = []
+    for number, (one, other) in enumerate(pairwise(runs), 2):
+        apart = [
+            *differences(one, other).values(),
+            *changes(one, other),
+            *claim_faults(other, one),
+        ]
+        if {q["id"] for q in one["queries"]} != {q["id"] for q in other["queries"]}:
+            apart.append("other queries were asked")
+        if apart:
+            found.append(
+                f"run {number} is not of the same system as the one before, so what lies between "
+                f"them is no noise: {'; '.join(apart)}"
+            )
     return found
 
 
@@ -74,6 +123,12 @@ def own_faults(doc: Document) -> list[str]:
         told = f"it holds {counted(len(twice), 'query')} more than once"
         found.append(f"{told}, the first is {twice[0]!r}")
     return found
+
+
+def _named(name: str, runs: Sequence[Document]) -> list[tuple[str, Document]]:
+    if len(runs) == 1:
+        return [(name, runs[0])]
+    return [(f"{name} {number} of {len(runs)}", run) for number, run in enumerate(runs, 1)]
 
 
 def _missing_queries(name: str, doc: Document, scope: Collection[str] | None) -> list[str]:

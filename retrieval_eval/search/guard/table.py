@@ -14,6 +14,7 @@ from retrieval_eval.search.guard.rule import Rule
 from retrieval_eval.search.guard.thresholds import Threshold
 from retrieval_eval.search.guard.verdict import WORDS, Mover, Row, Verdict
 from retrieval_eval.search.summary import DASH, number, points, signed_span
+from retrieval_eval.values import counted
 
 HEAD: Final = (
     *("metric", "baseline", "now", "points", "interval"),
@@ -106,9 +107,18 @@ def method(verdict: Verdict) -> str:
     rule = f"a change beyond its threshold is a breach{_RULE_WORDS[verdict.rule]}"
     if verdict.rule != "threshold":
         rule += f" (Holm over the rows, {verdict.alpha:g})"
-    told = f"Paired over {which}; {rule}; a floor or ceiling holds whatever the baseline."
+    told = f"Paired over {which}{_means(verdict)}; {rule}; "
+    told += "a floor or ceiling holds whatever the baseline."
     confidence = verdict.sides.get("confidence")
     return f"{told} Intervals: {confidence:.0%}, queries resampled." if confidence else told
+
+
+def _means(verdict: Verdict) -> str:
+    run, baseline = (verdict.sides.get(name) or {"n_runs": 1} for name in ("run", "baseline"))
+    if run["n_runs"] == baseline["n_runs"] == 1:
+        return ""
+    here, there = counted(run["n_runs"], "run"), f"{baseline['n_runs']:,} of the baseline"
+    return f", means of {here} against {there}"
 
 
 def mover_cells(mover: Mover) -> list[str]:

@@ -5,12 +5,11 @@ import math
 import numpy as np
 import pytest
 
+from retrieval_eval.search.beyond_noise import noise_band
 from retrieval_eval.search.noise_level import (
     QUERY_COUNTS,
-    beyond_noise,
     by_query,
     detectable_changes,
-    noise_band,
     query_sampling,
     run_to_run,
 )
@@ -48,44 +47,12 @@ def test_no_noise_is_exactly_none():
     assert noise_band(found, is_deterministic=True) == 0.0
 
 
-def test_the_band_holds_one_more_query_than_was_seen_to_move():
-    # One of four queries is 25 points; one move in two runs has a variance of 25^2 / 2.
-    still = run_to_run(np.array([[1.0] * 4] * 2))
-    assert noise_band(still, is_deterministic=False) == pytest.approx(25 / math.sqrt(2))
-    # Another metric of a system whose documents stood still moved: a judge, and no retriever.
-    moving = run_to_run(np.array([[1.0, 0.5], [1, 1]]))
-    assert moving.sd_points == pytest.approx(25 / math.sqrt(2))
-    for is_deterministic in (True, False):
-        band = noise_band(moving, is_deterministic=is_deterministic)
-        assert band == pytest.approx(math.sqrt(25**2 / 2 + 50**2 / 2))
-
-
 def test_the_step_is_the_least_a_query_can_move():
     # Fifths, of which 0.6 comes with other last digits, over four queries: 20 / 4 points.
     table = np.array([[0.2, 0.6, 1.0, 0.0], [0.4, 0.6000000000000001, 1.0, 0.0]])
     assert run_to_run(table).step_points == pytest.approx(5.0)
     assert run_to_run(np.ones((2, 4))).step_points == 25.0
     assert run_to_run(np.array([[1.0, 0.0]] * 3)).step_points == 50.0
-
-
-def test_beyond_noise_is_a_tail_of_t():
-    from scipy.stats import t
-
-    expected = t.sf(1 / (0.4 * math.sqrt(2)), 9)
-    assert beyond_noise(1.0, 0.4, 10) == pytest.approx(expected)
-    # Half a step of 0.5 is left to chance.
-    expected = t.sf(0.75 / (0.4 * math.sqrt(2)), 4)
-    assert beyond_noise(1.0, 0.4, 5, step_points=0.5) == pytest.approx(expected)
-    assert beyond_noise(-1.0, 0.4, 10) > 0.5
-    for harm, expected in ((1e-9, 0), (0.0, 1), (-1.0, 1)):
-        assert beyond_noise(harm, 0.0, 10, step_points=1.0) == expected
-
-
-def test_fewer_repeats_are_weaker_evidence():
-    found = [beyond_noise(2.0, 0.4, n) for n in (2, 3, 5, 10, 20)]
-    assert found == sorted(found, reverse=True)
-    # Two runs: t with one degree of freedom is the Cauchy distribution.
-    assert beyond_noise(2**0.5, 1.0, 2) == pytest.approx(0.25)
 
 
 def test_sampling_noise_is_the_standard_error():

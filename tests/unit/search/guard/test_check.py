@@ -23,7 +23,9 @@ FALSE_REFUSAL = "answerable_false_refusal_rate"
 
 
 def verdict_of(folder, run, baseline, *rows, rule="threshold", **options):
-    found = check(run, baseline, thresholds_of(folder, *rows, rule=rule), today=TODAY, **options)
+    found = check(
+        [run], [baseline], thresholds_of(folder, *rows, rule=rule), today=TODAY, **options
+    )
     document = found.to_json()
     assert document["exit_code"] == found.exit_code
     assert schema.faults(json.loads(json.dumps(document)), "search_guard") == []
@@ -268,7 +270,7 @@ def test_always_answering_and_always_refusing_fail_the_shipped_gate(rule):
     refuses["abstention"]["false_refusal_rate"]["value"] = 1.0
     working = run_with([5] * 20, refused=[True] * 9 + [False])
     verdicts = {
-        name: check(run, run, thresholds, today=TODAY).to_json()
+        name: check([run], [run], thresholds, today=TODAY).to_json()
         for name, run in (("answers", answers), ("refuses", refuses), ("working", working))
     }
     assert {name: v["exit_code"] for name, v in verdicts.items()} == {

@@ -17,7 +17,7 @@ HOSTILE = "<img src=x>|`a`\n\n## PASS\x1b[2J @team **b** </details> \u202e"
 
 
 def verdict_of(folder, run, baseline, *rows, **options):
-    return check(run, baseline, thresholds_of(folder, *rows), today=TODAY, **options)
+    return check([run], [baseline], thresholds_of(folder, *rows), today=TODAY, **options)
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_bounds_and_directions_are_spelled_out(tmp_path):
 def test_what_decided_stands_in_every_row_and_the_rule_below(tmp_path, rule, shown, words):
     baseline, run = run_with([3] * 10), run_with([2, *[3] * 9])
     thresholds = thresholds_of(tmp_path, drop("P@5", 5), rule=rule)
-    text = to_text(check(run, baseline, thresholds, today=TODAY))
+    text = to_text(check([run], [baseline], thresholds, today=TODAY))
     head, row = (line.split("  ") for line in text.splitlines()[2:4])
     assert [cell for cell in head if cell][-2].strip() == "decided by"
     assert [cell for cell in row if cell][-2].strip() == shown

@@ -30,8 +30,10 @@ def noise_of(hits=BEFORE, *, band=1.0, step=0.0, n_runs=10, **fields):
         [run_with(hits, **fields), run_with(other, **fields)], generated_at=MOMENT, seed=1
     )
     found["n_runs"] = n_runs
-    found["metrics"]["P@5"]["band_points"] = band
-    found["metrics"]["P@5"]["run_to_run"]["step_points"] = step
+    metric = found["metrics"]["P@5"]
+    # A query that moves in one run more is added to what was seen.
+    unseen = 100 / metric["n_queries"] / math.sqrt(n_runs)
+    metric["run_to_run"] |= {"sd_points": math.sqrt(band**2 - unseen**2), "step_points": step}
     return found
 
 
@@ -39,7 +41,7 @@ def held(folder, document, *rows, rule=REAL, before=BEFORE, after=AFTER, run=Non
     run = run or run_with(after)
     thresholds = thresholds_of(folder, *(rows or [drop("P@5", 0.5)]), rule=rule)
     verdict = check(
-        run, run_with(before), thresholds, today=date(2026, 1, 10), noise=document, **options
+        [run], [run_with(before)], thresholds, today=date(2026, 1, 10), noise=document, **options
     ).to_json()
     assert schema.faults(json.loads(json.dumps(verdict)), "search_guard") == []
     return verdict
@@ -76,13 +78,18 @@ def test_noise_that_would_hide_what_matters_leaves_no_verdict(tmp_path):
     (row,) = held(tmp_path, noise_of(band=2.0))["rows"]
     assert (row["verdict"], row["decided_by"]) == ("no_verdict", "noise")
     assert row["p_value"] == pytest.approx(t.sf(math.sqrt(2), 9))
-    assert row["reasons"][-1] == (
-        "too noisy to tell: as 10 runs of one system move, a run would show only 7.7 points or more"
-    )
+    # (1.67 + 1.67) * 2 * sqrt(2 / 23) = 1.97 with 9 + 44 degrees of freedom.
+    assert row["reasons"][-2:] == [
+        (
+            "too noisy to tell: as 10 runs of one system move, "
+            "a run would show only 7.7 points or more"
+        ),
+        "the means of 23 runs on either side would show 2 points",
+    ]
 
 
 def test_two_repeats_hardly_ever_show_anything(tmp_path):
-    verdict = held(tmp_path, noise_of(band=1.0, n_runs=2))
+    verdict = held(tmp_path, noise_of(band=2.0, n_runs=2))
     assert (verdict["exit_code"], verdict["rows"][0]["verdict"]) == (2, "no_verdict")
 
 
@@ -191,7 +198,7 @@ def test_noise_under_another_judge_says_nothing_of_claims(tmp_path):
     other = {**measured, "judge": {**measured["judge"], "version": "0"}}
     thresholds = thresholds_of(tmp_path, drop("claim_coverage", 1), drop("P@5", 1), rule=BEYOND)
     for document, verdicts in ((measured, ["breach"] * 2), (other, ["no_verdict", "breach"])):
-        found = check(run, base, thresholds, today=date(2026, 1, 10), noise=document).rows
+        found = check([run], [base], thresholds, today=date(2026, 1, 10), noise=document).rows
         assert [row.verdict for row in found] == verdicts
     assert "another judge decided (offline 0, now offline 1)" in found[0].reasons[0]
 
@@ -216,9 +223,106 @@ def test_the_other_rules_take_no_noise(tmp_path, rule, decided_by):
 def test_what_is_no_mean_over_queries_has_its_threshold_only(tmp_path):
     same = run_with([3] * 6, refused=[True] * 6)
     verdict = check(
-        same,
-        same,
+        [same],
+        [same],
         thresholds_of(tmp_path, drop("auc", 1), drop("P@5", 1), rule=REAL),
         today=date(2026, 1, 10),
     )
     assert [row.decided_by for row in verdict.rows] == ["threshold", "significance"]
+
+
+def several(hits, n=3, **fields):
+    """Runs of one system in which the last query gains a fifth, stays or loses one."""
+    return [
+        run_with(
+            [*hits[:-1], hits[-1] + (k % 3) - 1],
+            generated_at=f"2026-01-0{k + 2}T00:00:00Z",
+            **fields,
+        )
+        for k in range(n)
+    ]
+
+
+def held_means(folder, runs, baselines, *rows, noise_file=None, rule=REAL):
+    thresholds = thresholds_of(folder, *(rows or [drop("P@5", 0.5)]), rule=rule)
+    verdict = check(runs, baselines, thresholds, today=date(2026, 1, 10), noise=noise_file)
+    document = json.loads(json.dumps(verdict.to_json()))
+    assert schema.faults(document, "search_guard") == []
+    return document
+
+
+@pytest.mark.parametrize("rule", [REAL, BEYOND])
+def test_several_runs_of_a_side_are_their_own_measure_of_noise(tmp_path, rule):
+    found = held_means(tmp_path, several(AFTER), several(BEFORE), rule=rule)
+    (row,) = found["rows"]
+    assert (row["verdict"], row["decided_by"]) == ("breach", "noise")
+    # A fifth of one of 40 queries up and down: 0.5 points, and one query that moves once in six.
+    band = math.hypot(0.5, 100 / 40 / math.sqrt(6))
+    half_a_step = 20 / 40 / 3 / 2
+    expected = t.sf((4 - half_a_step) / (band * math.sqrt(2 / 3)), 4)
+    assert row["p_value"] == pytest.approx(expected)
+    assert row["change_points"] == pytest.approx(-4)
+    assert (found["run"]["n_runs"], found["baseline"]["n_runs"]) == (3, 3)
+
+
+def test_a_noise_file_and_the_runs_of_a_side_are_pooled(tmp_path):
+    (row,) = held_means(tmp_path, [run_with(AFTER)], several(BEFORE), noise_file=noise_of())["rows"]
+    # Nine degrees of freedom say 1² less the query that moved once in ten, two say 0.5².
+    seen = (9 * (1 - (100 / 40) ** 2 / 10) + 2 * 0.25) / 11
+    band = math.sqrt(seen + (100 / 40) ** 2 / 13)
+    expected = t.sf(4 / (band * math.sqrt(1 + 1 / 3)), 11)
+    assert row["p_value"] == pytest.approx(expected)
+    assert row["decided_by"] == "noise"
+
+
+def test_several_runs_measure_the_noise_of_a_part_of_the_queries(tmp_path):
+    part = drop("P@5", 0.5, "slice = {corpus = 'docs'}")
+    (row,) = held_means(tmp_path, several(AFTER), several(BEFORE), part)["rows"]
+    assert (row["verdict"], row["decided_by"]) == ("breach", "noise")
+    # The file is of all queries, and so adds nothing.
+    (same,) = held_means(
+        tmp_path, several(AFTER), several(BEFORE), part, noise_file=noise_of(band=9.0)
+    )["rows"]
+    assert same["p_value"] == row["p_value"]
+
+
+def test_runs_that_never_moved_show_any_change(tmp_path):
+    same = [run_with(BEFORE, label=f"run {k}") for k in range(2)]
+    (row,) = held_means(tmp_path, [run_with([2, *[3] * 39])], same, drop("P@5", 0.4))["rows"]
+    assert (row["verdict"], row["decided_by"], row["p_value"]) == ("breach", "noise", 0)
+
+
+def test_too_few_runs_say_how_many_would_do(tmp_path):
+    loud = [run_with([k, *[3] * 9], label=f"run {k}") for k in (1, 3)]
+    (row,) = held_means(tmp_path, [run_with([2] * 10)], loud)["rows"]
+    assert row["verdict"] == "no_verdict"
+    assert row["reasons"][-2].startswith(
+        "too noisy to tell: as 2 runs of one system move, the mean of 1 against that of 2 would"
+    )
+    # The band is hypot(4 / sqrt(2), 10 / sqrt(2)) = 7.6 points, and 3.3 * 7.6 * sqrt(2 / 100) > 2.
+    assert row["reasons"][-1] == "even 100 runs on either side would not show 2 points"
+
+
+def test_runs_of_a_side_must_be_of_one_system_and_no_copies(tmp_path):
+    base = several(BEFORE)
+    other = run_with(AFTER, facts={"name": "fake", "model": "v2"})
+    for runs, told in (
+        ([run_with(AFTER), other], "on the side of the run, run 2 is not of the same system"),
+        ([run_with(AFTER)] * 2, "on the side of the run, run 2 is run 1 again"),
+    ):
+        found = held_means(tmp_path, runs, base)
+        assert found["exit_code"] == 2
+        assert any(reason.startswith(told) for reason in found["reasons"])
+    cut = run_with(BEFORE, label="cut")
+    cut["queries"] = cut["queries"][:30]
+    found = held_means(tmp_path, [run_with(AFTER)], [*base, cut])
+    assert (
+        "the baseline 4 of 4 is truncated: it asked 30 of 40 queries of the gold set"
+        in (found["reasons"])
+    )
+
+
+def test_a_run_on_both_sides_is_noted(tmp_path):
+    base = several(BEFORE)
+    found = held_means(tmp_path, [run_with(AFTER, label="new"), base[0]], base)
+    assert "a run stands on both sides, which hides what changed" in found["notes"]

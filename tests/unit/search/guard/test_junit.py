@@ -23,7 +23,7 @@ def test_one_test_case_a_threshold_each_with_the_right_child(tmp_path):
     why = Justification("P@1", "because", "a", "b", date(2027, 1, 1))
     run["queries"][0]["metrics"]["P@1"] = 0.0
     verdict = check(
-        run, baseline, thresholds_of(tmp_path, *rows), today=TODAY, justifications=[why]
+        [run], [baseline], thresholds_of(tmp_path, *rows), today=TODAY, justifications=[why]
     )
     suite = suite_of(verdict)
     children = {
@@ -70,12 +70,12 @@ def test_every_character_survives_or_is_replaced(tmp_path):
 def test_equal_verdicts_are_equal_bytes(tmp_path):
     run = run_with([3] * 8)
     thresholds = thresholds_of(tmp_path, drop("P@5", 1))
-    first, second = (to_junit(check(run, run, thresholds, today=TODAY)) for _ in range(2))
+    first, second = (to_junit(check([run], [run], thresholds, today=TODAY)) for _ in range(2))
     assert first == second
 
 
 def test_numbers_are_written_as_people_read_them(tmp_path):
     baseline, run = run_with([3] * 10), run_with([1, *[3] * 9])
-    text = to_junit(check(run, baseline, thresholds_of(tmp_path, drop("P@5", 1)), today=TODAY))
+    text = to_junit(check([run], [baseline], thresholds_of(tmp_path, drop("P@5", 1)), today=TODAY))
     assert "BREACH: 1 threshold: 1 breach" in text.decode()
     assert "q000: −4.00 points" in text.decode()
