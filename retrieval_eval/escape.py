@@ -13,6 +13,15 @@ from typing import Final
 
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$^@&:\"'=/])")
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+# Letters, marks and a sign that leave no ink: fillers, joiners, variation selectors, blank braille.
+_BLANK: Final = frozenset(
+    chr(code)
+    for first, last in (
+        *((c, c) for c in (0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0)),
+        *((0x180B, 0x180F), (0xFE00, 0xFE0F), (0xE0100, 0xE01EF)),
+    )
+    for code in range(first, last + 1)
+)
 
 
 def visible(text: object, limit: int | None = None) -> str:
@@ -31,7 +40,8 @@ def visible(text: object, limit: int | None = None) -> str:
     """
     collapsed = " ".join(str(text).split())
     shown = "".join(
-        f"\\u{ord(c):04x}" if unicodedata.category(c) in _HIDDEN else c for c in collapsed
+        f"\\u{ord(c):04x}" if c in _BLANK or unicodedata.category(c) in _HIDDEN else c
+        for c in collapsed
     )
     return shorten(shown, limit) if limit else shown
 
@@ -85,11 +95,12 @@ def markdown_attribute(text: object) -> str:
 
 
 def slug(text: object) -> str:
-    """Return ``text`` as a safe file or element name of at most 120 characters.
+    """Return ``text`` as a safe file or element name of at most 120 characters and 240 bytes.
 
     Examples
     --------
     >>> slug("../a b/ß")
     'a_b_ß'
     """
-    return re.sub(r"[^\w+.@-]+", "_", visible(text)).strip("._")[:120] or "run"
+    name = re.sub(r"[^\w+.@-]+", "_", visible(text)).strip("._")[:120]
+    return name.encode()[:240].decode(errors="ignore") or "run"

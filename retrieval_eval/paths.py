@@ -27,6 +27,7 @@ WORKSPACE_ROOTS = (
 _LONGEST_PATH = 4096
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
+_LOGIN = re.compile(r"^[^/@]+@[\w-]+(?:\.[\w-]+)+[:/]")
 _LINE_SUFFIX = re.compile(r"[?#]L\d[\dL:\-]*$")
 _RAW_HOSTS = ("raw.githubusercontent.com", "raw.github.com")
 _CODE_HOSTS = ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org")
@@ -49,8 +50,11 @@ def repository_name(raw: str) -> str | None:
     'widgets'
     >>> repository_name("acme/widgets (release-1.16)")
     'widgets'
+    >>> repository_name("git@github.com:acme/widgets.git")
+    'widgets'
     """
     text = _SCHEME.sub("", raw.replace("\\", "").strip(" ^$")).split(" (", 1)[0]
+    text = _LOGIN.sub("", text)
     address = text.split("@", 1)[0].strip().strip("/")
     name = address.rsplit("/", 1)[-1].removesuffix(".git").strip()
     short = name.split("--", 1)[0] or name
@@ -179,15 +183,21 @@ def _remote(text: str) -> FileRef | None:
     for marker in ("/-/blob/", "/-/raw/"):
         before, separator, path = address.partition(marker)
         if separator:
-            return _in_repository(before, path.split("?", 1)[0])
-    address = address.split("?", 1)[0]
-    parts = address.split("/")
+            path = path.split("?", 1)[0]
+            # GitLab's own addresses name the revision before the path, a code search does not.
+            is_gitlab = _SCHEME.match(text) and before.startswith("gitlab.com/")
+            return _in_repository(before, _behind_revision(path.split("/")) if is_gitlab else path)
+    parts = address.split("?", 1)[0].removeprefix("www.").split("/")
     if parts[0] in _RAW_HOSTS and len(parts) > 4:
-        rest = parts[6:] if parts[3:5] == ["refs", "heads"] else parts[4:]
-        return _in_repository(parts[2], "/".join(rest))
+        return _in_repository(parts[2], _behind_revision(parts[3:]))
     if parts[0] in _CODE_HOSTS and len(parts) > 5 and parts[3] in {"blob", "raw", "blame"}:
-        return _in_repository(parts[2], "/".join(parts[5:]))
+        return _in_repository(parts[2], _behind_revision(parts[4:]))
     return None
+
+
+def _behind_revision(parts: list[str]) -> str:
+    is_full_name = parts[:2] in (["refs", "heads"], ["refs", "tags"])
+    return "/".join(parts[3 if is_full_name else 1 :])
 
 
 def _collapse(path: str) -> str:

@@ -44,20 +44,21 @@ def root_options(function: F) -> F:
 
 def work_options(function: F) -> F:
     """Add the options of commands that evaluate runs."""
-    for option in (
-        click.option(
-            "--seed", type=int, default=DEFAULT_SEED, show_default=True, help="Seed of resampling."
-        ),
-        click.option(
-            "--k",
-            "k_values",
-            default="1,3,5,10",
-            show_default=True,
-            help="Cut-offs of the @k metrics, comma-separated; 5 and 10 are always measured.",
-        ),
-    ):
-        function = option(function)
-    return root_options(jobs_option(function))
+    k_values = click.option(
+        "--k",
+        "k_values",
+        default="1,3,5,10",
+        show_default=True,
+        help="Cut-offs of the @k metrics, comma-separated; 5 and 10 are always measured.",
+    )
+    return root_options(jobs_option(k_values(seed_option()(function))))
+
+
+def seed_option(default: int = DEFAULT_SEED, text: str = "Seed of resampling.") -> Callable[[F], F]:
+    """Return what adds ``--seed``; no generator takes a negative one."""
+    return click.option(
+        "--seed", type=click.IntRange(min=0), default=default, show_default=True, help=text
+    )
 
 
 def jobs_option(function: F) -> F:

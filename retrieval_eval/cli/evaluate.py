@@ -12,6 +12,7 @@ from retrieval_eval.cli.common import (
     json_option,
     number,
     parse_k,
+    plain,
     print_json,
     print_table,
     progress_bar,
@@ -90,7 +91,7 @@ def _outline(summary: dict[str, Any]) -> dict[str, Any]:
 def _print_run(run: RunEvaluation) -> None:
     counts = run.summary["counts"]
     fresh = sum(done.is_fresh for done in run.trials)
-    click.echo(f"\n{run.run_id}")
+    click.echo(f"\n{plain(run.run_id)}")
     click.echo(
         f"  {counted(counts['trials_found'], 'trial')} found: {counts['evaluated']} evaluated, "
         f"{counts['degraded']} degraded, {counts['excluded']} excluded; "
@@ -105,8 +106,9 @@ def _print_run(run: RunEvaluation) -> None:
             f"{number(block['metrics'][name]['mean'], digits)} (n={block['metrics'][name]['n']})"
             for _, name, digits in _COLUMNS
         ]
-        rows.append([f"  {config}", str(block["n_trials"]), str(block["n_tasks"]), *cells])
+        rows.append([f"  {plain(config)}", str(block["n_trials"]), str(block["n_tasks"]), *cells])
     print_table(rows)
     for excluded in run.summary["excluded"]:
-        click.echo(f"  left out: {excluded['path']}: {excluded['reason']} {excluded['detail']}")
-    click.echo(f"  artefacts: {run.folder}")
+        why = f"{excluded['reason']} {excluded['detail']}"
+        click.echo(plain(f"  left out: {excluded['path']}: {why}"))
+    click.echo(plain(f"  artefacts: {run.folder}"))

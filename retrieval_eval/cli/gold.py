@@ -138,6 +138,8 @@ def import_(
 
     Imported rows are `chair` rows: no bootstrap changes them. Files that exist are not replaced.
     """
+    if corpus_file is not None and corpus_file.resolve() == gold_path.resolve():
+        raise click.UsageError("--gold and --corpus-file name the same file")
     for path in (gold_path, corpus_file):
         if path is not None and path.exists():
             raise BadInputError(f"{path}: exists; name another file, or remove it first")

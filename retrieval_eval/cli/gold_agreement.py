@@ -8,11 +8,17 @@ from typing import Any, Final
 
 import click
 
-from retrieval_eval.cli.common import json_option, number, plain, print_json, print_table
+from retrieval_eval.cli.common import (
+    json_option,
+    number,
+    plain,
+    print_json,
+    print_table,
+    seed_option,
+)
 from retrieval_eval.cli.search_options import FILE, gold_option
 from retrieval_eval.gold.adjudication import adjudication_sheet, settle
 from retrieval_eval.gold.agreement import (
-    DEFAULT_SEED,
     MIN_OF_CORPUS,
     WEIGHTS,
     Compared,
@@ -55,7 +61,7 @@ key_option = click.option(
 @click.option("--adjudicator", metavar="NAME", help="Who will fill in that sheet.")
 @click.option("--corpus-file", type=FILE, help="Corpus with the texts to show in the sheet.")
 @click.option("--key", type=FILE, help="Where the sheet's key goes. Default: OUT.key.json")
-@click.option("--seed", type=int, default=DEFAULT_SEED, show_default=True, help="Of resampling.")
+@seed_option()
 @json_option
 def agreement_command(
     gold_path: Path,
@@ -171,9 +177,11 @@ def _adjudicate(
         raise click.UsageError("--adjudicate needs --adjudicator and --corpus-file")
     if sheet.suffix.lower() not in (".csv", ".jsonl"):
         raise click.UsageError("--adjudicate: the sheet is a .csv or a .jsonl file")
+    key = key or sheet.with_name(f"{sheet.stem}.key.json")
+    if key.resolve() == sheet.resolve():
+        raise click.UsageError("--adjudicate and --key name the same file")
     made = adjudication_sheet(gold, read_corpus(corpus_file), adjudicator, seed=seed)
     as_bytes = jsonl_sheet if sheet.suffix.lower() == ".jsonl" else csv_sheet
-    key = key or sheet.with_name(f"{sheet.stem}.key.json")
     write_together(
         {sheet: as_bytes(made.sheets[adjudicator]), key: json_bytes(dict(made.key), indent=1)}
     )

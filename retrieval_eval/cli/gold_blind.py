@@ -7,10 +7,9 @@ from typing import Final
 
 import click
 
-from retrieval_eval.cli.common import json_option, plain, print_json
+from retrieval_eval.cli.common import json_option, plain, print_json, seed_option
 from retrieval_eval.cli.gold_agreement import key_option, print_compared
 from retrieval_eval.cli.search_options import FILE, gold_option
-from retrieval_eval.gold.agreement import DEFAULT_SEED
 from retrieval_eval.gold.blind import blind_pack, read_blind
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.pool import write_pool
@@ -31,7 +30,7 @@ _FOLDER: Final = click.Path(path_type=Path, file_okay=False)
 )
 @click.option("--labeller", "labellers", multiple=True, help="Only this one; several times.")
 @click.option("--corpus-file", type=FILE, required=True, help="Corpus with the texts to show.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of choice and order.")
+@seed_option(0, "Seed of choice and order.")
 @click.option("--out", type=_FOLDER, required=True, help="Folder for the sheets and the key.")
 @json_option
 def blind_pack_command(
@@ -69,7 +68,7 @@ def blind_pack_command(
 @click.argument("sheets", metavar="SHEET...", type=FILE, nargs=-1, required=True)
 @key_option
 @gold_option
-@click.option("--seed", type=int, default=DEFAULT_SEED, show_default=True, help="Of resampling.")
+@seed_option()
 @json_option
 def blind_read_command(
     sheets: tuple[Path, ...], key: Path, gold_path: Path, seed: int, as_json: bool

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from retrieval_eval.cli.common import json_option, plain, print_json
+from retrieval_eval.cli.common import json_option, plain, print_json, seed_option
 from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.pool import DEFAULT_DEPTH, Ranking, build_pool, write_pool
@@ -45,7 +45,7 @@ _FOLDER: Final = click.Path(path_type=Path, file_okay=False)
     show_default=True,
     help="How many documents of each run go into the pool.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the order.")
+@seed_option(0, "Seed of the order.")
 @click.option("--out", type=_FOLDER, required=True, help="Folder for the sheets.")
 @click.option(
     "--key", type=FILE, help="Where the key goes, which no labeller may see. Default: OUT/key.json"

@@ -7,7 +7,14 @@ from typing import Any, Final
 
 import click
 
-from retrieval_eval.cli.common import json_option, number, plain, print_json, print_table
+from retrieval_eval.cli.common import (
+    json_option,
+    number,
+    plain,
+    print_json,
+    print_table,
+    seed_option,
+)
 from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
 from retrieval_eval.gold.anchors import REASONS
 from retrieval_eval.gold.corpus import read_corpus
@@ -47,7 +54,7 @@ _FOLDER: Final = click.Path(path_type=Path, file_okay=False)
     metavar="A,B",
     help="Who grades the queue, comma-separated: each gets a sheet. `gold settle` reads them.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sheets' order.")
+@seed_option(0, "Seed of the sheets' order.")
 @json_option
 def relabel_command(
     gold_path: Path,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Sequence
 
@@ -56,8 +57,8 @@ def group() -> None:
 
     Agents: start with `retrieval-eval demo`. Search: start with `retrieval-eval search demo`.
 
-    Exit codes: 0 ok, 1 regressed, 2 nothing to evaluate or no verdict, 3 bad input, 4 rendering
-    failed, 64 wrong usage.
+    Exit codes: 0 ok, 1 regressed or breached, 2 nothing to evaluate or no verdict, 3 bad input,
+    4 rendering failed, 64 wrong usage.
     """
 
 
@@ -68,6 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    _print_anything()
     try:
         code = group.main(arguments, prog_name="retrieval-eval", standalone_mode=False)
     except click.UsageError as error:
@@ -83,3 +85,10 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # click leaves with 1 when nobody reads on, and that would say that a guard was breached.
         return EXIT_PIPE_CLOSED
     return code if isinstance(code, int) else 0
+
+
+def _print_anything() -> None:
+    """Let output escape what its encoding lacks: a minus sign must not end in a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

@@ -15,8 +15,8 @@ from retrieval_eval.cli.common import (
     print_json,
     progress_bar,
     root_options,
+    seed_option,
 )
-from retrieval_eval.values import DEFAULT_SEED
 
 
 @click.command()
@@ -40,7 +40,7 @@ from retrieval_eval.values import DEFAULT_SEED
     show_default=True,
     help="Cut-offs; 5 and 10 are always measured.",
 )
-@click.option("--seed", type=int, default=DEFAULT_SEED, show_default=True, help="Seed.")
+@seed_option()
 @click.option("--privacy", is_flag=True, help="Leave out prompts, commands and file content.")
 @click.option(
     "--renderer",

@@ -15,6 +15,7 @@ from retrieval_eval.cli.common import (
     print_json,
     print_table,
     progress_bar,
+    seed_option,
 )
 from retrieval_eval.cli.lazy import LazyGroup
 from retrieval_eval.cli.search_options import (
@@ -75,7 +76,7 @@ def search() -> None:
 @backlog_option
 @click.option("--out", type=FOLDER, default=DATA, show_default=True, help="Folder of the reports.")
 @click.option("--fresh", is_flag=True, help="Do not take up an interrupted run.")
-@click.option("--seed", type=int, default=20260101, show_default=True, help="Seed of resampling.")
+@seed_option()
 @json_option
 @click.pass_context
 def run(

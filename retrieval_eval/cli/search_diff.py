@@ -15,9 +15,9 @@ from retrieval_eval.cli.common import (
     print_json,
     print_table,
     progress_bar,
+    seed_option,
 )
 from retrieval_eval.cli.search_options import FILE, data_option, run_files
-from retrieval_eval.values import DEFAULT_SEED
 
 EXIT_NO_VERDICT = 2
 
@@ -46,9 +46,7 @@ _WIDTH = 60
 )
 @click.option("--queries", type=FILE, help="Pinned list of queries, shown as a slice of its own.")
 @click.option("--out", type=FILE, metavar="FILE.md", help="Also write the diff as Markdown.")
-@click.option(
-    "--seed", type=int, default=DEFAULT_SEED, show_default=True, help="Seed of resampling."
-)
+@seed_option()
 @click.option("--report", is_flag=True, help="Write a page on it below --reports-dir.")
 @click.option(
     "--reports-dir",

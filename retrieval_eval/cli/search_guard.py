@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from retrieval_eval.cli.common import json_option, plain, print_json
+from retrieval_eval.cli.common import json_option, plain, print_json, seed_option
 from retrieval_eval.cli.search_options import (
     BASELINE,
     DATA,
@@ -119,7 +119,7 @@ def guard(
 @gold_option
 @click.option("--ids", type=FILE, metavar="FILE", help="Pin these: one id a line.")
 @click.option("--sample", "size", type=click.IntRange(min=1), help="Pin this many, at random.")
-@click.option("--seed", type=int, default=20260101, show_default=True, help="Seed of the sample.")
+@seed_option(text="Seed of the sample.")
 @json_option
 def pin(
     out: Path, gold_path: Path, ids: Path | None, size: int | None, seed: int, as_json: bool

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from retrieval_eval.cli.common import FOLDER, json_option, plain, print_json, print_table
+from retrieval_eval.cli.common import (
+    FOLDER,
+    json_option,
+    plain,
+    print_json,
+    print_table,
+    seed_option,
+)
 from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
 from retrieval_eval.values import counted
 
@@ -32,7 +39,7 @@ if TYPE_CHECKING:
 @click.option(
     "--key", type=FILE, help="Where the key goes, which no labeller may see. Default: OUT/key.json"
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the sheets' order.")
+@seed_option(0, "Seed of the sheets' order.")
 @json_option
 def judge_next(
     runs: tuple[str, ...],

@@ -8,7 +8,14 @@ from typing import Any
 
 import click
 
-from retrieval_eval.cli.common import json_option, plain, print_json, print_table, progress_bar
+from retrieval_eval.cli.common import (
+    json_option,
+    plain,
+    print_json,
+    print_table,
+    progress_bar,
+    seed_option,
+)
 from retrieval_eval.cli.search_options import (
     DATA,
     FILE,
@@ -17,7 +24,6 @@ from retrieval_eval.cli.search_options import (
     request_of,
     run_files,
 )
-from retrieval_eval.values import DEFAULT_SEED
 
 
 @click.command(short_help="Measure how much runs vary by themselves.")
@@ -38,7 +44,7 @@ from retrieval_eval.values import DEFAULT_SEED
 @click.option(
     "--out", type=FILE, default=DATA / "noise.json", show_default=True, help="Where to write."
 )
-@click.option("--seed", type=int, default=DEFAULT_SEED, show_default=True, help="Of resampling.")
+@seed_option()
 @json_option
 def noise(
     runs: tuple[str, ...],

@@ -50,9 +50,11 @@ def _print_head(document: dict[str, Any], metrics: dict[str, Any]) -> None:
     provenance, coverage = document["provenance"], document["coverage"]
     click.echo(plain(f"{provenance['config_name']} · {provenance['task_name']}"))
     click.echo(plain(f"  trial    {provenance['trial_name']} in run {provenance['run_id']}"))
-    harness = f"{provenance['harness']} {provenance['harness_version']}, {provenance['model']}"
-    click.echo(plain(f"  agent    {harness}"))
-    click.echo(f"  trace    {coverage['trace_source'] or 'none'}, {coverage['trace_format']}")
+    harness = " ".join(filter(None, (provenance["harness"], provenance["harness_version"])))
+    agent = ", ".join(filter(None, (harness, provenance["model"])))
+    click.echo(plain(f"  agent    {agent or 'unknown'}"))
+    trace = ", ".join(filter(None, (coverage["trace_source"], coverage["trace_format"])))
+    click.echo(plain(f"  trace    {trace or 'none'}"))
     if coverage["degraded_reason"]:
         click.echo(plain(f"  degraded {coverage['degraded_reason']}"))
     files = document["ground_truth"]["files"]

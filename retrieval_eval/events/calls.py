@@ -12,6 +12,7 @@ from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
 from retrieval_eval.traces.tools import ToolUse, interpret
 
 _MOST_OPAQUE_REASONS = 50
+_LONGEST_REASON = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ def count(reads: list[ReadCall]) -> Ledger:
     fates: Counter[str] = Counter(read.fate for read in reads)
     housekeeping = Counter(r.call.name for r in reads if not r.use.is_retrieval)
     shells = [r.shell for r in reads if r.shell is not None]
-    reasons = Counter(reason for shell in shells for reason in shell.opaque)
+    reasons = Counter(reason[:_LONGEST_REASON] for shell in shells for reason in shell.opaque)
     mcp = [r for r in reads if r.use.is_mcp]
     return Ledger(
         calls_seen=len(reads),
@@ -132,5 +133,13 @@ def count(reads: list[ReadCall]) -> Ledger:
         mcp_calls=len(mcp),
         mcp_calls_ok=sum(r.fate in {"resolved", "opaque"} for r in mcp),
         not_retrieval_by_tool=tuple(sorted(housekeeping.items())),
-        opaque_reasons=tuple(sorted(reasons.items())[:_MOST_OPAQUE_REASONS]),
+        opaque_reasons=_most_frequent(reasons),
     )
+
+
+def _most_frequent(reasons: Counter[str]) -> tuple[tuple[str, int], ...]:
+    """Return the reasons that occur most, by name; all further ones are counted as one."""
+    ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    kept, rest = ordered[:_MOST_OPAQUE_REASONS], ordered[_MOST_OPAQUE_REASONS:]
+    further = [(f"{len(rest)} further reasons", sum(n for _, n in rest))] if rest else []
+    return (*sorted(kept), *further)

@@ -14,6 +14,8 @@ INCOMPLETE: Final[dict[str, str]] = {
     "truncated": "parts of the trace were replaced by previews",
     "subagent_calls_missing": "the agent delegated, and the trace does not hold the calls of its "
     "sub-agents",
+    "subagent_elsewhere": "the trace refers to sub-agents whose calls lie in other files",
+    "continued_elsewhere": "the trace says that it goes on in another file",
     "malformed_line": "the trace holds lines that are not valid",
     "malformed_step": "the trace holds steps that are not valid",
     "no_agent_step": "the trace holds no step of the agent",

@@ -218,12 +218,13 @@ def _read_targets(block: Mapping[str, Any], workspace: Workspace) -> list[Target
     access = _ACCESS_OF_CATEGORY.get(block["tool_category"], "matched")
     raw = block.get("targets")
     if raw is None:
-        raw = [{"file": path, "access": access} for path in block["target_files"]]
+        files = [workspace.resolve(path) for path in block["target_files"]]
+        return [Target(file, access) for file in files if file is not None]
     targets = []
     for entry in raw:
-        file = workspace.resolve(entry["file"], repository=entry.get("repository"))
-        if file is not None:
-            lines = entry.get("lines")
-            ranges = tuple((a, b) for a, b in lines) if lines is not None else None
-            targets.append(Target(file, entry["access"], ranges, entry.get("is_whole", False)))
+        # Resolved when it was written; resolved again, gcc's own folder gcc would be its checkout.
+        file = FileRef(entry["file"], entry.get("repository"))
+        lines = entry.get("lines")
+        ranges = tuple((a, b) for a, b in lines) if lines is not None else None
+        targets.append(Target(file, entry["access"], ranges, entry.get("is_whole", False)))
     return targets

@@ -101,6 +101,7 @@ class Workspace:
             for r in ground_truth.repositories
             if r.folder
         }
+        self._depths = sorted({1, *(f.count("/") + 1 for f in self._folders)}, reverse=True)
         self._index: dict[Identity, int] = {}
         self._bare: dict[Identity, int] = {}
         for position, file in enumerate(ground_truth.files):
@@ -146,14 +147,21 @@ class Workspace:
     def _canonical(self, ref: FileRef) -> FileRef:
         repository, path = ref.repository, ref.path
         if repository is None:
-            head, _, rest = path.partition("/")
-            if rest and (name := self._repository_of(head.lower())):
-                repository, path = name, rest
+            repository, path = self._checkout(path)
         sole = repository is not None and repository.lower() == self._sole
         return FileRef(path, None if sole else repository)
 
     def _repository_of(self, folder: str) -> str | None:
         return self._folders.get(folder) or (folder if folder in self._names else None)
+
+    def _checkout(self, path: str) -> tuple[str | None, str]:
+        """Return the repository whose folder a path begins with, and what lies below it."""
+        parts = path.split("/")
+        for depth in self._depths:
+            name = self._repository_of("/".join(parts[:depth]).lower())
+            if name and depth < len(parts):
+                return name, "/".join(parts[depth:])
+        return None, path
 
     def _find(self, ref: FileRef) -> int | None:
         for candidate in self._candidates(ref):
@@ -173,8 +181,7 @@ class Workspace:
             if self._sole == repository or (self._sole is None and self._is_telling(path)):
                 yield (None, path)
             return
-        head, _, rest = path.partition("/")
-        name = self._repository_of(head) if rest else None
+        name, rest = self._checkout(path)
         if name:
             yield (name, rest)
             if self._is_telling(rest):

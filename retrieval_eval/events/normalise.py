@@ -9,7 +9,15 @@ from typing import Final
 from retrieval_eval.events.calls import Ledger, ReadCall, count, read_calls
 from retrieval_eval.events.match import Identity, Workspace
 from retrieval_eval.events.own_output import own_output
-from retrieval_eval.records import Event, GroundTruth, RawTarget, Target, ToolCall, Trace
+from retrieval_eval.records import (
+    Event,
+    GroundTruth,
+    LineRange,
+    RawTarget,
+    Target,
+    ToolCall,
+    Trace,
+)
 from retrieval_eval.traces.shell import ShellEvent
 
 
@@ -113,6 +121,13 @@ def _folders(reads: Iterable[ReadCall], workspace: Workspace) -> frozenset[Ident
     return frozenset(folders)
 
 
+def _real_lines(lines: tuple[LineRange, ...] | None) -> tuple[LineRange, ...] | None:
+    """Return ranges without the lines 0 that some output counts from: lines begin at 1."""
+    if lines is None or all(first > 0 for first, _ in lines):
+        return lines
+    return tuple((max(first, 1), last) for first, last in lines if last > 0) or None
+
+
 _LONGEST_CALL: Final = 600.0
 """Seconds by which calls made together can end out of order; no clock goes back by more."""
 
@@ -174,7 +189,7 @@ class _Builder:
             file = self._workspace.resolve(raw.path, cwd=cwd, repository=raw.repository)
             if file is None or (raw.access == "listed" and file.key in self._folders):
                 continue
-            yield Target(file, raw.access, raw.lines, raw.is_whole)
+            yield Target(file, raw.access, _real_lines(raw.lines), raw.is_whole)
 
     def _elapsed(self, call: ToolCall) -> float | None:
         """Return seconds since the agent's start; a time before it is no time."""

@@ -12,7 +12,7 @@ from retrieval_eval.gold.disagreements import own_grades
 from retrieval_eval.gold.fields import DEFAULT_MAX_GRADE, field_map
 from retrieval_eval.gold.model import GoldQuery, GoldSet
 from retrieval_eval.stats.agreement import Kappa, Weights, cohen_kappa
-from retrieval_eval.values import Value, ratio
+from retrieval_eval.values import DEFAULT_SEED, Value, ratio
 
 WEIGHTS: Final[Mapping[str, Weights | None]] = {
     "none": None,
@@ -23,8 +23,6 @@ WEIGHTS: Final[Mapping[str, Weights | None]] = {
 
 MIN_OF_CORPUS: Final = 5
 """Below this many pairs a corpus has counts and no kappa of its own."""
-
-DEFAULT_SEED: Final = 20260101
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -117,14 +118,18 @@ def read_backlog(
         The columns, or the keys of each line, that hold the review status and the time an item
         was made. A time without a zone is UTC.
     as_of : datetime, optional
-        The moment to which the age of the oldest pending item is counted. Default: now.
+        The moment to which the age of the oldest pending item is counted. Default: now. Without
+        a zone it is UTC, too.
 
     Raises
     ------
     BadInputError
-        The database is down, a table or column is missing, or lines are unusable: all named.
+        The database is down, a table or column is missing, or lines are unusable: all named. Or
+        ``as_of`` has no year in UTC.
     """
-    now = (as_of or datetime.now(UTC)).astimezone(UTC)
+    now, problem = _moment(as_of or datetime.now(UTC))
+    if now is None:
+        raise BadInputError(f"the moment to count to: {problem}")
     if "://" in source:
         return _of_database(source, table, status, created).backlog(now)
     return _of_file(Path(source), status, created).backlog(now)
@@ -156,9 +161,10 @@ def _of_database(source: str, name: str, status: str, created: str) -> _Tally:
 
 def _of_file(path: Path, status: str, created: str) -> _Tally:
     tally, faults = _Tally(), []
-    for line in iter_jsonl(path, path.parent):
+    real = Path(os.path.realpath(path))
+    for line in iter_jsonl(real, real.parent):
         if line.problem is not None:
-            faults.append(f"{path}: {line.problem.removeprefix(f'{path.name}: ')}")
+            faults.append(f"{path}: {line.problem.removeprefix(f'{real.name}: ')}")
         elif problem := _add(tally, line.value, status, created):
             faults.append(f"{path}: line {line.number}: {problem}")
     if faults:
@@ -193,7 +199,10 @@ def _moment(value: Any) -> tuple[datetime | None, str | None]:
             value = datetime.fromisoformat(value)
     if not isinstance(value, datetime):
         return None, f"{str(value)[:40]!r} is no time; expected one such as 2026-05-31T08:00:00Z"
-    return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC), None
+    try:
+        return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC), None
+    except OverflowError:
+        return None, f"{value.isoformat()!r} lies outside the years 1 to 9999 in UTC"
 
 
 def _iso(moment: datetime | None) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import replace
@@ -16,7 +17,8 @@ from retrieval_eval.gold.faults import kind, line_problem, unusable_part
 from retrieval_eval.gold.model import GoldSet
 from retrieval_eval.gold.reading import refuse, unknown_documents
 from retrieval_eval.gold.rows import DEFAULT_CORPUS
-from retrieval_eval.io.files import iter_jsonl, read_text
+from retrieval_eval.io.files import iter_jsonl
+from retrieval_eval.io.named import named_text
 from retrieval_eval.io.together import write_together
 from retrieval_eval.metrics.ranking.measures import MAX_GRADE
 from retrieval_eval.values import counted
@@ -132,12 +134,13 @@ def _documents(corpus: Corpus) -> list[dict[str, Any]]:
 
 def _queries(path: Path) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
     """Return the text of each query and its other fields."""
+    real = Path(os.path.realpath(path))
     texts: dict[str, str] = {}
     extras: dict[str, dict[str, Any]] = {}
     faults: list[str] = []
-    for line in iter_jsonl(path.resolve(), path.resolve().parent):
+    for line in iter_jsonl(real, real.parent):
         if line.problem is not None:
-            faults.append(f"{path}: {line_problem(line.problem, path.resolve())}")
+            faults.append(f"{path}: {line_problem(line.problem, real)}")
             continue
         problem = _query_fault(line.value)
         if problem is not None:
@@ -174,12 +177,9 @@ def _judged_elsewhere(folder: Path) -> set[str]:
 
 
 def _qrels(path: Path) -> Qrels:
-    text = read_text(path.resolve(), path.resolve().parent)
-    if text.value is None:
-        raise BadInputError(f"{path}: {(text.problem or '').partition(': ')[2]}")
     found: Qrels = {}
     faults: list[str] = []
-    for number, line in enumerate(text.value.split("\n"), start=1):
+    for number, line in enumerate(named_text(path).split("\n"), start=1):
         cells = [cell.strip() for cell in line.split("\t")]
         if not line.strip() or (number == 1 and cells == _HEAD):
             continue

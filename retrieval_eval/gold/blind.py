@@ -6,11 +6,12 @@ import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.gold.agreement import DEFAULT_SEED, Compared, compare_grades, max_grade
+from retrieval_eval.gold.agreement import Compared, compare_grades, max_grade
 from retrieval_eval.gold.corpus import Corpus
 from retrieval_eval.gold.disagreements import own_grades
 from retrieval_eval.gold.model import GoldSet
@@ -18,6 +19,7 @@ from retrieval_eval.gold.pair_sheets import PURPOSE, pair_sheets
 from retrieval_eval.gold.pool import KEY_VERSION, Pool
 from retrieval_eval.gold.pool_key import read_key
 from retrieval_eval.gold.sheets import Answer, Item, read_sheet
+from retrieval_eval.values import DEFAULT_SEED
 
 BLIND_KEY: Final = "blind_key"
 """Marks the key of a blind pack, so that its grades are never read as labels."""
@@ -111,7 +113,8 @@ def blind_pack(
         if labeller not in own:
             raise BadInputError(f"the labeller {labeller[:80]!r} has no label")
         pairs = sorted(own[labeller], key=lambda pair: _digest(seed, labeller, *pair))
-        chosen = pairs[: math.ceil(share * len(pairs))]
+        # As it was written: 0.07 of 100 pairs are 7, and the product of floats is a little more.
+        chosen = pairs[: math.ceil(Fraction(str(share)) * len(pairs))]
         docs: dict[str, list[str]] = {}
         for query_id, doc in chosen:
             docs.setdefault(query_id, []).append(doc)

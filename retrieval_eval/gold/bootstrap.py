@@ -18,7 +18,7 @@ from retrieval_eval.gold.ids import normalize_query
 from retrieval_eval.gold.model import GoldQuery
 from retrieval_eval.gold.reading import parse_gold, refuse
 from retrieval_eval.gold.writing import query_line
-from retrieval_eval.io.files import read_bytes, write_bytes
+from retrieval_eval.io.files import is_there, read_bytes, write_bytes
 from retrieval_eval.records import Progress
 from retrieval_eval.values import counted
 
@@ -144,14 +144,15 @@ def bootstrap(
         No row would be left: neither usable feedback nor a chair row. Nothing is written.
     """
     target = Path(os.path.realpath(path))
-    settings = feedback_settings(target)
+    # Beside the name that was given, where every other command looks for `gold.toml` too.
+    settings = feedback_settings(path)
     worth = settings.scores if scores is None else scores
-    existing = _read_existing(target)
+    existing = _read_existing(path, target)
     _check_scale(worth, existing.fields, path)
     feedback = read_feedback(engine_url, tables or settings.tables, worth, progress=progress)
     # Somebody may have saved the file while a large database was read.
     if _bytes(target) != existing.data:
-        existing = _read_existing(target)
+        existing = _read_existing(path, target)
     made = _without_covered(feedback.queries, existing.chair)
     lines = {_key(query): query_line(query, fields=existing.fields) for query in made}
     if not made and not existing.chair:
@@ -185,9 +186,10 @@ def _check_scale(scores: Mapping[int, int], fields: FieldMap, path: Path) -> Non
             )
 
 
-def _read_existing(path: Path) -> _Existing:
+def _read_existing(path: Path, target: Path) -> _Existing:
+    """Read a gold set; ``path`` is its name, and ``target`` what that leads to."""
     fields = field_map(path)
-    data = _bytes(path)
+    data = _bytes(target)
     queries, faults = parse_gold(data, fields)
     refuse(path.name, faults)
     by_line = {query.line: query for query in queries}
@@ -210,7 +212,7 @@ def _read_existing(path: Path) -> _Existing:
 
 def _bytes(path: Path) -> bytes:
     """Return the bytes of a gold set, none for one that does not exist yet."""
-    if not path.exists():
+    if not is_there(path):
         return b""
     data, problem = read_bytes(path, path.parent)
     if problem is not None:

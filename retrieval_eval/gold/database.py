@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.io.files import answers
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine, TableClause
@@ -78,6 +79,9 @@ def open_engine(url: URL, **settings: Any) -> Engine:
         raise BadInputError(f"{name}: the driver {error.name!r} is not installed{extra}") from None
     except SQLAlchemyError:
         raise BadInputError(f"{name}: no such kind of database; {_FORM}") from None
+    except (ValueError, TypeError) as error:
+        why = _reason(error, url)
+        raise BadInputError(f"{name}: a parameter of the URL cannot be used ({why})") from None
 
 
 def _existing_sqlite(url: URL, name: str) -> URL:
@@ -85,7 +89,7 @@ def _existing_sqlite(url: URL, name: str) -> URL:
     if not database or database == ":memory:":
         raise BadInputError(f"{name}: names no SQLite file; expected sqlite:///path/to/file.db")
     if not database.startswith("file:"):
-        if not Path(database).is_file():
+        if not answers(Path(database).is_file):
             raise BadInputError(f"{name}: no such SQLite file")
         database = "file:" + quote(database)
     return url.set(database=database, query={**url.query, "mode": "ro", "uri": "true"})
@@ -131,7 +135,8 @@ def sentences(url: URL) -> Iterator[None]:
 
     try:
         yield
-    except (SQLAlchemyError, UnicodeError) as error:
+    # SQLite's driver raises the last one itself, for a number that the database cannot hold.
+    except (SQLAlchemyError, UnicodeError, OverflowError) as error:
         raise BadInputError(f"{shown(url)}: the database refused ({_reason(error, url)})") from None
 
 

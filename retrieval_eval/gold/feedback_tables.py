@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -17,6 +18,8 @@ OPTIONAL: Final = ("corpus", "practice_area")
 
 SCORES: Final[Mapping[int, int]] = MappingProxyType({3: 1})
 """Feedback of score 3 (a finalised decision cites the document) is a judgement of grade 1."""
+
+_SCORE: Final = re.compile(r"-?[0-9]{1,18}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +126,7 @@ def _names(section: Mapping[str, Any], name: str) -> dict[str, str]:
 def _scores(section: Mapping[str, Any]) -> dict[int, int]:
     scores = {}
     for key, grade in _section(section, "scores", "[bootstrap]").items():
-        if not key.lstrip("-").isdecimal() or type(grade) is not int or grade < 0:
+        if not _SCORE.fullmatch(key) or type(grade) is not int or grade < 0:
             raise BadInputError(
                 f"[bootstrap.scores] {key}: expected a whole score and the grade it is worth, "
                 "0 or more, such as 3 = 1"

@@ -8,6 +8,7 @@ from typing import Any, Final
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.pool import KEY_VERSION
 from retrieval_eval.io.named import named_json
+from retrieval_eval.metrics.ranking.measures import MAX_GRADE
 
 _ITEM: Final = ("labeller", "query", "doc", "shown")
 
@@ -30,8 +31,9 @@ def read_key(path: Path, marker: str = "pool_key") -> dict[str, Any]:
     value = named_json(path)
     if not isinstance(value, dict) or value.get(marker) != KEY_VERSION:
         raise BadInputError(f"{path}: not the key of these sheets; expected {marker} {KEY_VERSION}")
-    items = value.get("items")
-    if not isinstance(items, dict) or type(value.get("max_grade")) is not int:
+    items, max_grade = value.get("items"), value.get("max_grade")
+    is_scale = type(max_grade) is int and 1 <= max_grade <= MAX_GRADE
+    if not isinstance(items, dict) or not is_scale:
         raise BadInputError(f"{path}: expected 'items' and 'max_grade'; was the key edited?")
     for item, entry in items.items():
         if not isinstance(entry, dict) or not all(isinstance(entry.get(n), str) for n in _ITEM):

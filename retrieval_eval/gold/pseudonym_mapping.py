@@ -173,6 +173,8 @@ def _from_json(value: Any) -> PseudonymMapping:
     for row in value["identifiers"]:
         key = _text(row["kind"]), _text(row["characters"])
         mapping.identifiers[key] = _text(row["stand_in"])
+        if len(row["stand_in"]) != len(row["characters"]):
+            raise ValueError
     return mapping
 
 

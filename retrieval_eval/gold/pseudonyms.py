@@ -18,7 +18,7 @@ from retrieval_eval.gold.pseudonym_mapping import mapping_bytes, new_mapping, re
 from retrieval_eval.gold.pseudonym_text import Hider, entities_found
 from retrieval_eval.gold.reading import parse_gold, read_gold_set, refuse
 from retrieval_eval.gold.rows import DEFAULT_CORPUS
-from retrieval_eval.io.files import is_inside, iter_jsonl
+from retrieval_eval.io.files import is_inside, is_there, iter_jsonl
 from retrieval_eval.io.private import write_private
 from retrieval_eval.io.together import write_together
 
@@ -87,7 +87,7 @@ def pseudonymize(
     n_queries = len(read_gold_set(gold).queries)
     documents = 0 if corpus is None else len(read_corpus(corpus).documents)
     listed = read_listed(entities)
-    secret = read_mapping(mapping) if mapping.exists() else new_mapping()
+    secret = read_mapping(mapping) if is_there(mapping) else new_mapping()
     fields = field_map(gold)
     gold_rows = [row for row in _rows(gold) if not is_header(row)]
     corpus_rows = [] if corpus is None else _rows(corpus)
@@ -111,7 +111,10 @@ def pseudonymize(
     if corpus is not None:
         files[out / CORPUS_FILE] = _lines(new_corpus)
     # The mapping first: without it, what was written could never be extended.
-    write_private(mapping, mapping_bytes(secret))
+    try:
+        write_private(mapping, mapping_bytes(secret))
+    except OSError as error:
+        raise BadInputError(f"{mapping}: cannot be written ({error.strerror or error})") from error
     write_together(files)
     return PseudonymResult(
         gold=target,
@@ -130,9 +133,9 @@ def pseudonymize(
 def _check_places(gold: Path, out: Path, mapping: Path, corpus: Path | None) -> None:
     if is_inside(mapping, out):
         raise BadInputError(f"{mapping}: lies in {out}, the folder to give away; keep it elsewhere")
-    written = {(out / name).resolve() for name in (GOLD_FILE, CORPUS_FILE)}
+    written = {os.path.realpath(out / name) for name in (GOLD_FILE, CORPUS_FILE)}
     for path in (gold, corpus):
-        if path is not None and path.resolve() in written:
+        if path is not None and os.path.realpath(path) in written:
             raise BadInputError(f"{path}: would be replaced; choose another folder than {out}")
 
 
@@ -219,9 +222,10 @@ def _hidden(value: Any, text: Text) -> Any:
         return new
     if isinstance(value, list):
         return [_hidden(item, text) for item in value]
-    if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= _LONG:
-        # An account number may be stored as a number.
-        changed = text(str(value))
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if is_number and value == int(value) and abs(value) >= _LONG:
+        # An account number may be stored as a number, 1234567890.0 as well as 1234567890.
+        changed = text(str(int(value)))
         return int(changed) if changed.lstrip("-").isdigit() else changed
     return value
 

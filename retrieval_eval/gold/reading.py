@@ -119,9 +119,12 @@ def _decoded(raw: bytes) -> tuple[Any, str, str | None]:
     if problem is not None:
         # A row is one line, and which one is said elsewhere.
         return None, text, problem.replace("(line 1, ", "(", 1)
-        # Decoding keeps the last of two equal keys, and a judgement would vanish unseen.
+    # Decoding keeps the last of two equal keys, and a judgement would vanish unseen.
     repeated: list[str] = []
-    json.loads(text, object_pairs_hook=_watch(repeated))
+    try:
+        json.loads(text, object_pairs_hook=_watch(repeated))
+    except RecursionError:
+        return None, text, "is nested too deeply"
     if repeated:
         problem = f"the key {repeated[0][:80]!r} stands twice in one object; keep one of them"
     return value, text, problem

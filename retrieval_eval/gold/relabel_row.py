@@ -103,9 +103,10 @@ class Row:
         for doc, found in self.resolutions.items():
             if found.how == "carried" and self.grades[doc]:
                 self._give(doc, [target for target in found.docs if target not in exact])
+        relevant = set(self.judged)
         for doc, found in self.resolutions.items():
             if found.how == "carried" and not self.grades[doc]:
-                self._give(doc, [t for t in found.docs if t not in self.judged and self._full(t)])
+                self._give(doc, [t for t in found.docs if t not in relevant and self._full(t)])
         for doc, found in self.resolutions.items():
             for target in found.docs:
                 if target not in self.judged and found.how in ("carried", "changed"):
@@ -119,12 +120,19 @@ class Row:
             self.targets.setdefault(doc, []).append(target)
 
     def _full(self, target: str) -> bool:
-        """Whether graded texts make up all of a document."""
-        rest = f" {self.new[self.query.corpus, target].words} "
-        inside = {self.words[d] for d, found in self.resolutions.items() if target in found.docs}
-        for words in sorted(inside, key=len, reverse=True):
-            rest = rest.replace(f" {words} ", "  ")
-        return not rest.strip()
+        """Whether graded texts make up all of a document; they may overlap."""
+        whole = f" {self.new[self.query.corpus, target].words} "
+        is_graded = [char == " " for char in whole]
+        for doc, found in self.resolutions.items():
+            # A label that was given to another text says nothing about this one.
+            if target not in found.docs or found.reason == "anchor_differs":
+                continue
+            words = f" {self.words[doc]} "
+            at = whole.find(words)
+            while at >= 0:
+                is_graded[at : at + len(words)] = [True] * len(words)
+                at = whole.find(words, at + 1)
+        return all(is_graded)
 
     def _fates(self) -> Iterable[Fate]:
         waiting = {part.doc: part.reason for parts in self.queue.values() for part in parts}

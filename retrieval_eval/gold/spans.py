@@ -11,7 +11,7 @@ from typing import Any
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import Corpus, Document
 from retrieval_eval.gold.model import Anchor
-from retrieval_eval.io.files import Text, read_text
+from retrieval_eval.io.files import Text, answers, read_text
 
 Key = tuple[str, str]
 """A document: the name of its corpus and its id."""
@@ -103,7 +103,7 @@ def misplaced(found: Iterable[Chunk], root: Path) -> tuple[set[Key], list[str]]:
     BadInputError
         When there is no such folder of sources.
     """
-    if not root.is_dir():
+    if not answers(root.is_dir):
         raise BadInputError(f"{root}: no such folder of sources")
     texts: dict[str, Text] = {}
     wrong = set()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -12,7 +12,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.exchange import Imported, judged_queries, losses, refuse_ids
 from retrieval_eval.gold.model import GoldSet
 from retrieval_eval.gold.rows import DEFAULT_CORPUS
-from retrieval_eval.io.files import read_text, write_bytes
+from retrieval_eval.io.named import named_text
 from retrieval_eval.io.together import write_together
 from retrieval_eval.values import counted
 
@@ -24,9 +24,6 @@ _FORM: Final = "a TREC file"
 # Fields end at white space; a byte-order mark at the start of a file is no part of an id.
 _BREAKS_A_FIELD: Final = re.compile("[\\s\\x00-\\x20\ud800-\udfff]|^\ufeff")
 _BREAKS_A_LINE: Final = re.compile(r"[\t\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
-
-Run = dict[str, tuple[tuple[str, float], ...]]
-"""Query id to documents and scores, best first."""
 
 
 def export_trec(gold: GoldSet, folder: Path, *, run: bytes | None = None) -> list[str]:
@@ -77,31 +74,21 @@ def import_trec(qrels: Path, topics: Path, *, corpus: str = DEFAULT_CORPUS) -> I
     return Imported(queries, tuple(notes))
 
 
-def export_run(doc: Mapping[str, Any], path: Path, tag: str) -> list[str]:
-    """Write the rankings of a search run document as a TREC run and return what it does not hold.
+def run_bytes(doc: Mapping[str, Any], tag: str) -> tuple[bytes, list[str]]:
+    """Return the rankings of a search run document as a TREC run, and what that does not hold.
 
     Parameters
     ----------
     doc
         A search run document; of its ``queries`` only ``id``, ``status`` and ``ranking`` are read.
-    path
-        The file to write.
     tag
         The name of the run, without white space.
 
     Raises
     ------
     BadInputError
-        When an id or the tag holds white space, or the document has not the shape of a search
-        run, or the file cannot be written. Nothing is written then.
+        When an id or the tag holds white space, or the document has not the shape of a search run.
     """
-    data, found = run_bytes(doc, tag)
-    write_bytes(path, data)
-    return found
-
-
-def run_bytes(doc: Mapping[str, Any], tag: str) -> tuple[bytes, list[str]]:
-    """Return what :func:`export_run` would write, and what that does not hold."""
     if not tag or _BREAKS_A_FIELD.search(tag):
         raise BadInputError(f"the tag {tag[:80]!r}: expected a word without white space")
     queries = doc.get("queries")
@@ -130,40 +117,15 @@ def run_bytes(doc: Mapping[str, Any], tag: str) -> tuple[bytes, list[str]]:
     return "".join(lines).encode(), found
 
 
-def read_run(path: Path) -> Run:
-    """Return a TREC run: by falling score, documents of equal score by falling id.
-
-    Raises
-    ------
-    BadInputError
-        When the file cannot be read or a line is broken; the message names the line.
-    """
-    from retrieval_eval.metrics.ranking.trec import read_trec
-
-    table = read_trec(path, "run")
-    try:
-        docs = table.docs.texts()
-    except UnicodeDecodeError as error:
-        raise BadInputError(f"{path}: a document id is not UTF-8 text: {error}") from error
-    pairs = list(zip(docs, table.numbers.tolist(), strict=True))
-    starts = table.starts.tolist()
-    return {
-        query: tuple(sorted(pairs[start:end], key=lambda pair: pair[::-1], reverse=True))
-        for query, start, end in zip(table.query_ids, starts, starts[1:], strict=False)
-    }
-
-
 def _topics(path: Path) -> dict[str, str]:
-    text = read_text(path.resolve(), path.resolve().parent)
-    if text.value is None:
-        raise BadInputError(f"{path}: {(text.problem or '').partition(': ')[2]}")
-    if text.value.lstrip().lower().startswith("<top"):
+    text = named_text(path)
+    if text.lstrip().lower().startswith("<top"):
         raise BadInputError(
             f"{path}: SGML topics; expected a query a line: its id, a tab, its text"
         )
     found: dict[str, str] = {}
     faults: list[str] = []
-    for number, line in enumerate(text.value.split("\n"), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         key, _, query = line.removesuffix("\r").partition("\t")
@@ -194,7 +156,8 @@ def _ranking(query: Any, where: str) -> tuple[str, list[tuple[str, float]]]:
 
 
 def _score(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not abs(value) <= sys.float_info.max:
         raise BadInputError(f"{where}/score: expected a number; a run is ordered by scores")
     return float(value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -57,7 +58,7 @@ def write_gold_set(
     """Write a gold set, whole or not at all, in the order of ``queries``.
 
     The header line of a file that is replaced stays, and so does the meaning of ``gold.toml``
-    beside it.
+    beside it. A link stays a link, and what it leads to is written.
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ def write_gold_set(
         queries of one id or a grade off the scale. Nothing is written then.
     """
     data = gold_set_bytes(path, queries, max_grade=max_grade)
-    write_bytes(path, data)
+    write_bytes(Path(os.path.realpath(path)), data)
 
 
 def gold_set_bytes(

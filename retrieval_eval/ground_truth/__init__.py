@@ -83,11 +83,12 @@ def read_ground_truth(task_dir: Path | None) -> tuple[GroundTruth, tuple[str, ..
     resolved = [resolve(s.entries, workspace, s.name) for s in sources]
     outputs = _distinct(raw for found in resolved for raw in found.own_outputs)
     winner = _first_with_files(sources, resolved)
+    guessed: tuple[Source, ...] = ()
     if winner is None and not outputs:
         guessed = tuple(s for reader in GUESSED if (s := reader(task_dir)) is not None)
         found = [resolve(s.entries, workspace, s.name) for s in guessed]
         winner = _first_with_files(guessed, found)
-    problems = (*workspace.problems, *(p for s in sources for p in s.problems))
+    problems = (*workspace.problems, *(p for s in (*sources, *guessed) for p in s.problems))
     if winner is None:
         empty = GroundTruth(
             not_retrieval_targets=outputs,

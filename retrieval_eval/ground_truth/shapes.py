@@ -141,7 +141,8 @@ def _from_object(
         yield entry
     elif isinstance(value.get("patterns"), list):
         yield from (Entry(path, repository) for path in _alternatives(value["patterns"]))
-    elif is_path:
+    elif is_path and depth == 0:
+        # Files by repository; in an item of a list these would be tags, aliases, keywords.
         for name, inner in value.items():
             if isinstance(inner, list):
                 yield from _entries(inner, name, is_path, depth + 1)

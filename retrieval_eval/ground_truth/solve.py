@@ -17,15 +17,15 @@ _PATCH_FILE = re.compile(r"([\w.-]{1,200}\.(?:patch|diff))\b")
 def read(task_dir: Path) -> Source | None:
     """Return the files of the gold patch (medium confidence), or None without a solution.
 
-    The patch is a here-document in ``solution/solve.sh``, a patch file beside it that the
-    script names, or the ``patch`` of ``config.json``.
+    The patch is all here-documents in ``solution/solve.sh``, else all patch files beside it that
+    the script names, else the ``patch`` of ``config.json``.
     """
     problems: tuple[str, ...] = ()
     names: list[str] = []
-    for name, text, found in _patches(task_dir):
+    for name, texts, found in _patches(task_dir):
         names.append(name)
         problems += found
-        entries = patch_entries(text)
+        entries = tuple(dict.fromkeys(entry for text in texts for entry in patch_entries(text)))
         if entries:
             return Source(name, "medium", entries, edit_entries=entries, problems=problems)
     return Source(names[0], "medium", problems=problems) if names else None
@@ -54,22 +54,22 @@ def heredocs(script: str) -> Iterator[str]:
         position += 1
 
 
-def _patches(task_dir: Path) -> Iterator[tuple[str, str, tuple[str, ...]]]:
+def _patches(task_dir: Path) -> Iterator[tuple[str, list[str], tuple[str, ...]]]:
     script = load_text(task_dir, "solution", "solve.sh")
     if script is not None:
         name, text, problems = script
-        yield name, "", problems
-        for body in heredocs(text):
-            yield name, body, ()
-        for file_name in dict.fromkeys(_PATCH_FILE.findall(text)):
-            beside = load_text(task_dir, "solution", file_name)
-            if beside is not None:
-                yield beside
+        yield name, list(heredocs(text)), problems
+        named = (
+            load_text(task_dir, "solution", n) for n in dict.fromkeys(_PATCH_FILE.findall(text))
+        )
+        beside = [loaded for loaded in named if loaded is not None]
+        if beside:
+            yield beside[0][0], [t for _, t, _ in beside], tuple(p for *_, ps in beside for p in ps)
     for folder in ("tests", "solution"):
         config = load_json(task_dir, folder, "config.json")
         if config is not None:
             name, document, problems = config
-            yield name, _patch_of(document), problems
+            yield name, [_patch_of(document)], problems
 
 
 def _patch_of(document: Any) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 from retrieval_eval.ground_truth.outputs import told_outputs
 from retrieval_eval.ground_truth.source import items, load_text, table, text_of
-from retrieval_eval.paths import repository_name
+from retrieval_eval.paths import WORKSPACE_ROOTS, repository_name
 from retrieval_eval.records import Repository
 
 _MOST_REPOSITORIES = 100
@@ -75,7 +75,9 @@ def _repository(item: Any) -> Repository | None:
         return Repository(name) if name else None
     if not isinstance(item, dict):
         return None
-    folder = (text_of(item.get("path")) or "").strip().removeprefix("/workspace").strip("/.")
+    folder = (text_of(item.get("path")) or "").strip()
+    root = next((root for root in WORKSPACE_ROOTS if f"{folder}/".startswith(root)), "")
+    folder = f"{folder}/".removeprefix(root).strip("/.")
     address = text_of(item.get("url")) or text_of(item.get("repo")) or text_of(item.get("name"))
     name = repository_name(address) if address else repository_name(folder)
     return Repository(name, folder or None) if name else None

@@ -22,9 +22,21 @@ class Arm:
     trials: tuple[Document, ...]
 
     @property
+    def words(self) -> set[str]:
+        """The words of the configuration's name; those of a run behind it (``mcp@run``) are none.
+
+        A run can be named after the other arm, or after what it was to show.
+        """
+        for run_id in sorted({str(d["provenance"]["run_id"]) for d in self.trials}):
+            own, at, _ = self.config.rpartition(f"@{run_id}")
+            if at:
+                return _words(own)
+        return _words(self.config)
+
+    @property
     def is_baseline(self) -> bool:
         """Whether the configuration calls itself a baseline."""
-        return "baseline" in _words(self.config)
+        return "baseline" in self.words
 
     @property
     def is_mcp(self) -> bool:
@@ -32,7 +44,7 @@ class Arm:
         if self.is_baseline:
             return False
         callers = sum(trial["ledger"]["mcp_calls"] > 0 for trial in self.trials)
-        return "mcp" in _words(self.config) or 2 * callers > len(self.trials)
+        return "mcp" in self.words or 2 * callers > len(self.trials)
 
 
 def arm(documents: Iterable[Document], config: str) -> Arm:

@@ -86,7 +86,8 @@ def difference_associations(pairs: Sequence[Pair], settings: Settings) -> list[d
 def _difference(before: Value, after: Value) -> Value:
     if before.value is None or after.value is None:
         return Value.missing(str(before.reason or after.reason))
-    return Value.of(after.value - before.value, 1)
+    # Differences that are the same on paper tie; their last digits would rank them.
+    return Value.of(round(after.value - before.value, 12), 1)
 
 
 def _units(documents: Sequence[Document]) -> list[Unit]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -53,8 +54,7 @@ def compare(
     arms = (arm(documents, baseline), arm(documents, comparison))
     valid = screen(*arms)
     pairs = match(valid)
-    clustered_by, labels = clusters_of(pairs)
-    measure = _Measure(pairs, labels, clustered_by, settings)
+    measure = _Measure(pairs, settings)
     metrics = with_holm({name: measure(BY_NAME[name]) for name in COMPARED})
     views = _views(measure)
     verdict, reason = _verdict(metrics[PRIMARY], valid, len(pairs))
@@ -93,28 +93,26 @@ class _Measure:
     """Compares one metric over the pairs; called once for every metric and view."""
 
     pairs: Sequence[Pair]
-    labels: Sequence[str] | None
-    clustered_by: str | None
     settings: Settings
 
     def __call__(self, metric: Metric) -> dict[str, Any]:
         from retrieval_eval.stats.paired import compare_paired
 
-        sides = [pair.values(metric) for pair in self.pairs]
-        labels = self.labels or [""] * len(sides)
+        sides = [(pair, *pair.values(metric)) for pair in self.pairs]
         rows = [
-            (a.value, b.value, label)
-            for (a, b), label in zip(sides, labels, strict=True)
+            (pair, a.value, b.value)
+            for pair, a, b in sides
             if a.value is not None and b.value is not None
         ]
+        clustered_by, labels = clusters_of([pair for pair, _, _ in rows])
         result = compare_paired(
-            [a for a, _, _ in rows],
-            [b for _, b, _ in rows],
+            [a for _, a, _ in rows],
+            [b for _, _, b in rows],
             seed=self.settings.seed,
             is_higher_better=metric.direction == "higher_is_better",
             n_resamples=self.settings.n_resamples,
             confidence=self.settings.confidence,
-            clusters=[label for _, _, label in rows] if self.labels else None,
+            clusters=labels,
         )
         return {
             "direction": metric.direction,
@@ -139,7 +137,7 @@ class _Measure:
             "losses": result.losses,
             "rank_biserial": result.rank_biserial.value,
             "smallest_detectable_difference": result.smallest_detectable_difference.value,
-            "cluster_by": self.clustered_by,
+            "cluster_by": clustered_by,
             "n_clusters": result.n_clusters,
         }
 
@@ -189,7 +187,7 @@ def _verdict(primary: dict[str, Any], valid: Valid, n_pairs: int) -> tuple[str, 
     difference, p_value = primary["mean_difference"], primary["p_value"]
     numbers = f"mean difference {signed(difference, 3)} over {n} matched tasks"
     if p_value is not None:
-        numbers += f", p = {p_value:.3f}"
+        numbers += ", p < 0.001" if p_value < 0.001 else f", p = {p_value:.3f}"
     return found, f"{BY_NAME[PRIMARY].label}: {numbers}"
 
 
@@ -248,7 +246,9 @@ def _flip(default: dict[str, Any], there: dict[str, Any]) -> str | None:
         return None
     if conclusion(default) != conclusion(there):
         return "verdict"
-    return "sign" if default["mean_difference"] * there["mean_difference"] < 0 else None
+    # Thirds that add up to 0 on paper leave a last digit, which has no sign to turn.
+    means = (round(block["mean_difference"], 9) for block in (default, there))
+    return "sign" if math.prod(means) < 0 else None
 
 
 def _pair_row(pair: Pair) -> dict[str, Any]:

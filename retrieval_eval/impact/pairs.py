@@ -45,7 +45,8 @@ def clusters_of(pairs: Sequence[Pair]) -> tuple[str | None, list[str] | None]:
     """Return what the pairs are clustered by, and the label of each; None where by nothing.
 
     Tasks of one repository are alike, and so are those of one suite. The finest grouping that
-    joins some tasks and leaves at least six groups is used.
+    joins some tasks and leaves at least six groups is used. A metric that some tasks lack is
+    clustered by what is left of them.
     """
     from retrieval_eval.stats.clusters import MIN_CLUSTERS
 
@@ -62,12 +63,14 @@ def clusters_of(pairs: Sequence[Pair]) -> tuple[str | None, list[str] | None]:
 def excluded_tasks(
     arms: tuple[Arm, Arm], valid: Valid, pairs: Sequence[Pair]
 ) -> list[dict[str, Any]]:
-    """Return every task of either arm that gave no pair, with the reason."""
+    """Return every task of either arm that gave no pair, with the rule that left an arm none."""
     paired = {(pair.benchmark, pair.task_name) for pair in pairs}
+    left = {arms[0].config: valid.baseline, arms[1].config: valid.comparison}
     removed_by: dict[Task, str] = {}
     for finding in valid.findings:
         for document in finding.removed:
-            removed_by.setdefault(task_of(document), finding.name)
+            if task_of(document) not in left[document["provenance"]["config_name"]]:
+                removed_by.setdefault(task_of(document), finding.name)
     tasks = [{task_of(d) for d in arm.trials} for arm in arms]
     rows = []
     for task in sorted((tasks[0] | tasks[1]) - paired):

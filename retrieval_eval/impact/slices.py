@@ -108,14 +108,14 @@ _TRUTH_SIZES: Final = (
     ("over 10 files", float("inf")),
 )
 _ORDERED: Final = (
-    *("small", "medium", "large"),
+    *("small", "high", "medium", "low", "large"),
     *("local", "mcp", "mixed"),
     *(name for name, _ in _TRUTH_SIZES),
     *("one repository", "several repositories"),
-    *("high", "medium", "low"),
     *("unstated", "unknown"),
 )
-_ORDER: Final = {name: place for place, name in reversed(list(enumerate(_ORDERED)))}
+_ORDER: Final = {name: place for place, name in enumerate(_ORDERED)}
+"""Sizes and confidences share a medium, so they stand in one order."""
 
 DIMENSIONS: Final[Mapping[str, Callable[[Pair], str]]] = {
     "suite": _suite,

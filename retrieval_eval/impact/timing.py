@@ -20,6 +20,9 @@ UNITS: Final = {
 }
 """Unit to the fields of the time of the hit, and of the end of watching without one."""
 
+_WHOLE: Final = {"seconds": "elapsed_seconds", "tokens": "total_tokens"}
+"""Unit to the outcome that says how long a trial was."""
+
 
 def time_to_first_relevant(
     documents: Sequence[Document], settings: Settings
@@ -53,6 +56,9 @@ def _times(documents: Sequence[Document], unit: str) -> list[tuple[float, bool]]
         block = document["file_level_metrics"]
         has_hit = not block.get("never_hit")
         time = block.get(hit if has_hit else end)
+        if time is None and document.get("event_summary", {}).get("total_events") == 0:
+            # Who never looked never hit: no event says how long that was, its outcome may.
+            time = document["outcome"].get(_WHOLE.get(unit, ""))
         if time is not None:
             times.append((float(time), has_hit))
     return times

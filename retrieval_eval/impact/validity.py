@@ -139,18 +139,21 @@ class _Gate:
         """Keep the trials of shared tasks whose key occurs in both arms.
 
         Of several keys that do, the one with most trials is kept, so that every pair is alike. An
-        unknown key matches only another unknown one when strict, and anything otherwise.
+        unknown key matches only another unknown one when strict, and anything otherwise; it does
+        not hide that the known ones differ.
         """
         left, right = (self.by_task(arm) for arm in self.arms)
+        anything: set[Any] = set() if is_strict else {None}
         drop: dict[str, list[Document]] = {arm.config: [] for arm in self.arms}
         for task in sorted(left.keys() & right.keys()):
             before, after = _by_key(left[task], key), _by_key(right[task], key)
-            if not is_strict and (None in before or None in after):
+            if before.keys() <= anything or after.keys() <= anything:
                 continue
-            shared = sorted(before.keys() & after.keys(), key=str)
+            shared = sorted(before.keys() & after.keys() - anything, key=str)
             best = max(shared, key=lambda k: len(before[k]) + len(after[k]), default=_NO_KEY)
+            kept = {best, *anything}
             for arm, groups in zip(self.arms, (before, after), strict=True):
-                drop[arm.config] += [d for k, ds in groups.items() if k != best for d in ds]
+                drop[arm.config] += [d for k, ds in groups.items() if k not in kept for d in ds]
         for arm in self.arms:
             self.findings[name].found += drop[arm.config]
             self._remove(name, arm, drop[arm.config])

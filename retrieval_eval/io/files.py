@@ -193,11 +193,13 @@ def write_bytes(path: Path, data: bytes) -> None:
         raise BadInputError(f"{path}: cannot be written ({error.strerror or error})") from error
 
 
-def replace_bytes(path: Path, data: bytes, *, mode: int = 0o644) -> None:
+def replace_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Do what :func:`write_bytes` does, with these rights, and raise ``OSError`` as it is.
 
-    Until the file is whole only its owner may open it.
+    Without ``mode`` the rights are those of :func:`rights_of`. Until the file is whole only its
+    owner may open it.
     """
+    mode = rights_of(path) if mode is None else mode
     path.parent.mkdir(parents=True, exist_ok=True)
     prefix = f".{path.name[:80]}.{os.getpid()}."
     handle, name = tempfile.mkstemp(prefix=prefix, suffix=".tmp", dir=path.parent)
@@ -212,6 +214,14 @@ def replace_bytes(path: Path, data: bytes, *, mode: int = 0o644) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def rights_of(path: Path) -> int:
+    """Return the rights of a file, or 0644 for one that is not there: what was closed stays so."""
+    try:
+        return stat.S_IMODE(path.stat().st_mode) & 0o777
+    except OSError:
+        return 0o644
 
 
 def append_line(path: Path, line: bytes) -> None:
@@ -246,9 +256,16 @@ def _is_running(process: int) -> bool:
 
 
 def remove(path: Path, root: Path) -> None:
-    """Delete a file that really lies below ``root``; a link out of the tree is left alone."""
-    if is_inside(path.parent, root):
+    """Delete a file that really lies below ``root``; folders and links out of it are left alone.
+
+    Raises :class:`~retrieval_eval.errors.BadInputError` when the file cannot be deleted.
+    """
+    if not is_inside(path.parent, root) or (answers(path.is_dir) and not path.is_symlink()):
+        return
+    try:
         path.unlink(missing_ok=True)
+    except OSError as error:
+        raise BadInputError(f"{path}: cannot be removed ({error.strerror or error})") from error
 
 
 def write_text(path: Path, text: str) -> None:

@@ -70,6 +70,14 @@ def discover(run_dir: Path, run_id: str) -> Discovery:
     return walk.discovery()
 
 
+def trial_at(path: Path, run_dir: Path) -> TrialRef | None:
+    """Return the trial in a folder of a run, or None when it holds none; nothing else is read."""
+    folder = inspect(path, run_dir)
+    if folder.kind != "trial":
+        return None
+    return _trial_ref(path, path.relative_to(run_dir).parts, run_dir.name, folder)
+
+
 _Place = tuple[Path, tuple[str, ...], Path | None]
 """A folder, the levels that lead to it, and the marked folder that it lies in, if any."""
 

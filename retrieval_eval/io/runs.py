@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.io.files import answers
 from retrieval_eval.io.layout import OWN_FOLDER
 
 GROUPS = ("official", "staging")
@@ -23,7 +24,7 @@ def find_runs(runs_root: Path) -> list[Path]:
     folders are none. Raises :class:`~retrieval_eval.errors.BadInputError` when there is no such
     root.
     """
-    if not runs_root.is_dir():
+    if not answers(runs_root.is_dir):
         raise BadInputError(f"runs root {runs_root} is not a folder; name one with --runs-root")
     runs = []
     for folder in _folders(runs_root):
@@ -63,18 +64,19 @@ def _resolve(name: str, runs_root: Path | None) -> Path:
             raise BadInputError(f"run {name!r} is in several groups; name one of: {listed}")
         if found:
             return found[0]
-    if name and Path(name).is_dir():
+    if name and answers(Path(name).is_dir):
         return Path(name)
     raise BadInputError(_not_found(name, runs_root))
 
 
 def _below(name: str, runs_root: Path) -> list[Path]:
-    direct = runs_root / name
     if Path(name).is_absolute() or ".." in Path(name).parts:
         return []
-    if direct.is_dir():
+    direct = runs_root / name
+    if direct.relative_to(runs_root).as_posix() not in GROUPS and answers(direct.is_dir):
         return [direct]
-    return [group / name for group in _folders(runs_root) if (group / name).is_dir()]
+    places = (runs_root / group / name for group in GROUPS)
+    return [place for place in places if answers(place.is_dir)]
 
 
 def _not_found(name: str, runs_root: Path | None) -> str:

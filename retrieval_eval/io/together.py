@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import replace_bytes
+from retrieval_eval.io.files import replace_bytes, rights_of
 
 
 def write_together(files: Mapping[Path, bytes]) -> None:
@@ -46,5 +46,5 @@ def _stage(path: Path, data: bytes, stack: ExitStack) -> Path:
     folder = tempfile.mkdtemp(prefix=f".{os.getpid()}.", suffix=".tmp", dir=path.parent)
     stack.callback(shutil.rmtree, folder, ignore_errors=True)
     temporary = Path(folder) / path.name
-    replace_bytes(temporary, data)
+    replace_bytes(temporary, data, mode=rights_of(path))
     return temporary

@@ -27,6 +27,11 @@ class Metric:
     unit: str = "share"
     reason: str = "not_recorded"
 
+    @property
+    def is_bounded(self) -> bool:
+        """Whether no value can lie far above all others, as one cost or time can."""
+        return self.unit in ("share", "reward")
+
 
 def _files(name: str, label: str, **options: Any) -> Metric:
     path = ("file_level_metrics", *options.pop("key", (name,)))

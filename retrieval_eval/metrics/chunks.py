@@ -10,7 +10,7 @@ from typing import Any, Final
 from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.retrieved import accesses, files_with, ranking
-from retrieval_eval.records import Chunk, LineRange
+from retrieval_eval.records import LineRange
 from retrieval_eval.values import Value, ratio
 
 _PROCESS: Final = ("coverage_auc", "redundancy", "evidence_drop")
@@ -70,16 +70,19 @@ def line_overlap(trial: TrialEvents) -> dict[str, Any]:
     """Return line recall and precision over the expected chunks.
 
     A chunk whose file was accessed only by reads that do not tell their lines is left out and
-    counted as unknown. Precision needs the number of all lines read, so it is not computable
-    once a whole file of unknown length was read.
+    counted as unknown. A line that several chunks expect counts once. Precision needs the number
+    of all lines read, so it is not computable once a whole file of unknown length was read.
     """
     seen = _lines_seen(trial)
     known = [c for c in trial.ground_truth.chunks if not _is_unknown(seen.get(c.file.key))]
     unknown = len(trial.ground_truth.chunks) - len(known)
-    expected = sum(c.line_end - c.line_start + 1 for c in known)
     if not known:
         return {"computable": False, "reason": "no_line_ranges", "chunks_unknown": unknown}
-    found = [_overlap(c, seen.get(c.file.key)) for c in known]
+    wanted: dict[Identity, list[LineRange]] = defaultdict(list)
+    for chunk in known:
+        wanted[chunk.file.key].append((chunk.line_start, chunk.line_end))
+    expected = sum(_length(_merge(ranges)) for ranges in wanted.values())
+    found = sum(_overlap(_merge(ranges), seen.get(key)) for key, ranges in wanted.items())
     is_counted = not any(s.is_whole or s.is_unknown for s in seen.values())
     lines_read = (
         sum(_length(_merge(s.ranges)) for s in seen.values()) if is_counted and seen else None
@@ -87,12 +90,14 @@ def line_overlap(trial: TrialEvents) -> dict[str, Any]:
     return {
         "computable": True,
         "reason": None,
-        "line_recall": sum(found) / expected,
-        "line_precision": min(1.0, sum(found) / lines_read) if lines_read else None,
-        "chunks_seen": sum(lines > 0 for lines in found),
+        "line_recall": found / expected,
+        "line_precision": found / lines_read if lines_read else None,
+        "chunks_seen": sum(
+            _overlap([(c.line_start, c.line_end)], seen.get(c.file.key)) > 0 for c in known
+        ),
         "chunks_unknown": unknown,
         "lines_expected": expected,
-        "lines_seen": sum(found),
+        "lines_seen": found,
         "lines_read": lines_read,
     }
 
@@ -116,13 +121,14 @@ def _is_unknown(seen: _Seen | None) -> bool:
     return seen is not None and seen.is_unknown and not seen.is_whole and not seen.ranges
 
 
-def _overlap(chunk: Chunk, seen: _Seen | None) -> int:
+def _overlap(wanted: list[LineRange], seen: _Seen | None) -> int:
     if seen is None:
         return 0
     if seen.is_whole:
-        return chunk.line_end - chunk.line_start + 1
+        return _length(wanted)
     return sum(
-        max(0, min(last, chunk.line_end) - max(first, chunk.line_start) + 1)
+        max(0, min(last, end) - max(first, start) + 1)
+        for start, end in wanted
         for first, last in _merge(seen.ranges)
     )
 
@@ -148,7 +154,8 @@ def _process_metrics(trial: TrialEvents) -> dict[str, Value]:
     distinct = len(ranking(trial, "accessed"))
     found = {t.file.key for _, t in accesses(trial)} & relevant
     used = files_with(trial, "opened").keys() | files_with(trial, "written").keys()
-    drop = ratio(len(found - used), len(found), "never_hit" if relevant else "no_ground_truth")
+    no_truth = trial.ground_truth.reason or "no_ground_truth"
+    drop = ratio(len(found - used), len(found), "never_hit" if relevant else no_truth)
     redundancy = ratio(total - distinct, total, "nothing_retrieved")
     return dict(zip(_PROCESS, (_coverage_auc(trial, relevant), redundancy, drop), strict=True))
 
@@ -156,17 +163,21 @@ def _process_metrics(trial: TrialEvents) -> dict[str, Value]:
 def _coverage_auc(trial: TrialEvents, relevant: set[Identity]) -> Value:
     """Mean over the retrieving events of the recall reached by then."""
     if not relevant:
-        return Value.missing("no_ground_truth")
-    steps = [e for e in trial.events if e.tool_category not in {"other", "file_write"}]
+        return Value.missing(trial.ground_truth.reason or "no_ground_truth")
+    accessed: dict[int, set[Identity]] = defaultdict(set)
+    for event, target in accesses(trial):
+        accessed[event.step_index].add(target.file.key)
+    # A tool of no known category may have shown files too.
+    steps = [
+        e
+        for e in trial.events
+        if e.tool_category not in {"other", "file_write"} or e.step_index in accessed
+    ]
     if not steps:
         return Value.missing("nothing_retrieved")
-    hits: dict[int, set[Identity]] = defaultdict(set)
-    for event, target in accesses(trial):
-        if target.file.key in relevant:
-            hits[event.step_index].add(target.file.key)
     reached: set[Identity] = set()
     recalls = []
     for event in steps:
-        reached |= hits.get(event.step_index, set())
+        reached |= accessed.get(event.step_index, set()) & relevant
         recalls.append(len(reached) / len(relevant))
     return Value.of(math.fsum(recalls) / len(recalls), len(recalls))

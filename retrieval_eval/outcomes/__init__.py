@@ -47,7 +47,7 @@ def load_outcome(trial_dir: Path, trace: object = None) -> Outcome:
     known = trace if isinstance(trace, Trace) else None
     result, problems = _read(trial_dir, "result.json", is_expected=True)
     metrics, more = _read(trial_dir, "task_metrics.json", is_expected=False)
-    broken = (*problems, *misfits(result), *more)
+    broken = (*problems, *misfits(result, metrics), *more)
     reward = read_reward(result, metrics)
     usages = (metrics_usage(metrics), result_usage(result))
     cost = choose_cost(*usages, known)

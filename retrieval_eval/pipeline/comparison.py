@@ -11,6 +11,7 @@ from typing import Any
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.impact import impact_analysis
+from retrieval_eval.io.files import answers
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.pipeline.evaluate import Evaluation, evaluate
 from retrieval_eval.pipeline.roots import default_runs_root
@@ -65,7 +66,8 @@ def compare_sides(
         pair = (_config(sides[0], pooled), _config(sides[1], pooled))
         if pair[0] == pair[1]:
             raise BadInputError(f"both sides are {pair[0]}")
-        return SidesCompared(_analyse(pooled, [pair], seed), tuple(runs), pair, is_by_run=False)
+        names = tuple(dict.fromkeys(runs))
+        return SidesCompared(_analyse(pooled, [pair], seed), names, pair, is_by_run=False)
     if len(sides) > 2:
         raise BadInputError("name one run or two sides; several runs of one study go to --run")
     named = [_split(side) for side in sides]
@@ -138,7 +140,7 @@ def _documents(evaluation: Evaluation, number: int) -> list[Document]:
 def _split(side: str) -> tuple[str, str | None]:
     """Split ``RUN:CONFIG``; a path that exists is a run, whatever colons it holds."""
     name, colon, config = side.rpartition(":")
-    if not colon or Path(side).is_dir():
+    if not colon or answers(Path(side).is_dir):
         return side, None
     return name, config
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -13,12 +14,20 @@ from typing import Any
 from retrieval_eval.demo import write_demo
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.impact import impact_analysis
-from retrieval_eval.io.files import read_json, remove, remove_leftovers, write_json
+from retrieval_eval.io.files import (
+    answers,
+    is_inside,
+    read_json,
+    remove,
+    remove_leftovers,
+    write_json,
+)
 from retrieval_eval.io.layout import EXCLUSION_REASONS, Discovery, discover
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.metrics.catalog import FIXED_K
 from retrieval_eval.metrics.files import DEFAULT_K
+from retrieval_eval.metrics.ranking.measures import MAX_CUTOFF
 from retrieval_eval.pipeline.fingerprint import combined
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX, artefact_stems
 from retrieval_eval.pipeline.roots import (
@@ -110,14 +119,17 @@ def evaluate(
         When no run holds a trial.
     """
     cutoffs = _check_k_values(k_values)
+    if seed < 0:
+        raise BadInputError(f"the seed is {seed}; it must be 0 or more")
     if [str(run) for run in runs] == [DEMO] and runs_root is None:
         output_dir = output_dir or DEMO_OUTPUT
         write_demo(output_dir)
         runs_root, benchmarks_root = output_dir / "runs", output_dir / "benchmarks"
     folders = resolve_runs([str(run) for run in runs], runs_root or default_runs_root())
     found, problems = _discover(folders, benchmarks_root or default_benchmarks_root(folders))
-    targets = [(output_dir / f.name if output_dir else f) / ARTEFACTS for f in folders]
+    targets = _targets(folders, output_dir)
     work = [_jobs(d, t, cutoffs, problems) for d, t in zip(found, targets, strict=True)]
+    _refuse_links(targets, work)
     done = _run_jobs([job for batch in work for job in batch], jobs, progress)
     results = tuple(
         _finish(folder.name, target, discovery, [next(done) for _ in batch], cutoffs, seed)
@@ -127,8 +139,10 @@ def evaluate(
 
 
 def _check_k_values(k_values: Sequence[int]) -> tuple[int, ...]:
-    if not k_values or any(type(k) is not int or k < 1 for k in k_values):
-        raise BadInputError(f"k values are whole numbers of 1 or more, not {list(k_values)!r}")
+    if not k_values or any(type(k) is not int or not 1 <= k <= MAX_CUTOFF for k in k_values):
+        raise BadInputError(
+            f"k values are whole numbers from 1 to {MAX_CUTOFF:,}, not {list(k_values)!r}"
+        )
     return tuple(sorted({*k_values, *FIXED_K}))
 
 
@@ -136,7 +150,7 @@ def _discover(
     folders: Sequence[Path], benchmarks_root: Path | None
 ) -> tuple[list[Discovery], dict[Path, str]]:
     """Return the trials of every run with their tasks, and why a trial has no task."""
-    if benchmarks_root is not None and not benchmarks_root.is_dir():
+    if benchmarks_root is not None and not answers(benchmarks_root.is_dir):
         raise BadInputError(
             f"benchmarks root {benchmarks_root} is not a folder; name one with --benchmarks-root"
         )
@@ -168,6 +182,29 @@ def _left_out(found: Sequence[Discovery]) -> str:
         for reason, group in sorted(by_reason.items())
     ]
     return f" ({'; '.join(parts)})" if parts else ""
+
+
+def _targets(folders: Sequence[Path], output_dir: Path | None) -> list[Path]:
+    """Return the folder of every run's artefacts; raises when two runs would share one."""
+    names = Counter(folder.name for folder in folders)
+    for folder in folders:
+        if output_dir is not None and names[folder.name] > 1:
+            raise BadInputError(
+                f"{names[folder.name]} runs are named {folder.name!r} and would overwrite each "
+                f"other in {output_dir}; leave the output folder out, or evaluate one at a time"
+            )
+    return [(output_dir / f.name if output_dir else f) / ARTEFACTS for f in folders]
+
+
+def _refuse_links(targets: Sequence[Path], work: Sequence[Sequence[Job]]) -> None:
+    """Raise when artefacts would be written through a link that a run brought with it."""
+    for target, batch in zip(targets, work, strict=True):
+        for place in (target, *sorted({job.events_file.parent for job in batch})):
+            if not is_inside(place, target.parent):
+                raise BadInputError(
+                    f"{place} leads out of {target.parent}: nothing is written through a link; "
+                    "remove it, or name another place with --output-dir"
+                )
 
 
 def _jobs(
@@ -239,7 +276,7 @@ def _remove_stale(folder: Path, wanted: set[Path]) -> None:
 
 def _made(path: Path, digest: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Return the document in ``path``, made and written anew when its inputs have changed."""
-    known = read_json(path, path.parent).value if path.is_file() else None
+    known = read_json(path, path.parent).value if answers(path.is_file) else None
     if isinstance(known, dict) and known.get("input_fingerprint") == digest:
         return known
     document = {**stamped(make(), now()), "input_fingerprint": digest}

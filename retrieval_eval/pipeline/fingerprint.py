@@ -12,7 +12,6 @@ from retrieval_eval.io.files import answers, entries, files_below, is_inside
 _PACKAGE = Path(__file__).resolve().parent.parent
 _TRIAL_FILES = ("result.json", "task_metrics.json", "trajectory.json")
 _TRACE_SUFFIXES = (".txt", ".jsonl")
-_TASK_FILES = ("task.toml", "instruction.md", "task_spec.json", "config.json")
 _BLOCK = 1 << 20
 
 
@@ -53,14 +52,15 @@ def _trial_files(folder: Path) -> Iterator[Path]:
     for path in entries(folder):
         if path.name in _TRIAL_FILES or path.suffix in _TRACE_SUFFIXES:
             yield path
-    yield from files_below(folder / "agent")
+    # A trace may lie in the trial's own folder too.
+    for room in ("agent", "sessions"):
+        yield from files_below(folder / room)
 
 
 def _task_files(folder: Path) -> Iterator[Path]:
-    for name in _TASK_FILES:
-        yield folder / name
-    for room in ("tests", "solution"):
-        yield from entries(folder / room)
+    # What belongs into tests or solution may also lie in the task's own folder.
+    for place in (folder, folder / "tests", folder / "solution"):
+        yield from entries(place)
 
 
 def _add(digest: hashlib._Hash, root: Path, paths: Iterable[Path]) -> None:

@@ -47,7 +47,8 @@ def artefact_stems(trials: Iterable[TrialRef]) -> dict[TrialRef, str]:
     for trial in ordered:
         stem = f"{safe_name(trial.config_name)}/{safe_name(trial.task_name)}"
         if stem in taken:
-            stem = f"{stem}@{safe_name(trial.trial_name)}"
+            name = safe_name(f"{trial.task_name}@{trial.trial_name}")
+            stem = f"{safe_name(trial.config_name)}/{name}"
         number = 2
         unique = stem
         while unique in taken:

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.layout import discover
+from retrieval_eval.io.files import answers
+from retrieval_eval.io.layout import discover, trial_at
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.metrics.files import DEFAULT_K
@@ -56,16 +57,24 @@ def evaluate_one(
 
 def _by_name(name: str, run: str, runs_root: Path | None) -> tuple[TrialRef, Path]:
     (folder,) = resolve_runs([run], runs_root)
-    trials = {trial.trial_name: trial for trial in discover(folder, folder.name).trials}
+    trials: dict[str, list[TrialRef]] = {}
+    for trial in discover(folder, folder.name).trials:
+        trials.setdefault(trial.trial_name, []).append(trial)
     if name not in trials:
         near = difflib.get_close_matches(name, trials, n=5, cutoff=0.3) or sorted(trials)[:5]
         raise BadInputError(f"no trial {name!r} in run {folder.name}; closest: {', '.join(near)}")
-    return trials[name], folder
+    if len(trials[name]) > 1:
+        paths = ", ".join(str(trial.path) for trial in trials[name])
+        raise BadInputError(
+            f"{len(trials[name])} trials of run {folder.name} are named {name!r}; "
+            f"name the path of one: {paths}"
+        )
+    return trials[name][0], folder
 
 
 def _by_path(path: Path) -> tuple[TrialRef, Path]:
     """Return the trial in a directory and its run: the folder above the config's."""
-    if not path.is_dir():
+    if not answers(path.is_dir):
         raise BadInputError(
             f"{path}: no such trial directory; name its path, or its run with --run"
         )
@@ -74,7 +83,7 @@ def _by_path(path: Path) -> tuple[TrialRef, Path]:
     while _NO_CONFIG.match(config.name) and config != config.parent:
         config = config.parent
     run = config.parent
-    for trial in discover(run, run.name).trials:
-        if trial.path.resolve() == path:
-            return trial, run
-    raise BadInputError(f"{path}: holds neither a result nor a trace of a trial")
+    trial = trial_at(path, run)
+    if trial is None:
+        raise BadInputError(f"{path}: holds neither a result nor a trace of a trial")
+    return trial, run

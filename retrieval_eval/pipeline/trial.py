@@ -10,11 +10,11 @@ from retrieval_eval.events.coverage import coverage, why_nothing_is_computable
 from retrieval_eval.events.document import event_document
 from retrieval_eval.events.normalise import TrialEvents, normalise
 from retrieval_eval.ground_truth import read_ground_truth
-from retrieval_eval.io.files import read_json, write_json
+from retrieval_eval.io.files import answers, read_json, write_json
 from retrieval_eval.io.tasks import UNKNOWN_SUITE
 from retrieval_eval.metrics.trial import trial_metrics
 from retrieval_eval.outcomes import Outcome, load_outcome
-from retrieval_eval.pipeline.fingerprint import fingerprint
+from retrieval_eval.pipeline.fingerprint import combined, fingerprint
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
 from retrieval_eval.records import GroundTruth, Trace, TrialRef
 from retrieval_eval.schema import SCHEMA_VERSION, now, stamped
@@ -81,6 +81,8 @@ def evaluate_trial(job: Job) -> Done:
         events, metrics = documents(job)
     except Exception as error:  # noqa: BLE001  one trial must not end the batch
         events, metrics = _failed(job, error)
+        # What failed for a moment, such as memory, is tried again: no inputs have this digest.
+        digest = combined([digest, "failed"])
     moment = now()
     for path, document in ((job.events_file, events), (job.metrics_file, metrics)):
         write_json(path, {**stamped(document, moment), "input_fingerprint": digest})
@@ -91,7 +93,7 @@ def _unchanged(job: Job, digest: str) -> dict[str, Any] | None:
     """Return the metric document of an earlier run over the same inputs, or None."""
     known: dict[str, Any] | None = None
     for path in (job.events_file, job.metrics_file):
-        if not path.is_file():
+        if not answers(path.is_file):
             return None
         known = read_json(path, job.folder).value
         if not isinstance(known, dict) or known.get("input_fingerprint") != digest:

@@ -10,7 +10,7 @@ from retrieval_eval.errors import RenderError
 from retrieval_eval.escape import slug, visible
 from retrieval_eval.pipeline.roots import DEMO
 from retrieval_eval.records import Progress
-from retrieval_eval.report import assets, parameters, render
+from retrieval_eval.report import assets, parameters
 from retrieval_eval.report.columns import FRAMES
 from retrieval_eval.report.derive import Facts
 from retrieval_eval.report.loading import load_run, split_run_ids
@@ -102,7 +102,7 @@ def build_trial(
 ) -> Path:
     """Write the step-by-step report of one trial and return the path of its page.
 
-    ``trial`` is a trial name, or a task name when only one trial of the chosen config has it.
+    ``trial`` is a trial name, or a task name, which stands for its first trial by config and name.
     The report goes to ``<reports_dir>/<run_id>/trials/<trial>/index.html``. Parameters and
     errors are those of :func:`build`.
     """
@@ -125,7 +125,12 @@ def folder_name(names: Sequence[str]) -> str:
     >>> folder_name(["staging/a", "b"])
     'a+b'
     """
-    return slug("+".join(Path(name).name or name for name in names))
+    return slug("+".join(_ids(names)))
+
+
+def _ids(names: Sequence[str]) -> list[str]:
+    """Return the ids of runs, of which some may be given as paths."""
+    return [Path(name).name or name for name in names]
 
 
 def _given(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -165,7 +170,7 @@ def _report(
         notebook,
         values,
         folder,
-        title=visible(render.metadata_title(values), 120),
+        title=visible(f"Retrieval report: {', '.join(_ids(split_run_ids(values['run_id'])))}", 120),
         tables=tables,
         renderer=renderer,
         pdf=as_pdf,

@@ -12,11 +12,24 @@ from retrieval_eval.report.numbers import of, rate, signed
 from retrieval_eval.values import counted
 
 NAME_LIMIT: Final = 36
+MAX_LISTED: Final = 4
 
 
 def name(text: str, limit: int = NAME_LIMIT) -> str:
     """Return a foreign name as it appears in a sentence."""
     return visible(text, limit)
+
+
+def listed(parts: Sequence[str], separator: str = ", ") -> str:
+    """Return what is said of each config, of the first four where there are more.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e", "f"])
+    ('a, b', 'a, b, c, d and 2 more')
+    """
+    more = len(parts) - MAX_LISTED
+    return separator.join(parts[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 def coverage(n_paired: int, n_tasks: int, has_pair: bool, is_withheld: bool = False) -> str:
@@ -37,8 +50,8 @@ def shares(label: str, values: Sequence[tuple[str, int, int]]) -> str:
     >>> shares("Opaque calls", [("a", 1, 300)])
     'Opaque calls: 1 of 300 with a'
     """
-    parts = [f"{of(part, whole)} with {name(config)}" for config, part, whole in values[:4]]
-    return f"{label}: {', '.join(parts)}"
+    parts = [f"{of(part, whole)} with {name(config)}" for config, part, whole in values]
+    return f"{label}: {listed(parts)}"
 
 
 def ranked(label: str, values: Sequence[tuple[str, float, int]]) -> str:
@@ -52,19 +65,17 @@ def ranked(label: str, values: Sequence[tuple[str, float, int]]) -> str:
     ordered = sorted(values, key=lambda v: (-v[1], v[0]))
     if not ordered:
         return f"{label} is not computable for any trial"
-    parts = [f"{rate(value)} with {name(config)} (n = {n})" for config, value, n in ordered[:4]]
-    return f"{label}: {', '.join(parts)}"
+    parts = [f"{rate(value)} with {name(config)} (n = {n})" for config, value, n in ordered]
+    return f"{label}: {listed(parts)}"
 
 
 def never_hit(values: Sequence[tuple[str, int, int]]) -> str:
-    """Return the finding about trials that never found a relevant file: config, never, total."""
+    """Return the finding about tasks without a relevant file found: config, never, total."""
     shown = [(c, never, total) for c, never, total in values if total]
     if not shown:
         return "No trial has ground truth and a trace, so no time to a relevant file exists"
-    parts = [
-        f"{never} of {counted(total, 'trial')} with {name(c)}" for c, never, total in shown[:4]
-    ]
-    return f"Never found a relevant file: {', '.join(parts)}"
+    parts = [f"{never} of {counted(total, 'task')} with {name(c)}" for c, never, total in shown]
+    return f"Never found a relevant file: {listed(parts)}"
 
 
 def used(values: Sequence[tuple[str, int, int]]) -> str:
@@ -72,14 +83,14 @@ def used(values: Sequence[tuple[str, int, int]]) -> str:
     shown = [(c, part, whole) for c, part, whole in values if whole]
     if not shown:
         return "No trial has ground truth, so use cannot be measured"
-    parts = [f"{part / whole:.2f} with {name(c)}" for c, part, whole in shown[:4]]
-    return f"Share of ground-truth files retrieved and used: {', '.join(parts)}"
+    parts = [f"{part / whole:.2f} with {name(c)} (n = {whole})" for c, part, whole in shown]
+    return f"Share of ground-truth files retrieved and used: {listed(parts)}"
 
 
 def associations(n_strong: int, n_computable: int, n_flips: int) -> str:
     """Return the finding of the association section."""
     if not n_computable:
-        return "No association with outcomes rests on enough trials"
+        return "No association with outcomes rests on enough tasks"
     text = (
         f"{n_strong} of {counted(n_computable, 'pooled association')} "
         f"{'stands' if n_strong == 1 else 'stand'} out after adjustment (q < 0.05)"

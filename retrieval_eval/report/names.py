@@ -54,7 +54,9 @@ METRICS: Final[dict[str, MetricName]] = {
     "cost_usd": MetricName("Cost", "USD", 2, "recorded cost of the trial"),
     "elapsed_seconds": MetricName("Elapsed time", "s", 0, "wall-clock time of the agent"),
     "total_tokens": MetricName("Tokens", "", 0, "input (cached included) and output tokens"),
-    "map_score": MetricName("MAP", "", 2, "mean over hits of precision / ground-truth files"),
+    "map_score": MetricName(
+        "MAP", "", 2, "precision at each hit, summed / ground-truth files, averaged"
+    ),
 }
 
 HEADLINE_METRICS: Final = (

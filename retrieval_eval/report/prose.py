@@ -195,8 +195,8 @@ def trust(comparison: Comparison | None, facts: Facts, detail: int = MAX_DETAIL)
     result = comparison.metric(comparison.verdict_metric)
     if detail and result is not None and result.n_pairs < comparison.n_pairs:
         parts = [f"{result.n_pairs} with {metric_name(result.metric).label.lower()}"]
-        if any(arm.outcomes_only.get("no_ground_truth") for arm in ledger.arms):
-            parts.append(f"{comparison.n_pairs - result.n_pairs} without ground truth")
+        if any(arm.outcomes_only for arm in ledger.arms):
+            parts.append(f"{comparison.n_pairs - result.n_pairs} for outcomes only")
         text += f" ({', '.join(parts)})"
     left = rule_words.left_out(ledger, detail) if detail else ""
     if not detail:

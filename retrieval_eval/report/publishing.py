@@ -98,11 +98,12 @@ def write_frames(run: Any, declared: Frames, folder: Path, *, without: Sequence[
 
 
 def write_frame(name: str, meaning: str, frame: pd.DataFrame, folder: Path) -> tuple[str, str]:
-    """Write a frame as CSV; lists become text separated by semicolons."""
+    """Write a frame as CSV (RFC 4180); lists become text separated by semicolons."""
     for column in frame.columns:
         if frame[column].map(lambda v: isinstance(v, list)).any():
             frame = frame.assign(**{column: frame[column].map("; ".join)})
-    text = frame.to_csv(index=False)
+    # Only what ends a line is quoted: with a line feed alone a carriage return would start a row.
+    text = frame.to_csv(index=False, lineterminator="\r\n")
     # A lone surrogate, which JSON escapes can smuggle in, has no UTF-8.
     write_text(folder / f"{name}.csv", text.encode("utf-8", "replace").decode("utf-8"))
     return f"{name}.csv", meaning

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import Any, Final, Literal
@@ -142,8 +142,3 @@ class _Page(HTMLParser):
                 self.problem = f"loads {(value or '')[:80]} from outside"
             if name == "href" and _RUNS_CODE.match(value or ""):
                 self.problem = "holds a link that runs code"
-
-
-def metadata_title(values: Mapping[str, Any]) -> str:
-    """Return the document title of a report from its parameters."""
-    return f"Retrieval report: {values.get('run_id', '')}"

@@ -13,7 +13,7 @@ from retrieval_eval.report.reading import read_as
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """Mean reward of a config's trials that found a share of the ground truth."""
+    """Mean reward of a config's tasks on which a share of the ground truth was found."""
 
     config_name: str
     tier: str
@@ -26,7 +26,7 @@ class Tier:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Mean reward of a config's trials whose recall lies between two bounds."""
+    """Mean reward of a config's tasks whose recall lies between two bounds."""
 
     config_name: str
     low: float | None
@@ -41,9 +41,9 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class FirstHit:
-    """Time to the first relevant file of a config's trials; those that never hit are censored.
+    """Time to the first relevant file of a config's tasks; those without a hit are censored.
 
-    ``curve`` gives the share of trials with a hit (1 - survival) from each time on.
+    ``curve`` gives the share of tasks with a hit (1 - survival) from each time on.
     """
 
     config_name: str

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import NothingToEvaluateError
-from retrieval_eval.io.files import write_bytes
+from retrieval_eval.io.files import is_there, write_bytes
 from retrieval_eval.search.delta import delta, differences, truncation
 from retrieval_eval.search.guard.soundness import own_faults
 from retrieval_eval.search.run_files import read_search_run, run_bytes
@@ -83,7 +83,7 @@ def plan_update(path: Path, run: Path) -> Update:
     if reasons := own_faults(document):
         raise NothingToEvaluateError(f"{run} cannot be the baseline: {'; '.join(reasons)}")
     document |= {"delta": None, "delta_withheld": []}
-    old = read_search_run(path) if path.exists() else None
+    old = read_search_run(path) if is_there(path) else None
     found = {} if old is None else differences(old, document)
     if left_out := _not_asked(document, None if "gold_set" in found else old):
         found["queries"] = left_out

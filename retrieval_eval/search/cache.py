@@ -65,7 +65,9 @@ def _read(path: Path) -> NDArray[Any] | None:
     import numpy as np
 
     try:
-        loaded: NDArray[Any] = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError):
+        # Not `np.load`, which takes a damaged beginning for that of an archive.
+        with path.open("rb") as stream:
+            loaded: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
+    except (OSError, ValueError, EOFError, MemoryError):
         return None
     return loaded

@@ -117,7 +117,9 @@ def sentence(block: Document | None) -> str | None:
     if value["value"] is None:
         return f"composite: not computable ({'; '.join(block['reasons'])})"
     low, high = (None if end is None else 100 * end for end in (value["ci_low"], value["ci_high"]))
-    worst = next(row for row in block["components"] if row["name"] == block["worst"])
+    # A metric can have a floor and a ceiling.
+    rows = [row for row in block["components"] if row["name"] == block["worst"]]
+    worst = min(rows, key=lambda row: row["margin"])
     bound = "floor" if worst["ceiling"] is None else "ceiling"
     return (
         f"composite: {points(100 * value['value'])} points {signed_span(low, high)}; worst is "

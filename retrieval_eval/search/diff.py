@@ -5,6 +5,7 @@ Per-query first, aggregates second: a mean that stands still can hide queries th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Final
@@ -86,8 +87,10 @@ def diff(
     BadInputError
         When ``accept`` names no fingerprint, or ``flag_points`` is no number from 0.
     """
-    if not flag_points >= 0:
-        raise BadInputError(f"the flag level is {flag_points} points; it must be 0 or more")
+    if not 0 <= flag_points < math.inf:
+        raise BadInputError(
+            f"the flag level is {flag_points} points; it must be a number, 0 or more"
+        )
     accepted = accepted_mismatches(a, b, accept)
     before, after = _by_id(a), _by_id(b)
     if not before.keys() & after.keys():

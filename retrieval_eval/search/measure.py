@@ -123,7 +123,7 @@ def measured_document(
     The retriever is opened anew, so that what one run remembers does not answer for the next.
     """
     gold = read_gold_set(request.gold_path)
-    chosen = sorted(request.corpora or {query.corpus for query in gold.queries})
+    chosen = sorted(set(request.corpora) or {query.corpus for query in gold.queries})
     if not gold.queries:
         raise NothingToEvaluateError(f"{request.gold_path} holds no query")
     # Whatever cannot be used is found before the first query is asked.

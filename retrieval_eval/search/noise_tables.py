@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from retrieval_eval.search.beyond_noise import MOST_RUNS, runs_needed
+from retrieval_eval.search.guard.rule import SMALLEST_RESOLUTION
+from retrieval_eval.search.noise_thresholds import ALPHA
 from retrieval_eval.search.settings import BASE_MEASURES, HEADLINE
 from retrieval_eval.search.summary import DASH
 
@@ -13,7 +16,7 @@ Rows = list[list[str]]
 
 
 def noise_sentences(noise: Document) -> list[str]:
-    """Return what was repeated, and whether it is deterministic."""
+    """Return what was repeated, whether it is deterministic, and how many runs a guard needs."""
     use, gold = noise["run"]["retriever"], noise["run"]["gold_set"]
     asked = f"{noise['n_queries']:,} queries of {gold['name']} ({gold['fingerprint'][:12]})"
     found = [f"{noise['n_runs']} runs of {use['name']} over {asked}."]
@@ -24,7 +27,20 @@ def noise_sentences(noise: Document) -> list[str]:
             f"{noise['n_queries_varied']} of {noise['n_queries']} queries got other documents in "
             "some run."
         )
-    return found
+    return found + _runs_needed(noise)
+
+
+def _runs_needed(noise: Document) -> list[str]:
+    alpha = ALPHA / max(len(noise["suggested_thresholds"]), 1)
+    told = []
+    for name in HEADLINE:
+        band = noise["metrics"].get(name, {}).get("band_points")
+        if not band:
+            continue
+        n = runs_needed(SMALLEST_RESOLUTION, band, noise["n_runs"] - 1, alpha=alpha)
+        told.append(f"{name} " + (f"more than {MOST_RUNS}" if n is None else f"{n:,}"))
+    what = f"Runs on either side whose means show a change of {SMALLEST_RESOLUTION:g} points"
+    return [f"{what} to the guard: {', '.join(told)}."] if told else []
 
 
 def shown_metrics(noise: Document) -> list[str]:

@@ -10,7 +10,7 @@ from retrieval_eval.search.guard.thresholds import Threshold, shipped_thresholds
 
 Document = Mapping[str, Any]
 
-_ALPHA: Final = 0.05
+ALPHA: Final = 0.05
 _STEP: Final = 0.1
 
 
@@ -32,7 +32,7 @@ def suggestions(metrics: Mapping[str, Document], n_runs: int) -> list[dict[str, 
     found = []
     for row in rows:
         assert row.max_change is not None
-        quantile = float(stdtrit(n_runs - 1, 1 - _ALPHA / len(rows)))
+        quantile = float(stdtrit(n_runs - 1, 1 - ALPHA / len(rows)))
         beyond = quantile * math.sqrt(2.0) * metrics[row.metric]["run_to_run"]["sd_points"]
         found.append(
             {

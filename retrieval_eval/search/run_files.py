@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import json_bytes, read_json
+from retrieval_eval.gold.faults import pointer
+from retrieval_eval.io.files import answers, json_bytes, read_json
 from retrieval_eval.schema import check_version, faults, kind_of
 
 _MOST_FAULTS: Final = 5
@@ -22,7 +24,7 @@ def read_search_run(path: Path) -> dict[str, Any]:
         When the file cannot be read, or holds no search run this package reads; the message
         names JSON pointers.
     """
-    if not path.is_file():
+    if not answers(path.is_file):
         raise BadInputError(f"{path}: no such file; `retrieval-eval search run` writes one")
     found = read_json(path, path.parent)
     if found.problem is not None:
@@ -31,13 +33,27 @@ def read_search_run(path: Path) -> dict[str, Any]:
     check_version(found.value, str(path))
     if kind_of(found.value) != "search_run":
         raise BadInputError(f"{path}: not a search run: it lacks 'run' and 'queries'")
-    wrong = faults(found.value, "search_run")
+    wrong = faults(found.value, "search_run") or _endless(found.value)
     if wrong:
         more = f" (and {len(wrong) - _MOST_FAULTS} more)" if len(wrong) > _MOST_FAULTS else ""
         listed = "; ".join(map(str, wrong[:_MOST_FAULTS]))
         raise BadInputError(f"{path}: not a valid search run: {listed}{more}")
     document: dict[str, Any] = found.value
     return document
+
+
+def _endless(document: Any) -> list[str]:
+    """Return the places of numbers that no float can hold, which Python's JSON lets pass."""
+    found = []
+    rest: list[tuple[Any, tuple[object, ...]]] = [(document, ())]
+    while rest:
+        value, where = rest.pop()
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            if isinstance(item, dict | list):
+                rest.append((item, (*where, key)))
+            elif isinstance(item, int | float) and not abs(item) <= sys.float_info.max:
+                found.append(f"{pointer(*where, key)}: expected a finite number")
+    return sorted(found)
 
 
 def run_bytes(document: Mapping[str, Any]) -> bytes:

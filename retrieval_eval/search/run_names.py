@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import read_json
+from retrieval_eval.io.files import answers, read_json
 from retrieval_eval.search.run_files import read_search_run
 
 REPORTS: Final = "eval-report-*.json"
@@ -42,7 +42,7 @@ def named_run(name: str, folder: Path) -> Named:
 def run_file(name: str, folder: Path) -> tuple[Path, tuple[str, ...]]:
     """Do what `named_run` does without reading the run; return its file and the notices."""
     path = Path(name)
-    if path.is_file():
+    if answers(path.is_file):
         return path, ()
     found = _labelled(folder)
     chosen = _without_claims([report for report in found if name and report.label == name])
@@ -53,7 +53,7 @@ def run_file(name: str, folder: Path) -> tuple[Path, tuple[str, ...]]:
             f"{name!r} is neither a file nor the label of a run in {folder}; `retrieval-eval search"
             f" run` writes one; labels there: {listed}"
         )
-    newest = max(chosen, key=lambda report: (report.moment, len(report.path.stem), report.path))
+    newest = max(chosen, key=lambda report: (report.moment, len(report.stem), report.stem))
     if len(chosen) == 1:
         return newest.path, ()
     return newest.path, (f"{len(chosen)} runs are labelled {name!r}; the newest is {newest.path}",)
@@ -65,6 +65,11 @@ class _Report:
     label: str
     moment: str
 
+    @property
+    def stem(self) -> str:
+        """The name of the run: of one second, the second has ``-2`` behind it, and so on."""
+        return self.path.name.removesuffix(WITH_CLAIMS).removesuffix(".json")
+
 
 def _without_claims(reports: Sequence[_Report]) -> list[_Report]:
     """Return the reports but for those that also exist with the claims of their drafts."""
@@ -72,7 +77,8 @@ def _without_claims(reports: Sequence[_Report]) -> list[_Report]:
     return [
         report
         for report in reports
-        if report.path.with_name(f"{report.path.stem}{WITH_CLAIMS}") not in paths
+        if report.path.name.endswith(WITH_CLAIMS)
+        or report.path.with_name(f"{report.stem}{WITH_CLAIMS}") not in paths
     ]
 
 

@@ -18,7 +18,7 @@ _PASSWORD: Final = re.compile(r"\A(?!http)([\w+.-]+://[^:/@]*):[^@]*@(?:[^/?#]*@
 def shown_spec(spec: str) -> str:
     """Return a retriever's spec for people and files: an address without its secrets.
 
-    Of a web address no parameter's value is shown, since any may be one.
+    Of a web address no parameter's value is shown, nor its fragment, since any may be one.
 
     Examples
     --------
@@ -28,8 +28,10 @@ def shown_spec(spec: str) -> str:
     'bm25:corpus.jsonl'
     """
     spec = _PASSWORD.sub(r"\1:***@", spec, count=1)
+    is_web = spec.startswith("http")
     try:
-        parts = urlsplit(spec) if "://" in spec else None
+        # A database's address has no fragment: a # there belongs to the value it stands in.
+        parts = urlsplit(spec, allow_fragments=is_web) if "://" in spec else None
     except ValueError:
         return spec.split("://", 1)[0] + "://***"
     if parts is None:
@@ -37,12 +39,13 @@ def shown_spec(spec: str) -> str:
     user, at, host = parts.netloc.rpartition("@")
     name, colon, _ = user.partition(":")
     query = [
-        (key, "***" if parts.scheme.startswith("http") or _SECRET.search(key) else value)
+        (key, "***" if is_web or _SECRET.search(key) else value)
         for key, value in parse_qsl(parts.query, keep_blank_values=True)
     ]
     shown = parts._replace(
         netloc=f"{name}:***@{host}" if colon else f"{user}{at}{host}",
         query=urlencode(query, safe="*/:"),
+        fragment="***" if parts.fragment else "",
     )
     return urlunsplit(shown)
 

@@ -80,5 +80,9 @@ def list_pages(root: Path) -> list[str]:
 
 
 def _is_plain(part: str) -> bool:
-    """Return whether a part of a path is the visible name of one file or folder."""
-    return bool(part) and not part.startswith(".") and "\\" not in part
+    """Return whether a part of a path is the visible name of one file or folder.
+
+    A name that is not UTF-8 has no address.
+    """
+    is_text = not any("\ud800" <= c <= "\udfff" for c in part)
+    return bool(part) and not part.startswith(".") and "\\" not in part and is_text

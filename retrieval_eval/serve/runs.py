@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +16,8 @@ from retrieval_eval.io.files import json_bytes
 from retrieval_eval.search.run_files import read_search_run
 
 PATTERN: Final = "eval-report-*.json"
+
+_NUMBERED: Final = re.compile(r"Z-(\d{1,9})\.")
 
 _KEPT = 2048  # far more runs than a folder holds; fewer would read all of them every time
 
@@ -49,8 +52,8 @@ class Skipped:
 def read_runs(root: Path) -> tuple[tuple[Run, ...], tuple[Skipped, ...]]:
     """Return the valid search runs directly in ``root``, newest first, and what was skipped.
 
-    Newest is the latest ``generated_at``; among equals, the last by file name. A folder that does
-    not exist holds no run. Files are read again only after they changed.
+    Newest is the latest ``generated_at``; among equals, the last by its number, then by file name.
+    A folder that does not exist holds no run. Files are read again only after they changed.
     """
     runs, skipped = [], []
     for path in sorted(root.glob(PATTERN)):
@@ -59,8 +62,20 @@ def read_runs(root: Path) -> tuple[tuple[Run, ...], tuple[Skipped, ...]]:
             runs.append(found)
         else:
             skipped.append(found)
-    runs.sort(key=lambda run: (run.generated_at, run.name), reverse=True)
+    runs.sort(key=lambda run: (run.generated_at, _number(run.name), run.name), reverse=True)
     return tuple(runs), tuple(skipped)
+
+
+def _number(name: str) -> int:
+    """Return which report of its second a file is, by its name; the first has no number.
+
+    Examples
+    --------
+    >>> [_number(f"eval-report-20260131T120000Z{end}.json") for end in ("", "-2", "-10.claims")]
+    [1, 2, 10]
+    """
+    found = _NUMBERED.search(name)
+    return int(found[1]) if found else 1
 
 
 def _read(path: Path) -> Run | Skipped:

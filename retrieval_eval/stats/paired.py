@@ -12,7 +12,7 @@ import numpy as np
 from retrieval_eval.stats.clusters import Grouping, group
 from retrieval_eval.stats.intervals import BOOTSTRAP_T, Interval, bootstrap_mean, standard_error
 from retrieval_eval.stats.power import detectable_by_test_and_interval
-from retrieval_eval.stats.ranks import average_ranks
+from retrieval_eval.stats.ranks import average_ranks, without_rounding
 from retrieval_eval.stats.resampling import Floats, as_floats, is_constant
 from retrieval_eval.stats.sign_flips import sign_flip_p
 from retrieval_eval.values import Value
@@ -171,7 +171,8 @@ def rank_biserial(differences: Sequence[float] | Floats) -> Value:
     """Return the matched-pairs rank-biserial correlation in [-1, 1] (Kerby 2014).
 
     The share of rank sum with positive minus the share with negative difference, zeros dropped
-    as in Wilcoxon's test. Not computable when all differences are 0 (``constant_input``).
+    as in Wilcoxon's test; magnitudes that differ by rounding only tie. Not computable when all
+    differences are 0 (``constant_input``).
 
     Examples
     --------
@@ -182,5 +183,5 @@ def rank_biserial(differences: Sequence[float] | Floats) -> Value:
     moved = data[data != 0]
     if not len(moved):
         return Value.missing("constant_input", len(data))
-    ranks = average_ranks(np.abs(moved))
+    ranks = average_ranks(without_rounding(np.abs(moved)))
     return Value.of(float(np.sum(np.sign(moved) * ranks) / np.sum(ranks)), len(data))

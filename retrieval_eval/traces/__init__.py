@@ -15,12 +15,9 @@ __all__ = ["NoTrace", "Trace", "read_trace"]
 
 @dataclass(frozen=True, slots=True)
 class NoTrace:
-    """A trial without a readable trace, and the sentences that say why."""
+    """A trial without a readable trace, and the sentence that says why."""
 
     reason: str
-    problems: tuple[str, ...] = ()
-    has_trajectory: bool = False
-    has_transcript: bool = False
 
 
 def read_trace(trial_dir: Path) -> Trace | NoTrace:
@@ -54,7 +51,7 @@ def read_trace(trial_dir: Path) -> Trace | NoTrace:
         f"no trace file (looked for agent/{files.TRAJECTORY}, "
         f"agent/{files.NAMED_TRANSCRIPTS[0]} and other transcripts, agent/sessions)"
     )
-    return NoTrace(reason, tuple(problems))
+    return NoTrace(reason)
 
 
 def _trajectory(folder: Path, trial_dir: Path, problems: list[str]) -> Reading | None:

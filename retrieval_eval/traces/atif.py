@@ -33,7 +33,14 @@ from retrieval_eval.traces.foreign import (
     text_of,
 )
 from retrieval_eval.traces.lines import Complaints
-from retrieval_eval.traces.reading import CallLog, Reading, Unreadable, arguments_of
+from retrieval_eval.traces.reading import (
+    CONTINUED_ELSEWHERE,
+    SUBAGENT_ELSEWHERE,
+    CallLog,
+    Reading,
+    Unreadable,
+    arguments_of,
+)
 from retrieval_eval.traces.tokens import is_misstated
 
 _VERSION = re.compile(r"ATIF-v(\d{1,6})(?:\.(\d{1,6}))?", re.IGNORECASE)
@@ -69,7 +76,7 @@ def read_atif(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
     if document.get("_corpus_trim_applied"):
         state.flags[TRIMMED] = None
     if text_of(document.get("continued_trajectory_ref")):
-        state.flags["continued_elsewhere"] = None
+        state.flags[CONTINUED_ELSEWHERE] = None
     _take_document(state, document, "", is_subagent=False, depth=0)
     metrics = dict_of(document.get("final_metrics"))
     session = text_of(document.get("session_id"))
@@ -231,7 +238,7 @@ def _results(state: _State, step: Mapping[str, Any], pointer: str) -> list[_Foun
     for entry in entries:
         refs = [dict_of(ref) for ref in list_of(entry.get("subagent_trajectory_ref"))]
         if any(not text_of(ref.get("trajectory_id")) for ref in refs):
-            state.flags["subagent_elsewhere"] = None
+            state.flags[SUBAGENT_ELSEWHERE] = None
         content = entry.get("content")
         if not isinstance(content, str | list | None):
             _complain(state, pointer, "the content of a result is no text")

@@ -11,7 +11,12 @@ from retrieval_eval.records import ToolCall, Trace, TraceSource
 from retrieval_eval.traces import claude_stream
 from retrieval_eval.traces.clock import earliest, latest
 from retrieval_eval.traces.damage import TRIMMED, TRUNCATED
-from retrieval_eval.traces.reading import DELEGATING_TOOLS, Reading
+from retrieval_eval.traces.reading import (
+    CONTINUED_ELSEWHERE,
+    DELEGATING_TOOLS,
+    SUBAGENT_ELSEWHERE,
+    Reading,
+)
 from retrieval_eval.traces.tokens import Item, accumulate, count_tokens
 from retrieval_eval.traces.weave import weave
 
@@ -21,16 +26,18 @@ _Number = TypeVar("_Number", int, float)
 def join_transcripts(readings: Sequence[Reading]) -> Reading | None:
     """Return the transcripts of one run as one reading, or None when there are none.
 
-    Stream lines come first, because only they carry sub-agents; session files fill in. A file of
-    another session is left out and flagged, unless it shares calls with the first one.
+    Stream lines come first, because only they carry sub-agents; session files fill in. Beside a
+    stream, a file of another session is left out and flagged, unless it shares calls with what
+    is joined already. Session files alone are one run: a resumed session has a new id.
     """
     ordered = sorted(readings, key=lambda reading: reading.format != claude_stream.FORMAT)
     if not ordered:
         return None
     base = ordered[0]
+    has_stream = base.format == claude_stream.FORMAT
     for other in ordered[1:]:
         woven = weave(base.items, other.items)
-        is_same_run = base.format != claude_stream.FORMAT or _may_share(base, other)
+        is_same_run = not has_stream or _may_share(base, other)
         if not is_same_run and not woven.n_shared:
             base = replace(base, flags=(*base.flags, "other_session_left_out"))
         else:
@@ -78,13 +85,22 @@ def _joined(trajectory: Reading | None, transcript: Reading | None) -> Trace:
         declared_tokens=_stated(transcript.declared_tokens, trajectory.declared_tokens),
         declared_cost_usd=_stated(transcript.declared_cost_usd, trajectory.declared_cost_usd),
     )
-    if woven.n_shared == len(trajectory.calls):
-        mended = {TRIMMED, TRUNCATED} - set(transcript.flags)
-        joined = replace(joined, flags=tuple(f for f in joined.flags if f not in mended))
+    mended = _mended(trajectory, transcript, woven.n_shared)
+    joined = replace(joined, flags=tuple(f for f in joined.flags if f not in mended))
     told = accumulate(transcript.items)
     calls = _with_tokens(joined.calls, told, accumulate(trajectory.items))
     is_merged = woven.has_added or any(call.cumulative_tokens is not None for call in told)
     return _trace(joined, "merged" if is_merged else "trajectory", calls, trajectory, transcript)
+
+
+def _mended(trajectory: Reading, transcript: Reading, n_shared: int) -> set[str]:
+    """Return the flags of a trajectory whose gaps the transcript fills."""
+    mended: set[str] = set()
+    if n_shared == len(trajectory.calls):
+        mended |= {TRIMMED, TRUNCATED, CONTINUED_ELSEWHERE} - set(transcript.flags)
+    if any(call.is_subagent for call in transcript.calls):
+        mended.add(SUBAGENT_ELSEWHERE)
+    return mended
 
 
 def _may_share(one: Reading, other: Reading) -> bool:

@@ -16,6 +16,10 @@ from retrieval_eval.traces.tokens import Gap, Item, Usage
 DELEGATING_TOOLS = frozenset({"Agent", "Task", "taskToolCall"})
 """Tools that hand work to a sub-agent, whose own calls a trace may or may not keep."""
 
+CONTINUED_ELSEWHERE = "continued_elsewhere"
+SUBAGENT_ELSEWHERE = "subagent_elsewhere"
+"""Flags of a file that refers to another file, which is not opened."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:

@@ -122,10 +122,14 @@ def test_a_trial_is_shown_step_by_step_and_nothing_is_written(tree, capsys):
 
 
 def test_a_trial_by_name_in_a_run(tree, capsys):
-    assert run(["trial", "task-one__aaaaaaa", "--run", "run-1", "--json"]) == 0
+    write_trial(tree / "runs/run-1", "mcp", "task-one", ["src/a.py"], suffix="bbbbbbb")
+    assert run(["trial", "task-one__bbbbbbb", "--run", "run-1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["metrics"]["provenance"]["task_name"] == "task-one"
     assert run(["trial", "task-on", "--run", "run-1"]) == 3
     assert "task-one__aaaaaaa" in capsys.readouterr().err
+    # Both configurations have a trial of this name.
+    assert run(["trial", "task-one__aaaaaaa", "--run", "run-1"]) == 3
+    assert "name the path of one" in capsys.readouterr().err
 
 
 def test_terminal_control_characters_of_a_trace_are_not_obeyed(tree, capsys):
@@ -137,6 +141,43 @@ def test_terminal_control_characters_of_a_trace_are_not_obeyed(tree, capsys):
     (folder / "result.json").write_text(json.dumps(result))
     assert run(["trial", str(folder)]) == 0
     assert "\x1b" not in capsys.readouterr().out
+
+
+def test_a_config_whose_name_a_terminal_would_obey_is_printed_without_that(tree, capsys):
+    write_trial(tree / "runs/run-1", "loud\x07", "task-one", ["src/a.py"])
+    (tree / "runs/run-1/baseline/2026-01-05__10-00-00__broken").mkdir()
+    assert run(["evaluate", "run-1", "--output-dir", "out"]) == 0
+    text = capsys.readouterr().out
+    assert "loud\ufffd" in text
+    assert "\x07" not in text
+
+
+def test_a_trial_without_a_trace_has_none(tree, capsys):
+    folder = write_trial(tree / "runs/run-1", "baseline", "task-one", None, suffix="ccccccc")
+    (folder / "result.json").write_text("{}")
+    assert run(["trial", str(folder)]) == 0
+    text = capsys.readouterr().out
+    assert "  agent    unknown\n  trace    none\n" in text
+    assert "None" not in text
+
+
+@pytest.mark.parametrize("command", ["evaluate", "compare", "report"])
+def test_a_negative_seed_is_wrong_usage(command, tree, capsys):
+    assert run([command, "run-1", "--seed", "-1", "--output-dir", "out"]) == 64
+    assert "--seed" in capsys.readouterr().err
+    assert not (tree / "out").exists()
+
+
+def test_what_the_output_cannot_encode_is_escaped(tree):
+    package = str(Path(__file__).parents[2])
+    done = subprocess.run(
+        [sys.executable, "-m", "retrieval_eval", "evaluate", "run-1", "--output-dir", "out"],
+        env={**os.environ, "PYTHONIOENCODING": "latin-1", "PYTHONPATH": package},
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"\\u2014 (n=0)" in done.stdout, "the dash of what is not computable"
 
 
 @pytest.fixture

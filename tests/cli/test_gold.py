@@ -132,6 +132,13 @@ def test_the_corpus_goes_through_beir_and_back(folder):
     assert call("validate", "--gold", "g.jsonl", "--corpus-file", "c.jsonl").exit_code == 0
 
 
+def test_gold_set_and_corpus_are_not_imported_into_one_file(folder):
+    target = ("--gold", "one.jsonl", "--corpus-file", "./one.jsonl")
+    found = call("import", "--from", "beir", "nowhere", *target)
+    assert found.exit_code == 2  # usage
+    assert "--gold and --corpus-file name the same file" in found.output
+
+
 def test_a_run_is_exported_along(folder):
     gold = gold_set(gold_query("g001", {"u-1": 1}))
     run = run_of(gold, [answer("g001", {"u-1": 1.5})], label="k1 = 2")

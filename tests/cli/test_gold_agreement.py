@@ -105,6 +105,7 @@ def test_disagreements_go_to_a_third_reviewer_and_come_back(demo, tmp_path):
     "options",
     [["--adjudicate", "x.csv"], ["--adjudicator", "cleo"], ["--pair", "a"], ["--pair", "a,b,c"],
      ["--adjudicate", "x.txt", "--adjudicator", "cleo", "--corpus-file", "corpus"],
+     ["--adjudicate", "x.csv", "--adjudicator", "c", "--corpus-file", "c", "--key", "./x.csv"],
      ["--weights", "cubic"]],
 )  # fmt: skip
 def test_wrong_use_is_explained_and_writes_nothing(demo, tmp_path, monkeypatch, options):

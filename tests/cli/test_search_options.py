@@ -56,6 +56,13 @@ def test_an_option_has_one_meaning_wherever_it_occurs(name):
     assert len({(o.help, str(o.default), o.type.name, o.envvar) for o in found.values()}) == 1
 
 
+def test_no_seed_is_negative():
+    # Where a generator gets it, it raises; elsewhere it would be another seed than is recorded.
+    found = with_option("--seed")
+    assert len(found) > 5
+    assert {getattr(option.type, "min", None) for option in found.values()} == {0}
+
+
 def test_no_gold_set_is_an_argument():
     arguments = {
         (command, parameter.name)

@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from retrieval_eval import schema
@@ -18,8 +18,9 @@ from retrieval_eval.gold.ids import normalize_query, query_id
 from retrieval_eval.gold.model import ORIGINS, SOURCES, Anchor, GoldQuery, GoldSet, Label
 from retrieval_eval.gold.reading import gold_faults, parse_gold, read_gold_set
 from retrieval_eval.gold.stats import gold_stats, percents
-from retrieval_eval.gold.trec import export_run, export_trec, import_trec, read_run
+from retrieval_eval.gold.trec import export_trec, import_trec, run_bytes
 from retrieval_eval.gold.writing import query_line, write_gold_set
+from retrieval_eval.search.retrievers.ranked_file import open_ranked_file
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 WORDS = TEXT.filter(lambda text: text.strip() and normalize_query(text))
@@ -233,9 +234,12 @@ def test_a_run_comes_back_score_for_score(rankings):
             for name, scores in rankings.items()
         ]
     }
+    data, lost = run_bytes(doc, "t")
+    assert not any("order" in sentence for sentence in lost)
+    expected = {name: order(scores) for name, scores in rankings.items() if scores}
+    assume(expected)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.txt"
-        lost = export_run(doc, path, "t")
-        assert not any("order" in sentence for sentence in lost)
-        expected = {name: tuple(order(scores)) for name, scores in rankings.items() if scores}
-        assert read_run(path) == expected
+        path.write_bytes(data)
+        found = open_ranked_file(path, {}).rankings
+    assert {name: [(d.doc, d.score) for d in docs] for name, docs in found.items()} == expected

@@ -5,6 +5,7 @@ import itertools
 import math
 import string
 import tempfile
+from codecs import BOM_UTF8
 from pathlib import Path
 
 import numpy as np
@@ -191,7 +192,9 @@ def test_all_readers_of_runs_find_the_same(lines, space, end, size):
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         path = Path(folder, "run.txt")
         path.write_bytes(text.encode())
-        found = [_rows_or_message(trec._read_lines, path, path.read_bytes(), "run")]
+        # A mark at the very start belongs to the file and not to the first query.
+        raw = path.read_bytes().removeprefix(BOM_UTF8)
+        found = [_rows_or_message(trec._read_lines, path, raw, "run")]
         patch.setattr(trec, "_CHUNK", size)
         found.append(_rows_or_message(trec.read_trec, path, "run"))
         if importlib.util.find_spec("pyarrow"):

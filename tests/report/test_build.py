@@ -10,7 +10,7 @@ import nbformat
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError, RenderError
-from retrieval_eval.report import assets, build, build_trial, load_run
+from retrieval_eval.report import assets, build, build_trial, building, load_run
 from retrieval_eval.report.building import folder_name
 from retrieval_eval.report.columns import FRAMES
 from retrieval_eval.report.execute import check_outputs, execute
@@ -126,6 +126,20 @@ def test_two_runs_of_one_config_are_compared_and_not_taken_for_repeats(demo_tree
     html = page.read_text(encoding="utf-8")
     assert "No detectable difference in file recall" in html
     assert f"{config}@two" in html
+
+
+def test_a_run_given_as_a_path_is_titled_by_its_name(demo_page, tmp_path, monkeypatch):
+    shown = {}
+    monkeypatch.setattr(building, "publish", lambda *_, **given: shown.update(given))
+    data = demo_page.parent / "data"
+    build(
+        data / "runs" / "demo",
+        reports_dir=tmp_path,
+        benchmarks_root=data / "benchmarks",
+        output_dir=tmp_path / "out",
+        privacy=True,
+    )
+    assert shown["title"] == "Retrieval report: demo"
 
 
 def test_an_unknown_notebook_is_refused(demo_page):

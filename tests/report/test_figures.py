@@ -172,6 +172,29 @@ def test_ecdf_table_gives_hand_computed_quantiles():
     assert figure.data.rows == (row,)
 
 
+def test_a_long_strip_says_that_it_is_cut():
+    steps = [(i, "file_read", False) for i in range(timeline.MAX_STEPS + 1)]
+    long, short = timeline.Track("a", "t", steps), timeline.Track("a", "t", steps[1:])
+    cut = timeline.draw([long], "t", ["a"])
+    whole = timeline.draw([short], "t", ["a"])
+    assert isinstance(cut, Figure)
+    assert isinstance(whole, Figure)
+    assert len(cut.data.rows) == timeline.MAX_STEPS
+    assert cut.caption.endswith(" Of each the first 400 are shown.")
+    assert "first 400" not in whole.caption
+
+
+def test_levels_that_are_not_drawn_are_counted():
+    levels = [
+        Slice("suite", f"s{i:02d}", 9 - i // 5, True, 0.5, 0.6, 0.1, 0.0, 0.2)
+        for i in range(slices.MAX_LEVELS + 2)
+    ]
+    figure = slices.draw(levels, 0.1, "file recall")
+    assert isinstance(figure, Figure)
+    assert figure.caption.endswith(" Only in the data: 2 levels with fewer tasks.")
+    assert len(figure.data.rows) == slices.MAX_LEVELS + 2
+
+
 def test_never_hitting_trials_stay_in_the_denominator():
     found = [hit("base", n_never=2), hit("other", n_never=3)]
     figure = ttfr.draw(found, ["base", "other"])
@@ -200,7 +223,7 @@ def test_slices_under_five_show_only_their_n():
     assert "n = 4: not interpreted" in figure.svg
     assert "0.91" not in figure.alt
     assert "+0.11" in figure.alt
-    assert figure.data.rows[0][2:] == ("4", "", "", "not interpreted")
+    assert figure.data.rows[0][2:] == ("4", "—", "—", "not interpreted")
 
 
 def test_a_slice_the_analysis_does_not_interpret_is_never_interpreted():

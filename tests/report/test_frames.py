@@ -5,7 +5,7 @@ import json
 import pytest
 
 from retrieval_eval.errors import BadInputError, SchemaError
-from retrieval_eval.report import Report, Run, columns
+from retrieval_eval.report import Report, Run, columns, load_run
 from retrieval_eval.report.frames import _DTYPES, coerce, lookup
 from retrieval_eval.report.separate import labels, relabelled_summary
 from retrieval_eval.report.truth_rows import ground_truth_rows
@@ -247,3 +247,8 @@ def test_configs_of_one_name_in_two_runs_are_told_apart():
     assert list(second["configs"]) == ["base@two"]
     same = labels([summaries[0], summaries[0]])
     assert same[0]["base"] != same[1]["base"]
+
+
+def test_a_seed_that_no_generator_takes_is_bad_input(tmp_path):
+    with pytest.raises(BadInputError, match="the seed is -1; it must be 0 or more"):
+        load_run("any", runs_root=tmp_path, seed=-1)

@@ -106,9 +106,21 @@ def test_trust_says_which_matched_tasks_have_no_recall():
         metrics={"file_recall": replace(RESULT, n_pairs=21)},
     )
     assert prose.trust(comparison, FACTS) == (
-        "44 of 44 trials form 22 matched tasks (21 with file recall, 1 without ground truth); no "
+        "44 of 44 trials form 22 matched tasks (21 with file recall, 1 for outcomes only); no "
         "trial was left out."
     )
+
+
+def test_trust_does_not_blame_the_ground_truth_for_every_task_without_recall():
+    # One task has no ground truth; another has one, but no answer that could be resolved.
+    arm = ArmLedger(22, {}, {}, 22, {"no_ground_truth": 1})
+    comparison = replace(
+        COMPARISON,
+        n_pairs=22,
+        ledger=Ledger(arm, arm),
+        metrics={"file_recall": replace(RESULT, n_pairs=20)},
+    )
+    assert "(20 with file recall, 2 for outcomes only)" in prose.trust(comparison, FACTS)
 
 
 def test_trust_when_no_trial_is_left():
@@ -393,10 +405,20 @@ def test_the_finding_of_the_paired_section(verdict, n, finding):
     assert prose.paired(comparison) == finding
 
 
+def test_configs_beyond_the_fourth_are_counted():
+    five = [(c, 1, 2) for c in "abcde"]
+    for found in (
+        findings.shares("x", five),
+        findings.ranked("x", [(c, 0.5, n) for c, _, n in five]),
+        findings.never_hit(five),
+        findings.used(five),
+    ):
+        assert found.endswith(" and 1 more"), found
+    assert findings.used(five[:1]).endswith(": 0.50 with a (n = 2)")
+
+
 def test_findings_of_sections():
-    assert (
-        findings.never_hit([("a", 2, 10)]) == "Never found a relevant file: 2 of 10 trials with a"
-    )
+    assert findings.never_hit([("a", 2, 10)]) == "Never found a relevant file: 2 of 10 tasks with a"
     assert findings.associations(1, 20, 2).endswith("2 turn sign within groups")
     assert findings.slices([], 2) == "2 slices too small to interpret"
     assert findings.slices([0.3, -0.2], 1) == (

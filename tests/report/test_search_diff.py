@@ -90,6 +90,18 @@ def test_the_answer_says_what_moved_and_who_lost_most():
     assert sum(len(s.split()) for s in block.sentences) <= 90
 
 
+def test_the_title_names_the_move_that_may_be_chance():
+    report = made()
+    report.diff.document["flagged"] = ["P@5", "Recall@20"]
+    for clear, ending in (
+        (["P@5", "Recall@20"], " to after"),
+        (["P@5"], " to after, Recall@20 not clear of chance"),
+        ([], " to after, not clear of chance"),
+    ):
+        report.facts.__dict__["clear"] = [report.facts.changes[m] for m in clear]
+        assert report.answer().finding.endswith(ending)
+
+
 def test_contributions_are_those_of_the_difference():
     report = made()
     frame = report.diff.contributions

@@ -5,6 +5,7 @@ import pytest
 from retrieval_eval.report import SearchReport, SearchRun, assets
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.notebook_files import read_notebook
+from retrieval_eval.report.search import tables
 from tests.report.conftest import assert_complete
 from tests.report.search_made import (
     BACKLOG,
@@ -159,6 +160,17 @@ def test_first_documents_that_changed_show_both_with_their_grades():
     alone = only(report(after).first_documents(), Table)
     assert [row[1] for row in alone.rows] == ["—", "—"]
     assert "baseline's file" in alone.notes[-1]
+
+
+def test_first_documents_beyond_the_table_are_not_said_to_be_in_a_file_without_them(monkeypatch):
+    # queries.csv has the first document of this run only, and not which changed.
+    monkeypatch.setattr(tables, "MAX_ROWS", 1)
+    before = artefact([query("q01", [("old", 2)]), query("q02", [])])
+    after = artefact([query("q01", []), query("q02", [("d", 1)])], delta=delta(top1=["q01", "q02"]))
+    table = only(report(after, baseline=before).first_documents(), Table)
+    assert table.notes[0] == (
+        "The first 1 of 2; all in first_documents.csv of `retrieval-eval search diff --report`."
+    )
 
 
 def test_the_change_of_every_measure_is_drawn_with_its_pairs():

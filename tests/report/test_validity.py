@@ -27,8 +27,13 @@ DIFFERENCES = (
     "slices",
     "difference_associations",
     "cost",
+    "largest_differences",
+    "all_tasks",
 )
-DESCRIPTIONS = ("recall", "cutoffs", "means", "time_to_first", "utilized", "error_modes")
+DESCRIPTIONS = (
+    *("recall", "cutoffs", "means", "time_to_first", "utilized", "error_modes"),
+    *("one_task", "all_tasks"),
+)
 
 
 def shown(block: Block) -> str:
@@ -358,3 +363,11 @@ def test_a_broken_file_of_the_outcome_is_no_incomplete_trace(tmp_path):
         "scored, a file of its outcome unreadable": BASELINE,
         "scored, from an incomplete trace": "cut",
     }
+
+
+@pytest.mark.parametrize(("n_tasks", "is_told"), [(12, True), (60, False)])
+def test_intervals_of_few_costs_and_times_come_with_a_caution(tmp_path, n_tasks, is_told):
+    comparison = Run([write_run(tmp_path, n_tasks=n_tasks)]).comparison
+    for metric, is_endless in (("ttfr_seconds", True), ("cost_usd", True), ("reward", False)):
+        table = tables.differences(comparison, ("file_recall", metric))
+        assert (tables.FEW_FOR_TAILS in table.notes) == (is_told and is_endless)

@@ -34,6 +34,16 @@ def test_visible_text_is_one_printable_line(text):
     shown.encode("utf-8")
 
 
+@pytest.mark.parametrize(
+    "blank",
+    ["\u034f", "\u115f", "\u1160", "\u17b4", "\u180b", "\u2800", "\u3164", "\ufe0f", "\uffa0",
+     "\U000e0101"],
+)  # fmt: skip
+def test_letters_and_marks_without_ink_are_made_visible(blank):
+    # `isprintable` holds for all of these, and `main.py` with one looks like `main.py`.
+    assert visible(f"main{blank}.py") == f"main\\u{ord(blank):04x}.py"
+
+
 @given(anything)
 def test_markdown_leaves_no_active_character_unescaped(text):
     bare = re.sub(r"\\[!-/:-@\[-`{-~]", "", markdown_text(text))
@@ -59,6 +69,11 @@ def test_an_attribute_cannot_be_left_and_keeps_the_words(text):
 )
 def test_a_slug_is_one_path_component(text, expected):
     assert slug(text) == expected
+
+
+@given(anything)
+def test_a_slug_is_short_enough_for_a_file(text):
+    assert 0 < len(slug(text * 99).encode()) <= 240
 
 
 @given(anything, st.integers(1, 20))

@@ -25,6 +25,11 @@ from retrieval_eval.paths import diff_path, file_ref, repository_name
         ("https://host/x/m/widgets--1f3c@9a9a/-/blob/src/a.py%3FL1400-1700", "widgets::src/a.py"),
         ("https://github.com/acme/widgets/blob/main/src/a.py#L10-L20", "widgets::src/a.py"),
         ("https://raw.githubusercontent.com/acme/widgets/v1.9.1/src/a.py", "widgets::src/a.py"),
+        ("https://github.com/acme/widgets/blob/refs/heads/main/src/a.py", "widgets::src/a.py"),
+        ("https://www.github.com/acme/widgets/blob/main/src/a.py", "widgets::src/a.py"),
+        ("https://raw.githubusercontent.com/a/widgets/refs/tags/v1/src/a.py", "widgets::src/a.py"),
+        ("https://gitlab.com/acme/widgets/-/blob/main/src/a.py", "widgets::src/a.py"),
+        ("gitlab.com/acme/widgets/-/blob/src/a.py", "widgets::src/a.py"),
         ("src\\win\\a.py", "src/win/a.py"),
         ("file:///workspace/src/a%20b.py", "src/a b.py"),
         ("/tmp/notes.md", "/tmp/notes.md"),
@@ -86,6 +91,10 @@ def test_diff_prefixes_are_stripped_once(raw, expected):
         ("https://github.com/acme/widgets.git", "widgets"),
         ("^github\\.com/acme/widgets$", "widgets"),
         ("", None),
+        ("git@github.com:acme/widgets.git", "widgets"),
+        ("ssh://git@github.com/acme/widgets.git", "widgets"),
+        ("https://user:token@github.com/acme/widgets", "widgets"),
+        ("widgets@v1.2", "widgets"),
     ],
 )
 def test_repository_names(raw, expected):

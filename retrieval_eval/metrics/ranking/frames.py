@@ -20,14 +20,14 @@ def table_from_frame(frame: pd.DataFrame, number: str, name: str) -> Table:
     Raises
     ------
     BadInputError
-        When a column is missing or holds something else, a number is NaN, or a query has a
-        document twice; rows are named by their position.
+        When a column is missing, there twice or holds something else, a number is NaN, or a query
+        has a document twice; rows are named by their position.
     """
+    columns = list(frame.columns)
     for column in ("query_id", "doc_id", number):
-        if column not in frame.columns:
-            raise BadInputError(
-                f"{name}: no column {column!r} (found {', '.join(map(str, frame.columns))})"
-            )
+        if (n := columns.count(column)) != 1:
+            found, many = ", ".join(map(str, columns)), f"{n} columns" if n else "no column"
+            raise BadInputError(f"{name}: {many} {column!r} (found {found})")
     try:
         numbers = frame[number].to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:

@@ -85,7 +85,8 @@ def _ascending(query: str, scores: Mapping[str, float]) -> list[float]:
         values.reverse()
         values.sort()
         # NaN is equal to nothing, and neither is a sum with NaN in it (or both infinities).
-        is_sound = (total := sum(values)) == total
+        # A whole number may be too large to be compared with others.
+        is_sound = (total := float(sum(values))) == total
     except (TypeError, ValueError, AttributeError, OverflowError):
         is_sound = False
     if not is_sound:
@@ -121,7 +122,7 @@ def _resolve(
         query = int(query_of[hit])
         if query != last_query:
             last_query, peers = query, {}
-            names, keys = _descending(rankings[queries[query]], is_float32)
+            names, keys = _descending(queries[query], rankings[queries[query]], is_float32)
         start = int(first[hit]) - 1
         if start not in peers:
             peers[start] = sorted(names[start : bisect_right(keys, keys[start])])
@@ -132,7 +133,14 @@ def _resolve(
     return rank, n_tied
 
 
-def _descending(scores: Mapping[str, float], is_float32: bool) -> tuple[list[str], list[float]]:
+def _descending(
+    query: str, scores: Mapping[str, float], is_float32: bool
+) -> tuple[list[str], list[float]]:
     values = array("f", scores.values()) if is_float32 else scores.values()
-    ordered = sorted(((-value, doc) for doc, value in zip(scores, values, strict=True)))
+    try:
+        ordered = sorted(((-value, doc) for doc, value in zip(scores, values, strict=True)))
+    except TypeError as error:
+        raise BadInputError(
+            f"rankings: query {query!r}: a document id is not text: {error}"
+        ) from error
     return [doc for _, doc in ordered], [key for key, _ in ordered]

@@ -21,6 +21,9 @@ PRECISION_LIKE: Final = frozenset({"P", "F1", "Judged"})
 MAX_GRADE: Final = 1000
 """The highest grade: no scale needs more, and ``2 ** grade`` stays finite."""
 
+MAX_CUTOFF: Final = 10**9 - 1
+"""The highest cut-off that a measure can be named with."""
+
 _FORM: Final = re.compile(r"([A-Za-z0-9]{1,9})(?:\(([a-z0-9=,]{1,20})\))?(?:@([0-9]{1,9}))?")
 _HAS_NO_CUTOFF: Final = frozenset({"Rprec", "bpref"})
 _ORDINARY: Final = ("P@5", "Recall@20", "F1@5", "RR", "RR@10", "AP", "nDCG@10")

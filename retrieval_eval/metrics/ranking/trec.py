@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from codecs import BOM_UTF8
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, Literal
@@ -37,8 +38,8 @@ _PADDING: Final = 32
 def read_trec(path: Path, kind: Kind) -> Table:
     """Return the rows of a TREC run or qrels file.
 
-    Fields are separated by white space and blank lines are skipped. The rank column is ignored,
-    as trec_eval does: the score decides.
+    Fields are separated by white space; blank lines and a byte-order mark are skipped. The rank
+    column is ignored, as trec_eval does: the score decides.
 
     Raises
     ------
@@ -89,6 +90,9 @@ def _read(path: Path) -> tuple[Bytes, int]:
                 # A pipe, or a file that grew.
                 buffer = np.concatenate([buffer, np.empty_like(buffer)])
     buffer[size:] = 0
+    if buffer[: len(BOM_UTF8)].tobytes() == BOM_UTF8:
+        # It would be a part of the first query's id, and that query would be missing.
+        buffer, size = buffer[len(BOM_UTF8) :], size - len(BOM_UTF8)
     return buffer, size
 
 

@@ -77,10 +77,11 @@ def draw(found: Sequence[Association], configs: Sequence[str]) -> Figure | Empty
     return Figure(
         "associations",
         svg,
-        f"Forest plot of rank correlations with outcomes, pooled over trials: {text}.",
-        "Pooled over all configs and suites; filled diamonds have an adjusted q below 0.05. Small "
-        "marks show the same association within a config. A cross means that the sign turns within "
-        "groups: the pooled value mixes them and says nothing. Association only.",
+        f"Forest plot of rank correlations with outcomes, pooled over all configs: {text}.",
+        "Pooled over all configs and suites, a task once under each config, repeats averaged; "
+        "filled diamonds have an adjusted q below 0.05. Small marks show the same association "
+        "within a config. A cross means that the sign turns within groups: the pooled value mixes "
+        "them and says nothing. Association only.",
         table(found),
     )
 

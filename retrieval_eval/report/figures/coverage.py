@@ -70,7 +70,7 @@ def draw(fates: Mapping[str, int]) -> Figure | Empty:
     return Figure(
         "coverage",
         svg,
-        f"Grid of squares, one for each {unit}, by fate: {text}.",
+        f"Grid of squares, each of which is {unit}, by fate: {text}.",
         f"Fate of {counted(total, 'task')}; a square is {unit}. Matched: computable file "
         "recall in both configs that are compared, and in the paired analysis.",
         table,

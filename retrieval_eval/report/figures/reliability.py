@@ -20,7 +20,7 @@ Point = tuple[float, Bin | Tier]
 
 
 def draw(bins: Sequence[Bin], tiers: Sequence[Tier], configs: Sequence[str]) -> Figure | Empty:
-    """Return two panels; cells under five trials are hollow, without interval and line."""
+    """Return two panels; cells under five tasks are hollow, without interval and line."""
     cells: list[Bin | Tier] = [*bins, *tiers]
     shown = [c for c in configs if any(x.config_name == c and is_shown(x) for x in cells)]
     if not shown:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import beside, canvas, hatched, light_grid, name, to_svg
-from retrieval_eval.report.numbers import interval, rate, signed
+from retrieval_eval.report.numbers import MISSING, interval, rate, signed
 from retrieval_eval.report.robustness import Slice
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
+from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,6 +50,7 @@ def draw(found: Sequence[Slice], overall: float | None, metric: str) -> Figure |
         axes.tick_params(axis="y", length=0)
         axes.set_xlabel(f"Mean difference in {metric} with 95 % interval (dotted: all tasks)")
         svg = to_svg(figure)
+    hidden = len(found) - sum(cell is not None for _, cell in rows)
     large = sorted((s for s in found if is_shown(s)), key=lambda s: -abs(s.mean_difference or 0))
     text = "; ".join(
         f"{name(dimension(s))} {name(level(s))} {signed(s.mean_difference)} (n = {s.n_pairs})"
@@ -62,7 +64,8 @@ def draw(found: Sequence[Slice], overall: float | None, metric: str) -> Figure |
         f"Every matched task is in one level of each dimension. Hatched levels have fewer than "
         f"{MIN_INTERPRETABLE} tasks and are not interpreted. Intervals are not adjusted for the "
         "number of slices: one that leaves out 0 among so many is expected now and then. They take "
-        "tasks as independent: where tasks of a repository or suite are alike, too narrow.",
+        "tasks as independent: where tasks of a repository or suite are alike, too narrow."
+        + (f" Only in the data: {counted(hidden, 'level')} with fewer tasks." if hidden else ""),
         table(found, metric),
     )
 
@@ -132,8 +135,8 @@ def table(found: Sequence[Slice], metric: str) -> Table:
                 dimension(s),
                 level(s),
                 str(s.n_pairs),
-                rate(s.mean_baseline) if is_shown(s) else "",
-                rate(s.mean_comparison) if is_shown(s) else "",
+                rate(s.mean_baseline) if is_shown(s) else MISSING,
+                rate(s.mean_comparison) if is_shown(s) else MISSING,
                 f"{signed(s.mean_difference)} {interval(s.ci_low, s.ci_high)}"
                 if is_shown(s)
                 else "not interpreted",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
@@ -41,11 +41,20 @@ class Track:
         return next((s for s, c, hit in self.steps if hit and c != "file_write"), None)
 
 
+def steps(events: Iterable[Mapping[str, Any]]) -> list[tuple[int, str, bool]]:
+    """Return the steps of a track from the rows of its events."""
+    return [
+        (int(e["step_index"] or 0), str(e["tool_category"]), e["hits_ground_truth"] is True)
+        for e in events
+    ]
+
+
 def draw(tracks: Sequence[Track], task: str, configs: Sequence[str]) -> Figure | Empty:
     """Return the strips, one row a trial, in the order given."""
     shown = [t for t in tracks if t.steps]
     if not shown:
         return Empty("timeline", "No task has events in a trial that could be shown.")
+    longest = max(len(t.steps) for t in shown)
     with canvas(1.15 + 0.62 * len(shown)) as (figure, (axes,)):
         from matplotlib.lines import Line2D
 
@@ -53,7 +62,7 @@ def draw(tracks: Sequence[Track], task: str, configs: Sequence[str]) -> Figure |
             mark = style.mark(list(configs).index(track.config))
             steps = list(track.steps)[:MAX_STEPS]
             axes.plot([steps[0][0], steps[-1][0]], [y, y], color=style.FAINT, linewidth=1, zorder=1)
-            _marks(axes, y, steps, mark.color, _size(max(len(t.steps) for t in shown)))
+            _marks(axes, y, steps, mark.color, _size(longest))
             if track.first_hit is not None:
                 axes.annotate(
                     "first hit",
@@ -107,7 +116,8 @@ def draw(tracks: Sequence[Track], task: str, configs: Sequence[str]) -> Figure |
         "timeline",
         svg,
         f"Events of the task {name(task, 60)} in order, one strip a trial: {text}.",
-        f"Events of the task {name(task, 60)}, one strip a trial, in the order of the trace.",
+        f"Events of the task {name(task, 60)}, one strip a trial, in the order of the trace."
+        + (f" Of each the first {MAX_STEPS} are shown." if longest > MAX_STEPS else ""),
         table,
     )
 

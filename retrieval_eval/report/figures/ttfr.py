@@ -1,4 +1,7 @@
-"""Share of trials that have found a relevant file by then, in seconds, tokens and calls."""
+"""Share of tasks whose relevant file was found by then, in seconds, tokens and calls.
+
+Of repeats the first stands for its task, as the analysis has it.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ PANELS: Final = {
 }
 _DIGITS: Final = {"seconds": 1, "tokens": 0, "calls": 0}
 MIN_N: Final = 5
-"""Below five trials no median and no mean is interpreted."""
+"""Below five tasks no median and no mean is interpreted."""
 _SHARES: Final = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
@@ -48,10 +51,11 @@ def draw(found: Sequence[FirstHit], configs: Sequence[str]) -> Figure | Empty:
     return Figure(
         "ttfr",
         svg,
-        f"Share of trials that have found a relevant file by then, by config: {text}.",
+        f"Share of tasks with a relevant file found by then, by config: {text}.",
         "One minus the Kaplan–Meier estimate: the share of tasks whose first relevant file was "
-        "found by then. A trial that never found one is watched until its end and counts up to "
-        "there; where a curve ends below 1, the rest never found one.",
+        "found by then. Of repeats the first stands for its task. A trial that never found one is "
+        "watched until its end and counts up to there; where a curve ends below 1, the rest never "
+        "found one.",
         _reached([f for u in PANELS for c in shown if (f := by_unit[u].get(c))]),
     )
 
@@ -97,7 +101,7 @@ def _reached(found: Sequence[FirstHit]) -> Table:
 
     return Table(
         "ttfr-data",
-        "By when a share of the trials had found a relevant file (— not reached)",
+        "By when a relevant file was found on a share of the tasks (— not reached)",
         ("Config", "Unit", *(f"{share:.0%}" for share in _SHARES), "At the end"),
         tuple(
             (
@@ -118,7 +122,7 @@ def table(found: Sequence[FirstHit], configs: Sequence[str]) -> Table:
     ordered = [f for unit in PANELS for c in configs if (f := by.get((unit, c)))]
     return Table(
         "ttfr-times",
-        "Time to the first relevant file [95 % interval], trials that never hit counted as such",
+        "Time to the first relevant file [95 % interval], tasks without a hit counted as such",
         (
             "Config",
             "Unit",
@@ -133,7 +137,7 @@ def table(found: Sequence[FirstHit], configs: Sequence[str]) -> Table:
         (
             (
                 f"Median: by then half had found one; {MISSING} where fewer than half did, or "
-                f"fewer than {MIN_N} trials were watched. The restricted mean is the mean time "
+                f"fewer than {MIN_N} tasks were watched. The restricted mean is the mean time "
                 "without a hit up to the end that every config was watched. Intervals take tasks "
                 "as independent of each other."
             ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from retrieval_eval.report import findings, tables
-from retrieval_eval.report.derive import Facts, Record, mean, numbers, rows
+from retrieval_eval.report.derive import Facts, Record, Task, mean, numbers, rows, task_of
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.figures import error_modes, ttfr, utilization
 from retrieval_eval.report.names import LABELS
@@ -17,7 +17,7 @@ MAX_MISSED = 15
 
 
 def time_to_first(facts: Facts) -> Block:
-    """Return the share of trials that had found a relevant file by a time."""
+    """Return the share of tasks on which a relevant file was found by a time."""
     found = first_hits(facts.run.impact)
     configs = list(facts.run.configs)
     shares = []
@@ -95,13 +95,13 @@ def modes(facts: Facts) -> Block:
 
 def most_missed(facts: Facts) -> Block:
     """Return the ground-truth files that most trials missed."""
-    missed: Counter[tuple[str, str]] = Counter()
-    seen: Counter[tuple[str, str]] = Counter()
-    configs: dict[tuple[str, str], set[str]] = defaultdict(set)
+    missed: Counter[tuple[Task, str]] = Counter()
+    seen: Counter[tuple[Task, str]] = Counter()
+    configs: dict[tuple[Task, str], set[str]] = defaultdict(set)
     scored = {_key(t) for t in facts.trials if finite(t["file_recall"]) is not None}
     for row in rows(facts.run, "ground_truth"):
         place = f"{row['repository']}: " if row["repository"] else ""
-        key = (str(row["task_name"]), f"{place}{row['file']}")
+        key = (task_of(row), f"{place}{row['file']}")
         if _key(row) not in scored:
             continue
         seen[key] += 1
@@ -122,7 +122,7 @@ def most_missed(facts: Facts) -> Block:
         tuple(
             (
                 file,
-                task,
+                task[1],
                 f"{of(n, seen[task, file])} trials",
                 _where(configs[task, file], len(facts.by_config)),
             )
@@ -140,4 +140,5 @@ def _where(configs: set[str], n_configs: int) -> str:
 
 
 def _key(row: Record) -> tuple[str, ...]:
-    return tuple(str(row[n]) for n in ("run_id", "config_name", "task_name", "trial_name"))
+    names = ("run_id", "config_name", "benchmark", "task_name", "trial_name")
+    return tuple(str(row[n]) for n in names)

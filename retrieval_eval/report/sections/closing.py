@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from importlib import metadata
 from typing import Any
 
+from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.report.checkout import commit
 from retrieval_eval.report.derive import Facts
 from retrieval_eval.report.exhibits import Block, Table, section
@@ -20,15 +21,11 @@ FOLDERS = ("runs_root", "benchmarks_root", "output_dir")
 
 def definitions(facts: Facts) -> Block:
     """Return the definition and direction of every metric of this report."""
-    directions = {
-        name: "higher" if m.is_higher_better else "lower"
-        for comparison in facts.run.comparisons
-        for name, m in comparison.metrics.items()
-    }
+    compared = {name for comparison in facts.run.comparisons for name in comparison.metrics}
     body = [
-        (m.titled, m.definition, directions.get(key, MISSING))
+        (m.titled, m.definition, BY_NAME[key].direction.partition("_")[0])
         for key, m in METRICS.items()
-        if key not in OUTCOMES or key in directions
+        if key not in OUTCOMES or key in compared
     ]
     body += [(title, f"count / {denominator}", "lower") for title, denominator in LABELS.values()]
     table = Table(
@@ -43,7 +40,8 @@ def definitions(facts: Facts) -> Block:
                 "where tasks share a repository or suite, with a recorded seed. A verdict of "
                 "better or worse needs an interval without 0 and a sign-flip p below 0.05. Below 3 "
                 "matched tasks no statistic is given, below 6 no p-value. Holm's p is adjusted "
-                "over the compared metrics, q values over the pooled associations."
+                "over the compared metrics, q values over the pooled associations, and apart from "
+                "these over the associations of differences."
             ),
         ),
     )

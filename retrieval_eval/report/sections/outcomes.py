@@ -23,7 +23,7 @@ def cost(facts: Facts) -> Block:
         result = comparison.metric(outcome) if comparison else None
         if result is not None and result.mean_difference is not None:
             known = METRICS[outcome]
-            unit = f" {known.unit}" if known.unit and known.unit != "tokens" else ""
+            unit = f" {known.unit}" if known.unit else ""
             text = f"{known.label.lower()} {known.difference(result.mean_difference)}{unit}"
             parts.append(f"{text} (n = {result.n_pairs})")
     finding = (

@@ -113,6 +113,8 @@ def views(facts: Facts) -> Block:
 
 def discrimination(facts: Facts) -> Block:
     """Return which metrics can tell the configurations apart."""
+    if (block := withheld(facts, "discrimination")) is not None:
+        return block
     comparison = facts.run.comparison
     if comparison is None or not comparison.discrimination:
         return section("No metric is compared", Empty("discrimination", UNPAIRED))

@@ -47,7 +47,7 @@ def metric_means(facts: Facts) -> Block:
     """Return means by config, matched or not."""
     metrics = [m for m in MEANS if "@" not in m or int(m.split("@")[1]) in facts.run.k_values]
     scored = [(c, len(numbers(trials, HEADLINE))) for c, trials in facts.by_config.items()]
-    text = ", ".join(f"{n} with {findings.name(c)}" for c, n in scored[:4])
+    text = findings.listed([f"{n} with {findings.name(c)}" for c, n in scored])
     return section(
         f"Trials with computable metrics: {text}" if text else "No trial was evaluated",
         tables.by_config(

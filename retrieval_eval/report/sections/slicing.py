@@ -9,7 +9,7 @@ from retrieval_eval.report.figures import reliability, slices
 from retrieval_eval.report.names import metric_name
 from retrieval_eval.report.numbers import rate
 from retrieval_eval.report.sections.pairs import UNPAIRED, withheld
-from retrieval_eval.report.whole_run import calibration, tiers
+from retrieval_eval.report.whole_run import Tier, calibration, tiers
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
 
 
@@ -46,13 +46,12 @@ def rewarded(facts: Facts) -> Block:
         for config in configs
     ]
     parts = [
-        f"{rate(shown[0].mean_reward)} ({shown[0].tier}) to {rate(shown[-1].mean_reward)} "
-        f"({shown[-1].tier}) with {findings.name(config)}"
-        for config, shown in ends[:4]
+        f"{_tier(shown[0])} to {_tier(shown[-1])} with {findings.name(config)}"
+        for config, shown in ends
         if len(shown) > 1
     ]
     finding = (
-        f"Mean reward by ground truth found: {'; '.join(parts)}"
+        f"Mean reward by ground truth found: {findings.listed(parts, '; ')}"
         if parts
         else "Too few tasks to set reward against what was found"
     )
@@ -60,3 +59,7 @@ def rewarded(facts: Facts) -> Block:
     if isinstance(figure, Empty):
         return section(finding, figure)
     return section(finding, figure, reliability.tiers_table(found, configs))
+
+
+def _tier(cell: Tier) -> str:
+    return f"{rate(cell.mean_reward)} ({cell.tier}, n = {cell.n})"

@@ -7,10 +7,12 @@ from typing import Any
 
 from retrieval_eval.escape import visible
 from retrieval_eval.report.comparison import HEADLINE
-from retrieval_eval.report.derive import Facts, Task, numbers, rows, task_mean
+from retrieval_eval.report.derive import Facts, Task, numbers, task_mean, task_of
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.figures import timeline
+from retrieval_eval.report.frames import event_rows
 from retrieval_eval.report.names import metric_name
+from retrieval_eval.report.sections.pairs import withheld
 from retrieval_eval.values import counted
 
 TOP = 25
@@ -23,20 +25,15 @@ def step_by_step(facts: Facts) -> Block:
     task = _exemplar(facts)
     if task is None:
         return section("No task has events", Empty("timeline", "No trial has a retrieval event."))
+    # Trial by trial: runs, and batches of a run, may use one name for several trials.
     first: dict[str, timeline.Track] = {}
-    steps: dict[tuple[str, str], list[tuple[int, str, bool]]] = {}
-    for row in rows(facts.run, "events"):
-        if (str(row["benchmark"] or ""), row["task_name"]) == task:
-            key = (str(row["config_name"]), str(row["trial_name"]))
-            steps.setdefault(key, []).append(
-                (
-                    int(row["step_index"] or 0),
-                    str(row["tool_category"]),
-                    row["hits_ground_truth"] is True,
-                )
-            )
-    for (config, trial), found in sorted(steps.items()):
-        first.setdefault(config, timeline.Track(config, trial, found))
+    trials = [(str(t.identity()["trial_name"]), t) for t in facts.run.trial_files]
+    for trial, files in sorted(trials, key=lambda named: named[0]):
+        identity = files.identity()
+        found = event_rows(files.events(), identity) if task_of(identity) == task else []
+        if found:
+            config = str(identity["config_name"])
+            first.setdefault(config, timeline.Track(config, trial, timeline.steps(found)))
     tracks = [first[c] for c in facts.run.configs if c in first]
     pair = facts.headline_pairs.get(task)
     known = metric_name(HEADLINE)
@@ -58,6 +55,8 @@ def _exemplar(facts: Facts) -> Task | None:
 
 def largest(facts: Facts) -> Block:
     """Return the tasks whose headline metric differs most."""
+    if (block := withheld(facts, "largest")) is not None:
+        return block
     pairs = facts.headline_pairs
     if not pairs:
         return section("No task is matched", Empty("largest", "There is no difference to rank."))
@@ -89,18 +88,23 @@ def task_table(facts: Facts, tasks: Sequence[Task], key: str, caption: str) -> T
     configs = list(facts.run.configs)[:2]
     metrics = _metrics(facts)
     has_pair = len(configs) > 1
+    has_difference = has_pair and facts.withheld is None
     body = []
     for task in tasks:
         trials = facts.tasks.get(task, [])
         row = [task[1], task[0] or "—"]
-        if has_pair:
+        if has_difference:
             pair = facts.headline_pairs.get(task)
             row.append(metric_name(HEADLINE).difference(pair[2] if pair else None))
         for metric in metrics:
             values = [metric_name(metric).value(task_mean(trials, c, metric)) for c in configs]
             row.append(" → ".join(values))
         body.append(tuple(row))
-    header = ["Task", "Suite", *([f"Δ {metric_name(HEADLINE).label.lower()}"] if has_pair else [])]
+    header = [
+        "Task",
+        "Suite",
+        *([f"Δ {metric_name(HEADLINE).label.lower()}"] if has_difference else []),
+    ]
     header += [metric_name(metric).titled for metric in metrics]
     arrow = f"; {' → '.join(visible(c, 40) for c in configs)}" if has_pair else ""
     return Table(

@@ -6,13 +6,17 @@ import difflib
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
-from retrieval_eval.report.derive import Facts, Record, rows
+from retrieval_eval.metrics.catalog import BY_NAME, read_metric
+from retrieval_eval.report.derive import Facts, Record
+from retrieval_eval.report.documents import TrialFiles
 from retrieval_eval.report.exhibits import Block, Empty, Table, section, shows
 from retrieval_eval.report.figures import timeline
+from retrieval_eval.report.frames import coerce, event_rows
 from retrieval_eval.report.names import HEADLINE_METRICS, OUTCOMES, metric_name, reason_sentence
 from retrieval_eval.report.numbers import MISSING, count, finite, of, rate
 from retrieval_eval.report.run import Run
 from retrieval_eval.report.sections import closing
+from retrieval_eval.report.truth_rows import ground_truth_rows
 from retrieval_eval.values import counted
 
 MAX_STEPS = 400
@@ -44,7 +48,11 @@ class TrialReport:
     ) -> None:
         self.facts = Facts(run, privacy)
         self.trial = _find(self.facts.trials, trial, config)
-        self._events = [r for r in rows(run, "events") if _same(r, self.trial)]
+        files = next(f for f in run.trial_files if _is_of(f, self.trial))
+        self._metrics_document = files.metrics
+        document, identity = files.events(), files.identity()
+        self._events = event_rows(document, identity)
+        self._truth = ground_truth_rows(document, identity)
 
     def header(self) -> Block:
         """Show which trial it is."""
@@ -79,16 +87,23 @@ class TrialReport:
         )
 
     def _metrics(self) -> Table:
-        body = [
-            (metric_name(name).titled, metric_name(name).value(self.trial[name]))
-            for name in (*HEADLINE_METRICS, "ttfr_tokens", *OUTCOMES)
-            if name in self.trial
-        ]
-        return Table("trial-metrics", "Metrics of this trial", ("Metric", "Value"), tuple(body))
+        names = [n for n in (*HEADLINE_METRICS, "ttfr_tokens", *OUTCOMES) if n in self.trial]
+        lost: dict[str, list[str]] = {}
+        for name in names:
+            if finite(self.trial[name]) is None:
+                why = reason_sentence(read_metric(self._metrics_document, BY_NAME[name]).reason)
+                lost.setdefault(why, []).append(metric_name(name).label)
+        return Table(
+            "trial-metrics",
+            "Metrics of this trial",
+            ("Metric", "Value"),
+            tuple((metric_name(n).titled, metric_name(n).value(self.trial[n])) for n in names),
+            notes=tuple(f"{MISSING} {', '.join(labels)}: {why}." for why, labels in lost.items()),
+        )
 
     def ground_truth(self) -> Block:
         """Show every ground-truth file and what became of it."""
-        found = [r for r in rows(self.facts.run, "ground_truth") if _same(r, self.trial)]
+        found = self._truth
         if not found:
             return section(
                 "There is no ground truth for this task",
@@ -117,10 +132,7 @@ class TrialReport:
 
     def timeline(self) -> Block:
         """Show the events as a strip."""
-        steps = [
-            (int(e["step_index"] or 0), str(e["tool_category"]), e["hits_ground_truth"] is True)
-            for e in self._events
-        ]
+        steps = timeline.steps(self._events)
         config = str(self.trial["config_name"])
         track = timeline.Track(config, str(self.trial["trial_name"]), steps)
         shown = timeline.draw([track], str(self.trial["task_name"]), self.facts.run.configs)
@@ -186,5 +198,9 @@ def _find(trials: list[Record], name: str, config: str) -> Record:
     raise BadInputError(f"no trial or task named '{name}'{where}; the closest are {listed}")
 
 
-def _same(row: Record, trial: Record) -> bool:
-    return all(row[k] == trial[k] for k in ("run_id", "config_name", "task_name", "trial_name"))
+def _is_of(files: TrialFiles, trial: Record) -> bool:
+    """Return whether files are those of a trial; batches may use a name again."""
+    known = files.identity() | {
+        "batch_timestamp": coerce(files.entry.get("batch_timestamp"), "text")
+    }
+    return all(trial[name] == value for name, value in known.items())

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import Corpus
@@ -18,6 +18,8 @@ from retrieval_eval.search.claims.judge import Judge, ask_all
 from retrieval_eval.stats.agreement import cohen_kappa
 from retrieval_eval.stats.intervals import Interval, wilson
 from retrieval_eval.values import DEFAULT_SEED, Value, ratio
+
+_MOST_FAULTS: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,8 @@ def read_human_labels(path: Path, corpus: Corpus) -> tuple[HumanLabel, ...]:
     Raises
     ------
     BadInputError
-        When the file cannot be read or is empty, or a line has a fault; all are named by line.
+        When the file cannot be read or is empty, or a line has a fault; the message names the
+        first 100 by line.
     """
     real = Path(os.path.realpath(path))
     blocks = Blocks(corpus)
@@ -53,7 +56,9 @@ def read_human_labels(path: Path, corpus: Corpus) -> tuple[HumanLabel, ...]:
         else:
             faults.append(f"{path}: line {line.number}: {label}")
     if faults:
-        raise BadInputError("\n".join(faults[:100]))
+        more = len(faults) - _MOST_FAULTS
+        tail = [f"{path}: and {more} more faults"] if more > 0 else []
+        raise BadInputError("\n".join([*faults[:_MOST_FAULTS], *tail]))
     if not found:
         raise BadInputError(f"{path}: holds no label; expected one JSON object a line")
     return tuple(found)

@@ -57,7 +57,6 @@ def claims_block(
     judge: Judge,
     *,
     gold: GoldSet,
-    agreement: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
     """Return the ``claims`` block of a search run.
@@ -77,8 +76,6 @@ def claims_block(
         The answers, the text of all documents, and who decides what supports what.
     gold
         The gold set of the run, for a run holds only the labels of what was retrieved.
-    agreement
-        Agreement of the judge with people, see `judge_agreement`.
 
     Raises
     ------
@@ -125,7 +122,8 @@ def claims_block(
         "n_supported": sum(is_covered),
         "coverage": _share(is_covered, clusters, settings),
         "faithfulness": _share([v.is_in_context for _, v in counted], clusters, settings),
-        "agreement": None if agreement is None else dict(agreement),
+        # Labels of people come beside it; see `judge_agreement`.
+        "agreement": None,
         "queries": [
             {"id": draft.id, "is_refused": draft.refused, "claims": by_query[draft.id]}
             for draft in kept

@@ -9,7 +9,8 @@ from threading import Lock
 from typing import Any
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import append_line, decode, json_bytes, read_bytes
+from retrieval_eval.io.files import append_line, decode, is_there, json_bytes
+from retrieval_eval.io.named import named_bytes
 from retrieval_eval.search.claims.judge import Judge, JudgeFacts, Judgement
 
 
@@ -55,15 +56,19 @@ class CachedJudge:
             "span": judgement.span,
             "reason": judgement.reason,
         }
-        try:
-            with self._lock:
-                self._known[key] = judgement
-                append_line(self._path, json_bytes(row))
-        except OSError as error:
-            raise BadInputError(
-                f"{self._path}: the judgements cannot be kept ({error.strerror or error})"
-            ) from error
+        with self._lock:
+            self._known[key] = judgement
+            _append(self._path, json_bytes(row))
         return judgement
+
+
+def _append(path: Path, line: bytes) -> None:
+    try:
+        append_line(path, line)
+    except OSError as error:
+        raise BadInputError(
+            f"{path}: the judgements cannot be kept ({error.strerror or error})"
+        ) from error
 
 
 def _key(facts: JudgeFacts, claim: str, block_text: str) -> str:
@@ -77,14 +82,12 @@ def _fits(judgement: Judgement, block_text: str) -> bool:
 
 
 def _read(path: Path) -> dict[str, Judgement]:
-    if not path.exists():
+    if not is_there(path):
         return {}
-    data, problem = read_bytes(path, path.resolve().parent)
-    if problem is not None:
-        raise BadInputError(f"the judgements cannot be used: {problem}")
+    data = named_bytes(path)
     if data and not data.endswith(b"\n"):
         # A write was cut; what is appended next must not continue its line.
-        append_line(path, b"\n")
+        _append(path, b"\n")
     found = {}
     for line in data.split(b"\n"):
         row, _ = decode(line.decode("utf-8", "replace"))

@@ -59,10 +59,9 @@ def measure_claims(request: ClaimsRequest, *, progress: Progress | None = None) 
     labels = read_human_labels(request.human_labels, corpus) if request.human_labels else None
     judge = open_judge(request.judge, request.judge_options, cache=request.cache)
     seed = document["run"]["settings"]["seed"]
-    agreement = None if labels is None else judge_agreement(labels, judge, seed=seed)
-    block = claims_block(
-        document, drafts, corpus, judge, gold=gold, agreement=agreement, progress=progress
-    )
+    block = claims_block(document, drafts, corpus, judge, gold=gold, progress=progress)
+    if labels is not None:
+        block["agreement"] = judge_agreement(labels, judge, seed=seed)
     document = with_claims(document, block)
     write_bytes(request.out, run_bytes(document))
     return document

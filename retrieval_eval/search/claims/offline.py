@@ -105,13 +105,17 @@ def _windows(block: str) -> Iterator[tuple[int, int, Statement]]:
 
 @lru_cache(maxsize=1024)
 def _cached_windows(block: str) -> tuple[tuple[int, int, Statement], ...]:
-    title, gap, _ = block.partition("\n\n")
-    body = len(title) + len(gap) if gap and "\n" not in title else 0
+    title, gap, text = block.partition("\n\n")
+    # A first paragraph that ends like a sentence, or that nothing follows, is the text itself.
+    is_title = (
+        text.strip() and "\n" not in title and not title.rstrip().endswith((".", "!", "\u2026"))
+    )
+    body = len(title) + len(gap) if is_title else 0
     prefix = f"{title}. " if body else ""
     parts = [part for part in sentences(block) if part.start >= body]
     found = []
     for size in range(1, _WINDOW + 1):
         for first, last in zip(parts, parts[size - 1 :], strict=False):
-            text = block[first.start : last.end]
-            found.append((first.start, last.end, statement(prefix + text)))
+            said = prefix + block[first.start : last.end]
+            found.append((first.start, last.end, statement(said)))
     return tuple(found)

@@ -103,15 +103,13 @@ class Quantity:
     """A number as text in one form, its unit, and whether it bounds from below or above.
 
     ``unit`` is a unit of measure such as ``day`` or ``business day``; ``noun`` the stem of another
-    word that follows. ``bound`` is ``"lower"``, ``"upper"`` or None. ``tokens`` are the numbers of
-    the tokens it was read from, of which the first is ``place``.
+    word that follows. ``bound`` is ``"lower"``, ``"upper"`` or None.
     """
 
     number: str
     unit: str | None
     noun: str | None
     bound: str | None
-    place: int
 
 
 def quantities(text: str, words: Sequence[Token]) -> list[Quantity]:
@@ -128,7 +126,7 @@ def quantities(text: str, words: Sequence[Token]) -> list[Quantity]:
             continue
         date, n_used = _date(words, place)
         if date is not None:
-            found.append(Quantity(date, None, None, None, place))
+            found.append(Quantity(date, None, None, None))
             skip = place + n_used - 1
         elif (number := _number(words, place)) is not None:
             unit, noun, used = _unit(text, words, place)
@@ -138,9 +136,9 @@ def quantities(text: str, words: Sequence[Token]) -> list[Quantity]:
                 unit, noun = _UNIT_OF[before], None
             shown = _canonical(number, is_measured=unit is not None)
             bound = _bound(text, token, words[min(used, len(words) - 1)])
-            found.append(Quantity(shown, unit, noun, bound, place))
+            found.append(Quantity(shown, unit, noun, bound))
         elif (each := _frequency(words, place)) is not None:
-            found.append(Quantity("each", each, None, None, place))
+            found.append(Quantity("each", each, None, None))
     return found
 
 

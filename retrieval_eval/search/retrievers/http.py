@@ -205,7 +205,7 @@ class HttpRetriever:
         return read_documents(pairs)
 
     def _pair(self, item: Any, place: int) -> tuple[Any, Any]:
-        if isinstance(item, str):
+        if isinstance(item, str | int) and not isinstance(item, bool):
             return item, None
         doc = _at(item, self._settings.doc)
         if doc is None:
@@ -247,7 +247,7 @@ def _retry_after(value: str | None) -> float | None:
         return float(value)
     try:
         when = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
     when = when if when.tzinfo else when.replace(tzinfo=UTC)
     return max(0.0, (when - datetime.now(UTC)).total_seconds())

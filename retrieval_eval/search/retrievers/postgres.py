@@ -134,7 +134,8 @@ class PostgresRetriever:
         Raises
         ------
         RetrieverError
-            The server refused the query, is gone, or took longer than the timeout.
+            The server refused the query, is gone, or took longer than the timeout, or a document
+            that was found has no id.
         """
         statement = _statement(self._settings, self._language, query, corpus, k)
         try:
@@ -143,6 +144,9 @@ class PostgresRetriever:
                 found = connection.execute(statement).all()
         except BadInputError as error:
             raise RetrieverError(str(error)) from None
+        if any(doc is None for doc, _ in found):
+            settings = self._settings
+            raise RetrieverError(f"a document found in {settings.table!r} has no {settings.id!r}")
         return tuple(ScoredDoc(str(doc), float(score)) for doc, score in found)
 
     def describe(self) -> Mapping[str, Any]:

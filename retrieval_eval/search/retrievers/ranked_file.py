@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any, Literal
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.fingerprint import sha256_file
 from retrieval_eval.gold.ids import normalize_query
-from retrieval_eval.io.files import iter_jsonl, read_bytes
+from retrieval_eval.io.files import iter_jsonl
+from retrieval_eval.io.named import named_bytes
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import RetrieverError
 from retrieval_eval.search.retrievers.options import Options
@@ -88,10 +90,7 @@ def open_ranked_file(path: Path, options: Mapping[str, str]) -> RankedFile:
         occurs twice, or a score is no finite number; the message names the lines.
     """
     Options("run", options).only(())
-    data, problem = read_bytes(path, path.resolve().parent)
-    if problem is not None:
-        raise BadInputError(f"{path}: {problem.removeprefix(f'{path.resolve().name}: ')}")
-    start = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    start = named_bytes(path).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
     if not start:
         raise BadInputError(f"{path}: holds no ranking")
     if start == b"{":
@@ -123,9 +122,10 @@ def _read_jsonl(path: Path) -> tuple[dict[str, tuple[ScoredDoc, ...]], dict[str,
     rankings: dict[str, tuple[ScoredDoc, ...]] = {}
     id_of: dict[str, str] = {}
     lines: dict[str, int] = {}
-    for line in iter_jsonl(path, path.resolve().parent):
+    real = Path(os.path.realpath(path))
+    for line in iter_jsonl(real, real.parent):
         if line.problem is not None:
-            raise BadInputError(f"{path}: {line.problem.removeprefix(f'{path.resolve().name}: ')}")
+            raise BadInputError(f"{path}: {line.problem.removeprefix(f'{real.name}: ')}")
         name, docs, text = _read_row(line.value, f"{path}: line {line.number}")
         if name in lines:
             raise BadInputError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from retrieval_eval.records import LineRange, RawTarget
@@ -37,8 +38,10 @@ def read_grep(seen: Seen) -> Found:
     if is_empty_answer(seen.text) and not isinstance(seen.value, dict):
         return NOTHING
     mode = text_argument(seen.arguments, ("output_mode", "outputMode"))
+    if mode is None and isinstance(seen.value, dict):
+        mode = text_argument(seen.value, ("mode",))
     if mode == "content":
-        return _content(seen)
+        return replace(_content(seen), category="code_search")
     if mode == "count":
         return _counts(seen)
     names = strings(seen.value.get("filenames")) if isinstance(seen.value, dict) else []
@@ -54,6 +57,8 @@ def _content(seen: Seen) -> Found:
     if is_empty_answer(seen.text):
         return NOTHING
     lines = [ln for ln in seen.text.split("\n") if ln and not _FOOTER.match(ln)]
+    if not lines:
+        return NOTHING
     if seen.is_truncated and len(lines) > 1:
         lines.pop()
     place = _place(seen)

@@ -22,8 +22,14 @@ from retrieval_eval.traces.results.base import (
 )
 from retrieval_eval.traces.results.decorations import is_empty_answer, is_saved_result
 from retrieval_eval.traces.results.numbered import has_content, line_ranges
-from retrieval_eval.traces.results.requested import OPEN_END, requested_range, shown_range
+from retrieval_eval.traces.results.requested import (
+    OPEN_END,
+    is_from_end,
+    requested_range,
+    shown_range,
+)
 
+_WITHOUT_LINES: Final = ("image", "notebook", "pdf", "parts")
 _DEFAULT_LIMIT: Final = 2000
 """Lines that Claude Code's Read returns when no limit is given; more means it was cut."""
 
@@ -67,7 +73,9 @@ def _declared(file: dict[str, Any]) -> tuple[tuple[LineRange, ...] | None, bool]
 
 def _shown(seen: Seen) -> tuple[tuple[LineRange, ...] | None, bool]:
     asked = requested_range(seen.arguments)
-    numbered = line_ranges(seen.text)
+    numbered = None if _is_raw(seen) else line_ranges(seen.text)
+    if is_from_end(seen.arguments):
+        return numbered, False
     if seen.is_truncated:
         return shown_range(asked) or numbered, False
     if numbered is not None:
@@ -81,6 +89,11 @@ def _shown(seen: Seen) -> tuple[tuple[LineRange, ...] | None, bool]:
     if asked[1] == OPEN_END:
         return ((asked[0], last),), asked[0] == 1
     return ((asked[0], min(last, asked[1])),), False
+
+
+def _is_raw(seen: Seen) -> bool:
+    """Whether the text is the file's own, as Cursor answers, so that no number is a line's."""
+    return isinstance(seen.value, dict) and seen.value.get("content") == seen.text
 
 
 def _several(seen: Seen, paths: list[str]) -> Found:
@@ -101,4 +114,4 @@ def _is_warning(text: str) -> bool:
 
 def _is_not_text(value: Any) -> bool:
     """Whether Claude Code answered with an image, a notebook or a PDF, which has no lines."""
-    return isinstance(value, dict) and value.get("type") in {"image", "notebook", "pdf", "parts"}
+    return isinstance(value, dict) and value.get("type") in _WITHOUT_LINES

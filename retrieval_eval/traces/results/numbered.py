@@ -9,18 +9,28 @@ from retrieval_eval.records import LineRange
 from retrieval_eval.traces.results.base import merged_ranges
 
 _LISTED: Final = re.compile(r"^[ ]{0,9}\d{1,9}[→\t]")
+_HEADING: Final = 2
 _NUMBER: Final = re.compile(r"[ ]{0,9}L?(\d{1,9})(?:→|\t|\||:[ ]|:$)")
 
 
 def line_ranges(text: str) -> tuple[LineRange, ...] | None:
     r"""Return the ranges of line numbers a listing shows, or None when it has no numbers.
 
+    A listing begins with its numbers, but for a short heading, and most of its lines have one;
+    elsewhere a line that begins with a number is content.
+
     Examples
     --------
     >>> line_ranges("10: a\n11: b\n20: c")
     ((10, 11), (20, 20))
+    >>> line_ranges('import re\n\n\ndef f():\n    return {\n        200: "OK",\n    }') is None
+    True
     """
-    numbers = [int(m[1]) for line in text.split("\n") if (m := _NUMBER.match(line)) is not None]
+    lines = [_NUMBER.match(line) for line in text.split("\n") if line.strip()]
+    places = [place for place, match in enumerate(lines) if match is not None]
+    if not places or places[0] > _HEADING or 2 * len(places) < places[-1] - places[0] + 1:
+        return None
+    numbers = [int(match[1]) for match in lines if match is not None]
     return merged_ranges((n, n) for n in numbers if n > 0)
 
 

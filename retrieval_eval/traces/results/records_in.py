@@ -24,7 +24,7 @@ _PATHS: Final = (
 )
 _OLD_PATHS: Final = ("oldPath", "old_path", "oldFile", "previous_filename")
 _NAME_LISTS: Final = ("files", "paths", "filenames", "file_paths")
-_FOLDER_TYPES: Final = frozenset({"dir", "directory", "tree", "folder"})
+_FOLDER_TYPES: Final = ("dir", "directory", "tree", "folder")
 _Repository = str | None
 
 
@@ -80,9 +80,7 @@ def tree_names(tree: Any) -> Iterator[str]:
 
 
 def _record(item: dict[str, Any], access: Access, repository: _Repository) -> Iterator[RawTarget]:
-    is_folder = item.get("isDirectory") is True or (
-        isinstance(item.get("type"), str) and item["type"] in _FOLDER_TYPES
-    )
+    is_folder = item.get("isDirectory") is True or item.get("type") in _FOLDER_TYPES
     if not is_folder:
         for names in (_PATHS, _OLD_PATHS):
             path = text_argument(item, names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from retrieval_eval.records import LineRange, RawTarget
 from retrieval_eval.traces.results.base import (
@@ -32,6 +32,7 @@ _OFFER: Final = re.compile(
     r"(?:Resolved potential matches|Path did not point to)[^\[]{0,600}"
     r"(?:matching files|possible path matches): (\[[^\]]{0,20000}\])"
 )
+_ENTRY_TYPES: Final = ("file", "dir", "directory", "symlink", "submodule", "blob", "tree")
 _LONGEST_OFFER: Final = 20_800
 _CUT_NOTE: Final = re.compile(r"\[Truncated\]|Showing first \d+ of \d+ lines", re.IGNORECASE)
 
@@ -69,7 +70,7 @@ def _within(
 def _named(seen: Seen) -> Found:
     """Read an answer without an address: the file is the one asked for."""
     path = text_argument(seen.arguments, PATH_ARGUMENTS)
-    if isinstance(seen.value, list):
+    if _is_folder(seen.value):
         listing = replace(seen, category="file_search")
         return replace(list_remote(listing), category="file_search")
     repository = repository_argument(seen.arguments)
@@ -86,6 +87,12 @@ def _named(seen: Seen) -> Found:
     lines = bounds if seen.is_truncated and bounds else _within(line_ranges(seen.text), bounds)
     is_whole = asked is None and not seen.is_truncated
     return Found((RawTarget(path, "opened", repository, lines, is_whole),))
+
+
+def _is_folder(value: Any) -> bool:
+    """Whether an answer lists a folder's entries; other JSON is what stands in the file."""
+    entries = value if isinstance(value, list) else [None]
+    return all(isinstance(e, dict) and e.get("type") in _ENTRY_TYPES for e in entries)
 
 
 def _offered(text: str) -> list[str] | None:

@@ -15,8 +15,8 @@ _ENDS: Final = ("endLine", "end_line", "line_end", "end_line_one_indexed_inclusi
 def requested_range(arguments: Mapping[str, Any]) -> LineRange | None:
     """Return the range a read asked for, or None when it asked for the whole file.
 
-    ``offset`` and ``limit`` cover offset … offset + limit - 1. An end that is not given, or that
-    is -1, is open: the range then ends at the largest line number.
+    ``offset`` and ``limit`` (or ``head``) cover offset … offset + limit - 1. An end that is not
+    given, or that is -1, is open: the range then ends at the largest line number.
 
     Examples
     --------
@@ -34,11 +34,19 @@ def requested_range(arguments: Mapping[str, Any]) -> LineRange | None:
     end = _first(arguments, _ENDS)
     if start is not None or end is not None:
         return _range(start, end)
-    offset, limit = integer(arguments.get("offset")), integer(arguments.get("limit"))
+    offset = integer(arguments.get("offset"))
+    limit = _first(arguments, ("limit", "head"))
     if offset is None and limit is None:
         return None
     first = offset or 1
     return _range(first, None if limit is None else first + limit - 1)
+
+
+def is_from_end(arguments: Mapping[str, Any]) -> bool:
+    """Return whether the lines asked for are counted back from the end of the file."""
+    offset = arguments.get("offset")
+    is_negative = isinstance(offset, int | float) and offset < 0
+    return is_negative or integer(arguments.get("tail")) is not None
 
 
 def shown_range(asked: LineRange | None) -> tuple[LineRange, ...] | None:

@@ -19,6 +19,9 @@ from retrieval_eval.traces.shell.syntax import Piece, Sequence, Word
 MAX_WORDS: Final = 1000
 """Words that one braced word may become; beyond it the word is left as written."""
 
+_OVERFLOW: Final = 2**63
+"""Where the shell's own integers end; what it makes of larger ones is not followed."""
+
 Substitute = Callable[[Sequence], tuple[Part, tuple[Step, ...]]]
 
 
@@ -110,7 +113,8 @@ def _atoms(piece: Piece, environment: Environment, substitute: Substitute) -> It
         yield _variable(piece, environment)
     elif piece.kind == "arithmetic":
         number = arithmetic(piece.text, environment)
-        yield _Atom(None if number is None else str(number))
+        is_known = number is not None and abs(number) < _OVERFLOW
+        yield _Atom(str(number) if is_known else None)
     elif piece.kind == "command" and piece.script is not None:
         text, captured = substitute(piece.script)
         yield _Atom(text, captured=captured)

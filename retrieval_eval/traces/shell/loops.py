@@ -60,7 +60,10 @@ def run_while(
             shell.add(Step(reason="a loop that prints the lines of a file"))
         _over_shown_names(shell, names[0], Arg((None,)), node.body, context)
         return
-    for line in lines[:MAX_ROUNDS]:
+    if len(lines) > MAX_ROUNDS:
+        shell.add(Step(reason=f"a loop over {len(lines)} lines"))
+        return
+    for line in lines:
         for name, text in zip(names, line.split(None, len(names) - 1), strict=False):
             shell.environment.variables[name] = text.strip()
         shell.run(node.body, context)
@@ -137,7 +140,10 @@ def _over_shown_names(
     if not values:
         shell.run(body, replace(context, is_conditional=True))
         return
-    for value in values[:MAX_ROUNDS]:
+    if len(values) > MAX_ROUNDS:
+        shell.add(Step(reason=f"a loop over {len(values)} names"))
+        return
+    for value in values:
         shell.environment.variables[name] = value
         shell.run(body, context)
 

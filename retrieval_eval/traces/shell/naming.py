@@ -17,6 +17,7 @@ Names = dict[str, list[int]]
 
 _MAX_PATH = 1000
 _STRICT = re.compile(r"[\w@.+~/()\[\]{},=#%&$!-]+")
+_SIZES = re.compile(r"\s*(?:\d[\d.]*[KMGT]? +){1,2}(?=\S)")
 _NUMBERED = re.compile(r"(\d{1,9})[:-]")
 
 
@@ -124,7 +125,7 @@ def _listing(plan: Plan, lines: Iterable[str]) -> Names:
         if header and plan.operands and any(o.covers(header[1]) for o in plan.operands):
             folder = header[1]
             continue
-        names, is_file = _entries(line)
+        names, is_file = _entries(_SIZES.sub("", line, count=1) if plan.has_numbers else line)
         for name in names:
             path = _placed(plan, folder, name)
             if path is not None and (is_file or looks_like_file(path)):
@@ -207,15 +208,16 @@ def _diff(plan: Plan, lines: Iterable[str]) -> Names:
     found: Names = {}
     for line in lines:
         line = line[:4000]
-        match = (
-            re.match(r"diff --git a/(\S+) b/(\S+)$", line)
-            or re.match(r"\+\+\+ b/()(\S+)", line)
-            or re.match(r" ()(\S+) +\| +(?:\d+|Bin)", line)
-            or re.match(r"[AMDRCT]\d*\t(?:\S+\t)?()(\S+)$", line)
-            or re.match(r"(?:\d+|-)\t(?:\d+|-)\t()(\S+)$", line)
-        )
-        if match and not match[2].startswith("..."):
-            found[match[2]] = []
+        match = re.match(r"diff --git a/\S+ b/(\S+)$", line) or re.match(r"\+\+\+ b/(\S+)", line)
+        if match is None and plan.has_numbers:
+            # Without a summary these lines are content: a row of a table in the file's text.
+            match = (
+                re.match(r" (\S+) +\| +(?:\d+|Bin)", line)
+                or re.match(r"[AMDRCT]\d*\t(?:\S+\t)?(\S+)$", line)
+                or re.match(r"(?:\d+|-)\t(?:\d+|-)\t(\S+)$", line)
+            )
+        if match and not match[1].startswith("..."):
+            found[match[1]] = []
         elif plan.has_numbers and _STRICT.fullmatch(line) and looks_like_file(line):
             found[line] = []
     return found

@@ -94,22 +94,34 @@ def sed_spans(script: str) -> Spans | None:
     --------
     >>> sed_spans("1,3p;10,$p"), sed_spans("/x/,/y/p")
     (((1, 3), (10, None)), None)
+    >>> sed_spans("1,100p;20q")
+    ((1, 20),)
     """
     found: list[Span] = []
+    end: int | None = None
     for part in filter(None, (p.strip() for p in re.split(r"[;\n]", script.strip("{} \n")))):
         match = _SED_PART.fullmatch(part.replace(" ", ""))
         if match is None or match[4] not in ("p", "q"):
             return None
-        if match[4] == "q":
-            continue
         first = int(match[1])
+        if match[4] == "q":
+            # What stands before it still sees the line on which it quits.
+            found, end = _until(found, first), first - 1
+            continue
         last: int | None = first
         if match[3]:
             last = None if match[3] == "$" else int(match[3]) + (first if match[2] else 0)
         if last is not None and last < first:
             last = first
-        found.append((first, last))
+        found += _until([(first, last)], end)
     return tuple(sorted(found, key=lambda s: s[0])) or None
+
+
+def _until(spans: list[Span], end: int | None) -> list[Span]:
+    """Return the spans as far as line ``end``; all of them where there is no end."""
+    if end is None:
+        return spans
+    return [(a, end if b is None else min(b, end)) for a, b in spans if a <= end]
 
 
 _AWK_FLAT = re.compile(r"F?NR(>=|<=|==|>|<)(\d{1,9})")

@@ -6,7 +6,9 @@ import pytest
 
 from retrieval_eval.errors import SchemaError
 from retrieval_eval.events.document import event_document, iso, read_event_document
+from retrieval_eval.events.normalise import normalise
 from retrieval_eval.metrics.trial import trial_metrics
+from retrieval_eval.records import ToolCall, ToolResult, Trace
 from retrieval_eval.schema import faults, stamped
 from tests.trials import trial, truth
 
@@ -121,3 +123,16 @@ def test_iso_times():
     assert iso(0.0015) == "1970-01-01T00:00:00.001Z"
     assert iso(None) is None
     assert iso(1e300) is None
+
+
+def test_a_file_below_a_folder_named_like_its_repository_reads_back_the_same():
+    paths = ("gcc--96df/gcc/a.cc", "gcc--96df/gcc/b.cc", "gcc--96df/b.cc")
+    reads = tuple(
+        ToolCall(path, "Read", {"file_path": f"/workspace/{path}"}, ToolResult("1\tx\n2\ty"))
+        for path in paths
+    )
+    events = normalise(Trace(reads, "test", "transcript", False, True), truth("gcc::gcc/a.cc"))
+    again = read_event_document(document(events), "document")
+    files = [t.file for event in again.events for t in event.targets]
+    assert [f.path for f in files] == ["gcc/a.cc", "gcc/b.cc", "b.cc"]
+    assert [event.matched for event in again.events] == [(0,), (), ()]

@@ -107,3 +107,16 @@ def test_the_agents_start_folder_is_a_workspace_root():
 @pytest.mark.parametrize("raw", ["/workspace/widgets", "/workspace"])
 def test_a_checkout_folder_is_no_file(raw):
     assert Workspace(truth("widgets::src/a.py")).resolve(raw) is None
+
+
+def test_a_checkout_may_lie_in_a_folder_of_a_folder():
+    truth_of_two = GroundTruth(
+        files=(FileRef("src/a.py", "widgets"), FileRef("src/b.py", "gears")),
+        repositories=(Repository("widgets", "repos/first"), Repository("gears", "repos/second")),
+    )
+    workspace = Workspace(truth_of_two)
+    assert position(workspace, "/workspace/repos/first/src/a.py") == 0
+    assert position(workspace, "/workspace/repos/second/src/a.py") is None
+    assert position(workspace, "/workspace/repos/second/src/b.py") == 1
+    assert workspace.resolve("/workspace/repos/first") is None
+    assert workspace.resolve("/workspace/repos/first/c.py") == FileRef("c.py", "widgets")

@@ -171,3 +171,19 @@ def test_summary_counts_by_category():
     assert summary["total_events"] == 3
     assert summary["events_by_category"] == {"file_read": 2, "other": 1}
     assert (summary["unique_files_accessed"], summary["ground_truth_files_hit"]) == (1, 1)
+
+
+def test_lines_begin_at_1_whatever_a_tool_counts_from():
+    grep = call("Grep", {"pattern": "x", "output_mode": "content"}, "a.py:0:x\na.py:1:x\nb.py:0:x")
+    found = normalise(trace(grep), truth("a.py"))
+    assert [t.lines for t in found.events[0].targets] == [((1, 1),), None]
+
+
+def test_reasons_are_cut_and_the_rare_ones_counted_together():
+    names = [f"p{n:02}" for n in range(60)]
+    calls = [bash(f"{name} x", "y") for name in [*names, "p59", "q" * 900]]
+    reasons = dict(normalise(trace(*calls), truth("a.py")).ledger.opaque_reasons)
+    assert sum(reasons.values()) == 62
+    assert reasons["p59: not a program this package knows"] == 2
+    assert reasons["11 further reasons"] == 11
+    assert max(map(len, reasons)) <= 200

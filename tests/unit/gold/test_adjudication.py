@@ -158,6 +158,8 @@ def test_two_labellers_settle_what_both_say(gold, corpus, tmp_path):
     [
         ("[]", "not the key of these sheets"),
         ('{"pool_key": 1, "items": []}', "expected 'items'"),
+        # Tables of agreement have a row for each grade of the scale.
+        ('{"pool_key": 1, "items": {}, "max_grade": 1000000000}', "expected 'items' and 'max"),
         ('{"pool_key": 1, "items": {"i": {}}, "max_grade": 2}', "/items/i: expected labeller"),
         ('{"pool_key": 1, "items": {}, "max_grade": 2, "purpose": 3}', "/purpose: expected text"),
         ("{", "not valid JSON"),

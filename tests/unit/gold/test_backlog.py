@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -88,6 +89,22 @@ def test_a_time_without_a_zone_is_utc(database, kind):
     assert backlog.oldest_pending_age_days == 1.0
 
 
+def test_the_moment_to_count_to_does_not_depend_on_where_the_machine_is(tmp_path, monkeypatch):
+    path = tmp_path / "items.jsonl"
+    path.write_text('{"review_status": "pending_review", "created_at": "2026-01-01"}\n')
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
+    try:
+        found = read_backlog(str(path), as_of=datetime(2026, 1, 2))  # noqa: DTZ001
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert found.oldest_pending_age_days == 1.0
+    moment = datetime.fromisoformat("0001-01-01T00:00:00+14:00")
+    with pytest.raises(BadInputError, match=r"the moment to count to: .* outside the years"):
+        read_backlog(str(path), as_of=moment)
+
+
 def test_an_empty_table_is_a_backlog_of_nothing_with_no_age(database):
     _insert(database)
     document = read_backlog(database.url, as_of=AS_OF).to_json()
@@ -119,6 +136,29 @@ def test_a_time_nobody_can_read_is_named(sqlite_database):
     )
     with pytest.raises(BadInputError, match="column 'created_at': 'long ago' is no time"):
         read_backlog(sqlite_database.url)
+
+
+@pytest.mark.parametrize("time", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-01:00"])
+def test_a_time_that_has_no_year_in_utc_is_named(sqlite_database, tmp_path, time):
+    path = tmp_path / "items.jsonl"
+    path.write_text(json.dumps({"review_status": "pending_review", "created_at": time}) + "\n")
+    with pytest.raises(BadInputError, match=r"line 1: .*outside the years 1 to 9999"):
+        read_backlog(str(path))
+    _insert(sqlite_database, ("pending_review", time), created="TEXT")
+    with pytest.raises(BadInputError, match=r"'created_at': .*outside the years"):
+        read_backlog(sqlite_database.url)
+
+
+def test_a_link_is_followed_because_the_user_named_it(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    path = tmp_path / "items.jsonl"
+    path.write_text('{"review_status": "approved"}\n')
+    link = tmp_path / "elsewhere" / "link.jsonl"
+    link.symlink_to(path)
+    assert read_backlog(str(link)).approved == 1
+    path.write_text("[]\n")
+    with pytest.raises(BadInputError, match=r"link\.jsonl: line 1: expected an object"):
+        read_backlog(str(link))
 
 
 def test_faults_of_a_file_are_named_by_line(tmp_path):

@@ -118,6 +118,14 @@ def test_a_missing_file_is_named(folder, name):
         import_beir(folder)
 
 
+@pytest.mark.parametrize("name", ["queries.jsonl", "qrels/test.tsv"])
+def test_a_link_to_itself_is_named(folder, name):
+    (folder / name).unlink()
+    (folder / name).symlink_to(folder / name)
+    with pytest.raises(BadInputError, match=rf"{name}: a link"):
+        import_beir(folder)
+
+
 def corpus(*documents):
     return Corpus(documents, "f", None)
 

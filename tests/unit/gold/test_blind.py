@@ -141,3 +141,15 @@ def test_what_cannot_be_packed_or_read_is_said(gold, corpus, tmp_path):
                           lambda *_: None)  # fmt: skip
     with pytest.raises(NothingToEvaluateError, match="a second time"):
         read_blind(gold, [path], key)
+
+
+def test_a_share_is_taken_as_it_was_written(tmp_path):
+    # 0.07 of 100 pairs are 7; the product of the two floats is 7.000000000000001.
+    docs = [f"d{n}" for n in range(100)]
+    labels = [{"labeller": "ana", "doc": doc, "grade": 1} for doc in docs]
+    row = {"id": "q", "query": "fees", "source": "chair", "labels": labels}
+    (tmp_path / "gold.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
+    rows = "".join(json.dumps({"id": doc, "text": f"text of {doc}"}) + "\n" for doc in docs)
+    (tmp_path / "docs.jsonl").write_text(rows, encoding="utf-8")
+    gold, corpus = read_gold_set(tmp_path / "gold.jsonl"), read_corpus(tmp_path / "docs.jsonl")
+    assert blind_pack(gold, corpus, share=0.07).n_pairs == 7

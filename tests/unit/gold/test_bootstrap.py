@@ -243,6 +243,11 @@ def test_a_grade_off_the_scale_is_refused_before_the_database_is_read(gold):
         bootstrap("sqlite:///absent.db", gold, scores={3: 3})
 
 
+def test_a_name_that_no_file_can_have_is_one_sentence(filled, tmp_path):
+    with pytest.raises(BadInputError, match="cannot be written"):
+        bootstrap(filled.url, tmp_path / ("a" * 300))
+
+
 def test_a_link_to_the_gold_set_stays_a_link(filled, gold, tmp_path):
     _write(gold, _row("own") + b"\n")
     link = tmp_path / "link.jsonl"
@@ -250,6 +255,16 @@ def test_a_link_to_the_gold_set_stays_a_link(filled, gold, tmp_path):
     bootstrap(filled.url, link)
     assert link.is_symlink()
     assert len(read_gold_set(gold).queries) == 3
+
+
+def test_settings_lie_beside_the_link_as_for_every_other_command(filled, gold, tmp_path):
+    _write(gold, _row("own", relevant={"d": 3}) + b"\n")
+    (tmp_path / "named").mkdir()
+    (tmp_path / "named" / "gold.toml").write_text("max_grade = 3\n[bootstrap.scores]\n3 = 3\n")
+    link = tmp_path / "named" / "link.jsonl"
+    link.symlink_to(gold)
+    bootstrap(filled.url, link)
+    assert {g for query in read_gold_set(link).queries for g in query.relevant.values()} == {3}
 
 
 def test_the_result_never_holds_the_password(fresh_postgres_url, database, gold):

@@ -98,6 +98,7 @@ def test_a_misspelt_sqlite_file_is_not_created(tmp_path):
     message = _refusal(f"sqlite:///{tmp_path}/absent.db")
     assert message.endswith("no such SQLite file")
     assert list(tmp_path.iterdir()) == []
+    assert _refusal(f"sqlite:///{tmp_path}/{'a' * 300}").endswith("no such SQLite file")
 
 
 def test_a_file_that_is_no_database_is_one_sentence(tmp_path):
@@ -107,6 +108,26 @@ def test_a_file_that_is_no_database_is_one_sentence(tmp_path):
         reading(f"sqlite:///{tmp_path}/letter.db") as connection,
     ):
         connection.execute(text("SELECT * FROM sqlite_master"))
+
+
+@pytest.mark.parametrize("parameter", ["timeout=abc", "detect_types=x", "check_same_thread=maybe"])
+def test_a_parameter_nobody_can_read_is_one_sentence(tmp_path, parameter):
+    (tmp_path / "a.db").touch()
+    said = "a parameter of the URL cannot be used"
+    with (
+        pytest.raises(BadInputError, match=said),
+        reading(f"sqlite:///{tmp_path}/a.db?{parameter}"),
+    ):
+        pass
+
+
+def test_a_number_that_the_database_cannot_hold_is_one_sentence(tmp_path):
+    (tmp_path / "a.db").touch()
+    with (
+        pytest.raises(BadInputError, match=r"the database refused \(Python int too large"),
+        reading(f"sqlite:///{tmp_path}/a.db") as connection,
+    ):
+        connection.execute(text("SELECT :score"), {"score": 10**30})
 
 
 def test_a_sqlite_path_may_hold_anything(tmp_path):

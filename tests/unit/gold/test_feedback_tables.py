@@ -45,6 +45,8 @@ def test_the_file_renames_and_grades(tmp_path):
         ("[bootstrap.columns]\nquery = 1", "query: expected a name in quotation marks"),
         ("[bootstrap.columns]\nquery = ''", "'query' cannot do without a name"),
         ("[bootstrap.scores]\nhigh = 1", "high: expected a whole score"),
+        ("[bootstrap.scores]\n--3 = 1", "--3: expected a whole score"),
+        (f"[bootstrap.scores]\n{'9' * 5000} = 1", "9: expected a whole score"),
         ("[bootstrap.scores]\n3 = '1'", "3: expected a whole score"),
         ("[bootstrap.scores]\n3 = true", "3: expected a whole score"),
         ("[bootstrap.scores]\n3 = -1", "3: expected a whole score"),

@@ -315,6 +315,39 @@ def test_a_file_that_is_no_mapping_is_refused_and_kept(case, text):
     assert case["mapping"].read_text("utf-8") == text
 
 
+def test_a_mapping_with_a_stand_in_of_another_length_is_refused(case):
+    result = pseudonymize(**case)
+    document = json.loads(result.mapping.read_text("utf-8"))
+    for row in document["identifiers"]:
+        row["stand_in"] = row["stand_in"][:3]
+    result.mapping.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(BadInputError, match="not a mapping of pseudonyms, or it was edited"):
+        pseudonymize(**case)
+
+
+def test_a_mapping_that_cannot_be_written_is_named_and_nothing_else_is_written(case):
+    for place in (case["gold"] / "mapping.json", case["gold"].parent / ("a" * 300)):
+        with pytest.raises(BadInputError, match="cannot be written"):
+            pseudonymize(**{**case, "mapping": place})
+        assert not case["out"].exists()
+
+
+def test_a_link_to_itself_is_named(case, tmp_path):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(BadInputError, match="loop: a link"):
+        pseudonymize(**{**case, "gold": tmp_path / "loop"})
+
+
+def test_an_account_number_is_hidden_in_whatever_form_it_is_a_number(tmp_path):
+    rows = [{"id": "d", "text": "x", "one": 4401992210, "two": 4401992210.0, "half": 4401992210.5}]
+    gold = [{"id": "q", "query": "x", "source": "chair", "relevant": ["d"]}]
+    result = pseudonymize(**_case(tmp_path, gold, rows))
+    document = json.loads(result.corpus.read_text("utf-8"))
+    assert document["one"] == document["two"] != 4401992210
+    # A measure is none.
+    assert document["half"] == 4401992210.5
+
+
 def test_inputs_are_never_replaced(case):
     case["out"].mkdir()
     gold = case["gold"].rename(case["out"] / "gold-set.jsonl")

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 
@@ -309,6 +310,15 @@ def test_hostile_lines_are_named_and_nothing_raw_is_raised(path, line, message):
     (fault,) = gold_faults(path)
     assert fault.line == 1
     assert message in fault.message
+
+
+def test_no_depth_of_nesting_slips_between_two_ways_of_reading(path):
+    # Near the limit of recursion a line can be decoded, and then not be looked through.
+    limit = sys.getrecursionlimit()
+    for depth in range(limit - 250, limit):
+        path.write_text('{"x":' * depth + "1" + "}" * depth + "\n")
+        (fault,) = gold_faults(path)
+        assert "nested" in fault.message
 
 
 def test_a_huge_grade_is_off_the_scale(path):

@@ -117,6 +117,39 @@ def test_a_text_that_was_not_relevant_says_nothing_about_what_was_added(again):
     assert (whole.queue, _pairs(whole)["a"]) == ((), "carried")
 
 
+def test_every_part_that_was_not_relevant_carries_its_labels(again):
+    row = {"relevant": {"a": 0, "c": 0},
+           "labels": [{"labeller": "ana", "doc": "a", "grade": 0},
+                      {"labeller": "ben", "doc": "c", "grade": 0}]}  # fmt: skip
+    found = again(row, OLD, [("x", f"{ALPHA} {GAMMA}")])
+    # Neither has its grade from other text that is relevant, so neither is absorbed.
+    assert _pairs(found) == {"a": "carried", "c": "carried"}
+    assert found.gold.queries[0].labels == (Label("ana", "x", 0), Label("ben", "x", 0))
+
+
+def test_graded_texts_that_overlap_make_up_a_document(again):
+    # Of three windows of equal length the middle one overlaps both others. Were its words taken
+    # out first, as one order of the three would have it, parts of the others stayed behind.
+    one, two, three, four = "aa bb cc dd", "ee ff gg hh", "ii jj kk ll", "mm nn oo pp"
+    old = [("a", f"{one} {two}"), ("b", f"{two} {three}"), ("c", f"{three} {four}")]
+    found = again({"relevant": {"b": 0, "a": 0, "c": 0}}, old,
+                  [("x", f"{one} {two} {three} {four}")])  # fmt: skip
+    assert (found.gold.queries[0].relevant, found.queue) == ({"x": 0}, ())
+    twice = again({"relevant": {"a": 0}}, [("a", one)], [("x", f"{one} {one}")])
+    assert twice.gold.queries[0].relevant == {"x": 0}
+
+
+def test_a_label_of_another_text_does_not_make_up_a_document(again):
+    stale = {"source": "s.md", "start": 0, "end": 3,
+             "sha256": hashlib.sha256(b"an earlier wording").hexdigest()}  # fmt: skip
+    row = {"relevant": {"a": 0, "b": 2}, "anchors": {"b": stale}}
+    found = again(row, OLD, [("x", f"{ALPHA} {BETA}"), ("c", GAMMA)])
+    # What the second half is worth nobody knows, for its grade is that of an earlier wording.
+    assert found.gold.queries[0].relevant == {}
+    assert _pairs(found) == {"a": "queued", "b": "queued"}
+    assert [one.doc for one in found.queue] == ["x"]
+
+
 def test_a_split_text_is_queued_with_all_of_its_parts(again):
     old = (("a", f"{ALPHA} {BETA}"), ("c", GAMMA))
     row = {"relevant": {"a": 2, "c": 1}, "labels": [{"labeller": "ana", "doc": "a", "grade": 2}]}

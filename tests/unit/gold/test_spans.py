@@ -60,6 +60,12 @@ def test_documents_that_do_not_stand_where_they_say(tree, tmp_path):
         misplaced([], tree / "absent")
 
 
+@pytest.mark.parametrize("name", ["absent", "a" * 300])
+def test_a_folder_of_sources_that_is_not_there_is_named(tmp_path, name):
+    with pytest.raises(BadInputError, match="no such folder of sources"):
+        misplaced([], tmp_path / name)
+
+
 def test_spans_of_any_shape(tmp_path):
     bad = [("no", {}), ("list", {"source": ["x"], "start": 1, "end": 2}),
            ("blank", {"source": " ", "start": 1, "end": 2}),

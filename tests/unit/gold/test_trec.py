@@ -4,7 +4,9 @@ import pytest
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.model import GoldQuery, GoldSet, Label
-from retrieval_eval.gold.trec import export_run, export_trec, import_trec, read_run
+from retrieval_eval.gold.trec import export_trec, import_trec, run_bytes
+from retrieval_eval.search.protocol import ScoredDoc
+from retrieval_eval.search.retrievers.ranked_file import open_ranked_file
 
 GOLD = GoldSet(
     (
@@ -98,12 +100,13 @@ def test_faults_of_an_import(tmp_path, qrels, topics, message):
 
 def test_files_that_are_not_there(tmp_path):
     (tmp_path / "here").write_text("q1\tx\n")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(BadInputError, match=r"loop: a link"):
+        import_trec(tmp_path / "here", tmp_path / "loop")
     with pytest.raises(BadInputError, match="cannot be read"):
         import_trec(tmp_path / "none", tmp_path / "here")
     with pytest.raises(BadInputError, match="cannot be read"):
         import_trec(tmp_path / "here", tmp_path / "none")
-    with pytest.raises(BadInputError, match="cannot be read"):
-        read_run(tmp_path / "none")
 
 
 def test_a_search_run_becomes_a_trec_run(tmp_path):
@@ -114,8 +117,8 @@ def test_a_search_run_becomes_a_trec_run(tmp_path):
         ranked("q3"),
         ranked("q4", ("a", 1), ("b", 1)),
     )
-    lost = export_run(doc, path, "bm25")
-    assert path.read_text().splitlines() == [
+    data, lost = run_bytes(doc, "bm25")
+    assert data.decode().splitlines() == [
         "q1 Q0 d2 1 1.5 bm25",
         "q1 Q0 d1 2 1e-07 bm25",
         "q4 Q0 a 1 1.0 bm25",
@@ -128,9 +131,10 @@ def test_a_search_run_becomes_a_trec_run(tmp_path):
         "the order of 1 ranking",
     ]
     # Equal scores are read by falling id, as trec_eval does.
-    assert read_run(path) == {
-        "q1": (("d2", 1.5), ("d1", 1e-7)),
-        "q4": (("b", 1.0), ("a", 1.0)),
+    path.write_bytes(data)
+    assert open_ranked_file(path, {}).rankings == {
+        "q1": (ScoredDoc("d2", 1.5), ScoredDoc("d1", 1e-7)),
+        "q4": (ScoredDoc("b", 1.0), ScoredDoc("a", 1.0)),
     }
 
 
@@ -146,10 +150,10 @@ def test_a_search_run_becomes_a_trec_run(tmp_path):
         (run(ranked("a", ("d", None))), "t", "/queries/0/ranking/0/score: expected a number"),
         (run(ranked("a", ("d", float("nan")))), "t", "/score: expected a number"),
         (run(ranked("a", ("d", True))), "t", "/score: expected a number"),
+        (run(ranked("a", ("d", 10**400))), "t", "/score: expected a number"),
         (run({"id": "a", "ranking": [1]}), "t", "/queries/0/ranking/0: expected an object"),
     ],
 )
-def test_a_document_that_is_no_run(tmp_path, doc, tag, message):
+def test_a_document_that_is_no_run(doc, tag, message):
     with pytest.raises(BadInputError, match=message):
-        export_run(doc, tmp_path / "run.txt", tag)
-    assert list(tmp_path.iterdir()) == []
+        run_bytes(doc, tag)

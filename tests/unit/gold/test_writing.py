@@ -178,6 +178,15 @@ def test_what_could_not_be_read_back_is_not_written(path, queries, message):
     assert path.read_text() == SEED
 
 
+def test_a_link_stays_a_link(path, tmp_path):
+    query = read_one(path)
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(path)
+    write_gold_set(link, [replace(query, note="seen")])
+    assert link.is_symlink()
+    assert read_gold_set(path).queries[0].note == "seen"
+
+
 def test_a_folder_is_no_place_to_write_to(path):
     path.mkdir()
     with pytest.raises(BadInputError, match="cannot be written"):

@@ -359,3 +359,25 @@ def test_what_cannot_be_read_is_told_apart_from_remarks(tmp_path: Path) -> None:
     assert len(unreadable) == 1
     assert unreadable[0].startswith("tests/ground_truth.json: not valid JSON")
     assert len(truth.problems) == 2
+
+
+def test_an_instruction_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "instruction.md").write_bytes(b"Look at lib/a.py\n\xff")
+    found, unreadable = read_ground_truth(tmp_path)
+    assert found.reason == "no_ground_truth"
+    assert found.problems == unreadable == ("instruction.md: line 2 is not UTF-8",)
+
+
+def test_all_patches_of_a_solution_are_the_gold_patch(tmp_path: Path) -> None:
+    task(tmp_path, {"solution/solve.sh": SOLVE + SOLVE.replace("gold.py", "more.py")})
+    found = load_ground_truth(tmp_path)
+    assert [f.path for f in found.files] == ["src/gold.py", "src/more.py"]
+    assert found.expected_edit_files == found.files
+
+
+def test_all_patch_files_that_a_solution_names_are_the_gold_patch(tmp_path: Path) -> None:
+    script = "git apply one.patch\ngit apply two.patch\n"
+    patches = {f"solution/{n}.patch": DIFF.replace("x.py", f"{n}.py") for n in ("one", "two")}
+    found = load_ground_truth(task(tmp_path, {"solution/solve.sh": script, **patches}))
+    assert [f.path for f in found.files] == ["src/one.py", "src/two.py"]
+    assert found.source == "solution/one.patch"

@@ -69,6 +69,8 @@ from retrieval_eval.ground_truth.source import Entry, RawChunk
         ({"file_path": "a.pyx"}, [("a.pyx", None)]),
         ({"symbols": [{"file": "a.py", "symbol": "f", "repo": None}]}, [("a.py", None)]),
         ({"chunks": [{"file": "a.py", "line_start": 1, "line_end": 2}]}, [("a.py", None)]),
+        ({"files": {"r": ["a.py"]}}, [("a.py", "r")]),
+        ({"files": [{"name": "no path", "tags": ["x.y"]}]}, []),
         ({"root_cause": "a sentence", "steps": ["prose"]}, []),
         ({"files": {"a": 1}, "entries": 3, "steps": None, "symbols": [[], 1, None]}, []),
         (None, []),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from retrieval_eval.ground_truth.workspace import read_workspace
 from retrieval_eval.records import Repository
 
@@ -47,3 +49,22 @@ def test_wrong_types_say_nothing(tmp_path: Path) -> None:
     assert (found.repositories, found.told, found.problems) == ((), (), ())
     (tmp_path / "task.toml").write_text('repos = [1, {path = 3}, {}, "acme/w"]\n')
     assert read_workspace(tmp_path).repositories == (Repository("w"),)
+
+
+@pytest.mark.parametrize(
+    ("path", "folder"),
+    [
+        ("widgets", "widgets"),
+        ("./widgets", "widgets"),
+        ("/workspace/repos/widgets", "repos/widgets"),
+        ("/app/widgets/", "widgets"),
+        ("/ccb_crossrepo/src/widgets", "widgets"),
+        ("/workspace", None),
+        ("/app", None),
+    ],
+)
+def test_a_folder_is_relative_to_the_workspace(
+    tmp_path: Path, path: str, folder: str | None
+) -> None:
+    (tmp_path / "task.toml").write_text(f'[[repos]]\nurl = "https://h/o/w"\npath = "{path}"\n')
+    assert read_workspace(tmp_path).repositories == (Repository("w", folder),)

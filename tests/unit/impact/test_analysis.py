@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import random
 
 import pytest
@@ -368,6 +369,25 @@ def test_another_task_version_is_no_pair():
     assert adds_up(found)
 
 
+def test_a_trial_of_unknown_version_does_not_hide_that_the_others_differ():
+    rows = [
+        *study(12),
+        document("x", "baseline", 0.5, checksum="one", trial="1"),
+        document("x", "baseline", 0.5, checksum=None, trial="2"),
+        document("x", "mcp", 0.5, mcp=1, checksum="two"),
+        document("y", "baseline", 0.5, checksum="one", trial="1"),
+        document("y", "baseline", 0.5, checksum=None, trial="2"),
+        document("y", "mcp", 0.5, mcp=1, checksum="one"),
+    ]
+    found = comparison(rows)
+    (rule,) = [r for r in found["gate"]["rules"] if r["name"] == "task_checksum_differs"]
+    assert (rule["count"], rule["n_removed"]) == (2, 2)
+    assert found["n_pairs"] == 13
+    (row,) = found["excluded"]
+    assert (row["task_name"], row["reason"]) == ("x", "task_checksum_differs")
+    assert found["ledger"]["baseline"]["unmatched"] == {"no valid trial in the other arm": 1}
+
+
 def test_arms_that_differ_in_what_stays_opaque_are_not_compared():
     rows = study(8)
     for row in rows:
@@ -484,6 +504,19 @@ def test_never_hit_is_censored_and_stays_in_the_denominator():
     assert (tokens["n"], tokens["median"]) == (0, None)
 
 
+def test_who_never_looked_is_watched_until_the_trial_ended():
+    rows = [document(f"t{i}", "baseline", 0.5, hit=float(i + 1)) for i in range(4)]
+    for i in range(4, 7):
+        rows.append(document(f"t{i}", "baseline", 0.0))
+        rows[i]["event_summary"] = {"total_events": 0}
+        rows[i]["outcome"]["elapsed_seconds"] = 60.0 if i < 6 else None
+    found = impact_analysis(rows, seed=1)["time_to_first_relevant"]
+    seconds = next(t for t in found if t["unit"] == "seconds")
+    # Of the seventh nobody knows how long it took.
+    assert (seconds["n"], seconds["n_hit"], seconds["n_never"]) == (6, 4, 2)
+    assert seconds["until"] == 60.0
+
+
 def test_a_sign_that_pooling_turns_round_is_called_out():
     rows = []
     for config, offset in (("baseline", 0.0), ("mcp", 0.5)):
@@ -510,3 +543,83 @@ def test_a_difference_that_is_the_same_everywhere_is_one_although_it_has_no_inte
     for row in rows:
         row["file_level_metrics"]["file_recall"] = 0.5
     assert comparison(rows)["verdict"] == "no_detectable_difference"
+
+
+def test_a_metric_that_some_tasks_lack_is_clustered_by_those_that_have_it():
+    # Ten tasks with recall in five repositories of one suite, four without in two more: seven
+    # repositories can be resampled, the five that have recall cannot.
+    rows = []
+    for i in range(14):
+        for config, gain in (("baseline", 0.0), ("mcp", 0.2 + i / 100)):
+            recall = 0.2 + i / 50 + gain if i < 10 else None
+            row = document(
+                f"t{i:02}", config, recall, mcp=config == "mcp", repositories=[f"repo-{i // 2}"]
+            )
+            row["file_level_metrics"]["reason"] = None if i < 10 else "no_ground_truth"
+            rows.append(row)
+    found = comparison(rows)
+    recall, cost = (found["metrics"][name] for name in ("file_recall", "cost_usd"))
+    assert (recall["n_pairs"], recall["cluster_by"], recall["n_clusters"]) == (10, None, None)
+    assert (cost["n_pairs"], cost["cluster_by"], cost["n_clusters"]) == (14, "repository", 7)
+    assert recall["p_value"] == 2 / 2**10
+    assert found["verdict"] == "better"
+
+
+def test_thirds_that_cancel_on_paper_turn_no_sign():
+    # A third up and a third down leave 2e-17, which is not the other sign of a loss.
+    rows = []
+    for i in range(8):
+        before, after = (2 / 3, 1.0) if i % 2 else (2 / 3, 1 / 3)
+        rows.append(document(f"t{i}", "baseline", before, opened=0.6))
+        rows.append(document(f"t{i}", "mcp", after, mcp=1, opened=0.55 + i % 2 / 20))
+    found = comparison(rows)
+    default, opened = (found["views"][v]["file_recall"] for v in ("accessed", "opened"))
+    assert 0 < default["mean_difference"] < 1e-15
+    assert opened["mean_difference"] == pytest.approx(-0.025)
+    assert found["flips"] == []
+
+
+def test_changes_that_are_alike_on_paper_share_their_rank():
+    # Nine changes by a third, written in three ways, and one task that did not change.
+    sides = [(2 / 3, 1.0), (1 / 3, 2 / 3), (0.0, 1 / 3)]
+    rows = []
+    for i in range(9):
+        before, after = sides[i % 3]
+        rows.append(document(f"t{i}", "baseline", before, reward=0.0))
+        rows.append(document(f"t{i}", "mcp", after, reward=i / 10, mcp=1))
+    rows += [document("t9", "baseline", 0.5, reward=0.0), document("t9", "mcp", 0.5, mcp=1)]
+    first = comparison(rows)["difference_associations"][0]
+    assert (first["retrieval_metric"], first["outcome_metric"]) == ("file_recall", "reward")
+    # Nine changes of recall share rank 6, the tenth has rank 1 and the largest change of reward:
+    # deviations of recall square to 22.5, of reward to 82.5, and their products sum to -22.5.
+    assert first["spearman_r"] == pytest.approx(-22.5 / math.sqrt(22.5 * 82.5))
+
+
+def test_a_small_p_value_is_a_bound_in_the_reason_of_the_verdict():
+    found = comparison(study(16))
+    assert found["metrics"]["file_recall"]["p_value"] == 2 / 2**16
+    assert found["verdict_reason"].endswith("p < 0.001")
+
+
+def test_an_excluded_task_names_the_rule_that_left_an_arm_none():
+    rows = [
+        *study(8),
+        document("x", "baseline", 0.5, trial="1", exception="Error", calls=0),
+        document("x", "baseline", 0.5, trial="2"),
+        document("x", "mcp", 0.5, mcp=1, degraded="the trace breaks off"),
+    ]
+    (row,) = comparison(rows)["excluded"]
+    assert (row["task_name"], row["reason"]) == ("x", "degraded_trace")
+
+
+def test_confidences_stand_from_high_to_low():
+    rows = study(9)
+    for i, level in enumerate(["low", "medium", "high"] * 3):
+        for row in rows[2 * i : 2 * i + 2]:
+            row["coverage"]["ground_truth_confidence"] = level
+    levels = [
+        s["level"]
+        for s in comparison(rows)["slices"]
+        if s["dimension"] == "ground_truth_confidence"
+    ]
+    assert levels == ["high", "medium", "low"]

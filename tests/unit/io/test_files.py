@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -118,3 +119,13 @@ def test_no_artefact_holds_nan_and_lone_surrogates_are_replaced():
     with pytest.raises(ValueError, match="JSON compliant"):
         files.json_bytes({"a": float("nan")})
     assert "a\ufffdb" in files.json_bytes(["a\ud800b"]).decode()
+
+
+def test_what_a_person_closed_stays_closed(tmp_path):
+    path = tmp_path / "x.json"
+    for mode in (0o644, 0o600, 0o640):
+        if mode != 0o644:
+            path.chmod(mode)
+        files.write_json(path, {"mode": mode})
+        assert stat.S_IMODE(path.stat().st_mode) == mode
+    assert files.read_json(path, tmp_path).value == {"mode": 0o640}

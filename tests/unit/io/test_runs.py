@@ -72,3 +72,12 @@ def test_a_wrong_root_is_named(tmp_path: Path) -> None:
 def test_a_file_is_no_run(root: Path) -> None:
     with pytest.raises(BadInputError):
         resolve_runs(["notes.txt"], root)
+
+
+def test_neither_a_folder_of_a_run_nor_a_group_is_a_run(root: Path) -> None:
+    (root / "run_a/baseline").mkdir()
+    for name in ("baseline", "official", "./staging/"):
+        with pytest.raises(BadInputError, match="no run"):
+            resolve_runs([name], root)
+    with pytest.raises(BadInputError, match="not a folder"):
+        find_runs(root / ("a" * 300))

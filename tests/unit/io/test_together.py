@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import stat
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,12 @@ from retrieval_eval.io.together import write_together
 
 def test_all_files_are_written_and_nothing_else(tmp_path):
     (tmp_path / "b").write_bytes(b"old")
+    (tmp_path / "b").chmod(0o600)
     write_together({tmp_path / "x" / "a": b"1", tmp_path / "b": b"2"})
     found = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")}
     assert found == {"x", "x/a", "b"}
     assert (tmp_path / "b").read_bytes() == b"2"
+    assert stat.S_IMODE((tmp_path / "b").stat().st_mode) == 0o600
 
 
 def test_none_is_written_when_one_cannot_be(tmp_path):
@@ -27,7 +30,7 @@ def test_none_is_written_when_one_cannot_be(tmp_path):
 
 
 def test_a_full_disk_leaves_the_old_files(tmp_path, monkeypatch):
-    def full(path: Path, data: bytes) -> None:
+    def full(path: Path, data: bytes, *, mode: int) -> None:
         raise OSError(28, "No space left on device")
 
     (tmp_path / "b").write_bytes(b"old")

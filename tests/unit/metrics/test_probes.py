@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from retrieval_eval.metrics.chunks import chunk_metrics
@@ -183,3 +185,28 @@ def test_coverage_over_steps_redundancy_and_evidence_drop():
     assert block["coverage_auc"] == pytest.approx((0 + 0.5 + 1.0) / 3)
     assert block["redundancy"] == pytest.approx(1 - 3 / 4)
     assert block["evidence_drop"] == 0.5
+
+
+def test_a_line_that_two_chunks_expect_counts_once():
+    chunks = [("src/a.py", 1, 10), ("src/a.py", 5, 15), ("src/a.py", 5, 15)]
+    expected = truth("src/a.py", chunks=chunks)
+    overlap = chunk_metrics(trial(expected, ("opened", "src/a.py", {"lines": ((6, 25),)})))[
+        "line_overlap"
+    ]
+    # Lines 6 to 15 of 1 to 15 were seen, and 20 lines were read.
+    assert overlap["line_recall"] == pytest.approx(10 / 15)
+    assert overlap["line_precision"] == pytest.approx(10 / 20)
+    assert (overlap["lines_expected"], overlap["lines_seen"]) == (15, 10)
+    assert overlap["chunks_seen"] == 3
+
+
+def test_files_shown_by_a_call_of_no_category_count_in_the_coverage_over_steps():
+    steps = [("opened", "src/x.py"), ("opened", "src/a.py", {"category": "other"})]
+    block = chunk_metrics(trial(truth("src/a.py"), *steps))
+    assert block["coverage_auc"] == pytest.approx((0 + 1) / 2)
+
+
+def test_every_block_gives_the_same_reason_for_a_missing_ground_truth():
+    only_own = replace(truth(), reason="not_a_retrieval_target")
+    reasons = chunk_metrics(trial(only_own, ("opened", "src/a.py")))["reasons"]
+    assert reasons["coverage_auc"] == reasons["evidence_drop"] == "not_a_retrieval_target"

@@ -32,3 +32,19 @@ def test_fields_of_another_type_are_named(result: Any, places: list[str]) -> Non
     assert len(found) == len(places)
     for sentence, place in zip(found, places, strict=True):
         assert sentence.startswith(f"result.json: {place}")
+
+
+def test_fields_of_the_task_metrics_are_named_too() -> None:
+    metrics = {
+        "cost_usd": "0.5",
+        "input_tokens": -1,
+        "tool_usage": {"total_input_tokens": []},
+        "timing": 3,
+        "reward": None,
+    }
+    assert list(misfits({}, metrics)) == [
+        "task_metrics.json: /cost_usd is no number",
+        "task_metrics.json: /input_tokens is negative or not finite",
+        "task_metrics.json: /tool_usage/total_input_tokens is no number",
+        "task_metrics.json: /timing is no object",
+    ]

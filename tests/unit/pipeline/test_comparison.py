@@ -178,3 +178,28 @@ def test_ndcg_at_10_is_compared_whatever_cut_offs_are_asked_for(study):
     (comparison,) = found.impact["comparisons"]
     assert comparison["metrics"]["ndcg@10"]["n_pairs"] == N_TASKS
     assert found.pair is None
+
+
+@pytest.mark.parametrize("runs", [("mcp_v1", "mcp_v2"), ("baseline_v1", "mcp_v2")])
+def test_the_name_of_a_run_says_nothing_about_its_arm(tmp_path, runs):
+    for number in range(8):
+        task = f"task-{number}"
+        write_task(tmp_path / "benchmarks", task, ["src/a.py", "src/b.py"])
+        for run, reads in zip(runs, (["src/a.py"], ["src/a.py", "src/b.py"]), strict=True):
+            write_trial(tmp_path / "runs" / run, "local", task, reads)
+    found = compare_sides(runs, runs_root=tmp_path / "runs", seed=1, output_dir=tmp_path / "out")
+    (comparison,) = found.impact["comparisons"]
+    assert found.pair == tuple(f"local@{run}" for run in runs)
+    assert (comparison["gate"]["failed"], comparison["verdict"]) == ([], "better")
+
+
+def test_a_run_named_twice_is_one_run(study):
+    found = compare_sides(
+        ["baseline", "local-v2"],
+        runs=["r", "r"],
+        runs_root=study / "runs",
+        output_dir=study / "out",
+        seed=1,
+    )
+    assert found.runs == ("r",)
+    assert found.impact["comparisons"][0]["n_pairs"] == N_TASKS

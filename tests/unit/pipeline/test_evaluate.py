@@ -130,6 +130,29 @@ def test_a_changed_input_is_computed_again(tree, change):
     assert len(fresh) == {"truth": 2, "trace": 1, "result": 1, "k": 4}[change]
 
 
+def test_ground_truth_in_the_folder_of_its_task_is_an_input_too(tree):
+    task = tree / "benchmarks/suite_a/task-two"
+    (task / "tests/ground_truth.json").rename(task / "ground_truth.json")
+    (task / "ground_truth.json").write_text(json.dumps({"files": ["src/x.py"]}))
+    run_it(tree)
+    (task / "ground_truth.json").write_text(json.dumps({"files": ["src/c.py"]}))
+    (again,) = run_it(tree).runs
+    (changed,) = [d for d in again.trials if d.job.stem == "baseline/task-two"]
+    assert changed.is_fresh
+    assert changed.metrics["file_level_metrics"]["file_recall"] == 1.0
+
+
+def test_sessions_in_the_folder_of_the_trial_are_an_input_too(tree):
+    trial = tree / "runs/run-1/mcp/2026-01-05__10-00-00/task-two__aaaaaaa"
+    reads = tree / "runs/run-1/baseline/2026-01-05__10-00-00/task-two__aaaaaaa/agent"
+    run_it(tree)
+    (trial / "sessions").mkdir()
+    shutil.copy(reads / "claude-code.txt", trial / "sessions" / "one.jsonl")
+    (again,) = run_it(tree).runs
+    (changed,) = [d for d in again.trials if d.job.stem == "mcp/task-two"]
+    assert changed.metrics["file_level_metrics"]["file_recall"] == 1.0
+
+
 def test_a_half_written_artefact_is_made_again(tree):
     run_it(tree)
     path = tree / "out/run-1/retrieval_events/baseline/task-one.retrieval_events.json"
@@ -202,7 +225,7 @@ def test_nothing_to_evaluate_is_a_sentence(tree):
         evaluate(["empty"], runs_root=tree / "runs", output_dir=tree / "out")
 
 
-@pytest.mark.parametrize("k_values", [(), (0,), (-1,), (True,), (1.5,)])
+@pytest.mark.parametrize("k_values", [(), (0,), (-1,), (True,), (1.5,), (10**9,)])
 def test_senseless_cutoffs_are_refused(tree, k_values):
     with pytest.raises(BadInputError, match="whole numbers"):
         run_it(tree, k_values=k_values)
@@ -228,6 +251,9 @@ def test_an_unforeseen_failure_degrades_one_trial_and_not_the_batch(tree, monkey
     assert found.summary["counts"]["degraded"] == 2
     reasons = [t["reason"] for t in found.summary["trials"] if t["reason"]]
     assert any("RuntimeError: unforeseen" in reason for reason in reasons)
+    monkeypatch.undo()
+    (again,) = run_it(tree).runs
+    assert again.summary["counts"]["degraded"] == 1
 
 
 def test_names_from_traces_never_leave_the_output_folder(tree):
@@ -240,3 +266,39 @@ def test_names_from_traces_never_leave_the_output_folder(tree):
     after = {p for p in tree.rglob("*") if (tree / "out") not in p.parents}
     assert after - before <= {tree / "out"}
     assert len(list((tree / "out/run-1/retrieval_events/baseline").glob("*_events.json"))) == 3
+
+
+def test_two_runs_of_one_name_do_not_share_an_output_folder(tree):
+    write_trial(tree / "elsewhere" / "run-1", "baseline", "task-two", ["src/c.py"])
+    paths = [str(tree / root / "run-1") for root in ("runs", "elsewhere")]
+    with pytest.raises(BadInputError, match="2 runs are named 'run-1'"):
+        evaluate(paths, output_dir=tree / "out")
+    assert not (tree / "out").exists()
+    assert [len(run.trials) for run in evaluate(paths).runs] == [4, 1]
+
+
+@pytest.mark.parametrize("link", ["retrieval_events", "retrieval_events/baseline"])
+def test_nothing_is_written_through_a_link_that_a_run_brought(tree, link):
+    (tree / "outside").mkdir()
+    place = tree / "runs/run-1" / link
+    place.parent.mkdir(exist_ok=True)
+    place.symlink_to(tree / "outside")
+    with pytest.raises(BadInputError, match="nothing is written through a link"):
+        run_it(tree, output_dir=None)
+    assert not any((tree / "outside").iterdir())
+
+
+@pytest.mark.parametrize("name", ["old.retrieval_events.json", ".x.json.999999999.abc.tmp"])
+def test_a_folder_named_like_a_stale_artefact_is_left_alone(tree, name):
+    place = tree / "out/run-1/retrieval_events/baseline" / name
+    place.mkdir(parents=True)
+    run_it(tree)
+    assert place.is_dir()
+
+
+def test_a_name_too_long_for_a_folder_is_bad_input(tree):
+    with pytest.raises(BadInputError, match="no run"):
+        evaluate(["a" * 300], runs_root=tree / "runs")
+    for option in ("output_dir", "benchmarks_root"):
+        with pytest.raises(BadInputError, match="aaa"):
+            run_it(tree, **{option: tree / ("a" * 300)})

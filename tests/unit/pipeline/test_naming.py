@@ -5,7 +5,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval_eval.pipeline.naming import artefact_stems, safe_name
+from retrieval_eval.pipeline.naming import METRICS_SUFFIX, artefact_stems, safe_name
 from retrieval_eval.records import TrialRef
 
 
@@ -36,3 +36,10 @@ def test_the_first_trial_by_batch_then_name_has_the_tasks_name():
 def test_equal_names_still_get_stems_of_their_own():
     trials = [ref("t", "t__a", b) for b in ("1", "2", "3")]
     assert sorted(artefact_stems(trials).values()) == ["c/t", "c/t@t__a", "c/t@t__a.2"]
+
+
+def test_repeats_of_a_long_name_fit_into_a_file_name():
+    trials = [ref("t" * 150, f"{'t' * 150}__{suffix}") for suffix in ("one", "two", "three")]
+    stems = artefact_stems(trials)
+    assert len(set(stems.values())) == 3
+    assert all(len(f"{Path(s).name}{METRICS_SUFFIX}") <= 255 for s in stems.values())

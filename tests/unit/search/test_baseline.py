@@ -186,3 +186,9 @@ def test_a_baseline_that_cannot_be_written_is_one_sentence(tmp_path, new):
     update = plan_update(tmp_path / "file" / "baseline.json", new)
     with pytest.raises(BadInputError, match=r"baseline\.json: cannot be written"):
         write_update(update)
+
+
+def test_a_baseline_whose_name_no_file_can_have_is_one_sentence(tmp_path, new):
+    update = plan_update(tmp_path / ("a" * 300), new)
+    with pytest.raises(BadInputError, match="cannot be written"):
+        write_update(update)

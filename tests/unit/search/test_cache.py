@@ -45,7 +45,9 @@ def test_a_damaged_file_is_computed_again(tmp_path):
     EmbeddingCache("m", tmp_path).get("levy", Model())
     [path] = tmp_path.rglob("*.npy")
     whole = path.read_bytes()
-    for damage in (b"", whole[:20], whole[:-1], b"nonsense"):
+    huge = whole.replace(b"(2,)", b"(9" + b"9" * 14 + b",)")
+    archive = b"PK\x05\x06" + bytes(18)
+    for damage in (b"", whole[:20], whole[:-1], b"nonsense", b"PK\x03\x04cut", archive, huge):
         path.write_bytes(damage)
         model = Model()
         EmbeddingCache("m", tmp_path).get("levy", model)

@@ -147,3 +147,9 @@ def test_the_sentence_names_the_worst_and_its_bound():
     assert "worst is answerable_false_refusal_rate at 0.000 with a ceiling of 0.100" in sentence(
         composite_block(RUN, [REFUSED])
     )
+
+
+def test_the_sentence_names_the_bound_that_is_worst_of_a_metric_with_two():
+    # P@1 is 0.75: above its floor by 0.25, above its ceiling by 0.15.
+    block = composite_block(RUN, [FIRST, Component("P@1", 0.6, is_ceiling=True)])
+    assert "worst is P@1 at 0.750 with a ceiling of 0.600" in (sentence(block) or "")

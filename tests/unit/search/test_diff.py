@@ -245,8 +245,9 @@ def test_a_corpus_that_one_run_skipped_is_a_mismatch(a, b):
 def test_what_cannot_be_accepted_or_compared(a, b):
     with pytest.raises(BadInputError, match="'gold' cannot be accepted; expected one of gold_set,"):
         diff(a, b, seed=1, accept=["gold"])
-    with pytest.raises(BadInputError, match="flag level is nan"):
-        diff(a, b, seed=1, flag_points=math.nan)
+    for level in (math.nan, math.inf, -0.1):
+        with pytest.raises(BadInputError, match=f"flag level is {level}"):
+            diff(a, b, seed=1, flag_points=level)
     other = run_of(gold_set(gold_query("z", {"a": 1}, corpus="docs")), [answer("z", ["a"])])
     with pytest.raises(NothingToEvaluateError, match="no query in common"):
         diff(a, other, seed=1, accept=["gold_set", "corpus"])

@@ -175,6 +175,9 @@ def test_a_broken_field_is_named_by_pointer_and_a_missing_file_by_path(document,
         ("https://host:80/a@b", "https://host:80/a@b"),
         ("http://[broken", "http://***"),
         ("bm25:a:b@c.jsonl", "bm25:a:b@c.jsonl"),
+        # What follows a # belongs to the value before it, as SQLAlchemy reads it.
+        ("postgresql://h/law?password=se#cret", "postgresql://h/law?password=***"),
+        ("https://h/search?q=1#token=abc", "https://h/search?q=***#***"),
     ],
 )
 def test_no_password_stands_in_a_run(spec, shown):

@@ -129,6 +129,11 @@ def test_only_the_queries_of_a_corpus(retriever, gold, out):
         measure(gold, "any:thing", corpora=["wine"], out=out)
 
 
+def test_a_corpus_that_is_named_twice_is_searched_once(retriever, gold, out):
+    document = measure(gold, "words", corpora=("tools", "tools"), out=out)
+    assert [corpus["corpus"] for corpus in document["run"]["corpora"]] == ["tools"]
+
+
 def test_the_baseline_gives_a_delta(retriever, gold, out, tmp_path):
     before = measure(gold, "any:thing", out=out, label="before")
     (tmp_path / "baseline.json").write_bytes(run_bytes(before))

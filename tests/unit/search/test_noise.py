@@ -52,6 +52,7 @@ def test_equal_runs_are_deterministic():
     assert (level["sd_points"], level["largest_delta_points"]) == (0, 0)
     assert found["metrics"]["P@5"]["smallest_detectable_points"]["run_to_run"] == 0
     assert noise_sentences(found)[1].startswith("Deterministic: every query got the same")
+    assert len(noise_sentences(found)) == 2
     assert {row["max_change_points"] for row in found["suggested_thresholds"]} == {0.5}
     assert schema.faults(json.loads(json.dumps(found)), "search_noise") == []
     assert schema.kind_of(found) == "search_noise"
@@ -71,6 +72,10 @@ def test_noise_by_hand():
     assert found["metrics"]["RR"]["band_points"] == pytest.approx(12.5 / 2**0.5)
     assert found["metrics"]["P@5"]["band_points"] == pytest.approx(
         (2.5**2 / 2 + 12.5**2 / 2) ** 0.5
+    )
+    # t with one degree of freedom is out of reach; with 198 more, (2.0 + 1.7) * 9 * sqrt(2 / 100).
+    assert noise_sentences(found)[-1].startswith(
+        "Runs on either side whose means show a change of 2 points to the guard: P@5 more than 100"
     )
     rows = level_rows(found, ["P@5", "RR"])
     assert rows[1][:4] == ["P@5", "8", "1.77", "2.50"]

@@ -53,6 +53,12 @@ def test_a_run_and_the_same_with_its_claims_are_one(folder):
     assert (found.path.name, found.notices) == (name, ())
 
 
+def test_claims_make_a_run_no_newer(folder):
+    for name in ("eval-report-2.claims.json", "eval-report-2-2.json"):
+        (folder / name).write_bytes((folder / "eval-report-2.json").read_bytes())
+    assert named_run("after", folder).path.name == "eval-report-2-2.json"
+
+
 def test_an_unknown_name_lists_the_labels(folder):
     with pytest.raises(BadInputError, match=r"labels there: 'after', 'before'$"):
         named_run("beforehand", folder)
@@ -71,3 +77,12 @@ def test_a_labelled_file_that_is_no_run_is_named(folder):
     )
     with pytest.raises(BadInputError, match=r"eval-report-4\.json: not a search run"):
         named_run("odd", folder)
+
+
+def test_a_label_may_be_longer_than_any_name_of_a_file(folder):
+    label = "after-" * 100
+    run = run_of(GOLD, [answer("q1", ["a"])], label=label)
+    write_bytes(folder / "eval-report-4.json", run_bytes(run))
+    assert named_run(label, folder).path.name == "eval-report-4.json"
+    with pytest.raises(BadInputError, match="is neither a file nor the label of a run"):
+        named_run(f"{label}!", folder)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -64,6 +65,16 @@ def test_only_regular_files(reports):
     (reports / "folder.html").mkdir()
     assert find_report(reports, "pipe.html") is None
     assert find_report(reports, "folder.html") is None
+
+
+def test_a_name_that_is_not_utf_8_has_no_address(reports):
+    before = list_pages(reports)
+    try:
+        Path(os.fsdecode(os.fsencode(reports) + b"/\xff.html")).write_text("x")
+    except OSError:
+        pytest.skip("this file system has no such names")
+    assert list_pages(reports) == before
+    assert find_report(reports, "\udcff.html") is None
 
 
 def test_pages_are_listed_by_address(reports):

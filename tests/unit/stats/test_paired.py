@@ -105,6 +105,14 @@ def test_rank_biserial_bounds():
     assert rank_biserial([0, 5, -5]).value == 0.0
 
 
+def test_magnitudes_that_differ_by_rounding_only_share_their_rank():
+    gain, loss = 1 - 2 / 3, 1 / 3 - 2 / 3
+    assert gain != -loss
+    assert rank_biserial([gain, loss]).value == 0.0
+    # A third up, a third down, a half up: ranks 1.5, 1.5 and 3 of 6.
+    assert rank_biserial([gain, loss, 0.5]).value == 0.5
+
+
 def test_clusters_flip_together_by_hand():
     # Cluster sums 2, 2, 2, 2, 2, -1 of twelve pairs: |sum| >= 9 for 4 of 64 patterns.
     differences = [1, 1] * 5 + [-2, 1]

@@ -97,8 +97,6 @@ def test_a_trial_without_files_has_no_trace(tmp_path):
     told = read_trace(tmp_path)
     assert isinstance(told, NoTrace)
     assert "agent/trajectory.json" in told.reason
-    assert not told.has_trajectory
-    assert not told.has_transcript
     assert isinstance(read_trace(tmp_path / "missing"), NoTrace)
 
 
@@ -250,6 +248,28 @@ def test_a_session_of_another_run_is_left_out(tmp_path):
     put(tmp_path, "agent/sessions/old.jsonl", *session_lines(use("old"), session="s0"))
     trace = read_trace(tmp_path)
     assert "old" not in ids(trace)
+    assert "other_session_left_out" in trace.flags
+
+
+def test_a_transcript_fills_what_a_trajectory_refers_to_other_files_for(tmp_path):
+    trajectory = atif(("t", "Task", {}, "told"), continued_trajectory_ref="trajectory.cont-1.json")
+    (result,) = trajectory["steps"][0]["observation"]["results"]
+    result["subagent_trajectory_ref"] = [{"trajectory_path": "sub.json"}]
+    put(tmp_path, "agent/trajectory.json", trajectory)
+    assert set(read_trace(tmp_path).flags) >= {"continued_elsewhere", "subagent_elsewhere"}
+    put(tmp_path, "agent/claude-code.txt", *STREAM)
+    trace = read_trace(tmp_path)
+    assert ids(trace) == ["t", "sub", "a"]
+    assert trace.flags == ()
+
+
+@pytest.mark.parametrize("name", ["a-old.jsonl", "z-old.jsonl"])
+def test_a_session_of_another_run_is_left_out_whatever_it_is_called(tmp_path, name):
+    put(tmp_path, "agent/claude-code.txt", use("a"), answer("a", 3))
+    put(tmp_path, "agent/sessions/m-own.jsonl", *session_lines(use("a"), answer("a", 3)))
+    put(tmp_path, f"agent/sessions/{name}", *session_lines(use("old"), session="s0"))
+    trace = read_trace(tmp_path)
+    assert ids(trace) == ["a"]
     assert "other_session_left_out" in trace.flags
 
 

@@ -70,8 +70,9 @@ def _title(facts: DiffFacts) -> tuple[str, str]:
         if moved
         else f"No headline measure moved by more than {level}"
     )
-    if moved and not facts.clear:
-        text += ", not clear of chance"
+    if unclear := [c.measure for c in moved if c not in facts.clear]:
+        which = f"{' and '.join(unclear)} " if len(unclear) < len(moved) else ""
+        text += f", {which}not clear of chance"
     worse = any((c.delta_points or 0.0) < 0 for c in facts.clear)
     tone = "worse" if worse else "better" if facts.clear else "none"
     if facts.withheld:

@@ -41,6 +41,7 @@ def draw(
         for tick, (_, part) in zip(panels[0].get_yticklabels(), rows, strict=True):
             tick.set_fontweight("bold" if part is None else "normal")
         svg = to_svg(figure)
+    hidden = len(found) - sum(part is not None for _, part in rows)
     return Figure(
         "search-slices",
         svg,
@@ -48,7 +49,8 @@ def draw(
         f"{_words(found, measures)}",
         f"Mean with {coverage} interval; dotted: all queries. Every query is in one level of each "
         f"dimension. Hatched: fewer than {MIN_INTERPRETABLE} queries with a value, not "
-        "interpreted. Among so many parts some lie far out by chance.",
+        "interpreted. Among so many parts some lie far out by chance."
+        + (f" Not drawn: {counted(hidden, 'level')} with fewer queries." if hidden else ""),
         table(found, coverage),
     )
 

@@ -145,7 +145,7 @@ def first_documents(facts: Facts) -> Block:
         )
         for query in ids[: tables.MAX_ROWS]
     ]
-    notes = tables.capped(len(ids), "queries.csv")
+    notes = tables.capped(len(ids), "first_documents.csv of `retrieval-eval search diff --report`")
     if facts.run.baseline is None:
         notes += ("The first document before is known only when the baseline's file is read.",)
     return section(

@@ -21,8 +21,8 @@ def definitions(facts: Facts) -> Block:
     method = (
         f"Grade 1 and more is relevant. Documents are ranked by score, equal scores by document "
         f"id, both descending (convention {settings['convention']}). An answerable query without "
-        "documents scores 0 on every measure; one without relevant labels, unanswerable ones "
-        "among them, and one that failed have no value and are counted."
+        "documents scores 0 on every measure but Judged; one without relevant labels, unanswerable "
+        "ones among them, and one that failed have no value and are counted."
     )
     intervals = (
         f"Intervals of a mean are {facts.coverage} studentised bootstrap intervals over queries "

@@ -7,6 +7,7 @@ from typing import Final
 from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.figures.canvas import name
+from retrieval_eval.report.findings import listed
 from retrieval_eval.report.frames import members
 from retrieval_eval.report.numbers import rate, signed
 from retrieval_eval.report.search import records
@@ -39,10 +40,10 @@ def cutoffs(facts: Facts) -> Block:
     ceiling = HEADLINE[1]
     shown = [
         f"{rate(mean.value)} in {name(part.level)} (n = {mean.n})"
-        for part in parts[:4]
+        for part in parts
         if (mean := part.means.get(ceiling)) is not None and mean.value is not None
     ]
-    finding = f"{ceiling}: {', '.join(shown)}" if shown else "No corpus has a scored query"
+    finding = f"{ceiling}: {listed(shown)}" if shown else "No corpus has a scored query"
     return section(finding, at_k.draw(curves, facts.coverage))
 
 

@@ -45,7 +45,7 @@ def nothing_found(facts: Facts) -> Block:
         ("left", "left", "left", "right", "left", "left"),
         (*tables.capped(len(missed), "queries.csv"), *_unknown(facts)),
     )
-    said = f"{counted(n_empty, 'query')} came back empty; they score 0 on every measure."
+    said = f"{counted(n_empty, 'query')} came back empty, which scores 0."
     return section(finding, table, sentences=[said] if n_empty else [])
 
 

@@ -14,6 +14,7 @@ from retrieval_eval.traces.shell.steps import Arg, Invocation, literal, resolve
 
 _HISTORY: Final = words("log diff show blame annotate whatchanged shortlog diff-tree")
 _SHORT = "SGnLCMUO"
+_SUMMARIES: Final = words("stat name-only name-status numstat compact-summary patch-with-stat")
 _LONG = "author since until grep after before format max-count"
 
 
@@ -72,7 +73,7 @@ def _history(stage: Invocation, verb: str) -> Plan:
     if verb in ("blame", "annotate"):
         return _blame(stage, operands_of([*options.operands, *after], stage), options.text("L"))
     shows = verb in ("diff", "show", "diff-tree") or options.has("p", "patch", "u")
-    names = options.has("stat", "name-only", "name-status", "numstat")
+    names = options.has(*_SUMMARIES)
     plan = Plan("git", "commit_search", "matched", "nothing", cwd=stage.cwd, is_selective=True)
     if verb == "shortlog" or options.has("s", "no-patch"):
         return plan

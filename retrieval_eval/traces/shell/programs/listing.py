@@ -49,7 +49,8 @@ def plan_ls(stage: Invocation) -> Plan:
     options = scan(stage.args, "IwT", "ignore width sort time color")
     operands = operands_of(options.operands, stage) or (Operand("."),)
     plan = Plan(stage.program, "file_search", "listed", "names", operands, stage.cwd)
-    return replace(plan, style="listing", hides_errors=stage.hides_errors)
+    has_numbers = options.has("s", "size", "i", "inode")
+    return replace(plan, style="listing", hides_errors=stage.hides_errors, has_numbers=has_numbers)
 
 
 def plan_tree(stage: Invocation) -> Plan:

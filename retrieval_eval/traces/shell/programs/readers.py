@@ -6,11 +6,13 @@ import re
 from dataclasses import dataclass, replace
 from typing import Final
 
-from retrieval_eval.traces.shell.options import Options, scan
+from retrieval_eval.traces.shell.options import Options, scan, words
 from retrieval_eval.traces.shell.plan import Plan, opaque, operands_of, reader
 from retrieval_eval.traces.shell.spans import WHOLE, Spans, awk_spans, sed_spans
 from retrieval_eval.traces.shell.steps import Arg, Invocation
 
+_FILTER_VERBS: Final = words("e eval ea eval-all")
+_NAMED_VALUES: Final = words("--arg --argjson --slurpfile --rawfile")
 _FROM_LINE: Final = re.compile(r"\+(\d{1,9})")
 
 
@@ -59,6 +61,8 @@ READERS: Final[dict[str, _Reader]] = {
 def plan_reader(stage: Invocation) -> Plan:
     """Return the plan of ``cat`` and its relatives."""
     row = READERS[stage.program]
+    if stage.program in ("jq", "yq"):
+        stage = replace(stage, args=_from_filter(stage.args))
     options = scan(stage.args, row.short, row.long)
     files = [arg for arg in options.operands[row.skip :] if not _is_start(stage, arg)]
     operands = operands_of(files, stage)
@@ -69,6 +73,14 @@ def plan_reader(stage: Invocation) -> Plan:
         bounds = re.fullmatch(r"(\d+):(\d+)", options.text("r", "line-range") or "")
         spans = ((int(bounds[1]), int(bounds[2])),) if bounds else None
     return replace(reader(stage, operands, spans), is_selective=row.is_selective)
+
+
+def _from_filter(args: tuple[Arg, ...]) -> tuple[Arg, ...]:
+    """Return the arguments of ``jq`` or ``yq`` without a verb and without named values."""
+    if args and args[0].raw in _FILTER_VERBS:
+        args = args[1:]
+    named = {i for i, arg in enumerate(args) if arg.raw in _NAMED_VALUES}
+    return tuple(arg for i, arg in enumerate(args) if named.isdisjoint((i, i - 1, i - 2)))
 
 
 def _is_start(stage: Invocation, arg: Arg) -> bool:
@@ -123,7 +135,10 @@ def plan_sed(stage: Invocation) -> Plan:
     spans: Spans | None = None
     if len(known) == len(scripts) and known:
         spans = sed_spans(";".join(known)) if is_quiet else _unquiet(known)
-    return replace(reader(stage, files, spans), is_selective=is_quiet and spans is None)
+    is_selective = is_quiet and spans is None
+    if len(files) > 1 and spans != WHOLE and not options.has("s", "separate"):
+        spans = None  # lines are counted over all files
+    return replace(reader(stage, files, spans), is_selective=is_selective)
 
 
 def _unquiet(scripts: list[str]) -> Spans | None:

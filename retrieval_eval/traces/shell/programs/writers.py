@@ -18,6 +18,16 @@ LAST_OPERAND: Final = frozenset(["cp", "mv", "install", "ln", "rsync"])
 """Programs that write their last operand and show nothing of the others."""
 
 
+_WITH_VALUE: Final[dict[str, tuple[str, str]]] = {
+    "touch": ("dtr", "date reference time"),
+    "truncate": ("sr", "size reference"),
+    "install": ("gmotS", "group mode owner suffix target-directory"),
+    "rsync": ("ef", "rsh filter exclude include exclude-from include-from files-from"),
+    **dict.fromkeys(("cp", "mv", "ln"), ("tS", "suffix target-directory")),
+}
+"""Program → its short and long options that take a value."""
+
+
 def written(stage: Invocation, operands: tuple[Operand, ...]) -> Plan:
     """Return the plan of a write of ``operands``."""
     return Plan(stage.program, "file_write", "written", "write", operands, stage.cwd)
@@ -25,7 +35,7 @@ def written(stage: Invocation, operands: tuple[Operand, ...]) -> Plan:
 
 def plan_writer(stage: Invocation) -> Plan:
     """Return the plan of ``touch``, ``rm``, ``cp`` and their relatives."""
-    options = scan(stage.args, "tS" if stage.program in LAST_OPERAND else "s", "target-directory")
+    options = scan(stage.args, *_WITH_VALUE.get(stage.program, ()))
     operands = operands_of(options.operands, stage)
     if stage.program in ALL_OPERANDS:
         plan = written(stage, operands)

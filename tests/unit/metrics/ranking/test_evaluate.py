@@ -219,10 +219,17 @@ def test_a_document_relevant_to_one_query_is_no_hit_of_those_without_relevant_on
         ({"q": {"a": 1}}, {"q": {"a": "1.0"}}, "'1.0' is no number"),
         ({"q": {"a": 1}}, {"q": {"b": None}}, "'None' is no number"),
         ({"q": {"a": 1}}, {"q": {"b": 10**400, "a": 1.0}}, "is no number"),
+        ({"q": {"a": 1}}, {"q": {"a": 10**400}}, "is no number"),
+        ({"q": {"a": 1}}, {"q": {1: 0.5, "a": 0.5}}, "query 'q': a document id is not text"),
         ({"q": {"a": 1}}, {"q": ["a"]}, "expected {document: score}"),
         ([], {}, "qrels: expected a mapping"),
         ({}, 3, "rankings: expected a mapping"),
         ({}, pd.DataFrame({"query_id": ["q"]}), "no column 'doc_id'"),
+        (
+            {},
+            pd.DataFrame([["q", "a", "b", 1]], columns=["query_id", "doc_id", "doc_id", "score"]),
+            "2 columns 'doc_id'",
+        ),
         (
             {},
             pd.DataFrame({"query_id": ["q"], "doc_id": [None], "score": [1.0]}),

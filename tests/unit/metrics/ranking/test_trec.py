@@ -37,6 +37,8 @@ def rows(table):
         "q1 Q0 a 1 2.5 t\r\nq1 Q0 b 2 -1 t\r\nq2 Q0 a 1 1e-3 t\r\n",
         "\n  q1  Q0 a\t1 2.5   t\n\nq1 Q0 b 2 -1 t\nq2 Q0 a 1 0.001 t  \n\n",
         "q2 Q0 a 1 1e-3 t\nq1 Q0 a 1 2.5 t\nq1 Q0 b 2 -1 t\n",
+        "\ufeffq1 Q0 a 1 2.5 t\nq1 Q0 b 2 -1 t\nq2 Q0 a 1 1e-3 t\n",
+        "\ufeffq1  Q0 a 1 2.5 t\nq1 Q0 b 2 -1 t\nq2 Q0 a 1 1e-3 t",
     ],
 )
 def test_every_layout_of_a_run_reads_the_same(tmp_path, text):

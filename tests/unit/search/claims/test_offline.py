@@ -129,3 +129,18 @@ def test_the_errors_are_those_that_the_documentation_states(seed, close, wrong, 
     assert supported["other"] <= other
     # Free paraphrases are beyond it, and the documentation says so.
     assert supported["free"] == 0
+
+
+def test_a_first_paragraph_that_is_a_sentence_is_no_title():
+    first = "Backups are kept for 30 days."
+    block = f"{first}\n\nTapes are stored offsite."
+    assert OfflineJudge().judge("Backups are kept for 30 days", block).span == (0, len(first))
+    # It does not lend its number to what stands far behind it.
+    far = f"{first}\n\nLogs are rotated. Keys are replaced. Tapes are stored offsite."
+    assert not OfflineJudge().judge("Tapes are stored for 30 days", far).supported
+
+
+def test_a_text_of_one_line_with_blank_lines_behind_it_is_no_title():
+    for text in ("Backups are kept for 30 days", "Backups are kept for 30 days."):
+        found = OfflineJudge().judge("Backups are kept for 30 days", f"{text}\n\n")
+        assert found.span == (0, len(text))

@@ -91,6 +91,11 @@ def test_an_answer_may_be_a_bare_list_in_order(opened, body):
         assert ask(opened(server.url, results="")) == [ScoredDoc("b", -1.0), ScoredDoc("a", -2.0)]
 
 
+def test_a_bare_id_may_be_a_whole_number(opened):
+    with endpoint(answer({"results": [17, 4]})) as server:
+        assert ask(opened(server.url)) == [ScoredDoc("17", -1.0), ScoredDoc("4", -2.0)]
+
+
 def test_a_compressed_answer_is_understood(opened):
     data = gzip.compress(json.dumps(FOUND).encode())
     with endpoint(answer(data, Content_Encoding="gzip")) as server:
@@ -170,6 +175,7 @@ def test_retry_after_is_seconds_or_a_date():
     assert _retry_after("120") == 120.0
     assert _retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
     assert [_retry_after(text) for text in (None, "", "soon", "-1", "1.5")] == [None] * 5
+    assert _retry_after("Wed, 21 Oct 2015 07:28:00 +999999999999999999") is None
 
 
 def test_a_server_that_is_not_there_is_named(opened):
@@ -251,7 +257,8 @@ def test_a_cut_answer_is_no_answer(opened):
         ({"results": {"a": 1}}, "no list at 'results'"),
         ([], r"no list at 'results' \(it is of type list\)"),
         ({"results": [{"id": "a"}]}, r"result 1 has no 'doc' \(it has 'id'\); name the field"),
-        ({"results": [{"doc": "a"}, 3]}, r"result 2 has no 'doc' \(it is of type int\)"),
+        ({"results": [{"doc": "a"}, 3.5]}, r"result 2 has no 'doc' \(it is of type float\)"),
+        ({"results": [{"doc": "a"}, True]}, r"result 2 has no 'doc' \(it is of type bool\)"),
         ({"results": [{"doc": ["a"]}]}, "item 1 has a value of type list for a document"),
     ],
 )

@@ -64,6 +64,17 @@ def _found(retriever, query, *, corpus="policies", k=10):
     return [each.doc for each in retriever.search(query, corpus=corpus, k=k)]
 
 
+def test_a_document_without_an_id_is_no_document_of_the_name_none(documents, opened):
+    documents.run(
+        "CREATE VIEW nameless AS SELECT NULL::text AS id, corpus, title, text FROM documents"
+    )
+    try:
+        with pytest.raises(RetrieverError, match="found in 'nameless' has no 'id'"):
+            opened(table="nameless").search("encrypting", corpus="policies", k=10)
+    finally:
+        documents.run("DROP VIEW nameless")
+
+
 def test_titles_and_texts_match_by_stem_within_the_corpus(opened):
     retriever = opened()
     assert isinstance(retriever, Retriever)

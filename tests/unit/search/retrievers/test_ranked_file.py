@@ -152,3 +152,9 @@ def test_a_link_to_a_ranked_file_is_followed(ranked, tmp_path):
     ranked(rows, name="elsewhere/run.jsonl")
     (tmp_path / "latest.jsonl").symlink_to(tmp_path / "elsewhere" / "run.jsonl")
     assert by_id(open_retriever(f"run:{tmp_path / 'latest.jsonl'}"), "q1") == [("d1", -1.0)]
+
+
+def test_a_link_to_itself_is_bad_input(tmp_path):
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(BadInputError, match="loop: a link"):
+        open_retriever(f"run:{tmp_path / 'loop'}")

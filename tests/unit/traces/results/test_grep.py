@@ -207,3 +207,14 @@ def test_cursor_groups_by_workspace(result: Any, files: dict[str, Any]) -> None:
     value = {"pattern": "x", "workspaceResults": {"/workspace": result}}
     used = use({"path": "/workspace/net"}, "", name="grepToolCall", structured=value)
     assert shown(used) == files
+
+
+def test_a_page_of_no_lines_matches_nothing() -> None:
+    text = "[Showing results with pagination = offset: 10]"
+    assert use({**CONTENT, "path": "/workspace/src"}, text).targets == ()
+
+
+def test_the_mode_of_the_answer_counts_where_the_arguments_were_lost() -> None:
+    used = use({"path": "a.py"}, "12:x = 1\n13-y", structured={"mode": "content"})
+    assert shown(used) == {"/workspace/a.py": ((12, 13),)}
+    assert used.category == "code_search"

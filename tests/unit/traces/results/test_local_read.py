@@ -64,6 +64,43 @@ def test_lines_are_those_the_text_shows(
     assert (target.lines, target.is_whole) == (lines, is_whole)
 
 
+@pytest.mark.parametrize("name", ["readToolCall", "read_file"])
+def test_numbers_that_begin_lines_of_content_are_no_line_numbers(name: str) -> None:
+    text = (
+        'import re\n\n\ndef codes():\n    return {\n        200: "OK",\n        404: "No",\n    }'
+    )
+    (target,) = targets({"path": "/w/a.py"}, text, name=name, structured={"content": text})
+    assert (target.lines, target.is_whole) == (None, True)
+    (target,) = targets({"path": "/w/a.py"}, text, name=name)
+    assert (target.lines, target.is_whole) == (None, True)
+
+
+def test_a_table_that_cursor_shows_raw_has_no_line_numbers() -> None:
+    text = "7\ta\n9\tb\n"
+    (target,) = targets({"path": "a.tsv"}, text, name="readToolCall", structured={"content": text})
+    assert (target.lines, target.is_whole) == (None, True)
+
+
+def test_lines_counted_from_the_end_of_a_file_are_unknown() -> None:
+    shown = {"content": "y\nz\n"}
+    arguments = {"path": "a.py", "offset": -2}
+    (target,) = targets(arguments, "y\nz\n", name="readToolCall", structured=shown)
+    assert (target.lines, target.is_whole) == (None, False)
+
+
+def test_head_and_tail_of_a_file_are_not_the_whole() -> None:
+    name = "mcp__filesystem__read_text_file"
+    (target,) = targets({"path": "/w/a.py", "head": 2}, "y\nz", name=name)
+    assert (target.lines, target.is_whole) == (((1, 2),), False)
+    (target,) = targets({"path": "/w/a.py", "tail": 2}, "y\nz", name=name)
+    assert (target.lines, target.is_whole) == (None, False)
+
+
+def test_a_result_may_hold_anything() -> None:
+    odd: dict[str, Any] = {"type": [], "file": "x"}
+    assert targets({"file_path": "/w/a.py"}, "", structured=odd) == ()
+
+
 @pytest.mark.parametrize(
     ("arguments", "lines"),
     [

@@ -403,3 +403,23 @@ def test_an_answer_without_a_path_in_its_rows_is_opaque(text: str) -> None:
 @pytest.mark.parametrize(("text", "is_opaque"), [("src/a.py", True), ("", False), ("  ", False)])
 def test_an_answer_of_an_unknown_tool_is_opaque(text: str, is_opaque: bool) -> None:
     assert use("mcp__kitchen__make_coffee", {}, text).is_opaque is is_opaque
+
+
+def test_a_tree_with_odd_types_is_read() -> None:
+    call = ToolCall(
+        "c1",
+        "mcp__x__repository_tree",
+        {"repo": "o/r"},
+        ToolResult('[{"name": "a.py", "type": {}}, {"name": "src", "type": "dir"}]'),
+    )
+    assert [t.path for t in interpret(call).targets] == ["a.py"]
+
+
+def test_a_file_that_holds_a_json_list_is_no_folder() -> None:
+    text = '[\n{"file": "src/a.c", "command": "cc"},\n{"file": "src/b.c"}\n]'
+    arguments = {"owner": "o", "repo": "r", "path": "compile_commands.json"}
+    used = use("mcp__github__get_file_contents", arguments, text)
+    assert used.category == "file_read"
+    assert used.targets == (
+        RawTarget("compile_commands.json", "opened", "o/r", None, is_whole=True),
+    )

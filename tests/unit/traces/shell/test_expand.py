@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from retrieval_eval.traces.shell import ShellSession
 from retrieval_eval.traces.shell.environment import Environment, Unknown
 from retrieval_eval.traces.shell.expand import arithmetic, expand_words
 from retrieval_eval.traces.shell.parse import parse
@@ -78,3 +79,11 @@ def test_unknown_words(text: str) -> None:
 )  # fmt: skip
 def test_arithmetic(expression: str, value: int | None) -> None:
     assert arithmetic(expression, Environment(variables=dict(VARIABLES))) == value
+
+
+def test_numbers_beyond_the_shells_integers_are_unknown() -> None:
+    nines = "9" * 4000
+    analysis = ShellSession("/w").analyse(f"a={nines}; cat $((a*a)).py", "x")
+    assert analysis.opaque == ("cat: the files it read are not named",)
+    assert expand("$((9223372036854775807))")[0].text == "9223372036854775807"
+    assert expand("$((9223372036854775807+1))")[0].text is None

@@ -56,6 +56,23 @@ RESOLVED = [
     ("sed -n '10,$p' a.py", "x\ny", ["file_read opened /w/a.py 10-11"]),
     ("sed -n '10,99p' a.py | head -4", "x", ["file_read opened /w/a.py 10-13"]),
     ("sed -n '/x/,/y/p' a.py", "x", ["file_read opened /w/a.py"]),
+    ("sed -n '2,3p' a.py b.py", "x\ny", ["file_read opened /w/a.py", "file_read opened /w/b.py"]),
+    ("jq --arg v 1 -r '.x[$v]' a.json", "3", ["file_read opened /w/a.json"]),
+    ("yq e '.x' a.yml", "3", ["file_read opened /w/a.yml"]),
+    # a row of a table in a diff is content, in a summary it names a file
+    ("git diff", "diff --git a/d.md b/d.md\n--- a/d.md\n+++ b/d.md\n@@ -1 +1 @@\n total | 12 | x",
+     ["commit_search matched /w/d.md"]),
+    ("git show --compact-summary x", "commit x\n\n src/a.py | 3 +-\n 1 file changed",
+     ["commit_search matched /w/src/a.py"]),
+    # sizes and inodes stand before the names
+    ("ls -s src", "total 8\n  4 a.py\n 12 b.py",
+     ["file_search listed /w/src/a.py", "file_search listed /w/src/b.py"]),
+    ("ls -lai src", "total 4\n77 -rw-r--r-- 1 me me 12 Mar 31 21:39 Makefile",
+     ["file_search listed /w/src/Makefile"]),
+    # values of options are not written
+    ("touch -d 2020-01-01 a.py", "", ["file_write written /w/a.py"]),
+    ("install -m 644 a.conf etc/a.conf", "", ["file_write written /w/etc/a.conf"]),
+    ("rsync -a --exclude tmp src/ dst/", "", ["file_write written /w/dst/src"]),
     ("awk 'NR>=10 && NR<=20' a.py", "x", ["file_read opened /w/a.py 10-20"]),
     ("awk 'FNR==7{print}' a.py", "x", ["file_read opened /w/a.py 7-7"]),
     ("awk -F: '/x/ {print $1}' a.py", "x", ["file_read opened /w/a.py"]),
@@ -389,3 +406,12 @@ def test_limits() -> None:
     assert any("too many steps" in reason for reason in run(long_loop, "x").opaque)
     assert run("a && " * 3000 + "b", "x").opaque
     assert run("(" * 300 + "cat a.py" + ")" * 300, "x").opaque
+
+
+def test_a_loop_too_long_to_follow_is_opaque_and_never_cut_short() -> None:
+    names = "\n".join(f"f{n}.py" for n in range(1001))
+    analysis = run(f"while read f; do touch $f; done <<'EOF'\n{names}\nEOF\n", "")
+    assert analysis == ShellAnalysis(opaque=("a loop over 1001 lines",))
+    shown = "\n".join(f"== f{n}.py\nx" for n in range(1001))
+    analysis = run('for f in *.py; do echo "== $f"; head -1 $f; done', shown)
+    assert analysis == ShellAnalysis(opaque=("a loop over 1001 names",))
