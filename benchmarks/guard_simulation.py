@@ -105,10 +105,10 @@ READING = """
   hardly ever alarm, and mostly say that they cannot tell.
 - **What measuring costs.** Noise is known as well as its repeats are many. Two points amid uneven
   noise of 0.5 % are found in 85.7 % with 10 repeats and in 91.4 % with 20, where whoever knew it
-  exactly would find 97.7 %; with three runs on either side besides they are in 98.4 % and more. Two
-  points on 150 queries are found in 70.5 % and 84.7 %. Five repeats are too few: two points amid even noise of 2 % are
-  found in 94.2 % or, in few queries, in 86.3 %. Twenty alarm in 5.1 % of pairs where one run in
-  ten is bad, which is 5 % within the error of the simulation.
+  exactly would find 97.7 %; with three runs on either side besides they are in 98.4 % and more.
+  Two points on 150 queries are found in 70.5 % and 84.7 %. Five repeats are too few: two points
+  amid even noise of 2 % are found in 94.2 % or, in few queries, in 86.3 %. Twenty alarm in 5.1 %
+  of pairs where one run in ten is bad, which is 5 % within the error of the simulation.
 - **No verdict is part of the price**, and does not pass either. By measured noise it is 1.5 % of
   A/A pairs on 600 queries with even noise of 1 %, 10.7 % with 2 %, and up to 37 % with uneven
   noise: 60 unanswerable queries are too few, or the runs too unlike, to tell. By significance it
