@@ -35,6 +35,12 @@ FILE_KEYS: tuple[tuple[str, ...], ...] = (
 _OBJECTS_ONLY = frozenset({"entries", "steps", "dependency_chain", "chain", "root_cause"})
 """Keys under which a plain string is prose, not a path."""
 
+_PARTS = frozenset(
+    {"primary", "secondary", "required", "optional", "essential", "important", "supporting"}
+    | {"related", "relevant", "expected", "edited", "modified", "must_read"}
+)
+"""Keys of files by what they are for, which are no names of repositories."""
+
 _PATH_KEYS = ("path", "file", "file_path", "canonical_path", "manifest")
 _DEEPEST = 4
 _LONGEST_ANNOTATION = 200
@@ -145,7 +151,8 @@ def _from_object(
         # Files by repository; in an item of a list these would be tags, aliases, keywords.
         for name, inner in value.items():
             if isinstance(inner, list):
-                yield from _entries(inner, name, is_path, depth + 1)
+                whose = repository if name.strip().lower() in _PARTS else name
+                yield from _entries(inner, whose, is_path, depth + 1)
 
 
 def _alternatives(patterns: list[Any]) -> list[str]:

@@ -103,8 +103,8 @@ def build_trial(
     """Write the step-by-step report of one trial and return the path of its page.
 
     ``trial`` is a trial name, or a task name, which stands for its first trial by config and name.
-    The report goes to ``<reports_dir>/<run_id>/trials/<trial>/index.html``. Parameters and
-    errors are those of :func:`build`.
+    The report goes to ``<reports_dir>/<run_id>/trials/<trial>/index.html``, with ``config`` to
+    ``<trial>@<config>``. Parameters and errors are those of :func:`build`.
     """
     names = split_run_ids(run_ids)
     base = reports_dir / folder_name(names)
@@ -112,8 +112,9 @@ def build_trial(
     if names == [DEMO]:
         values.setdefault("output_dir", str(base / "data"))
     run = _load(names, values, "trial_report", progress)
-    TrialReport(run, trial, config=str(values.get("config", "")))
-    folder = base / "trials" / slug(trial)
+    config = str(values.get("config", ""))
+    TrialReport(run, trial, config=config)
+    folder = base / "trials" / trial_folder(trial, config)
     return _report("trial_report", None, values, folder, renderer, pdf, progress)
 
 
@@ -126,6 +127,17 @@ def folder_name(names: Sequence[str]) -> str:
     'a+b'
     """
     return slug("+".join(_ids(names)))
+
+
+def trial_folder(trial: str, config: str = "") -> str:
+    """Return the name of the folder of a trial's report; two configs may have one of a name.
+
+    Examples
+    --------
+    >>> trial_folder("task-one"), trial_folder("task-one", "baseline")
+    ('task-one', 'task-one@baseline')
+    """
+    return slug(f"{trial}@{config}" if config else trial)
 
 
 def _ids(names: Sequence[str]) -> list[str]:

@@ -23,6 +23,9 @@ from retrieval_eval.ground_truth.source import Entry, RawChunk
         ({"files": ["a.py"], "buggy_files": ["b.py"]}, [("a.py", None)]),
         ({"files": [], "buggy_files": ["b.py"]}, [("b.py", None)]),
         ({"files": [{"path": "a.py", "repository": "o/r"}]}, [("a.py", "o/r")]),
+        # By repository, or by what the files are for.
+        ({"files": {"kafka": ["a.py"], "spark": ["b.py"]}}, [("a.py", "kafka"), ("b.py", "spark")]),
+        ({"files": {"primary": ["a.py"], "Secondary": ["b.py"]}}, [("a.py", None), ("b.py", None)]),
         (
             {
                 "required_files": [{"path": "a.py", "repo": "r", "confidence": 0.9}],
