@@ -326,3 +326,39 @@ def test_a_run_on_both_sides_is_noted(tmp_path):
     base = several(BEFORE)
     found = held_means(tmp_path, [run_with(AFTER, label="new"), base[0]], base)
     assert "a run stands on both sides, which hides what changed" in found["notes"]
+
+
+@pytest.mark.parametrize(("others", "n"), [([], 3), ([drop("RR", 0.5)], 4)])
+def test_the_runs_that_would_do_count_what_is_known_and_what_else_is_tested(tmp_path, others, n):
+    # By t with 9 + 4 degrees of freedom (1.77 + 1.77) * 0.64 * sqrt(2 / 3) = 1.85 for one row;
+    # for two rows (2.16 + 1.77) instead gives 2.05, and four runs 1.75. Nine are of the file.
+    before, after = [3] * 400, [*[2] * 12, *[3] * 388]
+    (row, *_) = held(
+        tmp_path,
+        noise_of(before, band=0.64),
+        drop("P@5", 0.1),
+        *others,
+        before=before,
+        after=after,
+    )["rows"]
+    assert row["verdict"] == "no_verdict"
+    assert row["reasons"][-1] == f"the means of {n} runs on either side would show 2 points"
+
+
+def test_a_still_noise_file_of_all_queries_says_nothing_beside_runs_that_vary(tmp_path):
+    still = noise([run_with(BEFORE)] * 2, generated_at=MOMENT, seed=1)
+    part = drop("P@5", 0.5, "slice = {corpus = 'docs'}")
+    sides = several(AFTER), several(BEFORE)
+    (without,) = held_means(tmp_path, *sides, part)["rows"]
+    (beside,) = held_means(tmp_path, *sides, part, noise_file=still)["rows"]
+    assert beside["p_value"] == without["p_value"] > 0
+
+
+def test_answers_that_moved_without_the_metric_are_no_still_system(tmp_path):
+    base = [run_with(BEFORE, label=f"run {k}") for k in range(2)]
+    base[1]["queries"][0]["ranking"].reverse()
+    (row,) = held_means(tmp_path, [run_with([2, *[3] * 39])], base, drop("P@5", 0.4))["rows"]
+    # One query that moves once in two runs: 2.5 / sqrt(2) points, of one run against two.
+    error = 100 / 40 / math.sqrt(2) * math.sqrt(1 + 1 / 2)
+    assert row["p_value"] == pytest.approx(t.sf((0.5 - 100 / 40 / 2 / 2) / error, 1))
+    assert row["verdict"] == "no_verdict"
