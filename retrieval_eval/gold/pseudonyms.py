@@ -111,10 +111,7 @@ def pseudonymize(
     if corpus is not None:
         files[out / CORPUS_FILE] = _lines(new_corpus)
     # The mapping first: without it, what was written could never be extended.
-    try:
-        write_private(mapping, mapping_bytes(secret))
-    except OSError as error:
-        raise BadInputError(f"{mapping}: cannot be written ({error.strerror or error})") from error
+    write_private(mapping, mapping_bytes(secret))
     write_together(files)
     return PseudonymResult(
         gold=target,

@@ -182,22 +182,22 @@ def json_bytes(value: Any, *, indent: int | None = None) -> bytes:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode("utf-8")
 
 
-def write_bytes(path: Path, data: bytes) -> None:
+def write_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Write ``data`` to ``path`` whole or not at all, creating its folder.
 
-    Raises :class:`~retrieval_eval.errors.BadInputError` when the place cannot be written to.
+    Without ``mode`` the rights are those of :func:`rights_of`. Raises
+    :class:`~retrieval_eval.errors.BadInputError` when the place cannot be written to.
     """
     try:
-        replace_bytes(path, data)
+        replace_bytes(path, data, mode=mode)
     except OSError as error:
         raise BadInputError(f"{path}: cannot be written ({error.strerror or error})") from error
 
 
 def replace_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:
-    """Do what :func:`write_bytes` does, with these rights, and raise ``OSError`` as it is.
+    """Do what :func:`write_bytes` does, and raise ``OSError`` as it is.
 
-    Without ``mode`` the rights are those of :func:`rights_of`. Until the file is whole only its
-    owner may open it.
+    Until the file is whole only its owner may open it.
     """
     mode = rights_of(path) if mode is None else mode
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Final
 
-from retrieval_eval.io.files import replace_bytes
+from retrieval_eval.io.files import write_bytes
 
 PRIVATE: Final = 0o600
 _OTHERS: Final = 0o077
@@ -16,9 +16,10 @@ def write_private(path: Path, data: bytes) -> None:
     """Write ``data`` to ``path`` with mode 0600, whole or not at all, creating its folder.
 
     The file is created with this mode and only then filled, so that nobody else can open it for
-    a moment in between; a file that is replaced loses wider rights.
+    a moment in between; a file that is replaced loses wider rights. Raises `BadInputError` when it
+    cannot be written.
     """
-    replace_bytes(path, data, mode=PRIVATE)
+    write_bytes(path, data, mode=PRIVATE)
 
 
 def is_private(path: Path) -> bool:

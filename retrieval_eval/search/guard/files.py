@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.reading import read_gold_set
-from retrieval_eval.io.files import read_text, write_bytes
+from retrieval_eval.io.files import answers, read_text, write_bytes
 from retrieval_eval.search.baseline import DEFAULT_BASELINE
 from retrieval_eval.search.guard.check import check, no_verdict
 from retrieval_eval.search.guard.comment import to_comment
@@ -100,12 +100,12 @@ def guard(request: Request, *, today: date) -> Verdict:
 def _files(paths: Sequence[Path], how: str) -> list[Path]:
     found = []
     for path in paths:
-        inside = sorted(path.glob("*.json")) if path.is_dir() else [path]
+        inside = sorted(path.glob("*.json")) if answers(path.is_dir) else [path]
         if not inside:
             raise BadInputError(f"{path}: no JSON file in this folder; {how}")
         found += inside
     for path in found:
-        if not path.is_file():
+        if not answers(path.is_file):
             raise BadInputError(f"{path}: no such file; {how}")
     return found
 

@@ -113,7 +113,7 @@ def measure(
         )
     if name in WHOLE_RUN_ONLY or faults:
         return Measured(threshold, old, new, faults=faults, is_absent=is_absent)
-    before, after = (_those(side.shares(name), ids) for side in (baseline, run))
+    before, after = (side.shares(name, ids) for side in (baseline, run))
     for whose, side in (("baseline", baseline), ("run", run)):
         if lacking := side.lacking(name):
             told = f"some runs on the side of the {whose} lack it for"
@@ -145,10 +145,6 @@ def _within(doc: Document, ids: Collection[str] | None) -> Collection[str] | Non
     if ids is None or all(query["id"] in ids for query in doc["queries"]):
         return None
     return ids
-
-
-def _those(found: Mapping[str, Any], ids: Collection[str] | None) -> dict[str, Any]:
-    return {query: share for query, share in found.items() if ids is None or query in ids}
 
 
 def _gap(told: str, value: Value, name: str) -> tuple[str, ...]:

@@ -39,26 +39,26 @@ class Side:
         ]
         return all(ranking == rankings[0] for ranking in rankings)
 
-    def value(self, name: str, within: Collection[str] | None) -> Value:
+    def value(self, name: str, ids: Collection[str] | None) -> Value:
         """Return a metric as `metric_value` does; missing where a run lacks it."""
-        found = [metric_value(run, name, within) for run in self.runs]
+        found = [metric_value(run, name, ids) for run in self.runs]
         values = [one.value for one in found if one.value is not None]
         if len(values) < len(found):
             return next(one for one in found if one.value is None)
         if len(found) == 1:
             return found[0]
-        means = _those(self.shares(name), within).values()
+        means = self.shares(name, ids).values()
         weight = math.fsum(whole for _, whole in means)
         if not weight:
             return Value.of(_mean(values), found[0].n)
         return Value.of(math.fsum(part for part, _ in means) / weight, round(weight))
 
-    def shares(self, name: str) -> dict[str, Share]:
+    def shares(self, name: str, ids: Collection[str] | None = None) -> dict[str, Share]:
         """Return what each query adds to a metric, as `shares` does, on the mean of all runs.
 
-        Queries that lack it in a run are left out (see `lacking`).
+        Queries that lack it in a run are left out (see `lacking`); with ``ids``, all others too.
         """
-        found = [shares(run, name) for run in self.runs]
+        found = self._by_run(name, ids)
         if len(found) == 1:
             return found[0]
         return {
@@ -72,19 +72,21 @@ class Side:
 
     def lacking(self, name: str) -> list[str]:
         """Return the ids of queries that have a metric in some of the runs only, sorted."""
-        found = [shares(run, name) for run in self.runs]
+        found = self._by_run(name, None)
         return sorted(set().union(*found) - set(_in_all(found)))
 
     def spread(self, name: str, ids: Collection[str] | None) -> RunToRun | None:
         """Return how much a metric varies between the runs; None for one run."""
         if len(self.runs) == 1:
             return None
-        table = by_query([_those(shares(run, name), ids) for run in self.runs])
+        table = by_query(self._by_run(name, ids))
         return run_to_run(table) if table.size else None
 
-
-def _those(found: Mapping[str, Share], ids: Collection[str] | None) -> dict[str, Share]:
-    return {query: share for query, share in found.items() if ids is None or query in ids}
+    def _by_run(self, name: str, ids: Collection[str] | None) -> list[dict[str, Share]]:
+        found = [shares(run, name) for run in self.runs]
+        if ids is None:
+            return found
+        return [{query: one[query] for query in one if query in ids} for one in found]
 
 
 def _in_all(found: Sequence[Mapping[str, Share]]) -> list[str]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.private import is_private, write_private
 
 
@@ -32,7 +33,7 @@ def test_a_write_that_fails_leaves_the_old_file_and_nothing_else(tmp_path, monke
         raise OSError("no")
 
     monkeypatch.setattr(Path, "replace", refuse)
-    with pytest.raises(OSError, match="no"):
+    with pytest.raises(BadInputError, match=r"secret: cannot be written \(no\)"):
         write_private(path, b"two")
     assert path.read_bytes() == b"one"
     assert list(tmp_path.iterdir()) == [path]
