@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -65,7 +64,6 @@ HEAVY = (
     "weasyprint",
 )
 
-MAX_LINES = 300
 WRITING_METHODS = {
     "hardlink_to",
     "mkdir",
@@ -255,13 +253,6 @@ def test_nothing_from_a_trace_is_executed():
         if module.split(".")[0] in {"subprocess", "pickle", "marshal"}
     ]
     _report(breaches, "Traces are hostile input; nothing in them is ever run:")
-
-
-def test_a_module_holds_one_idea():
-    lengths = {_name(path): len(path.read_text("utf-8").splitlines()) for path in _modules()}
-    breaches = [f"{name}: {lines}" for name, lines in lengths.items() if lines > MAX_LINES]
-    _report(breaches, f"A module of more than {MAX_LINES} lines holds two ideas; split it:")
-    assert statistics.median(lengths.values()) <= 150
 
 
 def test_the_package_imports_without_heavy_libraries():
