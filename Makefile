@@ -21,6 +21,9 @@ WORKERS ?= 2
 # The other tested Python: whichever of the two .venv does not have, where this machine has it.
 OTHER = $(shell $(BIN)/python -c 'import sys; print("3.11" if sys.version_info[:2] == (3, 12) else "3.12")')
 
+# The same examples and the same order of sets in every run; `make test-deep` draws at random.
+test test-other-python test-notebooks coverage: export PYTHONHASHSEED := 0
+
 export RETRIEVAL_EVAL_SCREENSHOTS ?= $(CURDIR)/build/screenshots
 
 .PHONY: help
@@ -32,9 +35,17 @@ report: $(STAMPS)/package ## Produce the demo report and print its path
 	@$(BIN)/retrieval-eval demo
 
 .PHONY: test
-test: $(STAMPS)/dev system lint types test-other-python test-notebooks ## Lint, type-check and run every test
+test: lint types test-main test-other-python test-notebooks ## Lint, type-check and run every test
+
+.PHONY: test-main
+test-main: $(STAMPS)/dev system
 	@mkdir -p $(RETRIEVAL_EVAL_SCREENSHOTS)
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+
+.PHONY: test-deep
+test-deep: $(STAMPS)/dev system ## Search for counterexamples at random; keep each one found as an @example
+	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider \
+		-m "not slow and not browser" tests/property tests/oracle tests/unit
 
 .PHONY: system
 system:
