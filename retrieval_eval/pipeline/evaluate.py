@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import multiprocessing
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -37,7 +35,8 @@ from retrieval_eval.pipeline.roots import (
     default_runs_root,
 )
 from retrieval_eval.pipeline.summary import run_summary
-from retrieval_eval.pipeline.trial import Done, Job, evaluate_trial
+from retrieval_eval.pipeline.trial import Done, Job, evaluate_trial, give_up
+from retrieval_eval.pipeline.workers import run_in_workers, worth_starting
 from retrieval_eval.records import Exclusion, Progress
 from retrieval_eval.schema import now, stamped
 from retrieval_eval.values import DEFAULT_SEED
@@ -45,9 +44,6 @@ from retrieval_eval.values import DEFAULT_SEED
 ARTEFACTS = "retrieval_events"
 SUMMARY_FILE = "run_retrieval_summary.json"
 IMPACT_FILE = "run_impact_analysis.json"
-
-_CHUNK = 32
-"""Trials a process takes at a time: a trial costs milliseconds, a hand-over does too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +126,7 @@ def evaluate(
     targets = _targets(folders, output_dir)
     work = [_jobs(d, t, cutoffs, problems) for d, t in zip(found, targets, strict=True)]
     _refuse_links(targets, work)
-    done = _run_jobs([job for batch in work for job in batch], jobs, progress)
+    done = iter(_run_jobs([job for batch in work for job in batch], jobs, progress))
     results = tuple(
         _finish(folder.name, target, discovery, [next(done) for _ in batch], cutoffs, seed)
         for folder, target, discovery, batch in zip(folders, targets, found, work, strict=True)
@@ -217,23 +213,24 @@ def _jobs(
     ]
 
 
-def _run_jobs(work: list[Job], jobs: int, progress: Progress | None) -> Iterator[Done]:
-    """Yield the results in the order of ``work``; few trials are not worth a process."""
-    workers = min(jobs, len(work) // _CHUNK)
-    if workers < 2:
-        yield from _reported(map(evaluate_trial, work), len(work), progress)
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        results = pool.map(evaluate_trial, work, chunksize=_CHUNK)
-        yield from _reported(results, len(work), progress)
-
-
-def _reported(done: Iterable[Done], total: int, progress: Progress | None) -> Iterator[Done]:
-    for number, result in enumerate(done, start=1):
+def _run_jobs(work: list[Job], jobs: int, progress: Progress | None) -> list[Done]:
+    """Return the results in the order of ``work``."""
+    n_workers = worth_starting(len(work), jobs)
+    found: Iterable[tuple[int, Done]] = (
+        enumerate(map(evaluate_trial, work))
+        if n_workers < 2
+        else run_in_workers(evaluate_trial, work, n_workers, _lost)
+    )
+    done: dict[int, Done] = {}
+    for position, result in found:
+        done[position] = result
         if progress is not None:
-            progress(number, total, result.job.trial.trial_name)
-        yield result
+            progress(len(done), len(work), result.job.trial.trial_name)
+    return [done[position] for position in range(len(work))]
+
+
+def _lost(job: Job, end: str) -> Done:
+    return give_up(job, f"the process that measured it {end}")
 
 
 def _finish(

@@ -61,6 +61,28 @@ def evaluate_trial(job: Job) -> Done:
     Nothing about a trial stops the batch: what goes wrong unexpectedly makes the trial degraded,
     and its documents say so.
     """
+    digest = _input_digest(job)
+    known = _unchanged(job, digest)
+    if known is not None:
+        return Done(job, known, digest, is_fresh=False)
+    try:
+        events, metrics = documents(job)
+    except Exception as error:  # noqa: BLE001  one trial must not end the batch
+        cause = f"{type(error).__name__}: {str(error)[:200]}"
+        return give_up(job, f"the trial could not be evaluated ({cause})")
+    return _written(job, events, metrics, digest)
+
+
+def give_up(job: Job, reason: str) -> Done:
+    """Write the documents of a trial that could not be measured: degraded, with the reason."""
+    nothing = TrialEvents((), GroundTruth())
+    covered = coverage(nothing, None, reason)
+    events, metrics = _documents(job, nothing, Outcome(), covered, None)
+    # What failed for a moment, such as memory, is tried again: no inputs have this digest.
+    return _written(job, events, metrics, combined([_input_digest(job), "failed"]))
+
+
+def _input_digest(job: Job) -> str:
     trial = job.trial
     settings = (
         SCHEMA_VERSION,
@@ -73,16 +95,10 @@ def evaluate_trial(job: Job) -> Done:
         str(job.task_problem),
         ",".join(map(str, job.k_values)),
     )
-    digest = fingerprint(trial.path, trial.task_dir, settings)
-    known = _unchanged(job, digest)
-    if known is not None:
-        return Done(job, known, digest, is_fresh=False)
-    try:
-        events, metrics = documents(job)
-    except Exception as error:  # noqa: BLE001  one trial must not end the batch
-        events, metrics = _failed(job, error)
-        # What failed for a moment, such as memory, is tried again: no inputs have this digest.
-        digest = combined([digest, "failed"])
+    return fingerprint(trial.path, trial.task_dir, settings)
+
+
+def _written(job: Job, events: dict[str, Any], metrics: dict[str, Any], digest: str) -> Done:
     moment = now()
     for path, document in ((job.events_file, events), (job.metrics_file, metrics)):
         write_json(path, {**stamped(document, moment), "input_fingerprint": digest})
@@ -152,9 +168,3 @@ def _documents(
         "outcome": outcome.to_json(),
     }
     return document, metrics
-
-
-def _failed(job: Job, error: Exception) -> tuple[dict[str, Any], dict[str, Any]]:
-    reason = f"the trial could not be evaluated ({type(error).__name__}: {str(error)[:200]})"
-    events = TrialEvents((), GroundTruth())
-    return _documents(job, events, Outcome(), coverage(events, None, reason), None)
