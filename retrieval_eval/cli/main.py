@@ -3,31 +3,31 @@
 from __future__ import annotations
 
 import io
+import platform
 import sys
+import traceback
 from collections.abc import Sequence
+from typing import Any
 
 import click
 
 from retrieval_eval import __version__
 from retrieval_eval.cli.lazy import LazyGroup
-from retrieval_eval.errors import (
-    BadInputError,
-    NothingToEvaluateError,
-    RenderError,
-    RetrievalEvalError,
-)
+from retrieval_eval.errors import NothingToEvaluateError, RenderError, RetrievalEvalError
+from retrieval_eval.io.private import write_log
 
 EXIT_NO_VERDICT = 2
 EXIT_BAD_INPUT = 3
 EXIT_RENDERING = 4
 EXIT_USAGE = 64
+EXIT_UNEXPECTED = 70
 EXIT_INTERRUPTED = 130
 EXIT_PIPE_CLOSED = 141
 
 _EXIT_CODES: tuple[tuple[type[RetrievalEvalError], int], ...] = (
     (NothingToEvaluateError, EXIT_NO_VERDICT),
-    (BadInputError, EXIT_BAD_INPUT),
     (RenderError, EXIT_RENDERING),
+    (RetrievalEvalError, EXIT_BAD_INPUT),
 )
 
 
@@ -46,8 +46,18 @@ COMMANDS = {
 }
 
 
+class _Program(LazyGroup):
+    """All commands; the only one who leaves the program with `SystemExit` is click itself."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except SystemExit as error:
+            raise RuntimeError(f"a command left with the code {error.code}") from error
+
+
 @click.group(
-    cls=LazyGroup,
+    cls=_Program,
     lazy=COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -58,7 +68,7 @@ def group() -> None:
     Agents: start with `retrieval-eval demo`. Search: start with `retrieval-eval search demo`.
 
     Exit codes: 0 ok, 1 regressed or breached, 2 nothing to evaluate or no verdict, 3 bad input,
-    4 rendering failed, 64 wrong usage.
+    4 rendering failed, 64 wrong usage, 70 a fault of this program.
     """
 
 
@@ -80,11 +90,23 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
     except RetrievalEvalError as error:
         click.echo(f"retrieval-eval: {error}", err=True)
-        return next((code for kind, code in _EXIT_CODES if isinstance(error, kind)), 1)
+        return next(code for kind, code in _EXIT_CODES if isinstance(error, kind))
     except (BrokenPipeError, SystemExit):
         # click leaves with 1 when nobody reads on, and that would say that a guard was breached.
         return EXIT_PIPE_CLOSED
+    except Exception as error:  # noqa: BLE001  a traceback is no answer to a user
+        return _unexpected(error)
     return code if isinstance(code, int) else 0
+
+
+def _unexpected(error: BaseException) -> int:
+    """Say in one sentence that this program failed and where the traceback is."""
+    what = traceback.format_exception_only(error)[-1].strip()
+    versions = f"retrieval-eval {__version__}, Python {platform.python_version()}"
+    log = write_log("".join([versions, "\n\n", *traceback.format_exception(error)]))
+    where = f"; the traceback is in {log}, to be added to a report of this fault" if log else ""
+    click.echo(f"retrieval-eval: an unexpected fault ({what}){where}", err=True)
+    return EXIT_UNEXPECTED
 
 
 def _print_anything() -> None:

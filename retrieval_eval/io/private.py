@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 from typing import Final
 
@@ -25,3 +26,17 @@ def write_private(path: Path, data: bytes) -> None:
 def is_private(path: Path) -> bool:
     """Return whether nobody but the owner has any right on ``path``; always True off POSIX."""
     return os.name != "posix" or not path.stat().st_mode & _OTHERS
+
+
+def write_log(text: str) -> Path | None:
+    """Write ``text`` to a new private file among the temporary ones, or return None if it cannot.
+
+    It never raises: it is for the moment when something else has failed already.
+    """
+    try:
+        handle, name = tempfile.mkstemp(prefix="retrieval-eval-", suffix=".log")
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(text.encode("utf-8", "backslashreplace"))
+    except (OSError, MemoryError):
+        return None
+    return Path(name)

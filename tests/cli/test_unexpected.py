@@ -1,0 +1,134 @@
+"""What nobody foresaw ends with 70 and one sentence, and never looks like a regression."""
+
+from __future__ import annotations
+
+import re
+import stat
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from retrieval_eval.cli.lazy import LazyGroup
+from retrieval_eval.cli.main import group, run
+
+SENTENCE = re.compile(
+    r"retrieval-eval: an unexpected fault \((.+)\); the traceback is in (\S+), to be added .*\n"
+)
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path, monkeypatch):
+    """The folder of temporary files, in which the logs are."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def leaves(command, path=()):
+    """Every command that does something, by the words that name it."""
+    if not isinstance(command, LazyGroup) and not hasattr(command, "commands"):
+        return [(path, command)]
+    context = command.make_context("retrieval-eval", [], resilient_parsing=True)
+    names = command.list_commands(context)
+    return [
+        found
+        for name in names
+        for found in leaves(command.get_command(context, name), (*path, name))
+    ]
+
+
+LEAVES = dict(leaves(group))
+
+
+def test_the_commands_are_found():
+    assert len(LEAVES) > 25
+    assert ("search", "guard") in {path[:2] for path in LEAVES}
+
+
+def fail(error):
+    def callback(**_):
+        raise error
+
+    return callback
+
+
+@pytest.mark.parametrize("path", LEAVES, ids=" ".join)
+def test_every_command_says_it_in_one_sentence(path, monkeypatch, capsys):
+    command = LEAVES[path]
+    monkeypatch.setattr(command, "params", [])
+    monkeypatch.setattr(command, "callback", fail(RuntimeError("something new")))
+    assert run(path) == 70
+    said = capsys.readouterr()
+    assert said.out == ""
+    what, log = SENTENCE.fullmatch(said.err).groups()
+    assert what == "RuntimeError: something new"
+    assert Path(log).read_text().endswith("RuntimeError: something new\n")
+    assert stat.S_IMODE(Path(log).stat().st_mode) == 0o600
+
+
+def endless(number=0):
+    return endless(number + 1)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        KeyError("events"),
+        SystemExit(0),
+        SystemExit(1),
+        OSError(28, "No space left on device"),
+        ExceptionGroup("two", [ValueError("a"), TypeError("b")]),
+        UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_whatever_it_was(error, monkeypatch, capsys, temporary):
+    command = LEAVES["evaluate",]
+    monkeypatch.setattr(command, "params", [])
+    monkeypatch.setattr(command, "callback", fail(error))
+    assert run(["evaluate"]) == 70
+    assert SENTENCE.fullmatch(capsys.readouterr().err)
+    (log,) = temporary.iterdir()
+    assert "Traceback (most recent call last)" in log.read_text()
+
+
+def test_a_recursion_without_end(monkeypatch, capsys):
+    monkeypatch.setattr(LEAVES["evaluate",], "params", [])
+    monkeypatch.setattr(LEAVES["evaluate",], "callback", endless)
+    assert run(["evaluate"]) == 70
+    assert "RecursionError" in capsys.readouterr().err
+
+
+def test_without_a_log_the_sentence_has_the_last_line(monkeypatch, capsys):
+    monkeypatch.setattr(tempfile, "tempdir", "/nonexistent")
+    monkeypatch.setattr(LEAVES["evaluate",], "params", [])
+    monkeypatch.setattr(LEAVES["evaluate",], "callback", fail(KeyError("events")))
+    assert run(["evaluate"]) == 70
+    said = capsys.readouterr().err
+    assert said == "retrieval-eval: an unexpected fault (KeyError: 'events')\n"
+
+
+def test_an_interrupt_and_a_reader_that_is_gone_keep_their_codes(monkeypatch, capsys):
+    monkeypatch.setattr(LEAVES["evaluate",], "params", [])
+    for error, code in ((KeyboardInterrupt(), 130), (BrokenPipeError(32, "Broken pipe"), 141)):
+        monkeypatch.setattr(LEAVES["evaluate",], "callback", fail(error))
+        assert run(["evaluate"]) == code
+    assert "unexpected" not in capsys.readouterr().err
+
+
+def test_the_process_ends_with_it_too(tmp_path):
+    program = (
+        "import sys, retrieval_eval.cli.validate as v\n"
+        "v._problems = lambda *_: 1 / 0\n"
+        "from retrieval_eval.cli import main; main(['validate', 'x'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 70
+    assert "ZeroDivisionError" in done.stderr
+    assert "Traceback" not in done.stderr
+    Path(SENTENCE.fullmatch(done.stderr)[2]).unlink()
