@@ -7,8 +7,10 @@ page. They never raise, whatever the text holds.
 from __future__ import annotations
 
 import html
+import json
 import re
 import unicodedata
+from collections.abc import Callable
 from typing import Final
 
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$^@&:\"'=/])")
@@ -38,12 +40,38 @@ def visible(text: object, limit: int | None = None) -> str:
     >>> visible("src/very/long/name.py", limit=11)
     'src/v…me.py'
     """
-    collapsed = " ".join(str(text).split())
-    shown = "".join(
-        f"\\u{ord(c):04x}" if c in _BLANK or unicodedata.category(c) in _HIDDEN else c
-        for c in collapsed
-    )
+    shown = made_visible(" ".join(str(text).split()))
     return shorten(shown, limit) if limit else shown
+
+
+def made_visible(text: str, escape: Callable[[str], str] | None = None) -> str:
+    r"""Return ``text`` with an escape for every character that is invisible or a control.
+
+    Line ends and tabs are among them; only the plain space is not. ``escape`` returns the escape
+    of a character, by default ``\u....``.
+
+    Examples
+    --------
+    >>> made_visible("a  b\x1b[2J\n")
+    'a  b\\u001b[2J\\u000a'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    escape = escape or (lambda c: f"\\u{ord(c):04x}")
+    return "".join(
+        escape(c) if c in _BLANK or unicodedata.category(c) in _HIDDEN else c for c in text
+    )
+
+
+def json_escape(character: str) -> str:
+    r"""Return a character as JSON escapes it.
+
+    Examples
+    --------
+    >>> json_escape("\u202e")
+    '\\u202e'
+    """
+    return json.dumps(character)[1:-1]
 
 
 def shorten(text: str, limit: int) -> str:

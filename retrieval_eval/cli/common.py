@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -13,12 +12,11 @@ from typing import Any, TypeVar
 
 import click
 
+from retrieval_eval.escape import json_escape, made_visible
 from retrieval_eval.records import Progress
 from retrieval_eval.values import DEFAULT_SEED
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -99,12 +97,14 @@ def parse_options(given: Sequence[str]) -> dict[str, str]:
 
 
 def print_json(value: Any) -> None:
-    """Print a document as JSON."""
-    click.echo(json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False))
+    """Print a document as JSON; what a terminal would obey is escaped as JSON escapes it."""
+    text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
+    click.echo("\n".join(made_visible(line, json_escape) for line in text.split("\n")))
 
 
 def print_table(rows: Sequence[Sequence[str]], *, numbers_from: int = 1) -> None:
     """Print rows as aligned columns, the first one as head, numbers to the right."""
+    rows = [[made_visible(cell) for cell in row] for row in rows]
     widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     for row in rows:
         cells = [
@@ -114,9 +114,15 @@ def print_table(rows: Sequence[Sequence[str]], *, numbers_from: int = 1) -> None
         click.echo("  ".join(cells).rstrip())
 
 
-def plain(text: str) -> str:
-    """Return foreign text without the control characters a terminal would obey."""
-    return _CONTROL.sub("�", text)
+def echo(line: object = "", *, err: bool = False) -> None:
+    """Print one line; whatever it holds, it stays one and gives the terminal no order."""
+    click.echo(made_visible(str(line)), err=err)
+
+
+def echo_lines(text: str, *, err: bool = False) -> None:
+    """Print a text of several lines as :func:`echo` prints one."""
+    for line in text.removesuffix("\n").split("\n"):
+        echo(line, err=err)
 
 
 def number(value: float | None, digits: int = 2) -> str:
@@ -142,7 +148,7 @@ def progress_bar(unit: str) -> Iterator[Progress | None]:
 
         def report(done: int, total: int, name: str) -> None:
             bar.total = total
-            bar.set_postfix_str(name[:40], refresh=False)
+            bar.set_postfix_str(made_visible(name[:40]), refresh=False)
             bar.update(done - bar.n)
 
         yield report

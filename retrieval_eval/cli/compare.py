@@ -9,10 +9,10 @@ import click
 
 from retrieval_eval.cli.common import (
     FOLDER,
+    echo,
     json_option,
     number,
     parse_k,
-    plain,
     print_json,
     print_table,
     progress_bar,
@@ -101,10 +101,10 @@ def compare(
         for comparison in impact["comparisons"]:
             _print(comparison)
         if not impact["comparisons"]:
-            click.echo("only one configuration: there is nothing to compare")
+            echo("only one configuration: there is nothing to compare")
     if is_reported:
         # Under --json the standard output is one document.
-        click.echo(_write_report(found, reports_dir, options), err=as_json)
+        echo(_write_report(found, reports_dir, options), err=as_json)
     context.exit(_exit_code(impact["comparisons"]))
 
 
@@ -134,34 +134,32 @@ def _exit_code(comparisons: list[dict[str, Any]]) -> int:
 
 def _print(comparison: dict[str, Any]) -> None:
     names = (comparison["comparison_config"], comparison["baseline_config"])
-    click.echo("")
-    click.echo(plain(f"{names[0]} against {names[1]}"))
-    click.echo(plain(f"  verdict: {comparison['verdict'].replace('_', ' ')}"))
-    click.echo(plain(f"  {comparison['verdict_reason']}"))
+    echo("")
+    echo(f"{names[0]} against {names[1]}")
+    echo(f"  verdict: {comparison['verdict'].replace('_', ' ')}")
+    echo(f"  {comparison['verdict_reason']}")
     for sentence in comparison["cautions"]:
-        click.echo(plain(f"  but: {sentence}"))
+        echo(f"  but: {sentence}")
     for rule in comparison["gate"]["rules"]:
         if rule["count"]:
             state = "FAILED" if rule["failed"] else "noted"
             detail = f"; {rule['detail']}" if rule["detail"] else ""
-            click.echo(
-                plain(
-                    f"  {state} {rule['name']}: {rule['count']} found, "
-                    f"{rule['n_removed']} removed{detail}"
-                )
+            echo(
+                f"  {state} {rule['name']}: {rule['count']} found, "
+                f"{rule['n_removed']} removed{detail}"
             )
     for side in ("baseline", "comparison"):
         row = comparison["ledger"][side]
         gone = sum(row["removed"].values())
         without = sum(row["outcomes_only"].values())
-        click.echo(
+        echo(
             f"  {side}: {counted(row['trials'], 'trial')} = {gone} removed "
             f"+ {sum(row['unmatched'].values())} unmatched + {row['used']} used"
             + (f" ({without} of these without ground truth: outcomes only)" if without else "")
         )
-    click.echo(f"  matched tasks: {comparison['n_pairs']}")
+    echo(f"  matched tasks: {comparison['n_pairs']}")
     for flip in comparison["flips"]:
-        click.echo(plain(f"  depends on the view: {flip['sentence']}"))
+        echo(f"  depends on the view: {flip['sentence']}")
     if comparison["computable"] and comparison["gate"]["passed"]:
         _print_metrics(comparison["metrics"])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from retrieval_eval.cli.common import FOLDER, json_option, print_json, progress_bar
+from retrieval_eval.cli.common import FOLDER, echo, json_option, print_json, progress_bar
 from retrieval_eval.demo import Fault, write_demo
 from retrieval_eval.pipeline.roots import DEMO
 
@@ -50,4 +50,4 @@ def demo(reports_dir: Path, fault: str | None, pdf: bool, as_json: bool) -> None
     if as_json:
         print_json({"report": str(page)})
     else:
-        click.echo(page)
+        echo(page)

@@ -9,10 +9,10 @@ import click
 
 from retrieval_eval.cli.common import (
     FOLDER,
+    echo,
     json_option,
     number,
     parse_k,
-    plain,
     print_json,
     print_table,
     progress_bar,
@@ -91,8 +91,9 @@ def _outline(summary: dict[str, Any]) -> dict[str, Any]:
 def _print_run(run: RunEvaluation) -> None:
     counts = run.summary["counts"]
     fresh = sum(done.is_fresh for done in run.trials)
-    click.echo(f"\n{plain(run.run_id)}")
-    click.echo(
+    echo()
+    echo(run.run_id)
+    echo(
         f"  {counted(counts['trials_found'], 'trial')} found: {counts['evaluated']} evaluated, "
         f"{counts['degraded']} degraded, {counts['excluded']} excluded; "
         f"{counts['computable']} with metrics, "
@@ -106,9 +107,9 @@ def _print_run(run: RunEvaluation) -> None:
             f"{number(block['metrics'][name]['mean'], digits)} (n={block['metrics'][name]['n']})"
             for _, name, digits in _COLUMNS
         ]
-        rows.append([f"  {plain(config)}", str(block["n_trials"]), str(block["n_tasks"]), *cells])
+        rows.append([f"  {config}", str(block["n_trials"]), str(block["n_tasks"]), *cells])
     print_table(rows)
     for excluded in run.summary["excluded"]:
         why = f"{excluded['reason']} {excluded['detail']}"
-        click.echo(plain(f"  left out: {excluded['path']}: {why}"))
-    click.echo(plain(f"  artefacts: {run.folder}"))
+        echo(f"  left out: {excluded['path']}: {why}")
+    echo(f"  artefacts: {run.folder}")

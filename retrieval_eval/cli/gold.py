@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from retrieval_eval.cli.common import json_option, plain, print_json, print_table
+from retrieval_eval.cli.common import echo, json_option, print_json, print_table
 from retrieval_eval.cli.lazy import LazyGroup
 from retrieval_eval.cli.search_options import data_option, gold_option, run_files
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
@@ -79,7 +79,7 @@ def validate(
     if as_json:
         print_json({"path": str(gold_path), "valid": True, **counts, "faults": []})
         return
-    click.echo(
+    echo(
         f"{gold_path}: valid, {counted(stats['n_queries'], 'query')},"
         f" {counted(stats['n_labelled_pairs'], 'judged pair')}, {_reviewed(stats)}"
     )
@@ -94,18 +94,18 @@ def stats(gold_path: Path, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    click.echo(
+    echo(
         f"{gold_path}: {counted(found['n_queries'], 'query')},"
         f" {counted(found['n_labelled_pairs'], 'judged pair')}"
         f" ({found['n_relevant_pairs']:,} relevant), {_reviewed(found)}"
     )
-    click.echo(
+    echo(
         f"{counted(found['n_unlabelled'], 'query')} still to label,"
         f" {counted(found['n_labels'], 'label')}, {counted(found['n_anchors'], 'anchor')}"
     )
     for name, block in found["composition"].items():
         if block["n"]:
-            click.echo("")
+            echo("")
             head = (name, block["unit"], "share")
             print_table([head, *(_row(part) for part in block["parts"])])
 
@@ -233,14 +233,14 @@ def _print_faults(path: Path, faults: Sequence[LineFault], *, as_json: bool) -> 
         print_json({"path": str(path), "valid": False, "faults": rows})
         return
     for fault in faults:
-        click.echo(plain(f"{path}: {fault}" if fault.line else str(fault)))
+        echo(f"{path}: {fault}" if fault.line else str(fault))
 
 
 def _print_sentences(heads: Sequence[str], sentences: Sequence[str], mark: str) -> None:
     for head in heads:
-        click.echo(head)
+        echo(head)
     for sentence in sentences:
-        click.echo(plain(f"  {mark}: {sentence}"))
+        echo(f"  {mark}: {sentence}")
 
 
 def _reviewed(found: dict[str, Any]) -> str:
@@ -254,7 +254,7 @@ def _row(part: dict[str, Any]) -> tuple[str, str, str]:
     value = part["value"]
     is_word = value is None or isinstance(value, bool)
     return (
-        plain(words[value] if is_word else str(value)),
+        words[value] if is_word else str(value),
         str(part["n"]),
         f"{part['percent']:.1f} %",
     )

@@ -9,9 +9,9 @@ from typing import Any, Final
 import click
 
 from retrieval_eval.cli.common import (
+    echo,
     json_option,
     number,
-    plain,
     print_json,
     print_table,
     seed_option,
@@ -102,13 +102,13 @@ def agreement_command(
         )
         return
     for pair in found:
-        click.echo(plain(f"{pair.first} and {pair.second}"))
+        echo(f"{pair.first} and {pair.second}")
         print_compared({"all": pair.overall, **pair.corpora})
         _print_grades(pair.overall, pair.first, pair.second)
-        click.echo("")
+        echo("")
     _print_disagreements(apart)
     for path in written:
-        click.echo(f"  {path}")
+        echo(f"  {path}")
 
 
 @click.command("settle", short_help="Make final what everybody asked agrees on.")
@@ -145,13 +145,13 @@ def settle_command(
             }
         )
         return
-    click.echo(
+    echo(
         f"{target}: {counted(found.n_settled, 'grade')} settled, {found.n_moved} of them new;"
         f" {found.n_apart} graded differently, {found.n_waiting} still without a grade"
     )
     if found.reading.promoted:
         rows = counted(len(found.reading.promoted), "bootstrap row")
-        click.echo(f"  note: {rows} turned into chair rows")
+        echo(f"  note: {rows} turned into chair rows")
 
 
 def _two(pair: str) -> tuple[str, str]:
@@ -195,10 +195,10 @@ def print_compared(parts: dict[str, Compared]) -> None:
     for name, part in parts.items():
         kappas = [_kappa(part, weights) for weights in asked]
         equal = number(part.agreement.value, 3)
-        rows.append((plain(name), str(part.n), str(part.n_queries), equal, *kappas))
+        rows.append((name, str(part.n), str(part.n_queries), equal, *kappas))
     print_table(rows)
     if any(part.n < MIN_OF_CORPUS for part in parts.values()):
-        click.echo(f"  note: no kappa below {MIN_OF_CORPUS} pairs of a corpus")
+        echo(f"  note: no kappa below {MIN_OF_CORPUS} pairs of a corpus")
 
 
 def _kappa(part: Compared, weights: str) -> str:
@@ -211,7 +211,7 @@ def _kappa(part: Compared, weights: str) -> str:
 
 
 def _print_grades(part: Compared, first: str, second: str) -> None:
-    click.echo(plain(f"grades of {first} (rows) by grades of {second}"))
+    echo(f"grades of {first} (rows) by grades of {second}")
     head = ("", *map(str, range(len(part.table))))
     print_table([head, *((str(g), *map(str, row)) for g, row in enumerate(part.table))])
 
@@ -219,11 +219,11 @@ def _print_grades(part: Compared, first: str, second: str) -> None:
 def _print_disagreements(apart: Sequence[Disagreement]) -> None:
     n_open = sum(not one.decided_by for one in apart)
     n = counted(len(apart), "disagreement")
-    click.echo(f"{n}, {n_open} without a record of who settled them")
+    echo(f"{n}, {n_open} without a record of who settled them")
     for one in apart[:_MOST_SHOWN]:
         grades: Any = ", ".join(f"{name} {grade}" for name, grade in one.grades.items())
         by = f" (by {', '.join(one.decided_by)})" if one.decided_by else ""
         final = "—" if one.final is None else f"{one.final}{by}"
-        click.echo(plain(f"  {one.query}  {one.doc}: {grades}; final {final}"))
+        echo(f"  {one.query}  {one.doc}: {grades}; final {final}")
     if len(apart) > _MOST_SHOWN:
-        click.echo(f"  and {len(apart) - _MOST_SHOWN} more (--json lists them all)")
+        echo(f"  and {len(apart) - _MOST_SHOWN} more (--json lists them all)")

@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from retrieval_eval.cli.common import json_option, plain, print_json, seed_option
+from retrieval_eval.cli.common import echo, json_option, print_json, seed_option
 from retrieval_eval.cli.gold_agreement import key_option, print_compared
 from retrieval_eval.cli.search_options import FILE, gold_option
 from retrieval_eval.gold.blind import blind_pack, read_blind
@@ -59,9 +59,9 @@ def blind_pack_command(
         print_json({"n_pairs": pack.n_pairs, "files": [str(path) for path in paths]})
         return
     for labeller, items in pack.sheets.items():
-        click.echo(plain(f"{labeller}: {counted(len(items), 'pair')} to grade again"))
+        echo(f"{labeller}: {counted(len(items), 'pair')} to grade again")
     for path in paths:
-        click.echo(f"  {path}")
+        echo(f"  {path}")
 
 
 @click.command("blind-read", short_help="Measure agreement with oneself.")
@@ -80,10 +80,8 @@ def blind_read_command(
         return
     print_compared({one.labeller: one.compared for one in found})
     for one in found:
-        click.echo(
-            plain(
-                f"{one.labeller}: {counted(len(one.changed), 'grade')} changed,"
-                f" {counted(one.n_undecided, 'item')} without a grade, {one.n_forgotten} without"
-                " an earlier one"
-            )
+        echo(
+            f"{one.labeller}: {counted(len(one.changed), 'grade')} changed,"
+            f" {counted(one.n_undecided, 'item')} without a grade, {one.n_forgotten} without"
+            " an earlier one"
         )

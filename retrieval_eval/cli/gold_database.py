@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from retrieval_eval.cli.common import json_option, number, plain, print_json, progress_bar
+from retrieval_eval.cli.common import echo, json_option, number, print_json, progress_bar
 from retrieval_eval.cli.search_options import (
     DATABASE_VARIABLE,
     backlog_columns,
@@ -116,22 +116,22 @@ def _show(result: BootstrapResult, dry_run: bool) -> None:
         for change in result.changes:
             for sign, row in (("-", change.before), ("+", change.after)):
                 if row is not None:
-                    click.echo(f"{sign} {plain(row)}")
-    click.echo(
+                    echo(f"{sign} {row}")
+    echo(
         f"{result.path}: {counted(result.n_found, 'query')} from "
         f"{counted(result.n_feedback, 'feedback row')} of {result.database}"
     )
-    click.echo(
+    echo(
         f"bootstrap rows: {result.n_added} added, {result.n_changed} changed, "
         f"{result.n_unchanged} unchanged, {result.n_dropped} dropped; {result.n_covered} not made, "
         f"a chair row has the query; chair rows: {result.n_chair} kept"
     )
     for reason, n in result.skipped.items():
-        click.echo(f"feedback rows without use: {n} ({reason})")
+        echo(f"feedback rows without use: {n} ({reason})")
     if dry_run:
-        click.echo("nothing written (--dry-run)")
+        echo("nothing written (--dry-run)")
     elif not result.is_written:
-        click.echo("the file is up to date; nothing written")
+        echo("the file is up to date; nothing written")
 
 
 @click.command(short_help="Count what waits for review, and since when.")
@@ -170,17 +170,17 @@ def backlog(
         return
     block = found.to_json()
     for name in ("pending_review", "approved", "rejected", "published", "other", "total"):
-        click.echo(f"{name:<15}{block[name]:>9}")
+        echo(f"{name:<15}{block[name]:>9}")
     for name, n in found.other_statuses.items():
-        click.echo(f"  other: {plain(name)} {n}")
+        echo(f"  other: {name} {n}")
     if found.oldest_pending_at is not None:
-        click.echo(
+        echo(
             f"oldest pending since {block['oldest_pending_at']}, "
             f"{number(found.oldest_pending_age_days, 1)} days before "
             f"{found.as_of:%Y-%m-%dT%H:%M:%SZ}"
         )
     if found.n_pending_undated:
-        click.echo(f"pending without a time: {found.n_pending_undated}")
+        echo(f"pending without a time: {found.n_pending_undated}")
 
 
 def _time(text: str | None) -> datetime | None:

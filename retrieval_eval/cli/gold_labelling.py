@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import click
 
-from retrieval_eval.cli.common import json_option, plain, print_json, seed_option
+from retrieval_eval.cli.common import echo, json_option, print_json, seed_option
 from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.pool import DEFAULT_DEPTH, Ranking, build_pool, write_pool
@@ -89,9 +89,9 @@ def pool(
         print_json({**counts, "files": [str(path) for path in paths], "notes": notes})
         return
     pairs, queries = counted(found.n_pairs, "pair"), counted(found.n_queries, "query")
-    click.echo(f"{pairs} of {queries} for each labeller")
+    echo(f"{pairs} of {queries} for each labeller")
     for path in paths:
-        click.echo(f"  {path}")
+        echo(f"  {path}")
     _print_notes(notes)
 
 
@@ -120,7 +120,7 @@ def pool_read(
     if as_json:
         print_json({"gold": str(target), **counts, "promoted": list(found.promoted)})
         return
-    click.echo(
+    echo(
         f"{target}: {found.n_graded} of {counted(found.n_items, 'item')} graded,"
         f" {counted(found.n_added, 'label')} added, {found.n_changed} changed,"
         f" {counted(found.n_comments, 'comment')}"
@@ -188,12 +188,12 @@ def pseudonymize(
             }
         )
         return
-    click.echo(f"{found.gold}: {counted(found.n_queries, 'query')}")
+    echo(f"{found.gold}: {counted(found.n_queries, 'query')}")
     if found.corpus is not None:
-        click.echo(f"{found.corpus}: {counted(found.n_documents or 0, 'document')}")
+        echo(f"{found.corpus}: {counted(found.n_documents or 0, 'document')}")
     for kind, n in found.n_hidden.items():
-        click.echo(plain(f"  {kind}: {n} replaced"))
-    click.echo(f"{found.mapping}: the mapping; keep it to yourself")
+        echo(f"  {kind}: {n} replaced")
+    echo(f"{found.mapping}: the mapping; keep it to yourself")
     notes = ["names that are not listed were not looked for; read the files before they leave"]
     if missing:
         notes.append(f"{missing} of {counted(found.n_entities, 'listed entity')} not found")
@@ -221,4 +221,4 @@ def _run_notes(paths: Sequence[Path], documents: Sequence[dict[str, Any]], depth
 
 def _print_notes(notes: Sequence[str]) -> None:
     for note in notes:
-        click.echo(plain(f"  note: {note}"))
+        echo(f"  note: {note}")

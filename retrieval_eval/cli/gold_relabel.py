@@ -8,9 +8,9 @@ from typing import Any, Final
 import click
 
 from retrieval_eval.cli.common import (
+    echo,
     json_option,
     number,
-    plain,
     print_json,
     print_table,
     seed_option,
@@ -88,9 +88,9 @@ def relabel_command(
         return
     _print_counts(found)
     for path in files:
-        click.echo(f"  {path}")
+        echo(f"  {path}")
     if found.queue and not names:
-        click.echo("  note: name --labellers to get sheets for the queue")
+        echo("  note: name --labellers to get sheets for the queue")
 
 
 @click.command("label-split", short_help="Split a change: labels or retrieval moved.")
@@ -122,14 +122,14 @@ def label_split_command(
     if as_json:
         print_json(found)
         return
-    click.echo(f"{counted(found['n_queries'], 'query')} in both runs; points are hundredths")
+    echo(f"{counted(found['n_queries'], 'query')} in both runs; points are hundredths")
     head = ("metric", "before", "after", "change", "labels", "retrieval", "n", "left out")
     print_table([head, *(_row(name, block) for name, block in found["metrics"].items())])
 
 
 def _print_counts(found: Relabelling) -> None:
     counts = found.counts()
-    click.echo(
+    echo(
         f"{counted(counts['pairs']['total'], 'graded pair')} with"
         f" {counted(counts['labels']['total'], 'label')};"
         f" {counted(len(found.queue), 'pair')} of the new corpus to grade"
@@ -141,9 +141,9 @@ def _print_counts(found: Relabelling) -> None:
     ]
     print_table([head, *rows])
     for reason, n in found.reasons().items():
-        click.echo(f"  {n} because {REASONS[reason]}")
+        echo(f"  {n} because {REASONS[reason]}")
     for note in found.notes:
-        click.echo(plain(f"  note: {note}"))
+        echo(f"  note: {note}")
 
 
 def _row(name: str, block: dict[str, Any]) -> tuple[str, ...]:

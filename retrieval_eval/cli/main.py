@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from retrieval_eval import __version__
+from retrieval_eval.cli.common import echo, echo_lines
 from retrieval_eval.cli.lazy import LazyGroup
 from retrieval_eval.errors import NothingToEvaluateError, RenderError, RetrievalEvalError
 from retrieval_eval.io.private import write_log
@@ -83,13 +84,15 @@ def run(arguments: Sequence[str] | None = None) -> int:
     try:
         code = group.main(arguments, prog_name="retrieval-eval", standalone_mode=False)
     except click.UsageError as error:
-        error.show()
+        text = io.StringIO()
+        error.show(text)
+        echo_lines(text.getvalue(), err=True)
         return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted; what was finished is kept, run again to go on", err=True)
+        echo("interrupted; what was finished is kept, run again to go on", err=True)
         return EXIT_INTERRUPTED
     except RetrievalEvalError as error:
-        click.echo(f"retrieval-eval: {error}", err=True)
+        echo_lines(f"retrieval-eval: {error}", err=True)
         return next(code for kind, code in _EXIT_CODES if isinstance(error, kind))
     except (BrokenPipeError, SystemExit):
         # click leaves with 1 when nobody reads on, and that would say that a guard was breached.
@@ -105,7 +108,7 @@ def _unexpected(error: BaseException) -> int:
     versions = f"retrieval-eval {__version__}, Python {platform.python_version()}"
     log = write_log("".join([versions, "\n\n", *traceback.format_exception(error)]))
     where = f"; the traceback is in {log}, to be added to a report of this fault" if log else ""
-    click.echo(f"retrieval-eval: an unexpected fault ({what}){where}", err=True)
+    echo(f"retrieval-eval: an unexpected fault ({what}){where}", err=True)
     return EXIT_UNEXPECTED
 
 

@@ -9,6 +9,7 @@ import click
 
 from retrieval_eval.cli.common import (
     FOLDER,
+    echo,
     jobs_option,
     json_option,
     parse_k,
@@ -95,4 +96,4 @@ def report(
     if as_json:
         print_json({"report": str(page)})
     else:
-        click.echo(page)
+        echo(page)

@@ -10,8 +10,8 @@ import click
 
 from retrieval_eval.cli.common import (
     FOLDER,
+    echo,
     json_option,
-    plain,
     print_json,
     print_table,
     progress_bar,
@@ -120,9 +120,9 @@ def run(
     else:
         _print_run(measured.document)
         _print_delta(measured.document)
-        click.echo("")
+        echo("")
         for path in (measured.json_path, measured.markdown_path):
-            click.echo(plain(str(path)))
+            echo(path)
     if not measured.document["status"]["has_verdict"]:
         context.exit(EXIT_NO_VERDICT)
 
@@ -180,12 +180,12 @@ def baseline(
             {**update.document, "delta": update.delta, "delta_withheld": update.delta_withheld}
         )
     write_update(update, accept=accept)
-    click.echo(plain(f"{baseline} is now the run {path}"), err=as_json)
+    echo(f"{baseline} is now the run {path}", err=as_json)
 
 
 def _say_taken_up(n_answered: int, n_queries: int) -> None:
     told = f"taking up an interrupted run: {n_answered} of {counted(n_queries, 'query')} answered"
-    click.echo(f"{told}; --fresh asks every query again", err=True)
+    echo(f"{told}; --fresh asks every query again", err=True)
 
 
 def _print_run(document: Mapping[str, Any]) -> None:
@@ -193,36 +193,36 @@ def _print_run(document: Mapping[str, Any]) -> None:
     from retrieval_eval.search.composite import sentence as composite_sentence
     from retrieval_eval.search.summary import header, metric_rows, notices, shown_measures
 
-    click.echo(plain(f"search run: {document['label'] or 'no label'}"))
+    echo(f"search run: {document['label'] or 'no label'}")
     lines = header(document)
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
-        click.echo(plain(f"{name:<{width}} : {value}"))
-    click.echo("")
+        echo(f"{name:<{width}} : {value}")
+    echo("")
     confidence = document["run"]["settings"]["confidence"]
     print_table(metric_rows(document["metrics"], shown_measures(document), confidence=confidence))
     if abstention := sentences(document.get("abstention")):
-        click.echo("")
+        echo("")
     for sentence in abstention:
-        click.echo(plain(sentence))
+        echo(sentence)
     if abstention and (composite := composite_sentence(document.get("composite"))):
-        click.echo(plain(composite))
+        echo(composite)
     for notice in notices(document):
-        click.echo("")
-        click.echo(plain(notice))
+        echo("")
+        echo(notice)
 
 
 def _print_delta(document: Mapping[str, Any]) -> None:
     from retrieval_eval.search.summary import delta_rows, delta_sentences, no_delta, shown_measures
 
     delta = document["delta"]
-    click.echo("")
+    echo("")
     if delta is None:
-        click.echo(plain(no_delta(document)))
+        echo(no_delta(document))
         return
     for sentence in delta_sentences(delta):
-        click.echo(plain(sentence))
+        echo(sentence)
     if delta["is_comparable"]:
-        click.echo("")
+        echo("")
         confidence = document["run"]["settings"]["confidence"]
         print_table(delta_rows(delta["metrics"], shown_measures(document), confidence=confidence))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from retrieval_eval.cli.common import json_option, number, plain, print_json, print_table
+from retrieval_eval.cli.common import echo, json_option, number, print_json, print_table
 from retrieval_eval.cli.search_options import data_option, run_files
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ def abstention(run: str, data: Path, at: float | None, target_frr: float, as_jso
         )
         return
     _print(block, kinds, points, confidence)
-    click.echo("")
+    echo("")
     for line in _recommendation(chosen, check, target_frr):
-        click.echo(plain(line))
+        echo(line)
 
 
 def _print(
@@ -82,13 +82,13 @@ def _print(
     from retrieval_eval.search.operating_points import operating_point
 
     for line in sentences(block):
-        click.echo(plain(line))
+        echo(line)
     gate = block["gate"]
-    click.echo(
+    echo(
         f"gate: ungrounded TP rate at least {number(gate['min_true_positive_rate'])} and "
         f"answerable FR rate at most {number(gate['max_false_refusal_rate'])}"
     )
-    click.echo("")
+    echo("")
     now = operating_point(kinds, block["threshold"], confidence=confidence)
     rows = [["refuse below", "chosen for", "ungrounded TP rate", "answerable FR rate", "gate"]]
     for purpose, point in [("these decisions", now), *((_purpose(p), p) for p in points)]:

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from retrieval_eval.cli.common import (
+    echo,
     json_option,
     number,
-    plain,
     print_json,
     print_table,
     progress_bar,
@@ -98,8 +98,8 @@ def claims(
         print_json(document)
         return
     _print_claims(document["claims"])
-    click.echo("")
-    click.echo(plain(str(target)))
+    echo("")
+    echo(target)
 
 
 def _options(given: tuple[str, ...]) -> dict[str, str]:
@@ -114,13 +114,13 @@ def _options(given: tuple[str, ...]) -> dict[str, str]:
 def _print_claims(block: Mapping[str, Any]) -> None:
     judge = block["judge"]
     settings = ", ".join(f"{name}={value}" for name, value in judge["settings"].items())
-    click.echo(plain(f"judge  : {judge['name']} {judge['version']} ({settings})"))
-    click.echo(
+    echo(f"judge  : {judge['name']} {judge['version']} ({settings})")
+    echo(
         f"drafts : {block['n_drafts']} ({block['n_refused']} refused, {block['n_unlabelled']} of"
         f" unlabelled queries, {block['n_without_draft']} queries without a draft)"
     )
-    click.echo(f"claims : {block['n_claims']}, {block['n_substantive']} of them substantive")
-    click.echo("")
+    echo(f"claims : {block['n_claims']}, {block['n_substantive']} of them substantive")
+    echo("")
     rows = [("", "value", "interval", "n")]
     rows += [
         _row(name, block[key])
@@ -133,8 +133,8 @@ def _print_claims(block: Mapping[str, Any]) -> None:
     print_table(rows)
     if agreement is not None:
         said = agreement["confusion"]
-        click.echo("")
-        click.echo(
+        echo("")
+        echo(
             f"supported, say both {said['both']}, the judge only {said['judge_only']}, people only"
             f" {said['human_only']}, neither {said['neither']}"
         )

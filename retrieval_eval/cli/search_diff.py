@@ -10,8 +10,8 @@ import click
 
 from retrieval_eval.cli.common import (
     FOLDER,
+    echo,
     json_option,
-    plain,
     print_json,
     print_table,
     progress_bar,
@@ -109,7 +109,8 @@ def diff(
     else:
         _print(found)
         if out is not None:
-            click.echo(f"\n{plain(str(out))}")
+            echo()
+            echo(out)
     if report:
         sources = DiffSources(
             str(paths[0]),
@@ -123,7 +124,7 @@ def diff(
         )
         with progress_bar("cell") as progress:
             page = build_diff(sources, reports_dir=reports_dir, privacy=privacy, progress=progress)
-        click.echo(plain(str(page)), err=as_json)
+        echo(page, err=as_json)
     if found["no_verdict"]:
         context.exit(EXIT_NO_VERDICT)
 
@@ -132,41 +133,43 @@ def _print(found: Mapping[str, Any]) -> None:
     from retrieval_eval.search import diff_tables as tables
 
     for sentence in [*([found["banner"]] if found["banner"] else []), *found["notices"]]:
-        click.echo(plain(sentence) + "\n")
+        echo(sentence)
+        echo()
     lines = tables.side_lines(found)
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
-        click.echo(plain(f"{name:<{width}} : {value}"))
-    click.echo("")
+        echo(f"{name:<{width}} : {value}")
+    echo("")
     for sentence in tables.summary_sentences(found):
-        click.echo(plain(sentence))
+        echo(sentence)
     for name in tables.headline(found):
         _print_queries(f"Queries behind {name}", tables.mover_rows(found, name), texts=3)
     _print_queries("Another first document", tables.top1_rows(found), texts=4)
-    click.echo("")
+    echo("")
     print_table(tables.metric_changes(found, tables.shown_metrics(found)))
     for dimension in found["slices"]:
-        click.echo("")
-        print_table(_safe(tables.slice_rows(found, dimension)))
+        echo("")
+        print_table(_short(tables.slice_rows(found, dimension)))
 
 
 def _print_queries(title: str, rows: list[list[str]], *, texts: int) -> None:
     if len(rows) == 1:
         return
     left_out = len(rows) - 1 - _MOST
-    click.echo(f"\n{title}" + (f" (the first {_MOST} of {len(rows) - 1})" if left_out > 0 else ""))
-    print_table(_safe(rows[: _MOST + 1]), numbers_from=texts)
-
-
-def _safe(rows: list[list[str]]) -> list[list[str]]:
-    """Return the rows as a terminal can bear them: the text of queries is cut off."""
-    may_be_cut = [head == "text" for head in rows[0]]
-    return [
-        [plain(_cut(cell) if cut else cell) for cell, cut in zip(row, may_be_cut, strict=True)]
-        for row in rows
-    ]
+    echo()
+    echo(title + (f" (the first {_MOST} of {len(rows) - 1})" if left_out > 0 else ""))
+    print_table(_short(rows[: _MOST + 1]), numbers_from=texts)
 
 
 def _cut(text: str) -> str:
     text = " ".join(text.split())
     return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 1]}…"
+
+
+def _short(rows: list[list[str]]) -> list[list[str]]:
+    """Return the rows with the text of queries cut off."""
+    may_be_cut = [head == "text" for head in rows[0]]
+    return [
+        [_cut(cell) if cut else cell for cell, cut in zip(row, may_be_cut, strict=True)]
+        for row in rows
+    ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from retrieval_eval.cli.common import json_option, plain, print_json, seed_option
+from retrieval_eval.cli.common import echo, echo_lines, json_option, print_json, seed_option
 from retrieval_eval.cli.search_options import (
     BASELINE,
     DATA,
@@ -28,7 +28,7 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
         return
     from retrieval_eval.search.guard.thresholds import SHIPPED
 
-    click.echo(SHIPPED.read_text(encoding="utf-8"), nl=False)
+    echo_lines(SHIPPED.read_text(encoding="utf-8"))
     context.exit()
 
 
@@ -109,8 +109,7 @@ def guard(
     if as_json:
         print_json(verdict.to_json())
     else:
-        for line in to_text(verdict).splitlines():
-            click.echo(plain(line))
+        echo_lines(to_text(verdict))
     context.exit(verdict.exit_code)
 
 
@@ -136,4 +135,4 @@ def pin(
     if as_json:
         print_json({"pinned": str(out), "n_queries": n})
     else:
-        click.echo(plain(f"{out}: {counted(n, 'query')} pinned"))
+        echo(f"{out}: {counted(n, 'query')} pinned")

@@ -10,8 +10,8 @@ import click
 
 from retrieval_eval.cli.common import (
     FOLDER,
+    echo,
     json_option,
-    plain,
     print_json,
     print_table,
     seed_option,
@@ -85,15 +85,15 @@ def judge_next(
         return
     rows = [["query", "document", "gain, points", "best rank", "runs"]]
     rows += [
-        [plain(c.query), plain(c.doc), f"{c.gain_points:.4f}", str(c.best_rank), str(c.n_runs)]
+        [c.query, c.doc, f"{c.gain_points:.4f}", str(c.best_rank), str(c.n_runs)]
         for c in queue.candidates
     ]
     print_table(rows, numbers_from=2)
-    click.echo("")
+    echo("")
     for note in _notes(queue):
-        click.echo(plain(note))
+        echo(note)
     for path in files:
-        click.echo(plain(f"  {path}"))
+        echo(f"  {path}")
 
 
 def _write(

@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from retrieval_eval.cli.common import (
+    echo,
+    echo_lines,
     json_option,
-    plain,
     print_json,
     print_table,
     progress_bar,
@@ -94,7 +95,8 @@ def noise(
         print_json(found)
     else:
         _print(found)
-        click.echo(f"\n{plain(str(out))}")
+        echo()
+        echo(out)
 
 
 def _print(found: Mapping[str, Any]) -> None:
@@ -107,13 +109,13 @@ def _print(found: Mapping[str, Any]) -> None:
     from retrieval_eval.search.noise_thresholds import snippet
 
     for sentence in noise_sentences(found):
-        click.echo(plain(sentence))
+        echo(sentence)
     names = shown_metrics(found)
     for title, rows in (
         ("Noise, in points", level_rows(found, names)),
         ("Smallest change that 80 % of comparisons find, in points", detectable_rows(found)),
     ):
-        click.echo(f"\n{title}")
+        echo()
+        echo(title)
         print_table(rows)
-    click.echo("\nFor guard.toml:\n")
-    click.echo(snippet(found), nl=False)
+    echo_lines("\nFor guard.toml:\n\n" + snippet(found))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 from click.core import ParameterSource
 
-from retrieval_eval.cli.common import FOLDER, parse_k, parse_options, plain
+from retrieval_eval.cli.common import FOLDER, echo, parse_k, parse_options
 
 if TYPE_CHECKING:
     from retrieval_eval.search.measure import Request
@@ -51,7 +51,7 @@ def run_files(names: Sequence[str], data: Path) -> list[Path]:
 
     found = [run_file(name, data) for name in names]
     for notice in (notice for _, notices in found for notice in notices):
-        click.echo(plain(notice), err=True)
+        echo(notice, err=True)
     return [path for path, _ in found]
 
 
@@ -181,6 +181,6 @@ def backlog_at_hand(source: str | None) -> str | None:
     try:
         read_backlog(source)
     except BadInputError as error:
-        click.echo(plain(f"backlog not counted ({DATABASE_VARIABLE}): {error}"), err=True)
+        echo(f"backlog not counted ({DATABASE_VARIABLE}): {error}", err=True)
         return None
     return source

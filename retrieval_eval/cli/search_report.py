@@ -7,7 +7,7 @@ from typing import Literal
 
 import click
 
-from retrieval_eval.cli.common import FOLDER, json_option, plain, print_json, progress_bar
+from retrieval_eval.cli.common import FOLDER, echo, json_option, print_json, progress_bar
 from retrieval_eval.cli.search_options import (
     DATA,
     FILE,
@@ -139,7 +139,7 @@ def report(
     if as_json:
         print_json({"report": str(page)})
     else:
-        click.echo(plain(str(page)))
+        echo(page)
 
 
 def _if_there(path: Path) -> Path | Literal[""]:
@@ -173,7 +173,7 @@ def demo(
     if as_json:
         print_json({"report": str(page), "run": str(made.run), "commands": list(made.commands)})
         return
-    click.echo("The same by hand:")
+    echo("The same by hand:")
     for command in made.commands:
-        click.echo(plain(f"  {command}"))
-    click.echo(plain(str(page)))
+        echo(f"  {command}")
+    echo(page)

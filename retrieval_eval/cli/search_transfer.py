@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from retrieval_eval.cli.common import json_option, plain, print_json, print_table
+from retrieval_eval.cli.common import echo, json_option, print_json, print_table
 from retrieval_eval.cli.search_options import data_option, run_files
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ def _print(found: Mapping[str, Any], confidence: float) -> None:
     from retrieval_eval.search.summary import points, signed_span
 
     for code, text in found["accepted"].items():
-        click.echo(plain(f"ACCEPTED {code}: {text}"))
+        echo(f"ACCEPTED {code}: {text}")
     for reason in found["reasons"]:
-        click.echo(plain(f"No verdict: {reason}"))
+        echo(f"No verdict: {reason}")
     if not found["computable"]:
         return
     interval = f"{confidence:.0%} interval"
@@ -85,8 +85,8 @@ def _print(found: Mapping[str, Any], confidence: float) -> None:
             others, here = cells["others"], cells["held_out"]
             rows.append(
                 [
-                    plain(name),
-                    plain(corpus),
+                    name,
+                    corpus,
                     points(others["delta_points"]),
                     str(others["n_pairs"]),
                     points(here["delta_points"]),
@@ -96,13 +96,13 @@ def _print(found: Mapping[str, Any], confidence: float) -> None:
                 ]
             )
     print_table(rows, numbers_from=2)
-    click.echo("")
+    echo("")
     for name, row in found["metrics"].items():
         answer = {True: "yes", False: "no", None: "no answer"}[row["holds_everywhere"]]
         n_clear = sum(cells["is_clear"] is True for cells in row["corpora"].values())
         counts = f"the sign is clear on {n_clear} of {len(row['corpora'])}"
-        click.echo(plain(f"{name}: holds on every corpus held out: {answer} ({counts})"))
-    click.echo("unclear: the interval here holds 0 or does not exist, so the sign may be chance")
+        echo(f"{name}: holds on every corpus held out: {answer} ({counts})")
+    echo("unclear: the interval here holds 0 or does not exist, so the sign may be chance")
 
 
 def _verdict(cells: Mapping[str, Any]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from retrieval_eval.cli.common import FOLDER
+from retrieval_eval.cli.common import FOLDER, echo
 from retrieval_eval.cli.search_options import DATA, backlog_columns, backlog_option
 
 if TYPE_CHECKING:
@@ -86,16 +86,16 @@ def serve(
     server = create_server(create_app(sources, host=host, allowed_hosts=allowed_hosts))
     with listen(host, port) as listening:
         if not is_loopback(host):
-            click.echo(
+            echo(
                 f"warning: everybody who can reach {host} can read runs, reports and backlog; "
                 "there is no authentication",
                 err=True,
             )
         try:
-            click.echo(f"serving {data} and {reports} at {url_of(listening)} (Ctrl-C stops)")
+            echo(f"serving {data} and {reports} at {url_of(listening)} (Ctrl-C stops)")
             server.run(sockets=[listening])
         except KeyboardInterrupt:
-            click.echo("stopped", err=True)
+            echo("stopped", err=True)
 
 
 @click.command()

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from retrieval_eval.cli.common import json_option, number, plain, print_json, root_options
+from retrieval_eval.cli.common import echo, json_option, number, print_json, root_options
 from retrieval_eval.pipeline.single import evaluate_one
 from retrieval_eval.values import counted
 
@@ -40,28 +40,28 @@ def trial(
         return
     _print_head(document, metrics)
     if events:
-        click.echo("")
+        echo("")
         for event in document["events"]:
-            click.echo(_line(event))
+            echo(_line(event))
     _print_metrics(metrics)
 
 
 def _print_head(document: dict[str, Any], metrics: dict[str, Any]) -> None:
     provenance, coverage = document["provenance"], document["coverage"]
-    click.echo(plain(f"{provenance['config_name']} · {provenance['task_name']}"))
-    click.echo(plain(f"  trial    {provenance['trial_name']} in run {provenance['run_id']}"))
+    echo(f"{provenance['config_name']} · {provenance['task_name']}")
+    echo(f"  trial    {provenance['trial_name']} in run {provenance['run_id']}")
     harness = " ".join(filter(None, (provenance["harness"], provenance["harness_version"])))
     agent = ", ".join(filter(None, (harness, provenance["model"])))
-    click.echo(plain(f"  agent    {agent or 'unknown'}"))
+    echo(f"  agent    {agent or 'unknown'}")
     trace = ", ".join(filter(None, (coverage["trace_source"], coverage["trace_format"])))
-    click.echo(plain(f"  trace    {trace or 'none'}"))
+    echo(f"  trace    {trace or 'none'}")
     if coverage["degraded_reason"]:
-        click.echo(plain(f"  degraded {coverage['degraded_reason']}"))
+        echo(f"  degraded {coverage['degraded_reason']}")
     files = document["ground_truth"]["files"]
     source = coverage["ground_truth_source"] or coverage["ground_truth_reason"]
-    click.echo(plain(f"  expected {counted(len(files), 'file')} ({source})"))
+    echo(f"  expected {counted(len(files), 'file')} ({source})")
     ledger = metrics["ledger"]
-    click.echo(
+    echo(
         f"  calls    {ledger['calls_seen']} seen: {ledger['calls_resolved']} resolved, "
         f"{ledger['calls_opaque']} opaque, {ledger['calls_error']} failed, "
         f"{ledger['calls_without_result']} without result, "
@@ -77,29 +77,30 @@ def _line(event: dict[str, Any]) -> str:
     more = f" +{len(files) - _MOST_FILES}" if len(files) > _MOST_FILES else ""
     state = " (failed)" if event["is_error"] else ""
     agent = " (sub-agent)" if event["is_subagent"] else ""
-    return plain(
+    line = (
         f"{mark}{event['step_index']:>4} {seconds:>8}s {event['tool_category']:<17} "
         f"{name}{state}{agent}  {', '.join(files[:_MOST_FILES])}{more}"
-    ).rstrip()
+    )
+    return line.rstrip()
 
 
 def _print_metrics(metrics: dict[str, Any]) -> None:
     block = metrics["file_level_metrics"]
-    click.echo("")
+    echo("")
     if not block["computable"]:
-        click.echo(f"not computable: {block['reason']}")
+        echo(f"not computable: {block['reason']}")
         return
-    click.echo(
+    echo(
         f"file recall {number(block['file_recall'])} "
         f"({block['n_overlap']} of {block['n_ground_truth']}), MRR {number(block['mrr'])}, "
         f"context efficiency {number(block['context_efficiency'])} "
         f"({block['n_overlap']} of {block['n_retrieved']})"
     )
     if block["never_hit"]:
-        click.echo("first relevant file: never")
+        echo("first relevant file: never")
     else:
-        click.echo(
+        echo(
             f"first relevant file: call {block['ttfr_calls']}, "
             f"{number(block['ttfr_seconds'], 1)} s, rank {block['ttfr_rank']}"
         )
-    click.echo("* hits the ground truth   ? may have touched files that could not be resolved")
+    echo("* hits the ground truth   ? may have touched files that could not be resolved")

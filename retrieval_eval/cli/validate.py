@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from retrieval_eval.cli.common import json_option, print_json
+from retrieval_eval.cli.common import echo, json_option, print_json
 from retrieval_eval.errors import BadInputError, SchemaError
 from retrieval_eval.io.files import read_json
 from retrieval_eval.schema import SCHEMAS, check_version, faults, kind_of
@@ -37,11 +37,11 @@ def validate(
     else:
         for name, problems in found.items():
             for problem in problems[:_MOST_FAULTS]:
-                click.echo(f"{name}: {problem}")
+                echo(f"{name}: {problem}")
             if len(problems) > _MOST_FAULTS:
-                click.echo(f"{name}: and {len(problems) - _MOST_FAULTS} more")
+                echo(f"{name}: and {len(problems) - _MOST_FAULTS} more")
             if not problems:
-                click.echo(f"{name}: valid")
+                echo(f"{name}: valid")
     if any(found.values()):
         context.exit(EXIT_INVALID)
 

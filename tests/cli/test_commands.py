@@ -148,7 +148,7 @@ def test_a_config_whose_name_a_terminal_would_obey_is_printed_without_that(tree,
     (tree / "runs/run-1/baseline/2026-01-05__10-00-00__broken").mkdir()
     assert run(["evaluate", "run-1", "--output-dir", "out"]) == 0
     text = capsys.readouterr().out
-    assert "loud\ufffd" in text
+    assert "loud\\u0007" in text
     assert "\x07" not in text
 
 

@@ -237,6 +237,19 @@ def test_only_the_command_line_prints():
     _report(breaches, "A library that prints cannot be used by another program:")
 
 
+def test_text_reaches_a_terminal_through_one_door():
+    doors = {"cli/common.py"}
+    breaches = [
+        f"{_name(path)}:{call.lineno}: {name}"
+        for path in _modules()
+        if path.relative_to(PACKAGE).as_posix() not in doors
+        for call, name in _calls(path)
+        if name in {"print", "click.echo", "click.secho", "click.style", "error.show"}
+        and not (name == "error.show" and call.args)
+    ]
+    _report(breaches, "`echo` takes the orders to a terminal out of names and texts:")
+
+
 def test_nothing_from_a_trace_is_executed():
     running = {"eval", "exec", "compile", "os.system", "os.popen", "pickle.loads", "pickle.load"}
     breaches = [
