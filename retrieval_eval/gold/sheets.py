@@ -16,14 +16,12 @@ from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.faults import kind
+from retrieval_eval.io.csv_cells import cell_text, csv_text
 from retrieval_eval.io.files import iter_jsonl
 from retrieval_eval.io.named import named_text
 
 COLUMNS: Final = ("item", "query", "document", "grade", "comment")
 
-# What a spreadsheet would run as a formula. Full-width forms are read as their plain ones.
-_FORMULA: Final = re.compile(r"'*[=+\-@\t\r\n＝＋－＠]")
-_GUARDED: Final = re.compile(r"'+[=+\-@\t\r\n＝＋－＠]")
 _DELIMITERS: Final = ",;\t"
 
 
@@ -55,30 +53,10 @@ def shown_digest(query: str, document: str) -> str:
     return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def guarded(cell: str) -> str:
-    """Return a cell that no spreadsheet takes for a formula; :func:`unguarded` undoes it.
-
-    Examples
-    --------
-    >>> guarded("=1+1"), guarded("1+1"), unguarded(guarded("'=x"))
-    ("'=1+1", '1+1', "'=x")
-    """
-    return f"'{cell}" if _FORMULA.match(cell) else cell
-
-
-def unguarded(cell: str) -> str:
-    """Return the cell that :func:`guarded` made safe."""
-    return cell[1:] if _GUARDED.match(cell) else cell
-
-
 def csv_sheet(items: Iterable[Item]) -> bytes:
     """Return a sheet as CSV: UTF-8 with a byte-order mark, which spreadsheets need to see it."""
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, lineterminator="\r\n")
-    writer.writerow(COLUMNS)
-    for item in items:
-        writer.writerow([item.id, guarded(item.query), guarded(item.document), "", ""])
-    return buffer.getvalue().encode("utf-8-sig")
+    rows = ([item.id, item.query, item.document, "", ""] for item in items)
+    return csv_text(COLUMNS, rows).encode("utf-8-sig")
 
 
 def jsonl_sheet(items: Iterable[Item]) -> bytes:
@@ -195,7 +173,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | str]]:
         if len(cells) != len(names):
             yield where, f"has {len(cells)} cells instead of {len(names)}"
         else:
-            yield where, {n: unguarded(cell) for n, cell in zip(names, cells, strict=True)}
+            yield where, {n: cell_text(cell) for n, cell in zip(names, cells, strict=True)}
 
 
 def _numbered(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:

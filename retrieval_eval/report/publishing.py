@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from retrieval_eval.errors import RenderError
+from retrieval_eval.io.csv_cells import csv_text
 from retrieval_eval.io.files import write_bytes, write_text
 from retrieval_eval.records import Progress
 from retrieval_eval.report import assets, quarto, render
@@ -98,12 +99,12 @@ def write_frames(run: Any, declared: Frames, folder: Path, *, without: Sequence[
 
 
 def write_frame(name: str, meaning: str, frame: pd.DataFrame, folder: Path) -> tuple[str, str]:
-    """Write a frame as CSV (RFC 4180); lists become text separated by semicolons."""
-    for column in frame.columns:
-        if frame[column].map(lambda v: isinstance(v, list)).any():
-            frame = frame.assign(**{column: frame[column].map("; ".join)})
-    # Only what ends a line is quoted: with a line feed alone a carriage return would start a row.
-    text = frame.to_csv(index=False, lineterminator="\r\n")
-    # A lone surrogate, which JSON escapes can smuggle in, has no UTF-8.
-    write_text(folder / f"{name}.csv", text.encode("utf-8", "replace").decode("utf-8"))
+    """Write a frame as CSV; lists become text separated by semicolons."""
+    cells = frame.astype(object).where(frame.notna(), None)
+    rows = (
+        ["; ".join(value) if isinstance(value, list) else value for value in row]
+        for row in cells.itertuples(index=False, name=None)
+    )
+    text = csv_text(map(str, frame.columns), rows)
+    write_text(folder / f"{name}.csv", text)
     return f"{name}.csv", meaning

@@ -250,6 +250,17 @@ def test_text_reaches_a_terminal_through_one_door():
     _report(breaches, "`echo` takes the orders to a terminal out of names and texts:")
 
 
+def test_csv_is_written_in_one_place():
+    breaches = [
+        f"{_name(path)}:{call.lineno}: {name}"
+        for path in _modules()
+        if path != PACKAGE / "io" / "csv_cells.py"
+        for call, name in _calls(path)
+        if name.split(".")[-1] in {"to_csv", "DictWriter", "write_csv"} or name == "csv.writer"
+    ]
+    _report(breaches, "Elsewhere a cell could be a formula that a spreadsheet runs:")
+
+
 def test_nothing_from_a_trace_is_executed():
     running = {"eval", "exec", "compile", "os.system", "os.popen", "pickle.loads", "pickle.load"}
     breaches = [

@@ -1,0 +1,59 @@
+r"""The one writer of CSV: cells that no spreadsheet runs and no terminal obeys, without loss.
+
+A cell of text that would be a formula gets an apostrophe before it, as spreadsheets write text. A
+control character becomes ``\u....``. :func:`cell_text` undoes both. Numbers are not text and stay
+as they are.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable
+from typing import Any, Final
+
+# What a spreadsheet would run, also behind white space, which some drop. Full-width forms are read
+# as their plain ones.
+_FORMULA: Final = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠])")
+
+# Controls but for tab and line ends, the two direction overrides, and halves of characters, which
+# have no bytes.
+_CONTROLS: Final = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202d\u202e\ud800-\udfff"
+_CONTROL: Final = re.compile(f"[{_CONTROLS}]")
+# A text may hold such an escape itself; then its backslash is escaped.
+_ESCAPE: Final = re.compile(
+    r"\\u(00[01][0-9a-f]|007f|00[89][0-9a-f]|202[de]|d[89a-f][0-9a-f]{2}|005c)"
+)
+
+
+def cell(text: str) -> str:
+    r"""Return a text as a cell that is shown and never run.
+
+    Examples
+    --------
+    >>> cell("=1+1"), cell("1+1"), cell("a\x1b[2J"), cell_text(cell("'=x"))
+    ("'=1+1", '1+1', 'a\\u001b[2J', "'=x")
+    """
+    shown = _ESCAPE.sub(r"\\u005cu\1", text)
+    shown = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", shown)
+    return f"'{shown}" if _FORMULA.match(shown) else shown
+
+
+def cell_text(shown: str) -> str:
+    """Return the text of which :func:`cell` made this cell."""
+    if shown.startswith("'") and _FORMULA.match(shown, 1):
+        shown = shown[1:]
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), shown)
+
+
+def csv_text(head: Iterable[str], rows: Iterable[Iterable[Any]]) -> str:
+    """Return a table as CSV (RFC 4180); None is an empty cell.
+
+    Only what ends a line is quoted: with a line feed alone, a carriage return would start a row.
+    """
+    buffer = io.StringIO(newline="")
+    writer = csv.writer(buffer, lineterminator="\r\n")
+    for row in (head, *rows):
+        writer.writerow([cell(value) if isinstance(value, str) else value for value in row])
+    return buffer.getvalue()
