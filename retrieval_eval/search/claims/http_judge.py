@@ -14,6 +14,7 @@ from retrieval_eval.search.claims.http_messages import (
 )
 from retrieval_eval.search.claims.http_settings import TRIES, HttpJudgeSettings
 from retrieval_eval.search.claims.judge import JudgeError, JudgeFacts, Judgement
+from retrieval_eval.search.http_body import body_pieces
 from retrieval_eval.search.returned import clean_text
 
 if TYPE_CHECKING:
@@ -42,7 +43,6 @@ class HttpJudge:
         self._url = f"{settings.base_url}/chat/completions"
         headers = {
             "Accept": "application/json",
-            # A compressed answer could be far larger than what was sent.
             "Accept-Encoding": "identity",
             "Content-Type": "application/json",
         }
@@ -124,7 +124,7 @@ class HttpJudge:
 
     def _read(self, response: httpx.Response, deadline: float) -> bytes:
         body = bytearray()
-        for chunk in response.iter_bytes():
+        for chunk in body_pieces(response):
             body += chunk
             if len(body) > _LONGEST_ANSWER:
                 raise _TransientError(self._said(f"answered more than {_LONGEST_ANSWER} bytes"))

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode
+from retrieval_eval.search.http_body import ACCEPTED, body_pieces
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import RetrieverError
 from retrieval_eval.search.retrievers.http_settings import HttpSettings, http_settings
@@ -68,7 +69,11 @@ class HttpRetriever:
             settings.read_timeout, connect=settings.connect_timeout, pool=settings.total_timeout
         )
         self._client = httpx.Client(
-            headers={"Accept": "application/json", **settings.headers},
+            headers={
+                "Accept": "application/json",
+                "Accept-Encoding": ACCEPTED,
+                **settings.headers,
+            },
             timeout=timeout,
             limits=httpx.Limits(max_connections=settings.concurrency),
         )
@@ -173,7 +178,7 @@ class HttpRetriever:
 
     def _read(self, response: httpx.Response, deadline: float) -> bytes:
         limit, body = self._settings.max_bytes, bytearray()
-        for chunk in response.iter_bytes():
+        for chunk in body_pieces(response):
             body += chunk
             if len(body) > limit:
                 raise RetrieverError(

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 import logging
+import tracemalloc
+import zlib
 from contextlib import contextmanager
 
 import pytest
@@ -47,6 +49,23 @@ def test_a_verdict_is_read_and_its_quote_found():
     assert request.headers["Authorization"] == f"Bearer {KEY}"
     assert (sent["model"], sent["temperature"]) == ("m-1", 0)
     assert sent["response_format"] == {"type": "json_object"}
+
+
+def test_an_answer_that_expands_without_end_takes_no_memory():
+    packer = zlib.compressobj(9, wbits=31)
+    start = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    block = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    data = start + block * 2047
+    give = body(data, Content_Encoding="gzip")
+    with local_server(give, give, give) as server, opened(server.url) as judge:
+        tracemalloc.start()
+        try:
+            with pytest.raises(JudgeError, match="answered more than 1000000 bytes"):
+                judge.judge("a claim", BLOCK)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert peak < 20_000_000
 
 
 def test_hostile_content_is_sent_as_data_and_nothing_else():

@@ -5,6 +5,8 @@ import json
 import socket
 import sys
 import threading
+import tracemalloc
+import zlib
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -232,6 +234,49 @@ def test_the_size_counts_after_decompression(opened):
         pytest.raises(RetrieverError, match="larger than 10000 bytes"),
     ):
         ask(opened(server.url, max_bytes="10000"))
+
+
+def bomb(layers):
+    """A few megabytes that expand to 2 GB, or with two layers to a terabyte and more."""
+    packer = zlib.compressobj(9, wbits=31)
+    start = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    block = packer.compress(bytes(1 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    data = start + block * 2047
+    return data if layers == 1 else gzip.compress(data)
+
+
+@pytest.mark.parametrize("layers", [1, 2])
+def test_an_answer_that_expands_without_end_takes_no_memory(opened, layers):
+    encoding = ", ".join(["gzip"] * layers)
+    with endpoint(answer(bomb(layers), Content_Encoding=encoding)) as server:
+        retriever = opened(server.url)
+        tracemalloc.start()
+        try:
+            with pytest.raises(RetrieverError, match=r"larger than 10000000 bytes|'gzip, gzip'"):
+                ask(retriever)
+            _, peak = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert peak < 40_000_000
+
+
+def test_no_other_compression_is_accepted(opened):
+    with endpoint(answer(FOUND)) as server:
+        ask(opened(server.url))
+        assert server.requests[0].headers["Accept-Encoding"] == "gzip"
+    with (
+        endpoint(answer(b"x", Content_Encoding="br")) as server,
+        pytest.raises(RetrieverError, match="compressed as 'br' is not read"),
+    ):
+        ask(opened(server.url))
+
+
+def test_a_compressed_answer_of_any_size_is_whole(opened):
+    docs = [f"document-{number:07d}" for number in range(60_000)]
+    for packed, name in ((gzip.compress, "gzip"), (zlib.compress, "deflate")):
+        data = packed(json.dumps({"results": docs}).encode())
+        with endpoint(answer(data, Content_Encoding=name)) as server:
+            assert [d.doc for d in ask(opened(server.url))] == docs
 
 
 def test_a_cut_answer_is_no_answer(opened):
