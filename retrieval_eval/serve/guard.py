@@ -8,6 +8,7 @@ the browser then still sends the foreign name in ``Host``.
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -21,6 +22,13 @@ Send = Callable[[Message], Awaitable[None]]
 Asgi = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 METHODS: Final = ("GET", "HEAD")
+
+# RFC 9112: a host and perhaps a port. An address of version 6 is in brackets, and only it.
+_HOST: Final = re.compile(
+    r"(?:(?P<name>[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?\.?)|\[(?P<bracketed>[0-9A-Fa-f:.]+)\])"
+    r"(?::(?P<port>[0-9]{1,5})?)?"
+)
+_HIGHEST_PORT: Final = 65_535
 
 HEADERS: Final[dict[str, str]] = {
     "content-security-policy": (
@@ -52,10 +60,13 @@ class HostRule:
     def of(cls, host: str, allowed: Iterable[str] = ()) -> HostRule:
         """Return the rule of a server bound to ``host`` that also answers to ``allowed`` names."""
         names = {"localhost", host, *allowed}
-        return cls(frozenset(name.lower().rstrip(".") for name in names), is_loopback(host))
+        return cls(frozenset(name.lower().removesuffix(".") for name in names), is_loopback(host))
 
     def allows(self, header: str) -> bool:
-        """Return whether a ``Host`` header is allowed; the port does not matter.
+        """Return whether a ``Host`` header is allowed: a name or an address, and perhaps a port.
+
+        Which port does not matter, for a tunnel may lead to another one; anything else beside a
+        name, such as what precedes an ``@``, is refused.
 
         Examples
         --------
@@ -63,9 +74,12 @@ class HostRule:
         >>> rule.allows("localhost:8765"), rule.allows("[::1]"), rule.allows("evil.example")
         (True, True, False)
         """
-        name = _without_port(header).lower().rstrip(".")
+        found = _HOST.fullmatch(header)
+        if found is None or int(found["port"] or 0) > _HIGHEST_PORT:
+            return False
+        name = (found["name"] or found["bracketed"]).lower().removesuffix(".")
         if name in self.names:
-            return bool(name)
+            return True
         try:
             address = ipaddress.ip_address(name)
         except ValueError:
@@ -127,9 +141,3 @@ async def _refuse(
 
 def _is_free(name: bytes) -> bool:
     return name.lower().decode("latin-1") not in HEADERS
-
-
-def _without_port(header: str) -> str:
-    if header.startswith("["):
-        return header[1:].partition("]")[0]
-    return header.partition(":")[0]

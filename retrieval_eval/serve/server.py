@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.serve.app import INSTALL
+from retrieval_eval.serve.connections import MOST, SECONDS_TO_ASK, bounded_protocol
 from retrieval_eval.serve.guard import Asgi
 
 if TYPE_CHECKING:
@@ -41,10 +42,11 @@ def url_of(listening: socket.socket) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def create_server(app: Asgi) -> uvicorn.Server:
+def create_server(app: Asgi, *, seconds_to_ask: float = SECONDS_TO_ASK) -> uvicorn.Server:
     """Return a server whose ``run(sockets=[...])`` answers until SIGINT or SIGTERM.
 
-    Requests in flight are finished first; ``run`` raises ``KeyboardInterrupt`` after SIGINT.
+    A connection is closed that has sent no whole request after ``seconds_to_ask``. Requests in
+    flight are finished first; ``run`` raises ``KeyboardInterrupt`` after SIGINT.
     Raises ``BadInputError`` when Uvicorn is missing.
     """
     try:
@@ -54,7 +56,8 @@ def create_server(app: Asgi) -> uvicorn.Server:
     config = uvicorn.Config(
         app,
         # One parser everywhere, whatever else is installed: the same request, the same answer.
-        http="h11",
+        http=bounded_protocol(seconds_to_ask),
+        limit_concurrency=MOST,
         loop="asyncio",
         ws="none",
         lifespan="off",

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import socket
 import sys
 import threading
 import time
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -28,10 +31,10 @@ def place(tmp_path_factory):
     return root
 
 
-@pytest.fixture(scope="module")
-def server(place):
-    """The address of a real server, stopped at the end."""
-    running = create_server(create_app(Sources(place / "data", place / "reports", lambda: BACKLOG)))
+@contextmanager
+def started(app, **options):
+    """Run a real server and give its address; it is stopped at the end."""
+    running = create_server(app, **options)
     with listen("127.0.0.1", 0) as listening:
         thread = threading.Thread(target=running.run, args=([listening],), daemon=True)
         thread.start()
@@ -46,6 +49,17 @@ def server(place):
             running.should_exit = True
             thread.join(SECONDS)
     assert not thread.is_alive()
+
+
+@pytest.fixture(scope="module")
+def app(place):
+    return create_app(Sources(place / "data", place / "reports", lambda: BACKLOG))
+
+
+@pytest.fixture(scope="module")
+def server(app):
+    with started(app) as address:
+        yield address
 
 
 @pytest.fixture
@@ -194,3 +208,67 @@ def test_without_the_extra_it_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(BadInputError, match=r"pip install 'retrieval-eval\[serve\]'"):
         create_server(None)
+
+
+@pytest.mark.parametrize("host", [b"localhost:8971@evil", b"localhost @evil", b"localhost\\"])
+def test_a_host_with_anything_beside_it_is_refused(server, host):
+    assert raw(server, get(b"/api/metrics", host)).startswith(b"HTTP/1.1 4")
+
+
+# --- connections that never ask ---
+
+HALF = b"GET /api/metrics HTTP/1.1\r\nHost: local"
+
+
+def is_closed(connection, seconds):
+    """Whether the server closes a connection within so many seconds."""
+    connection.settimeout(seconds)
+    try:
+        while connection.recv(65536):
+            pass
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def test_half_open_connections_keep_no_one_out_and_are_closed(app):
+    with started(app, seconds_to_ask=2.0) as address, ExitStack() as stack:
+        half_open = [stack.enter_context(socket.create_connection(address)) for _ in range(300)]
+        for number, connection in enumerate(half_open):
+            with contextlib.suppress(OSError):
+                connection.sendall(HALF if number % 2 else b"")
+        begun = time.monotonic()
+        assert raw(address, get(b"/api/metrics")).startswith(b"HTTP/1.1 200")
+        assert time.monotonic() - begun < 2
+        deadline = time.monotonic() + 10
+        assert all(is_closed(c, max(0.1, deadline - time.monotonic())) for c in half_open)
+
+
+def test_a_request_that_drips_is_given_up(app):
+    with started(app, seconds_to_ask=1.0) as address, socket.create_connection(address) as slow:
+        begun = time.monotonic()
+        with pytest.raises(OSError):  # noqa: PT012
+            while time.monotonic() - begun < 20:
+                slow.sendall(b"x")
+                time.sleep(0.1)
+        assert time.monotonic() - begun < 10
+
+
+def test_the_second_request_of_a_connection_has_a_deadline_too(app):
+    with started(app, seconds_to_ask=1.0) as address, socket.create_connection(address) as one:
+        one.sendall(b"GET /api/metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert one.recv(65536).startswith(b"HTTP/1.1 200")
+        one.sendall(HALF)
+        assert is_closed(one, 10)
+
+
+def test_an_answer_may_take_longer_than_a_request():
+    async def slow(scope, receive, send):
+        await asyncio.sleep(1.5)
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"done"})
+
+    with started(slow, seconds_to_ask=0.3) as address:
+        assert raw(address, get(b"/")).endswith(b"done\r\n0\r\n\r\n")
