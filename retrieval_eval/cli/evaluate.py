@@ -18,6 +18,7 @@ from retrieval_eval.cli.common import (
     progress_bar,
     work_options,
 )
+from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.pipeline import Evaluation, RunEvaluation
 from retrieval_eval.pipeline import evaluate as evaluate_runs
 from retrieval_eval.values import counted
@@ -56,6 +57,8 @@ def evaluate(
 
     RUN is a run id below the runs root, or the path of a run directory. Trials whose inputs have
     not changed since the last time are not computed again. No input is modified.
+
+    Exit code 2: there is no trial, or none could be measured.
     """
     with progress_bar("trial") as progress:
         evaluation = evaluate_runs(
@@ -70,9 +73,11 @@ def evaluate(
         )
     if as_json:
         print_json(_as_json(evaluation))
-        return
-    for run in evaluation.runs:
-        _print_run(run)
+    else:
+        for run in evaluation.runs:
+            _print_run(run)
+    if reason := evaluation.why_nothing_was_measured():
+        raise NothingToEvaluateError(reason)
 
 
 def _as_json(evaluation: Evaluation) -> dict[str, Any]:

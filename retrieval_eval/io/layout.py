@@ -24,6 +24,7 @@ EXCLUSION_REASONS: dict[str, str] = {
 }
 """Every reason of an :class:`~retrieval_eval.records.Exclusion` with its sentence."""
 
+_JOB = re.compile("ccb_|csb_")
 _MARKERS = "archive|__broken|__duplicate|__all_errored|__partial|__integrated"
 _MARKED_RUN = re.compile(_MARKERS, re.IGNORECASE)
 _MARKED_LEVEL = re.compile(
@@ -68,6 +69,31 @@ def discover(run_dir: Path, run_id: str) -> Discovery:
     while stack:
         stack.extend(walk.enter(stack.pop()))
     return walk.discovery()
+
+
+def runs_inside(found: Discovery, folder: Path) -> tuple[Path, ...]:
+    """Return the runs below a folder that holds runs and is none itself; nothing for a run.
+
+    Trials of a run lie below a config, or deeper below jobs and batches. Where all of them have
+    one more level above the config of a batch, that level is the run.
+    """
+    runs = {_run_of(trial.path, folder) for trial in found.trials}
+    return () if folder in runs else tuple(sorted(runs))
+
+
+def _run_of(trial: Path, folder: Path) -> Path:
+    """Return the folder of a trial's run, as far as the levels between can tell."""
+    levels = trial.relative_to(folder).parts[:-1]
+    batches = [i for i, level in enumerate(levels) if TIMESTAMP.fullmatch(level)]
+    # A run may be named like a job; what is named so below something else is a job.
+    named = [
+        i
+        for i, level in enumerate(levels)
+        if i not in batches and (i == 0 or not _JOB.match(level))
+    ]
+    if len(named) < 2 or (len(named) == 2 and not any(i > named[-1] for i in batches)):
+        return folder
+    return folder.joinpath(*levels[: named[-1]])
 
 
 def trial_at(path: Path, run_dir: Path) -> TrialRef | None:

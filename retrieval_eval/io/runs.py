@@ -73,6 +73,8 @@ def _below(name: str, runs_root: Path) -> list[Path]:
     if Path(name).is_absolute() or ".." in Path(name).parts:
         return []
     direct = runs_root / name
+    if direct == runs_root:  # "." is here, not the folder of all runs
+        return []
     if direct.relative_to(runs_root).as_posix() not in GROUPS and answers(direct.is_dir):
         return [direct]
     places = (runs_root / group / name for group in GROUPS)

@@ -20,7 +20,7 @@ from retrieval_eval.io.files import (
     remove_leftovers,
     write_json,
 )
-from retrieval_eval.io.layout import EXCLUSION_REASONS, Discovery, discover
+from retrieval_eval.io.layout import EXCLUSION_REASONS, Discovery, discover, runs_inside
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.metrics.catalog import FIXED_K
@@ -39,7 +39,7 @@ from retrieval_eval.pipeline.trial import Done, Job, evaluate_trial, give_up
 from retrieval_eval.pipeline.workers import run_in_workers, worth_starting
 from retrieval_eval.records import Exclusion, Progress
 from retrieval_eval.schema import now, stamped
-from retrieval_eval.values import DEFAULT_SEED
+from retrieval_eval.values import DEFAULT_SEED, counted
 
 ARTEFACTS = "retrieval_events"
 SUMMARY_FILE = "run_retrieval_summary.json"
@@ -59,10 +59,24 @@ class RunEvaluation:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What evaluating runs gave."""
+    """What evaluating runs gave; ``benchmarks_root`` is where tasks were looked for."""
 
     runs: tuple[RunEvaluation, ...]
     seed: int
+    benchmarks_root: Path | None = None
+
+    def why_nothing_was_measured(self) -> str | None:
+        """Return a sentence with what to do when no trial has metrics, or None when one has."""
+        of_runs = [run.summary["counts"] for run in self.runs]
+        if any(counts["computable"] for counts in of_runs):
+            return None
+        n = sum(counts["evaluated"] + counts["degraded"] for counts in of_runs)
+        parts, hint = [f"of {counted(n, 'trial')} none could be measured"], ""
+        for name, what in (("without_trace", "trace"), ("without_ground_truth", "ground truth")):
+            if lacking := sum(counts[name] for counts in of_runs):
+                parts.append(f"{lacking} without {what}")
+                hint = _where_tasks_are(self.benchmarks_root) if what == "ground truth" else ""
+        return "; ".join(filter(None, [*parts, hint]))
 
     @cached_property
     def impact(self) -> dict[str, Any]:
@@ -112,7 +126,7 @@ def evaluate(
     BadInputError
         When a run, a root or a setting does not exist or makes no sense.
     NothingToEvaluateError
-        When no run holds a trial.
+        When no run holds a trial, or a folder is no run but holds runs.
     """
     cutoffs = _check_k_values(k_values)
     if seed < 0:
@@ -122,7 +136,8 @@ def evaluate(
         write_demo(output_dir)
         runs_root, benchmarks_root = output_dir / "runs", output_dir / "benchmarks"
     folders = resolve_runs([str(run) for run in runs], runs_root or default_runs_root())
-    found, problems = _discover(folders, benchmarks_root or default_benchmarks_root(folders))
+    benchmarks_root = benchmarks_root or default_benchmarks_root(folders)
+    found, problems = _discover(folders, benchmarks_root)
     targets = _targets(folders, output_dir)
     work = [_jobs(d, t, cutoffs, problems) for d, t in zip(found, targets, strict=True)]
     _refuse_links(targets, work)
@@ -131,7 +146,7 @@ def evaluate(
         _finish(folder.name, target, discovery, [next(done) for _ in batch], cutoffs, seed)
         for folder, target, discovery, batch in zip(folders, targets, found, work, strict=True)
     )
-    return Evaluation(results, seed)
+    return Evaluation(results, seed, benchmarks_root)
 
 
 def _check_k_values(k_values: Sequence[int]) -> tuple[int, ...]:
@@ -155,6 +170,12 @@ def _discover(
     if not trials:
         where = ", ".join(str(folder) for folder in folders)
         raise NothingToEvaluateError(f"no trial found in {where}{_left_out(found)}")
+    for folder, discovery in zip(folders, found, strict=True):
+        if inside := runs_inside(discovery, folder):
+            raise NothingToEvaluateError(
+                f"{folder} is no run: it holds {counted(len(inside), 'run')}, such as {inside[0]}; "
+                f"name a run; {_where_tasks_are(benchmarks_root)}"
+            )
     index = (
         TaskIndex(benchmarks_root)
         if benchmarks_root is not None
@@ -166,6 +187,16 @@ def _discover(
         Discovery(tuple(next(following) for _ in discovery.trials), discovery.excluded)
         for discovery in found
     ], problems
+
+
+def _where_tasks_are(benchmarks_root: Path | None) -> str:
+    """Return where ground truth is looked for, and how to say that it is elsewhere."""
+    looked = (
+        "there is no folder 'benchmarks' near the runs or here, so there is no ground truth"
+        if benchmarks_root is None
+        else f"ground truth is looked for in {benchmarks_root}"
+    )
+    return f"{looked}; name the folder of the tasks, <suite>/<task>/, with --benchmarks-root"
 
 
 def _left_out(found: Sequence[Discovery]) -> str:

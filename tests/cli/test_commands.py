@@ -305,3 +305,57 @@ def test_output_that_nobody_reads_is_neither_a_pass_nor_a_breach():
     done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (141, b"")
+
+
+def everything(tree):
+    return {p: p.read_bytes() if p.is_file() else None for p in tree.rglob("*")}
+
+
+@pytest.mark.parametrize("place", [".", "runs", "official"])
+def test_a_folder_of_runs_is_refused_and_nothing_is_written(tree, capsys, monkeypatch, place):
+    if place == "official":
+        (tree / "runs/official").mkdir()
+        (tree / "runs/run-1").rename(tree / "runs/official/run-1")
+        place = "runs/official"
+    before = everything(tree)
+    monkeypatch.chdir(tree / place)
+    assert run(["evaluate", "."]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"retrieval-eval: {tree / place} is no run: it holds 1 run, such as ")
+    assert "--benchmarks-root" in said
+    assert everything(tree) == before
+
+
+def test_a_run_without_ground_truth_ends_with_2_and_the_hint(tree, capsys, monkeypatch):
+    import shutil
+
+    shutil.rmtree(tree / "benchmarks")
+    assert run(["evaluate", "run-1"]) == 2
+    said = capsys.readouterr()
+    assert "2 trials found" in said.out
+    assert said.err == (
+        "retrieval-eval: of 2 trials none could be measured; 2 without ground truth; "
+        "there is no folder 'benchmarks' near the runs or here, so there is no ground truth; "
+        "name the folder of the tasks, <suite>/<task>/, with --benchmarks-root\n"
+    )
+    (tree / "elsewhere").mkdir()
+    assert run(["evaluate", "run-1", "--benchmarks-root", "elsewhere", "--json"]) == 2
+    said = capsys.readouterr()
+    assert json.loads(said.out)["runs"][0]["counts"]["without_ground_truth"] == 2
+    assert "ground truth is looked for in elsewhere; name the folder" in said.err
+    monkeypatch.chdir(tree / "runs/run-1")
+    assert run(["evaluate", "."]) == 2
+    assert {p.name for p in (tree / "runs").iterdir()} == {"run-1"}
+
+
+def test_a_run_that_is_measured_in_part_is_measured(tree, capsys):
+    write_trial(tree / "runs" / "run-1", "mcp", "task-unknown", ["src/x.py"])
+    assert run(["evaluate", "run-1"]) == 0
+    assert "1 without ground truth" in capsys.readouterr().out
+
+
+def test_a_run_without_a_trace_is_not_sent_to_the_benchmarks(tree, capsys):
+    write_trial(tree / "runs" / "run-2", "mcp", "task-one", None)
+    assert run(["evaluate", "run-2"]) == 2
+    said = capsys.readouterr().err
+    assert said == "retrieval-eval: of 1 trial none could be measured; 1 without trace\n"

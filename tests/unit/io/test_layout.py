@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from retrieval_eval.io.layout import UNKNOWN_CONFIG, discover
+from retrieval_eval.io.layout import UNKNOWN_CONFIG, discover, runs_inside
 from tests.locking import lock
 
 RESULT = {"task_name": "fix-a-001", "agent_info": {"name": "x"}}
@@ -242,3 +242,34 @@ def test_a_run_that_is_not_there_holds_nothing(tmp_path: Path) -> None:
     found = discover(tmp_path / "nowhere", "r")
     assert found.trials == ()
     assert [e.reason for e in found.excluded] == ["unreadable"]
+
+
+@pytest.mark.parametrize(
+    ("levels", "run"),
+    [
+        (["mcp", STAMP], ""),
+        (["mcp"], ""),
+        (["mcp", "job"], ""),
+        (["mcp", "csb_fix_a_mcp", STAMP], ""),
+        ([STAMP, "mcp"], ""),
+        (["2026-01-01__00-00-00", "mcp", STAMP], ""),
+        ([], ""),
+        (["run", "mcp", STAMP], "run"),
+        (["csb_fix_haiku", "mcp", STAMP], "csb_fix_haiku"),
+        (["run", "mcp", "csb_job", STAMP], "run"),
+        (["official", "csb_fix_haiku", "mcp", STAMP], "official/csb_fix_haiku"),
+        (["runs", "official", "run", "mcp", STAMP], "runs/official/run"),
+        (["reports", "demo", "data", "runs", "demo", "mcp"], "reports/demo/data/runs/demo"),
+    ],
+)
+def test_a_folder_that_holds_runs_is_no_run(tmp_path: Path, levels: list[str], run: str) -> None:
+    put(tmp_path, "/".join([*levels, "fix-a-001__Xy12345", "result.json"]), RESULT)
+    found = runs_inside(discover(tmp_path, "r"), tmp_path)
+    assert found == ((tmp_path / run,) if run else ())
+
+
+def test_one_trial_in_its_place_makes_a_run(tmp_path: Path) -> None:
+    """Something that was copied into a run must not make it unreadable."""
+    put(tmp_path, f"mcp/{STAMP}/fix-a-001__Xy12345/result.json", RESULT)
+    put(tmp_path, f"copies/of/mcp/{STAMP}/fix-a-001__Xy12345/result.json", RESULT)
+    assert runs_inside(discover(tmp_path, "r"), tmp_path) == ()
