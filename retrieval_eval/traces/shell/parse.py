@@ -2,12 +2,18 @@
 
 The grammar binds a redirect to a whole ``a && b`` list when the list stands left of a pipe
 (``cd x && cat y 2>/dev/null | head``). Bash binds it to the last command; so does this module.
+
+The grammar also overlooks the end of some lines, mostly between a pipeline with a quoted argument
+and a line with a redirect, so that the words of the next command become arguments of this one. A
+command whose words lie on both sides of a line break is therefore ended at the break, and the text
+is parsed again.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from retrieval_eval.traces.shell.plain import to_plain
@@ -35,6 +41,19 @@ if TYPE_CHECKING:
 MAX_DEPTH: Final = 40
 """Levels of nested compound commands that are read; what lies deeper is unparsed."""
 
+_MOST_PARSES: Final = 16
+"""Times a text is parsed, each time with more line breaks marked; then it is unparsed."""
+
+_ONE_LINE = (
+    "command",
+    "declaration_command",
+    "unset_command",
+    "variable_assignments",
+    "redirected_statement",
+    "file_redirect",
+)
+"""Nodes whose parts no line break separates, but for one that is escaped."""
+
 _REDIRECTS = ("file_redirect", "heredoc_redirect", "herestring_redirect")
 _SEPARATORS = (";", ";;", "&", "\n", "&&", "||", "|", "|&", "comment", "do", "done")
 
@@ -55,8 +74,42 @@ def parse(command: str) -> Sequence:
     >>> [len(item.stages) for item in parse("cd x && cat y 2>/dev/null | head").items]
     [1, 2]
     """
-    tree = _parser().parse(to_plain(command))
-    return Sequence(tuple(_body(list(tree.root_node.children), 0)))
+    source = to_plain(command)
+    for _ in range(_MOST_PARSES):
+        root = _parser().parse(source).root_node
+        ends = _overlooked_ends(root, source)
+        if not ends:
+            return Sequence(tuple(_body(list(root.children), 0)))
+        source = _ended(source, ends)
+    return Sequence((Item((Unparsed(command),)),))
+
+
+def _overlooked_ends(root: TreeNode, source: bytes) -> list[int]:
+    """Return where commands end, in bytes, that the grammar continues on the next line."""
+    ends: set[int] = set()
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if node.start_point.row == node.end_point.row:
+            continue
+        children = node.children
+        waiting += children
+        if node.type not in _ONE_LINE or any(child.type == "ERROR" for child in children):
+            continue
+        last = children[0]
+        for one, other in pairwise(children):
+            between = source[one.end_byte : other.start_byte].replace(b"\\\n", b"")
+            if other.type == "comment":
+                continue
+            if (b"\n" in between or one.type == "comment") and last.type != "heredoc_redirect":
+                ends.add(last.end_byte)
+            last = other
+    return sorted(ends)
+
+
+def _ended(source: bytes, ends: list[int]) -> bytes:
+    """Return ``source`` with a semicolon at every one of ``ends``."""
+    return b";".join(source[a:b] for a, b in pairwise([0, *ends, len(source)]))
 
 
 def _body(nodes: list[TreeNode], depth: int) -> list[Item]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import time
+
 import pytest
 
 from retrieval_eval.traces.shell.parse import MAX_DEPTH, parse
@@ -137,3 +141,79 @@ def test_characters_beyond_ascii_survive() -> None:
     plain = parse("cat caf\u00e9/\U0001f600.py Zq41Zq").items[0].stages[0]
     assert isinstance(plain, Command)
     assert [text(word) for word in plain.words[1:]] == ["caf\u00e9/\U0001f600.py", "Zq41Zq"]
+
+
+LINES = [
+    "cat a | grep -A5 '^l@' | head -40",
+    "cat a 2>/dev/null | grep 'x' | wc -l",
+    "cat a | tr -d '\\n' | head -n 40 f",
+    "cat a | grep \"a b\" | tail -n +5",
+    "cat b 2>/dev/null | grep -A5 '^l@' | head -40",
+    "sed -n '1,3p' a | sort 2>&1 | awk '{print $1}'",
+    "cd x && cat a | grep 'y' | head -c 100",
+    "FOO=1 cat a | grep 'z' | cut -d: -f1 2>/dev/null",
+    "echo hi >o",
+    "export A=1 B=2",
+    "cat a \\\n  b | grep 'x' \\\n  | head -40",
+    "cat <<'E' | grep 'x' | head -40\nbody\nE",
+    "for f in a b; do cat $f | grep 'x' | head -40\ncat c 2>/dev/null; done",
+    "(cat a | grep 'x' | head -40\ncat c 2>/dev/null)",
+    "x=$(cat a | grep 'x' | head -40\ncat c 2>/dev/null)",
+    "[[ -f a &&\n -f b ]]",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("first", LINES)
+@pytest.mark.parametrize("second", LINES)
+@pytest.mark.parametrize("between", ["\n", "\n\n", " # why\n", "\n# why \\\n"])
+def test_a_line_break_ends_a_command(first: str, second: str, between: str) -> None:
+    if first.startswith("cat <<") and between.startswith(" #"):
+        between = "\n"
+    joined = parse(first + between + second).items
+    assert joined == (*parse(first).items, *parse(second + "\n").items)
+
+
+@pytest.mark.parametrize(
+    ("script", "inside"),
+    [
+        ("(cat a | grep 'x' | head -40\ncat c 2>/dev/null)", Group),
+        ("{ cat a | grep 'x' | head -40\ncat c 2>/dev/null; }", Group),
+        ("for f in a; do cat a | grep 'x' | head -40\ncat c 2>/dev/null; done", For),
+    ],
+)
+def test_a_line_break_ends_a_command_inside_a_compound_one(script: str, inside: type) -> None:
+    (item,) = parse(script).items
+    (compound,) = item.stages
+    assert isinstance(compound, inside)
+    assert [names(line) for line in compound.body.items] == [["cat", "grep", "head"], ["cat"]]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.parametrize("first", LINES[:6])
+@pytest.mark.parametrize("second", LINES[:6])
+def test_bash_reads_as_many_commands(first: str, second: str) -> None:
+    script = f"{first}\n{second} >o\n{first}"
+    # Bash prints a function as it has read it, a pipeline a line, and runs nothing of it.
+    told = subprocess.run(
+        ["bash", "--norc", "-c", f"f() {{\n{script}\n}}; declare -f f"],
+        capture_output=True, text=True, check=True, timeout=20,
+    )  # fmt: skip
+    pipelines = told.stdout.strip().splitlines()[2:-1]
+    assert len(parse(script).items) == len(pipelines)
+    assert [len(i.stages) for i in parse(script).items] == [p.count(" | ") + 1 for p in pipelines]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat a | grep 'x' | head -40\n" * 2000 + "cat b >o",
+        "cat a 2>/dev/null | grep 'x' | head -40\n" * 500,
+        "$(cat a | grep 'x' | head -40\n" * 300 + "cat b >o" + ")" * 300,
+        "a -1\n\\\n" * 5000,
+        "'\n|" * 5000,
+    ],
+)
+def test_many_lines_take_no_longer_than_their_number(command: str) -> None:
+    begun = time.process_time()
+    parse(command)
+    assert time.process_time() - begun < 5
