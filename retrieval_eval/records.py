@@ -29,12 +29,15 @@ class ToolResult:
 
     ``text`` is the plain text the agent saw, free of decorations that the trace format adds.
     ``structured`` is the decoded machine-readable result where the trace keeps one.
+    ``is_unfinished`` says of an error that the call did not run or was broken off: then nothing
+    was served, whatever the text says. A command that ended with an error may have printed files.
     """
 
     text: str
     structured: Any = None
     is_error: bool = False
     is_truncated: bool = False
+    is_unfinished: bool = False
 
 
 @dataclass(frozen=True, slots=True)

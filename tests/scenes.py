@@ -192,3 +192,15 @@ class Bench:
         self.trial(calls)
         self.evaluate()
         return self.seen()
+
+    def look_at(self, trace: Any, *files: str) -> Seen:
+        """Evaluate one trial with this trajectory, or with these lines of a transcript."""
+        self.task(files or ("src/a.py",))
+        folder = self.trial(None) / "agent"
+        folder.mkdir(exist_ok=True)
+        if isinstance(trace, list):
+            write_lines(folder / "claude-code.txt", trace)
+        else:
+            (folder / "trajectory.json").write_text(json.dumps(trace))
+        self.evaluate()
+        return self.seen()

@@ -108,6 +108,8 @@ def read_calls(trace: Trace) -> list[ReadCall]:
 def _shell(session: ShellSession, call: ToolCall, use: ToolUse) -> ShellAnalysis | None:
     if use.command is None:
         return None
+    if call.result is not None and call.result.is_unfinished:
+        return ShellAnalysis()
     output = call.result.text if call.result is not None else ""
     return session.analyse(use.command, output, is_error=use.is_error, cwd=use.command_cwd)
 

@@ -16,6 +16,7 @@ from typing import Any
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces import atif_claude, openhands
 from retrieval_eval.traces.atif_tokens import CLAUDE_CODE, COUNTS, StepTokens, declared_total
+from retrieval_eval.traces.claude_lines import marked
 from retrieval_eval.traces.clock import latest, unix_seconds
 from retrieval_eval.traces.damage import (
     TRIMMED,
@@ -41,6 +42,7 @@ from retrieval_eval.traces.reading import (
     Unreadable,
     arguments_of,
 )
+from retrieval_eval.traces.served import states_exit_status
 from retrieval_eval.traces.tokens import is_misstated
 
 _VERSION = re.compile(r"ATIF-v(\d{1,6})(?:\.(\d{1,6}))?", re.IGNORECASE)
@@ -221,7 +223,7 @@ class _Found:
     call_id: str | None
     text: str
     is_truncated: bool
-    is_error: bool
+    extra: Mapping[str, Any]
     refers_to: tuple[str, ...]
 
 
@@ -242,13 +244,12 @@ def _results(state: _State, step: Mapping[str, Any], pointer: str) -> list[_Foun
         content = entry.get("content")
         if not isinstance(content, str | list | None):
             _complain(state, pointer, "the content of a result is no text")
-        extra = dict_of(entry.get("extra"))
         found.append(
             _Found(
                 text_of(entry.get("source_call_id")),
                 blocks_text(content),
                 is_cut and entry is entries[-1],
-                _is_error(extra),
+                dict_of(entry.get("extra")),
                 tuple(key for ref in refs if (key := text_of(ref.get("trajectory_id")))),
             )
         )
@@ -259,17 +260,25 @@ def _result(
     state: _State, found: _Found, name: str, extra: Mapping[str, Any], n_calls: int
 ) -> ToolResult:
     own = extra if n_calls == 1 else {}
+    if state.agent == CLAUDE_CODE:
+        told = atif_claude.result(found.call_id or "", found.text, found.is_truncated, own)
+        return marked(replace(told, is_error=True)) if _is_error(found.extra) else told
     if state.agent == openhands.HARNESS:
         told = openhands.result(name, found.text, found.is_truncated)
-    elif state.agent == CLAUDE_CODE:
-        told = atif_claude.result(found.call_id or "", found.text, found.is_truncated, own)
     else:
         told = ToolResult(found.text, None, _is_error(own), found.is_truncated)
-    return replace(told, is_error=True) if found.is_error else told
+    if not told.is_error and not _is_error(found.extra):
+        return told
+    records = [found.extra, own, *(dict_of(e.get("tool_metadata")) for e in (found.extra, own))]
+    details = dict_of(dict_of(extra.get("tool_call_details")).get(found.call_id))
+    records += [details, dict_of(details.get("metadata"))]
+    has_ended = states_exit_status(told.text, *records)
+    return replace(told, is_error=True, is_unfinished=not has_ended)
 
 
 def _is_error(extra: Mapping[str, Any]) -> bool:
-    return extra.get("is_error") is True or extra.get("tool_result_is_error") is True
+    flags = ("is_error", "isError", "tool_result_is_error")
+    return any(extra.get(flag) is True for flag in flags) or extra.get("success") is False
 
 
 def _model(document: Mapping[str, Any]) -> str | None:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from retrieval_eval.records import ToolResult
+from retrieval_eval.traces.claude_lines import marked
 from retrieval_eval.traces.foreign import blocks_text, clean, dict_of
 from retrieval_eval.traces.partial import complete_json
 
@@ -39,7 +40,7 @@ def result(call_id: str, content: str, is_truncated: bool, extra: Mapping[str, A
     if isinstance(metadata.get("tool_use_result"), (dict, list)):
         structured = clean(metadata["tool_use_result"])
     is_error = is_error or extra.get("tool_result_is_error") is True or raw.get("is_error") is True
-    return ToolResult(text, structured, is_error, is_truncated)
+    return marked(ToolResult(text, structured, is_error, is_truncated))
 
 
 def undecorated(content: str, is_truncated: bool = False) -> tuple[str, Any, bool]:

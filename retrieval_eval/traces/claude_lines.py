@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.foreign import blocks_text, clean, dict_of, text_of
 from retrieval_eval.traces.reading import CallLog, arguments_of
+from retrieval_eval.traces.served import opens_with_exit_status
 from retrieval_eval.traces.tokens import ANTHROPIC_COUNTS, anthropic_usage, is_misstated
 
 SYNTHETIC_MODEL = "<synthetic>"
@@ -96,4 +98,17 @@ def log_results(
             structured=own,
             is_error=block.get("is_error") is True,
         )
-        log.join(text_of(block.get("tool_use_id")) or "", result, timestamp)
+        log.join(text_of(block.get("tool_use_id")) or "", marked(result), timestamp)
+
+
+def marked(result: ToolResult) -> ToolResult:
+    """Return a result of Claude Code with the mark of a call that did not run or did not finish.
+
+    That is an error without an exit code (not permitted, blocked by a hook, timed out), and a
+    command that was interrupted.
+    """
+    told = dict_of(result.structured)
+    is_interrupted = told.get("interrupted") is True and "stdout" in told
+    if is_interrupted or (result.is_error and not opens_with_exit_status(result.text)):
+        return replace(result, is_error=True, is_unfinished=True)
+    return result

@@ -23,6 +23,7 @@ from retrieval_eval.traces.damage import (
 from retrieval_eval.traces.foreign import clean, count_of, dict_of, text_of
 from retrieval_eval.traces.lines import Complaints
 from retrieval_eval.traces.reading import Reading, Unreadable, arguments_of
+from retrieval_eval.traces.served import states_exit_status
 from retrieval_eval.traces.tokens import Gap, Item
 
 FORMAT = "cursor-jsonl"
@@ -182,5 +183,6 @@ def _result(stated: Any, is_cut: bool) -> ToolResult | None:
         texts = (text_of(inner.get(key)) for key in _TEXT_KEYS)
         text = next(filter(None, texts), None) or text_of(body) or ""
         is_error = outcome != "success" or inner.get("isError") is True
-        return ToolResult(text, clean(body), is_error, is_cut)
+        is_unfinished = is_error and not states_exit_status("", inner)
+        return ToolResult(text, clean(body), is_error, is_cut, is_unfinished)
     return ToolResult("", None, False, True) if is_cut else None

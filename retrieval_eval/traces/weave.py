@@ -148,7 +148,9 @@ def _join(mine: Item, theirs: Item) -> Item:
 def _fuller(mine: ToolResult | None, theirs: ToolResult | None) -> ToolResult | None:
     if mine is None or theirs is None:
         return mine or theirs
+    is_error = mine.is_error or theirs.is_error
     if mine.is_truncated and not theirs.is_truncated:
-        return replace(theirs, is_error=mine.is_error or theirs.is_error)
+        return replace(theirs, is_error=is_error)
     structured = theirs.structured if mine.structured is None else mine.structured
-    return replace(mine, structured=structured, is_error=mine.is_error or theirs.is_error)
+    is_unfinished = mine.is_unfinished or theirs.is_unfinished
+    return replace(mine, structured=structured, is_error=is_error, is_unfinished=is_unfinished)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from retrieval_eval.traces.served import is_refusal
+
 _REMINDER: Final = ("<system-reminder>", "</system-reminder>")
 _PERSISTED: Final = "<persisted-output>"
 _PREVIEW: Final = re.compile(r"^Preview \([^)\n]{0,60}\):?$", re.MULTILINE)
@@ -12,7 +14,7 @@ _PREVIEW_END: Final = re.compile(r"\n\.{3}\s*$")
 
 _FAILURE: Final = re.compile(
     r"""\s*(?:
-        <tool_use_error> | \w*InputValidationError | MCP\ error\ -?\d
+        \w*InputValidationError | MCP\ error\ -?\d
       | (?:ERROR|Error|Fatal\ error):
       | File\ content\ \([^)]{0,80}\)\ exceeds\ maximum\ allowed
       | (?:File|Path|Directory)\ does\ not\ exist | EISDIR | ENOENT | No\ such\ file\ or\ directory
@@ -22,8 +24,7 @@ _FAILURE: Final = re.compile(
       | [Ff]ailed\ to\ (?:get|search|list|read|fetch|find|resolve|download|retrieve)\b
       | Invalid\ `[^`]{1,60}`\ parameter | No\ replacement\ was\ performed
       | String\ to\ replace\ not\ found | File\ has\ not\ been\ read\ yet
-      | Claude\ requested\ permissions | Permission\ to\ use\ | The\ user\ doesn't\ want
-      | \[Request\ interrupted | No\ such\ tool\ available | Unknown\ tool
+      | No\ such\ tool\ available | Unknown\ tool
     )""",
     re.VERBOSE,
 )
@@ -52,7 +53,7 @@ def is_failure(text: str) -> bool:
     >>> is_failure("repository not found: acme/widgets"), is_failure("12: repository not found")
     (True, False)
     """
-    return _FAILURE.match(text[:400]) is not None
+    return is_refusal(text) or _FAILURE.match(text[:400]) is not None
 
 
 def is_empty_answer(text: str) -> bool:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from retrieval_eval.traces.served import is_refusal
 from retrieval_eval.traces.shell.steps import resolve
 
 MAX_OUTPUT: Final = 2_000_000
@@ -16,13 +17,6 @@ _EMPTY = re.compile(
     r"\W?(?:no output"
     r"|\w+ (?:completed|executed|ran)(?: successfully)? with(?: no|out) output(?: or errors)?)\W?",
     re.IGNORECASE,
-)
-_NOT_RUN = (
-    "<tool_use_error>",
-    "ERROR: Cannot execute multiple commands at once",
-    "The user doesn't want to",
-    "This command requires approval",
-    "Permission to use Bash",
 )
 _ERROR = re.compile(
     r"No such file or directory|[Ii]s a directory|Permission denied|Not a directory"
@@ -40,7 +34,11 @@ _RESET = re.compile(
 )
 _STATUS = re.compile(
     r"\[(?:The command (?:completed|finished) with exit code|Command finished with exit code"
-    r"|Python interpreter:)[^\]]{0,1000}\]"
+    r"|Python interpreter:|The command timed out after|The command has no new output after)"
+    r"[^\]]{0,1000}\]"
+    r"|[Cc]ommand timed out after \d[^\n]{0,100}|The previous command timed out after[^\n]{0,100}"
+    r"|(?:Command running in background with ID|Command is running in background\. PID"
+    r"|Process running with session ID|Command moved to background)[^\n]{0,1000}"
 )
 _SAVED = re.compile(r"^(?:</?persisted-output>|Preview \(first .*|Output too large \(.*)$")
 
@@ -92,7 +90,7 @@ def read_output(text: str) -> Output:
     """Return the lines of ``text`` without the decorations that harnesses add."""
     is_cut = len(text) > MAX_OUTPUT
     text = text[:MAX_OUTPUT]
-    if text.lstrip().startswith(_NOT_RUN):
+    if is_refusal(text):
         return Output((), is_refused=True)
     if "\x1b" in text:
         text = _COLOUR.sub("", text)

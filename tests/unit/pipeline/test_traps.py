@@ -135,6 +135,94 @@ def test_an_error_finds_nothing(bench, tool):
     assert (seen.recall, seen.targets(), seen.ledger["calls_error"]) == (0.0, [], 1)
 
 
+NEVER_RAN = [
+    "Permission to use Bash with command cat src/a.py has been denied.",
+    "Claude requested permissions to use Bash, but you haven't granted it yet.",
+    "The user doesn't want to proceed with this tool use. The tool use was rejected.",
+    "[Request interrupted by user for tool use]",
+    "Bash operation blocked by hook:\n- [guard.py]: import os is not to be read",
+    "PreToolUse:Bash hook error: [guard.sh]: src/a.py is not to be read",
+    "Command timed out after 2m 0.0s",
+    "Command timed out after 2m 0.0s\nimport os\nExit code 1",
+    "import os\n<error>Command was aborted before completion</error>",
+    "<tool_use_error>Cancelled: parallel tool call Bash(ls) errored</tool_use_error>",
+    "<tool_use_error>Sibling tool call errored</tool_use_error>",
+    "This Bash command contains multiple operations. The following part requires approval: cat",
+    "import os",
+    "",
+]
+
+
+@pytest.mark.parametrize("text", NEVER_RAN)
+@pytest.mark.parametrize("tool", ["Bash", "Read", "Grep", "mcp__files__read_file"])
+def test_an_error_without_exit_code_is_a_call_that_did_not_run(bench, tool, text):
+    arguments = {"command": "cat src/a.py"} if tool == "Bash" else {"path": "src/a.py"}
+    seen = bench.look([Call(tool, arguments, text, is_error=True)])
+    assert (seen.recall, seen.targets(), seen.ledger["calls_error"]) == (0.0, [], 1)
+
+
+def test_a_command_that_did_not_run_changes_no_folder(bench):
+    denied = failed("Bash", NEVER_RAN[0], command="cd /elsewhere")
+    assert bench.look([denied, shell("cat src/a.py", "import os")]).recall == 1.0
+
+
+def test_a_command_that_was_interrupted_serves_nothing(bench):
+    lines = stream_lines([shell("cat src/a.py", "import os")])
+    answer = next(line for line in lines if line["type"] == "user")
+    answer["tool_use_result"] = {"stdout": "import os", "stderr": "", "interrupted": True}
+    seen = bench.look_at(lines)
+    assert (seen.recall, seen.ledger["calls_error"]) == (0.0, 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "recall"),
+    [
+        ("Exit code 1\nimport os\ncat: src/b.py: No such file or directory", 1.0),
+        ("Exit code 143\nCommand timed out after 2m 0.0s\n\nimport os", 1.0),
+        ("Exit code 143\nCommand timed out after 2m 0.0s", 0.0),
+        ("Exit code 1", 0.0),
+    ],
+)
+def test_a_command_with_an_exit_code_served_what_it_printed(bench, text, recall):
+    assert bench.look([failed("Bash", text, command="cat src/a.py src/b.py")]).recall == recall
+
+
+@pytest.mark.parametrize("text", [*NEVER_RAN[:7], *NEVER_RAN[9:11]])
+def test_words_of_a_refusal_are_no_content_though_the_flag_was_lost(bench, text):
+    seen = bench.look([shell("cat src/a.py", text)])
+    assert (seen.recall, seen.targets()) == (0.0, [])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Permission to use, copy, modify, and/or distribute this software is hereby granted",
+        "Commits are blocked by a hook until they are signed.",
+        "Command timed out handling\n\nSee below.",
+        "The user doesn't have to log in.",
+    ],
+)
+def test_content_that_speaks_of_refusals_is_content(bench, text):
+    assert bench.look([shell("cat src/a.py", text)]).recall == 1.0
+
+
+@pytest.mark.parametrize(
+    ("told", "recall"),
+    [
+        ({"is_error": True}, 0.0),
+        ({"success": False}, 0.0),
+        ({"is_error": True, "exit_code": 1}, 1.0),
+        ({"is_error": True, "tool_metadata": {"exit_code": 2}}, 1.0),
+    ],
+)
+@pytest.mark.parametrize("place", ["result", "step"])
+def test_another_harness_says_whether_its_command_ended(bench, told, recall, place):
+    document = atif([shell("cat src/a.py", "import os")], agent="other-agent")
+    (step,) = document["steps"]
+    (step if place == "step" else step["observation"]["results"][0])["extra"] = told
+    assert bench.look_at(document).recall == recall
+
+
 @pytest.mark.parametrize(
     "answer", ["", "[]", "{}", "No references found", '{"text": "No results."}', []]
 )

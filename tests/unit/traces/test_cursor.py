@@ -90,6 +90,20 @@ def test_only_success_is_no_error(result, text, is_error):
     assert (told.text, told.is_error) == (text, is_error)
 
 
+@pytest.mark.parametrize(
+    ("result", "is_unfinished"),
+    [
+        ({"failure": {"exitCode": 1, "stdout": "x", "stderr": ""}}, False),
+        ({"failure": {"stdout": "x"}}, True),
+        ({"rejected": {"reason": "not allowed"}}, True),
+        ({"success": {"exitCode": 0, "stdout": "x"}}, False),
+    ],
+)
+def test_a_command_that_was_rejected_did_not_run(result, is_unfinished):
+    told = read(event("completed", "a", result=result)).calls[0].result
+    assert told.is_unfinished == is_unfinished
+
+
 def test_what_stands_beside_the_outcome_is_no_outcome():
     result = {"isBackground": False, "success": {"stdout": "x"}}
     told = read(event("completed", "a", result=result)).calls[0].result
