@@ -1,7 +1,8 @@
 """ATIF trajectories: steps with tool calls and, in the same step, the observed results.
 
 Source: the Agent Trajectory Interchange Format, versions 1.0 to 1.8. Results are joined by
-``source_call_id`` and never by position. Steps marked ``is_copied_context`` replay what happened
+``source_call_id``; one that lacks it belongs to the one call of a step with one call and one
+result, and otherwise to none. Steps marked ``is_copied_context`` replay what happened
 before and are left out. Embedded sub-agent trajectories follow the call that refers to them; a
 reference to another file is not opened.
 """
@@ -176,6 +177,11 @@ def _take_step(
             )
         )
     names = {call_id: name for call_id, name, _ in calls}
+    if len(calls) == len(results) == 1 and results[0].call_id is None and _is_single(step):
+        call_id, name, _ = calls[0]
+        alone = replace(results[0], call_id=call_id)
+        state.log.join(call_id or pointer, _result(state, alone, name, extra, 1))
+        return list(alone.refers_to)
     for found in results:
         if found.call_id:
             told = _result(state, found, names.get(found.call_id, ""), extra, len(calls))
@@ -183,6 +189,17 @@ def _take_step(
         elif found.text or not found.refers_to:
             state.log.flags["result_without_call"] = None
     return [key for found in results for key in found.refers_to]
+
+
+def _is_single(step: Mapping[str, Any]) -> bool:
+    """Return whether a step surely held one call and one result and no more."""
+    return all(
+        isinstance(entries, list) and len(entries) == 1
+        for entries in (
+            step.get("tool_calls"),
+            dict_of(step.get("observation")).get("results"),
+        )
+    )
 
 
 def _complain(state: _State, pointer: str, what: str) -> None:
@@ -270,7 +287,7 @@ def _result(
     if not told.is_error and not _is_error(found.extra):
         return told
     records = [found.extra, own, *(dict_of(e.get("tool_metadata")) for e in (found.extra, own))]
-    details = dict_of(dict_of(extra.get("tool_call_details")).get(found.call_id))
+    details = dict_of(dict_of(extra.get("tool_call_details")).get(found.call_id or ""))
     records += [details, dict_of(details.get("metadata"))]
     has_ended = states_exit_status(told.text, *records)
     return replace(told, is_error=True, is_unfinished=not has_ended)

@@ -1,4 +1,4 @@
-r"""Whether an answer served anything: what a refusal, a broken-off command and an error page say.
+"""Whether an answer served anything: what a refusal, a broken-off command and an error page say.
 
 The reader of a format decides from its flags first. The sentences here are for answers whose flag
 the format lost; each is known from a harness, and only the beginning of a text can be one.
@@ -34,7 +34,8 @@ _REFUSED: Final = re.compile(
       | ERROR:\ Cannot\ execute\ multiple\ commands\ at\ once
       | Your\ bash\ command\ contained\ syntax\ errors\ and\ was\ NOT\ executed
       | Tool\ execution\ denied\ by\ policy | \[Operation\ Cancelled\] | User\ denied\ execution
-      | The\ user\ denied\ this\ operation | The\ tool\ execution\ failed\ with\ the\ following\ error
+      | The\ user\ denied\ this\ operation
+      | The\ tool\ execution\ failed\ with\ the\ following\ error
       | exec\ command\ rejected\ by\ user | aborted\ by\ user\ after
       | Command\ was\ (?:cancelled\ by\ user|automatically\ cancelled)
     )""",

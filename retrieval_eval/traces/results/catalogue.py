@@ -57,6 +57,7 @@ _HOUSEKEEPING: Final = Tool(
         *("*plan_mode", "update_plan", "ask_user*", "ask_followup*", "slash_command"),
         *("structured_output", "attempt_completion", "execute_ipython_cell", "list_mcp_resources*"),
         *("*worktree", "send_message", "schedule_wakeup", "cron_*", "save_memory", "*_memory"),
+        *("retrieve_memories", "remove_*_memories"),
         *("write_stdin", "end_interaction", "submit"),
     ),
     "other",
@@ -93,10 +94,11 @@ _NATIVE: Final[tuple[Tool, ...]] = (
     Tool(("ls", "list", "list_dir", "list_directory"), "file_search", list_cursor_folder),
     Tool(("sem_search", "codebase_search"), "code_search", read_mentions),
     Tool(
-        ("str_replace_editor", "str_replace_based_edit_tool", "file_editor"),
+        ("str_replace_editor", "str_replace_based_edit_tool", "file_editor", "text_editor"),
         editor_category,
         read_editor,
     ),
+    Tool(("analyze",), "symbol_navigation", read_unknown),
     Tool(("apply_patch", "patch"), "file_write", read_patch),
     Tool(
         ("write", "edit", "multi_edit", "notebook_edit", "delete", "replace"),

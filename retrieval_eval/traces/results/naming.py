@@ -8,11 +8,20 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 _LONGEST: Final = 200
+_NAMESPACED: Final = re.compile(r"(?P<server>[A-Za-z][\w-]*?)__(?P<tool>\w.*)")
 _MCP_NAMES: Final = (
     re.compile(r"mcp__(?P<server>.+?)__(?P<tool>.+)"),
     re.compile(r"mcp_(?P<server>[^_]+)_(?P<tool>.+)"),
-    re.compile(r"(?P<server>[A-Za-z][\w-]*?)__(?P<tool>\w.*)"),
+    _NAMESPACED,
 )
+_OWN_NAMESPACES: Final = frozenset(
+    {
+        *("developer", "computercontroller", "memory", "autovisualiser", "chatrecall"),
+        *("extensionmanager", "platform", "todo", "dynamic_task", "subagent"),
+    }
+)
+"""Namespaces of the tools that a harness (goose) brings itself; any other names a server."""
+
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SEPARATORS: Final = re.compile(r"[\s.\-/]+")
 
@@ -63,10 +72,14 @@ def tool_name(name: str, arguments: Mapping[str, Any]) -> ToolName:
     ToolName(bare='read', server=None)
     >>> tool_name("read_file", {"repo": "acme/w"}).server, tool_name("read_file", {}).server
     ('sourcegraph', None)
+    >>> tool_name("developer__shell", {}), tool_name("search__grep", {}).server
+    (ToolName(bare='shell', server=None), 'search')
     """
     name = name.strip()[:_LONGEST]
     for pattern in _MCP_NAMES:
         match = pattern.fullmatch(name)
+        if match is not None and pattern is _NAMESPACED and match["server"] in _OWN_NAMESPACES:
+            return ToolName(_snake(match["tool"]), None)
         if match is not None:
             return ToolName(_snake(match["tool"]).removeprefix("sg_"), match["server"])
     bare = _snake(name.removesuffix("ToolCall"))

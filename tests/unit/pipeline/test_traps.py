@@ -223,6 +223,16 @@ def test_another_harness_says_whether_its_command_ended(bench, told, recall, pla
     assert bench.look_at(document).recall == recall
 
 
+def test_a_harnesss_own_shell_is_followed_and_is_no_mcp_server(bench):
+    calls = [
+        call("developer__shell", "", command="cd src"),
+        call("developer__shell", "import os", command="cat a.py"),
+    ]
+    seen = bench.look_at(atif(calls, agent="goose"))
+    assert (seen.recall, seen.targets("opened")) == (1.0, ["src/a.py"])
+    assert (seen.ledger["shell_calls"], seen.ledger["mcp_calls"]) == (2, 0)
+
+
 @pytest.mark.parametrize(
     "answer", ["", "[]", "{}", "No references found", '{"text": "No results."}', []]
 )

@@ -62,9 +62,41 @@ def test_results_are_joined_by_id_and_not_by_position():
     assert reading.calls[1].where == "agent/trajectory.json#/steps/0"
 
 
-def test_a_result_without_id_belongs_to_nobody():
-    reading = read(step(("a", "Read", {}), results=[(None, "whose?")]))
-    assert reading.calls[0].result is None
+@pytest.mark.parametrize("call_id", ["a", None])
+def test_a_result_without_id_belongs_to_the_only_call_of_its_step(call_id):
+    reading = read(step((call_id, "Read", {}), results=[(None, "text")]), step(("b", "Read", {})))
+    assert [c.result and c.result.text for c in reading.calls] == ["text", None]
+    assert "result_without_call" not in reading.flags
+
+
+def test_the_only_result_of_a_step_may_be_an_error():
+    told = step(("a", "Bash", {"command": "cat a.py"}), results=[(None, "x")])
+    told["observation"]["results"][0]["extra"] = {"is_error": True}
+    assert read(told).calls[0].result.is_unfinished
+
+
+TWO = (("a", "Read", {}), ("b", "Read", {}))
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        step(*TWO, results=[(None, "whose?")]),
+        step(*TWO, results=[(None, "whose?"), (None, "whose?")]),
+        step(TWO[0], results=[(None, "whose?"), (None, "whose?")]),
+        step(TWO[0], results=[("b", "another's")]),
+        step(results=[(None, "whose?")]),
+        step(TWO[0], results=[(None, "whose?")])
+        | {"tool_calls": [{"tool_call_id": "a", "function_name": "Read"}, None]},
+        step(TWO[0], results=[(None, "whose?")])
+        | {"tool_calls": truncated(step(*TWO)["tool_calls"], 80)},
+        step(TWO[0])
+        | {"observation": truncated({"results": [{"content": "whose?"}, {"content": "x"}]}, 40)},
+    ],
+)
+def test_a_result_that_could_be_anothers_belongs_to_no_call(told):
+    reading = read(told)
+    assert [c.result for c in reading.calls] == [None] * len(reading.calls)
     assert "result_without_call" in reading.flags
 
 

@@ -319,3 +319,73 @@ def test_arguments_without_a_json_form_become_null() -> None:
         deep = [deep]
     kept = salient_arguments({"nan": float("nan"), "inner": [float("inf")], "deep": deep})
     assert kept == {"nan": None, "inner": None, "deep": None}
+
+
+OWN = "### /w/a.py\n```python\n1: import os\n2: x\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "text", "category", "targets"),
+    [
+        (
+            "developer__text_editor",
+            {"command": "view", "path": "/w/a.py"},
+            OWN,
+            "file_read",
+            [("/w/a.py", "opened")],
+        ),
+        (
+            "developer__text_editor",
+            {"command": "view", "path": "/w/a.py", "view_range": [1, 2]},
+            OWN,
+            "file_read",
+            [("/w/a.py", "opened")],
+        ),
+        (
+            "developer__text_editor",
+            {"command": "str_replace", "path": "/w/a.py", "old_str": "x", "new_str": "y"},
+            "The file /w/a.py has been edited, and the section now reads:\n```python\ny\n```",
+            "file_write",
+            [("/w/a.py", "written")],
+        ),
+        (
+            "developer__text_editor",
+            {"command": "write", "path": "/w/b.py", "file_text": "x"},
+            "Successfully wrote to /w/b.py",
+            "file_write",
+            [("/w/b.py", "written")],
+        ),
+        ("developer__analyze", {"path": "/w/a.py"}, "a.py: f, g", "symbol_navigation", []),
+        ("memory__retrieve_memories", {"category": "x"}, "/w/a.py", "other", []),
+        ("computercontroller__cache", {"command": "list"}, "/w/a.py", "other", []),
+    ],
+)
+def test_the_namespaced_tools_of_a_harness_are_its_own(
+    name: str,
+    arguments: dict[str, Any],
+    text: str,
+    category: str,
+    targets: list[tuple[str, str]],
+) -> None:
+    used = use(name, arguments, text)
+    assert (used.is_mcp, used.server, used.category) == (False, None, category)
+    assert [(t.path, t.access) for t in used.targets] == targets
+
+
+def test_a_namespaced_shell_is_a_shell() -> None:
+    used = use("developer__shell", {"command": "cat a.py"}, "import os")
+    assert (used.is_mcp, used.command, used.category) == (False, "cat a.py", "other")
+
+
+@pytest.mark.parametrize(
+    ("name", "server"),
+    [
+        ("files__read_file", "files"),
+        ("mcp__developer__shell", "developer"),
+        ("mcp_memory_search", "memory"),
+        ("developers__shell", "developers"),
+    ],
+)
+def test_any_other_namespace_is_an_mcp_server(name: str, server: str) -> None:
+    used = use(name, {"path": "a.py"}, "x")
+    assert (used.is_mcp, used.server) == (True, server)
