@@ -37,6 +37,7 @@ SCHEMAS: Final[dict[str, str]] = {
 
 _HERE = Path(__file__).resolve().parent
 _VERSION = re.compile(r"^(\d+)\.(\d+)(?:\.\d+)?$")
+_MAJOR = re.compile(r"\s*[vV]?(\d{1,9})(?!\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +75,24 @@ def check_version(document: Any, name: str) -> None:
     name
         What to call it in the message.
     """
+    refuse_other_major(document, name)
     version = document.get("schema_version") if isinstance(document, dict) else None
-    found = _VERSION.match(version) if isinstance(version, str) else None
-    if found is None:
+    if not isinstance(version, str) or _VERSION.match(version) is None:
         raise SchemaError(f"{name}: /schema_version: expected a version such as '{SCHEMA_VERSION}'")
-    if int(found.group(1)) != SUPPORTED_MAJOR:
+
+
+def refuse_other_major(document: Any, name: str) -> None:
+    """Raise :class:`SchemaError` when ``document`` says that it has another major version.
+
+    For readers that take a document as far as it goes: one without a version passes.
+    """
+    version = document.get("schema_version") if isinstance(document, dict) else None
+    found = _MAJOR.match(str(version)) if isinstance(version, str | int | float) else None
+    if found is not None and int(found[1]) != SUPPORTED_MAJOR:
         raise SchemaError(
-            f"{name}: schema version {version} has another major version than the "
+            f"{name}: schema version {str(version)[:20]} has another major version than the "
             f"{SUPPORTED_MAJOR}.x this package reads; use a release of retrieval-eval for "
-            f"{found.group(1)}.x"
+            f"{int(found[1])}.x"
         )
 
 

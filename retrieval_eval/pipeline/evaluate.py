@@ -38,7 +38,7 @@ from retrieval_eval.pipeline.summary import run_summary
 from retrieval_eval.pipeline.trial import Done, Job, evaluate_trial, give_up
 from retrieval_eval.pipeline.workers import run_in_workers, worth_starting
 from retrieval_eval.records import Exclusion, Progress
-from retrieval_eval.schema import now, stamped
+from retrieval_eval.schema import now, refuse_other_major, stamped
 from retrieval_eval.values import DEFAULT_SEED, counted
 
 ARTEFACTS = "retrieval_events"
@@ -305,6 +305,7 @@ def _remove_stale(folder: Path, wanted: set[Path]) -> None:
 def _made(path: Path, digest: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Return the document in ``path``, made and written anew when its inputs have changed."""
     known = read_json(path, path.parent).value if answers(path.is_file) else None
+    refuse_other_major(known, str(path))
     if isinstance(known, dict) and known.get("input_fingerprint") == digest:
         return known
     document = {**stamped(make(), now()), "input_fingerprint": digest}

@@ -17,7 +17,7 @@ from retrieval_eval.outcomes import Outcome, load_outcome
 from retrieval_eval.pipeline.fingerprint import combined, fingerprint
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
 from retrieval_eval.records import GroundTruth, Trace, TrialRef
-from retrieval_eval.schema import SCHEMA_VERSION, now, stamped
+from retrieval_eval.schema import SCHEMA_VERSION, now, refuse_other_major, stamped
 from retrieval_eval.traces import read_trace
 
 
@@ -106,12 +106,16 @@ def _written(job: Job, events: dict[str, Any], metrics: dict[str, Any], digest: 
 
 
 def _unchanged(job: Job, digest: str) -> dict[str, Any] | None:
-    """Return the metric document of an earlier run over the same inputs, or None."""
+    """Return the metric document of an earlier run over the same inputs, or None.
+
+    Raises ``SchemaError`` for a document of another major version, which is not overwritten.
+    """
     known: dict[str, Any] | None = None
     for path in (job.events_file, job.metrics_file):
         if not answers(path.is_file):
             return None
         known = read_json(path, job.folder).value
+        refuse_other_major(known, str(path))
         if not isinstance(known, dict) or known.get("input_fingerprint") != digest:
             return None
     return known

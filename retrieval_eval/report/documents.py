@@ -10,7 +10,7 @@ from typing import Any
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import read_json
 from retrieval_eval.report.frames import coerce, members, records
-from retrieval_eval.schema import check_version
+from retrieval_eval.schema import check_version, refuse_other_major
 
 SUMMARY_FILE = "run_retrieval_summary.json"
 IMPACT_FILE = "run_impact_analysis.json"
@@ -46,10 +46,15 @@ def read_artefact(folder: Path, name: str) -> Mapping[str, Any]:
 
 
 def read_member(folder: Path, name: Any) -> Mapping[str, Any]:
-    """Return a trial's artefact inside ``folder``, or an empty one when it is not readable."""
+    """Return a trial's artefact inside ``folder``, or an empty one when it is not readable.
+
+    Raises ``SchemaError`` for one of another major version: what it says is not known here.
+    """
     if not isinstance(name, str) or not name:
         return {}
-    return members(read_json(folder / name, folder).value)
+    document = read_json(folder / name, folder).value
+    refuse_other_major(document, name)
+    return members(document)
 
 
 def read_trials(folder: Path, summary: Mapping[str, Any]) -> list[TrialFiles]:

@@ -46,6 +46,20 @@ def test_the_demo_can_be_evaluated_like_any_run(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "out/demo_plan.json").is_file()
 
 
+@pytest.mark.parametrize(
+    "command", ["evaluate run-1", "report run-1", "compare baseline mcp --run run-1"]
+)
+def test_artefacts_of_another_major_version_are_refused_in_one_sentence(tree, capsys, command):
+    assert run(["evaluate", "run-1", "--output-dir", "out"]) == 0
+    path = Path("out/run-1/retrieval_events/mcp/task-one.retrieval_events.json")
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_version": "2.0"}))
+    capsys.readouterr()
+    assert run([*command.split(), "--output-dir", "out"]) == 3
+    told = capsys.readouterr().err.strip()
+    assert "schema version 2.0 has another major version" in told
+    assert "\n" not in told
+
+
 def test_exit_codes(tree, capsys):
     (tree / "runs" / "empty").mkdir()
     assert run(["evaluate", "run-2"]) == 3

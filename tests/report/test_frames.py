@@ -99,6 +99,15 @@ def test_another_major_version_is_refused_by_name(tmp_path):
         Run([folder])
 
 
+@pytest.mark.parametrize("kind", ["retrieval_metrics", "retrieval_events"])
+def test_a_trial_of_another_major_version_is_refused_by_name(tmp_path, kind):
+    folder = write_run(tmp_path, n_tasks=2)
+    path = folder / "0" / f"0000.{kind}.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_version": "2.0"}))
+    with pytest.raises(SchemaError, match=rf"0000\.{kind}\.json: schema version 2\.0"):
+        Run([folder]).frame("events")
+
+
 def test_a_missing_summary_says_to_evaluate_first(tmp_path):
     with pytest.raises(BadInputError, match="evaluate the run first"):
         Run([tmp_path])

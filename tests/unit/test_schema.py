@@ -108,6 +108,17 @@ def test_another_major_version_is_refused_by_name(version):
         schema.check_version({"schema_version": version}, "x")
 
 
+@pytest.mark.parametrize("version", ["2.0", "2", "v3.1", "2.0-rc1", 2, 2.0])
+def test_a_lenient_reader_refuses_another_major_version_too(version):
+    with pytest.raises(SchemaError, match=f"x: schema version {version} has another major"):
+        schema.refuse_other_major({"schema_version": version}, "x")
+
+
+@pytest.mark.parametrize("document", [None, [], {}, *({"schema_version": v} for v in ("1.9", 1.0))])
+def test_a_lenient_reader_takes_what_names_no_other_major_version(document):
+    schema.refuse_other_major(document, "x")
+
+
 @pytest.mark.parametrize(
     "document", [None, [], {}, {"schema_version": 1.0}, {"schema_version": "one"}]
 )

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError, SchemaError
 from retrieval_eval.pipeline import evaluate
+from retrieval_eval.report import load_run
 from retrieval_eval.schema import faults, kind_of
 from tests.runs import write_task, write_trial
 
@@ -160,6 +161,27 @@ def test_a_half_written_artefact_is_made_again(tree):
     (again,) = run_it(tree).runs
     assert sum(d.is_fresh for d in again.trials) == 1
     assert json.loads(path.read_text())["events"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "baseline/task-one.retrieval_events.json",
+        "baseline/task-one.retrieval_metrics.json",
+        "run_retrieval_summary.json",
+        "run_impact_analysis.json",
+    ],
+)
+def test_an_artefact_of_another_major_version_is_neither_read_nor_overwritten(tree, name):
+    run_it(tree)
+    path = tree / "out/run-1/retrieval_events" / name
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_version": "2.0"}))
+    before = digests(tree / "out")
+    with pytest.raises(SchemaError, match=rf"{name}: schema version 2\.0 has another major"):
+        run_it(tree)
+    with pytest.raises(SchemaError, match=rf"{name}: schema version 2\.0 has another major"):
+        load_run("run-1", runs_root=tree / "runs", output_dir=tree / "out")
+    assert digests(tree / "out") == before
 
 
 def test_a_deleted_trial_leaves_no_artefact_and_foreign_files_stay(tree):
