@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from retrieval_eval.events.normalise import TrialEvents
+from retrieval_eval.events.retrieved import accesses
 from retrieval_eval.records import GroundTruth, Trace
+from retrieval_eval.traces.reading import HISTORY_COMPACTED
 
 INCOMPLETE: Final[dict[str, str]] = {
     "trimmed": "the trace was cut by whoever stored it: steps are missing",
@@ -16,6 +18,8 @@ INCOMPLETE: Final[dict[str, str]] = {
     "sub-agents",
     "subagent_elsewhere": "the trace refers to sub-agents whose calls lie in other files",
     "continued_elsewhere": "the trace says that it goes on in another file",
+    HISTORY_COMPACTED: "the agent's history was summarised, and the trace does not hold the calls "
+    "before the summary",
     "malformed_line": "the trace holds lines that are not valid",
     "malformed_step": "the trace holds steps that are not valid",
     "no_agent_step": "the trace holds no step of the agent",
@@ -38,19 +42,22 @@ def _faults_of_trace(trial: TrialEvents, trace: Trace | None, missing: str | Non
     return [*early, *trace.problems, *late]
 
 
-def why_nothing_is_computable(trace: Trace | None, flags: Iterable[str]) -> str | None:
+def why_nothing_is_computable(trace: Trace | None, trial: TrialEvents) -> str | None:
     """Return the reason code of a trial whose metrics would be misleading zeroes, or None.
 
-    A complete trace without tool calls is a true zero; one that breaks off before the first call
-    says nothing, and neither does one in which no answer could be resolved to files. ``flags``
-    are those of the trial's events.
+    A complete trace without any access is a true zero. One that is incomplete and shows none says
+    nothing, and neither does one in which no answer could be resolved to files. With an access of
+    its own, an incomplete trace gives a lower bound.
     """
     if trace is None:
         return "no_trace"
-    if "nothing_resolved" in flags:
+    if "nothing_resolved" in trial.flags:
         return "nothing_resolved"
-    is_incomplete = bool(trace.problems) or any(f in INCOMPLETE for f in trace.flags)
-    return "agent_never_acted" if not trace.calls and is_incomplete else None
+    flags = {*trace.flags, *trial.flags}
+    if not (trace.problems or flags & INCOMPLETE.keys()) or any(accesses(trial)):
+        return None
+    is_idle = not trace.calls and "result_without_call" not in flags
+    return "agent_never_acted" if is_idle else "evidence_incomplete"
 
 
 def coverage(

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from retrieval_eval.outcomes.choose import Choice, agree, choose
 from retrieval_eval.outcomes.fields import count, number, section
 from retrieval_eval.records import Trace
+from retrieval_eval.traces.reading import HISTORY_COMPACTED
 
 T = TypeVar("T", int, float)
 
@@ -94,8 +95,10 @@ def choose_tokens(metrics: Usage, result: Usage, trace: Trace | None) -> Tokens:
 
 
 def _counted(trace: Trace | None) -> float | None:
-    """Return the count over a trace's messages; that of a trimmed trace says nothing."""
-    return None if trace is None or "trimmed" in trace.flags else _float(trace.counted_tokens)
+    """Return the count over a trace's messages; that of a trace without some says nothing."""
+    if trace is None or {"trimmed", HISTORY_COMPACTED} & set(trace.flags):
+        return None
+    return _float(trace.counted_tokens)
 
 
 def _is_confirmed(

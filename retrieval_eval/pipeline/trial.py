@@ -161,7 +161,7 @@ def _documents(
         "raw_task_name": trial.raw_task_name,
     }
     document = event_document(events, provenance=provenance, coverage=covered)
-    reason = why_nothing_is_computable(trace, events.flags)
+    reason = why_nothing_is_computable(trace, events)
     metrics = {
         "schema_version": SCHEMA_VERSION,
         "provenance": provenance,

@@ -42,9 +42,10 @@ from retrieval_eval.traces.reading import (
     Reading,
     Unreadable,
     arguments_of,
+    is_summary,
 )
 from retrieval_eval.traces.served import states_exit_status
-from retrieval_eval.traces.tokens import is_misstated
+from retrieval_eval.traces.tokens import Usage, is_misstated
 
 _VERSION = re.compile(r"ATIF-v(\d{1,6})(?:\.(\d{1,6}))?", re.IGNORECASE)
 NEWEST_MINOR = 8
@@ -117,30 +118,44 @@ def _take_document(
         if depth < _DEEPEST_DELEGATION:
             _take_document(state, dict_of(child), place, is_subagent=True, depth=depth + 1)
 
+    n_before = state.log.n_calls
     before: Any = None
     for index, step in enumerate(list_of(document.get("steps"))):
         entry, place = dict_of(step), f"{pointer}/steps/{index}"
-        number = entry.get("step_id")
-        if isinstance(number, int) and isinstance(before, int) and number > before + 1:
+        if is_placeholder(entry) or _is_apart(before, entry.get("step_id")):
             state.flags[TRIMMED] = None
             state.log.add_gap()
-        before = number
+        before = entry.get("step_id")
         if is_placeholder(entry):
-            state.flags[TRIMMED] = None
-            state.log.add_gap()
-        elif not isinstance(step, dict):
+            continue
+        if not isinstance(step, dict):
             _complain(state, place, "expected an object")
         elif entry and not entry.get("is_copied_context"):
-            usage = tokens.of(entry, index)
-            if is_misstated(entry.get("metrics"), COUNTS):
-                _complain(state, place, "the token counts are no numbers")
-            elif usage is not None:
-                state.log.add_usage(usage)
+            if _is_summary(entry):
+                state.log.note_summary(n_before)
+            _take_usage(state, entry, tokens.of(entry, index), place)
             for key in _take_step(state, entry, place, is_subagent):
                 if key in children:
                     descend(key)
     for key in list(children):
         descend(key)
+
+
+def _take_usage(state: _State, step: Mapping[str, Any], usage: Usage | None, pointer: str) -> None:
+    if is_misstated(step.get("metrics"), COUNTS):
+        _complain(state, pointer, "the token counts are no numbers")
+    elif usage is not None:
+        state.log.add_usage(usage)
+
+
+def _is_apart(before: Any, number: Any) -> bool:
+    """Return whether steps are missing between two step numbers."""
+    return isinstance(number, int) and isinstance(before, int) and number > before + 1
+
+
+def _is_summary(step: Mapping[str, Any]) -> bool:
+    message = whole_or_rest(step.get("message"), keep_cut_text=True)
+    return step.get("source") in ("user", "system") and is_summary(blocks_text(message))
 
 
 def _take_step(

@@ -8,9 +8,12 @@ from typing import Any
 
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.foreign import blocks_text, clean, dict_of, text_of
-from retrieval_eval.traces.reading import CallLog, arguments_of
+from retrieval_eval.traces.reading import CallLog, arguments_of, is_summary
 from retrieval_eval.traces.served import opens_with_exit_status
 from retrieval_eval.traces.tokens import ANTHROPIC_COUNTS, anthropic_usage, is_misstated
+
+COMPACTED = "compact_boundary"
+"""The subtype of the system line behind which the agent saw a summary of what stood before."""
 
 SYNTHETIC_MODEL = "<synthetic>"
 """The model name on messages that the harness made up itself, such as API errors."""
@@ -74,19 +77,24 @@ def _blocks(log: CallLog, message: Any, where: str) -> list[Mapping[str, Any]]:
     return blocks
 
 
-def log_results(
+def log_user(
     log: CallLog,
-    message: Any,
+    entry: Mapping[str, Any],
     structured: Any,
     *,
     where: str,
     timestamp: float | None = None,
 ) -> None:
-    """Log the tool results of a user line's message.
+    """Log the tool results of a user line, or that it is the summary of a dropped history.
 
     ``structured`` is the line's machine-readable result; it is used where it can belong to one
     result only.
     """
+    message = entry.get("message")
+    if entry.get("isCompactSummary") is True or is_summary(
+        blocks_text(dict_of(message).get("content"))
+    ):
+        log.note_summary()
     told = [b for b in _blocks(log, message, where) if b.get("type") == "tool_result"]
     blocks = [block for block in told if text_of(block.get("tool_use_id"))]
     if len(blocks) < len(told):

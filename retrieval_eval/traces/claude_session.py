@@ -11,7 +11,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from retrieval_eval.io.files import Line
-from retrieval_eval.traces.claude_lines import SYNTHETIC_MODEL, log_assistant, log_results
+from retrieval_eval.traces.claude_lines import (
+    COMPACTED,
+    SYNTHETIC_MODEL,
+    log_assistant,
+    log_user,
+)
 from retrieval_eval.traces.clock import earliest, latest, unix_seconds
 from retrieval_eval.traces.foreign import dict_of, text_of
 from retrieval_eval.traces.lines import Complaints
@@ -64,6 +69,8 @@ def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
     state.version = state.version or text_of(entry.get("version"))
     state.cwd = state.cwd or text_of(entry.get("cwd"))
     kind = entry.get("type")
+    if kind == "system" and entry.get("subtype") == COMPACTED:
+        state.log.note_summary()
     if kind not in ("assistant", "user"):
         return
     timestamp = unix_seconds(entry.get("timestamp"))
@@ -71,7 +78,7 @@ def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
     message = entry.get("message")
     if kind == "user":
         structured = entry.get("toolUseResult")
-        log_results(state.log, message, structured, where=where, timestamp=timestamp)
+        log_user(state.log, entry, structured, where=where, timestamp=timestamp)
         return
     state.started_at = earliest(state.started_at, timestamp)
     model = text_of(dict_of(message).get("model"))

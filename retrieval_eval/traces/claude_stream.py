@@ -12,7 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from retrieval_eval.io.files import Line
-from retrieval_eval.traces.claude_lines import SYNTHETIC_MODEL, log_assistant, log_results
+from retrieval_eval.traces.claude_lines import (
+    COMPACTED,
+    SYNTHETIC_MODEL,
+    log_assistant,
+    log_user,
+)
 from retrieval_eval.traces.clock import earliest, latest, unix_seconds
 from retrieval_eval.traces.foreign import amount_of, dict_of, text_of
 from retrieval_eval.traces.lines import Complaints
@@ -74,6 +79,8 @@ def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
         state.session_ids.add(session)
     if kind == "system" and entry.get("subtype") == "init":
         state.init = state.init or entry
+    elif kind == "system" and entry.get("subtype") == COMPACTED:
+        state.log.note_summary()
     elif kind == "result":
         state.result = entry
     elif kind in ("assistant", "user"):
@@ -88,8 +95,7 @@ def _message(state: _State, entry: Mapping[str, Any], where: str) -> None:
         state.log.touch(parent, timestamp)
     if entry.get("type") == "user":
         structured = entry.get("tool_use_result")
-        message = entry.get("message")
-        log_results(state.log, message, structured, where=where, timestamp=timestamp)
+        log_user(state.log, entry, structured, where=where, timestamp=timestamp)
         return
     model = dict_of(entry.get("message")).get("model")
     state.has_agent = state.has_agent or model != SYNTHETIC_MODEL

@@ -14,6 +14,7 @@ from retrieval_eval.traces.damage import TRIMMED, TRUNCATED
 from retrieval_eval.traces.reading import (
     CONTINUED_ELSEWHERE,
     DELEGATING_TOOLS,
+    HISTORY_COMPACTED,
     SUBAGENT_ELSEWHERE,
     Reading,
 )
@@ -149,10 +150,29 @@ def _filled(
         cwd=base.cwd or other.cwd,
         declared_tokens=_stated(base.declared_tokens, other.declared_tokens),
         declared_cost_usd=_stated(base.declared_cost_usd, other.declared_cost_usd),
-        flags=(*base.flags, *other.flags, *flags),
+        flags=tuple(
+            flag
+            for flag in (*base.flags, *other.flags, *flags)
+            if flag != HISTORY_COMPACTED or _is_history_lost(base, other, items)
+        ),
         problems=(*base.problems, *other.problems),
         format="+".join(dict.fromkeys((*base.format.split("+"), other.format))),
     )
+
+
+def _is_history_lost(base: Reading, other: Reading, items: Iterable[Item]) -> bool:
+    """Return whether no file holds calls that were made before a summary in another one.
+
+    Such calls come before all others of the same thread.
+    """
+    cut = [reading for reading in (base, other) if HISTORY_COMPACTED in reading.flags]
+    if len(cut) != 1:
+        return True
+    opening = next(iter(cut[0].calls), None)
+    thread = (opening.is_subagent, opening.parent_id) if opening else (False, None)
+    calls = (item for item in items if isinstance(item, ToolCall))
+    first = next((c for c in calls if (c.is_subagent, c.parent_id) == thread), None)
+    return first is None or (opening is not None and first.call_id == opening.call_id)
 
 
 def _stated(mine: _Number | None, theirs: _Number | None) -> _Number | None:

@@ -20,6 +20,11 @@ CONTINUED_ELSEWHERE = "continued_elsewhere"
 SUBAGENT_ELSEWHERE = "subagent_elsewhere"
 """Flags of a file that refers to another file, which is not opened."""
 
+HISTORY_COMPACTED = "history_compacted"
+"""The flag of a file that begins with a summary of calls that it does not hold."""
+
+_CONTINUED = "This session is being continued from a previous conversation"
+
 
 @dataclass(frozen=True, slots=True)
 class Reading:
@@ -68,6 +73,7 @@ class CallLog:
         self.complaints = complaints
         self.flags: dict[str, None] = {}
         self.first_time: float | None = None
+        self.n_calls = 0
         self._are_ids_reused = are_ids_reused
         self._items: list[Item] = []
         self._first: dict[str, tuple[int, ToolCall]] = {}
@@ -87,6 +93,7 @@ class CallLog:
             return
         self._waiting.setdefault(call.call_id, deque()).append(place)
         self._see(call.timestamp)
+        self.n_calls += 1
         self._items.append(call)
 
     def add_usage(self, usage: Usage) -> None:
@@ -96,6 +103,18 @@ class CallLog:
     def add_gap(self) -> None:
         """Note that steps are missing here."""
         self._items.append(Gap())
+
+    def note_summary(self, n_before: int = 0) -> None:
+        """Note that the agent's history was replaced by a summary here.
+
+        The calls behind the summary are missing unless the file holds calls before it, beyond
+        the first ``n_before``, which are another thread's.
+        """
+        if self.n_calls > n_before:
+            self.flags["context_compacted"] = None
+        else:
+            self.flags[HISTORY_COMPACTED] = None
+            self.add_gap()
 
     def join(self, call_id: str, result: ToolResult, timestamp: float | None = None) -> None:
         """Give ``result`` to its call; a second result for an answered call is left out.
@@ -154,6 +173,11 @@ class CallLog:
     def _fingerprint(self, call: ToolCall) -> str:
         moment = call.timestamp if self._are_ids_reused else None
         return repr((call.name, moment, call.arguments))
+
+
+def is_summary(text: str) -> bool:
+    """Return whether a user's message is the harness's summary of a history it dropped."""
+    return text.lstrip().startswith(_CONTINUED)
 
 
 def arguments_of(value: Any) -> Mapping[str, Any]:

@@ -801,3 +801,195 @@ def test_every_document_follows_its_schema(bench):
     for path in (bench.root / "out").rglob("*.json"):
         document = json.loads(path.read_text())
         assert faults(document, kind_of(document)) == [], path.name
+
+
+# --- evidence that is missing
+
+
+def delegated(*calls):
+    """A main thread that hands its work to a sub-agent whose own calls were not kept."""
+    return [call("Task", "I read src/a.py.", prompt="find it"), *calls]
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        delegated(),
+        delegated(call("Task", "Done.", prompt="and this")),
+        delegated(call("Write", file_path="/workspace/src/a.py", content="x")),
+        delegated(failed("Read", "File does not exist.", file_path="/workspace/src/a.py")),
+        delegated(call("TodoWrite", todos=[])),
+        [Call("Read", {"file_path": "/workspace/src/a.py"}, None)],
+        [Call("Bash", {"command": "cat src/a.py"}, None)],
+        [Call("Grep", {"pattern": "x"}, None), call("Grep", "No matches found", pattern="y")],
+        [Call("mcp__files__read_file", {"path": "src/a.py"}, None)],
+    ],
+)
+def test_a_trial_whose_evidence_is_missing_is_not_computable(bench, calls):
+    seen = bench.look(calls)
+    assert seen.files == {"computable": False, "reason": "evidence_incomplete"}
+    assert seen.metrics["error_taxonomy"]["labels"] == {}
+    assert seen.degraded is not None
+
+
+def test_results_without_their_calls_are_no_zero(bench):
+    lines = stream_lines([read("/workspace/src/a.py")])
+    seen = bench.look_at([line for line in lines if line["type"] != "assistant"])
+    assert seen.files == {"computable": False, "reason": "evidence_incomplete"}
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "openhands", "other-agent"])
+def test_results_that_cannot_be_linked_are_no_zero(bench, agent):
+    document = atif([read("/workspace/src/a.py"), read("/workspace/b.py")], agent=agent, per_step=2)
+    for result in document["steps"][0]["observation"]["results"]:
+        del result["source_call_id"]
+    seen = bench.look_at(document)
+    assert seen.files == {"computable": False, "reason": "evidence_incomplete"}
+    assert seen.ledger["calls_without_result"] == 2
+
+
+def test_a_result_without_an_id_is_linked_where_only_one_call_can_own_it(bench):
+    document = atif([read("/workspace/src/a.py")], agent="other-agent")
+    del document["steps"][0]["observation"]["results"][0]["source_call_id"]
+    seen = bench.look_at(document)
+    assert (seen.recall, seen.degraded) == (1.0, None)
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        delegated(read("/workspace/src/b.py")),
+        delegated(call("Grep", "Found 1 file\nsrc/b.py", pattern="x")),
+        [read("/workspace/src/b.py"), Call("Read", {"file_path": "/workspace/src/a.py"}, None)],
+    ],
+)
+def test_own_accesses_give_a_lower_bound_that_is_named_as_one(bench, calls):
+    seen = bench.look(calls)
+    assert seen.recall == 0.0
+    assert seen.degraded is not None
+
+
+@pytest.mark.parametrize(
+    "calls",
+    [
+        [failed("Read", "File does not exist.", file_path="/workspace/src/a.py")],
+        [call("Write", file_path="/workspace/src/a.py", content="x")],
+        [shell("make test", "ok")],
+        [
+            call("Task", "Done.", prompt="x"),
+            Call("Read", {"file_path": "x.py"}, "1\tx", parent="t"),
+        ],
+    ],
+)
+def test_a_complete_trace_that_shows_no_hit_is_a_true_zero(bench, calls):
+    assert bench.look(calls).recall == 0.0
+
+
+def test_a_trial_whose_evidence_is_missing_is_named_in_the_comparison(bench):
+    bench.task(["src/a.py"])
+    bench.trial(delegated())
+    bench.trial([read("/workspace/src/a.py")], config=MCP)
+    (run,) = bench.evaluate().runs
+    (trial,) = [t for t in run.summary["trials"] if t["config_name"] == BASELINE]
+    assert trial["not_computable_reason"] == "evidence_incomplete"
+    (pair,) = run.impact["comparisons"]
+    (rule,) = [r for r in pair["gate"]["rules"] if r["name"] == "degraded_trace"]
+    assert rule["n_removed"] == 1
+
+
+# --- a history that was summarised
+
+SUMMARY = (
+    "This session is being continued from a previous conversation that ran out of context. "
+    "The summary below covers the earlier portion of the conversation.\n\nI read src/b.py."
+)
+
+
+def summarised(kind, at, calls):
+    """A transcript with a summary in front of its call number ``at``."""
+    lines = stream_lines(calls)
+    place = [n for n, line in enumerate(lines) if line["type"] == "assistant"][at]
+    row = {
+        "boundary": {"type": "system", "subtype": "compact_boundary", "session_id": "s"},
+        "mark": {"type": "user", "isCompactSummary": True, "message": {"content": "Summary."}},
+        "sentence": {"type": "user", "message": {"content": SUMMARY}},
+        "blocks": {"type": "user", "message": {"content": text_blocks(SUMMARY)}},
+    }[kind]
+    return [*lines[:place], row, *lines[place:]]
+
+
+def session_lines(lines):
+    return [{**line, "sessionId": "s", "uuid": str(n)} for n, line in enumerate(lines)]
+
+
+READS = [read("/workspace/src/a.py"), read("/workspace/src/c.py")]
+KINDS = ["boundary", "mark", "sentence", "blocks"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", [list, session_lines])
+def test_calls_before_a_summary_that_the_trace_lacks_make_it_a_cut_trace(bench, kind, form):
+    seen = bench.look_at(form(summarised(kind, 0, READS)), "src/a.py", "src/b.py")
+    assert seen.recall == 0.5
+    assert "history_compacted" in seen.flags
+    assert "history was summarised" in seen.degraded
+    assert seen.metrics["coverage"]["degraded_sources"] == ["trace"]
+    assert seen.files["ttfr_tokens"] is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("form", [list, session_lines])
+def test_a_trace_that_keeps_the_calls_before_a_summary_is_whole(bench, kind, form):
+    seen = bench.look_at(form(summarised(kind, 1, READS)), "src/a.py", "src/c.py")
+    assert (seen.recall, seen.degraded) == (1.0, None)
+    assert "context_compacted" in seen.flags
+    assert "history_compacted" not in seen.flags
+
+
+@pytest.mark.parametrize("message", [SUMMARY, text_blocks(SUMMARY)])
+@pytest.mark.parametrize(("at", "flag"), [(0, "history_compacted"), (1, "context_compacted")])
+def test_a_trajectory_with_a_summary(bench, message, at, flag):
+    document = atif(READS)
+    document["steps"].insert(at, {"source": "user", "message": message})
+    for number, step in enumerate(document["steps"], start=1):
+        step["step_id"] = number
+    seen = bench.look_at(document)
+    assert flag in seen.flags
+    assert (seen.degraded is not None) == (flag == "history_compacted")
+
+
+def test_a_trajectory_that_shows_nothing_behind_a_summary_is_no_zero(bench):
+    document = atif([call("Write", file_path="/workspace/src/a.py", content="x")])
+    document["steps"].insert(0, {"source": "user", "message": SUMMARY})
+    assert bench.look_at(document).files["reason"] == "evidence_incomplete"
+
+
+def test_an_agent_that_says_the_sentence_has_not_been_cut(bench):
+    document = atif(READS)
+    document["steps"].insert(0, {"source": "agent", "message": SUMMARY})
+    assert bench.look_at(document).flags == []
+
+
+def test_a_summary_is_filled_by_the_file_that_holds_the_calls_before_it(bench):
+    whole = session_lines(stream_lines(READS))
+    bench.task(["src/a.py", "src/c.py"])
+    sessions = bench.trial(None) / "agent" / "sessions"
+    write_lines(sessions / "one.jsonl", whole[:3])
+    write_lines(sessions / "two.jsonl", session_lines(summarised("mark", 1, READS))[3:])
+    bench.evaluate()
+    assert (bench.seen().recall, bench.seen().degraded) == (1.0, None)
+    (sessions / "one.jsonl").unlink()
+    bench.evaluate()
+    assert bench.seen().recall == 0.5
+    assert "history_compacted" in bench.seen().flags
+
+
+def test_a_history_that_was_compacted_away_is_compared_like_any_cut_trace(bench):
+    bench.task(["src/a.py"])
+    folder = bench.trial(None) / "agent"
+    write_lines(folder / "claude-code.txt", summarised("boundary", 0, READS))
+    bench.trial(READS, config=MCP)
+    (run,) = bench.evaluate().runs
+    (pair,) = run.impact["comparisons"]
+    (rule,) = [r for r in pair["gate"]["rules"] if r["name"] == "degraded_trace"]
+    assert rule["n_removed"] == 1
