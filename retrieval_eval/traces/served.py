@@ -86,3 +86,139 @@ def states_exit_status(text: str, *records: Mapping[str, Any]) -> bool:
         return True
     ends = text[:_LONGEST_OPENING] + "\n" + text[-_LONGEST_OPENING:]
     return _EXIT_STATUS.search(ends) is not None
+
+
+# What a server answers in place of what was asked for.
+
+_LONGEST_MESSAGE: Final = 600
+"""Characters of an error message; what is longer and begins like one speaks of errors."""
+
+_PHRASES: Final = r"""
+    (?:Bad\ Request|Unauthorized|Forbidden|Not\ Found|Page\ not\ found|Method\ Not\ Allowed
+    |Too\ Many\ Requests|Internal\ Server\ Error|Bad\ Gateway|Service\ (?:Temporarily\ )?Unavailable
+    |Gateway\ Time-?out|Access\ (?:is\ )?denied|Bad\ credentials
+    |(?:Authentication|Authorization|Log-?in|Sign-?in)\ (?:is\ )?required
+    |Authentication\ failed|(?:Please\ )?(?:sign|log)\ in(?:\ to\ continue)?
+    |You\ (?:must|need\ to|have\ to)\ (?:be\ (?:signed|logged)\ in|(?:sign|log)\ in)
+    |Invalid\ (?:API\ key|token|credentials)|(?:Access\ )?token\ (?:has\ )?expired
+    |(?:[\w-]+\ ){0,3}rate\ limit\ (?:was\ |has\ been\ )?(?:exceeded|reached|hit)|Rate[ -]limited
+    |You(?:\ have|'ve)\ (?:exceeded|reached|hit)\ (?:a|the|your)\ [\w ]{0,40}(?:limit|quota)
+    |Quota\ exceeded|(?:The\ )?(?:request|operation|connection)\ (?:has\ )?timed\ out
+    |timeout\ of\ \d+\ ?ms\ exceeded|fetch\ failed|socket\ hang\ up|E(?:TIMEDOUT|CONNREFUSED))
+"""
+_END: Final = r"(?!\s*\n[=~-]{3})(?=\s*(?:$|[.,:;!(\n\"]|-\ )|\ (?:for|by|to|while|on|from)\ )"
+_MESSAGE: Final = re.compile(
+    rf"""\s*(?:\w*Error:?\ |(?:Request|Fetch)\ failed:?\ (?:with\ )?|Failed:?\ )?(?:
+        HTTP(?:/\d(?:\.\d)?)?(?:\ (?:error|status|response|code)){{0,2}}[:\s]{{1,3}}[45]\d\d\b
+      | (?:(?:error|status)(?:\ code)?[:\s=]{{1,3}})?[45]\d\d(?::|\ -)?\ {_PHRASES}{_END}
+      | status(?:\ code)?[:\s=]{{1,3}}[45]\d\d\b
+      | {_PHRASES}{_END}
+    )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_HEADERS: Final = re.compile(r"\s*HTTP/\d(?:\.\d)? [45]\d\d\b[^\n]{0,200}\r?\n[\w-]{1,100}: ")
+_REDIRECTED: Final = re.compile(r"\s*REDIRECT DETECTED: ")
+
+_PAGE: Final = re.compile(
+    r"\ufeff?\s*(?:<\?xml[^>]{0,200}>\s*)?(?:<!DOCTYPE\s+html|<html)\b", re.IGNORECASE
+)
+_TITLE: Final = re.compile(r"<title[^>]{0,200}>([^<]{0,300})</title", re.IGNORECASE)
+_PASSWORD: Final = re.compile(
+    r"<input\b[^>]{0,500}\btype\s{0,3}=\s{0,3}[\"']?password", re.IGNORECASE
+)
+_LONGEST_PAGE_HEAD: Final = 50_000
+_BARRIER: Final = r"""
+    (?:sign[ -]?in|log[ -]?in|authenticat(?:e|ion)|single\ sign-on|just\ a\ moment|error
+    |attention\ required|are\ you\ (?:a\ robot|human)|verify\ you\ are\ human|captcha
+    |(?:error\ |HTTP\ ){0,2}[45]\d\d)
+"""
+_BARRED: Final = re.compile(
+    rf"""\s*(?:(?:{_BARRIER}|{_PHRASES})(?:\s*[.!]{{0,3}}\s*$|\s+[·|\u2013\u2014:-]|\s*[|·:]|\ to\ )
+    |[45]\d\d\b[\s:-]{{1,3}}{_PHRASES}|[^\n]{{0,200}}\s[·|\u2013\u2014:-]\s*(?:{_BARRIER}|{_PHRASES})\s*$)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_MARKUP: Final = frozenset(
+    {
+        *("html", "htm", "xhtml", "shtml", "php", "phtml", "jsp", "jspx", "asp", "aspx"),
+        *("cshtml", "razor", "erb", "ejs", "hbs", "handlebars", "mustache", "twig"),
+        *("njk", "j2", "jinja", "jinja2", "tmpl", "tpl", "gohtml", "ftl", "heex", "eex"),
+        *("vm", "liquid", "vue", "svelte", "astro", "xml", "xsl", "svg", "md", "mdx"),
+    }
+)
+"""Endings of files whose content can be a page."""
+
+_ENVELOPE: Final = frozenset(
+    {
+        *("error", "errors", "error_code", "error_description", "message", "msg"),
+        *("status", "statuscode", "code", "documentation_url", "request_id", "requestid"),
+        *("type", "detail", "details", "title", "instance", "timestamp", "path"),
+        *("success", "ok", "reason", "hint", "retry_after", "retryafter", "jsonrpc"),
+        *("id", "iserror", "is_error", "data", "description", "trace_id"),
+    }
+)
+"""Names that an error in JSON consists of; an answer with others holds something else as well."""
+
+
+def states_error(value: Any) -> bool:
+    """Whether a decoded answer says that it is an error: MCP's flag, JSON-RPC, an error object.
+
+    Examples
+    --------
+    >>> states_error({"message": "Not Found", "status": "404"}), states_error({"name": "errors"})
+    (True, False)
+    >>> states_error({"error": None, "files": []}), states_error({"isError": True, "content": []})
+    (False, True)
+    """
+    if not isinstance(value, dict):
+        return False
+    if value.get("isError") is True or value.get("is_error") is True:
+        return True
+    names = {name.lower(): name for name in value if isinstance(name, str)}
+    if not names.keys() <= _ENVELOPE or value.get("data"):
+        return False
+    told = {lower: value[name] for lower, name in names.items()}
+    if told.get("error") or told.get("errors") or "documentation_url" in told:
+        return True
+    if told.get("success") is False or told.get("ok") is False:
+        return True
+    codes = (told.get(name) for name in ("status", "statuscode", "code"))
+    has_words = bool(told.keys() & {"message", "msg", "title", "detail", "reason"})
+    return has_words and any(is_http_error(code) for code in codes)
+
+
+def is_http_error(code: Any) -> bool:
+    """Whether a status is one of HTTP's for errors, given as a number or a text."""
+    return re.fullmatch(r"[45]\d\d", str(code)) is not None
+
+
+def is_error_message(text: str) -> bool:
+    r"""Whether a text is a server's word for an error, a rate limit or a missing sign-in.
+
+    Examples
+    --------
+    >>> is_error_message("404: Not Found"), is_error_message("404 lines were read")
+    (True, False)
+    """
+    if _HEADERS.match(text[:_LONGEST_OPENING]) or _REDIRECTED.match(text):
+        return True
+    return len(text) <= _LONGEST_MESSAGE and _MESSAGE.match(text) is not None
+
+
+def is_page(text: str) -> bool:
+    """Whether a text is a whole page of HTML."""
+    return _PAGE.match(text[:_LONGEST_OPENING]) is not None
+
+
+def is_barrier(text: str) -> bool:
+    """Whether a text is a page that says an error, or asks to sign in, by its title or its form."""
+    if not is_page(text):
+        return False
+    head = text[:_LONGEST_PAGE_HEAD]
+    title = _TITLE.search(head)
+    is_barred = title is not None and _BARRED.match(" ".join(title[1].split())) is not None
+    return is_barred or _PASSWORD.search(head) is not None
+
+
+def may_be_a_page(path: str | None) -> bool:
+    """Whether the content of a file can be a page, by the ending of its name."""
+    return path is not None and path.rpartition(".")[2].lower() in _MARKUP

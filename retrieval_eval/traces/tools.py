@@ -19,6 +19,8 @@ from retrieval_eval.traces.results.catalogue import Tool, tool_row
 from retrieval_eval.traces.results.decorations import is_failure, is_harness_file, undecorated
 from retrieval_eval.traces.results.naming import ToolName, tool_name
 from retrieval_eval.traces.results.payload import parsed, unwrapped
+from retrieval_eval.traces.results.remote import unserved_remotely
+from retrieval_eval.traces.results.scripted import read_page
 
 LONGEST_ARGUMENT: Final = 500
 """Characters kept of one argument; the full length is kept beside it."""
@@ -109,7 +111,12 @@ def _found(
     text, value = _read(result, category, name.is_mcp)
     if not is_stated and is_failure(text):
         return Found(is_error=True)
-    return tool.parser(Seen(arguments, text, value, category, call.cwd, result.is_truncated))
+    seen = Seen(arguments, text, value, category, call.cwd, result.is_truncated)
+    if name.is_mcp or tool.parser is read_page:
+        unserved = unserved_remotely(seen, result)
+        if unserved is not None:
+            return unserved
+    return tool.parser(seen)
 
 
 def _read(result: ToolResult, category: str, is_mcp: bool) -> tuple[str, Any]:

@@ -6,13 +6,14 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
-from retrieval_eval.records import LineRange, RawTarget
+from retrieval_eval.records import LineRange, RawTarget, ToolResult
 from retrieval_eval.traces.results.base import (
     NOTHING,
     PATH_ARGUMENTS,
     Found,
     Seen,
     distinct,
+    is_absolute,
     repository_argument,
     strings,
     text_argument,
@@ -26,6 +27,12 @@ from retrieval_eval.traces.results.numbered import has_content, line_ranges
 from retrieval_eval.traces.results.payload import parsed
 from retrieval_eval.traces.results.records_in import tree_names
 from retrieval_eval.traces.results.requested import requested_range, shown_range
+from retrieval_eval.traces.served import (
+    is_barrier,
+    is_error_message,
+    may_be_a_page,
+    states_error,
+)
 
 _ADDRESS: Final = re.compile(r"URL: (\S+)[ \t]*(?:\n|$)")
 _OFFER: Final = re.compile(
@@ -55,6 +62,34 @@ def read_remote(seen: Seen) -> Found:
         lines = bounds or lines
     is_whole = shown is None and asked is None and not is_cut
     return Found((RawTarget(path, "opened", repository, lines, is_whole),))
+
+
+def unserved_remotely(seen: Seen, result: ToolResult) -> Found | None:
+    """Return what is found by an answer that a server gave in place of what was asked for.
+
+    That is an error for flags, error objects, error messages and pages that ask to sign in; None
+    for any other answer. A server of local files answers with content, and so may a file whose
+    name says that it holds JSON or a page: such an answer stays open, or is content.
+    """
+    envelope = result.structured
+    if envelope is None and '"isError"' in result.text:
+        envelope = parsed(result.text)
+    if isinstance(envelope, dict) and envelope.get("isError") is True:
+        return Found(is_error=True)
+    path = _asked_path(seen)
+    if path is not None and is_absolute(path) and repository_argument(seen.arguments) is None:
+        return None
+    if states_error(seen.value):
+        is_json = seen.category == "file_read" and path is not None and path.endswith(".json")
+        return Found(is_opaque=True) if is_json else Found(is_error=True)
+    if is_error_message(seen.text) or (is_barrier(seen.text) and not may_be_a_page(path)):
+        return Found(is_error=True)
+    return None
+
+
+def _asked_path(seen: Seen) -> str | None:
+    link = file_link(text_argument(seen.arguments, ("url", "uri")) or "")
+    return text_argument(seen.arguments, PATH_ARGUMENTS) if link is None else link[1]
 
 
 def _within(

@@ -12,6 +12,18 @@ from retrieval_eval.traces.results.base import NOTHING, Found, Seen, distinct, t
 from retrieval_eval.traces.results.decorations import is_empty_answer
 from retrieval_eval.traces.results.links import file_link
 from retrieval_eval.traces.results.mentions import read_mentions
+from retrieval_eval.traces.served import is_http_error
+
+_EXCUSE: Final = re.compile(
+    r"\s*(?:(?:I'm sorry|Sorry|Unfortunately)[,. ]|I apologi[sz]e"
+    r"|I(?:'m| am| was) (?:unable|not able) to "
+    r"|I (?:cannot|can't|could not|couldn't) (?:access|fetch|retrieve|read|open|see|view)\b"
+    r"|(?:The|This) (?:page|URL|file|content|web ?page|request|link)[^.\n]{0,60}? "
+    r"(?:returned|shows|is|appears to be|requires) (?:an? )?"
+    r"(?:HTTP |error )?(?:[45]\d\d\b|error\b|log-?in|sign-?in|not found|authentication))",
+    re.IGNORECASE,
+)
+"""How a model that summarises a page says that it was shown none: in words, so nothing is sure."""
 
 _CALL: Final = re.compile(r"\b(?:read_file|keyword|regex|diff|commit)\s{0,4}[({]")
 _READ: Final = re.compile(r"read_file\s{0,4}\(\s{0,4}\{([^{}]{1,1000})\}")
@@ -57,6 +69,10 @@ def read_page(seen: Seen) -> Found:
     link = file_link(_address(seen.arguments))
     if link is None or is_empty_answer(seen.text):
         return NOTHING
+    if isinstance(seen.value, dict) and is_http_error(seen.value.get("code")):
+        return Found(is_error=True)
+    if _EXCUSE.match(seen.text[:400]) is not None:
+        return Found(is_opaque=True)
     repository, path, lines = link
     return Found(distinct([RawTarget(path, "opened", repository, lines)]))
 

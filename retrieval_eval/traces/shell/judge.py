@@ -12,6 +12,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from retrieval_eval.records import RawTarget
+from retrieval_eval.traces.results.payload import parsed
+from retrieval_eval.traces.served import (
+    is_error_message,
+    is_page,
+    may_be_a_page,
+    states_error,
+)
 from retrieval_eval.traces.shell.evidence import Evidence, could_print
 from retrieval_eval.traces.shell.naming import named, numbers_of
 from retrieval_eval.traces.shell.output import Output
@@ -21,7 +28,7 @@ from retrieval_eval.traces.shell.spans import WHOLE, close, merge
 
 _SAVED: Final = re.compile(r"/tool-results/[^/]+$")
 _BINARY: Final = re.compile(r"[Bb]inary file\b.*\bmatches")
-_FETCH_FAILED: Final = re.compile(r"40\d: |curl: \(\d+\)|<html|<!DOCTYPE", re.IGNORECASE)
+_FETCH_FAILED: Final = re.compile(r"[45]\d\d: |curl: \(\d+\)|\S{0,30}ERROR [45]\d\d: ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +81,10 @@ def _text(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Ve
     others = [o for o in plan.operands if o.kind != "file"]
     if not plan.operands or (not files and not others):
         return Verdict()
-    if plan.repository and _FETCH_FAILED.match(evidence.lines[0]):
-        return Verdict()
+    if plan.repository:
+        unserved = _unserved(plan, evidence.lines)
+        if unserved is not None:
+            return unserved
     if others:
         return Verdict(reason=f"{plan.program}: the files it read are not named")
     is_hidden = plan.hides_errors and not all(plan.path(o.written) in known for o in files)
@@ -84,6 +93,21 @@ def _text(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Ve
     if is_ambiguous and (is_silent_failure or (plan.is_selective and not evidence.is_sole)):
         return Verdict(reason=f"{plan.program}: its output cannot be told from that of others")
     return Verdict(_targets(plan, files, evidence.n_lines))
+
+
+def _unserved(plan: Plan, lines: Sequence[str]) -> Verdict | None:
+    """Return the verdict on a server's error or page in place of the file; None for the file."""
+    path, text = plan.files[0].written if plan.files else "", "\n".join(lines)
+    if _FETCH_FAILED.match(lines[0]) or is_error_message(text):
+        return Verdict()
+    if is_page(text):
+        return None if may_be_a_page(path) else Verdict()
+    if not text.startswith("{") or not states_error(parsed(text)):
+        return None
+    is_json = path.endswith(".json")
+    return Verdict(
+        reason=f"{plan.program}: an error, or a file that holds one" if is_json else None
+    )
 
 
 def _names(plan: Plan, evidence: Evidence) -> Verdict:

@@ -1,0 +1,189 @@
+"""Answers that served nothing, and content that only speaks of such answers.
+
+Each row is a tool, its arguments, what came back, and why it is what it is.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.traces.shell import ShellSession
+from retrieval_eval.traces.tools import ToolUse, interpret
+
+READ = ("mcp__sourcegraph__read_file", {"repo": "github.com/acme/w", "path": "src/a.go"})
+GET = ("mcp__github__get_file_contents", {"owner": "acme", "repo": "w", "path": "src/a.go"})
+SEARCH = ("mcp__sourcegraph__keyword_search", {"query": "src/a.go"})
+PAGE = ("WebFetch", {"url": "https://raw.githubusercontent.com/acme/w/v1/src/a.go", "prompt": "x"})
+FETCH = ("mcp__fetch__fetch", {"url": "https://github.com/acme/w/blob/main/src/a.go"})
+OTHER = ("mcp__files__read_file", {"path": "src/a.go"})
+
+
+def page(title: str, body: str = "") -> str:
+    return f"<!DOCTYPE html>\n<html><head><title>{title}</title></head><body>{body}</body></html>"
+
+
+def asking(tool: tuple[str, dict[str, Any]], path: str) -> tuple[str, dict[str, Any]]:
+    return tool[0], {**tool[1], "path": path}
+
+
+FORM = '<form action="/session"><input name="user"><input type="password" name="p"></form>'
+
+UNSERVED: list[tuple[tuple[str, dict[str, Any]], Any, str]] = [
+    (GET, {"message": "Not Found", "status": "404"}, "an error object with HTTP's status"),
+    (
+        GET,
+        {"message": "API rate limit exceeded", "documentation_url": "https://docs"},
+        "GitHub's error object, which states no status in older versions",
+    ),
+    (OTHER, {"error": "unauthorized"}, "an error object and nothing else"),
+    (OTHER, {"errors": [{"message": "src/a.go: bad gateway"}], "data": None}, "GraphQL's errors"),
+    (
+        READ,
+        {"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": "no session"}},
+        "a JSON-RPC error",
+    ),
+    (SEARCH, {"isError": True, "content": [{"type": "text", "text": "src/a.go"}]}, "MCP's flag"),
+    (
+        OTHER,
+        {"type": "about:blank", "title": "Forbidden", "status": 403, "detail": "src/a.go"},
+        "a problem document of HTTP",
+    ),
+    (SEARCH, {"success": False, "message": "src/a.go timed out"}, "a failure that says so"),
+    (SEARCH, {"error": "failed at src/a.go:12: rate limited"}, "a path in an error is no match"),
+    (READ, "HTTP 403", "a status alone"),
+    (READ, "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 60\r\n\r\n", "a response's head"),
+    (READ, "429 Too Many Requests", "a status with its phrase"),
+    (PAGE, "404: Not Found", "what raw addresses answer for a missing file"),
+    (OTHER, "Error 503: Service Unavailable", "an error with its status"),
+    (GET, "API rate limit exceeded for 192.0.2.1. (Authenticate for more.)", "a rate limit"),
+    (READ, "You have exceeded a secondary rate limit. Please wait a few minutes.", "a rate limit"),
+    (SEARCH, "rate limit exceeded, retry after 30s (src/a.go)", "a rate limit that names a path"),
+    (OTHER, "Bad credentials", "a missing sign-in in words"),
+    (READ, "Please sign in to continue.", "a missing sign-in in words"),
+    (FETCH, page("Sign in to GitHub · GitHub", FORM), "a page whose title asks to sign in"),
+    (FETCH, page("Sign in · GitLab"), "the same without the form"),
+    (READ, page("Acme", FORM), "a page whose form asks for a password, in place of Go code"),
+    (READ, page("403 Forbidden", "<h1>nginx</h1>"), "an error page of a web server"),
+    (OTHER, page("Just a moment..."), "a page that checks for robots"),
+    (READ, page("Acme | Page not found"), "an error page with the site's name in front"),
+    (PAGE, "REDIRECT DETECTED: The URL redirects to a different host.", "nothing was fetched"),
+    (READ, "Request timed out", "an answer that did not come"),
+]
+
+SERVED: list[tuple[tuple[str, dict[str, Any]], Any, str]] = [
+    (READ, "1: // HTTP 403 is returned when\n2: package a", "numbered lines of a file"),
+    (READ, "// 429 Too Many Requests\npackage a", "code behind a comment sign"),
+    (READ, "404 lines were read by the test\npackage a", "a number is no status"),
+    (GET, "# Rate limit exceeded\n\nWhat to do.", "a heading of a document"),
+    (OTHER, "Rate limit exceeded errors are retried.\nSee b.", "a sentence that goes on"),
+    (OTHER, "Unauthorized\n============\n\nAnswers without a token.", "an underlined heading"),
+    (OTHER, "Too Many Requests\n" + "text " * 300, "longer than any error message"),
+    (OTHER, "Sign in flow: the form posts to /session", "a name that only begins like the words"),
+    (OTHER, "Forbidden words\nfoo", "a list of words"),
+    (OTHER, "HTTP 200 OK is what we want", "no error status"),
+    (GET, {"name": "w", "version": "1.0", "error": "src/errors.go"}, "a manifest has more names"),
+    (asking(READ, "web/login.html"), page("Sign in", FORM), "the page is the file asked for"),
+    (asking(READ, "views/login.erb"), page("Log in", FORM), "a template of a page"),
+    (asking(READ, "errors/404.php"), page("404 Not Found"), "an error page is the file asked for"),
+    (FETCH, page("w/src/login.go at main · acme/w · GitHub"), "a code host's page of the file"),
+    (FETCH, page("w/src/errors.go at main · acme/w · GitHub"), "errors in the file's name"),
+    (PAGE, "The file defines a rate limiter that answers 429.", "a summary of the file"),
+    (asking(OTHER, "/workspace/src/a.go"), "Unauthorized", "a server of local files, no network"),
+]
+
+
+def use(tool: tuple[str, dict[str, Any]], answer: Any, is_structured: bool = False) -> ToolUse:
+    text = answer if isinstance(answer, str) else json.dumps(answer)
+    structured = answer if is_structured and not isinstance(answer, str) else None
+    return interpret(ToolCall("c", tool[0], tool[1], ToolResult(text, structured)))
+
+
+@pytest.mark.parametrize("is_structured", [False, True])
+@pytest.mark.parametrize(("tool", "answer", "why"), UNSERVED)
+def test_an_error_in_place_of_an_answer_serves_nothing(
+    tool: tuple[str, dict[str, Any]], answer: Any, why: str, is_structured: bool
+) -> None:
+    used = use(tool, answer, is_structured)
+    assert (used.targets, used.is_error, used.is_opaque) == ((), True, False), why
+
+
+@pytest.mark.parametrize(("tool", "answer", "why"), SERVED)
+def test_content_that_speaks_of_errors_is_content(
+    tool: tuple[str, dict[str, Any]], answer: Any, why: str
+) -> None:
+    used = use(tool, answer)
+    assert not used.is_error, why
+    assert [t.access for t in used.targets] == ["opened"], why
+
+
+@pytest.mark.parametrize("answer", [row[1] for row in UNSERVED if isinstance(row[1], str)])
+def test_what_a_local_tool_reads_is_content_whatever_it_says(answer: str) -> None:
+    lines = "\n".join(f"{n:6}\t{line}" for n, line in enumerate(answer.split("\n"), start=1))
+    used = use(("Read", {"file_path": "/w/page.txt"}), lines)
+    assert [(t.path, t.access) for t in used.targets] == [("/w/page.txt", "opened")]
+
+
+@pytest.mark.parametrize("tool", [GET, READ, OTHER])
+def test_an_error_object_where_a_json_file_was_asked_for_stays_open(
+    tool: tuple[str, dict[str, Any]],
+) -> None:
+    used = use(asking(tool, "fixtures/error.json"), {"error": "not found", "status": 404})
+    assert (used.targets, used.is_error, used.is_opaque) == ((), False, True)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I'm unable to access this page because it requires authentication.",
+        "I cannot access the content of the URL.",
+        "The page returned a 404 error.",
+        "This page appears to be a login page.",
+        "Unfortunately, the content was not provided.",
+    ],
+)
+def test_a_model_that_says_it_saw_nothing_leaves_open_what_it_saw(answer: str) -> None:
+    used = use(PAGE, answer)
+    assert (used.targets, used.is_error, used.is_opaque) == ((), False, True)
+
+
+def test_the_status_of_a_fetched_page_decides() -> None:
+    result = ToolResult("The file has three lines.", {"code": 404, "result": "x", "url": "u"})
+    assert interpret(ToolCall("c", *PAGE, result)).is_error
+    result = ToolResult("The file has three lines.", {"code": 200, "result": "x", "url": "u"})
+    assert interpret(ToolCall("c", *PAGE, result)).targets
+
+
+CURL = "curl -s https://raw.githubusercontent.com/acme/w/v1/{}"
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "404: Not Found",
+        "429: Too Many Requests",
+        "HTTP/2 403\ncontent-type: text/html",
+        '{"message": "Not Found", "documentation_url": "https://docs", "status": "404"}',
+        '{\n  "error": "rate limited"\n}',
+        page("Sign in to GitHub · GitHub", FORM),
+        "curl: (22) The requested URL returned error: 404",
+    ],
+)
+def test_an_error_that_a_shell_fetched_is_not_the_file(printed: str) -> None:
+    assert ShellSession("/w").analyse(CURL.format("src/a.go"), printed).events == ()
+
+
+@pytest.mark.parametrize(
+    ("path", "printed"),
+    [
+        ("src/a.go", "package a // 404: Not Found"),
+        ("web/login.html", page("Sign in", FORM)),
+        ("package.json", '{\n  "name": "w", "error": "x"\n}'),
+    ],
+)
+def test_content_that_a_shell_fetched_is_the_file(path: str, printed: str) -> None:
+    (event,) = ShellSession("/w").analyse(CURL.format(path), printed).events
+    assert [t.path for t in event.targets] == [path]
