@@ -50,11 +50,11 @@ class Scores:
 def score_run(gold: GoldSet, results: Sequence[QueryResult], settings: Settings) -> Scores:
     """Score what a retriever returned against the gold set.
 
-    Measures are those of `evaluate_rankings` under the convention ``trec``, with one rule more:
-    an answerable query that came back empty scores 0 on all of them, P included (Judged, a share
-    of what was retrieved, stays not computable: ``nothing_retrieved``). Queries without a document
-    of grade 1 or more, unanswerable ones among them, are not computable (``no_ground_truth``), as
-    are failed ones (``query_failed``); both are counted.
+    Measures are those of `evaluate_rankings` under the convention ``trec``: an answerable query
+    that came back empty scores 0 on all of them, P included (Judged, a share of what was
+    retrieved, is not computable: ``nothing_retrieved``). Queries without a document of grade 1 or
+    more, unanswerable ones among them, are not computable (``no_ground_truth``), as are failed
+    ones (``query_failed``); both are counted.
 
     Parameters
     ----------
@@ -95,32 +95,27 @@ def _scored(
     qrels = {query: dict(by_id[query].relevant) for query in rankings}
     runs = {query: {d.doc: d.score for d in docs} for query, docs in rankings.items()}
     found = evaluate_rankings(qrels, runs, settings.measures, convention=CONVENTION)
-    scores = _scores_by_query(found, upper_bounds(qrels, rankings, settings.measures))
+    scores = _scores_by_query(by_id, found, upper_bounds(qrels, rankings, settings.measures))
     failed = dict.fromkeys(settings.measures, Score(Value.missing("query_failed")))
     return tuple(
-        QueryScore(
-            by_id[result.id],
-            result,
-            _judged_by_rules(by_id[result.id], scores[result.id])
-            if result.id in scores
-            else failed,
-        )
-        for result in results
+        QueryScore(by_id[result.id], result, scores.get(result.id, failed)) for result in results
     )
 
 
 def _scores_by_query(
-    found: RankingResult, bounds: Mapping[str, Mapping[str, float]]
-) -> dict[str, dict[str, Score | None]]:
-    """Return the scores of each query, None where there is none."""
+    by_id: Mapping[str, GoldQuery],
+    found: RankingResult,
+    bounds: Mapping[str, Mapping[str, float]],
+) -> dict[str, dict[str, Score]]:
+    """Return the measures of each query that did not fail."""
     tied = found.tie_bands
     columns = (tied[name].tolist() for name in ("query_id", "measure", "low", "high"))
     bands = {(query, name): (low, high) for query, name, low, high in zip(*columns, strict=True)}
-    scores: dict[str, dict[str, Score | None]] = {query: {} for query in found.query_ids}
+    scores: dict[str, dict[str, Score]] = {query: {} for query in found.query_ids}
     for name, values in found.scores.items():
         for query, value in zip(found.query_ids, values.tolist(), strict=True):
             if math.isnan(value):
-                scores[query][name] = None
+                scores[query][name] = _gap(by_id[query], name)
                 continue
             low, high = bands.get((query, name), (value, value))
             # An empty ranking has no unjudged document: its bound is the value.
@@ -129,20 +124,10 @@ def _scores_by_query(
     return scores
 
 
-def _judged_by_rules(query: GoldQuery, scores: Mapping[str, Score | None]) -> dict[str, Score]:
-    """Fill the gaps of a query that did not fail: true zeros and reasons."""
-    filled = {}
-    for name, score in scores.items():
-        is_judged = parse_measure(name).name == "Judged"
-        if score is not None:
-            filled[name] = score
-        elif not (query.relevant if is_judged else query.n_relevant):
-            filled[name] = Score(Value.missing("no_ground_truth"))
-        elif is_judged:
-            filled[name] = Score(Value.missing("nothing_retrieved"))
-        else:
-            filled[name] = Score(Value.of(0.0, 1), 0.0, 0.0, 0.0)
-    return filled
+def _gap(query: GoldQuery, name: str) -> Score:
+    """Return the measure of a query that did not fail and has no value."""
+    has_truth = query.relevant if parse_measure(name).name == "Judged" else query.n_relevant
+    return Score(Value.missing("nothing_retrieved" if has_truth else "no_ground_truth"))
 
 
 def _slice(queries: Sequence[QueryScore], settings: Settings) -> Slice:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from retrieval_eval.cli.main import run
+from retrieval_eval.metrics.ranking import evaluate_rankings
 from retrieval_eval.schema import faults
 
 RETRIEVER = '''
@@ -335,3 +336,30 @@ def test_the_backlog_of_the_environment_is_counted_and_never_stops_a_run(tree, c
     assert json.loads(captured.out)["backlog"] is None
     assert "backlog not counted (RETRIEVAL_EVAL_DATABASE_URL): " in captured.err
     assert run([*COMMAND, "--backlog", "sqlite:///absent.db"]) == 3
+
+
+def test_the_command_and_the_function_give_the_same_means_for_the_same_run(tree, capsys):
+    rows = [{"id": f"q{n}", "query": f"text {n}", "relevant": [f"d{n}"]} for n in range(1, 5)]
+    write_gold(tree, rows)
+    qrels = {row["id"]: dict.fromkeys(row["relevant"], 1) for row in rows}
+    # q3 found nothing relevant; a TREC run can only leave out q2 and q4, which found nothing.
+    (tree / "a.trec").write_text("q1 Q0 d1 1 2.0 t\nq1 Q0 d9 2 1.0 t\nq3 Q0 d9 1 1.0 t\n")
+    lines = [
+        {"id": "q1", "ranking": [["d1", 2.0], ["d9", 1.0]]},
+        {"id": "q3", "ranking": [["d9", 1.0]]},
+        {"id": "q2", "ranking": []},
+        {"id": "q4", "ranking": []},
+    ]
+    (tree / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    given = {line["id"]: dict(map(tuple, line["ranking"])) for line in lines}
+    for name, rankings in (("a.trec", tree / "a.trec"), ("a.jsonl", given)):
+        assert run(["search", "run", "--retriever", f"run:{name}", "--json"]) == 0
+        document = json.loads(capsys.readouterr().out)
+        measures = document["run"]["settings"]["measures"]
+        found = evaluate_rankings(qrels, rankings, measures)
+        for measure, mean in found.means.items():
+            ours = document["metrics"][measure]
+            assert (ours["value"], ours["n"]) == (pytest.approx(mean.value), mean.n), measure
+        # One of five documents, one query of four.
+        assert found.means["P@5"].value == pytest.approx(1 / 5 / 4)
+        assert document["status"]["n_empty"] == 2

@@ -102,6 +102,33 @@ def test_trec_differs_from_trec9_only_where_nothing_exists(theirs):
             assert row["RR"] == pytest.approx(expected, abs=1e-12)
 
 
+def test_trec_equals_trec_eval_c_with_empty_and_missing_queries():
+    # Whole scores are the same as 32-bit numbers, with which trec_eval compares.
+    rankings = {
+        query: {doc: float(round(score * 7)) for doc, score in docs.items()}
+        for query, docs in RANKINGS.items()
+    }
+    names = list(QRELS)
+    empty, missing = set(names[::7]), set(names[3::11])
+    given = {q: {} if q in empty else docs for q, docs in rankings.items() if q not in missing}
+    ours = evaluate_rankings(QRELS, given, list(TREC_EVAL))
+    assert set(ours.missing_queries) == QRELS.keys() - given.keys() >= missing
+    whole = {query: given.get(query, {}) for query in QRELS}
+    theirs = pytrec_eval.RelevanceEvaluator(QRELS, ASKED).evaluate(whole)
+    has_relevant = np.array([max(QRELS[query].values()) > 0 for query in ours.query_ids])
+    for name, trec_name in TREC_EVAL.items():
+        expected = np.array([theirs[query][trec_name] for query in ours.query_ids])
+        assert np.isnan(ours.scores[name][~has_relevant]).all()
+        np.testing.assert_allclose(
+            ours.scores[name][has_relevant],
+            expected[has_relevant],
+            rtol=0,
+            atol=1e-12,
+            err_msg=name,
+        )
+        assert ours.means[name].n == has_relevant.sum() > 2000
+
+
 @pytest.mark.parametrize(
     ("ours", "measure"),
     [

@@ -8,6 +8,7 @@ import random
 import pytest
 import pytrec_eval
 
+from retrieval_eval.metrics.ranking import evaluate_rankings
 from retrieval_eval.search.settings import Settings
 from tests.searches import answer, failure, gold_query, gold_set, run_of
 
@@ -107,6 +108,19 @@ def test_means_equal_those_of_trec_eval_with_zeros_for_empty_rankings(document, 
             found = part["metrics"][name]
             assert found["n"] == len(values)
             assert found["value"] == pytest.approx(math.fsum(values) / len(values), abs=1e-12)
+
+
+def test_the_same_rankings_have_the_same_means_without_a_run(document):
+    answered = [a for a in ANSWERS if a.status == "ok"]
+    qrels = {a.id: GOLD.qrels[a.id] for a in answered}
+    # Whether an empty ranking is given or left out is one and the same.
+    for kept in (answered, [a for a in answered if a.ranking]):
+        rankings = {a.id: {d.doc: d.score for d in a.ranking} for a in kept}
+        found = evaluate_rankings(qrels, rankings, SETTINGS.measures)
+        assert len(found.missing_queries) == len(answered) - len(kept)
+        for name, mean in found.means.items():
+            ours = document["metrics"][name]
+            assert (mean.value, mean.n) == (pytest.approx(ours["value"], abs=1e-12), ours["n"])
 
 
 def test_the_grades_beside_a_ranking_are_those_of_the_gold_set_in_trec_evals_order(document):

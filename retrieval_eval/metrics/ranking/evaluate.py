@@ -53,11 +53,13 @@ def evaluate_rankings(
     measures
         Names such as ``P@5``, ``Recall@20``, ``nDCG@10``, ``RR`` (see `parse_measure`).
     convention
-        ``trec``: scores are 64-bit, a query the rankings lack counts as an empty ranking, and
-        what does not exist is not computable: everything but Judged where nothing is relevant
-        (``no_ground_truth``), P, F1 and Judged where nothing is retrieved
-        (``nothing_retrieved``). ``trec9``: scores are compared as 32-bit numbers, queries the
-        rankings lack are left out, and what does not exist is 0, as in trec_eval 9.
+        ``trec``: scores are 64-bit; an empty ranking scores 0, P included, and a query the
+        rankings lack counts as one (``missing_queries`` of the result), as in ``trec_eval -c``.
+        What does not exist is not computable: everything but Judged where nothing is relevant
+        (``no_ground_truth``), Judged where nothing is retrieved (``nothing_retrieved``). A search
+        run has the same numbers for the same rankings. ``trec9``: scores are compared as 32-bit
+        numbers, queries the rankings lack are left out, and what does not exist is 0, as in
+        trec_eval 9.
 
     Raises
     ------

@@ -15,9 +15,6 @@ Gain = Literal["linear", "exp"]
 NAMES: Final = ("P", "Recall", "F1", "RR", "AP", "nDCG", "Success", "Rprec", "bpref", "Judged")
 """Every measure, in the order in which reports list them."""
 
-PRECISION_LIKE: Final = frozenset({"P", "F1", "Judged"})
-"""Measures that are a share of what was retrieved: without any, there is no such share."""
-
 MAX_GRADE: Final = 1000
 """The highest grade: no scale needs more, and ``2 ** grade`` stays finite."""
 

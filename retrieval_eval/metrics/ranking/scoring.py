@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from retrieval_eval.metrics.ranking.hits import Hits
 from retrieval_eval.metrics.ranking.ids import Ints
-from retrieval_eval.metrics.ranking.measures import PRECISION_LIKE, Measure
+from retrieval_eval.metrics.ranking.measures import Measure
 
 Floats = NDArray[np.float64]
 
@@ -19,7 +19,7 @@ class Scorer:
     """Hits and all judgements of the same queries, with what several measures share.
 
     ``query`` and ``grades`` are the judgements, found or not. Definitions are those of
-    `rank_metrics`, which a test holds this to.
+    `rank_metrics`, which a test compares with this, but P and F1 of an empty ranking are 0.
     """
 
     hits: Hits
@@ -43,8 +43,8 @@ class Scorer:
         return np.equal(n, 0)
 
     def lacks_retrieved(self, measure: Measure) -> NDArray[np.bool_]:
-        """Return the queries without documents, if the measure is a share of those."""
-        return np.equal(self.hits.n_retrieved, 0) & (measure.name in PRECISION_LIKE)
+        """Return the queries without documents, if the measure says how many of them are judged."""
+        return np.equal(self.hits.n_retrieved, 0) & (measure.name == "Judged")
 
     def n_relevant(self, rel: int) -> Floats:
         """Return how many documents of each query have a grade of at least ``rel``."""
@@ -57,7 +57,7 @@ class Scorer:
         places = self.hits.n_retrieved if measure.cutoff is None else measure.cutoff
         match measure.name:
             case "P":
-                return self._n_hits(measure) / places
+                return self._n_hits(measure) / np.maximum(places, 1)
             case "Recall":
                 return self._n_hits(measure) / relevant
             case "F1":

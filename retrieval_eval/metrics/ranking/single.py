@@ -10,11 +10,13 @@ from typing import Final
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.ranking.measures import (
     MAX_GRADE,
-    PRECISION_LIKE,
     Measure,
     as_measures,
 )
 from retrieval_eval.values import Value
+
+PRECISION_LIKE: Final = frozenset({"P", "F1", "Judged"})
+"""Measures that are a share of what was retrieved: without any, there is no such share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +48,9 @@ def rank_metrics(
     """Return each measure of one ranking without scores, such as the files a trial retrieved.
 
     The order is the ranking; of a repeated document the first occurrence counts. Definitions are
-    those of trec_eval. Each value rests on the number of relevant documents, P and Judged on the
-    number of places they look at.
+    those of trec_eval, but an agent that retrieved nothing has no precision, while
+    `evaluate_rankings` says 0 for an empty ranking. Each value rests on the number of relevant
+    documents, P and Judged on the number of places they look at.
 
     Parameters
     ----------

@@ -94,12 +94,27 @@ def test_per_query_frame(shaped):
 
 def test_a_missing_query_counts_as_an_empty_ranking(shaped):
     qrels, rankings = {"q": {"a": 1}, "gone": {"a": 1}}, {"q": {"a": 1.0}}
-    result = evaluate_rankings(*shaped(qrels, rankings), ["Recall@5", "P@1"])
+    result = evaluate_rankings(*shaped(qrels, rankings), ["Recall@5", "P@1", "Judged@1"])
     assert result.missing_queries == ("gone",)
     assert (result.means["Recall@5"].value, result.means["Recall@5"].n) == (0.5, 2)
-    assert (result.means["P@1"].value, result.means["P@1"].n) == (1.0, 1)
-    assert result.not_computable["P@1"] == {"nothing_retrieved": 1}
-    assert result.value("gone", "P@1").reason == "nothing_retrieved"
+    assert (result.means["P@1"].value, result.means["P@1"].n) == (0.5, 2)
+    assert (result.means["Judged@1"].value, result.means["Judged@1"].n) == (1.0, 1)
+    assert result.not_computable == {
+        "Recall@5": {},
+        "P@1": {},
+        "Judged@1": {"nothing_retrieved": 1},
+    }
+    assert result.value("gone", "Judged@1").reason == "nothing_retrieved"
+
+
+def test_an_empty_ranking_scores_zero_and_has_no_share_that_was_judged():
+    names = ["P@5", "P", "F1@5", "F1", "Recall@5", "RR", "AP", "nDCG@5", "Success@5", "bpref"]
+    result = evaluate_rankings({"q": {"a": 1}}, {"q": {}}, [*names, "Judged@5", "Judged"])
+    assert result.missing_queries == ()
+    assert {name: result.value("q", name).value for name in names} == dict.fromkeys(names, 0.0)
+    for name in ("Judged@5", "Judged"):
+        assert result.value("q", name).reason == "nothing_retrieved"
+    assert [end.value for end in result.mean_bands["P"]] == [0.0, 0.0]
 
 
 def test_trec9_skips_missing_queries_and_says_zero(shaped):
@@ -182,9 +197,9 @@ def test_mixed_kinds_of_input(tmp_path):
 
 
 def test_nothing_at_all(shaped):
-    result = evaluate_rankings({"q": {"a": 1}}, {}, ["RR", "P@1"])
-    assert result.means["RR"].value == 0.0
-    assert result.means["P@1"].reason == "no_computable_values"
+    result = evaluate_rankings({"q": {"a": 1}}, {}, ["RR", "P@1", "Judged@1"])
+    assert result.means["RR"].value == result.means["P@1"].value == 0.0
+    assert result.means["Judged@1"].reason == "no_computable_values"
     assert result.tie_bands.empty
     assert evaluate_rankings({}, {"q": {"a": 1.0}}, ["RR"]).means["RR"].n == 0
 
