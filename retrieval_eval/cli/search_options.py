@@ -87,7 +87,7 @@ def asking_options(function: F) -> F:
         click.option(
             "--corpus-file",
             type=FILE,
-            help="Documents, to notice unknown ones and to be on record.",
+            help="Documents; an answer that names another one fails.",
         ),
         click.option(
             "--corpus",

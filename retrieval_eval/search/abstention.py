@@ -245,9 +245,6 @@ def _reasons(kinds: Kinds, threshold: float | None) -> list[str]:
             f"the retriever failed on {counted(kinds.n_failed, 'query')}, and whether it would have"
             " refused nobody knows"
         )
-    n_broken = sum(not query["ranking"] and "nan_score" in query["problems"] for query in queries)
-    if n_broken:
-        found.append(f"refused, for no score was a finite number: {counted(n_broken, 'query')}")
     if not kinds.answerable:
         found.append("no answerable query was asked, so refusing everything would cost nothing")
     if not kinds.has_scores:

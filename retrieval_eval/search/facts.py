@@ -1,13 +1,14 @@
-"""What a retriever says about itself, as JSON."""
+"""What a retriever says about itself, as JSON, and about the documents there are."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import json_bytes
-from retrieval_eval.search.protocol import Described
+from retrieval_eval.search.protocol import Described, KnowsDocuments
 
 
 def facts_of(retriever: object) -> dict[str, Any]:
@@ -35,3 +36,33 @@ def facts_of(retriever: object) -> dict[str, Any]:
     if not isinstance(facts, dict):
         raise BadInputError("the retriever's describe() returned no mapping; expected JSON values")
     return facts
+
+
+def documents_of(retriever: object) -> dict[str, frozenset[str]] | None:
+    """Return the ids of all documents of each corpus, None for a retriever that does not say.
+
+    Raises
+    ------
+    BadInputError
+        When ``known_documents`` is no mapping from corpora to ids.
+
+    Examples
+    --------
+    >>> documents_of(object()) is None
+    True
+    """
+    if not isinstance(retriever, KnowsDocuments):
+        return None
+    stated: Any = retriever.known_documents
+    if not isinstance(stated, Mapping) or not all(map(_lists_ids, stated, stated.values())):
+        raise BadInputError(
+            "the retriever's known_documents is of no use; expected the ids of all documents by"
+            " corpus, as text"
+        )
+    return {corpus: frozenset(ids) for corpus, ids in stated.items()}
+
+
+def _lists_ids(corpus: object, ids: object) -> bool:
+    if not isinstance(ids, Collection) or isinstance(ids, str):
+        return False
+    return all(isinstance(text, str) for text in (corpus, *ids))

@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import append_line, decode, json_bytes, read_bytes, write_bytes
 from retrieval_eval.search.protocol import ScoredDoc
-from retrieval_eval.search.results import QueryResult, Status
+from retrieval_eval.search.results import UNTRUSTED, QueryResult, Status
 
 _FORMAT: Final = "retrieval-eval search run, version 1"
 _START_ANEW: Final = "start anew with --fresh"
@@ -47,7 +47,8 @@ def open_journal(
 ) -> tuple[Journal, dict[str, QueryResult]]:
     """Return the journal at ``path`` and the answers it holds, by query id.
 
-    Failed queries are left out: they are asked again. A last line without its end was being
+    Failed queries are left out, and answers that an earlier version let pass (see
+    :data:`UNTRUSTED`): they are asked again. A last line without its end was being
     written when the run stopped, and is dropped. ``fresh`` begins the journal anew.
 
     Raises
@@ -67,7 +68,7 @@ def open_journal(
         _refuse_foreign(path, lines[0], wanted, fresh=fresh)
     if lines and not fresh:
         results = (_result(path, number, line) for number, line in enumerate(lines[1:], 2))
-        answered = {result.id: result for result in results if result.status == "ok"}
+        answered = {result.id: result for result in results if _is_answer(result)}
     try:
         write_bytes(path, b"".join([_header(wanted), *map(_line, answered.values())]))
     except OSError as error:
@@ -83,6 +84,10 @@ def documents_fingerprint(documents: Mapping[str, Collection[str]]) -> str:
 
 def _cannot_be(what: str, path: Path, error: OSError) -> BadInputError:
     return BadInputError(f"{path}: the journal cannot be {what}: {error.strerror or error}")
+
+
+def _is_answer(result: QueryResult) -> bool:
+    return result.status == "ok" and UNTRUSTED.keys().isdisjoint(result.problems)
 
 
 def _whole_lines(path: Path) -> list[bytes]:

@@ -18,7 +18,7 @@ from retrieval_eval.schema import now
 from retrieval_eval.search.abstention import check_threshold
 from retrieval_eval.search.baseline import held_against
 from retrieval_eval.search.document import CorpusUse, RetrieverUse, search_run
-from retrieval_eval.search.facts import facts_of
+from retrieval_eval.search.facts import documents_of, facts_of
 from retrieval_eval.search.markdown import to_markdown
 from retrieval_eval.search.retrievers import open_retriever
 from retrieval_eval.search.run_files import read_search_run, run_bytes
@@ -73,7 +73,7 @@ def measure(gold_path: Path, retriever: str, **options: Any) -> dict[str, Any]:
         What `open_retriever` opens, such as ``bm25:corpus.jsonl`` or ``package.module:name``.
     options
         ``options``: for the retriever, name to text. ``corpora``: only queries of these (none
-        named: of all). ``corpus_file``: the documents, so that unknown ones are noticed.
+        named: of all). ``corpus_file``: the documents; an answer that names another fails.
         ``label``, ``settings``, ``floor`` (documents scored below it are dropped), ``abstain_at``
         (a query whose top score lies below it counts as refused), ``use_rerank``, ``baseline`` (a
         search run to compare with), ``backlog`` (a database URL or JSONL file of labels under
@@ -133,6 +133,7 @@ def measured_document(
     backlog = None if request.backlog is None else _backlog(request.backlog)
     retriever = open_retriever(request.retriever, request.options)
     facts = facts_of(retriever)
+    known = documents_of(retriever) if corpus is None else corpus.ids()
     settings = request.settings
     results = run_queries(
         gold,
@@ -144,7 +145,7 @@ def measured_document(
         journal=journal,
         progress=progress,
         jobs=request.jobs,
-        known_documents=None if corpus is None else corpus.ids(),
+        known_documents=known,
         # As it is shown, for the journal is a file too.
         identity={
             "spec": shown_spec(request.retriever),
@@ -164,6 +165,7 @@ def measured_document(
         label=request.label,
         backlog=backlog,
         abstain_at=request.abstain_at,
+        ids_checked=known is not None,
     )
     if baseline is not None:
         document |= held_against(baseline, document, seed=settings.seed)

@@ -15,7 +15,7 @@ from retrieval_eval.schema import SCHEMA_VERSION, stamped
 from retrieval_eval.search.beyond_noise import noise_band
 from retrieval_eval.search.delta import common_measures
 from retrieval_eval.search.guard.pinned import Pinned
-from retrieval_eval.search.guard.soundness import copies, system_changes
+from retrieval_eval.search.guard.soundness import copies, own_faults, system_changes
 from retrieval_eval.search.measure import Request, measured_document
 from retrieval_eval.search.named_metrics import BLOCK_OF, WHOLE_RUN_ONLY, Share, shares
 from retrieval_eval.search.noise_level import (
@@ -158,9 +158,8 @@ def _check_same(runs: Sequence[Document]) -> None:
     if len(runs) < _LEAST_RUNS:
         raise NothingToEvaluateError(f"{len(runs)} run shows no noise; name two or more")
     for number, run in enumerate(runs, 1):
-        if not run["status"]["has_verdict"]:
-            reasons = "; ".join(run["status"]["reasons"])
-            raise NothingToEvaluateError(f"run {number} has no verdict: {reasons}")
+        if reasons := own_faults(run):
+            raise NothingToEvaluateError(f"run {number} has no verdict: {'; '.join(reasons)}")
     if found := system_changes(runs):
         raise NothingToEvaluateError(found[0])
 

@@ -47,6 +47,16 @@ class Described(Protocol):
 
 
 @runtime_checkable
+class KnowsDocuments(Protocol):
+    """A retriever that knows which documents there are, so that its answers can be checked."""
+
+    @property
+    def known_documents(self) -> Mapping[str, Collection[str]]:
+        """The ids of all documents of each corpus."""
+        ...
+
+
+@runtime_checkable
 class AnswersById(Protocol):
     """A retriever that knows the queries by id: a ranked file has no other key."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -11,14 +12,18 @@ from retrieval_eval.search.protocol import ScoredDoc
 Status = Literal["ok", "failed"]
 
 PROBLEMS: Final = (
-    "duplicate_documents",
-    "nan_score",
-    "unknown_documents",
     "fewer_than_k",
     "unsorted",
     "more_than_k",
 )
-"""What can be wrong with an answer that is still a ranking, in the order it is reported."""
+"""What can be odd about an answer that is still a ranking, in the order it is reported."""
+
+UNTRUSTED: Final[Mapping[str, str]] = {
+    "duplicate_documents": "a document came twice",
+    "nan_score": "a score was no finite number",
+    "unknown_documents": "the corpus has no such document",
+}
+"""Problems of answers that earlier versions scored nevertheless; such an answer is a failure."""
 
 
 class RetrieverError(RetrievalEvalError):
@@ -31,7 +36,8 @@ class QueryResult:
 
     ``ranking`` is ordered by score descending, ties by document id descending (as trec_eval
     does), holds each document once and at most as many as were asked for. ``status`` is
-    ``failed`` when the retriever raised, timed out or returned something that is no ranking;
+    ``failed`` when the retriever raised, timed out or returned something that is no ranking (see
+    `~retrieval_eval.search.returned.read_documents`);
     then ``error`` is a sentence and the ranking is empty. ``is_refused`` says that documents were
     found and all lay below the floor. ``problems`` are codes of :data:`PROBLEMS`. ``seconds`` is
     the wall time of the call with all its retries.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from numbers import Integral
-from typing import Any, Final
+from typing import Any, Final, SupportsFloat, SupportsIndex
 from uuid import UUID
 
 from retrieval_eval.search.protocol import ScoredDoc
@@ -24,24 +25,34 @@ _EXPECTED: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A ranking in its final order, whether a floor emptied it, and what was wrong with it."""
+    """A ranking in its final order, whether a floor emptied it, and what is odd about it."""
 
     ranking: tuple[ScoredDoc, ...]
     is_refused: bool
     problems: tuple[str, ...]
 
 
-def read_documents(value: Any) -> list[ScoredDoc]:
-    """Return the documents of a retriever's answer in its order, doubtful ones included.
+def read_documents(value: Any, known: Collection[str] | None = None) -> list[ScoredDoc]:
+    """Return the documents of a retriever's answer in its order: the one gate before scoring.
 
     Ids may be text, whole numbers or UUIDs and become text; half of a surrogate pair in them
-    becomes U+FFFD, as in every artefact. A score that is no number becomes NaN. Where no document
-    has a score the order is the ranking and the scores are minus the rank: -1, -2, and so on.
+    becomes U+FFFD, as in every artefact. A score is a finite number of any type (of numpy, a
+    decimal), and neither text nor a truth value. Where no document has a score the order is the
+    ranking and the scores are minus the rank: -1, -2, and so on. An empty answer is an answer.
+
+    Parameters
+    ----------
+    value
+        What the retriever returned.
+    known
+        The ids of all documents there are; None when that is not known, and ids not checked.
 
     Raises
     ------
     RetrieverError
-        When the value is no sequence or iterator, or an item is no document.
+        When the answer cannot be trusted: the value is no sequence or iterator, an item is no
+        document, a score is no finite number, only some of the documents have one, a document
+        comes twice, or is none of the known ones.
 
     Examples
     --------
@@ -54,9 +65,20 @@ def read_documents(value: Any) -> list[ScoredDoc]:
     if is_text or not isinstance(value, Sequence | Iterator):
         raise RetrieverError(f"the retriever returned {_kind(value)}; {_EXPECTED}")
     items = [_item(item, place) for place, item in enumerate(islice(value, MAX_DOCUMENTS), 1)]
+    places: dict[str, int] = {}
+    for place, (doc, _) in enumerate(items, 1):
+        if (first := places.setdefault(doc, place)) != place:
+            raise RetrieverError(f"items {first} and {place} are the same document, {_shown(doc)}")
+        if known is not None and doc not in known:
+            raise RetrieverError(
+                f"item {place} is {_shown(doc)}, and the corpus has no such document"
+            )
     if all(score is None for _, score in items):
-        return [ScoredDoc(doc, -float(rank)) for rank, (doc, _) in enumerate(items, 1)]
-    return [ScoredDoc(doc, _number(score)) for doc, score in items]
+        return [ScoredDoc(doc, -float(rank)) for doc, rank in places.items()]
+    return [
+        ScoredDoc(doc, _number(score, f"item {place} ({_shown(doc)})"))
+        for place, (doc, score) in enumerate(items, 1)
+    ]
 
 
 def rank(
@@ -64,34 +86,25 @@ def rank(
     *,
     depth: int,
     floor: float | None = None,
-    known: Collection[str] | None = None,
+    n_known: int | None = None,
 ) -> Ranked:
-    """Return the first ``depth`` documents by score, without what cannot be ranked.
+    """Return the first ``depth`` documents by score, those below the floor left out.
 
-    Documents without a finite score are dropped (``nan_score``), of a repeated document the best
-    is kept (``duplicate_documents``), documents outside ``known`` stay and are reported
-    (``unknown_documents``). ``fewer_than_k`` counts what is left before the floor, against
-    ``depth`` or the number of known documents where that is smaller.
+    ``docs`` are what `read_documents` let through. ``fewer_than_k`` counts what is there before
+    the floor, against ``depth`` or the ``n_known`` documents of the corpus where that is less.
 
     Raises
     ------
     RetrieverError
         When there is a floor and the scores only say the rank.
     """
-    best: dict[str, float] = {}
-    finite = [doc for doc in docs if math.isfinite(doc.score)]
-    for doc in finite:
-        best[doc.doc] = max(doc.score, best.get(doc.doc, -math.inf))
-    if floor is not None and finite and says_rank_only(docs):
+    if floor is not None and docs and says_rank_only(docs):
         raise RetrieverError("a floor needs scores, and the retriever gives only an order")
-    ordered = sorted(best.items(), key=lambda item: (item[1], item[0]), reverse=True)
-    top = tuple(ScoredDoc(doc, score) for doc, score in ordered[:depth])
+    ordered = sorted(docs, key=lambda doc: (doc.score, doc.doc), reverse=True)
+    top = tuple(ordered[:depth])
     found = {
-        "duplicate_documents": len(best) < len(finite),
-        "nan_score": len(finite) < len(docs),
-        "unknown_documents": known is not None and any(doc.doc not in known for doc in top),
-        "fewer_than_k": len(top) < (depth if known is None else min(depth, len(known))),
-        "unsorted": any(after.score > before.score for before, after in pairwise(finite)),
+        "fewer_than_k": len(top) < (depth if n_known is None else min(depth, n_known)),
+        "unsorted": any(after.score > before.score for before, after in pairwise(docs)),
         "more_than_k": len(docs) > depth,
     }
     kept = top if floor is None else tuple(doc for doc in top if doc.score >= floor)
@@ -132,14 +145,25 @@ def _item(item: Any, place: int) -> tuple[str, Any]:
     raise RetrieverError(f"item {place} has {what}; {_EXPECTED}")
 
 
-def _number(score: Any) -> float:
-    # Text is no score even where it reads like one, and a truth value is none at all.
-    if score is None or isinstance(score, str | bytes | bool):
-        return math.nan
-    try:
-        return float(score)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
+def _number(score: Any, which: str) -> float:
+    if score is None:
+        raise RetrieverError(f"{which} has no score, and others have one")
+    # Text is no score even where it reads like one, and a truth value is none, also one of numpy.
+    is_number = isinstance(score, SupportsFloat | SupportsIndex)
+    is_truth_value = isinstance(score, bool) or str(getattr(score, "dtype", "")).endswith("bool")
+    number = None
+    if is_number and not is_truth_value and not isinstance(score, str | bytes):
+        with suppress(TypeError, ValueError, OverflowError):
+            number = float(score)
+    if number is None:
+        raise RetrieverError(f"{which} has {_kind(score)} for a score; expected a finite number")
+    if not math.isfinite(number):
+        raise RetrieverError(f"{which} has a score of {number}; expected a finite number")
+    return number
+
+
+def _shown(doc: str) -> str:
+    return repr(doc[:80])
 
 
 def _kind(value: Any) -> str:

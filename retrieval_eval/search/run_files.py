@@ -11,12 +11,13 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.faults import pointer
 from retrieval_eval.io.files import answers, json_bytes, read_json
 from retrieval_eval.schema import check_version, faults, kind_of
+from retrieval_eval.search.document import believed
 
 _MOST_FAULTS: Final = 5
 
 
 def read_search_run(path: Path) -> dict[str, Any]:
-    """Return the search run in a file.
+    """Return the search run in a file, what earlier versions let pass not `believed`.
 
     Raises
     ------
@@ -38,8 +39,7 @@ def read_search_run(path: Path) -> dict[str, Any]:
         more = f" (and {len(wrong) - _MOST_FAULTS} more)" if len(wrong) > _MOST_FAULTS else ""
         listed = "; ".join(map(str, wrong[:_MOST_FAULTS]))
         raise BadInputError(f"{path}: not a valid search run: {listed}{more}")
-    document: dict[str, Any] = found.value
-    return document
+    return dict(believed(found.value))
 
 
 def _endless(document: Any) -> list[str]:

@@ -55,7 +55,8 @@ def run_queries(
     depth
         Documents asked for per query.
     known_documents
-        The ids of all documents there are, or those of each corpus; None when that is not known.
+        The ids of all documents there are, or those of each corpus: an answer that names another
+        fails. None when that is not known, and ids are not checked.
     identity
         What the retriever was made from (spec and options). With its own facts, the gold set's
         fingerprint and the settings above it decides whether a journal belongs to this run.
@@ -125,10 +126,12 @@ class _Asker:
     def __call__(self, query: GoldQuery) -> QueryResult:
         start = perf_counter()
         try:
-            docs = read_documents(self._answer(query))
-            seconds = perf_counter() - start
+            answer = self._answer(query)
             known = None if self.known is None else self.known.get(query.corpus, frozenset())
-            ranked = rank(docs, depth=self.depth, floor=self.floor, known=known)
+            docs = read_documents(answer, known)
+            seconds = perf_counter() - start
+            n_known = None if known is None else len(known)
+            ranked = rank(docs, depth=self.depth, floor=self.floor, n_known=n_known)
         # The code of others may raise anything; leaving with sys.exit would look like success.
         except (Exception, SystemExit) as error:  # noqa: BLE001
             return QueryResult(

@@ -18,6 +18,7 @@ DASH: Final = "—"
 NO_BASELINE: Final = (
     "No baseline yet: `retrieval-eval search baseline --update RUN` makes a run the baseline."
 )
+IDS_NOT_CHECKED: Final = "document ids not checked (no --corpus-file)"
 PROVISIONAL: Final = "provisional (bootstrap-only)"
 
 
@@ -30,7 +31,7 @@ def header(document: Document) -> list[tuple[str, str]]:
         f"n_labelled_pairs={gold['n_labelled_pairs']:,})"
     )
     return [
-        ("corpus", ", ".join(_corpus(corpus) for corpus in run["corpora"])),
+        ("corpus", _corpora(run)),
         ("gold set", f"{labelled}, {PROVISIONAL}" if gold["is_provisional"] else labelled),
         ("queries", _queries(status)),
         ("retriever", _retriever(use)),
@@ -170,6 +171,12 @@ def signed_span(low: float | None, high: float | None) -> str:
 
 def _band(low: float | None, high: float | None) -> str:
     return DASH if number(low) == number(high) else span(low, high)
+
+
+def _corpora(run: Document) -> str:
+    told = ", ".join(_corpus(corpus) for corpus in run["corpora"])
+    # Runs of earlier versions do not say.
+    return f"{told}; {IDS_NOT_CHECKED}" if run.get("ids_checked") is False else told
 
 
 def _corpus(corpus: Document) -> str:

@@ -14,6 +14,15 @@ import os
 
 DOCUMENTS = {"f1": "a red apple", "f2": "an apple", "f3": "a plum that is blue"}
 
+BROKEN = {
+    "": lambda docs: docs,
+    "nan": lambda docs: [(doc, float("nan")) for doc, _ in docs],
+    "text": lambda docs: [(doc, str(score)) for doc, score in docs],
+    "mixed": lambda docs: [*docs, "f9"],
+    "twice": lambda docs: [*docs, *docs],
+    "unknown": lambda docs: [(f"{doc}#1", score) for doc, score in docs],
+}
+
 class Words:
     def search(self, query, *, corpus, k):
         if query == os.environ.get("FAIL_ON"):
@@ -21,7 +30,8 @@ class Words:
         words = set(query.split())
         found = {doc: len(words & set(text.split())) for doc, text in DOCUMENTS.items()}
         ranked = sorted(found.items(), key=lambda item: item[1], reverse=True)
-        return [(doc, score) for doc, score in ranked if score][:k]
+        ranked = [(doc, score) for doc, score in ranked if score]
+        return BROKEN[os.environ.get("BREAK_BY", "")](ranked)[:k]
 
     def first_stage(self, query, *, corpus, k):
         return [(doc, -place) for place, doc in enumerate(DOCUMENTS)][:k]
@@ -42,6 +52,7 @@ GOLD = [
 def tree(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("FAIL_ON", raising=False)
+    monkeypatch.delenv("BREAK_BY", raising=False)
     (tmp_path / "words_of_a_test.py").write_text(RETRIEVER)
     write_gold(tmp_path, GOLD)
     return tmp_path
@@ -65,7 +76,7 @@ def test_a_run_prints_what_a_person_needs(tree, capsys):
     assert run([*COMMAND, "--label", "first"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("search run: first\n")
-    assert "corpus    : fruit\n" in text
+    assert "corpus    : fruit; document ids not checked (no --corpus-file)\n" in text
     assert "n_queries=2, n_labelled_pairs=3), provisional (bootstrap-only)" in text
     assert "retriever : words" in text
     assert "reranker  : none at all\n" in text
@@ -363,3 +374,40 @@ def test_the_command_and_the_function_give_the_same_means_for_the_same_run(tree,
         # One of five documents, one query of four.
         assert found.means["P@5"].value == pytest.approx(1 / 5 / 4)
         assert document["status"]["n_empty"] == 2
+
+
+@pytest.mark.parametrize("how", ["nan", "text", "mixed", "twice", "unknown"])
+def test_answers_that_cannot_be_trusted_leave_no_verdict_anywhere(tree, capsys, monkeypatch, how):
+    rows = [
+        {"id": f"n{n}", "query": f"plum {n}", "corpus": "fruit", "answerable": False}
+        for n in range(15)
+    ]
+    write_gold(tree, [*GOLD, *rows])
+    documents = [{"id": f"f{n}", "corpus": "fruit", "text": "-"} for n in (1, 2, 3, 9)]
+    (tree / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in documents))
+    command = [*COMMAND, "--corpus-file", "corpus.jsonl"]
+    assert run([*command, "--label", "sound"]) == 0
+    assert "not checked" not in capsys.readouterr().out
+    assert run(["search", "baseline", "--update", "sound"]) == 0
+    kept = (tree / "data/eval/baseline.json").read_bytes()
+    monkeypatch.setenv("BREAK_BY", how)
+    capsys.readouterr()
+
+    assert run([*command, "--label", "broken", "--json"]) == 2
+    document = json.loads(capsys.readouterr().out)
+    assert faults(document, "search_run") == []
+    assert document["run"]["ids_checked"] is True
+    assert (document["status"]["n_failed"], document["status"]["has_verdict"]) == (17, False)
+    assert all(query["error"] for query in document["queries"])
+    assert document["abstention"]["true_positive_rate"]["value"] is None
+    assert document["delta"] is None
+
+    assert run(["search", "guard", "broken"]) == 2
+    assert "NO VERDICT" in capsys.readouterr().out
+    assert run(["search", "baseline", "--update", "broken"]) == 2
+    assert (tree / "data/eval/baseline.json").read_bytes() == kept
+    assert run(["search", "diff", "sound", "broken"]) == 2
+    noise = [*COMMAND[2:], "--corpus-file", "corpus.jsonl", "--repeats", "2"]
+    capsys.readouterr()
+    assert run(["search", "noise", *noise]) == 2
+    assert "has no verdict: 17 of 17 queries failed" in capsys.readouterr().err

@@ -81,14 +81,17 @@ def test_any_answer_gives_a_result_that_can_be_written(answer, depth, floor):
     json_bytes([[doc.doc, doc.score] for doc in result.ranking] + [result.error])
 
 
-@given(st.lists(sane, max_size=8), st.integers(1, 6))
+distinct = st.lists(sane, max_size=8, unique_by=lambda pair: pair[0])
+
+
+@given(distinct, st.integers(1, 6))
 def test_a_ranking_is_what_a_plain_reckoning_gives(given_docs, depth):
-    best = {doc: max(score for other, score in given_docs if other == doc) for doc, _ in given_docs}
+    left = dict(given_docs)
     ranked = rank(read_documents(given_docs), depth=depth)
     expected = []
-    while best and len(expected) < depth:
-        top = max(best, key=lambda doc: (best[doc], doc))
-        expected.append((top, best.pop(top)))
+    while left and len(expected) < depth:
+        top = max(left, key=lambda doc: (left[doc], doc))
+        expected.append((top, left.pop(top)))
     assert [(doc.doc, doc.score) for doc in ranked.ranking] == expected
     assert ("more_than_k" in ranked.problems) == (len(given_docs) > depth)
     assert ("fewer_than_k" in ranked.problems) == (len(expected) < depth)
@@ -96,12 +99,31 @@ def test_a_ranking_is_what_a_plain_reckoning_gives(given_docs, depth):
     assert ("unsorted" in ranked.problems) == (scores != sorted(scores, reverse=True))
 
 
-@given(st.lists(sane, max_size=8), st.integers(1, 6))
+@given(distinct, st.integers(1, 6))
 def test_a_ranking_ranked_again_is_the_same(given_docs, depth):
     once = rank(read_documents(given_docs), depth=depth)
     twice = rank(once.ranking, depth=depth)
     assert twice.ranking == once.ranking
     assert set(twice.problems) <= {"fewer_than_k"}
+
+
+@given(distinct, st.sampled_from(["nan", "inf", "text", "none", "again", "unknown"]), st.data())
+def test_one_item_that_cannot_be_trusted_makes_the_query_fail(given_docs, what, data):
+    place = data.draw(st.integers(0, len(given_docs)))
+    known = {*"abcdefgh", "good"}
+    items = [("good", 1.0), *given_docs]
+    bad = {
+        "nan": ("z", math.nan),
+        "inf": ("z", math.inf),
+        "text": ("z", "1.0"),
+        "none": ("z", None),
+        "again": (data.draw(st.sampled_from(items))[0], 2.0),
+        "unknown": ("y", 2.0),
+    }[what]
+    items.insert(place, bad)
+    [result] = run_queries(gold(1), Table({"q0": items}), depth=3, known_documents=known | {"z"})
+    assert (result.status, result.ranking, result.is_refused) == ("failed", (), False)
+    assert result.error
 
 
 @given(st.data())

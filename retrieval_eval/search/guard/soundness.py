@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from retrieval_eval.search.delta import changes, differences
+from retrieval_eval.search.document import believed
 from retrieval_eval.values import counted
 
 Document = Mapping[str, Any]
@@ -112,6 +113,7 @@ def own_faults(doc: Document) -> list[str]:
     """Return why a run has no verdict whatever it is held against, in sentences."""
     if not doc["queries"]:
         return ["it holds no query"]
+    doc = believed(doc)
     found = list(doc["status"]["reasons"])
     n_failed = sum(query["status"] == "failed" for query in doc["queries"])
     if n_failed and not found:

@@ -106,6 +106,11 @@ class Bm25Retriever:
             for name in sorted(groups)
         }
 
+    @property
+    def known_documents(self) -> dict[str, list[str]]:
+        """The ids of all documents of each corpus."""
+        return {name: index.ids for name, index in self._indexes.items()}
+
     def search(self, query: str, *, corpus: str, k: int) -> list[ScoredDoc]:
         """Return the ``k`` best documents of ``corpus``, best first.
 

@@ -189,11 +189,6 @@ def test_an_order_without_scores_has_refusals_and_no_threshold():
     assert "an order without scores" in block["reasons"][0]
 
 
-def test_what_is_empty_because_of_broken_scores_is_pointed_out():
-    answers = [*ANSWERS[:3], answer("u1", problems=("nan_score",)), *ANSWERS[4:]]
-    assert block_of(answers)["reasons"] == ["refused, for no score was a finite number: 1 query"]
-
-
 @pytest.mark.parametrize("threshold", [math.nan, math.inf])
 def test_a_threshold_is_a_finite_number(threshold):
     with pytest.raises(BadInputError, match="finite number"):

@@ -132,7 +132,7 @@ def test_the_header_names_all_that_was_measured():
     document["run"]["corpora"][0]["n_documents"] = 8000
     document["run"]["retriever"]["floor"] = 0.25
     assert header(document) == [
-        ("corpus", "docs (8,000 documents)"),
+        ("corpus", "docs (8,000 documents); document ids not checked (no --corpus-file)"),
         ("gold set", "gold-set (n_queries=1, n_labelled_pairs=1), provisional (bootstrap-only)"),
         ("queries", "1 asked, 0 failed, 1 empty, 1 refused"),
         ("retriever", "hybrid · tests:fake (k1=2)"),

@@ -250,3 +250,33 @@ def test_corpora_a_retriever_states_are_on_record(retriever, gold, out):
         {"corpus": "fruit", "n_documents": 3, "fingerprint": "ab"},
         {"corpus": "tools", "n_documents": None, "fingerprint": None},
     ]
+
+
+def test_a_run_says_whether_ids_were_checked(retriever, gold, out, tmp_path):
+    request = Request(gold, "words", out=out)
+    assert measure_request(request).document["run"]["ids_checked"] is False
+    corpus = write_lines(tmp_path / "corpus.jsonl", DOCUMENTS)
+    named = Request(gold, "words", out=out, corpus_file=corpus)
+    assert measure_request(named).document["run"]["ids_checked"] is True
+
+
+def test_a_retriever_that_knows_its_documents_is_checked(retriever, gold, out):
+    retriever.known_documents = {"fruit": ["f1", "f2"], "tools": ["t1", "t2"]}
+    document = measure_request(Request(gold, "words", out=out)).document
+    assert document["run"]["ids_checked"] is True
+    assert [q["status"] for q in document["queries"]] == ["ok", "failed", "ok", "ok"]
+    assert document["queries"][1]["error"] == "item 1 is 'f3', and the corpus has no such document"
+
+
+@pytest.mark.parametrize("stated", [["f1"], {"fruit": "f1"}, {"fruit": [1]}, {1: ["f1"]}, None])
+def test_known_documents_of_no_use_are_refused(retriever, gold, out, stated):
+    retriever.known_documents = stated
+    with pytest.raises(BadInputError, match="known_documents is of no use"):
+        measure_request(Request(gold, "words", out=out))
+
+
+def test_the_embedded_retriever_knows_its_documents(gold, out, tmp_path):
+    corpus = write_lines(tmp_path / "corpus.jsonl", DOCUMENTS)
+    document = measure_request(Request(gold, f"bm25:{corpus}", out=out)).document
+    assert document["run"]["ids_checked"] is True
+    assert document["status"]["n_failed"] == 0

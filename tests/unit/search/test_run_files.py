@@ -1,11 +1,19 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 
 import pytest
 
-from retrieval_eval.errors import BadInputError
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.schema import faults
+from retrieval_eval.search.baseline import held_against, plan_update
+from retrieval_eval.search.diff import diff
+from retrieval_eval.search.guard.check import check
+from retrieval_eval.search.guard.thresholds import shipped_thresholds
+from retrieval_eval.search.noise import noise
 from retrieval_eval.search.run_files import read_search_run, run_bytes
+from tests.guards import run_with
 from tests.searches import answer, gold_query, gold_set, run_of
 
 RUN = run_of(gold_set(gold_query("q", {"x": 1})), [answer("q", ["x", "y"])])
@@ -56,3 +64,76 @@ def test_a_confidence_is_a_share(tmp_path, confidence):
 def test_a_name_that_no_file_can_have_is_no_file(tmp_path):
     with pytest.raises(BadInputError, match="no such file"):
         read_search_run(tmp_path / ("a" * 300))
+
+
+# --- runs of earlier versions, which scored answers that cannot be trusted ---
+
+SOUND = run_with([4] * 8, refused=[True] * 4)
+
+
+def _of_an_earlier_version(code, n=4):
+    """The same run, in which the last answers carry a problem that did not fail them."""
+    document = json.loads(json.dumps(SOUND))
+    for query in document["queries"][-n:]:
+        query["problems"] = [code] if code in CODES else []
+        if code == "twice":
+            query["ranking"] = [{"doc": "d", "score": 1.0, "grade": None}] * 2
+    document["run"].pop("ids_checked", None)
+    document["delta"] = held_against(SOUND, SOUND, seed=1)["delta"]
+    assert faults(document, "search_run") == []
+    return document
+
+
+CODES = ("nan_score", "unknown_documents", "duplicate_documents")
+
+
+@pytest.mark.parametrize("code", [*CODES, "twice"])
+def test_answers_that_an_earlier_version_let_pass_are_failed_queries(tmp_path, code):
+    old = _of_an_earlier_version(code)
+    (tmp_path / "run.json").write_bytes(run_bytes(old))
+    found = read_search_run(tmp_path / "run.json")
+    assert faults(found, "search_run") == []
+    assert [query["status"] for query in found["queries"]] == ["ok"] * 8 + ["failed"] * 4
+    assert "as an earlier version recorded" in found["queries"][-1]["error"]
+    assert {q["n_retrieved"] for q in found["queries"][-4:]} == {0}
+    assert {q["reasons"]["P@5"] for q in found["queries"][-4:]} == {"query_failed"}
+    assert (found["status"]["n_failed"], found["status"]["has_verdict"]) == (4, False)
+    assert found["status"]["reasons"][0].startswith("4 of 12 queries failed, so the means are not")
+    assert found["metrics"]["P@5"]["value"] is None
+    assert found["metrics"]["P@5"]["reason"] == "query_failed"
+    assert found["slices"]["corpus"]["docs"]["metrics"]["Recall@20"]["ci_low"] is None
+    assert found["abstention"]["true_positive_rate"]["value"] is None
+    assert found["abstention"]["n_failed"] == 4
+    assert found["composite"]["value"]["value"] is None
+    assert found["delta"] is None
+    assert found["delta_withheld"][0].startswith("the run has no verdict: 4 of 12 queries failed")
+
+
+def test_a_trusted_run_is_read_as_it_is(tmp_path):
+    (tmp_path / "run.json").write_bytes(run_bytes(SOUND))
+    assert read_search_run(tmp_path / "run.json") == SOUND
+    odd = json.loads(json.dumps(SOUND))
+    odd["queries"][0]["problems"] = ["unsorted", "a code of a later version"]
+    (tmp_path / "run.json").write_bytes(run_bytes(odd))
+    assert read_search_run(tmp_path / "run.json") == odd
+
+
+@pytest.mark.parametrize("code", [*CODES, "twice"])
+def test_no_verdict_baseline_or_noise_rests_on_such_a_run(tmp_path, code):
+    # Given as documents, too, which no file was read for.
+    old = _of_an_earlier_version(code)
+    today = date(2026, 1, 10)
+    for run, baseline in ((old, SOUND), (SOUND, old)):
+        verdict = check([run], [baseline], shipped_thresholds(), today=today)
+        assert (verdict.verdict, verdict.exit_code) == ("no_verdict", 2)
+        assert "4 of 12 queries failed" in verdict.reasons[0]
+        held = held_against(baseline, run, seed=1)
+        assert held["delta"] is None
+        assert "4 of 12 queries failed" in held["delta_withheld"][0]
+        assert diff(baseline, run, seed=1)["no_verdict"]
+    (tmp_path / "run.json").write_bytes(run_bytes(old))
+    with pytest.raises(NothingToEvaluateError, match="cannot be the baseline: 4 of 12 queries"):
+        plan_update(tmp_path / "baseline.json", tmp_path / "run.json")
+    other = {**old, "generated_at": "2026-01-06T10:00:00Z"}
+    with pytest.raises(NothingToEvaluateError, match="run 1 has no verdict: 4 of 12 queries"):
+        noise([old, other], generated_at="2026-01-07T10:00:00Z", seed=1)

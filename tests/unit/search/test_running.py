@@ -81,6 +81,11 @@ def test_each_query_is_asked_once_with_its_text_corpus_and_depth():
         ([("d1", 1.0, "text")], "item 1 has 3 parts"),
         ([("", 1.0)], "item 1 has an empty document id"),
         ([{"name": "d1"}], "item 1 has None for a document"),
+        ([("d1", float("nan"))], "item 1 ('d1') has a score of nan"),
+        ([("d1", 2.0), ("d2", float("inf"))], "item 2 ('d2') has a score of inf"),
+        ([("d1", "0.9")], "item 1 ('d1') has a value of type str for a score"),
+        ([("d1", 2.0), "d2"], "item 2 ('d2') has no score, and others have one"),
+        ([("d1", 2.0), ("d1", 1.0)], "items 1 and 2 are the same document, 'd1'"),
     ],
 )
 def test_a_failure_is_recorded_and_the_next_query_is_asked(answer, error):
@@ -142,14 +147,15 @@ def test_only_queries_of_the_named_corpora_are_asked():
         run_queries(gold(*rows), retriever, depth=1, corpora=["kb", "kbb"])
 
 
-def test_unknown_documents_are_kept_and_reported_for_their_corpus():
+def test_an_answer_with_documents_unknown_to_its_corpus_fails():
     rows = [GoldQuery("x", "levy", "law"), GoldQuery("y", "fee", "kb")]
     known = {"law": {"d"}, "kb": {"e"}}
     law, kb = run_queries(gold(*rows), Fixed({}), depth=1, known_documents=known)
     assert (docs(law), law.problems) == ([("d", 1.0)], ())
-    assert (docs(kb), kb.problems) == ([("d", 1.0)], ("unknown_documents",))
+    assert (kb.status, docs(kb)) == ("failed", [])
+    assert kb.error == "item 1 is 'd', and the corpus has no such document"
     anywhere = run_queries(gold(*rows), Fixed({}), depth=1, known_documents={"d", "e"})
-    assert [r.problems for r in anywhere] == [(), ()]
+    assert [r.status for r in anywhere] == ["ok", "ok"]
 
 
 @pytest.mark.parametrize(
@@ -414,3 +420,15 @@ def test_a_journal_line_is_whole_json_even_with_half_a_surrogate_pair(tmp_path):
 
 def test_a_gold_set_without_queries_gives_no_results():
     assert run_queries(gold(), Fixed({}), depth=1) == ()
+
+
+def test_what_an_earlier_version_let_pass_is_asked_again(tmp_path):
+    journal = tmp_path / "run.journal.jsonl"
+    run_queries(gold(*queries(3)), Fixed({}), depth=1, journal=journal)
+    lines = [json.loads(line) for line in journal.read_text().splitlines()]
+    lines[2]["problems"] = ["nan_score", "fewer_than_k"]
+    lines[3]["problems"] = ["unsorted"]
+    journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    retriever = Fixed({})
+    run_queries(gold(*queries(3)), retriever, depth=1, journal=journal)
+    assert [text for text, _, _ in retriever.calls] == ["text 2"]

@@ -24,6 +24,11 @@ MAX_LEVELS: Final = 20
 MAX_CODES: Final = 12
 _LEFT: Final = ("left", "left")
 _LONG: Final = 200
+_IDS: Final = {
+    True: "checked against the documents of the corpora",
+    False: "not checked: the documents of the corpora were not known",
+    None: "not recorded",
+}
 
 
 def setup(facts: Facts) -> Block:
@@ -42,6 +47,7 @@ def setup(facts: Facts) -> Block:
         ("Reranker", (use["reranker"] or "none") if use["uses_rerank"] else "left out"),
         ("Score floor", "none" if use["floor"] is None else f"{use['floor']:g}"),
         ("Documents asked for", f"{settings['depth']:,} for each query"),
+        ("Document ids", _IDS[run.get("ids_checked")]),
     ]
     n = counted(facts.status["n_queries"], "query")
     corpora = counted(len(run["corpora"]), "corpus", "corpora")

@@ -322,13 +322,22 @@ def test_broken_compression_is_a_sentence(opened):
         ask(opened(server.url))
 
 
-def test_doubtful_scores_reach_the_run_that_records_them(opened):
-    body = b'{"results": [{"doc": "a", "score": NaN}, {"doc": "b", "score": 1}, {"doc": "b"}]}'
+@pytest.mark.parametrize(
+    ("results", "error"),
+    [
+        ('{"doc": "a", "score": NaN}', "item 1 ('a') has a score of nan"),
+        ('{"doc": "a", "score": Infinity}', "item 1 ('a') has a score of inf"),
+        ('{"doc": "a", "score": "0.5"}', "item 1 ('a') has a value of type str for a score"),
+        ('{"doc": "a", "score": 1}, {"doc": "b"}', "item 2 ('b') has no score, and others have"),
+        ('{"doc": "a", "score": 1}, {"doc": "a", "score": 0}', "items 1 and 2 are the same"),
+    ],
+)
+def test_an_answer_that_cannot_be_trusted_is_a_failed_query(opened, results, error):
     queries = GoldSet((GoldQuery("q", "levy", "law"),), "f")
-    with endpoint(answer(body)) as server:
+    with endpoint(answer(f'{{"results": [{results}]}}'.encode())) as server:
         [result] = run_queries(queries, opened(server.url), depth=3)
-    assert result.ranking == (ScoredDoc("b", 1.0),)
-    assert result.problems == ("nan_score", "fewer_than_k")
+    assert (result.status, result.ranking) == ("failed", ())
+    assert result.error.startswith(error)
 
 
 # --- redirects ---
