@@ -12,6 +12,7 @@ import os
 import re
 import stat
 import tempfile
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -143,10 +144,12 @@ def iter_jsonl(path: Path, root: Path) -> Iterator[Line]:
     try:
         with path.open("rb") as stream:
             for number, raw in enumerate(stream, start=1):
+                if number == 1:
+                    raw = raw.removeprefix(BOM_UTF8)
                 if not raw.strip():
                     continue
                 try:
-                    text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+                    text = raw.decode("utf-8")
                 except UnicodeDecodeError:
                     yield Line(number, None, f"{name}: line {number} is not UTF-8")
                     continue

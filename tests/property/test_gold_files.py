@@ -6,7 +6,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from retrieval_eval import schema
@@ -223,6 +223,14 @@ def test_what_beir_does_not_lose_comes_back(written, others):
 SCORES = FLOATS | st.integers(0, 2).map(float)
 
 
+# Ids that begin as JSON does, or are JSON: the layout of the file does not follow from them.
+@example({"{": {"d": 1.0}})
+@example({"{q1": {"{d": 1.0, "}": 0.5}, "q2": {"d": 1.0}})
+@example({"{}": {"d": 1.0}})
+@example({'{"id":"q","ranking":[]}': {'{"id":"q"}': 1.0}})
+@example({"[]": {"d": 1.0}})
+@example({'"q"': {"d": 1.0}})
+@example({"null": {"d": 1.0}, "7": {"7": 1.0}})
 @given(st.dictionaries(ID, st.dictionaries(ID, SCORES, max_size=5), max_size=3))
 def test_a_run_comes_back_score_for_score(rankings):
     def order(scores):

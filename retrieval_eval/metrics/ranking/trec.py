@@ -151,38 +151,43 @@ def _field(ends: Ints, place: int) -> tuple[Ints, Ints]:
 
 
 def _read_lines(path: Path, raw: bytes, kind: Kind) -> Table:
-    fields = _FIELDS[kind]
     queries: list[str] = []
     docs: list[str] = []
     numbers: list[float] = []
     lines: list[int] = []
     for line_number, line in enumerate(raw.split(b"\n"), 1):
-        try:
-            # The white space of trec_eval: other kinds may stand in an id.
-            parts = [part.decode("utf-8") for part in line.split()]
-        except UnicodeDecodeError as error:
-            raise BadInputError(f"{path}: line {line_number}: not UTF-8 text: {error}") from error
-        if not parts:
+        if not line.strip():
             continue
-        if len(parts) != len(fields):
-            raise BadInputError(
-                f"{path}: line {line_number}: expected {len(fields)} fields"
-                f" ({' '.join(fields)}), found {len(parts)}"
-            )
-        queries.append(parts[0])
-        docs.append(parts[_DOCUMENT])
-        numbers.append(_number(parts[_NUMBER[kind]], path, line_number))
+        try:
+            query, doc, number = trec_row(line, kind)
+        except BadInputError as error:
+            raise BadInputError(f"{path}: line {line_number}: {error}") from error
+        queries.append(query)
+        docs.append(doc)
+        numbers.append(number)
         lines.append(line_number)
     source = Source(str(path), "line", 1, np.array(lines, dtype=np.int64))
     columns = Ids.from_strings(docs), np.array(numbers, dtype=np.float64)
     return group(queries, np.arange(len(queries)), *columns, source)
 
 
-def _number(text: str, path: Path, line_number: int) -> float:
+def trec_row(line: bytes, kind: Kind) -> tuple[str, str, float]:
+    """Return query, document and number of a line; raises `BadInputError` saying what is wrong."""
+    fields = _FIELDS[kind]
+    try:
+        # The white space of trec_eval: other kinds may stand in an id.
+        parts = [part.decode("utf-8") for part in line.split()]
+    except UnicodeDecodeError as error:
+        raise BadInputError(f"not UTF-8 text: {error}") from error
+    if len(parts) != len(fields):
+        raise BadInputError(
+            f"expected {len(fields)} fields ({' '.join(fields)}), found {len(parts)}"
+        )
+    text = parts[_NUMBER[kind]]
     try:
         number = float(text)
     except ValueError:
         number = math.nan
     if math.isnan(number):
-        raise BadInputError(f"{path}: line {line_number}: {text[:40]!r} is not a number")
-    return number
+        raise BadInputError(f"{text[:40]!r} is not a number")
+    return parts[0], parts[_DOCUMENT], number

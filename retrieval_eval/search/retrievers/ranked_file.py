@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import math
 import os
+from codecs import BOM_UTF8
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Literal
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.fingerprint import sha256_file
 from retrieval_eval.gold.ids import normalize_query
-from retrieval_eval.io.files import iter_jsonl
+from retrieval_eval.io.files import decode, iter_jsonl
 from retrieval_eval.io.named import named_bytes
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import RetrieverError
@@ -77,7 +78,7 @@ class RankedFile:
 
 
 def open_ranked_file(path: Path, options: Mapping[str, str]) -> RankedFile:
-    """Return the rankings in a TREC run or a JSONL file; what the first character is decides.
+    """Return the rankings in a TREC run or a JSONL file; its first line, parsed, says which.
 
     A JSONL line is ``{"id": …, "ranking": […]}`` with documents as in
     :func:`~retrieval_eval.search.returned.read_documents`, and may state the text of its
@@ -90,13 +91,34 @@ def open_ranked_file(path: Path, options: Mapping[str, str]) -> RankedFile:
         occurs twice, or a score is no finite number; the message names the lines.
     """
     Options("run", options).only(())
-    start = named_bytes(path).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    if not start:
-        raise BadInputError(f"{path}: holds no ranking")
-    if start == b"{":
+    if _layout(path) == "jsonl":
         rankings, id_of = _read_jsonl(path)
         return RankedFile(path, "jsonl", rankings, id_of, sha256_file(path))
     return RankedFile(path, "trec", _read_run(path), {}, sha256_file(path))
+
+
+def _layout(path: Path) -> Layout:
+    """Return how a file is laid out: in JSONL if its first line is a JSON object."""
+    from retrieval_eval.metrics.ranking.trec import trec_row
+
+    for number, line in enumerate(BytesIO(named_bytes(path).removeprefix(BOM_UTF8)), 1):
+        if not line.strip():
+            continue
+        try:
+            value, problem = decode(line.decode("utf-8"))
+        except UnicodeDecodeError:
+            value, problem = None, "not UTF-8 text"
+        if isinstance(value, dict):
+            return "jsonl"
+        try:
+            trec_row(line, "run")
+        except BadInputError as error:
+            raise BadInputError(
+                f"{path}: line {number} is neither of a TREC run ({error}), nor of JSONL"
+                f' ({{"id": "…", "ranking": […]}}: {problem or "not an object"})'
+            ) from error
+        return "trec"
+    raise BadInputError(f"{path}: holds no ranking")
 
 
 def _read_run(path: Path) -> dict[str, tuple[ScoredDoc, ...]]:
@@ -147,16 +169,6 @@ def _read_row(row: Any, where: str) -> tuple[str, list[ScoredDoc], str | None]:
         docs = read_documents(row["ranking"])
     except RetrieverError as error:
         raise BadInputError(f"{where}: /ranking: {error}") from error
-    places: dict[str, int] = {}
-    for place, doc in enumerate(docs):
-        if not math.isfinite(doc.score):
-            raise BadInputError(f"{where}: /ranking/{place}: the score is no finite number")
-        if doc.doc in places:
-            raise BadInputError(
-                f"{where}: /ranking/{place}: document {doc.doc!r} is at /ranking/{places[doc.doc]}"
-                " too; keep one of them"
-            )
-        places[doc.doc] = place
     text = row.get("query")
     return name, docs, text if isinstance(text, str) else None
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 
 import pytest
 
@@ -111,7 +112,7 @@ def test_the_file_is_identified_by_its_content(ranked):
     [
         (b"", "holds no ranking"),
         (b"\xef\xbb\xbf\n \n", "holds no ranking"),
-        ("q1 Q0 d1 1 0.5\n", "line 1: expected 6 fields"),
+        ("q1 Q0 d1 1 0.5 t\nq1 Q0 d1 1\n", "line 2: expected 6 fields"),
         ("q1 Q0 d1 1 0.5 t\nq1 Q0 d1 2 0.4 t\n", r"'d1' occurs twice .*\(lines 1 and 2\)"),
         ("q1 Q0 d1 1 0.5 t\n\nq1 Q0 d2 1 x t\n", "line 3: 'x' is not a number"),
         ("q1 Q0 d1 1 0.5 t\n\nq1 Q0 d2 1 inf t\n", "line 3: the score is infinite"),
@@ -121,9 +122,10 @@ def test_the_file_is_identified_by_its_content(ranked):
         ([{"id": "q1"}], 'line 1: expected {"id"'),
         ([{"id": 1, "ranking": []}], 'line 1: expected {"id"'),
         ([{"id": "q1", "ranking": {"a": 1}}], 'line 1: expected {"id"'),
-        ([{"id": "q1", "ranking": ["a", "b", "a"]}], "line 1: /ranking/2: document 'a' is at /"),
-        ([{"id": "q1", "ranking": [["a", 1], ["b", "x"]]}], "line 1: /ranking/1: the score is no"),
-        ([{"id": "q1", "ranking": [["a", 1], "b"]}], "line 1: /ranking/1: the score is no"),
+        ([{"id": "q1", "ranking": ["a", "b", "a"]}], "line 1: /ranking: items 1 and 3 are the"),
+        ([{"id": "q1", "ranking": [["a", 1], ["b", "x"]]}], r"line 1: /ranking: item 2 .*type str"),
+        ([{"id": "q1", "ranking": [["a", math.nan]]}], r"line 1: /ranking: item 1 .*score of nan"),
+        ([{"id": "q1", "ranking": [["a", 1], "b"]}], r"line 1: /ranking: item 2 .* no score, and"),
         ([{"id": "q1", "ranking": [["a", 1, 2]]}], "line 1: /ranking: item 1 has 3 parts"),
         ([{"id": "q1", "ranking": []}] * 2, "line 2: query 'q1' is on line 1 too"),
     ],
@@ -131,6 +133,64 @@ def test_the_file_is_identified_by_its_content(ranked):
 def test_faults_are_named_by_line(ranked, content, message):
     with pytest.raises(BadInputError, match=message):
         ranked(content)
+
+
+# Ids that begin as JSON does, and ids that are JSON.
+JSON_LIKE = ["{q1", "{", "{}", "[]", "[1", '{"id":"q1"}', '"q1"', "null", "7", '{"ranking":[]}']
+
+
+@pytest.mark.parametrize("name", JSON_LIKE)
+@pytest.mark.parametrize("before", ["", "\n \n", "\ufeff", "\ufeff\r\n\n"])
+def test_a_trec_run_is_one_whatever_its_ids_look_like(ranked, name, before):
+    retriever = ranked(f"{before}{name} Q0 {{d1 1 0.5 t\n{name} Q0 {{}} 1 1.5 t\nq2 Q0 d 1 7 t\n")
+    assert retriever.layout == "trec"
+    assert list(retriever.query_ids) == [name, "q2"]
+    assert by_id(retriever, name) == [("{}", 1.5), ("{d1", 0.5)]
+
+
+@pytest.mark.parametrize("before", ["", "\n", " \n\n", "\ufeff", "\ufeff\n\r\n", "\ufeff  "])
+@pytest.mark.parametrize(
+    "row",
+    [
+        '{"id": "q1", "ranking": ["d1"]}',
+        # Six fields, and the fifth is a number: still a JSON object.
+        '{"id":"q1","ranking": [7, 8, 9, 10 ]}',
+        '{"id": "q1", "ranking": [], "query": "a"}',
+    ],
+)
+def test_jsonl_is_known_by_its_first_line(ranked, before, row):
+    retriever = ranked(f"{before}{row}\n" + '{"id": "q2", "ranking": ["d2"]}\n')
+    assert retriever.layout == "jsonl"
+    assert list(retriever.query_ids) == ["q1", "q2"]
+    assert by_id(retriever, "q2") == [("d2", -1.0)]
+
+
+@pytest.mark.parametrize(
+    ("content", "line", "trec", "jsonl"),
+    [
+        (
+            "q1 Q0 d1 1 0.5\n",
+            1,
+            "expected 6 fields (query Q0 document rank score tag), found 5",
+            "",
+        ),
+        ("\n\nq1 Q0 d1 1 x t\n", 3, "'x' is not a number", "not valid JSON"),
+        ('{"id": "q1", "ranking": ["a", "b", "c"\n', 1, "'\"b\",' is not a number", "not valid"),
+        ('[{"id": "q1", "ranking": []}]\n', 1, "found 4", "an object"),
+        (b"q1 Q0 \xff 1 0.5 t\n", 1, "not UTF-8", "not UTF-8"),
+    ],
+)
+def test_what_is_neither_layout_is_told_what_either_expects(ranked, content, line, trec, jsonl):
+    with pytest.raises(BadInputError) as caught:
+        ranked(content)
+    message = str(caught.value)
+    head, _, rest = message.partition(" is neither ")
+    assert head.endswith(f"run.trec: line {line}")
+    first, _, second = rest.partition(", nor ")
+    assert first.startswith("of a TREC run (")
+    assert trec in first
+    assert second.startswith('of JSONL ({"id": "…", "ranking": […]}')
+    assert jsonl in second
 
 
 def test_a_file_that_is_not_there_is_bad_input(tmp_path):
