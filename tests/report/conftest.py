@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -19,6 +20,7 @@ from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.notebook_files import read_notebook
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+FONTS = {"sans-serif": "DejaVu Sans", "serif": "DejaVu Serif", "monospace": "DejaVu Sans Mono"}
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 
 HOSTILE = (
@@ -124,14 +126,40 @@ def withheld_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Run([write_run(tmp_path_factory.mktemp("withheld"), changes=changes)])
 
 
+@pytest.fixture(scope="session")
+def fonts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A configuration of fontconfig with the fonts that come with matplotlib, and no others.
+
+    What a machine has installed then changes no line break. DejaVu is the widest of the fonts that
+    systems usually have, so what fits in it fits in theirs.
+    """
+    import matplotlib
+
+    folder = tmp_path_factory.mktemp("fonts")
+    root = ET.Element("fontconfig")
+    ET.SubElement(root, "dir").text = str(Path(matplotlib.get_data_path()) / "fonts" / "ttf")
+    ET.SubElement(root, "cachedir").text = str(folder / "cache")
+    for generic, name in FONTS.items():
+        alias = ET.SubElement(root, "alias", binding="same")
+        ET.SubElement(alias, "family").text = generic
+        ET.SubElement(ET.SubElement(alias, "prefer"), "family").text = name
+    path = folder / "fonts.conf"
+    ET.ElementTree(root).write(path, encoding="utf-8", xml_declaration=True)
+    return path
+
+
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """A real browser; tests that need it are skipped where it is not installed."""
+def browser(fonts: Path) -> Iterator[Any]:
+    """A real browser with `fonts`; tests that need it are skipped where it is not installed."""
     playwright = pytest.importorskip("playwright.sync_api")
     if not Path(CHROMIUM).exists():
         pytest.skip("Chromium is not installed; install the package chromium")
     with playwright.sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        opened = started.chromium.launch(
+            executable_path=CHROMIUM,
+            args=FLAGS,
+            env={**os.environ, "FONTCONFIG_FILE": str(fonts)},
+        )
         yield opened
         opened.close()
 

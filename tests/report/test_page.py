@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from retrieval_eval.io.files import write_text
 from retrieval_eval.report import render
 from retrieval_eval.report.notebook_files import read_notebook
-from tests.report.conftest import check_in_browser, check_width
+from tests.report.conftest import FONTS, check_in_browser, check_width
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -74,6 +75,23 @@ def test_the_first_screen_holds_the_answer(name, browser, pages):
     assert box is not None
     assert box["y"] + box["height"] <= 1000
     page.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux chooses fonts by fontconfig")
+def test_pages_are_laid_out_in_the_fonts_of_the_tests(browser, pages):
+    page = browser.new_page()
+    page.goto(pages["demo"].as_uri())
+    session = page.context.new_cdp_session(page)
+    session.send("DOM.enable")
+    session.send("CSS.enable")
+    root = session.send("DOM.getDocument")["root"]["nodeId"]
+    used = set()
+    for place in ("h1", ".badges dd", ".block.answer .finding", ".block.answer td"):
+        node = session.send("DOM.querySelector", {"nodeId": root, "selector": place})["nodeId"]
+        found = session.send("CSS.getPlatformFontsForNode", {"nodeId": node})["fonts"]
+        used |= {font["familyName"] for font in found}
+    page.close()
+    assert used == {FONTS["sans-serif"], FONTS["serif"]}
 
 
 def test_the_skip_link_leads_to_the_report(browser, pages):
