@@ -9,8 +9,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from retrieval_eval.search.guard.thresholds import Thresholds, shipped_thresholds
-from retrieval_eval.search.named_metrics import BLOCK_OF, metric_value
+from retrieval_eval.search.abstention import Gate
+from retrieval_eval.search.guard.thresholds import Thresholds
+from retrieval_eval.search.named_metrics import (
+    BLOCK_OF,
+    FALSE_REFUSAL_RATE,
+    TRUE_POSITIVE_RATE,
+    metric_value,
+)
 from retrieval_eval.search.summary import number, points, signed_span
 from retrieval_eval.values import REASONS, Value
 
@@ -39,6 +45,15 @@ class Component:
         return self.bound - value if self.is_ceiling else value - self.bound
 
 
+COMPONENTS: Final = (
+    Component(TRUE_POSITIVE_RATE, Gate().min_true_positive_rate),
+    Component(FALSE_REFUSAL_RATE, Gate().max_false_refusal_rate, is_ceiling=True),
+    Component("auc", 0.7),
+)
+"""The components of every run: both sides of the gate of refusals, and an AUC at which
+discrimination begins to count as acceptable."""
+
+
 def components_of(thresholds: Thresholds) -> tuple[Component, ...]:
     """Return the components that thresholds of a guard name, in their order.
 
@@ -55,7 +70,7 @@ def components_of(thresholds: Thresholds) -> tuple[Component, ...]:
 
 
 def composite_block(
-    document: Document, components: Sequence[Component] | None = None
+    document: Document, components: Sequence[Component] = COMPONENTS
 ) -> dict[str, Any]:
     """Return the ``composite`` block of a search run.
 
@@ -74,11 +89,10 @@ def composite_block(
     document
         A search run, its other blocks complete.
     components
-        Metrics and bounds; by default those of the shipped thresholds of the guard.
+        Metrics and bounds, such as `components_of` takes from a guard.toml.
     """
-    asked = components_of(shipped_thresholds()) if components is None else components
     rows, margins, ends, reasons = [], [], [], []
-    for component in asked:
+    for component in components:
         value = metric_value(document, component.name)
         if not component.required and value.reason == "not_recorded":
             continue

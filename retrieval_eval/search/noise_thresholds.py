@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from retrieval_eval.search.guard.thresholds import Threshold, shipped_thresholds
+from retrieval_eval.search.guard.thresholds import shipped_thresholds
 
 Document = Mapping[str, Any]
 
@@ -47,11 +47,7 @@ def suggestions(metrics: Mapping[str, Document], n_runs: int) -> list[dict[str, 
 
 
 def snippet(document: Document) -> str:
-    """Return the suggested thresholds of a noise document as TOML for ``guard.toml``.
-
-    Floors and ceilings are those shipped.
-    """
-    shipped = {row.metric: row for row in shipped_thresholds().rows}
+    """Return the suggested thresholds of a noise document as TOML for ``guard.toml``."""
     moment = document["generated_at"][:10]
     lines = [f"# Suggested from {document['n_runs']} runs of one system, {moment}."]
     for row in document["suggested_thresholds"]:
@@ -64,16 +60,8 @@ def snippet(document: Document) -> str:
             f'direction = "{row["direction"]}"',
             f"max_change = {row['max_change_points']:.1f}",
             'unit = "points"',
-            *_bounds(shipped.get(row["metric"])),
         ]
     return "\n".join(lines) + "\n"
-
-
-def _bounds(row: Threshold | None) -> list[str]:
-    if row is None:
-        return []
-    bounds = (("floor", row.floor), ("ceiling", row.ceiling))
-    return [f"{name} = {value:g}" for name, value in bounds if value is not None]
 
 
 def _rounded_up(points: float) -> float:

@@ -13,7 +13,12 @@ from retrieval_eval.search.guard.rule import harm_test
 from retrieval_eval.search.guard.sides import Side
 from retrieval_eval.search.guard.soundness import claim_faults
 from retrieval_eval.search.guard.thresholds import Threshold
-from retrieval_eval.search.named_metrics import BLOCK_OF, WHOLE_RUN_ONLY
+from retrieval_eval.search.named_metrics import (
+    BLOCK_OF,
+    TRUE_POSITIVE_RATE,
+    WHOLE_RUN_ONLY,
+    metric_value,
+)
 from retrieval_eval.search.noise_level import RunToRun
 from retrieval_eval.search.paired_change import (
     POINTS,
@@ -26,6 +31,8 @@ from retrieval_eval.values import REASONS, Value, counted
 
 Document = Mapping[str, Any]
 
+# A value of these reasons was measured, and something went wrong.
+_BROKEN: Final = frozenset({"query_failed", "not_a_number"})
 _HOW_TO: Final = {
     "claims": "`retrieval-eval search claims` measures it",
     "abstention": "it needs queries that no document answers",
@@ -41,7 +48,8 @@ class Measured:
     ``change`` the paired change where the metric is one of queries, ``contributions`` what each
     query that moved adds to it (points), ``p_value`` and ``error_points`` those of `harm_test`
     (NaN without a test), ``spreads`` how much the metric varies between the runs of a side that
-    has several. ``faults`` say why there is no verdict; ``is_absent``: neither run has it.
+    has several. ``faults`` say why there is no verdict, ``not_applied`` why the threshold has
+    nothing in the baseline to compare with; empty where it has.
     """
 
     threshold: Threshold
@@ -53,7 +61,7 @@ class Measured:
     error_points: float = math.nan
     spreads: tuple[RunToRun, ...] = ()
     faults: tuple[str, ...] = ()
-    is_absent: bool = False
+    not_applied: str = ""
 
     @property
     def change_points(self) -> float | None:
@@ -100,11 +108,14 @@ def measure(
     """
     name = threshold.metric
     old, new = (side.value(name, _within(side.first, ids)) for side in (baseline, run))
-    is_absent = old.reason is not None and old.reason == new.reason
+    if not threshold.required and (why := _not_in_baseline(threshold, baseline, old, new, ids)):
+        if not threshold.is_bounded or not new.computable:
+            return Measured(threshold, old, new, not_applied=why)
+        # A bound is one of the run alone.
+        return Measured(threshold, old, new)
     if threshold.max_change is None:
-        faults = _gap("the run has no value", new, name)
-        return Measured(threshold, old, new, faults=faults, is_absent=is_absent)
-    if old.reason == new.reason:
+        return Measured(threshold, old, new, faults=_gap("the run has no value", new, name))
+    if old.reason is not None and old.reason == new.reason:
         faults = _gap("neither run has a value", new, name)
     else:
         faults = (
@@ -112,7 +123,7 @@ def measure(
             *_gap("the run has no value", new, name),
         )
     if name in WHOLE_RUN_ONLY or faults:
-        return Measured(threshold, old, new, faults=faults, is_absent=is_absent)
+        return Measured(threshold, old, new, faults=faults)
     before, after = (side.shares(name, ids) for side in (baseline, run))
     for whose, side in (("baseline", baseline), ("run", run)):
         if lacking := side.lacking(name):
@@ -145,6 +156,23 @@ def _within(doc: Document, ids: Collection[str] | None) -> Collection[str] | Non
     if ids is None or all(query["id"] in ids for query in doc["queries"]):
         return None
     return ids
+
+
+def _not_in_baseline(
+    threshold: Threshold, baseline: Side, old: Value, new: Value, ids: Collection[str] | None
+) -> str:
+    """Return why the baseline has nothing that a change could be counted from; empty: it has.
+
+    A value that some runs of the baseline have, or that is broken, was recorded.
+    """
+    name = threshold.metric
+    if name == TRUE_POSITIVE_RATE and old.value == 0 and new.computable:
+        told = "not applied: the baseline refused no unanswerable query, so it has none to lose"
+        return "" if threshold.is_bounded else told
+    found = [metric_value(run, name, _within(run, ids)).reason for run in baseline.runs]
+    if None in found or _BROKEN.intersection(found):
+        return ""
+    return "".join(_gap(f"not applied: the baseline has no {name}", old, name))
 
 
 def _gap(told: str, value: Value, name: str) -> tuple[str, ...]:

@@ -37,7 +37,11 @@ def rulings(
     noise: Noise,
 ) -> list[Row]:
     """Return a row for every threshold; the arguments are those of `check`."""
-    changes = [m for m in measured if not m.faults and m.threshold.max_change is not None]
+    changes = [
+        m
+        for m in measured
+        if not m.faults and not m.not_applied and m.threshold.max_change is not None
+    ]
     found = [evidence(m, thresholds.rule, noise) for m in changes]
     decided = _decided(changes, found, thresholds)
     strictest = thresholds.alpha / max(sum(not math.isnan(one.p_value) for one in found), 1)
@@ -109,8 +113,8 @@ def _ruling(
     detectable: float | None = None,
     strictest: float = math.nan,
 ) -> tuple[RowVerdict, tuple[str, ...]]:
-    if m.is_absent and not m.threshold.required:
-        return "skipped", ("neither run has it, and it is not required",)
+    if m.not_applied:
+        return "skipped", (m.not_applied,)
     if m.faults:
         return "no_verdict", m.faults
     bounds = _out_of_bounds(m)

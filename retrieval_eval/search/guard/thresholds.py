@@ -40,7 +40,8 @@ class Threshold:
 
     ``max_change`` is the largest allowed change in the bad direction, in points (hundredths) or in
     per cent of the baseline; ``floor`` and ``ceiling`` bound the value itself, in the metric's own
-    unit. None: no such bound. ``required`` False: skipped where both runs lack the metric.
+    unit. None: no such bound. A metric that the baseline did not record is not checked;
+    ``required``: it leaves no verdict.
     """
 
     metric: str
@@ -50,12 +51,17 @@ class Threshold:
     floor: float | None = None
     ceiling: float | None = None
     part: Part | None = None
-    required: bool = True
+    required: bool = False
 
     @property
     def name(self) -> str:
         """The metric, and the slice where there is one."""
         return f"{self.metric} [{self.part}]" if self.part else self.metric
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether the value itself is bounded, by a floor or a ceiling."""
+        return self.floor is not None or self.ceiling is not None
 
     def limit_points(self, baseline: float | None) -> float | None:
         """Return the allowed change in points, given the baseline's value.
@@ -132,7 +138,7 @@ def _threshold(table: Table) -> Threshold:
     part = part_of(table)
     if part is not None and metric in NOT_IN_PARTS:
         table.fault("slice", f"{metric} has no value for a part of a run")
-    required = table.flag("required", default=True)
+    required = table.flag("required", default=False)
     table.done()
     return Threshold(
         metric,

@@ -25,7 +25,7 @@ WORDS: Final[Mapping[str, str]] = {
     "breach": "BREACH",
     "overridden": "OVERRIDDEN",
     "no_verdict": "NO VERDICT",
-    "skipped": "skipped",
+    "skipped": "not applied",
 }
 
 
@@ -134,7 +134,7 @@ class Verdict:
 
     @property
     def verdict(self) -> RunVerdict:
-        """``breach`` where a threshold is breached, ``no_verdict`` where one could not be held."""
+        """``breach`` where a threshold is breached, ``no_verdict`` where one could not be checked."""
         found = {row.verdict for row in self.rows}
         if self.reasons or not found - {"skipped"}:
             return "no_verdict"

@@ -3,8 +3,9 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval import schema
+from retrieval_eval.search.abstention import Gate
 from retrieval_eval.search.composite import Component, components_of, composite_block, sentence
-from retrieval_eval.search.guard.thresholds import Thresholds, read_thresholds, shipped_thresholds
+from retrieval_eval.search.guard.thresholds import read_thresholds
 from retrieval_eval.search.named_metrics import metric_value
 from tests.searches import answer, gold_query, gold_set, run_of
 
@@ -102,6 +103,7 @@ def test_the_components_are_the_bounds_of_the_guard_on_the_whole_run(tmp_path):
         metric = "P@5"
         direction = "down is bad"
         floor = 0.2
+        required = true
         [[threshold]]
         metric = "Recall@20"
         direction = "down is bad"
@@ -124,18 +126,21 @@ def test_the_components_are_the_bounds_of_the_guard_on_the_whole_run(tmp_path):
         """
     )
     assert components_of(read_thresholds(path)) == (
-        Component("P@5", 0.2),
+        Component("P@5", 0.2, required=True),
         Component("answerable_false_refusal_rate", 0.1, is_ceiling=True, required=False),
     )
 
 
-def test_a_run_carries_the_composite_of_the_shipped_thresholds():
-    assert RUN["composite"] == composite_block(RUN, components_of(shipped_thresholds()))
-    names = [row["name"] for row in RUN["composite"]["components"]]
-    assert {"ungrounded_true_positive_rate", "answerable_false_refusal_rate"} <= set(names)
+def test_a_run_carries_the_composite_of_the_gate_and_the_auc():
+    assert RUN["composite"] == composite_block(RUN)
+    rows = {row["name"]: (row["floor"], row["ceiling"]) for row in RUN["composite"]["components"]}
+    assert rows == {
+        "ungrounded_true_positive_rate": (Gate().min_true_positive_rate, None),
+        "answerable_false_refusal_rate": (None, Gate().max_false_refusal_rate),
+        "auc": (0.7, None),
+    }
     assert metric_value(RUN, "composite").value == RUN["composite"]["value"]["value"]
     assert schema.faults(RUN, "search_run") == []
-    assert isinstance(shipped_thresholds(), Thresholds)
 
 
 def test_the_sentence_names_the_worst_and_its_bound():

@@ -140,7 +140,7 @@ def test_suggested_thresholds_are_what_noise_rarely_exceeds(tmp_path):
     assert rows["P@5"].max_change == 31.8
 
 
-def test_a_suggestion_keeps_floor_and_ceiling(tmp_path):
+def test_where_nothing_moves_the_shipped_thresholds_are_suggested(tmp_path):
     gold = gold_set(*GOLD.queries, gold_query("u1", answerable=False))
     answers = [answer(q.id, docs) for q, docs in zip(gold.queries, [*STILL, ["x"]], strict=True)]
     found = noise([run_of(gold, answers)] * 2, generated_at=MOMENT, seed=1)

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from datetime import date
 from pathlib import Path
 
@@ -9,13 +10,16 @@ import pytest
 
 from retrieval_eval import schema
 from retrieval_eval.gold.fingerprint import fingerprint
+from retrieval_eval.search.abstention import abstention_block
 from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.pinned import Pinned
+from retrieval_eval.search.guard.rule import RULES
 from retrieval_eval.search.guard.thresholds import Part, shipped_thresholds
+from retrieval_eval.search.noise import noise
 from retrieval_eval.search.settings import Settings
 from tests.guards import QUICK, drop, run_with, thresholds_of, with_claims
-from tests.searches import answer, failure, gold_query, gold_set, run_of
+from tests.searches import GENERATED_AT, answer, failure, gold_query, gold_set, run_of
 
 TODAY = date(2026, 1, 10)
 TRUE_POSITIVE = "ungrounded_true_positive_rate"
@@ -201,29 +205,56 @@ def test_a_broken_run_never_passes(tmp_path, case, reason):
         assert [row["verdict"] for row in found["rows"]] == ["no_verdict"]
 
 
-def test_a_missing_metric_never_passes_and_is_skipped_only_when_said(tmp_path):
+def test_a_metric_that_the_baseline_lacks_is_not_applied_unless_it_is_required(tmp_path):
     run = run_with([3] * 3)
-    required = verdict_of(tmp_path, run, run, drop("P@5", 1), drop("claim_coverage", 1))
+    strict = drop("claim_coverage", 1, "required = true")
+    required = verdict_of(tmp_path, run, run, drop("P@5", 1), strict)
     assert (required["verdict"], required["exit_code"]) == ("no_verdict", 2)
     (reason,) = required["rows"][1]["reasons"]
     assert reason.startswith("neither run has a value: the value was not recorded (")
-    optional = drop("claim_coverage", 1, "required = false")
-    skipped = verdict_of(tmp_path, run, run, drop("P@5", 1), optional)
-    assert (skipped["verdict"], skipped["rows"][1]["verdict"]) == ("pass", "skipped")
-    alone = verdict_of(tmp_path, run, run, optional)
-    assert (alone["verdict"], alone["exit_code"]) == ("no_verdict", 2)
+    for row in (drop("claim_coverage", 1), drop("claim_coverage", 1, "required = false")):
+        skipped = verdict_of(tmp_path, run, run, drop("P@5", 1), row)
+        assert (skipped["verdict"], skipped["rows"][1]["verdict"]) == ("pass", "skipped")
+        (reason,) = skipped["rows"][1]["reasons"]
+        assert reason.startswith("not applied: the baseline has no claim_coverage: ")
+        assert skipped["headline"] == "PASS: 2 thresholds: 1 pass, 1 not applied"
+        alone = verdict_of(tmp_path, run, run, row)
+        assert (alone["verdict"], alone["exit_code"]) == ("no_verdict", 2)
 
 
-def test_a_metric_that_one_run_lost_is_never_skipped(tmp_path):
-    with_it = with_claims(run_with([3] * 3), [[True]] * 3)
-    optional = drop("claim_coverage", 1, "required = false")
-    for run, baseline, side in (
-        (run_with([3] * 3), with_it, "the run has no value"),
-        (with_it, run_with([3] * 3), "the baseline has no value"),
-    ):
-        found = verdict_of(tmp_path, run, baseline, drop("P@5", 1), optional)
+def test_a_metric_that_the_run_lost_leaves_no_verdict(tmp_path):
+    with_it, without = with_claims(run_with([3] * 3), [[True]] * 3), run_with([3] * 3)
+    for more in ("", "required = false", "required = true", "floor = 0.1"):
+        row = drop("claim_coverage", 1, more)
+        found = verdict_of(tmp_path, without, with_it, drop("P@5", 1), row)
         assert found["exit_code"] == 2
-        assert side in found["rows"][1]["reasons"][0]
+        assert "the run has no value" in found["rows"][1]["reasons"][0]
+
+
+def test_a_metric_that_only_the_run_has_is_not_applied_but_its_bounds_are(tmp_path):
+    covered, without = with_claims(run_with([3] * 4), [[True]] * 4), run_with([3] * 4)
+    bare = with_claims(run_with([3] * 4), [[False]] * 4)
+    change, bound = drop("claim_coverage", 1), drop("claim_coverage", 1, "floor = 0.5")
+    found = verdict_of(tmp_path, covered, without, drop("P@5", 1), change)
+    assert [row["verdict"] for row in found["rows"]] == ["pass", "skipped"]
+    for run, verdict in ((covered, "pass"), (bare, "breach")):
+        found = verdict_of(tmp_path, run, without, bound)
+        assert [row["verdict"] for row in found["rows"]] == [verdict]
+    strict = drop("claim_coverage", 1, "required = true")
+    found = verdict_of(tmp_path, covered, without, strict)
+    assert "the baseline has no value" in found["rows"][0]["reasons"][0]
+
+
+def test_what_some_runs_of_the_baseline_recorded_or_is_no_number_is_not_left_out(tmp_path):
+    run = run_with([3] * 4)
+    half = [with_claims(run_with([3] * 4, label="a"), [[True]] * 4), run_with([3] * 4, label="b")]
+    thresholds = thresholds_of(tmp_path, drop("claim_coverage", 1), drop("P@5", 1))
+    found = check([run], half, thresholds, today=TODAY)
+    assert [row.verdict for row in found.rows] == ["no_verdict", "pass"]
+    broken = with_claims(run_with([3] * 4), [[True]] * 4)
+    broken["claims"]["coverage"]["value"] = math.nan
+    found = check([run], [broken], thresholds, today=TODAY)
+    assert [row.verdict for row in found.rows] == ["no_verdict", "pass"]
 
 
 def test_queries_that_lost_their_value_leave_no_verdict(tmp_path):
@@ -253,33 +284,105 @@ def test_claims_are_compared_over_all_claims(tmp_path):
 
 
 def test_a_breach_stays_one_where_another_row_has_no_verdict(tmp_path):
-    baseline, run = run_with([3] * 8), run_with([1] * 8)
+    baseline, run = with_claims(run_with([3] * 8), [[True]] * 8), run_with([1] * 8)
     found = verdict_of(tmp_path, run, baseline, drop("P@5", 1), drop("claim_coverage", 1))
+    assert [row["verdict"] for row in found["rows"]] == ["breach", "no_verdict"]
     assert (found["verdict"], found["exit_code"]) == ("breach", 1)
 
 
-@pytest.mark.parametrize("rule", ["threshold", "threshold_and_significant"])
-def test_always_answering_and_always_refusing_fail_the_shipped_gate(rule):
+@pytest.mark.parametrize("rule", RULES[:3])
+def test_always_answering_and_always_refusing_fail_where_the_baseline_refuses(rule):
     shipped = shipped_thresholds()
     gate = tuple(row for row in shipped.rows if row.metric in (TRUE_POSITIVE, FALSE_REFUSAL))
     thresholds = dataclasses.replace(shipped, rows=gate, rule=rule)
-    answers = run_with([5] * 20, refused=[False] * 10)
-    refuses = run_with([5] * 20, refused=[True] * 10)
-    for query in refuses["queries"]:
-        query["ranking"] = []
-    refuses["abstention"]["false_refusal_rate"]["value"] = 1.0
     working = run_with([5] * 20, refused=[True] * 9 + [False])
-    verdicts = {
-        name: check([run], [run], thresholds, today=TODAY).to_json()
+    answers = run_with([5] * 20, refused=[False] * 10)
+    refuses = refusing_all(20, 10)
+    found = {
+        name: check([run], [working], thresholds, today=TODAY)
         for name, run in (("answers", answers), ("refuses", refuses), ("working", working))
     }
-    assert {name: v["exit_code"] for name, v in verdicts.items()} == {
+    assert {name: v.exit_code for name, v in found.items()} == {
         "answers": 1,
         "refuses": 1,
         "working": 0,
     }
-    assert [row["verdict"] for row in verdicts["answers"]["rows"]] == ["breach", "pass"]
-    assert [row["verdict"] for row in verdicts["refuses"]["rows"]] == ["pass", "breach"]
+    assert [row.verdict for row in found["answers"].rows] == ["breach", "pass"]
+    assert [row.verdict for row in found["refuses"].rows] == ["pass", "breach"]
+    # It begins to refuse everything: there was no refusal to lose, but there were answers.
+    started = check([refuses], [answers], thresholds, today=TODAY)
+    assert [row.verdict for row in started.rows] == ["skipped", "breach"]
+
+
+def refusing_all(n_answerable, n_unanswerable):
+    run = run_with([0] * n_answerable, refused=[True] * n_unanswerable)
+    for query in run["queries"]:
+        query["ranking"] = []
+    run["abstention"] = abstention_block(run["queries"])
+    return run
+
+
+def unchanged(kind):
+    if kind == "answers everything":
+        return run_with([3] * 12, refused=[False] * 8)
+    if kind == "refuses everything":
+        return refusing_all(12, 8)
+    if kind == "refuses half":
+        return run_with([3] * 12, refused=[True, False] * 4)
+    if kind == "refuses below a threshold":
+        run = run_with([3] * 12, refused=[False] * 8)
+        run["abstention"] = abstention_block(run["queries"], threshold=3.5)
+        return run
+    if kind in ("gives no scores", "gives no scores but is asked for a threshold"):
+        run = run_with([3] * 12, refused=[True, False] * 4)
+        for query in run["queries"]:
+            for place, found in enumerate(query["ranking"], 1):
+                found["score"] = -float(place)
+        threshold = None if kind == "gives no scores" else -1.5
+        run["abstention"] = abstention_block(run["queries"], threshold=threshold)
+        return run
+    if kind == "has drafts":
+        return with_claims(run_with([3] * 12), [[False]] * 12)
+    if kind == "finds nothing":
+        return run_with([0] * 12)
+    return run_with([3] * 12)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *("answers everything", "refuses everything", "refuses half", "refuses below a threshold"),
+        *("gives no scores", "gives no scores but is asked for a threshold", "has drafts"),
+        *("finds nothing", "was asked nothing that has no answer"),
+    ],
+)
+@pytest.mark.parametrize("rule", RULES)
+def test_an_unchanged_run_of_any_retriever_passes_the_shipped_guard(kind, rule):
+    run, baseline = unchanged(kind), {**unchanged(kind), "label": "baseline"}
+    still = noise([baseline, {**baseline, "label": "again"}], generated_at=GENERATED_AT, seed=1)
+    thresholds = dataclasses.replace(shipped_thresholds(), rule=rule)
+    for given in (None, still):
+        if given is None and rule == "threshold_and_beyond_noise":
+            continue  # it asks for a noise file
+        found = check([run], [baseline], thresholds, today=TODAY, noise=given)
+        assert (found.exit_code, found.verdict) == (0, "pass"), found.to_json()["rows"]
+        assert {row.verdict for row in found.rows} <= {"pass", "skipped"}
+        assert all(row.reasons for row in found.rows if row.verdict == "skipped")
+
+
+def test_a_baseline_without_refusals_has_none_to_lose_unless_a_floor_is_asked_for(tmp_path):
+    answers = run_with([5] * 20, refused=[False] * 10)
+    found = verdict_of(tmp_path, answers, answers, drop(TRUE_POSITIVE, 1), drop("P@5", 1))
+    row = found["rows"][0]
+    assert (row["verdict"], row["baseline"]["value"], row["current"]["value"]) == ("skipped", 0, 0)
+    (reason,) = row["reasons"]
+    assert reason.startswith("not applied: the baseline refused no unanswerable query")
+    floor = drop(TRUE_POSITIVE, 1, "floor = 0.8")
+    assert verdict_of(tmp_path, answers, answers, floor)["verdict"] == "breach"
+    lost = run_with([5] * 20, refused=[False] * 10)
+    lost["abstention"] = None
+    found = verdict_of(tmp_path, lost, answers, drop(TRUE_POSITIVE, 1), drop("P@5", 1))
+    assert found["rows"][0]["verdict"] == "no_verdict"
 
 
 def test_more_false_refusals_are_a_breach_and_fewer_are_not(tmp_path):
@@ -389,9 +492,9 @@ def test_what_was_not_justified_stays_a_breach(tmp_path):
 
 
 def test_a_justification_never_stands_in_for_a_verdict(tmp_path):
-    run = run_with([3] * 10)
+    baseline, run = with_claims(run_with([3] * 10), [[True]] * 10), run_with([3] * 10)
     one = justified(metric="claim_coverage")
-    found = verdict_of(tmp_path, run, run, drop("claim_coverage", 1), justifications=[one])
+    found = verdict_of(tmp_path, run, baseline, drop("claim_coverage", 1), justifications=[one])
     assert (found["exit_code"], found["rows"][0]["verdict"]) == (2, "no_verdict")
 
 

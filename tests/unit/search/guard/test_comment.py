@@ -23,7 +23,8 @@ def verdict_of(folder, run, baseline, *rows, **options):
 @pytest.fixture
 def breach(tmp_path):
     baseline, run = run_with([3] * 10), run_with([2, 2, 4, *[3] * 7])
-    return verdict_of(tmp_path, run, baseline, drop("P@5", 1.5), drop("claim_coverage", 1))
+    strict = drop("claim_coverage", 1, "required = true")
+    return verdict_of(tmp_path, run, baseline, drop("P@5", 1.5), strict)
 
 
 def test_the_comment_says_what_a_reviewer_needs(breach):

@@ -9,7 +9,8 @@ from retrieval_eval.search.guard.justification import Justification
 from tests.guards import drop, run_with, thresholds_of
 
 TODAY = date(2026, 1, 10)
-OPTIONAL = drop("claim_coverage", 1, "required = false")
+OPTIONAL = drop("claim_coverage", 1)
+REQUIRED = drop("auc", 1, "required = true")
 
 
 def suite_of(verdict):
@@ -19,7 +20,7 @@ def suite_of(verdict):
 
 def test_one_test_case_a_threshold_each_with_the_right_child(tmp_path):
     baseline, run = run_with([3] * 10), run_with([1] * 10)
-    rows = [drop("P@5", 1), drop("RR", 1), drop("P@1", 1), drop("auc", 1), OPTIONAL]
+    rows = [drop("P@5", 1), drop("RR", 1), drop("P@1", 1), REQUIRED, OPTIONAL]
     why = Justification("P@1", "because", "a", "b", date(2027, 1, 1))
     run["queries"][0]["metrics"]["P@1"] = 0.0
     verdict = check(
