@@ -27,7 +27,7 @@ PLUGIN = "retrieval_eval.search.guard.pytest_plugin"
 WORKFLOW = "docs/github-workflow/retrieval-guard.yml"
 WHY = """
 [[justification]]
-metric = "P@5"
+metrics = { "P@5" = 40 }
 reason = "chunks changed, labels follow next week"
 author = "ann"
 second_approver = "bob"
@@ -187,6 +187,26 @@ def test_a_justification_lets_a_breach_pass_until_its_day(tree, capsys):
     assert guard("cut.json", *arguments[1:], "2026-01-01") == 2
 
 
+def test_a_justification_of_one_point_excuses_no_forty(tree, capsys):
+    write(tree, "why.toml", WHY.replace("40", "1.0").encode())
+    arguments = ["worse.json", "--justification", "why.toml", "--today", "2026-01-31"]
+    assert guard(*arguments, "--comment", "c.md", "--json") == 1
+    (row, _) = json.loads(capsys.readouterr().out)["rows"]
+    assert (row["verdict"], row["justification"]) == ("breach", None)
+    told = "the justification excuses at most 1 points, and these are 40.00"
+    assert told in row["reasons"]
+    assert told in (tree / "c.md").read_text()
+
+
+def test_a_justification_without_a_size_is_refused_with_what_to_write(tree, capsys):
+    write(tree, "why.toml", WHY.replace('metrics = { "P@5" = 40 }', 'metric = "P@5"').encode())
+    assert guard("worse.json", "--justification", "why.toml", "--today", "2026-01-31") == 3
+    assert 'such as metrics = { "P@5" = 1.0 }' in capsys.readouterr().err
+    write(tree, "why.toml", WHY.replace('"bob"', '"Ann <ann@x.org>"').encode())
+    assert guard("worse.json", "--justification", "why.toml", "--today", "2026-01-31") == 3
+    assert "second_approver: is the author; another person" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -210,13 +230,19 @@ def test_what_cannot_be_used_is_a_sentence(tree, capsys, arguments, message):
 def test_the_shipped_thresholds_can_be_taken_as_a_start(tree, capsys):
     assert guard("--print-thresholds") == 0
     (tree / "mine.toml").write_text(capsys.readouterr().out)
-    assert guard("same.json", "--thresholds", "mine.toml", "--json") == 2
+    assert guard("same.json", "--thresholds", "mine.toml", "--json") == 0
     (tree / "data/eval/guard.toml").unlink()
     mine = json.loads(capsys.readouterr().out)
-    assert guard("same.json", "--json") == 2
+    assert guard("same.json", "--json") == 0
     assert json.loads(capsys.readouterr().out) == mine
     assert [row["metric"] for row in mine["rows"]][:3] == ["P@5", "Recall@20", "claim_coverage"]
-    assert mine["rows"][2]["verdict"] == "no_verdict"
+    assert [row["verdict"] for row in mine["rows"]] == ["pass"] * 2 + ["skipped"] * 3
+    assert guard("same.json") == 0
+    out = capsys.readouterr().out
+    assert out.startswith("PASS: 5 thresholds: 2 pass, 3 not applied\n")
+    assert (
+        "not applied: claim_coverage: the baseline has no claim_coverage: the value was not" in out
+    )
 
 
 def test_the_command_and_the_function_have_the_same_defaults():
@@ -521,7 +547,7 @@ def test_the_workflow_passes_an_unchanged_system(steps):
     codes, summary = steps()
     assert codes == dict.fromkeys(STEPS, 0)
     assert summary.startswith(MARKER)
-    assert "Retrieval guard: PASS: 3 thresholds: 2 pass, 1 skipped" in summary
+    assert "Retrieval guard: PASS: 3 thresholds: 2 pass, 1 not applied" in summary
     assert "0123abc of " in summary
 
 

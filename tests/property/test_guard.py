@@ -81,7 +81,7 @@ def test_a_run_that_lacks_queries_never_passes(hits, data):
     run = run_with(hits)
     kept = data.draw(st.sets(st.sampled_from(range(len(hits))), max_size=len(hits) - 1))
     run["queries"] = [run["queries"][place] for place in sorted(kept)]
-    why = Justification("P@5", "because", "a", "b", date(2030, 1, 1))
+    why = Justification({"P@5": 100}, "because", "a", "b", date(2030, 1, 1))
     verdict = held(run, run_with(hits), of("P@5", 100), justifications=[why])
     assert verdict.exit_code == 2
 

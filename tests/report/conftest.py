@@ -133,11 +133,11 @@ def fonts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     What a machine has installed then changes no line break. DejaVu is the widest of the fonts that
     systems usually have, so what fits in it fits in theirs.
     """
-    import matplotlib
+    import matplotlib as mpl
 
     folder = tmp_path_factory.mktemp("fonts")
     root = ET.Element("fontconfig")
-    ET.SubElement(root, "dir").text = str(Path(matplotlib.get_data_path()) / "fonts" / "ttf")
+    ET.SubElement(root, "dir").text = str(Path(mpl.get_data_path()) / "fonts" / "ttf")
     ET.SubElement(root, "cachedir").text = str(folder / "cache")
     for generic, name in FONTS.items():
         alias = ET.SubElement(root, "alias", binding="same")

@@ -63,18 +63,39 @@ def test_what_the_tests_are_made_of_is_valid():
 
 def test_the_guard_is_on_the_first_screen_and_has_a_row_a_threshold(report):
     badge = dict(report.header().badges)["Guard"]
-    # Two of three unanswerable queries are refused, below the floor of 0.80.
-    assert badge.startswith("BREACH (")
-    assert badge.endswith("of 6 thresholds)")
+    assert badge == "PASS (5 pass of 5 thresholds)"
     block = report.guard()
     rows = rows_of(block)
-    assert rows["ungrounded_true_positive_rate"][-1] == "BREACH"
-    assert rows["claim_coverage"][-1] == "pass"
+    assert [row[-1] for row in rows.values()] == ["pass"] * 5
     # q1 lost its first document from rank 1 to 2, which no P@5 of three documents sees.
     assert rows["P@5"][:3] == ("0.400", "0.400", "0.00")
     assert "10, none moved" in rows["P@5"]
-    notes = shown(block)[0].notes
+
+
+def test_a_threshold_without_a_value_in_the_baseline_is_listed_as_not_applied():
+    made = SearchReport(whole(baseline=run(label="before")))
+    assert dict(made.header().badges)["Guard"] == "PASS (4 pass, 1 not applied of 5 thresholds)"
+    block = made.guard()
+    assert rows_of(block)["claim_coverage"][-1] == "not applied"
+    told = "not applied: claim_coverage: the baseline has no claim_coverage"
+    assert any(note.startswith(told) for note in shown(block)[0].notes)
+
+
+def test_a_floor_of_a_team_is_a_breach_of_the_page(tmp_path):
+    made = SearchReport(whole(thresholds=floor_of(tmp_path)))
+    # Two of three unanswerable queries are refused.
+    assert dict(made.header().badges)["Guard"] == "BREACH (1 breach of 1 threshold)"
+    notes = shown(made.guard())[0].notes
     assert any("0.667 is below the floor of 0.8" in note for note in notes)
+
+
+def floor_of(folder):
+    path = folder / "floor.toml"
+    path.write_text(
+        '[[threshold]]\nmetric = "ungrounded_true_positive_rate"\n'
+        'direction = "down is bad"\nfloor = 0.8\n'
+    )
+    return read_thresholds(path)
 
 
 def test_without_the_file_of_the_baseline_there_is_no_guard():
@@ -137,10 +158,14 @@ def test_a_breach_names_the_queries_behind_it_and_a_justification_overrides(tmp_
     # RR of one of ten queries fell from 1 to 1/2: 5 points.
     assert rows_of(block)["RR"][2] == "−5.00"
     assert shown(block)[1].rows == (("text of q1", "RR", "1.00", "0.50", "−5.00"),)
-    written = Justification("RR", "known", "ann", "ben", date(2026, 1, 5))
+    written = Justification({"RR": 5}, "known", "ann", "ben", date(2026, 1, 5))
     justified = SearchReport(whole(thresholds=thresholds, justifications=[written]))
     assert dict(justified.header().badges)["Guard"] == "PASS (1 overridden of 1 threshold)"
-    assert any("known" in note for note in shown(justified.guard())[0].notes)
+    told = "OVERRIDDEN: RR: 5.00 of at most 5 points excused: known"
+    assert any(told in note for note in shown(justified.guard())[0].notes)
+    little = replace(written, metrics={"RR": 4})
+    page = SearchReport(whole(thresholds=thresholds, justifications=[little])).guard()
+    assert any("excuses at most 4 points" in note for note in shown(page)[0].notes)
     # The run is of 5 January; the day before, the justification had expired.
     late = replace(written, expires=date(2026, 1, 4))
     expired = SearchReport(whole(thresholds=thresholds, justifications=[late]))
@@ -406,21 +431,30 @@ def test_private_guards_repeat_no_message_of_the_retriever():
 
 def test_private_tables_hold_no_claims_and_no_names(tmp_path):
     for privacy in (False, True):
-        write_search_tables(whole(), tmp_path, privacy=privacy)
+        made = whole(thresholds=floor_of(tmp_path))
+        write_search_tables(made, tmp_path, privacy=privacy)
         for name, word in (("claims", "It is other"), ("agreement", "ann"), ("guard", "floor of")):
             text = (tmp_path / f"{name}.csv").read_text(encoding="utf-8")
             assert (word in text) is not privacy
             assert len(text.splitlines()) > 1
 
 
-def test_hostile_labellers_and_justifications_are_text():
+def test_hostile_labellers_and_justifications_are_text(tmp_path):
     labels = [Label(name, "a", 1) for name in HOSTILE[:4]]
     one = gold(labels=tuple(labels))
     written = Justification(
-        "ungrounded_true_positive_rate", HOSTILE[0], HOSTILE[1], HOSTILE[2], date(2026, 2, 1)
+        {"ungrounded_true_positive_rate": 100}, HOSTILE[0], HOSTILE[1], HOSTILE[2], date(2026, 2, 1)
     )
     document = with_drafts(run(gold=one), CLAIMS)
-    made = SearchReport(SearchRun(document, baseline=document, gold=one, justifications=[written]))
+    made = SearchReport(
+        SearchRun(
+            document,
+            baseline=document,
+            gold=one,
+            justifications=[written],
+            thresholds=floor_of(tmp_path),
+        )
+    )
     for block in (made.agreement(), made.guard()):
         shown_as = block._repr_mimebundle_()
         assert "&lt;script&gt;" in shown_as["text/html"]

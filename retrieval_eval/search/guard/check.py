@@ -148,12 +148,13 @@ def _unused(rows: Sequence[Row], given: Sequence[Justification], today: date) ->
     breached = [row.measured.threshold for row in rows if row.verdict == "breach"]
     found = []
     for one in given:
-        name = f"{one.metric} [{one.part}]" if one.part else one.metric
         if any(one is other for other in used):
             continue
-        if not one.is_valid(today) and any(one.covers(threshold) for threshold in breached):
+        name = ", ".join(one.names)
+        is_about_breach = any(one.covers(threshold) for threshold in breached)
+        if not one.is_valid(today) and is_about_breach:
             found.append(f"the justification of {name} expired on {one.expires}: it counts no more")
-        else:
+        elif not is_about_breach:
             found.append(f"the justification of {name} was not needed")
     return found
 

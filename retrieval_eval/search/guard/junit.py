@@ -6,7 +6,7 @@ import re
 from typing import Final
 from xml.etree import ElementTree as ET
 
-from retrieval_eval.search.guard.table import HEAD, cells, method, remarks
+from retrieval_eval.search.guard.table import HEAD, cells, excuse, method, remarks
 from retrieval_eval.search.guard.verdict import Row, Verdict
 from retrieval_eval.search.summary import points
 
@@ -56,7 +56,7 @@ def to_junit(verdict: Verdict) -> bytes:
 def _told(row: Row) -> str:
     lines = [f"{name}: {cell}" for name, cell in zip(HEAD, cells(row), strict=True)]
     if row.justification is not None:
-        lines.append(f"overridden: {row.justification.reason}")
+        lines.append(f"overridden: {excuse(row)}")
     lines += [f"{mover.id}: {points(mover.points)} points" for mover in row.movers]
     return "\n".join(lines)
 

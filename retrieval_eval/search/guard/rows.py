@@ -81,6 +81,19 @@ class Measured:
         return -moved if self.threshold.direction == "down is bad" else moved
 
     @property
+    def breach_points(self) -> float:
+        """How far a breach goes, in points: what was lost, or how far the value is out of bounds.
+
+        The larger of them; 0 without either.
+        """
+        floor, ceiling, value = self.threshold.floor, self.threshold.ceiling, self.current.value
+        found = [0.0, self.harm_points or 0.0]
+        if value is not None:
+            found += [] if floor is None else [POINTS * (floor - value)]
+            found += [] if ceiling is None else [POINTS * (value - ceiling)]
+        return max(found)
+
+    @property
     def n_pairs(self) -> int:
         """Queries that the change rests on; 0 where the metric is none of queries."""
         return 0 if self.change is None else self.change.n_pairs
@@ -167,12 +180,12 @@ def _not_in_baseline(
     """
     name = threshold.metric
     if name == TRUE_POSITIVE_RATE and old.value == 0 and new.computable:
-        told = "not applied: the baseline refused no unanswerable query, so it has none to lose"
+        told = "the baseline refused no unanswerable query, so it has none to lose"
         return "" if threshold.is_bounded else told
     found = [metric_value(run, name, _within(run, ids)).reason for run in baseline.runs]
     if None in found or _BROKEN.intersection(found):
         return ""
-    return "".join(_gap(f"not applied: the baseline has no {name}", old, name))
+    return "".join(_gap(f"the baseline has no {name}", old, name))
 
 
 def _gap(told: str, value: Value, name: str) -> tuple[str, ...]:

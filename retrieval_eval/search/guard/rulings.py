@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from retrieval_eval.search.beyond_noise import MOST_RUNS, runs_needed
 from retrieval_eval.search.guard.evidence import Evidence, Noise, evidence
-from retrieval_eval.search.guard.justification import Justification, valid_for
+from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.rows import Measured
 from retrieval_eval.search.guard.rule import (
     BREACH,
@@ -63,11 +63,23 @@ def rulings(
                 is_noise=None if p is None else p > thresholds.alpha,
                 detectable_points=shown,
             )
-        accepted = valid_for(m.threshold, justifications, today)
-        if accepted is not None and row.verdict == "breach":
-            row = replace(row, verdict="overridden", justification=accepted)
+        if row.verdict == "breach":
+            row = _excused(row, [one for one in justifications if one.is_valid(today)])
         rows.append(row)
     return rows
+
+
+def _excused(row: Row, justifications: Sequence[Justification]) -> Row:
+    """Return a breach as overridden where a justification states its metric and its size."""
+    threshold, points = row.measured.threshold, row.measured.breach_points
+    for one in justifications:
+        if one.excuses(threshold, points):
+            return replace(row, verdict="overridden", justification=one)
+    sizes = [one.metrics[threshold.metric] for one in justifications if one.covers(threshold)]
+    if not sizes:
+        return row
+    told = f"the justification excuses at most {max(sizes):g} points, and these are {points:.2f}"
+    return replace(row, reasons=(*row.reasons, told))
 
 
 def with_movers(row: Row, run: Side, baseline: Side) -> Row:

@@ -91,13 +91,22 @@ def remarks(verdict: Verdict) -> list[str]:
         if row.reasons:
             found.append(f"{WORDS[row.verdict]}: {row.name}: {'; '.join(row.reasons)}.")
         if row.justification is not None:
-            one = row.justification
-            found.append(
-                f"OVERRIDDEN: {row.name}: {one.reason} (written by {one.author}, approved by "
-                f"{one.second_approver}, valid up to {one.expires})."
-            )
+            found.append(f"OVERRIDDEN: {row.name}: {excuse(row)}.")
     found += [f"Note: {note}." for note in verdict.notes]
     return [one_line(sentence) for sentence in found]
+
+
+def excuse(row: Row) -> str:
+    """Return how much of how much was excused, why and by whom; empty where nothing was."""
+    one = row.justification
+    if one is None:
+        return ""
+    size = one.metrics[row.measured.threshold.metric]
+    return (
+        f"{row.measured.breach_points:.2f} of at most {size:g} points excused: {one.reason} "
+        f"(written by {one.author}, approved by {one.second_approver}, names not verified, "
+        f"valid up to {one.expires})"
+    )
 
 
 def method(verdict: Verdict) -> str:

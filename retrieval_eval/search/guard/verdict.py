@@ -108,10 +108,22 @@ class Row:
             "p_adjusted": self.p_adjusted,
             "is_noise": self.is_noise,
             "detectable_points": self.detectable_points,
-            "justification": None
-            if self.justification is None
-            else {**asdict(self.justification), "expires": self.justification.expires.isoformat()},
+            "justification": None if self.justification is None else self._excuse(),
             "movers": [asdict(mover) for mover in self.movers],
+        }
+
+    def _excuse(self) -> dict[str, Any]:
+        one, name = self.justification, self.measured.threshold.metric
+        assert one is not None
+        return {
+            "metric": name,
+            "part": None if one.part is None else asdict(one.part),
+            "reason": one.reason,
+            "author": one.author,
+            "second_approver": one.second_approver,
+            "expires": one.expires.isoformat(),
+            "max_points": one.metrics[name],
+            "excused_points": self.measured.breach_points,
         }
 
 
@@ -134,7 +146,7 @@ class Verdict:
 
     @property
     def verdict(self) -> RunVerdict:
-        """``breach`` where a threshold is breached, ``no_verdict`` where one could not be checked."""
+        """``breach`` where one is, else ``no_verdict`` where a threshold could not be checked."""
         found = {row.verdict for row in self.rows}
         if self.reasons or not found - {"skipped"}:
             return "no_verdict"

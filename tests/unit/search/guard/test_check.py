@@ -196,7 +196,7 @@ def broken(case):
 def test_a_broken_run_never_passes(tmp_path, case, reason):
     run, baseline = broken(case)
     expires = date(2027, 1, 1)
-    overrides = [Justification("P@5", "because", "a", "b", expires)]
+    overrides = [Justification({"P@5": 100}, "because", "a", "b", expires)]
     lax = drop("P@5", 100, "required = false")
     for rule in ("threshold", "threshold_and_significant"):
         found = verdict_of(tmp_path, run, baseline, lax, rule=rule, justifications=overrides)
@@ -216,7 +216,7 @@ def test_a_metric_that_the_baseline_lacks_is_not_applied_unless_it_is_required(t
         skipped = verdict_of(tmp_path, run, run, drop("P@5", 1), row)
         assert (skipped["verdict"], skipped["rows"][1]["verdict"]) == ("pass", "skipped")
         (reason,) = skipped["rows"][1]["reasons"]
-        assert reason.startswith("not applied: the baseline has no claim_coverage: ")
+        assert reason.startswith("the baseline has no claim_coverage: ")
         assert skipped["headline"] == "PASS: 2 thresholds: 1 pass, 1 not applied"
         alone = verdict_of(tmp_path, run, run, row)
         assert (alone["verdict"], alone["exit_code"]) == ("no_verdict", 2)
@@ -376,7 +376,7 @@ def test_a_baseline_without_refusals_has_none_to_lose_unless_a_floor_is_asked_fo
     row = found["rows"][0]
     assert (row["verdict"], row["baseline"]["value"], row["current"]["value"]) == ("skipped", 0, 0)
     (reason,) = row["reasons"]
-    assert reason.startswith("not applied: the baseline refused no unanswerable query")
+    assert reason.startswith("the baseline refused no unanswerable query")
     floor = drop(TRUE_POSITIVE, 1, "floor = 0.8")
     assert verdict_of(tmp_path, answers, answers, floor)["verdict"] == "breach"
     lost = run_with([5] * 20, refused=[False] * 10)
@@ -460,8 +460,9 @@ def test_a_pinned_list_may_be_the_slice_of_one_threshold(tmp_path):
 
 
 def justified(**change):
-    given = {"metric": "P@5", "reason": "chunks changed", "author": "a", "second_approver": "b"}
-    return Justification(**{**given, "expires": date(2026, 1, 10), **change})
+    given = {"metrics": {"P@5": 40}, "reason": "chunks changed", "author": "a"}
+    given |= {"second_approver": "b", "expires": date(2026, 1, 10)}
+    return Justification(**{**given, **change})
 
 
 def test_a_justified_breach_passes_and_says_so(tmp_path):
@@ -470,6 +471,9 @@ def test_a_justified_breach_passes_and_says_so(tmp_path):
     (row,) = found["rows"]
     assert (found["exit_code"], row["verdict"]) == (0, "overridden")
     assert found["headline"].startswith("PASS BY JUSTIFICATION of 1")
+    assert row["justification"]["max_points"] == 40
+    assert row["justification"]["excused_points"] == pytest.approx(40)
+    assert row["justification"]["metric"] == "P@5"
     assert row["justification"]["second_approver"] == "b"
     assert row["justification"]["expires"] == "2026-01-10"
 
@@ -478,7 +482,7 @@ def test_what_was_not_justified_stays_a_breach(tmp_path):
     baseline, run = run_with([3] * 10), run_with([1] * 10)
     cases = [
         (justified(expires=date(2026, 1, 9)), "of P@5 expired on 2026-01-09"),
-        (justified(metric="RR"), "of RR was not needed"),
+        (justified(metrics={"RR": 40}), "of RR was not needed"),
         (justified(part=Part("corpus", "docs")), "of P@5 [corpus docs] was not needed"),
     ]
     for one, note in cases:
@@ -491,9 +495,48 @@ def test_what_was_not_justified_stays_a_breach(tmp_path):
     assert found["exit_code"] == 1
 
 
+@pytest.mark.parametrize("metrics", [{"P@5": 1}, {"P@5": 39.9}, {"P@5": 1, "Recall@5": 100}])
+def test_a_drop_beyond_the_stated_size_stays_a_breach(tmp_path, metrics):
+    baseline, run = run_with([3] * 10), run_with([1] * 10)
+    why = [justified(metrics=metrics), justified(metrics={"P@5": 0.5})]
+    found = verdict_of(tmp_path, run, baseline, drop("P@5", 0.5), justifications=why)
+    (row,) = found["rows"]
+    assert (found["exit_code"], row["verdict"], row["justification"]) == (1, "breach", None)
+    told = f"the justification excuses at most {metrics['P@5']:g} points, and these are 40.00"
+    assert told in row["reasons"]
+    assert not any("P@5 was not needed" in note for note in found["notes"])
+    enough = [*why, justified(metrics={"P@5": 40})]
+    found = verdict_of(tmp_path, run, baseline, drop("P@5", 0.5), justifications=enough)
+    assert found["rows"][0]["justification"]["max_points"] == 40
+
+
+def test_one_justification_excuses_each_of_its_metrics_by_its_own_size(tmp_path):
+    baseline, run = run_with([3] * 10), run_with([1] * 10)
+    rows = [drop("P@5", 1), drop("Recall@5", 1)]
+    for sizes, verdicts in (((40, 40), ["overridden"] * 2), ((40, 39), ["overridden", "breach"])):
+        why = [justified(metrics=dict(zip(("P@5", "Recall@5"), sizes, strict=True)))]
+        found = verdict_of(tmp_path, run, baseline, *rows, justifications=why)
+        assert [row["verdict"] for row in found["rows"]] == verdicts
+
+
+def test_the_size_counts_from_the_bound_and_from_the_baseline(tmp_path):
+    baseline, run = run_with([3] * 10), run_with([2] * 10)
+    floor = 'metric = "P@5"\ndirection = "down is bad"\nfloor = 0.5'
+    ceiling = 'metric = "P@5"\ndirection = "up is bad"\nceiling = 0.1'
+    for row, then, size in (
+        (floor, run, 10),  # 0.40 now and before: 10 points below the floor
+        (floor, baseline, 20),  # 0.60 before
+        (ceiling, run, 30),
+    ):
+        for points, code in ((size, 0), (size - 0.1, 1)):
+            why = [justified(metrics={"P@5": points})]
+            found = verdict_of(tmp_path, run, then, row, justifications=why)
+            assert found["exit_code"] == code, (row, points)
+
+
 def test_a_justification_never_stands_in_for_a_verdict(tmp_path):
     baseline, run = with_claims(run_with([3] * 10), [[True]] * 10), run_with([3] * 10)
-    one = justified(metric="claim_coverage")
+    one = justified(metrics={"claim_coverage": 100})
     found = verdict_of(tmp_path, run, baseline, drop("claim_coverage", 1), justifications=[one])
     assert (found["exit_code"], found["rows"][0]["verdict"]) == (2, "no_verdict")
 

@@ -61,7 +61,7 @@ def test_hostile_text_stays_text(tmp_path):
         return run_of(gold, [answer(HOSTILE, docs)], settings=QUICK, label=HOSTILE)
 
     row = drop("RR", 1, 'slice = { corpus = "<b>\\n|x" }')
-    why = Justification("RR", HOSTILE, HOSTILE, "b", date(2027, 1, 1))
+    why = Justification({"RR": 100}, HOSTILE, HOSTILE, "b", date(2027, 1, 1))
     found = verdict_of(
         tmp_path, world(["x"]), world(["d1"]), drop("RR", 1), row, justifications=[why]
     )
@@ -89,15 +89,18 @@ def test_no_verdict_says_why_and_nothing_else(tmp_path):
 
 
 def test_an_overridden_breach_is_loud(tmp_path):
-    why = Justification("P@5", "chunks changed", "ann", "bob", date(2026, 2, 1))
+    why = Justification({"P@5": 45}, "chunks changed", "ann", "bob", date(2026, 2, 1))
     found = verdict_of(
         tmp_path, run_with([1] * 9), run_with([3] * 9), drop("P@5", 1), justifications=[why]
     )
     text = to_comment(found)
     assert "PASS BY JUSTIFICATION of 1" in text
     assert "**OVERRIDDEN**" in text
-    sentence = "chunks changed (written by ann, approved by bob, valid up to 2026-02-01)"
-    assert sentence in text
+    sentence = (
+        "OVERRIDDEN: P@5: 40.00 of at most 45 points excused: chunks changed (written by ann, "
+        "approved by bob, names not verified, valid up to 2026-02-01)."
+    )
+    assert sentence.replace("@", "&#64;") in text
     assert sentence in to_text(found)
 
 

@@ -21,7 +21,7 @@ def suite_of(verdict):
 def test_one_test_case_a_threshold_each_with_the_right_child(tmp_path):
     baseline, run = run_with([3] * 10), run_with([1] * 10)
     rows = [drop("P@5", 1), drop("RR", 1), drop("P@1", 1), REQUIRED, OPTIONAL]
-    why = Justification("P@1", "because", "a", "b", date(2027, 1, 1))
+    why = Justification({"P@1": 10}, "because", "a", "b", date(2027, 1, 1))
     run["queries"][0]["metrics"]["P@1"] = 0.0
     verdict = check(
         [run], [baseline], thresholds_of(tmp_path, *rows), today=TODAY, justifications=[why]
@@ -41,7 +41,10 @@ def test_one_test_case_a_threshold_each_with_the_right_child(tmp_path):
     counts = {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")}
     assert counts == {"tests": "5", "failures": "1", "errors": "1", "skipped": "1"}
     assert "40.00 points worse, and 1 are allowed" in suite.find(".//failure").get("message")
-    assert "overridden: because" in suite.findall("testcase")[2].find("system-out").text
+    assert (
+        "overridden: 10.00 of at most 10 points excused: because ("
+        in suite.findall("testcase")[2].find("system-out").text
+    )
 
 
 def test_a_run_that_cannot_be_read_is_an_error_everywhere(tmp_path):

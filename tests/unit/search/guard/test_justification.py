@@ -6,11 +6,15 @@ from datetime import date
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.guard.justification import read_justifications, valid_for
+from retrieval_eval.search.guard.justification import (
+    Justification,
+    is_same_person,
+    read_justifications,
+)
 from retrieval_eval.search.guard.thresholds import Part, Threshold
 
 ONE = {
-    "metric": "P@5",
+    "metrics": {"P@5": 1.5},
     "reason": "chunks changed, labels follow",
     "author": "first",
     "second_approver": "second",
@@ -27,30 +31,28 @@ def read(folder, *rows):
 
 def test_toml_and_json_say_the_same(tmp_path):
     path = tmp_path / "why.toml"
-    lines = [f'{key} = "{value}"' for key, value in ONE.items() if key != "expires"]
-    path.write_text("\n".join(["[[justification]]", *lines, "expires = 2026-03-31"]))
+    lines = [f'{key} = "{ONE[key]}"' for key in ("reason", "author", "second_approver")]
+    lines += ['metrics = { "P@5" = 1.5 }', "expires = 2026-03-31"]
+    path.write_text("\n".join(["[[justification]]", *lines]))
     (found,) = read_justifications(path)
     assert (found,) == read(tmp_path, ONE)
     assert found.expires == date(2026, 3, 31)
     assert (found.author, found.second_approver) == ("first", "second")
 
 
-def test_it_holds_up_to_its_day_and_for_its_metric_and_slice_only(tmp_path):
-    found = read(tmp_path, ONE)
-    assert valid_for(P5, found, date(2026, 3, 31)) is found[0]
-    assert valid_for(P5, found, date(2026, 4, 1)) is None
-    assert valid_for(Threshold("RR", "down is bad", 1.0, "points"), found, date(2026, 1, 1)) is None
-    part = Part("corpus", "docs")
-    of_docs = Threshold("P@5", "down is bad", 0.5, "points", part=part)
-    assert valid_for(of_docs, found, date(2026, 1, 1)) is None
-    sliced = read(tmp_path, {**ONE, "slice": {"corpus": "docs"}})
-    assert valid_for(of_docs, sliced, date(2026, 1, 1)) is sliced[0]
-    assert valid_for(P5, sliced, date(2026, 1, 1)) is None
-
-
-def test_an_expired_one_does_not_hide_a_valid_one(tmp_path):
-    found = read(tmp_path, {**ONE, "expires": "2025-01-01"}, ONE)
-    assert valid_for(P5, found, date(2026, 1, 1)) is found[1]
+def test_it_holds_up_to_its_day_and_for_its_metrics_slice_and_size_only(tmp_path):
+    (one,) = read(tmp_path, {**ONE, "metrics": {"P@5": 1.5, "RR": 3}})
+    assert one.is_valid(date(2026, 3, 31))
+    assert not one.is_valid(date(2026, 4, 1))
+    rr = Threshold("RR", "down is bad", 1.0, "points")
+    assert (one.excuses(P5, 1.5), one.excuses(P5, 1.51)) == (True, False)
+    assert (one.excuses(rr, 3.0), one.excuses(rr, 3.1)) == (True, False)
+    assert not one.covers(Threshold("P@10", "down is bad", 1.0, "points"))
+    of_docs = Threshold("P@5", "down is bad", 0.5, "points", part=Part("corpus", "docs"))
+    assert not one.covers(of_docs)
+    (sliced,) = read(tmp_path, {**ONE, "slice": {"corpus": "docs"}})
+    assert sliced.excuses(of_docs, 1.0)
+    assert not sliced.covers(P5)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +63,17 @@ def test_an_expired_one_does_not_hide_a_valid_one(tmp_path):
         ({"second_approver": "first"}, "/justification/0/second_approver: is the author"),
         ({"second_approver": " @First "}, "second_approver: is the author"),
         ({"second_approver": "fi\u200brst"}, "second_approver: is the author"),
+        ({"second_approver": "First <a@x.org>"}, "second_approver: is the author"),
         ({"second_approver": ""}, "/justification/0/second_approver: expected a text"),
+        ({"author": "?!"}, "/justification/0/author: names no person"),
+        ({"metrics": {}}, "/justification/0/metrics: is missing; expected the largest drop"),
+        ({"metrics": 1.0}, "/justification/0/metrics: expected a table, found 1.0"),
+        ({"metrics": {"P@5": 0}}, "/metrics/P@5: expected more than 0 points"),
+        ({"metrics": {"P@5": -1}}, "/metrics/P@5: expected a number from 0 to 100, found -1"),
+        ({"metrics": {"P@5": 101}}, "/metrics/P@5: expected a number from 0 to 100"),
+        ({"metrics": {"P@5": "all"}}, "/metrics/P@5: expected a number"),
+        ({"metrics": {"P@5": True}}, "/metrics/P@5: expected a number"),
+        ({"metrics": {"quality": 1}}, "/justification/0/metrics/quality: "),
         ({"expires": "soon"}, "/justification/0/expires: expected a date such as"),
         ({"expires": 20260101}, "/justification/0/expires: expected a date"),
         ({"expires": "2026-13-01"}, "expires: expected a date"),
@@ -81,6 +93,68 @@ def test_what_is_not_written_out_is_refused(tmp_path, change, fault):
 def test_nothing_may_be_left_out(tmp_path, name):
     with pytest.raises(BadInputError, match=f"/justification/0/{name}: "):
         read(tmp_path, {key: value for key, value in ONE.items() if key != name})
+
+
+def test_one_without_a_size_is_told_what_to_write(tmp_path):
+    old = {key: value for key, value in ONE.items() if key != "metrics"}
+    with pytest.raises(BadInputError) as caught:
+        read(tmp_path, {**old, "metric": "P@5"})
+    (line,) = str(caught.value).splitlines()
+    assert line.endswith(
+        "why.json: /justification/0/metric: a metric without a size excuses nothing; expected the "
+        'largest drop that is excused, in points by metric, such as metrics = { "P@5" = 1.0 }'
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Ann Lee", " ann  LEE "),
+        ("Ann Lee", "Ann\u00a0L\u200bee"),
+        ("Ann Lee", "\uff21\uff4e\uff4e Lee"),
+        ("Jos\u00e9", "Jose\u0301"),
+        ("Stra\u00dfe", "STRASSE"),
+        ("ann\u3164", "ann"),
+        ("ann\ufe0f", "ann"),
+        ('"Ann Lee" <ann@x.org>', "ann@x.org"),
+        ("Ann Lee <ann@x.org>", "A. L. (ANN@X.ORG)"),
+        ("Ann Lee <ann@x.org>", "Ann Lee"),
+        ("Ann Lee <ann@x.org>", "Ann Lee <lee@y.org>"),
+        ("<mailto:ann@x.org>", "ann@x.org"),
+        ("ann+review@x.org", "ann@x.org"),
+        ("@ann", "ann"),
+        ("ann", "ann@x.org"),
+        ("Ann Lee", "ann.lee@x.org"),
+    ],
+)
+def test_one_person_by_any_name(one, other):
+    assert is_same_person(one, other)
+    assert is_same_person(other, one)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Ann Lee", "Ann Ray"),
+        ("Ann Lee <ann@x.org>", "Ben Ray <ben@x.org>"),
+        ("ann@x.org", "ann@y.org"),
+        ("@ann", "@ann2"),
+        ("Ann Lee <lee@x.org>", "ann"),
+    ],
+)
+def test_two_people_are_two(one, other):
+    assert not is_same_person(one, other)
+
+
+def test_the_rules_hold_without_a_file_too():
+    day = date(2026, 1, 1)
+    with pytest.raises(BadInputError, match="is the author; another person has to approve"):
+        Justification({"P@5": 1.0}, "why", "Ann <a@x.org>", "a@x.org", day)
+    for sizes in ({}, {"P@5": 0.0}, {"P@5": float("nan")}, {"P@5": float("inf")}):
+        with pytest.raises(BadInputError, match="without a size between 0 and 100"):
+            Justification(sizes, "why", "ann", "ben", day)
+    with pytest.raises(BadInputError, match="names no person"):
+        Justification({"P@5": 1.0}, "why", "ann", " ", day)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"justifications": []}', '{"justification": {}}'])
