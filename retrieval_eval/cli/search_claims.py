@@ -17,6 +17,7 @@ from retrieval_eval.cli.common import (
     progress_bar,
 )
 from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
+from retrieval_eval.search.claims.judge import FORMER_NAMES, HTTP, JUDGES, RULES, RULES_ERRORS
 
 _CACHE = "claim-judgements.jsonl"
 
@@ -32,17 +33,17 @@ _CACHE = "claim-judgements.jsonl"
 @click.option(
     "--judge",
     "judge_name",
-    type=click.Choice(["offline", "http"]),
-    default="offline",
-    show_default=True,
-    help="Who decides whether a document supports a claim.",
+    type=click.Choice([*JUDGES, *FORMER_NAMES]),
+    metavar="|".join(JUDGES),
+    help="Who decides whether a document supports a claim; must be named. rules compares words, "
+    f"numbers and negation: {RULES_ERRORS}. http asks a model.",
 )
 @click.option(
     "--judge-option",
     "judge_options",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Of http: base_url, model, api_key_env, timeout, concurrency, backoff. Of offline: "
+    help="Of http: base_url, model, api_key_env, timeout, concurrency, backoff. Of rules: "
     "threshold.",
 )
 @click.option(
@@ -57,7 +58,7 @@ def claims(
     drafts: Path,
     corpus_file: Path | None,
     gold_path: Path,
-    judge_name: str,
+    judge_name: str | None,
     judge_options: tuple[str, ...],
     cache: Path | None,
     human_labels: Path | None,
@@ -74,6 +75,11 @@ def claims(
     from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims
     from retrieval_eval.search.run_names import WITH_CLAIMS
 
+    if judge_name is None:
+        raise click.UsageError(
+            f"name who judges the claims: --judge {RULES} compares words, numbers and negation "
+            f"({RULES_ERRORS}), --judge {HTTP} asks a model"
+        )
     (path,) = run_files([run], data)
     plain_run = path.with_name(f"{path.name.removesuffix(WITH_CLAIMS)}.json")
     if path.name.endswith(WITH_CLAIMS) and run != str(path) and plain_run.is_file():
@@ -115,6 +121,8 @@ def _print_claims(block: Mapping[str, Any]) -> None:
     judge = block["judge"]
     settings = ", ".join(f"{name}={value}" for name, value in judge["settings"].items())
     echo(f"judge  : {judge['name']} {judge['version']} ({settings})")
+    if judge["known_errors"]:
+        echo(f"         {judge['known_errors']}")
     echo(
         f"drafts : {block['n_drafts']} ({block['n_refused']} refused, {block['n_unlabelled']} of"
         f" unlabelled queries, {block['n_without_draft']} queries without a draft)"

@@ -55,7 +55,8 @@ def files(tree):
     return {path.name for path in tree.iterdir() if path.is_file()}
 
 
-COMMAND = ["search", "claims", "run.json", "--drafts", "drafts.jsonl"]
+NO_JUDGE = ["search", "claims", "run.json", "--drafts", "drafts.jsonl"]
+COMMAND = [*NO_JUDGE, "--judge", "rules"]
 HTTP = ["--judge", "http", "--judge-option", "model=m", "--judge-option", "backoff=0"]
 HTTP += ["--judge-option", "api_key_env=JUDGE_KEY"]
 
@@ -64,7 +65,8 @@ def test_claims_go_to_a_new_file_beside_the_run(tree, capsys):
     before = (tree / "run.json").read_bytes()
     assert run(COMMAND) == 0
     text = capsys.readouterr().out
-    assert "judge  : offline 1 (threshold=0.6, window=2)" in text
+    assert "judge  : rules 1 (threshold=0.6, window=2)\n" in text
+    assert "accepted 10 of 16 wrong claims, and no paraphrase\n" in text
     assert "drafts : 2 (0 refused, 0 of unlabelled queries, 0 queries without a draft)" in text
     assert "claims : 3, 3 of them substantive" in text
     # One of three claims is covered; the port of q1 stands in the context only.
@@ -74,6 +76,33 @@ def test_claims_go_to_a_new_file_beside_the_run(tree, capsys):
     assert text.endswith("run.claims.json\n")
     assert (tree / "run.json").read_bytes() == before
     assert run(["validate", "run.claims.json"]) == 0
+
+
+def test_without_a_named_judge_there_is_no_coverage(tree, capsys):
+    before = files(tree)
+    assert run(NO_JUDGE) == 64
+    told = capsys.readouterr().err
+    assert "name who judges the claims: --judge rules compares words, numbers and negation" in told
+    assert "10 of 16 wrong claims" in told
+    assert "--judge http asks a model" in told
+    assert files(tree) == before
+
+
+def test_help_says_what_the_rule_based_judge_is_known_for(capsys):
+    assert run(["search", "claims", "--help"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "--judge rules|http" in told
+    assert "it accepted 10 of 16 wrong claims, and no paraphrase" in told
+
+
+def test_the_older_name_of_the_judge_still_names_it(tree):
+    assert run([*NO_JUDGE, "--judge", "offline", "--out", "old.json"]) == 0
+    assert run([*NO_JUDGE, "--judge", "rules", "--out", "new.json"]) == 0
+    old, new = (json.loads((tree / name).read_text()) for name in ("old.json", "new.json"))
+    assert old == new
+    judge = new["claims"]["judge"]
+    assert (judge["name"], judge["version"]) == ("rules", "1")
+    assert judge["known_errors"].startswith("in an outside check it accepted 10 of 16 wrong")
 
 
 def test_json_and_out(tree, capsys):
@@ -156,5 +185,5 @@ def test_a_faulty_draft_is_named_by_line(tree, capsys):
 
 
 def test_a_file_that_is_no_run_is_bad_input(tree, capsys):
-    assert run(["search", "claims", "drafts.jsonl", "--drafts", "drafts.jsonl"]) == 3
+    assert run(["search", "claims", "drafts.jsonl", *COMMAND[3:]]) == 3
     assert "not a search run" in capsys.readouterr().err

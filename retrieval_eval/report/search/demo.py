@@ -14,6 +14,7 @@ from retrieval_eval.io.files import remove, write_json
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import now
 from retrieval_eval.search.baseline import plan_update, write_update
+from retrieval_eval.search.claims.judge import RULES
 from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims
 from retrieval_eval.search.measure import Request, measure_request
 from retrieval_eval.search.noise import noise, repeated_runs
@@ -118,6 +119,7 @@ def _measured(
         corpus=place.demo.corpus,
         gold=place.demo.gold,
         out=_claims_file(written),
+        judge=RULES,
     )
     measure_claims(claims, progress=progress)
     return written
@@ -163,7 +165,7 @@ def _commands(place: _Place, first: Path, second: Path) -> tuple[str, ...]:
     )
     judge = (
         *("--drafts", str(place.drafts), "--gold", str(place.demo.gold)),
-        *("--corpus-file", str(place.demo.corpus)),
+        *("--corpus-file", str(place.demo.corpus), "--judge", RULES),
     )
     options = [word for name, value in CHANGED.items() for word in ("--option", f"{name}={value}")]
     kept = ("--baseline", str(place.baseline))

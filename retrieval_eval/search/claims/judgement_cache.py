@@ -72,7 +72,7 @@ def _append(path: Path, line: bytes) -> None:
 
 
 def _key(facts: JudgeFacts, claim: str, block_text: str) -> str:
-    content = json.dumps([facts.to_json(), claim, block_text], sort_keys=True)
+    content = json.dumps([facts.identity(), claim, block_text], sort_keys=True)
     return sha256(content.encode()).hexdigest()
 
 

@@ -21,14 +21,17 @@ from retrieval_eval.search.run_files import read_search_run, run_bytes
 
 @dataclass(frozen=True, slots=True)
 class ClaimsRequest:
-    """Which drafts to judge, and with what; ``out`` is the new file, ``cache`` that of verdicts."""
+    """Which drafts to judge, and with what; ``out`` is the new file, ``cache`` that of verdicts.
+
+    ``judge`` is one of `JUDGES`; there is no default.
+    """
 
     run: Path
     drafts: Path
     corpus: Path
     gold: Path
     out: Path
-    judge: str = "offline"
+    judge: str
     judge_options: Mapping[str, str] = field(default_factory=dict)
     cache: Path | None = None
     human_labels: Path | None = None

@@ -1,4 +1,4 @@
-"""The judge that needs no model: words must overlap, and facts must be the same."""
+"""The rule-based judge, which needs no model: words must overlap, and facts must be the same."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from retrieval_eval.search.claims.judge import JudgeFacts, Judgement
+from retrieval_eval.search.claims.judge import RULES, RULES_ERRORS, JudgeFacts, Judgement
 from retrieval_eval.search.claims.names import holds
 from retrieval_eval.search.claims.negation import denial_differs, has_opposite
 from retrieval_eval.search.claims.quantities import matches
@@ -38,7 +38,8 @@ class OfflineJudge:
     (by stem, the block's title helping) and every number with its unit, date, frequency,
     identifier and name of the claim stands there, nothing is denied on one side only, and no word
     faces its opposite. Wording decides, so a free paraphrase is not supported: the judge errs
-    towards unsupported. Its error rates are in ``docs/claims.md``.
+    towards unsupported. A wrong claim in the words of a document passes where its error is one
+    common word. Its error rates are in ``docs/claims.md``.
 
     Examples
     --------
@@ -54,7 +55,8 @@ class OfflineJudge:
     @property
     def facts(self) -> JudgeFacts:
         """Its name, version and threshold."""
-        return JudgeFacts("offline", "1", {"threshold": self.threshold, "window": _WINDOW})
+        settings = {"threshold": self.threshold, "window": _WINDOW}
+        return JudgeFacts(RULES, "1", settings, RULES_ERRORS)
 
     @property
     def concurrency(self) -> int:

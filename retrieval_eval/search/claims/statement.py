@@ -1,4 +1,4 @@
-"""All that the offline judge compares of a text, taken from it once."""
+"""All that the rule-based judge compares of a text, taken from it once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from retrieval_eval.search.claims.words import STOP_WORDS, Token, stem, tokens
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A text as the offline judge sees it.
+    """A text as the rule-based judge sees it.
 
     ``stems`` are those of its words with content; what belongs to ``numbers`` is not among them.
     """

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from retrieval_eval.search.claims.judge import is_same_judge
 from retrieval_eval.search.delta import changes, differences
 from retrieval_eval.search.document import believed
 from retrieval_eval.values import counted
@@ -104,7 +105,7 @@ def system_changes(runs: Sequence[Document]) -> list[str]:
 def claim_faults(run: Document, baseline: Document) -> list[str]:
     """Return why claim metrics of two runs cannot be compared: another judge decided."""
     old, new = ((doc.get("claims") or {}).get("judge") for doc in (baseline, run))
-    if old is None or new is None or old == new:
+    if old is None or new is None or is_same_judge(old, new):
         return []
     return [f"another judge decided ({_judge(old)}, now {_judge(new)})"]
 

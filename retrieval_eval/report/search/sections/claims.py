@@ -17,7 +17,8 @@ from retrieval_eval.report.search.tables import span
 from retrieval_eval.values import counted
 
 NO_DRAFTS: Final = (
-    "No drafts were judged; `retrieval-eval search claims RUN --drafts FILE` adds them to a run."
+    "No drafts were judged; `retrieval-eval search claims RUN --drafts FILE --judge NAME` adds "
+    "them to a run."
 )
 MAX_CLAIM: Final = 160
 SUPPORT: Final = (
@@ -56,7 +57,9 @@ def _counts(block: Mapping[str, Any]) -> list[str]:
         if block.get(key)
     ]
     judge = block["judge"]
-    who = f"Judge: {visible(judge['name'], 60)} {visible(judge['version'], 40)}."
+    who = f"Judge: {visible(judge['name'], 60)} {visible(judge['version'], 40)}"
+    known = judge.get("known_errors")
+    who += f"; {visible(known, 200)}." if isinstance(known, str) and known else "."
     return [f"Drafts: {'; '.join(parts)}. {who}" if parts else who]
 
 

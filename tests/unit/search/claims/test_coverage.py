@@ -186,7 +186,7 @@ def demo_run(tmp_path_factory):
     demo = write_search_demo(root)
     drafts = write_search_drafts(root)
     run = measure_request(Request(demo.gold, f"bm25:{demo.corpus}", out=root / "runs")).json_path
-    request = ClaimsRequest(run, drafts, demo.corpus, demo.gold, root / "claims.json")
+    request = ClaimsRequest(run, drafts, demo.corpus, demo.gold, root / "claims.json", "rules")
     document = measure_claims(request)
     assert request.out.exists()
     return document, {draft.query: draft for draft in planted_drafts()}, request

@@ -55,6 +55,7 @@ def request_of(tmp_path):
             corpus=corpus,
             gold=gold,
             out=tmp_path / "claims.json",
+            judge="rules",
             human_labels=_lines(
                 tmp_path / "labels.jsonl",
                 {"claim": "The levy is due", "block": "d", "supported": True},

@@ -273,6 +273,13 @@ def test_another_judge_leaves_no_verdict(tmp_path):
     assert "another judge decided (offline 1, now offline 2)" in found["rows"][1]["reasons"]
 
 
+def test_a_judge_is_known_by_its_former_name(tmp_path):
+    baseline, run = (with_claims(run_with([3] * 8), [[True]] * 8) for _ in range(2))
+    run["claims"]["judge"] |= {"name": "rules", "known_errors": "it errs"}
+    found = verdict_of(tmp_path, run, baseline, drop("claim_coverage", 1))
+    assert [row["verdict"] for row in found["rows"]] == ["pass"]
+
+
 def test_claims_are_compared_over_all_claims(tmp_path):
     # 8 drafts of two claims; one loses both: 100 → 87.5 %.
     baseline = with_claims(run_with([3] * 8), [[True, True]] * 8)
