@@ -9,16 +9,21 @@ from typing import Final
 
 import numpy as np
 
+from retrieval_eval.stats.cluster_means import METHOD, cluster_means, t_of_cluster_means
 from retrieval_eval.stats.clusters import Grouping, group
 from retrieval_eval.stats.intervals import BOOTSTRAP_T, Interval, bootstrap_mean, standard_error
-from retrieval_eval.stats.power import detectable_by_test_and_interval
+from retrieval_eval.stats.power import (
+    detectable_by_test_and_interval,
+    smallest_detectable_difference,
+)
 from retrieval_eval.stats.ranks import average_ranks, without_rounding
 from retrieval_eval.stats.resampling import Floats, as_floats, is_constant
-from retrieval_eval.stats.sign_flips import sign_flip_p
+from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P, sign_flip_p
 from retrieval_eval.values import Value
 
 MIN_PAIRS: Final = 3
 """Below this no statistic is given."""
+CLUSTER_MEANS: Final = "cluster_means"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +38,10 @@ class PairedComparison:
     studies of this size and spread.
 
     ``n_clusters`` is the number of clusters, or None when no labels were given. ``clustering``
-    is ``none``, ``by_cluster``, or ``too_few_clusters``: there are fewer than six clusters for
-    more pairs than that, so interval, p-value and smallest detectable difference are missing
+    is ``none``, ``by_cluster``, or ``cluster_means``: there are two to five clusters for more
+    pairs than that, so the means, interval, p-value (``p_method`` is ``t_of_cluster_means``) and
+    smallest detectable difference are those of the clusters' means, each counting the same. With
+    all pairs in one cluster it is ``too_few_clusters``, and these are missing
     (``too_few_values``). Their ``n`` counts the independent units: clusters, else pairs.
     """
 
@@ -89,8 +96,9 @@ def compare_paired(
     confidence
         Coverage of the interval.
     clusters
-        One label a pair, such as its repository. Clusters are resampled, and their signs
-        flipped, as a whole; means stay means over pairs.
+        One label a pair, such as its repository. Six clusters or more are resampled, and their
+        signs flipped, as a whole; means stay means over pairs. Two to five are compared by their
+        means (:func:`~retrieval_eval.stats.cluster_means.t_of_cluster_means`).
 
     Raises
     ------
@@ -116,25 +124,44 @@ def compare_paired(
     wins, losses = (larger, smaller) if is_higher_better else (smaller, larger)
     if n < MIN_PAIRS:
         return _too_few(n, wins, losses, confidence, n_clusters, grouping.status)
-    drawn = {"seed": seed, "n_resamples": n_resamples}
-    p_value, p_method = sign_flip_p(differences, **drawn, clusters=clusters)
+    has_few = not grouping.is_usable and grouping.n_clusters > 1
+    if has_few:
+        rows = [cluster_means(row, grouping) for row in (before, after, differences)]
+        interval, p_value = t_of_cluster_means(rows[-1], confidence)
+        p_method: str | None = METHOD
+        if n < MIN_PAIRS_FOR_P:
+            p_value = Value.missing("too_few_values", grouping.n_clusters)
+        p_method = p_method if p_value.computable else None
+    else:
+        rows = [before, after, differences]
+        drawn = {"seed": seed, "n_resamples": n_resamples}
+        interval = bootstrap_mean(differences, **drawn, confidence=confidence, clusters=clusters)
+        p_value, p_method = sign_flip_p(differences, **drawn, clusters=clusters)
+    means = [Value.of(math.fsum(row) / len(row), n) for row in rows]
     return PairedComparison(
         n=n,
-        mean_baseline=Value.of(math.fsum(before) / n, n),
-        mean_comparison=Value.of(math.fsum(after) / n, n),
-        mean_difference=Value.of(math.fsum(differences) / n, n),
+        mean_baseline=means[0],
+        mean_comparison=means[1],
+        mean_difference=means[2],
         median_difference=Value.of(float(np.median(differences)), n),
-        interval=bootstrap_mean(differences, **drawn, confidence=confidence, clusters=clusters),
+        interval=interval,
         p_value=p_value,
         p_method=p_method,
         wins=wins,
         ties=n - wins - losses,
         losses=losses,
         rank_biserial=rank_biserial(differences),
-        smallest_detectable_difference=_detectable(differences, grouping),
+        smallest_detectable_difference=_detectable_by_t(rows[-1])
+        if has_few
+        else _detectable(differences, grouping),
         n_clusters=n_clusters,
-        clustering=grouping.status,
+        clustering=CLUSTER_MEANS if has_few else grouping.status,
     )
+
+
+def _detectable_by_t(means: Floats) -> Value:
+    spread = 0.0 if is_constant(means) else float(np.std(means, ddof=1))
+    return smallest_detectable_difference(spread, len(means))
 
 
 def _detectable(differences: Floats, grouping: Grouping) -> Value:

@@ -1,4 +1,5 @@
 import pytest
+from scipy import stats as scipy_stats
 
 from retrieval_eval.stats.paired import compare_paired, rank_biserial
 from retrieval_eval.stats.sign_flips import sign_flip_p
@@ -140,14 +141,46 @@ def test_clustered_comparison():
     assert (detectable.value, detectable.n) == (pytest.approx(1.2145 * 1.7932, abs=1e-3), 6)
 
 
-def test_fewer_than_six_clusters_cannot_be_tested():
-    before, after = [0.0] * 10, [1, 2, 1, 3, 0, 2, 4, 1, 2, 5]
-    result = compare_paired(before, after, seed=SEED, clusters=[i % 5 for i in range(10)])
-    assert (result.n_clusters, result.clustering) == (5, "too_few_clusters")
-    assert result.mean_difference.value == 2.1
-    for value in (result.interval.low, result.p_value, result.smallest_detectable_difference):
-        assert (value.reason, value.n) == ("too_few_values", 5)
-    assert result.p_method is None
+def test_two_to_five_clusters_are_compared_by_their_means():
+    before = [0.0, 1.0, 0.0, 1.0, 2.0, 1.0, 0.0, 1.0, 0.0, 2.0]
+    after = [1.0, 3.0, 1.0, 4.0, 2.0, 3.0, 4.0, 2.0, 2.0, 7.0]
+    labels = list("aaaabbbccd")
+    result = compare_paired(before, after, seed=SEED, clusters=labels)
+    # Differences 1 2 1 3, 0 2 4, 1 2, 5: means 1.75, 2, 1.5 and 5.
+    means = [1.75, 2.0, 1.5, 5.0]
+    expected = scipy_stats.ttest_1samp(means, 0)
+    assert (result.n, result.n_clusters, result.clustering) == (10, 4, "cluster_means")
+    assert result.mean_difference.value == pytest.approx(sum(means) / 4)
+    assert result.mean_baseline.value == pytest.approx((0.5 + 1 + 0.5 + 2) / 4)
+    assert result.mean_comparison.value == pytest.approx((2.25 + 3 + 2 + 7) / 4)
+    assert result.p_value.value == pytest.approx(expected.pvalue)
+    ends = expected.confidence_interval(0.95)
+    assert result.interval.low.value == pytest.approx(ends.low)
+    assert result.interval.high.value == pytest.approx(ends.high)
+    assert result.interval.method == result.p_method == "t_of_cluster_means"
+    assert result.smallest_detectable_difference.value is not None
+    assert result.wins == 9
+
+
+def test_clusters_that_are_all_the_same_show_no_spread():
+    labels = list("aaabbbccc")
+    flat = compare_paired([0.0] * 9, [1.0] * 9, seed=SEED, clusters=labels)
+    assert flat.interval.low.reason == flat.p_value.reason == "constant_input"
+    same = compare_paired([1.0] * 9, [1.0] * 9, seed=SEED, clusters=labels)
+    assert (same.p_value.value, same.interval.low.reason) == (1.0, "constant_input")
+
+
+def test_one_cluster_cannot_be_tested_and_few_pairs_have_no_p():
+    one = compare_paired([0.0] * 6, [1, 2, 1, 3, 0, 2], seed=SEED, clusters=["a"] * 6)
+    assert (one.n_clusters, one.clustering) == (1, "too_few_clusters")
+    assert (one.interval.low.reason, one.p_value.reason) == ("too_few_values",) * 2
+    few = compare_paired([0.0] * 5, [1, 2, 1, 3, 1], seed=SEED, clusters=list("aabbc"))
+    assert (few.clustering, few.p_value.reason, few.p_method) == (
+        "cluster_means",
+        "too_few_values",
+        None,
+    )
+    assert few.interval.low.value is not None
 
 
 def test_one_pair_a_cluster_is_no_clustering():
