@@ -22,7 +22,11 @@ _AT_K: Final = {"precision": "P", "recall": "Recall", "f1": "F1", "ndcg": "nDCG"
 
 
 def file_metrics(
-    trial: TrialEvents, k_values: Sequence[int] = DEFAULT_K, *, reason: str | None = None
+    trial: TrialEvents,
+    k_values: Sequence[int] = DEFAULT_K,
+    *,
+    reason: str | None = None,
+    lasted: float | None = None,
 ) -> dict[str, Any]:
     """Return the ``file_level_metrics`` block; ``computable: false`` with a reason otherwise.
 
@@ -35,6 +39,8 @@ def file_metrics(
         Cut-offs of P, Recall, F1 and nDCG.
     reason
         Why nothing of the trial is computable (such as ``no_trace``), or None.
+    lasted
+        How many seconds the agent ran, where that is known.
     """
     reason = reason or (None if trial.ground_truth.files else trial.ground_truth.reason)
     if reason is not None:
@@ -50,7 +56,7 @@ def file_metrics(
         **views[VIEWS[0]],
         "n_ground_truth": len({f.key for f in trial.ground_truth.files}),
         "n_repeats": len(retrieved) - len(set(retrieved)),
-        **time_to_first_relevant(trial),
+        **time_to_first_relevant(trial, lasted),
         "found_by": found_by(trial),
         "views": views,
     }

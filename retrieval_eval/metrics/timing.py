@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, Final
 
 from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.retrieved import accesses, ranking
 
+CLOCK_TOLERANCE: Final = 1.0
+"""Seconds by which the clocks of the trace and of the result may disagree."""
 
-def time_to_first_relevant(trial: TrialEvents) -> dict[str, Any]:
+
+def time_to_first_relevant(trial: TrialEvents, lasted: float | None = None) -> dict[str, Any]:
     """Return when the first ground-truth file was retrieved.
 
     Seconds count from the agent's start, tokens are truly cumulative, ``ttfr_calls`` counts
     tool calls up to and including the hit. A trial that never hits is right-censored:
     ``never_hit`` is true, the values are null and ``censored_at_seconds``,
-    ``censored_at_tokens`` and ``censored_at_calls`` say how long it was observed.
+    ``censored_at_tokens`` and ``censored_at_calls`` say how long it was observed. Seconds before
+    the start of the trial or after its end, ``lasted`` seconds later, are not computable
+    (``outside_trial``).
     """
+    found = _first_hit(trial)
+    for name in ("ttfr_seconds", "censored_at_seconds"):
+        if found[name] is not None and _is_outside(found[name], lasted):
+            found |= {name: None, f"{name}_reason": "outside_trial"}
+    return found
+
+
+def _is_outside(seconds: float, lasted: float | None) -> bool:
+    end = math.inf if lasted is None else lasted + CLOCK_TOLERANCE
+    return not 0 <= seconds <= end
+
+
+def _first_hit(trial: TrialEvents) -> dict[str, Any]:
     relevant = {f.key for f in trial.ground_truth.files}
     for event, target in accesses(trial):
         if target.file.key in relevant:

@@ -13,7 +13,11 @@ from retrieval_eval.metrics.utilization import utilization_probes
 
 
 def trial_metrics(
-    trial: TrialEvents, k_values: Sequence[int] = DEFAULT_K, *, reason: str | None = None
+    trial: TrialEvents,
+    k_values: Sequence[int] = DEFAULT_K,
+    *,
+    reason: str | None = None,
+    lasted: float | None = None,
 ) -> dict[str, Any]:
     """Return the four metric blocks of a trial.
 
@@ -23,9 +27,11 @@ def trial_metrics(
         Cut-offs of the ranking metrics.
     reason
         Why nothing of the trial is computable (such as ``no_trace``), or None.
+    lasted
+        How many seconds the agent ran, where that is known.
     """
     return {
-        "file_level_metrics": file_metrics(trial, k_values, reason=reason),
+        "file_level_metrics": file_metrics(trial, k_values, reason=reason, lasted=lasted),
         "chunk_level_metrics": chunk_metrics(trial, reason=reason),
         "utilization_probes": utilization_probes(trial, reason=reason),
         "error_taxonomy": error_taxonomy(trial, reason=reason),

@@ -168,7 +168,7 @@ def _documents(
         "coverage": covered,
         "event_summary": document["summary"],
         "ledger": document["ledger"],
-        **trial_metrics(events, job.k_values, reason=reason),
+        **trial_metrics(events, job.k_values, reason=reason, lasted=outcome.elapsed_seconds),
         "outcome": outcome.to_json(),
     }
     return document, metrics

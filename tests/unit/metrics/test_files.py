@@ -5,6 +5,7 @@ import math
 import pytest
 
 from retrieval_eval.events.retrieved import ranking
+from retrieval_eval.metrics.catalog import BY_NAME, read_metric
 from retrieval_eval.metrics.files import file_metrics
 from tests.trials import trial, truth
 
@@ -105,3 +106,31 @@ def test_own_output_is_not_retrieved():
     )
     assert block["n_retrieved"] == 1
     assert block["context_efficiency"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("seconds", "lasted", "is_known"),
+    [
+        (7.5, None, True),
+        (7.5, 10.0, True),
+        (10.9, 10.0, True),
+        (11.5, 10.0, False),
+        (-2.0, 9, False),
+    ],
+)
+def test_a_first_hit_outside_the_trial_has_no_time(seconds, lasted, is_known):
+    made = trial(truth("a.py"), ("opened", "a.py", {"seconds": seconds, "tokens": 40}))
+    found = file_metrics(made, lasted=lasted)
+    assert found["ttfr_seconds"] == (seconds if is_known else None)
+    assert found.get("ttfr_seconds_reason") == (None if is_known else "outside_trial")
+    assert (found["never_hit"], found["ttfr_tokens"], found["file_recall"]) == (False, 40, 1.0)
+    value = read_metric({"file_level_metrics": found}, BY_NAME["ttfr_seconds"])
+    assert value.reason == (None if is_known else "outside_trial")
+
+
+def test_watching_does_not_go_on_after_the_trial():
+    made = trial(truth("a.py"), ("opened", "b.py", {"seconds": 90.0}))
+    found = file_metrics(made, lasted=60.0)
+    assert found["censored_at_seconds"] is None
+    assert found["censored_at_seconds_reason"] == "outside_trial"
+    assert file_metrics(made)["censored_at_seconds"] == 90.0
