@@ -19,6 +19,7 @@ def impact_analysis(
     *,
     seed: int,
     pairs: Sequence[tuple[str, str]] | None = None,
+    mcp_configs: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Return the impact document over the trials' metric documents, without ``generated_at``.
 
@@ -33,8 +34,11 @@ def impact_analysis(
         Seed of every resampling.
     pairs
         The (baseline, comparison) pairs of configurations to compare; by default every pair.
+    mcp_configs
+        The configurations that are meant to use MCP; by default what their trials used says it.
     """
-    settings = Settings(seed)
+    stated = None if mcp_configs is None else tuple(mcp_configs)
+    settings = Settings(seed, mcp_configs=stated)
     ordered = on_one_scale(sorted(documents, key=order_of))
     chosen = pairs if pairs is not None else tuple(config_pairs(ordered))
     return {

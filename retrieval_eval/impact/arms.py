@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Any, Final
+
+from retrieval_eval.values import counted
 
 Document = Mapping[str, Any]
 Task = tuple[str, str]
 
 _WORD = re.compile(r"[A-Za-z0-9]+")
+_WITHOUT: Final = frozenset({"no", "non", "not", "without", "off", "disabled"})
+"""Words that negate the name of a tool beside them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +38,94 @@ class Arm:
         return _words(self.config)
 
     @property
-    def is_baseline(self) -> bool:
-        """Whether the configuration calls itself a baseline."""
-        return "baseline" in self.words
+    def is_named_baseline(self) -> bool:
+        """Whether the name says that the configuration is the one without MCP."""
+        return "baseline" in self.words and not self.is_named_mcp
 
     @property
-    def is_mcp(self) -> bool:
-        """Whether it is meant to use MCP: it says so, or most trials call a server."""
-        if self.is_baseline:
-            return False
-        callers = sum(trial["ledger"]["mcp_calls"] > 0 for trial in self.trials)
-        return "mcp" in self.words or 2 * callers > len(self.trials)
+    def is_named_mcp(self) -> bool:
+        """Whether the name says that the configuration uses MCP."""
+        return "mcp" in self.words and not self.words & _WITHOUT
+
+    @property
+    def n_ran(self) -> int:
+        """The number of trials that show any call; only these can show what was used."""
+        return sum(trial["ledger"]["calls_seen"] > 0 for trial in self.trials)
+
+    @property
+    def n_callers(self) -> int:
+        """The number of trials that called an MCP server, whatever it answered."""
+        return sum(trial["ledger"]["mcp_calls"] > 0 for trial in self.trials)
+
+    @property
+    def n_users(self) -> int:
+        """The number of trials in which an MCP server answered a call."""
+        return sum(trial["ledger"].get("mcp_calls_ok", 0) > 0 for trial in self.trials)
+
+    @property
+    def uses_mcp(self) -> bool:
+        """Whether most trials that ran called an MCP server."""
+        return 2 * self.n_callers > self.n_ran
+
+    @property
+    def use(self) -> str:
+        """How many of the trials that ran called an MCP server, in words."""
+        return f"{self.n_callers} of {counted(self.n_ran, 'trial')} of {self.config}"
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Which of two arms are meant to use MCP, and which is the control that is not.
+
+    ``doubt`` says of an arm why that cannot be told. ``notes`` name the arms whose name says
+    otherwise than their trials, where the trials of both arms leave no doubt.
+    """
+
+    users: tuple[Arm, ...]
+    control: Arm | None
+    doubt: tuple[tuple[Arm, str], ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def roles_of(arms: tuple[Arm, Arm], stated: Collection[str] | None = None) -> Roles:
+    """Return the roles of two arms, from what their trials used.
+
+    An arm is meant to use MCP when most of its trials called a server; beside such an arm, one of
+    which most did not is the control. A name decides nothing alone. An arm named for MCP whose
+    trials mostly did not call a server is in doubt, for a server that never started looks the
+    same. Of two arms that both used it the one named a baseline is taken as the control, and
+    without such a name an arm is in doubt when over a third of its trials called none.
+
+    With ``stated``, the configurations that are meant to use MCP, nothing is inferred.
+    """
+    if stated is not None:
+        said = [arm for arm in arms if arm.config in stated]
+        return Roles(tuple(said), _control(arms, said))
+    users = [arm for arm in arms if arm.uses_mcp]
+    named = [arm for arm in users if arm.is_named_baseline]
+    if len(users) == 2 and len(named) == 1:
+        users.remove(named[0])
+    doubt = [
+        (arm, f"named for MCP, but only {arm.use} called a server")
+        for arm in arms
+        if arm.is_named_mcp and arm.n_ran and not arm.uses_mcp
+    ]
+    if len(users) == 2:
+        doubt += [
+            (arm, f"only {arm.use} called an MCP server, of the other arm most did")
+            for arm in users
+            if 3 * (arm.n_ran - arm.n_callers) > arm.n_ran
+        ]
+    notes = [
+        f"{arm.config} is named a baseline, but {arm.use} called an MCP server"
+        for arm in users
+        if arm.is_named_baseline
+    ]
+    return Roles(tuple(users), _control(arms, users), tuple(doubt), tuple(notes))
+
+
+def _control(arms: tuple[Arm, Arm], users: Sequence[Arm]) -> Arm | None:
+    return next((arm for arm in arms if arm not in users), None) if users else None
 
 
 def arm(documents: Iterable[Document], config: str) -> Arm:
@@ -56,10 +137,11 @@ def arm(documents: Iterable[Document], config: str) -> Arm:
 def config_pairs(documents: Sequence[Document]) -> Iterator[tuple[str, str]]:
     """Yield every pair of configurations, the one nearer to a baseline first.
 
-    A configuration named a baseline comes first, then those not meant to use MCP, then by name.
+    Configurations of which most trials called no MCP server come first; among them, and among the
+    others, those named a baseline, then by name.
     """
     arms = [arm(documents, c) for c in {d["provenance"]["config_name"] for d in documents}]
-    arms.sort(key=lambda a: (not a.is_baseline, a.is_mcp, a.config))
+    arms.sort(key=lambda a: (a.uses_mcp, not a.is_named_baseline, a.is_named_mcp, a.config))
     yield from combinations([a.config for a in arms], 2)
 
 

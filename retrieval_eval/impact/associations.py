@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from retrieval_eval.impact.arms import Document, task_of
 from retrieval_eval.impact.pairs import Pair
+from retrieval_eval.impact.rewards import SCALES_DIFFER, are_poolable
 from retrieval_eval.impact.settings import Settings
 from retrieval_eval.metrics.catalog import BY_NAME, read_metric
 from retrieval_eval.values import Value, mean, signed
@@ -35,6 +36,7 @@ class Unit:
     config: str
     suite: str
     values: Mapping[str, Value]
+    trials: tuple[Document, ...]
 
 
 def associations(documents: Sequence[Document], settings: Settings) -> dict[str, Any]:
@@ -71,7 +73,9 @@ def difference_associations(pairs: Sequence[Pair], settings: Settings) -> list[d
         for name in (*RETRIEVAL_METRICS, *OUTCOME_METRICS):
             before, after = pair.values(BY_NAME[name])
             values[name] = _difference(before, after)
-        units.append(Unit(f"{pair.benchmark}/{pair.task_name}", "", pair.benchmark, values))
+        task = f"{pair.benchmark}/{pair.task_name}"
+        trials = (*pair.baseline, *pair.comparison)
+        units.append(Unit(task, "", pair.benchmark, values, trials))
     rows = [
         _associate(units, metric, outcome, settings)
         for metric in RETRIEVAL_METRICS
@@ -101,6 +105,7 @@ def _units(documents: Sequence[Document]) -> list[Unit]:
             config,
             suite,
             {n: mean(read_metric(d, BY_NAME[n]) for d in group) for n in names},
+            tuple(group),
         )
         for (suite, task, config), group in sorted(groups.items())
     ]
@@ -125,6 +130,8 @@ def _associate(
         if (x := unit.values[metric].value) is not None
         and (y := unit.values[outcome].value) is not None
     ]
+    if outcome == "reward" and not are_poolable(d for unit in units for d in unit.trials):
+        return _not_computable(metric, outcome, SCALES_DIFFER)
     tasks = [task for _, _, task in known]
     found = spearman(
         [x for x, _, _ in known],
@@ -148,6 +155,20 @@ def _associate(
         "p_method": found.p_method,
         "p_reason": found.p_value.reason,
         "q_value": None,
+    }
+
+
+def _not_computable(metric: str, outcome: str, reason: str) -> dict[str, Any]:
+    names = ("spearman_r", "ci_low", "ci_high", "p_value", "p_method", "q_value")
+    return {
+        "retrieval_metric": metric,
+        "outcome_metric": outcome,
+        "n": 0,
+        "clusters": 0,
+        "computable": False,
+        "reason": reason,
+        "p_reason": reason,
+        **dict.fromkeys(names),
     }
 
 

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from retrieval_eval.events.retrieved import VIEWS
 from retrieval_eval.impact.arms import Document, arm, task_of
 from retrieval_eval.impact.associations import difference_associations
 from retrieval_eval.impact.discrimination import discrimination
-from retrieval_eval.impact.pairs import Pair, clusters_of, excluded_tasks, ledger, match
+from retrieval_eval.impact.lacking import UNBOUNDED, bounds
+from retrieval_eval.impact.pairs import (
+    Pair,
+    Planned,
+    clusters_of,
+    excluded_tasks,
+    ledger,
+    match,
+    planned_tasks,
+)
+from retrieval_eval.impact.rewards import SCALES_DIFFER, are_poolable, are_unit
 from retrieval_eval.impact.settings import Settings
 from retrieval_eval.impact.slices import slices
+from retrieval_eval.impact.threats import (
+    few_clusters,
+    lacking_values,
+    never_hit,
+    role_notes,
+    scales,
+)
 from retrieval_eval.impact.validity import RULES, Valid, screen
 from retrieval_eval.metrics.catalog import BY_NAME, Metric, in_view
-from retrieval_eval.values import signed
+from retrieval_eval.values import Value, signed
 
 COMPARED: Final = (
     "file_recall",
@@ -42,6 +59,9 @@ VIEWED: Final = ("file_recall", "mrr", "ndcg@10", "context_efficiency")
 OUTCOMES: Final = ("reward",)
 """Outcomes that retrieval is for; one that moves against the verdict is said beside it."""
 
+TIMES: Final = ("ttfr_seconds", "ttfr_tokens")
+"""Metrics that a trial which never finds a file lacks, because its time would be endless."""
+
 ALPHA: Final = 0.05
 
 
@@ -52,9 +72,9 @@ def compare(
     from retrieval_eval.stats.paired import MIN_PAIRS
 
     arms = (arm(documents, baseline), arm(documents, comparison))
-    valid = screen(*arms)
+    valid = screen(*arms, settings.mcp_configs)
     pairs = match(valid)
-    measure = _Measure(pairs, settings)
+    measure = _Measure(pairs, planned_tasks(arms, valid), settings)
     metrics = with_holm({name: measure(BY_NAME[name]) for name in COMPARED})
     views = _views(measure)
     verdict, reason = _verdict(metrics[PRIMARY], valid, len(pairs))
@@ -67,7 +87,14 @@ def compare(
         "verdict": verdict,
         "verdict_metric": PRIMARY,
         "verdict_reason": reason,
-        "cautions": _cautions(metrics) if verdict in {"better", "worse"} else [],
+        "cautions": _cautions(metrics) if verdict in {"better", "worse", "fragile"} else [],
+        "threats": [
+            *few_clusters(metrics[PRIMARY], pairs),
+            *lacking_values(metrics[PRIMARY], arms, is_fragile=verdict == "fragile"),
+            *role_notes(valid),
+            *never_hit(metrics, arms),
+            *scales(metrics["reward"]),
+        ],
         "gate": {
             "passed": not valid.failed,
             "failed": valid.failed,
@@ -79,6 +106,7 @@ def compare(
         "n_pairs": len(pairs),
         "excluded": excluded_tasks(arms, valid, pairs),
         "metrics": metrics,
+        "reward_by_suite": _reward_by_suite(measure, metrics["reward"]),
         "views": views,
         "flips": _flips(views) if is_computable else [],
         "discrimination": discrimination(pairs, COMPARED),
@@ -93,10 +121,11 @@ class _Measure:
     """Compares one metric over the pairs; called once for every metric and view."""
 
     pairs: Sequence[Pair]
+    planned: Sequence[Planned]
     settings: Settings
 
     def __call__(self, metric: Metric) -> dict[str, Any]:
-        from retrieval_eval.stats.paired import compare_paired
+        from retrieval_eval.stats.paired import CLUSTER_MEANS, compare_paired
 
         sides = [(pair, *pair.values(metric)) for pair in self.pairs]
         rows = [
@@ -104,7 +133,9 @@ class _Measure:
             for pair, a, b in sides
             if a.value is not None and b.value is not None
         ]
-        clustered_by, labels = clusters_of([pair for pair, _, _ in rows])
+        is_pooled = metric.name != "reward" or are_poolable(_trials(p for p, _, _ in rows))
+        rows = rows if is_pooled else []
+        clusters = clusters_of([pair for pair, _, _ in rows])
         result = compare_paired(
             [a for _, a, _ in rows],
             [b for _, _, b in rows],
@@ -112,15 +143,21 @@ class _Measure:
             is_higher_better=metric.direction == "higher_is_better",
             n_resamples=self.settings.n_resamples,
             confidence=self.settings.confidence,
-            clusters=labels,
+            clusters=clusters.labels,
         )
-        return {
+        is_by_means = result.clustering == CLUSTER_MEANS
+        has_range = metric.unit == "share" or (
+            metric.name == "reward" and are_unit(_trials(self.pairs))
+        )
+        is_bounded = has_range and result.mean_difference.computable
+        block = {
             "direction": metric.direction,
             "unit": metric.unit,
             "n_pairs": result.n,
             "n_not_computable": len(sides) - result.n,
             "computable": result.mean_difference.computable,
-            "reason": result.mean_difference.reason,
+            "reason": result.mean_difference.reason if is_pooled else SCALES_DIFFER,
+            "averaged_over": "clusters" if is_by_means else "tasks",
             "mean_baseline": result.mean_baseline.value,
             "mean_comparison": result.mean_comparison.value,
             "mean_difference": result.mean_difference.value,
@@ -128,18 +165,85 @@ class _Measure:
             "ci_low": result.interval.low.value,
             "ci_high": result.interval.high.value,
             "ci_method": result.interval.method,
-            "ci_reason": result.interval.low.reason,
+            "ci_reason": result.interval.low.reason if is_pooled else SCALES_DIFFER,
             "p_value": result.p_value.value,
             "p_method": result.p_method,
-            "p_reason": result.p_value.reason,
+            "p_reason": result.p_value.reason if is_pooled else SCALES_DIFFER,
             "wins": result.wins,
             "ties": result.ties,
             "losses": result.losses,
             "rank_biserial": result.rank_biserial.value,
             "smallest_detectable_difference": result.smallest_detectable_difference.value,
-            "cluster_by": clustered_by,
-            "n_clusters": result.n_clusters,
+            "cluster_by": clusters.by,
+            "n_clusters": clusters.n,
+            **(
+                bounds(self.planned, metric, clusters, is_by_means=is_by_means)
+                if is_bounded
+                else UNBOUNDED
+            ),
         }
+        return _with_never_hit(block, sides) if metric.name in TIMES else block
+
+
+def _trials(pairs: Iterable[Pair]) -> Iterator[Document]:
+    for pair in pairs:
+        yield from (*pair.baseline, *pair.comparison)
+
+
+def _with_never_hit(
+    block: dict[str, Any], sides: Sequence[tuple[Pair, Value, Value]]
+) -> dict[str, Any]:
+    """Add to the times of tasks on which both arms found a file on how many a trial never did.
+
+    A task on which one arm alone found a file counts as a win or a loss. Where the shares of
+    tasks with a trial that never did differ, the others are no fair sample of both arms: then
+    there is neither interval nor test.
+    """
+    watched = [
+        [trials for trials in own if any(map(_is_watched, trials))]
+        for own in ([p.baseline for p, _, _ in sides], [p.comparison for p, _, _ in sides])
+    ]
+    never = [sum(any(map(_is_never_hit, trials)) for trials in own) for own in watched]
+    gains = sum(all(map(_is_never_hit, pair.baseline)) and b.computable for pair, _, b in sides)
+    drops = sum(all(map(_is_never_hit, pair.comparison)) and a.computable for pair, a, _ in sides)
+    block = block | {
+        "wins": block["wins"] + gains,
+        "losses": block["losses"] + drops,
+        "n_never_baseline": never[0],
+        "n_never_comparison": never[1],
+        "n_watched_baseline": len(watched[0]),
+        "n_watched_comparison": len(watched[1]),
+    }
+    if never[0] * len(watched[1]) == never[1] * len(watched[0]):
+        return block
+    nothing = ("ci_low", "ci_high", "p_value", "p_method", "rank_biserial")
+    reasons = dict.fromkeys(("ci_reason", "p_reason"), "never_hit_differs")
+    return block | dict.fromkeys((*nothing, "smallest_detectable_difference")) | reasons
+
+
+def _is_watched(document: Document) -> bool:
+    return bool(document["file_level_metrics"].get("computable"))
+
+
+def _is_never_hit(document: Document) -> bool:
+    return bool(document["file_level_metrics"].get("never_hit"))
+
+
+def _reward_by_suite(measure: _Measure, pooled: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the reward of every suite, where rewards of several suites cannot be averaged."""
+    if pooled["reason"] != SCALES_DIFFER:
+        return []
+    return [
+        {
+            "benchmark": suite,
+            **replace(
+                measure,
+                pairs=[p for p in measure.pairs if p.benchmark == suite],
+                planned=[t for t in measure.planned if t.benchmark == suite],
+            )(BY_NAME["reward"]),
+        }
+        for suite in sorted({pair.benchmark for pair in measure.pairs})
+    ]
 
 
 def with_holm(metrics: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -153,12 +257,12 @@ def with_holm(metrics: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
     }
 
 
-def conclusion(block: dict[str, Any]) -> str:
-    """Return what one compared metric shows: better, worse or no_detectable_difference.
+def apparent(block: dict[str, Any]) -> str:
+    """Return what the measured tasks show: better, worse or no_detectable_difference.
 
-    A difference is only called one when the interval of its mean leaves out 0 and the sign-flip
-    test agrees, for each of them alone is wrong too often somewhere. Differences that are all the
-    same have no interval; then the test alone decides.
+    A difference is only called one when the interval of its mean leaves out 0 and the test
+    agrees, for each of them alone is wrong too often somewhere. Differences that are all the same
+    have no interval; then the test alone decides.
     """
     low, high, p_value = block["ci_low"], block["ci_high"], block["p_value"]
     if block["ci_reason"] == "constant_input":
@@ -169,6 +273,21 @@ def conclusion(block: dict[str, Any]) -> str:
         return "no_detectable_difference"
     is_gain = (block["mean_difference"] > 0) == (block["direction"] == "higher_is_better")
     return "better" if is_gain else "worse"
+
+
+def conclusion(block: dict[str, Any]) -> str:
+    """Return what one compared metric shows, values that an arm lacks considered.
+
+    As :func:`apparent`, but ``fragile`` where the values that were not measured could give the
+    mean difference over all planned tasks the other sign, or none.
+    """
+    found = apparent(block)
+    if found == "no_detectable_difference" or block["bound_low"] is None:
+        return found
+    is_up = block["mean_difference"] > 0
+    worst = block["bound_low"] if is_up else -block["bound_high"]
+    has_gap = block["n_lacking_baseline"] or block["n_lacking_comparison"]
+    return "fragile" if has_gap and worst <= 0 else found
 
 
 def _verdict(primary: dict[str, Any], valid: Valid, n_pairs: int) -> tuple[str, str]:
@@ -186,6 +305,8 @@ def _verdict(primary: dict[str, Any], valid: Valid, n_pairs: int) -> tuple[str, 
     found = conclusion(primary)
     difference, p_value = primary["mean_difference"], primary["p_value"]
     numbers = f"mean difference {signed(difference, 3)} over {n} matched tasks"
+    if primary["averaged_over"] == "clusters":
+        numbers += f" (mean of {primary['n_clusters']} {primary['cluster_by']} means)"
     if p_value is not None:
         numbers += ", p < 0.001" if p_value < 0.001 else f", p = {p_value:.3f}"
     return found, f"{BY_NAME[PRIMARY].label}: {numbers}"
@@ -193,10 +314,10 @@ def _verdict(primary: dict[str, Any], valid: Valid, n_pairs: int) -> tuple[str, 
 
 def _cautions(metrics: dict[str, dict[str, Any]]) -> list[str]:
     """Return a sentence for every outcome that clearly moves against the verdict's metric."""
-    found = conclusion(metrics[PRIMARY])
+    found = apparent(metrics[PRIMARY])
     sentences = []
     for name in OUTCOMES:
-        shown = conclusion(metrics[name])
+        shown = apparent(metrics[name])
         if {found, shown} == {"better", "worse"}:
             difference = metrics[name]["mean_difference"]
             sentences.append(

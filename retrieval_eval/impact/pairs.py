@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from retrieval_eval.impact.arms import Arm, Document, Task, task_of
-from retrieval_eval.impact.validity import Valid, lacks_ground_truth
+from retrieval_eval.impact.validity import LOSSES, Valid, lacks_ground_truth
 from retrieval_eval.metrics.catalog import Metric, read_metric
 from retrieval_eval.values import Value, mean
 
@@ -32,7 +32,33 @@ class Pair:
     @property
     def repositories(self) -> tuple[str, ...]:
         """The repositories of the task, by name."""
-        return tuple(self.baseline[0]["coverage"].get("repositories") or ())
+        return repositories_of(self.baseline)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The valid trials of one arm on a task, and how many others the gate took from them."""
+
+    trials: tuple[Document, ...]
+    n_lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A task that at least one arm ran, with what each arm has of it."""
+
+    benchmark: str
+    task_name: str
+    baseline: Side
+    comparison: Side
+    repositories: tuple[str, ...]
+    has_ground_truth: bool
+
+
+def repositories_of(trials: Sequence[Document]) -> tuple[str, ...]:
+    """Return the repositories of a task, by name, as the first of its trials that has any does."""
+    stated = (tuple(d["coverage"].get("repositories") or ()) for d in trials)
+    return next(filter(None, stated), ())
 
 
 def match(valid: Valid) -> tuple[Pair, ...]:
@@ -41,23 +67,66 @@ def match(valid: Valid) -> tuple[Pair, ...]:
     return tuple(Pair(*task, valid.baseline[task], valid.comparison[task]) for task in shared)
 
 
-def clusters_of(pairs: Sequence[Pair]) -> tuple[str | None, list[str] | None]:
-    """Return what the pairs are clustered by, and the label of each; None where by nothing.
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """What tasks are clustered by, in how many clusters, and the label of each task.
 
-    Tasks of one repository are alike, and so are those of one suite. The finest grouping that
-    joins some tasks and leaves at least six groups is used. A metric that some tasks lack is
-    clustered by what is left of them.
+    Without ``labels`` every task counts by itself: nothing joins any (``by`` is None), or all of
+    them are of one cluster, which is then all that the result is about.
     """
-    from retrieval_eval.stats.clusters import MIN_CLUSTERS
 
-    labels = {
-        "repository": ["+".join(pair.repositories) for pair in pairs],
-        "suite": [pair.benchmark for pair in pairs],
-    }
-    for name, found in labels.items():
-        if all(found) and MIN_CLUSTERS <= len(set(found)) < len(found):
-            return name, found
-    return None, None
+    by: str | None = None
+    n: int | None = None
+    labels: Sequence[Hashable] | None = None
+
+
+def clusters_of(tasks: Sequence[Pair] | Sequence[Planned]) -> Clusters:
+    """Return the clusters of tasks: by repository where some share one, else by suite.
+
+    Tasks of one repository are alike, and so are those of one suite. A task that states no
+    repository is a cluster of its own. A metric that some tasks lack is clustered by what is left
+    of them.
+    """
+    for by in ("repository", "suite"):
+        labels = labels_by(by, tasks)
+        n = len(set(labels))
+        if n < len(labels):
+            return Clusters(by, n, labels if n > 1 else None)
+    return Clusters()
+
+
+def labels_by(by: str, tasks: Sequence[Pair] | Sequence[Planned]) -> list[Hashable]:
+    """Return the label of every task: its suite, or its repositories, or itself without one."""
+    if by == "suite":
+        return [task.benchmark for task in tasks]
+    return [task.repositories or (task.benchmark, task.task_name, None) for task in tasks]
+
+
+def planned_tasks(arms: tuple[Arm, Arm], valid: Valid) -> tuple[Planned, ...]:
+    """Return every task that a trial of either arm ran, by suite and task.
+
+    A trial of another version, model or harness that left valid ones behind is not lost: it was
+    none of what is compared. Of a task without a valid trial everything is.
+    """
+    lost = Counter(
+        (d["provenance"]["config_name"], task_of(d))
+        for finding in valid.findings
+        if finding.name in LOSSES
+        for d in finding.removed
+    )
+    trials: dict[Task, list[Document]] = defaultdict(list)
+    for arm in arms:
+        for document in arm.trials:
+            trials[task_of(document)].append(document)
+    rows = []
+    for task, documents in sorted(trials.items()):
+        before, after = (
+            Side(left.get(task, ()), lost[arm.config, task])
+            for arm, left in zip(arms, (valid.baseline, valid.comparison), strict=True)
+        )
+        has_truth = not any(map(lacks_ground_truth, documents))
+        rows.append(Planned(*task, before, after, repositories_of(documents), has_truth))
+    return tuple(rows)
 
 
 def excluded_tasks(
@@ -87,6 +156,8 @@ def ledger(arms: tuple[Arm, Arm], valid: Valid, pairs: Sequence[Pair]) -> dict[s
 
     In each arm ``trials`` is the sum of ``removed`` (by rule), ``unmatched`` and ``used``.
     ``outcomes_only`` counts the used trials that have no recall, by rule: a part of ``used``.
+    ``ran`` counts the trials with any call, ``mcp_called`` those of them that called an MCP server,
+    and ``mcp_answered`` those in which one answered.
     """
     paired = {(pair.benchmark, pair.task_name) for pair in pairs}
     sides = {}
@@ -108,5 +179,8 @@ def ledger(arms: tuple[Arm, Arm], valid: Valid, pairs: Sequence[Pair]) -> dict[s
             "unmatched": {"no valid trial in the other arm": unmatched} if unmatched else {},
             "used": len(used),
             "outcomes_only": {"no_ground_truth": without_truth} if without_truth else {},
+            "ran": arm.n_ran,
+            "mcp_called": arm.n_callers,
+            "mcp_answered": arm.n_users,
         }
     return {**sides, "n_pairs": len(pairs)}

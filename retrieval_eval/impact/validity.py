@@ -8,11 +8,11 @@ is no verdict, whatever the numbers say.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from retrieval_eval.impact.arms import Arm, Document, Task, task_of
+from retrieval_eval.impact.arms import Arm, Document, Roles, Task, roles_of, task_of
 from retrieval_eval.metrics.catalog import BY_NAME, read_metric
 
 MAX_REMOVED_SHARE: Final = 1 / 3
@@ -27,8 +27,12 @@ MIN_SHELL_CALLS: Final = 10
 RULES: Final[dict[str, str]] = {
     "crashed_before_start": "the trial crashed before the agent did anything",
     "degraded_trace": "the trace is missing, cut or incomplete: its recall is a lower bound",
-    "mcp_in_baseline": "a trial of the baseline called an MCP server successfully",
-    "dead_mcp_server": "the arm is meant to use MCP and no MCP call of it ever succeeded",
+    "mcp_role_unclear": "the arm's name and trials, or the two arms' trials, disagree on whether "
+    "it is meant to use MCP",
+    "mcp_in_baseline": "a trial of the arm that is meant to do without called an MCP server "
+    "successfully",
+    "dead_mcp_server": "a trial of an arm that is meant to use MCP called a server and no call "
+    "succeeded",
     "task_checksum_differs": "the task was another version in the other arm",
     "ground_truth_differs": "the ground truth was another version in the other arm",
     "model_differs": "the other arm has no trial of the task known to be of the same model",
@@ -39,6 +43,14 @@ RULES: Final[dict[str, str]] = {
     "opaque_share_differs": "the arms differ in the share of shell calls that stay unresolved",
 }
 """Every rule with its meaning, in the order in which they remove trials."""
+
+LOSSES: Final = (
+    "crashed_before_start",
+    "degraded_trace",
+    "mcp_in_baseline",
+    "dead_mcp_server",
+)
+"""The rules that remove a trial for what happened in it: its arm lacks what it would have shown."""
 
 
 @dataclass(slots=True)
@@ -76,11 +88,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Valid:
-    """The trials of both arms that may be compared, and what every rule found."""
+    """The trials of both arms that may be compared, their roles, and what every rule found."""
 
     baseline: Mapping[Task, tuple[Document, ...]]
     comparison: Mapping[Task, tuple[Document, ...]]
     findings: tuple[Finding, ...]
+    roles: Roles
 
     @property
     def failed(self) -> list[str]:
@@ -88,17 +101,22 @@ class Valid:
         return [finding.name for finding in self.findings if finding.is_failed]
 
 
-def screen(baseline: Arm, comparison: Arm) -> Valid:
-    """Hold two arms against every rule; trials no rule removed are left, by task."""
+def screen(baseline: Arm, comparison: Arm, mcp_configs: Collection[str] | None = None) -> Valid:
+    """Check two arms by every rule; trials no rule removed are left, by task.
+
+    ``mcp_configs`` states which configurations are meant to use MCP; by default what their trials
+    used says it.
+    """
     gate = _Gate(baseline, comparison)
+    roles = roles_of((baseline, comparison), mcp_configs)
     gate.remove_each("crashed_before_start", _has_crashed)
     gate.remove_each("degraded_trace", _is_degraded)
-    for one, other in ((baseline, comparison), (comparison, baseline)):
-        if one.is_baseline and other.is_mcp:
-            gate.remove_each("mcp_in_baseline", _called_mcp, only=one)
-    for one in (baseline, comparison):
-        if one.is_mcp and one.trials and not any(_called_mcp(d) for d in one.trials):
-            gate.fail("dead_mcp_server", one.trials, f"no MCP call of {one.config} succeeded")
+    for arm, why in roles.doubt:
+        gate.fail("mcp_role_unclear", arm.trials, why)
+    if roles.control is not None:
+        gate.remove_each("mcp_in_baseline", _called_mcp, only=roles.control)
+    for arm in roles.users:
+        gate.remove_each("dead_mcp_server", _called_in_vain, only=arm)
     gate.keep_alike("task_checksum_differs", lambda d: d["outcome"].get("task_checksum"))
     gate.keep_alike("ground_truth_differs", lambda d: d["coverage"].get("ground_truth_digest"))
     gate.keep_alike("model_differs", lambda d: d["provenance"].get("model"), is_strict=True)
@@ -110,6 +128,7 @@ def screen(baseline: Arm, comparison: Arm) -> Valid:
         gate.by_task(baseline),
         gate.by_task(comparison),
         tuple(gate.findings[name] for name in RULES),
+        roles,
     )
 
 
@@ -237,6 +256,10 @@ def lacks_ground_truth(document: Document) -> bool:
 
 def _called_mcp(document: Document) -> bool:
     return bool(document["ledger"].get("mcp_calls_ok", 0) > 0)
+
+
+def _called_in_vain(document: Document) -> bool:
+    return document["ledger"]["mcp_calls"] > 0 and not _called_mcp(document)
 
 
 def _harness(document: Document) -> tuple[Any, Any]:

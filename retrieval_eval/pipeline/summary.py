@@ -7,13 +7,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from retrieval_eval.impact.rewards import on_one_scale
+from retrieval_eval.impact.rewards import SCALES_DIFFER, are_poolable, on_one_scale
 from retrieval_eval.metrics.catalog import OUTCOMES, RETRIEVAL, Metric, read_metric
 from retrieval_eval.metrics.taxonomy import LABELS
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
 from retrieval_eval.records import Exclusion
 from retrieval_eval.schema import SCHEMA_VERSION
-from retrieval_eval.values import mean
+from retrieval_eval.values import Value, mean
 
 Document = Mapping[str, Any]
 
@@ -115,12 +115,15 @@ def task_groups(documents: Iterable[Document]) -> dict[tuple[str, str], list[Doc
 
 def _over_tasks(tasks: Mapping[Any, Sequence[Document]], metric: Metric) -> dict[str, Any]:
     values = [mean(read_metric(d, metric) for d in group) for group in tasks.values()]
-    numbers = [v.value for v in values if v.value is not None]
     lost = Counter(
         str(read_metric(group[0], metric).reason)
         for group, value in zip(tasks.values(), values, strict=True)
         if not value.computable
     )
+    if metric.name == "reward" and not are_poolable(d for group in tasks.values() for d in group):
+        values = [Value.missing(SCALES_DIFFER) for _ in values]
+        lost = Counter({SCALES_DIFFER: len(values)})
+    numbers = [v.value for v in values if v.value is not None]
     overall = mean(values)
     return {
         "mean": overall.value,

@@ -9,72 +9,7 @@ import pytest
 from retrieval_eval.impact import impact_analysis
 from retrieval_eval.impact.arms import config_pairs
 from retrieval_eval.schema import faults, stamped
-
-
-def document(task, config, recall, reward=1.0, *, mcp=0, trial="t", **fields):
-    provenance = {
-        "run_id": "r",
-        "benchmark": fields.pop("benchmark", "suite"),
-        "task_name": task,
-        "config_name": config,
-        "trial_name": trial,
-        "batch_timestamp": None,
-        "model": fields.pop("model", "m"),
-        "harness": "h",
-        "harness_version": fields.pop("version", "1"),
-    }
-    outcome = {
-        "reward": reward,
-        "cost_usd": fields.pop("cost", 1.0),
-        "exception": fields.pop("exception", None),
-        "task_checksum": fields.pop("checksum", None),
-    }
-    ledger = {
-        "calls_seen": fields.pop("calls", 5),
-        "mcp_calls": mcp,
-        "mcp_calls_ok": fields.pop("mcp_ok", mcp),
-        "shell_calls": fields.pop("shell", 0),
-        "shell_opaque": fields.pop("opaque", 0),
-    }
-    views = {
-        view: {"file_recall": fields.pop(view, recall)}
-        for view in ("accessed", "opened", "structured", "listing_discounted")
-    }
-    coverage = {
-        "degraded_reason": fields.pop("degraded", None),
-        "repositories": fields.pop("repositories", []),
-        "ground_truth_confidence": "high",
-        "ground_truth_digest": fields.pop("digest", "d"),
-    }
-    block = {"computable": recall is not None, "file_recall": recall, "views": views}
-    block |= {
-        "never_hit": recall == 0,
-        "n_ground_truth": 4,
-        "ttfr_seconds": fields.pop("hit", None),
-    }
-    assert not fields, fields
-    return {
-        "provenance": provenance,
-        "coverage": coverage,
-        "ledger": ledger,
-        "file_level_metrics": block,
-        "utilization_probes": {},
-        "error_taxonomy": {"slices": {"candidate_set_count": 8, "evidence_type": "local"}},
-        "outcome": outcome,
-    }
-
-
-def study(n=8):
-    rows = []
-    for i in range(n):
-        rows.append(document(f"task-{i}", "baseline", i / 20, reward=i / 20))
-        rows.append(document(f"task-{i}", "mcp", i / 20 + 0.1 + i % 2 / 10, reward=0.5, mcp=3))
-    return rows
-
-
-def comparison(rows, seed=1):
-    (found,) = impact_analysis(rows, seed=seed)["comparisons"]
-    return found
+from tests.studies import comparison, document, study
 
 
 def test_a_matched_comparison_by_hand():
@@ -547,7 +482,7 @@ def test_a_difference_that_is_the_same_everywhere_is_one_although_it_has_no_inte
 
 def test_a_metric_that_some_tasks_lack_is_clustered_by_those_that_have_it():
     # Ten tasks with recall in five repositories of one suite, four without in two more: seven
-    # repositories can be resampled, the five that have recall cannot.
+    # repositories can be resampled, of the five that have recall the means are compared.
     rows = []
     for i in range(14):
         for config, gain in (("baseline", 0.0), ("mcp", 0.2 + i / 100)):
@@ -559,9 +494,9 @@ def test_a_metric_that_some_tasks_lack_is_clustered_by_those_that_have_it():
             rows.append(row)
     found = comparison(rows)
     recall, cost = (found["metrics"][name] for name in ("file_recall", "cost_usd"))
-    assert (recall["n_pairs"], recall["cluster_by"], recall["n_clusters"]) == (10, None, None)
+    assert (recall["n_pairs"], recall["cluster_by"], recall["n_clusters"]) == (10, "repository", 5)
     assert (cost["n_pairs"], cost["cluster_by"], cost["n_clusters"]) == (14, "repository", 7)
-    assert recall["p_value"] == 2 / 2**10
+    assert (recall["p_method"], cost["p_method"]) == ("t_of_cluster_means", "exact")
     assert found["verdict"] == "better"
 
 

@@ -1,0 +1,71 @@
+"""Studies made of metric documents written by hand: what a comparison is made from."""
+
+from __future__ import annotations
+
+from retrieval_eval.impact import impact_analysis
+
+
+def document(task, config, recall, reward=1.0, *, mcp=0, trial="t", **fields):
+    provenance = {
+        "run_id": "r",
+        "benchmark": fields.pop("benchmark", "suite"),
+        "task_name": task,
+        "config_name": config,
+        "trial_name": trial,
+        "batch_timestamp": None,
+        "model": fields.pop("model", "m"),
+        "harness": "h",
+        "harness_version": fields.pop("version", "1"),
+    }
+    outcome = {
+        "reward": reward,
+        "cost_usd": fields.pop("cost", 1.0),
+        "exception": fields.pop("exception", None),
+        "task_checksum": fields.pop("checksum", None),
+    }
+    ledger = {
+        "calls_seen": fields.pop("calls", 5),
+        "mcp_calls": mcp,
+        "mcp_calls_ok": fields.pop("mcp_ok", mcp),
+        "shell_calls": fields.pop("shell", 0),
+        "shell_opaque": fields.pop("opaque", 0),
+    }
+    views = {
+        view: {"file_recall": fields.pop(view, recall)}
+        for view in ("accessed", "opened", "structured", "listing_discounted")
+    }
+    coverage = {
+        "degraded_reason": fields.pop("degraded", None),
+        "repositories": fields.pop("repositories", []),
+        "ground_truth_confidence": "high",
+        "ground_truth_digest": fields.pop("digest", "d"),
+    }
+    block = {"computable": recall is not None, "file_recall": recall, "views": views}
+    block |= {
+        "never_hit": recall == 0,
+        "n_ground_truth": 4,
+        "ttfr_seconds": fields.pop("hit", None),
+    }
+    assert not fields, fields
+    return {
+        "provenance": provenance,
+        "coverage": coverage,
+        "ledger": ledger,
+        "file_level_metrics": block,
+        "utilization_probes": {},
+        "error_taxonomy": {"slices": {"candidate_set_count": 8, "evidence_type": "local"}},
+        "outcome": outcome,
+    }
+
+
+def study(n=8):
+    rows = []
+    for i in range(n):
+        rows.append(document(f"task-{i}", "baseline", i / 20, reward=i / 20))
+        rows.append(document(f"task-{i}", "mcp", i / 20 + 0.1 + i % 2 / 10, reward=0.5, mcp=3))
+    return rows
+
+
+def comparison(rows, seed=1):
+    (found,) = impact_analysis(rows, seed=seed)["comparisons"]
+    return found
