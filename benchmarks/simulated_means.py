@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 from simulated_draws import ARMS, COARSE, DIFFERENCES, MEASUREMENTS, SPREADS, Draw, generator
 from simulated_intervals import (
     bca,
@@ -21,10 +22,12 @@ from simulated_intervals import (
 from simulated_studies import N_RESAMPLES, Row, between, flagged, holds, percent
 
 from retrieval_eval.stats.intervals import bootstrap_mean
+from retrieval_eval.stats.paired import compare_paired
 from retrieval_eval.stats.power import detectable_by_test_and_interval
 from retrieval_eval.stats.resampling import Floats
 from retrieval_eval.stats.sign_flips import sign_flip_p
 
+Ints = NDArray[np.int64]
 ALL_DIFFERENCES = MEASUREMENTS | DIFFERENCES | COARSE
 LEAST_MOVED = (3, 4, 5, 6)
 N_CALIBRATING = 99
@@ -170,6 +173,55 @@ def cluster_row(shape: str, n_clusters: int, shared: float, studies: int) -> Row
             hits[place + 2].append(p is not None and p < 0.05)
     shown = [percent(h) for h in hits]
     return [shape, str(n_clusters), f"{shared:.1f}", flagged(shown[0]), *shown[1:]]
+
+
+def few_clusters_row(shape: str, n_clusters: int, shared: float, studies: int) -> Row:
+    """Compare equal arms on a few clusters of uneven size, by cluster means and by tasks."""
+    g = generator("few clusters", shape, n_clusters, shared)
+    verdicts: tuple[list[bool], list[bool]] = ([], [])
+    covered = []
+    for study in range(studies):
+        sizes = g.integers(1, 16, n_clusters)
+        labels = np.repeat(np.arange(n_clusters), sizes)
+        before, after = FEW_CLUSTERS[shape](g, labels, shared)
+        for place, clusters in enumerate((labels.tolist(), None)):
+            found = compare_paired(
+                before, after, seed=study, n_resamples=N_RESAMPLES, clusters=clusters
+            )
+            low, high, p = found.interval.low.value, found.interval.high.value, found.p_value.value
+            is_clear = p is not None and p < 0.05 and low is not None and not low <= 0 <= high
+            verdicts[place].append(is_clear)
+            if clusters is not None and low is not None:
+                covered.append(low <= 0 <= high)
+    shown = [percent(v) for v in verdicts]
+    return [shape, str(n_clusters), f"{shared:.1f}", flagged(percent(covered)), *shown]
+
+
+def _recalls(g: np.random.Generator, labels: Ints, shared: float) -> tuple[Floats, Floats]:
+    """Return recalls of one to six files, with an effect of the cluster on each arm's chance."""
+    task = g.normal(0, 1, len(labels))
+    files = g.integers(1, 7, len(labels))
+    size = math.sqrt(shared / (1 - shared))
+    arms = []
+    for _ in range(2):
+        effect = g.normal(0, size, labels.max() + 1)[labels]
+        arms.append(g.binomial(files, 1 / (1 + np.exp(-task - effect))) / files)
+    return arms[0], arms[1]
+
+
+def _skewed(g: np.random.Generator, labels: Ints, shared: float) -> tuple[Floats, Floats]:
+    """Return costs whose cluster and task parts are lognormal, alike in both arms."""
+    arms = []
+    for _ in range(2):
+        common, own = (
+            g.lognormal(0, 0.5, labels.max() + 1)[labels],
+            g.lognormal(0, 0.5, len(labels)),
+        )
+        arms.append(math.sqrt(shared) * common + math.sqrt(1 - shared) * own)
+    return arms[0], arms[1]
+
+
+FEW_CLUSTERS = {"recall of 1 to 6 files": _recalls, "cost, lognormal": _skewed}
 
 
 def decide(x: Floats, study: int) -> tuple[bool, bool]:

@@ -18,9 +18,11 @@ from typing import Any
 from simulated_draws import ARMS, ASSOCIATIONS, COARSE, DIFFERENCES, KINDS, MEASUREMENTS, SPREADS
 from simulated_means import (
     CLUSTERED,
+    FEW_CLUSTERS,
     LEAST_MOVED,
     N_CALIBRATING,
     cluster_row,
+    few_clusters_row,
     few_row,
     likelihood_row,
     mean_row,
@@ -225,6 +227,16 @@ TABLES = [
         cluster_row,
         [(name, n, part) for name in CLUSTERED for n in (6, 10, 30) for part in (0.0, 0.5, 0.9)],
         times=2,
+    ),
+    Table(
+        "Two equal arms in few clusters",
+        "Two to five clusters of 1 to 15 tasks, with the given share of the variance of an arm in "
+        "common. Coverage of the interval of the mean of the clusters' means, and verdicts "
+        "`better` or `worse` without any difference, both in %: by the clusters' means, and as if "
+        "the tasks were independent.",
+        "measurement | clusters | shared | coverage | verdicts | verdicts ignoring clusters",
+        few_clusters_row,
+        [(name, n, part) for name in FEW_CLUSTERS for n in (2, 3, 5) for part in (0.0, 0.5, 0.9)],
     ),
     Table(
         "Two equal arms (A/A)",
