@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 EXIT_REGRESSED = 1
 EXIT_NO_VERDICT = 2
-_NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs"})
+_NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
 
 
 @click.command()
@@ -36,6 +36,14 @@ _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs"})
     multiple=True,
     metavar="RUN",
     help="Run that holds both configurations A and B; may be given several times.",
+)
+@click.option(
+    "--mcp",
+    "mcp_configs",
+    multiple=True,
+    metavar="CONFIG",
+    help="Configuration that is meant to use MCP; may be given several times. The others are then "
+    "meant not to. Default: what the trials of each used says it.",
 )
 @work_options
 @click.option("--output-dir", type=FOLDER, help="Where artefacts go. Default: inside each run.")
@@ -58,6 +66,7 @@ def compare(
     context: click.Context,
     sides: tuple[str, ...],
     runs: tuple[str, ...],
+    mcp_configs: tuple[str, ...],
     runs_root: Path | None,
     benchmarks_root: Path | None,
     output_dir: Path | None,
@@ -76,8 +85,11 @@ def compare(
     figures, the executed notebook compare_runs, and every table as CSV.
 
     Exit code 0: better, or no detectable difference. 1: worse. 2: no verdict, because the arms are
-    not comparable or too few tasks are matched. 3: a run or configuration does not exist.
+    not comparable, too few tasks are matched, or values that an arm lacks could overturn it
+    (fragile). 3: a run or configuration does not exist.
     """
+    if mcp_configs and is_reported:
+        raise click.UsageError("--mcp goes with the text and with --json, not with --report")
     from retrieval_eval.pipeline.comparison import compare_sides
     from retrieval_eval.pipeline.roots import DEMO
 
@@ -93,7 +105,9 @@ def compare(
         "jobs": jobs,
     }
     with progress_bar("trial") as progress:
-        found = compare_sides(sides, runs=runs, progress=progress, **options)
+        found = compare_sides(
+            sides, runs=runs, mcp_configs=mcp_configs or None, progress=progress, **options
+        )
     impact = found.impact
     if as_json:
         print_json(impact)
@@ -140,6 +154,10 @@ def _print(comparison: dict[str, Any]) -> None:
     echo(f"  {comparison['verdict_reason']}")
     for sentence in comparison["cautions"]:
         echo(f"  but: {sentence}")
+    for threat in comparison["threats"]:
+        if threat["effect"] != "withholds":
+            head = "but" if threat["effect"] == "lowers" else "note"
+            echo(f"  {head}: {threat['sentence']}")
     for rule in comparison["gate"]["rules"]:
         if rule["count"]:
             state = "FAILED" if rule["failed"] else "noted"
@@ -148,20 +166,38 @@ def _print(comparison: dict[str, Any]) -> None:
                 f"  {state} {rule['name']}: {rule['count']} found, "
                 f"{rule['n_removed']} removed{detail}"
             )
+    uses_mcp = any(comparison["ledger"][side]["mcp_called"] for side in ("baseline", "comparison"))
     for side in ("baseline", "comparison"):
         row = comparison["ledger"][side]
+        mcp = f"; MCP answered in {row['mcp_answered']} of {row['ran']} that ran"
         gone = sum(row["removed"].values())
         without = sum(row["outcomes_only"].values())
         echo(
             f"  {side}: {counted(row['trials'], 'trial')} = {gone} removed "
             f"+ {sum(row['unmatched'].values())} unmatched + {row['used']} used"
             + (f" ({without} of these without ground truth: outcomes only)" if without else "")
+            + (mcp if uses_mcp else "")
         )
     echo(f"  matched tasks: {comparison['n_pairs']}")
     for flip in comparison["flips"]:
         echo(f"  depends on the view: {flip['sentence']}")
     if comparison["computable"] and comparison["gate"]["passed"]:
-        _print_metrics(comparison["metrics"])
+        by_suite = {
+            f"reward, {row['benchmark']}": row | {"p_holm": None}
+            for row in comparison["reward_by_suite"]
+        }
+        _print_metrics(comparison["metrics"] | by_suite)
+
+
+def _never(block: dict[str, Any]) -> str:
+    """Return on how many tasks either arm never found a file, for times."""
+    if block.get("n_never_baseline") is None:
+        return ""
+    counts = (
+        f"{block[f'n_never_{side}']} of {block[f'n_watched_{side}']}"
+        for side in ("baseline", "comparison")
+    )
+    return f" (never: {' | '.join(counts)})"
 
 
 def _print_metrics(metrics: dict[str, Any]) -> None:
@@ -171,7 +207,7 @@ def _print_metrics(metrics: dict[str, Any]) -> None:
         low, high = number(block["ci_low"], digits), number(block["ci_high"], digits)
         rows.append(
             [
-                f"  {name}",
+                f"  {name}{_never(block)}",
                 number(block["mean_baseline"], digits),
                 number(block["mean_comparison"], digits),
                 number(block["mean_difference"], digits),

@@ -36,7 +36,12 @@ class SidesCompared:
 
 
 def compare_sides(
-    sides: Sequence[str], *, runs: Sequence[str] = (), seed: int, **options: Any
+    sides: Sequence[str],
+    *,
+    runs: Sequence[str] = (),
+    mcp_configs: Sequence[str] | None = None,
+    seed: int,
+    **options: Any,
 ) -> SidesCompared:
     """Evaluate what is missing and return the comparison asked for.
 
@@ -48,6 +53,8 @@ def compare_sides(
         configurations are all compared.
     runs
         Runs that hold both configurations.
+    mcp_configs
+        The configurations that are meant to use MCP; by default what their trials used says it.
     options
         As for :func:`retrieval_eval.evaluate`.
 
@@ -67,7 +74,8 @@ def compare_sides(
         if pair[0] == pair[1]:
             raise BadInputError(f"both sides are {pair[0]}")
         names = tuple(dict.fromkeys(runs))
-        return SidesCompared(_analyse(pooled, [pair], seed), names, pair, is_by_run=False)
+        impact = _analyse(pooled, [pair], seed, mcp_configs)
+        return SidesCompared(impact, names, pair, is_by_run=False)
     if len(sides) > 2:
         raise BadInputError("name one run or two sides; several runs of one study go to --run")
     named = [_split(side) for side in sides]
@@ -77,7 +85,8 @@ def compare_sides(
     evaluation = evaluate(names, seed=seed, **options)
     if len(sides) == 1:
         every = _documents(evaluation, 0)
-        return SidesCompared(_analyse(every, None, seed), names, None, is_by_run=True)
+        impact = _analyse(every, None, seed, mcp_configs)
+        return SidesCompared(impact, names, None, is_by_run=True)
     chosen = [
         _side(evaluation, place, name, config)
         for place, (name, config) in zip(places, named, strict=True)
@@ -86,7 +95,8 @@ def compare_sides(
     if pair[0] == pair[1]:
         raise BadInputError(f"both sides are {pair[0]} of {evaluation.runs[places[0]].run_id}")
     documents = [document for _, side in chosen for document in side]
-    return SidesCompared(_analyse(documents, [pair], seed), names, pair, is_by_run=True)
+    impact = _analyse(documents, [pair], seed, mcp_configs)
+    return SidesCompared(impact, names, pair, is_by_run=True)
 
 
 def _places(names: Sequence[str], runs_root: Path | None) -> tuple[list[int], tuple[str, ...]]:
@@ -128,9 +138,21 @@ def run_labels(run_ids: Sequence[str], configs: Sequence[set[str]]) -> list[dict
 
 
 def _analyse(
-    documents: Sequence[Document], pairs: Sequence[tuple[str, str]] | None, seed: int
+    documents: Sequence[Document],
+    pairs: Sequence[tuple[str, str]] | None,
+    seed: int,
+    mcp_configs: Sequence[str] | None,
 ) -> dict[str, Any]:
-    return stamped(impact_analysis(documents, seed=seed, pairs=pairs), now())
+    stated = None
+    if mcp_configs is not None:
+        known = {_config_of(d) for d in documents}
+        # A configuration that several runs have is labelled by its run too.
+        stated = [c for c in known if c in mcp_configs or c.rpartition("@")[0] in mcp_configs]
+        for name in mcp_configs:
+            if not any(name in (c, c.rpartition("@")[0]) for c in stated):
+                _config(name, documents)
+    found = impact_analysis(documents, seed=seed, pairs=pairs, mcp_configs=stated)
+    return stamped(found, now())
 
 
 def _documents(evaluation: Evaluation, number: int) -> list[Document]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from retrieval_eval.report.comparison import ALPHA, VERDICTS, Comparison, MetricResult
 from retrieval_eval.report.findings import name
 from retrieval_eval.report.names import metric_name
 from retrieval_eval.report.numbers import interval, signed
 from retrieval_eval.report.robustness import BLUNT, Flip
 from retrieval_eval.values import counted
+
+CLEAR: Final = ("better", "worse", "fragile")
+"""Verdicts of a difference that the measured tasks show."""
 
 
 def turns_the_verdict(comparison: Comparison) -> bool:
@@ -24,14 +29,42 @@ def contrary_reward(comparison: Comparison) -> MetricResult | None:
     if reward is None or comparison.verdict_metric == "reward" or not reward.excludes_zero:
         return None
     is_sure = reward.p_value is not None and reward.p_value < ALPHA
-    agrees = comparison.verdict == ("better" if reward.is_gain else "worse")
+    found = comparison.metric(comparison.verdict_metric)
+    is_clear = comparison.verdict in CLEAR
+    agrees = is_clear and found is not None and found.is_gain == reward.is_gain
     return reward if is_sure and not agrees else None
+
+
+def lacking(comparison: Comparison, *, is_short: bool = False) -> str:
+    """Return the sentence on what values that an arm lacks could do to a fragile verdict."""
+    result = comparison.metric(comparison.verdict_metric)
+    if comparison.verdict != "fragile" or result is None:
+        return ""
+    if is_short:
+        return "Values that an arm lacks could change its sign."
+    known = metric_name(result.metric)
+    arms = (comparison.baseline, comparison.comparison)
+    gaps = (result.n_lacking_baseline, result.n_lacking_comparison)
+    whole = counted(result.n_planned or 0, "task")
+    where = [f"{n} with {name(arm)}" for n, arm in zip(gaps, arms, strict=True) if n]
+    ends = interval(result.bound_low, result.bound_high, known.digits)
+    text = f"Of {whole}, {' and '.join(where)} lack a value; over all, the difference is in {ends}"
+    is_up = (result.mean_difference or 0) > 0
+    tips = zip(arms, (result.tipping_baseline, result.tipping_comparison), strict=True)
+    # What the second arm lacks overturns a gain when it is low, what the first lacks when high.
+    said = [
+        f"{'above' if is_up == (arm == arms[0]) else 'below'} {known.value(tip)} with {name(arm)}"
+        for arm, tip in tips
+        if tip is not None
+    ]
+    turn = f", and changes sign if those lacking average {' or '.join(said)}" if said else ""
+    return f"{text}{turn}."
 
 
 def bluntness(comparison: Comparison) -> str | None:
     """Return why no difference could show in the verdict's metric, or None when one could."""
     found = comparison.discriminates(comparison.verdict_metric)
-    if found is None or found.status not in BLUNT or comparison.verdict in ("better", "worse"):
+    if found is None or found.status not in BLUNT or comparison.verdict in CLEAR:
         return None
     return found.status
 

@@ -70,6 +70,16 @@ def _result(result: MetricResult) -> MetricResult:
         wins=result.losses,
         losses=result.wins,
         rank_biserial=_negated(result.rank_biserial),
+        bound_low=_negated(result.bound_high),
+        bound_high=_negated(result.bound_low),
+        n_lacking_baseline=result.n_lacking_comparison,
+        n_lacking_comparison=result.n_lacking_baseline,
+        tipping_baseline=result.tipping_comparison,
+        tipping_comparison=result.tipping_baseline,
+        n_never_baseline=result.n_never_comparison,
+        n_never_comparison=result.n_never_baseline,
+        n_watched_baseline=result.n_watched_comparison,
+        n_watched_comparison=result.n_watched_baseline,
     )
 
 

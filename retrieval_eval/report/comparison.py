@@ -28,6 +28,7 @@ ALPHA: Final = 0.05
 VERDICTS: Final[dict[str, str]] = {
     "better": "better",
     "worse": "worse",
+    "fragile": "fragile",
     "no_detectable_difference": "no detectable difference",
     "too_few_pairs": "too few pairs",
     "no_verdict": "no verdict",
@@ -58,6 +59,24 @@ class MetricResult:
     n_clusters: int | None = None
     cluster_by: str | None = None
     rank_biserial: float | None = None
+    averaged_over: str | None = None
+    bound_low: float | None = None
+    bound_high: float | None = None
+    n_planned: int | None = None
+    n_lacking_baseline: int | None = None
+    n_lacking_comparison: int | None = None
+    tipping_baseline: float | None = None
+    tipping_comparison: float | None = None
+    n_never_baseline: int | None = None
+    n_never_comparison: int | None = None
+    n_watched_baseline: int | None = None
+    n_watched_comparison: int | None = None
+    ci_reason: str | None = None
+
+    @property
+    def is_by_means(self) -> bool:
+        """Whether the statistics are those of the means of a few clusters."""
+        return self.averaged_over == "clusters"
 
     @property
     def is_gain(self) -> bool:
@@ -74,6 +93,15 @@ class MetricResult:
     def is_clear(self) -> bool:
         """Whether interval and adjusted test both speak of a difference."""
         return self.excludes_zero and self.p_holm is not None and self.p_holm < ALPHA
+
+
+@dataclass(frozen=True, slots=True)
+class Threat:
+    """What could change the reading of a comparison, with its effect on the verdict."""
+
+    name: str
+    effect: str
+    sentence: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +132,7 @@ class Comparison:
     discrimination: tuple[Discrimination, ...] = ()
     difference_associations: tuple[DifferenceAssociation, ...] = ()
     slices: tuple[Slice, ...] = ()
+    threats: tuple[Threat, ...] = ()
 
     def metric(self, name: str) -> MetricResult | None:
         """Return the statistics of a metric, or None when the analysis has none."""
@@ -144,6 +173,7 @@ def read_comparison(document: Mapping[str, Any]) -> Comparison:
         discrimination=tuple(map(read_discrimination, records(document.get("discrimination")))),
         difference_associations=tuple(read_as(DifferenceAssociation, d) for d in differences),
         slices=tuple(map(read_slice, records(document.get("slices")))),
+        threats=tuple(read_as(Threat, threat) for threat in records(document.get("threats"))),
     )
 
 

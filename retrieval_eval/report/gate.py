@@ -52,7 +52,9 @@ class Gate:
 class ArmLedger:
     """The trials of one arm: all, removed by rule, unmatched by reason, used.
 
-    ``outcomes_only`` counts, by rule, the used trials without recall.
+    ``outcomes_only`` counts, by rule, the used trials without recall. ``ran`` counts the trials
+    with any call, ``mcp_called`` those of them that called an MCP server, and ``mcp_answered``
+    those in which one answered.
     """
 
     trials: int
@@ -60,6 +62,9 @@ class ArmLedger:
     unmatched: Mapping[str, int]
     used: int
     outcomes_only: Mapping[str, int] = field(default_factory=dict)
+    ran: int = 0
+    mcp_called: int = 0
+    mcp_answered: int = 0
 
     @property
     def is_balanced(self) -> bool:

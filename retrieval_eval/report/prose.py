@@ -88,6 +88,7 @@ def _measured(comparison: Comparison, result: MetricResult, facts: Facts) -> tup
     for detail in range(MAX_DETAIL, -1, -1):
         said = (
             _how_much(comparison, result),
+            cautions.lacking(comparison, is_short=not detail),
             _where(result, facts if detail else replace(facts, hurt=None)),
             cautions.sentence(comparison, facts.n_sign_changes, detail),
             trust(comparison, facts if detail else replace(facts, n_excluded=0), detail),
@@ -108,6 +109,8 @@ def _title(comparison: Comparison, result: MetricResult) -> str:
     word = "higher" if (result.mean_difference or 0) > 0 else "lower"
     amount = metric.value(abs(result.mean_difference or 0))
     text = f"{metric.label} is {amount} {word} with {name(comparison.comparison)}"
+    if comparison.verdict == "fragile":
+        return f"{text} where it was measured, but the tasks that lack a value could overturn this"
     if (reward := cautions.contrary_reward(comparison)) is not None:
         return f"{text}, while reward is {'higher' if reward.is_gain else 'lower'}"
     turns = cautions.turns_the_verdict(comparison)
@@ -117,8 +120,11 @@ def _title(comparison: Comparison, result: MetricResult) -> str:
 def _how_much(comparison: Comparison, result: MetricResult) -> str:
     metric = metric_name(result.metric)
     a, b = metric.value(result.mean_baseline), metric.value(result.mean_comparison)
+    tasks = counted(result.n_pairs, "matched task")
+    # With few groups every one counts the same, however many tasks it holds.
+    groups = f"{result.n_clusters} {result.cluster_by} means of " if result.is_by_means else ""
     text = (
-        f"On {counted(result.n_pairs, 'matched task')}, mean {metric.label.lower()} was {a} with "
+        f"On {groups}{tasks}, mean {metric.label.lower()} was {a} with "
         f"{name(comparison.baseline)} and {b} with {name(comparison.comparison)}: difference "
         f"{metric.difference(result.mean_difference)}"
     )

@@ -15,7 +15,8 @@ from retrieval_eval.values import counted
 TITLES: Final[dict[str, str]] = {
     "crashed_before_start": "Crashed before the agent ran",
     "dead_mcp_server": "Dead MCP server",
-    "mcp_in_baseline": "MCP calls in the baseline",
+    "mcp_in_baseline": "MCP calls in the control arm",
+    "mcp_role_unclear": "Unclear use of MCP",
     "model_differs": "Another model",
     "harness_version_differs": "Another harness version",
     "task_checksum_differs": "Another version of the task",
@@ -32,7 +33,7 @@ _OF_TRIALS: Final[dict[str, str]] = {
     "crashed_before_start": "crashed before the agent ran",
     "degraded_trace": "left no complete trace",
     "no_ground_truth": "had no ground truth",
-    "mcp_in_baseline": "called MCP tools in the baseline arm",
+    "mcp_in_baseline": "called MCP tools in the control arm",
     "dead_mcp_server": "made no MCP call that succeeded",
     "missing_verifier_result": "had no valid reward",
 }
@@ -42,7 +43,10 @@ _OF_PAIRS: Final[dict[str, str]] = {
     "task_checksum_differs": "the arms ran different versions of {tasks}",
     "ground_truth_differs": "the ground truth differs between the arms on {tasks}",
 }
-_UNEQUAL: Final = "the arms differ in their share of shell calls that cannot be resolved"
+_OF_ARMS: Final[dict[str, str]] = {
+    "opaque_share_differs": "the arms differ in their share of shell calls that cannot be resolved",
+    "mcp_role_unclear": "it cannot be told which arm is meant to use MCP",
+}
 
 
 MAX_DETAIL: Final = 160
@@ -59,8 +63,8 @@ def inside(text: str) -> str:
 
     Examples
     --------
-    >>> inside("Another model"), inside("MCP calls in the baseline")
-    ('another model', 'MCP calls in the baseline')
+    >>> inside("Another model"), inside("MCP calls in the control arm")
+    ('another model', 'MCP calls in the control arm')
     """
     return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
 
@@ -75,8 +79,9 @@ def finding(rule: Rule | None, fallback: str, comparison: Comparison) -> str:
     if rule.name in _OF_PAIRS:
         tasks = counted(len({t.task_name for t in rule.trials}) or rule.count, "task")
         return _OF_PAIRS[rule.name].format(tasks=tasks)
-    if rule.name == "opaque_share_differs":
-        return f"{_UNEQUAL} ({name(rule.detail, MAX_DETAIL)})" if rule.detail else _UNEQUAL
+    if rule.name in _OF_ARMS:
+        text = _OF_ARMS[rule.name]
+        return f"{text} ({name(rule.detail, MAX_DETAIL)})" if rule.detail else text
     what = _OF_TRIALS.get(rule.name, f"fall under the rule “{inside(title(rule.name))}”")
     return f"{_who(rule, comparison)} {what}"
 

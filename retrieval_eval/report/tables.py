@@ -8,6 +8,7 @@ from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.report.comparison import ALPHA, VERDICTS, Comparison, MetricResult
 from retrieval_eval.report.derive import Record, mean, numbers
 from retrieval_eval.report.exhibits import Table
+from retrieval_eval.report.findings import name
 from retrieval_eval.report.names import HEADLINE_METRICS, metric_name, reason_sentence
 from retrieval_eval.report.numbers import MISSING, count, interval, of, p_value, signed
 from retrieval_eval.report.robustness import BLUNT
@@ -17,10 +18,19 @@ from retrieval_eval.values import counted
 
 _STATISTICS = ("Difference", "95 % interval", "Pairs", "Better / same / worse")
 WITHHELD = "withheld"
+MAX_SAID = 240
+"""Characters of a sentence of the analysis that names configurations."""
 READING = (
     "Better counts the tasks on which the second configuration did better; for times a lower "
-    "value is better, and only tasks on which both found a file count. Repeats are averaged "
-    "inside a task."
+    "value is better. Repeats are averaged inside a task."
+)
+TIMES = (
+    "A mean time is over the tasks on which both found a relevant file; “never” counts those on "
+    "which a trial found none. A task on which one alone found a file counts as better or worse."
+)
+UNTIMED = (
+    "{metrics}: the two never found a file on different numbers of tasks, so the tasks on which "
+    "both did cannot tell which is faster, and there is neither interval nor test."
 )
 
 ENOUGH_FOR_TAILS = 30
@@ -37,9 +47,9 @@ def headline(comparison: Comparison, metrics: Sequence[str] = HEADLINE_METRICS) 
     Metrics that cannot tell the arms apart leave the table and are named below it.
     """
     shown, blunt = _discriminating(comparison, metrics)
-    notes = [READING]
+    notes = [READING, *_timed(comparison, shown)]
     notes += [f"Left out, unable to tell the two apart: {', '.join(blunt)}."] if blunt else []
-    notes += [*_grouped(comparison), *_adjusted(comparison)]
+    notes += [*_grouped(comparison), *_adjusted(comparison), *_said(comparison)]
     return Table(
         "headline",
         "Means over matched tasks and their paired difference, in the unit of the metric",
@@ -73,13 +83,30 @@ def _grouped(comparison: Comparison) -> list[str]:
     result = comparison.metric(comparison.verdict_metric)
     if result is None or result.cluster_by is None or result.n_clusters is None:
         return []
+    tasks, by = counted(result.n_pairs, "task"), result.cluster_by
+    if result.n_clusters == 1:
+        return [f"All {tasks} are of one {by}, so the result is about this {by} only."]
+    if result.is_by_means:
+        how = f"t with {counted(result.n_clusters - 1, 'degree')} of freedom"
+        text = f"{tasks} in {counted(result.n_clusters, 'group')} by {by}: the means, difference "
+        return [f"{text}and interval are those of the {by} means ({how}), each counting the same."]
     text = (
-        f"Tasks that share a {result.cluster_by} are resampled together: "
-        f"{counted(result.n_pairs, 'task')} in {counted(result.n_clusters, 'group')}"
+        f"Tasks that share a {by} are resampled together: "
+        f"{tasks} in {counted(result.n_clusters, 'group')}"
     )
     # The sign-flip test of n groups has 2**n outcomes and is two-sided.
     least = 2.0 ** (1 - result.n_clusters)
     return [f"{text}, so that p is at least {least:.3f}." if least >= 0.001 else f"{text}."]
+
+
+def _said(comparison: Comparison) -> list[str]:
+    """Return what the analysis says of the arms' roles and of rewards that it does not average."""
+    said = [
+        name(threat.sentence, MAX_SAID)
+        for threat in comparison.threats
+        if threat.name in ("mcp_role", "reward_scales")
+    ]
+    return [f"{text[:1].upper()}{text[1:]}." for text in said]
 
 
 def _adjusted(comparison: Comparison) -> list[str]:
@@ -94,6 +121,15 @@ def _adjusted(comparison: Comparison) -> list[str]:
     ]
     stands = f"only for {', '.join(clear)}" if clear else "for none of them"
     return [f"Adjusted for {len(family)} metrics (Holm), p stays below 0.05 {stands}."]
+
+
+def _timed(comparison: Comparison, metrics: Sequence[str]) -> list[str]:
+    """Return how to read times where some trial found nothing, and which are not compared."""
+    results = [comparison.metric(metric) for metric in metrics]
+    timed = [r for r in results if r is not None and (r.n_never_baseline or r.n_never_comparison)]
+    unfair = [metric_name(r.metric).label for r in timed if r.ci_reason == "never_hit_differs"]
+    notes = [TIMES] if timed else []
+    return [*notes, UNTIMED.format(metrics=", ".join(unfair))] if unfair else notes
 
 
 def _lost(comparison: Comparison, metrics: Sequence[str]) -> list[str]:
@@ -128,13 +164,19 @@ def _difference_row(metric: str, result: MetricResult | None) -> tuple[str, ...]
         return (known.titled, *[MISSING] * 6)
     return (
         known.titled,
-        known.value(result.mean_baseline),
-        known.value(result.mean_comparison),
+        known.value(result.mean_baseline)
+        + _never(result.n_never_baseline, result.n_watched_baseline),
+        known.value(result.mean_comparison)
+        + _never(result.n_never_comparison, result.n_watched_comparison),
         known.difference(result.mean_difference),
         interval_of(result),
         str(result.n_pairs),
         f"{result.wins} / {result.ties} / {result.losses}" if result.n_pairs else MISSING,
     )
+
+
+def _never(n: int | None, of_all: int | None) -> str:
+    return "" if n is None else f" (never: {of(n, of_all)})"
 
 
 def by_config(
@@ -171,19 +213,24 @@ def differences(comparison: Comparison, metrics: Sequence[str]) -> Table:
         "Paired differences of every metric, in the unit of the metric",
         ("Metric", comparison.baseline, comparison.comparison, *_STATISTICS),
         tuple(_difference_row(metric, comparison.metric(metric)) for metric in metrics),
-        notes=(*_tails(comparison, metrics), *_lost(comparison, metrics)),
+        notes=(
+            *_timed(comparison, metrics),
+            *_tails(comparison, metrics),
+            *_lost(comparison, metrics),
+        ),
     )
 
 
 def tests(comparison: Comparison, metrics: Sequence[str]) -> Table:
     """Return how sure the paired difference of every metric is."""
     rows = []
-    groupings = set()
+    groupings: set[tuple[str | None, bool]] = set()
     for metric in metrics:
         known, result = metric_name(metric), comparison.metric(metric)
         if result is None:
             continue
-        groupings.add(result.cluster_by)
+        if result.n_clusters != 1:
+            groupings.add((result.cluster_by, result.is_by_means))
         rows.append(
             (
                 known.titled,
@@ -195,15 +242,15 @@ def tests(comparison: Comparison, metrics: Sequence[str]) -> Table:
                 known.value(result.smallest_detectable),
             )
         )
-    named = sorted(g for g in groupings if g)
-    how = (
-        f"Tasks that share a {' or '.join(named)} are resampled together."
-        if named
-        else "No clusters: every task is resampled by itself."
-    )
+    named = sorted({by for by, is_by_means in groupings if by and not is_by_means})
+    few = sorted({by for by, is_by_means in groupings if by and is_by_means})
+    parts = [f"Tasks that share a {' or '.join(named)} are resampled together."] if named else []
+    if few:
+        parts.append(f"Of few groups the {' or '.join(few)} means are compared by a t test.")
+    how = " ".join(parts) or "No clusters: every task is resampled by itself."
     return Table(
         "tests",
-        "Sign-flip p, adjusted over the family of metrics (Holm), effect and power",
+        "p of the difference, adjusted over the family of metrics (Holm), effect and power",
         ("Metric", "p", "p (Holm)", "Rank-biserial", "Pairs", "Clusters", "Smallest detectable"),
         tuple(rows),
         notes=(how,),

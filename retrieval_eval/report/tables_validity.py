@@ -8,7 +8,7 @@ from retrieval_eval.report.comparison import VERDICTS, Comparison
 from retrieval_eval.report.exhibits import Table
 from retrieval_eval.report.gate import Gate, Ledger
 from retrieval_eval.report.names import metric_name
-from retrieval_eval.report.numbers import MISSING, count, rate
+from retrieval_eval.report.numbers import MISSING, count, of, rate
 from retrieval_eval.report.rule_words import inside, title, ways_out
 from retrieval_eval.report.tables import interval_of
 from retrieval_eval.values import counted
@@ -87,6 +87,9 @@ def ledger_table(ledger: Ledger, comparison: Comparison) -> Table:
         )
         for rule in sorted({rule for arm in ledger.arms for rule in arm.outcomes_only})
     ]
+    if any(arm.mcp_called for arm in ledger.arms):
+        shown = (of(arm.mcp_answered, arm.ran) for arm in ledger.arms)
+        body.append(("of all that ran, an MCP server answered in", *shown))
     notes = [f"They form {counted(comparison.n_pairs, 'matched task')}; repeats are averaged."]
     if not all(arm.is_balanced for arm in ledger.arms):
         notes.append("These counts do not add up: the analysis is at fault, so do not rely on it.")

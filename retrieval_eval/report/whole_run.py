@@ -22,6 +22,7 @@ class Tier:
     mean_reward: float | None
     ci_low: float | None
     ci_high: float | None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,7 @@ class Bin:
     mean_reward: float | None
     ci_low: float | None
     ci_high: float | None
+    reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

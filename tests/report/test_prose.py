@@ -194,7 +194,7 @@ RULES = {
     "crashed_before_start": "2 of 150 trials of base crashed before the agent ran.",
     "degraded_trace": "2 of 150 trials of base left no complete trace.",
     "no_ground_truth": "2 of 150 trials of base had no ground truth.",
-    "mcp_in_baseline": "2 of 150 trials of base called MCP tools in the baseline arm.",
+    "mcp_in_baseline": "2 of 150 trials of base called MCP tools in the control arm.",
     "dead_mcp_server": "2 of 150 trials of base made no MCP call that succeeded.",
     "missing_verifier_result": "2 of 150 trials of base had no valid reward.",
     "model_differs": "The arms ran 2 tasks with different models.",
@@ -204,6 +204,7 @@ RULES = {
     "opaque_share_differs": (
         "The arms differ in their share of shell calls that cannot be resolved."
     ),
+    "mcp_role_unclear": "It cannot be told which arm is meant to use MCP.",
     "unheard_of": "2 of 150 trials of base fall under the rule “unheard of”.",
 }
 
@@ -248,9 +249,53 @@ def test_the_gravest_rules_come_first_and_the_rest_is_counted():
     rules = ("opaque_share_differs", "model_differs", "dead_mcp_server", "mcp_in_baseline")
     comparison = replace(COMPARISON, verdict="no_verdict", gate=Gate(rules, ()))
     assert rule_words.failed_sentence(comparison) == (
-        "The rule “dead MCP server” failed; the rule “MCP calls in the baseline” failed; 2 further "
-        "rules failed."
+        "The rule “dead MCP server” failed; the rule “MCP calls in the control arm” failed; 2 "
+        "further rules failed."
     )
+
+
+FRAGILE = replace(
+    COMPARISON,
+    verdict="fragile",
+    metrics={
+        "file_recall": replace(
+            RESULT,
+            bound_low=-0.12,
+            bound_high=0.28,
+            n_planned=158,
+            n_lacking_baseline=0,
+            n_lacking_comparison=16,
+            tipping_comparison=0.21,
+        )
+    },
+)
+
+
+def test_a_fragile_difference_says_what_could_overturn_it():
+    said = prose.answer(FRAGILE, FACTS)
+    assert said.tone == "none"
+    assert said.title == (
+        "File recall is 0.05 higher with mcp where it was measured, but the tasks that lack a "
+        "value could overturn this"
+    )
+    assert said.sentences[1] == (
+        "Of 158 tasks, 16 with mcp lack a value; over all, the difference is in [−0.12, +0.28], "
+        "and changes sign if those lacking average below 0.21 with mcp."
+    )
+    assert words(said) <= 90
+    there = swapped(FRAGILE)
+    assert there.verdict == "fragile"
+    assert prose.answer(there, FACTS).sentences[1] == (
+        "Of 158 tasks, 16 with mcp lack a value; over all, the difference is in [−0.28, +0.12], "
+        "and changes sign if those lacking average below 0.21 with mcp."
+    )
+    assert swapped(there) == FRAGILE
+
+
+def test_few_groups_are_named_where_their_means_are_given():
+    few = replace(RESULT, averaged_over="clusters", n_clusters=5, cluster_by="repository")
+    said = prose.answer(replace(COMPARISON, metrics={"file_recall": few}), FACTS)
+    assert said.sentences[0].startswith("On 5 repository means of 142 matched tasks, mean file")
 
 
 def test_a_view_that_turns_the_verdict_is_in_the_title_and_takes_the_colour():

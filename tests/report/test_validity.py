@@ -210,6 +210,53 @@ def test_the_headline_says_how_many_groups_its_p_rests_on(report):
     assert not any("resampled" in note for note in notes)
 
 
+def test_the_headline_says_what_few_groups_and_one_group_mean(report):
+    comparison = report.run.comparison
+    recall = comparison.metrics["file_recall"]
+    few = replace(recall, n_clusters=5, cluster_by="repository", averaged_over="clusters")
+    note = tables.headline(replace(comparison, metrics={"file_recall": few})).notes[1]
+    assert note == (
+        "12 tasks in 5 groups by repository: the means, difference and interval are those of the "
+        "repository means (t with 4 degrees of freedom), each counting the same."
+    )
+    one = replace(recall, n_clusters=1, cluster_by="repository")
+    note = tables.headline(replace(comparison, metrics={"file_recall": one})).notes[1]
+    assert (
+        note == "All 12 tasks are of one repository, so the result is about this repository only."
+    )
+
+
+def test_a_time_in_the_headline_has_its_share_without_a_hit(report):
+    comparison = report.run.comparison
+    time = replace(
+        comparison.metrics["ttfr_seconds"],
+        n_never_baseline=6,
+        n_watched_baseline=12,
+        n_never_comparison=0,
+        n_watched_comparison=12,
+        ci_low=None,
+        ci_high=None,
+        p_holm=None,
+        ci_reason="never_hit_differs",
+    )
+    metrics = {**comparison.metrics, "ttfr_seconds": time}
+    table = tables.headline(replace(comparison, metrics=metrics))
+    row = next(row for row in table.rows if row[0].startswith("Time to first"))
+    assert row[1].endswith(" (never: 6 of 12)")
+    assert row[2].endswith(" (never: 0 of 12)")
+    assert row[4] == "—"
+    assert tables.TIMES in table.notes
+    assert tables.UNTIMED.format(metrics="Time to first relevant") in table.notes
+    assert not any("Time to first relevant (better)" in note for note in table.notes)
+
+
+def test_use_of_mcp_is_counted_in_the_ledger(made_run):
+    control, user = (ArmLedger(12, {}, {}, 12, ran=12, mcp_answered=n) for n in (0, 1))
+    user = replace(user, mcp_called=12)
+    table = tables_validity.ledger_table(Ledger(control, user), made_run.comparison)
+    assert table.rows[-1] == ("of all that ran, an MCP server answered in", "0 of 12", "1 of 12")
+
+
 def test_tasks_without_ground_truth_are_in_the_ledger_as_part_of_those_used(made_run):
     arm = ArmLedger(10, {"model_differs": 2}, {}, 8, {"no_ground_truth": 1})
     assert arm.is_balanced

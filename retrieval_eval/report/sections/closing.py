@@ -37,8 +37,10 @@ def definitions(facts: Facts) -> Block:
         (
             (
                 "Intervals are 95 % bootstrap intervals over matched tasks, or over groups of them "
-                "where tasks share a repository or suite, with a recorded seed. A verdict of "
-                "better or worse needs an interval without 0 and a sign-flip p below 0.05. Below 3 "
+                "where tasks share a repository or suite, with a recorded seed; of 2 to 5 groups "
+                "the means are compared by a t test. A verdict of better or worse needs an "
+                "interval without 0 and p below 0.05, and is fragile where values that an arm "
+                "lacks could overturn it. Below 3 "
                 "matched tasks no statistic is given, below 6 no p-value. Holm's p is adjusted "
                 "over the compared metrics, q values over the pooled associations, and apart from "
                 "these over the associations of differences."

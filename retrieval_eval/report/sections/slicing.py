@@ -6,7 +6,7 @@ from retrieval_eval.report import findings
 from retrieval_eval.report.derive import Facts
 from retrieval_eval.report.exhibits import Block, Empty, section
 from retrieval_eval.report.figures import reliability, slices
-from retrieval_eval.report.names import metric_name
+from retrieval_eval.report.names import metric_name, reason_sentence
 from retrieval_eval.report.numbers import rate
 from retrieval_eval.report.sections.pairs import UNPAIRED, withheld
 from retrieval_eval.report.whole_run import Tier, calibration, tiers
@@ -56,9 +56,11 @@ def rewarded(facts: Facts) -> Block:
         else "Too few tasks to set reward against what was found"
     )
     figure = reliability.draw(bins, found, configs)
+    reasons = sorted({cell.reason for cell in found if cell.reason})
+    why = [f"{reason_sentence(reason)}.".capitalize() for reason in reasons]
     if isinstance(figure, Empty):
-        return section(finding, figure)
-    return section(finding, figure, reliability.tiers_table(found, configs))
+        return section(finding, figure, sentences=why)
+    return section(finding, figure, reliability.tiers_table(found, configs), sentences=why)
 
 
 def _tier(cell: Tier) -> str:
