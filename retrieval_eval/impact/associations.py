@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, Final
 
 from retrieval_eval.impact.arms import Document, task_of
@@ -22,6 +24,7 @@ RETRIEVAL_METRICS: Final = (
     "util_read_overlap_with_relevant_files",
 )
 OUTCOME_METRICS: Final = ("reward", "cost_usd", "elapsed_seconds", "total_tokens")
+FAMILY: Final = tuple(product(RETRIEVAL_METRICS, OUTCOME_METRICS))
 """The family of tests, declared before any is made: every retrieval metric with every outcome."""
 
 MIN_GROUP: Final = 5
@@ -47,12 +50,14 @@ def associations(documents: Sequence[Document], settings: Settings) -> dict[str,
     the pooled family.
     """
     units = _units(documents)
-    results = [
-        _associate(rows, metric, outcome, settings) | {"scope": scope, "group": group}
-        for scope, group, rows in _groups(units)
-        for metric in RETRIEVAL_METRICS
-        for outcome in OUTCOME_METRICS
-    ]
+    known: dict[tuple[int, ...], list[dict[str, Any]]] = {}
+    results: list[dict[str, Any]] = []
+    for scope, group, rows in _groups(units):
+        # A run of one configuration, or of one suite, has the same units there as in all.
+        same = tuple(map(id, rows))
+        if same not in known:
+            known[same] = _associate(rows, settings)
+        results += [row | {"scope": scope, "group": group} for row in known[same]]
     pooled = [r for r in results if r["scope"] == "pooled"]
     m, method = _adjust(pooled)
     for result in pooled:
@@ -76,11 +81,7 @@ def difference_associations(pairs: Sequence[Pair], settings: Settings) -> list[d
         task = f"{pair.benchmark}/{pair.task_name}"
         trials = (*pair.baseline, *pair.comparison)
         units.append(Unit(task, "", pair.benchmark, values, trials))
-    rows = [
-        _associate(units, metric, outcome, settings)
-        for metric in RETRIEVAL_METRICS
-        for outcome in OUTCOME_METRICS
-    ]
+    rows = _associate(units, settings)
     _adjust(rows)
     for row in rows:
         row["interpretation"] = _sentence(row | {"group": None}, "the change of ")
@@ -119,43 +120,42 @@ def _groups(units: Sequence[Unit]) -> Iterator[tuple[str, str | None, Sequence[U
         yield "suite", suite, [unit for unit in units if unit.suite == suite]
 
 
-def _associate(
-    units: Sequence[Unit], metric: str, outcome: str, settings: Settings
-) -> dict[str, Any]:
-    from retrieval_eval.stats.correlation import spearman
+def _associate(units: Sequence[Unit], settings: Settings) -> list[dict[str, Any]]:
+    """Return every association of the family over some units."""
+    from retrieval_eval.stats.correlation import spearman_of
 
-    known = [
-        (x, y, unit.task)
-        for unit in units
-        if (x := unit.values[metric].value) is not None
-        and (y := unit.values[outcome].value) is not None
-    ]
-    if outcome == "reward" and not are_poolable(d for unit in units for d in unit.trials):
-        return _not_computable(metric, outcome, SCALES_DIFFER)
-    tasks = [task for _, _, task in known]
-    found = spearman(
-        [x for x, _, _ in known],
-        [y for _, y, _ in known],
+    found = spearman_of(
+        {
+            name: [math.nan if (v := unit.values[name].value) is None else v for unit in units]
+            for name in (*RETRIEVAL_METRICS, *OUTCOME_METRICS)
+        },
+        FAMILY,
         seed=settings.seed,
         n_resamples=settings.n_resamples,
         confidence=settings.confidence,
-        clusters=tasks if len(set(tasks)) < len(tasks) else None,
+        clusters=[unit.task for unit in units],
     )
-    return {
-        "retrieval_metric": metric,
-        "outcome_metric": outcome,
-        "n": found.n,
-        "clusters": len(set(tasks)),
-        "computable": found.r.computable,
-        "reason": found.r.reason,
-        "spearman_r": found.r.value,
-        "ci_low": found.interval.low.value,
-        "ci_high": found.interval.high.value,
-        "p_value": found.p_value.value,
-        "p_method": found.p_method,
-        "p_reason": found.p_value.reason,
-        "q_value": None,
-    }
+    has_one_scale = are_poolable(d for unit in units for d in unit.trials)
+    return [
+        _not_computable(metric, outcome, SCALES_DIFFER)
+        if outcome == "reward" and not has_one_scale
+        else {
+            "retrieval_metric": metric,
+            "outcome_metric": outcome,
+            "n": result.n,
+            "clusters": result.n_clusters,
+            "computable": result.r.computable,
+            "reason": result.r.reason,
+            "spearman_r": result.r.value,
+            "ci_low": result.interval.low.value,
+            "ci_high": result.interval.high.value,
+            "p_value": result.p_value.value,
+            "p_method": result.p_method,
+            "p_reason": result.p_value.reason,
+            "q_value": None,
+        }
+        for (metric, outcome), result in zip(FAMILY, found, strict=True)
+    ]
 
 
 def _not_computable(metric: str, outcome: str, reason: str) -> dict[str, Any]:

@@ -1,11 +1,13 @@
-"""Rank association of two rows of numbers."""
+"""Rank association of two rows of numbers, and of many pairs of columns at once."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+import numpy as np
 
 from retrieval_eval.stats.arrangements import permutation_p
 from retrieval_eval.stats.clusters import Grouping, group
@@ -101,27 +103,137 @@ def spearman(
     (0.9, 0.0833, 'exact')
     """
     left, right = as_floats(x), as_floats(y)
-    if len(left) != len(right):
+    (found,) = spearman_of(
+        {"x": left, "y": right},
+        [("x", "y")],
+        seed=seed,
+        n_resamples=n_resamples,
+        confidence=confidence,
+        clusters=clusters,
+    )
+    return found
+
+
+def spearman_of(
+    columns: Mapping[str, Sequence[float] | Floats],
+    pairs: Sequence[tuple[str, str]],
+    *,
+    seed: int,
+    n_resamples: int = 10_000,
+    confidence: float = 0.95,
+    clusters: Sequence[Hashable] | None = None,
+) -> list[Correlation]:
+    """Return :func:`spearman` of every pair of columns over the units that have both numbers.
+
+    Pairs over the same units share ranks, resamples and drawn arrangements, which changes no
+    number: each of them alone would draw the same.
+
+    Parameters
+    ----------
+    columns
+        One number a unit in the same order; NaN where it is not known.
+    pairs
+        The names of two columns each.
+    seed, n_resamples, confidence, clusters
+        As for :func:`spearman`, with a label for every unit.
+
+    Raises
+    ------
+    ValueError
+        When the columns differ in length or hold an infinite number, or there is not one label
+        for each unit.
+
+    Examples
+    --------
+    >>> rows = {"a": [1, 2, 3, 4, 5], "b": [1, 2, 3, 5, 4], "c": [5, 4, 3, 2, float("nan")]}
+    >>> [(c.n, round(c.r.value, 12)) for c in spearman_of(rows, [("a", "b"), ("a", "c")], seed=1)]
+    [(5, 0.9), (4, -1.0)]
+    """
+    arrays = {name: np.asarray(column, dtype=np.float64) for name, column in columns.items()}
+    n = max(map(len, arrays.values()), default=0)
+    if any(len(array) != n for array in arrays.values()):
         raise ValueError("both rows need one number for each unit")
-    n = len(left)
-    grouping = group(clusters, n)
-    shape = None if clusters is None else grouping.n_clusters, grouping.status
-    reason = "too_few_values" if n < MIN_POINTS else None
-    if reason is None and (is_constant(left) or is_constant(right)):
-        reason = "constant_input"
-    if reason is not None:
+    if clusters is not None and len(clusters) != n:
+        raise ValueError("clusters need one label for each unit")
+    together: dict[bytes, list[int]] = {}
+    for i, (a, b) in enumerate(pairs):
+        together.setdefault((~np.isnan(arrays[a]) & ~np.isnan(arrays[b])).tobytes(), []).append(i)
+    found: dict[int, Correlation] = {}
+    for key, members in together.items():
+        known = np.frombuffer(key, dtype=np.bool_)
+        names = {name for i in members for name in pairs[i]}
+        labels = None if clusters is None else [clusters[i] for i in np.flatnonzero(known).tolist()]
+        same_units = _SameUnits(
+            {name: as_floats(arrays[name][known]) for name in names},
+            group(labels, int(known.sum())),
+            clusters is not None,
+            seed,
+            n_resamples,
+            confidence,
+        )
+        found |= dict(zip(members, same_units([pairs[i] for i in members]), strict=True))
+    return [found[i] for i in range(len(pairs))]
+
+
+@dataclass(frozen=True, slots=True)
+class _SameUnits:
+    """Columns over the same units, all known, and how they are resampled."""
+
+    columns: Mapping[str, Floats]
+    grouping: Grouping
+    has_labels: bool
+    seed: int
+    n_resamples: int
+    confidence: float
+
+    def __call__(self, pairs: Sequence[tuple[str, str]]) -> list[Correlation]:
+        n = len(self.grouping.codes)
+        constant = {name for name, column in self.columns.items() if n and is_constant(column)}
+        usable = [p for p in pairs if n >= MIN_POINTS and constant.isdisjoint(p)]
+        names = {name for pair in usable for name in pair}
+        ranks = {name: average_ranks(self.columns[name]) for name in names}
+        rs = [_pearson(ranks[a], ranks[b]) for a, b in usable]
+        intervals = self._intervals(usable, rs)
+        p_values = self._p_values(usable, rs, ranks)
+        made = {
+            pair: Correlation(n, Value.of(r, n), interval, *p_value, *self._shape())
+            for pair, r, interval, p_value in zip(usable, rs, intervals, p_values, strict=True)
+        }
+        reason = "too_few_values" if n < MIN_POINTS else "constant_input"
+        return [made[pair] if pair in made else self._missing(reason) for pair in pairs]
+
+    def _shape(self) -> tuple[int | None, str]:
+        return self.grouping.n_clusters if self.has_labels else None, self.grouping.status
+
+    def _missing(self, reason: str) -> Correlation:
+        n = len(self.grouping.codes)
         gap = Value.missing(reason, n)
-        empty = Interval.missing(reason, n, confidence, METHOD)
-        return Correlation(n, gap, empty, gap, None, *shape)
-    ranks = average_ranks(left), average_ranks(right)
-    r = _pearson(*ranks)
-    if n < MIN_POINTS_FOR_INTERVAL or not grouping.is_usable:
-        interval = Interval.missing("too_few_values", grouping.n_clusters, confidence, METHOD)
-    else:
-        drawn = bootstrap_spearman(left, right, grouping, seed=seed, n_resamples=n_resamples)
-        interval = _interval(r, n, drawn, grouping.n_clusters, confidence)
-    p_value, p_method = _p_value(*ranks, r, grouping, seed, n_resamples)
-    return Correlation(n, Value.of(r, n), interval, p_value, p_method, *shape)
+        empty = Interval.missing(reason, n, self.confidence, METHOD)
+        return Correlation(n, gap, empty, gap, None, *self._shape())
+
+    def _intervals(self, pairs: Sequence[tuple[str, str]], rs: Sequence[float]) -> list[Interval]:
+        n, g = len(self.grouping.codes), self.grouping.n_clusters
+        if n < MIN_POINTS_FOR_INTERVAL or not self.grouping.is_usable:
+            return [Interval.missing("too_few_values", g, self.confidence, METHOD)] * len(pairs)
+        drawn = bootstrap_spearman(
+            self.columns, pairs, self.grouping, seed=self.seed, n_resamples=self.n_resamples
+        )
+        return [
+            _interval(r, n, distribution, g, self.confidence)
+            for r, distribution in zip(rs, drawn, strict=True)
+        ]
+
+    def _p_values(
+        self, pairs: Sequence[tuple[str, str]], rs: Sequence[float], ranks: Mapping[str, Floats]
+    ) -> list[tuple[Value, str | None]]:
+        n, g = len(self.grouping.codes), self.grouping.n_clusters
+        if not self.grouping.is_usable:
+            return [(Value.missing("too_few_values", g), None)] * len(pairs)
+        if g == n and n > MAX_PERMUTED_POINTS:
+            return [(Value.of(_t_tail(r, n), n), "t") for r in rs]
+        return permutation_p(
+            ranks, pairs, self.grouping, seed=self.seed, n_resamples=self.n_resamples
+        )
 
 
 def _pearson(x: Floats, y: Floats) -> float:
@@ -141,17 +253,6 @@ def _interval(r: float, n: int, distribution: Floats, n_units: int, confidence: 
     found = mirrored_quantiles(distribution, confidence)
     low, high = min(r, *ends, *(found or ())), max(r, *ends, *(found or ()))
     return Interval.of(low, high, n_units, confidence, METHOD)
-
-
-def _p_value(
-    x: Floats, y: Floats, r: float, grouping: Grouping, seed: int, n_resamples: int
-) -> tuple[Value, str | None]:
-    n = len(x)
-    if not grouping.is_usable:
-        return Value.missing("too_few_values", grouping.n_clusters), None
-    if grouping.n_clusters == n and n > MAX_PERMUTED_POINTS:
-        return Value.of(_t_tail(r, n), n), "t"
-    return permutation_p(x, y, grouping, seed=seed, n_resamples=n_resamples)
 
 
 def _t_tail(r: float, n: int) -> float:

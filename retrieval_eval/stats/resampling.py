@@ -42,12 +42,15 @@ def resample(
     ``statistic`` gets a matrix of positions (one resample a row, ``n`` columns) and returns one
     number for every row that has one. The generator is PCG64 seeded with ``seed``.
     """
-    generator = np.random.Generator(np.random.PCG64(seed))
-    parts = [
-        statistic(generator.integers(0, n, size=(rows, n), dtype=np.int64))
-        for rows in batches(n_resamples, n)
-    ]
+    parts = [statistic(rows) for rows in draws(n, n_resamples, seed)]
     return np.concatenate(parts) if parts else np.empty(0)
+
+
+def draws(n: int, n_resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Yield matrices of positions drawn with replacement, one resample of ``n`` a row."""
+    generator = np.random.Generator(np.random.PCG64(seed))
+    for rows in batches(n_resamples, n):
+        yield generator.integers(0, n, size=(rows, n), dtype=np.int64)
 
 
 def mirrored_quantiles(distribution: Floats, confidence: float) -> tuple[float, float] | None:
