@@ -8,6 +8,7 @@ from typing import Any
 from retrieval_eval.impact.arms import config_pairs, order_of
 from retrieval_eval.impact.associations import associations
 from retrieval_eval.impact.compare import compare
+from retrieval_eval.impact.let_through import let_through
 from retrieval_eval.impact.rewards import calibration, on_one_scale, tiers
 from retrieval_eval.impact.settings import Settings
 from retrieval_eval.impact.timing import time_to_first_relevant
@@ -22,6 +23,9 @@ def impact_analysis(
     mcp_configs: Sequence[str] | None = None,
 ) -> dict[str, Any]:
     """Return the impact document over the trials' metric documents, without ``generated_at``.
+
+    Associations, tiers, calibration and time to first relevant use the trials that the validity
+    gate let through (:func:`~retrieval_eval.impact.let_through.let_through`), and say how many.
 
     The result does not depend on the order of ``documents``. Language and statistics are
     associational: nothing here says that retrieval caused an outcome.
@@ -41,14 +45,16 @@ def impact_analysis(
     settings = Settings(seed, mcp_configs=stated)
     ordered = on_one_scale(sorted(documents, key=order_of))
     chosen = pairs if pairs is not None else tuple(config_pairs(ordered))
+    valid = let_through(ordered, chosen)
     return {
         "schema_version": SCHEMA_VERSION,
         "run_ids": sorted({d["provenance"]["run_id"] for d in ordered}),
         "association_only": True,
         "comparisons": [compare(ordered, *pair, settings) for pair in chosen],
-        **associations(ordered, settings),
-        "tiers": tiers(ordered, settings),
-        "calibration": calibration(ordered, settings),
-        "time_to_first_relevant": time_to_first_relevant(ordered, settings),
+        "let_through": list(valid.rows),
+        **associations(valid.documents, settings, among=ordered),
+        "tiers": tiers(valid.documents, settings),
+        "calibration": calibration(valid.documents, settings),
+        "time_to_first_relevant": time_to_first_relevant(valid.documents, settings),
         "parameters": settings.to_json(),
     }

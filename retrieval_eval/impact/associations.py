@@ -42,17 +42,23 @@ class Unit:
     trials: tuple[Document, ...]
 
 
-def associations(documents: Sequence[Document], settings: Settings) -> dict[str, Any]:
+def associations(
+    documents: Sequence[Document],
+    settings: Settings,
+    *,
+    among: Sequence[Document] | None = None,
+) -> dict[str, Any]:
     """Return the ``associations`` and their ``family``.
 
     Pooled over everything, and within each configuration and each suite, since pooling can turn
     a sign round. Units of one task are one cluster. The false discovery rate is controlled over
-    the pooled family.
+    the pooled family. Configurations and suites are those of ``among``, by default of the
+    documents: one of which no trial is left has no association, and says so.
     """
     units = _units(documents)
     known: dict[tuple[int, ...], list[dict[str, Any]]] = {}
     results: list[dict[str, Any]] = []
-    for scope, group, rows in _groups(units):
+    for scope, group, rows in _groups(units, documents if among is None else among):
         # A run of one configuration, or of one suite, has the same units there as in all.
         same = tuple(map(id, rows))
         if same not in known:
@@ -112,11 +118,13 @@ def _units(documents: Sequence[Document]) -> list[Unit]:
     ]
 
 
-def _groups(units: Sequence[Unit]) -> Iterator[tuple[str, str | None, Sequence[Unit]]]:
+def _groups(
+    units: Sequence[Unit], among: Sequence[Document]
+) -> Iterator[tuple[str, str | None, Sequence[Unit]]]:
     yield "pooled", None, units
-    for config in sorted({unit.config for unit in units}):
+    for config in sorted({str(d["provenance"]["config_name"]) for d in among}):
         yield "config", config, [unit for unit in units if unit.config == config]
-    for suite in sorted({unit.suite for unit in units}):
+    for suite in sorted({task_of(d)[0] for d in among}):
         yield "suite", suite, [unit for unit in units if unit.suite == suite]
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final
 
 from retrieval_eval.report.comparison import Comparison
-from retrieval_eval.report.findings import name
+from retrieval_eval.report.findings import listed, name
 from retrieval_eval.report.gate import ArmLedger, Ledger, Rule
 from retrieval_eval.report.names import reason_sentence
 from retrieval_eval.report.numbers import of
+from retrieval_eval.report.whole_run import Passed
 from retrieval_eval.values import counted
 
 TITLES: Final[dict[str, str]] = {
@@ -121,6 +123,31 @@ def ways_out(arm: ArmLedger) -> dict[str, int]:
     for reason, n in arm.unmatched.items():
         found[f"not matched: {reason_sentence(reason).replace('_', ' ')}"] += n
     return dict(found)
+
+
+def counted_trials(found: Sequence[Passed]) -> list[str]:
+    """Return the sentence that says which trials count, or none when that is not recorded.
+
+    Examples
+    --------
+    >>> from retrieval_eval.report.whole_run import Passed
+    >>> counted_trials([Passed("base", 3, 3, {})])
+    ['Counted here: all 3 trials; the validity gate let every one through.']
+    """
+    if not found:
+        return []
+    total, used = sum(p.n_trials for p in found), sum(p.n_used for p in found)
+    if used == total:
+        return [f"Counted here: all {total:,} trials; the validity gate let every one through."]
+    removed: Counter[str] = Counter()
+    for passed in found:
+        removed.update(passed.removed)
+    ordered = sorted(removed.items(), key=lambda item: (-item[1], item[0]))
+    text = f"Counted here: {of(used, total)} trials, those that the validity gate let through"
+    out = ", ".join(f"{name(inside(title(rule)))} ({n:,})" for rule, n in ordered)
+    none = [name(p.config_name) for p in found if not p.n_used]
+    left = f"{text}; left out: {out}." if out else f"{text}."
+    return [f"{left} No trial is left of {listed(none)}."] if none else [left]
 
 
 def left_out(ledger: Ledger, limit: int = 3) -> str:

@@ -1,4 +1,7 @@
-"""What the impact analysis says of each config alone: reward by recall, time to a first hit."""
+"""What the impact analysis says of each config alone: reward by recall, time to a first hit.
+
+And which trials that, and the associations, rest on.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from typing import Any
 
 from retrieval_eval.report.frames import records
 from retrieval_eval.report.numbers import finite
-from retrieval_eval.report.reading import read_as
+from retrieval_eval.report.reading import counts, read_as
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,24 @@ class FirstHit:
     restricted_mean_high: float | None
     until: float | None
     curve: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """How many trials of a config the validity gate let through, and which rules removed others."""
+
+    config_name: str
+    n_trials: int
+    n_used: int
+    removed: Mapping[str, int]
+
+
+def let_through(impact: Mapping[str, Any]) -> list[Passed]:
+    """Return what the gate let through of every config; nothing when the analysis is older."""
+    return [
+        read_as(Passed, found, removed=counts(found.get("removed")))
+        for found in records(impact.get("let_through"))
+    ]
 
 
 def tiers(impact: Mapping[str, Any]) -> list[Tier]:

@@ -83,3 +83,30 @@ def test_average_precision_is_defined_as_a_sum_over_the_hits(made_run):
     (table,) = Report(made_run).definitions().exhibits
     definition = next(row[1] for row in table.rows if row[0] == "MAP")
     assert definition == "precision at each hit, summed / ground-truth files, averaged"
+
+
+WHOLE_RUN_SECTIONS = ("associations", "rewarded", "time_to_first")
+
+
+def counted_in(impact, folder):
+    report = Report(Run([folder], impact=impact))
+    return [getattr(report, name)().sentences[-1:] for name in WHOLE_RUN_SECTIONS]
+
+
+def test_sections_of_the_whole_run_say_which_trials_count(tmp_path):
+    folder = write_run(tmp_path)
+    impact = dict(Run([folder]).impact)
+    rows = [
+        {"config_name": BASELINE, "n_trials": 12, "n_used": 9, "removed": {"degraded_trace": 3}},
+        {"config_name": MCP, "n_trials": 12, "n_used": 0, "removed": {"crashed_before_start": 12}},
+    ]
+    said = (
+        "Counted here: 9 of 24 trials, those that the validity gate let through; left out: crashed "
+        "before the agent ran (12), degraded trace (3). No trial is left of mcp-remote-direct."
+    )
+    assert counted_in(impact | {"let_through": rows}, folder) == [(said,)] * 3
+    rows = [row | {"n_used": 12, "removed": {}} for row in rows]
+    said = ("Counted here: all 24 trials; the validity gate let every one through.",)
+    assert counted_in(impact | {"let_through": rows}, folder) == [said] * 3
+    # An analysis of an earlier version does not say, and is not made to.
+    assert counted_in(impact, folder) == [()] * 3

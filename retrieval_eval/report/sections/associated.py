@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from retrieval_eval.report import findings
+from retrieval_eval.report import findings, rule_words
 from retrieval_eval.report.derive import Facts, Record, rows
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.figures import associations
@@ -14,6 +14,7 @@ from retrieval_eval.report.names import metric_name, reason_sentence
 from retrieval_eval.report.numbers import MISSING, finite, interval, p_value, signed
 from retrieval_eval.report.robustness import DifferenceAssociation
 from retrieval_eval.report.sections.pairs import UNPAIRED, withheld
+from retrieval_eval.report.whole_run import let_through
 from retrieval_eval.values import counted
 
 MAX_SAID: Final = 3
@@ -36,6 +37,7 @@ def associated(facts: Facts) -> Block:
         said.append(f"{counted(more, 'further association')} {verb} sign; see the table.")
     if turned:
         said.append(MIXES)
+    said += rule_words.counted_trials(let_through(facts.run.impact))
     figure = associations.draw(found, facts.run.configs)
     shown = [] if isinstance(figure, Empty) else [beside_table(found, facts.run.configs)]
     return section(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from retrieval_eval.report import findings, tables
+from retrieval_eval.report import findings, rule_words, tables
 from retrieval_eval.report.derive import Facts, Record, Task, mean, numbers, rows, task_of
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.figures import error_modes, ttfr, utilization
 from retrieval_eval.report.names import LABELS
 from retrieval_eval.report.numbers import finite, of
-from retrieval_eval.report.whole_run import first_hits
+from retrieval_eval.report.whole_run import first_hits, let_through
 from retrieval_eval.values import counted
 
 MAX_MISSED = 15
@@ -28,7 +28,8 @@ def time_to_first(facts: Facts) -> Block:
             shares.append((config, widest.n_never, widest.n))
     figure = ttfr.draw(found, configs)
     table = [] if isinstance(figure, Empty) else [ttfr.table(found, configs)]
-    return section(findings.never_hit(shares), figure, *table)
+    counted_here = rule_words.counted_trials(let_through(facts.run.impact))
+    return section(findings.never_hit(shares), figure, *table, sentences=counted_here)
 
 
 def utilized(facts: Facts) -> Block:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from retrieval_eval.report import findings
+from retrieval_eval.report import findings, rule_words
 from retrieval_eval.report.derive import Facts
 from retrieval_eval.report.exhibits import Block, Empty, section
 from retrieval_eval.report.figures import reliability, slices
 from retrieval_eval.report.names import metric_name, reason_sentence
 from retrieval_eval.report.numbers import rate
 from retrieval_eval.report.sections.pairs import UNPAIRED, withheld
-from retrieval_eval.report.whole_run import Tier, calibration, tiers
+from retrieval_eval.report.whole_run import Tier, calibration, let_through, tiers
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
 
 
@@ -58,9 +58,9 @@ def rewarded(facts: Facts) -> Block:
     figure = reliability.draw(bins, found, configs)
     reasons = sorted({cell.reason for cell in found if cell.reason})
     why = [f"{reason_sentence(reason)}.".capitalize() for reason in reasons]
-    if isinstance(figure, Empty):
-        return section(finding, figure, sentences=why)
-    return section(finding, figure, reliability.tiers_table(found, configs), sentences=why)
+    why += rule_words.counted_trials(let_through(facts.run.impact))
+    shown = [] if isinstance(figure, Empty) else [reliability.tiers_table(found, configs)]
+    return section(finding, figure, *shown, sentences=why)
 
 
 def _tier(cell: Tier) -> str:
