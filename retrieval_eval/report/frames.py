@@ -7,8 +7,8 @@ Reading is lenient: a value of the wrong type is missing, never an error. Missin
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, overload
 
 from retrieval_eval.report.columns import FRAMES, Column
 from retrieval_eval.report.numbers import finite
@@ -76,6 +76,41 @@ def make_frame(rows: Sequence[Row], columns: Sequence[Column]) -> pd.DataFrame:
             for c in columns
         }
     )
+
+
+class handed_out:  # noqa: N801  used as a decorator, as cached_property is
+    """A frame of a run: built when it is first asked for, handed out as a copy, never assigned.
+
+    Sections read what was measured. A frame that could be changed or replaced would change some of
+    them and not others.
+    """
+
+    def __init__(self, make: Callable[[Any], pd.DataFrame]) -> None:
+        self._make = make
+        self.__doc__ = make.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, run: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, run: object, owner: type) -> pd.DataFrame: ...
+    def __get__(self, run: object | None, owner: type) -> Self | pd.DataFrame:
+        if run is None:
+            return self
+        built = vars(run).setdefault("_frames", {})
+        if self._name not in built:
+            built[self._name] = self._make(run)
+        frame: pd.DataFrame = built[self._name]
+        lists = [c.name for c in FRAMES[self._name][1] if c.type == "list"]
+        return frame.assign(**{name: frame[name].map(list) for name in lists}).copy()
+
+    def __set__(self, run: object, value: object) -> NoReturn:
+        raise AttributeError(
+            f"run.{self._name} cannot be assigned, because no section would follow it; "
+            "run.filter(…) returns a run of the trials that pass a condition"
+        )
 
 
 def records(value: Any) -> list[Mapping[str, Any]]:

@@ -11,6 +11,7 @@ from retrieval_eval.impact import impact_analysis
 from retrieval_eval.metrics.files import DEFAULT_K
 from retrieval_eval.pipeline import evaluate
 from retrieval_eval.pipeline.evaluate import Evaluation
+from retrieval_eval.report.filtering import Where
 from retrieval_eval.report.run import Run
 from retrieval_eval.report.separate import labels, relabelled_metrics
 from retrieval_eval.schema import now, stamped
@@ -32,6 +33,7 @@ def load_run(
     separate_runs: bool = False,
     jobs: int = 1,
     progress: Callable[[int, int, str], None] | None = None,
+    where: Where | None = None,
 ) -> Run:
     """Return one or several runs as data frames, evaluating what is missing.
 
@@ -50,17 +52,20 @@ def load_run(
         compared; by default its trials count as repeats of one config.
     k_values, seed, jobs, progress
         As for :func:`retrieval_eval.evaluate`.
+    where
+        Only the trials that pass a condition, as for :meth:`Run.filter`; all are evaluated.
 
     Returns
     -------
     Run
         The frames of :data:`retrieval_eval.report.columns.FRAMES`, each built when first asked
-        for: ``trials``, ``events``, ``pairs``, ``gate`` and others.
+        for and handed out as a copy: ``trials``, ``events``, ``pairs``, ``gate`` and others.
 
     Raises
     ------
     BadInputError
-        When a run, root, config or setting does not exist or is of the wrong kind.
+        When a run, root, config or setting does not exist or is of the wrong kind, or no trial
+        passes the condition.
     NothingToEvaluateError
         When no run holds a trial.
     """
@@ -84,7 +89,7 @@ def load_run(
         "output_dir": output_dir or None,
     }
     new_names = labels([run.summary for run in evaluation.runs]) if separate_runs else None
-    return Run(
+    run = Run(
         [run.folder for run in evaluation.runs],
         baseline_config=baseline_config,
         mcp_config=mcp_config,
@@ -92,6 +97,7 @@ def load_run(
         impact=_impact(evaluation, new_names),
         new_names=new_names,
     )
+    return run if where is None else run.filter(where)
 
 
 def _impact(

@@ -1,4 +1,4 @@
-"""One or several evaluated runs as data frames, each built when it is first asked for."""
+"""One or several evaluated runs as data frames, each built once and handed out as a copy."""
 
 from __future__ import annotations
 
@@ -27,13 +27,17 @@ from retrieval_eval.report.truth_rows import ground_truth_rows
 if TYPE_CHECKING:
     import pandas as pd
 
+    from retrieval_eval.report.filtering import Part, Where
+
 _COLUMNS: Final = {name: columns for name, (_, columns) in FRAMES.items()}
 
 
 class Run:
     """What was measured in one or several runs.
 
-    Every frame has exactly the columns declared in :mod:`retrieval_eval.report.columns`.
+    Every frame has exactly the columns declared in :mod:`retrieval_eval.report.columns`. What is
+    changed in one changes no section: frames are copies, and none can be assigned. For a part of
+    the trials there is :meth:`filter`.
 
     Parameters
     ----------
@@ -48,6 +52,8 @@ class Run:
     new_names
         For each folder, configs to rename, as :func:`retrieval_eval.report.separate.labels` gives
         them; the impact analysis has to use the new names.
+    part
+        Only these trials of the folders, as :meth:`filter` gives them.
     """
 
     def __init__(
@@ -59,22 +65,70 @@ class Run:
         parameters: Mapping[str, Any] | None = None,
         impact: Mapping[str, Any] | None = None,
         new_names: Sequence[Mapping[str, str]] | None = None,
+        part: Part | None = None,
     ) -> None:
         self.folders = tuple(folders)
-        self.summaries = tuple(
-            relabelled_summary(read_artefact(folder, SUMMARY_FILE), names)
-            for folder, names in zip(folders, new_names or [{}] * len(folders), strict=True)
+        self.part = part
+        self.summaries = (
+            part.summaries
+            if part is not None
+            else tuple(
+                relabelled_summary(read_artefact(folder, SUMMARY_FILE), names)
+                for folder, names in zip(folders, new_names or [{}] * len(folders), strict=True)
+            )
         )
         self.impact = read_artefact(folders[0], IMPACT_FILE) if impact is None else impact
         self.parameters = dict(parameters or {})
         self._baseline = baseline_config or None
         self._mcp = mcp_config or None
 
+    def filter(self, where: Where) -> Run:
+        """Return a run of the trials that pass a condition, everything computed anew from these.
+
+        Summary, pairs, gate, verdict and every section are those that the trials alone would have
+        given, by the code that evaluates runs. The page says that trials were left out. Nothing
+        is written. Folders that were excluded are no trials and left out.
+
+        Parameters
+        ----------
+        where
+            A query over the columns of :attr:`trials` as in :meth:`pandas.DataFrame.query`, names
+            that are no plain words in backticks; or a function from a copy of that frame to True
+            or False for every trial; or these values: a series with the frame's index, or a list
+            in its order. A trial for which the condition is not known does not pass.
+
+        Raises
+        ------
+        BadInputError
+            When the condition makes no sense, no trial passes it, no trial is left of a config
+            that was chosen to be compared, or an artefact cannot be analysed.
+        """
+        from retrieval_eval.report.filtering import part_of
+
+        part = part_of(self, where)
+        found = Run(
+            part.folders,
+            baseline_config=self._baseline,
+            mcp_config=self._mcp,
+            parameters=self.parameters,
+            impact=part.impact,
+            part=part,
+        )
+        _ = found.comparison
+        return found
+
+    @cached_property
+    def trials_by_run(self) -> tuple[tuple[TrialFiles, ...], ...]:
+        """The trials that each run summary lists, or those of them that passed a filter."""
+        if self.part is not None:
+            return self.part.trials
+        pairs = zip(self.folders, self.summaries, strict=True)
+        return tuple(tuple(read_trials(folder, summary)) for folder, summary in pairs)
+
     @cached_property
     def trial_files(self) -> tuple[TrialFiles, ...]:
-        """The trials that the run summaries list."""
-        pairs = zip(self.folders, self.summaries, strict=True)
-        return tuple(t for folder, summary in pairs for t in read_trials(folder, summary))
+        """The trials of all runs, in the order of the rows of :attr:`trials`."""
+        return tuple(trial for own in self.trials_by_run for trial in own)
 
     @cached_property
     def run_ids(self) -> tuple[str, ...]:
@@ -108,7 +162,7 @@ class Run:
         first = [self.comparison.baseline, self.comparison.comparison] if self.comparison else []
         return tuple(first + [c for c in self._all_configs if c not in first])
 
-    @cached_property
+    @frames.handed_out
     def trials(self) -> pd.DataFrame:
         """One row a trial: metrics, outcomes, flags."""
         declared = expand(_COLUMNS["trials"], self.k_values)
@@ -121,7 +175,7 @@ class Run:
             rows.append(frames.read_row(trial.metrics, declared, base))
         return frames.make_frame(rows, declared)
 
-    @cached_property
+    @frames.handed_out
     def ledger(self) -> pd.DataFrame:
         """One row a trial: what became of its tool calls."""
         rows = [
@@ -130,12 +184,12 @@ class Run:
         ]
         return frames.make_frame(rows, _COLUMNS["ledger"])
 
-    @cached_property
+    @frames.handed_out
     def events(self) -> pd.DataFrame:
         """One row a retrieval event."""
         return self._event_frames[0]
 
-    @cached_property
+    @frames.handed_out
     def ground_truth(self) -> pd.DataFrame:
         """One row a trial and ground-truth file."""
         return self._event_frames[1]
@@ -153,7 +207,7 @@ class Run:
             frames.make_frame(truths, _COLUMNS["ground_truth"]),
         )
 
-    @cached_property
+    @frames.handed_out
     def excluded(self) -> pd.DataFrame:
         """One row a folder that was left out, with the reason."""
         names = [c.name for c in _COLUMNS["excluded"]]
@@ -165,51 +219,51 @@ class Run:
         ]
         return frames.make_frame(rows, _COLUMNS["excluded"])
 
-    @cached_property
+    @frames.handed_out
     def pairs(self) -> pd.DataFrame:
         """One row a matched task and metric, for every pair of configs."""
         found = frames.records(self.impact.get("comparisons"))
         return frames.make_frame(frames.pair_rows(found), _COLUMNS["pairs"])
 
-    @cached_property
+    @frames.handed_out
     def associations(self) -> pd.DataFrame:
         """One row an association of a retrieval metric with an outcome."""
         found = frames.records(self.impact.get("associations"))
         rows = [frames.read_row(a, _COLUMNS["associations"]) for a in found]
         return frames.make_frame(rows, _COLUMNS["associations"])
 
-    @cached_property
+    @frames.handed_out
     def summary(self) -> pd.DataFrame:
         """One row a config and metric: mean, median, n and how many are not computable."""
         rows = [row for summary in self.summaries for row in frames.summary_rows(summary)]
         return frames.make_frame(rows, _COLUMNS["summary"])
 
-    @cached_property
+    @frames.handed_out
     def statistics(self) -> pd.DataFrame:
         """One row a metric, for every pair of configs: paired statistics."""
         return self._of_comparisons("statistics")
 
-    @cached_property
+    @frames.handed_out
     def gate(self) -> pd.DataFrame:
         """One row a rule of the validity gate, for every pair of configs."""
         return self._of_comparisons("gate")
 
-    @cached_property
+    @frames.handed_out
     def pair_ledger(self) -> pd.DataFrame:
         """One row an arm and fate of its trials, for every pair of configs."""
         return self._of_comparisons("pair_ledger")
 
-    @cached_property
+    @frames.handed_out
     def views(self) -> pd.DataFrame:
         """One row a view and metric, for every pair of configs."""
         return self._of_comparisons("views")
 
-    @cached_property
+    @frames.handed_out
     def slices(self) -> pd.DataFrame:
         """One row a slice of the tasks, for every pair of configs."""
         return self._of_comparisons("slices")
 
-    @cached_property
+    @frames.handed_out
     def first_hits(self) -> pd.DataFrame:
         """One row a config and unit: time to the first relevant file."""
         found = frames.records(self.impact.get("time_to_first_relevant"))
@@ -225,4 +279,5 @@ class Run:
         return found
 
     def __repr__(self) -> str:
-        return f"<Run {', '.join(self.run_ids)}: {len(self.trial_files)} trials>"
+        trials = self.part.sentence if self.part else f"{len(self.trial_files)} trials"
+        return f"<Run {', '.join(self.run_ids)}: {trials}>"

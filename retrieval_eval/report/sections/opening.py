@@ -28,6 +28,7 @@ def header(facts: Facts) -> Block:
     harnesses = sorted({str(t["harness"]) for t in facts.trials if t["harness"]})
     badges = [
         ("Runs" if len(run.run_ids) > 1 else "Run", _names(run.run_ids)),
+        ("Filtered", run.part.sentence if run.part else ""),
         ("Configurations", _names(run.configs)),
         ("Suites", _names(suites)),
         ("Model", _names(models)),

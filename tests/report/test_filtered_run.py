@@ -1,0 +1,244 @@
+"""Frames are copies, and a filtered run is the run that its trials alone would have given."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+
+import pandas as pd
+import pytest
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.io.layout import discover
+from retrieval_eval.report import Report, Run, TrialReport, columns, load_run
+from retrieval_eval.report.exhibits import Block
+from retrieval_eval.report.show import to_html
+from tests.factories import write_run
+from tests.runs import write_task, write_trial
+
+SUITE = "benchmark == 'demo_fix'"
+
+
+@pytest.fixture(scope="module")
+def demo_run(demo_tree, tmp_path_factory):
+    return load_run(
+        "demo",
+        runs_root=demo_tree / "runs",
+        benchmarks_root=demo_tree / "benchmarks",
+        output_dir=tmp_path_factory.mktemp("demo-run"),
+    )
+
+
+@pytest.fixture(scope="module")
+def part(demo_run):
+    return demo_run.filter(SUITE)
+
+
+@pytest.fixture(scope="module")
+def alone(demo_run, demo_tree, tmp_path_factory):
+    """The same run, evaluated from the folders of the suite's trials and nothing else."""
+    place = tmp_path_factory.mktemp("alone")
+    wanted = demo_run.trials[demo_run.trials["benchmark"] == "demo_fix"]
+    keys = ["config_name", "batch_timestamp", "trial_name"]
+    names = set(wanted[keys].itertuples(index=False, name=None))
+    folder = demo_tree / "runs" / "demo"
+    for trial in discover(folder, "demo").trials:
+        if (trial.config_name, trial.batch_timestamp, trial.trial_name) in names:
+            target = place / "runs" / "demo" / trial.path.relative_to(folder)
+            shutil.copytree(trial.path, target)
+    return load_run(
+        "demo",
+        runs_root=place / "runs",
+        benchmarks_root=demo_tree / "benchmarks",
+        output_dir=place / "out",
+    )
+
+
+def sections(run):
+    """Return every section of the report as HTML, but for what the page says of itself."""
+    report = Report(run)
+    names = [n for n in dir(Report) if not n.startswith("_") and callable(getattr(Report, n))]
+    blocks = {name: getattr(report, name)() for name in names}
+    assert all(isinstance(block, Block) for block in blocks.values())
+    shown = {n: to_html(b) for n, b in blocks.items() if n not in ("header", "provenance")}
+    badges = [badge for badge in blocks["header"].badges if badge[0] != "Filtered"]
+    return shown | {"badges": badges}
+
+
+def plain(document):
+    own = ("generated_at", "input_fingerprint")
+    return {name: value for name, value in document.items() if name not in own}
+
+
+def test_every_section_of_a_filtered_run_is_that_of_its_trials_alone(part, alone):
+    assert 0 < len(part.trial_files) == len(alone.trial_files)
+    expected = sections(alone)
+    assert len(expected) > 30
+    for name, shown in sections(part).items():
+        assert shown == expected[name], name
+
+
+def test_every_frame_and_document_of_a_filtered_run_is_that_of_its_trials_alone(part, alone):
+    for name in columns.FRAMES:
+        pd.testing.assert_frame_equal(part.frame(name), alone.frame(name))
+    assert plain(part.impact) == plain(alone.impact)
+    assert [*map(plain, part.summaries)] == [*map(plain, alone.summaries)]
+
+
+def test_the_page_of_a_filtered_run_says_what_it_shows(demo_run, part):
+    n = int((demo_run.trials["benchmark"] == "demo_fix").sum())
+    said = f"{n} of {len(demo_run.trials)} trials, where {SUITE}"
+    assert dict(Report(part).header().badges)["Filtered"] == said
+    (table,) = Report(part).provenance().exhibits
+    # Excluded folders have no row in run.trials that a condition could choose.
+    assert ("Filter", f"{said}; 1 excluded folder left out too") in table.rows
+    assert repr(part) == f"<Run demo: {said}>"
+    assert "Filtered" not in dict(Report(demo_run).header().badges)
+    (table,) = Report(demo_run).provenance().exhibits
+    assert "Filter" not in {name for name, _ in table.rows}
+
+
+def test_the_completeness_of_a_filtered_page_never_exceeds_its_tasks(part):
+    facts = Report(part).facts
+    assert 0 < len(facts.headline_pairs) <= len(facts.tasks)
+    assert f"of {len(facts.tasks)} tasks" in dict(Report(part).header().badges)["Completeness"]
+
+
+def test_filtering_writes_nothing_and_leaves_the_run_as_it_was(demo_run):
+    def digests():
+        root = demo_run.folders[0].parent
+        files = sorted(p for p in root.rglob("*") if p.is_file())
+        return {p: hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+
+    before, answer = digests(), to_html(Report(demo_run).answer())
+    demo_run.filter("reward > 0")
+    assert digests() == before
+    assert to_html(Report(demo_run).answer()) == answer
+
+
+def test_a_condition_is_a_text_a_function_or_a_mask(demo_run):
+    trials = demo_run.trials
+    mask = trials["benchmark"] == "demo_fix"
+    expected = demo_run.filter(SUITE).trials
+    for where in (
+        lambda frame: frame["benchmark"] == "demo_fix",
+        lambda frame: (frame["benchmark"] == "demo_fix").to_numpy(),
+        mask,
+        mask.sample(frac=1, random_state=1),
+        mask.astype("boolean"),
+        mask.to_numpy(),
+        mask.tolist(),
+        "`file_recall` > -1 and benchmark == 'demo_fix' or benchmark.eq('demo_fix')",
+    ):
+        pd.testing.assert_frame_equal(demo_run.filter(where).trials, expected)
+    unknown = trials["ttfr_step"] > 0
+    assert unknown.isna().any()
+    # A trial for which the condition is not known does not pass.
+    assert len(demo_run.filter(unknown).trials) == int(unknown.fillna(False).sum())
+    assert len(demo_run.filter("`ndcg@10` > 0.5").trials) == int((trials["ndcg@10"] > 0.5).sum())
+
+
+def test_filters_follow_one_another(demo_run):
+    one = demo_run.filter(SUITE)
+    two = one.filter(lambda frame: frame["reward"] > 0.5)
+    both = demo_run.filter(f"{SUITE} and reward > 0.5")
+    assert plain(two.impact) == plain(both.impact)
+    said = dict(Report(two).header().badges)["Filtered"]
+    total = len(demo_run.trials)
+    assert said == f"{len(two.trials)} of {total} trials, where {SUITE}, and by a function"
+    masked = demo_run.filter([True] * total)
+    assert dict(Report(masked).header().badges)["Filtered"].endswith("trials, by a mask")
+
+
+@pytest.mark.parametrize(
+    ("where", "told"),
+    [
+        ("reward > 99", "no trial passes the condition: all 49 trials are left out"),
+        ([True, False], "the condition has 2 values for 49 trials"),
+        (lambda frame: frame["reward"], "True or False for every trial, not float64"),
+        ("reward", "True or False for every trial, not float64"),
+        ("reward + ", r"the condition 'reward \+' cannot be read"),
+        ("nope > 1", "name 'nope' is not defined.*a column of run.trials"),
+        ("benchmark == @suite", "local variable 'suite' is not defined"),
+        ("reward = 1", "True or False for every trial, not a table"),
+        ("True", "True or False for every trial, not bool"),
+        (lambda frame: frame[frame["reward"] > 0], "True or False for every trial, not a table"),
+        (lambda frame: frame["reward"].dropna() > 0, "values for 49 trials"),
+        (
+            lambda frame: pd.Series([True] * len(frame), index=range(100, 100 + len(frame))),
+            "another index than run.trials",
+        ),
+        (7, "not int"),
+        (["yes"] * 49, "True or False for every trial, not (object|str)"),
+    ],
+)
+def test_a_condition_that_makes_no_sense_is_named(demo_run, where, told):
+    with pytest.raises(BadInputError, match=told):
+        demo_run.filter(where)
+
+
+def test_load_run_takes_a_condition(demo_run, demo_tree, part):
+    found = load_run(
+        "demo",
+        runs_root=demo_tree / "runs",
+        benchmarks_root=demo_tree / "benchmarks",
+        output_dir=demo_run.folders[0].parents[1],
+        where=SUITE,
+    )
+    assert plain(found.impact) == plain(part.impact)
+    assert repr(found) == repr(part)
+
+
+def test_a_config_that_was_chosen_and_has_no_trial_left_is_named(demo_run):
+    config = demo_run.configs[0]
+    chosen = Run(demo_run.folders, baseline_config=config)
+    with pytest.raises(BadInputError, match=f"no config named '{config}'"):
+        chosen.filter(f"config_name != '{config}'")
+    assert len(demo_run.filter(f"config_name != '{config}'").configs) == 1
+
+
+def test_runs_told_apart_stay_so_and_a_run_without_a_trial_is_gone(tmp_path):
+    write_task(tmp_path / "benchmarks", "task-one", ["src/a.py"])
+    for run in ("one", "two"):
+        for config in ("base", "other"):
+            write_trial(tmp_path / "runs" / run, config, "task-one", ["src/a.py"])
+    both = load_run(
+        ["one", "two"],
+        runs_root=tmp_path / "runs",
+        benchmarks_root=tmp_path / "benchmarks",
+        output_dir=tmp_path / "out",
+        separate_runs=True,
+    )
+    found = both.filter("config_name != 'other@two'")
+    assert found.configs == ("base@one", "base@two", "other@one")
+    assert {c.baseline for c in found.comparisons} <= set(found.configs)
+    first = both.filter(lambda frame: frame["run_id"] == "one")
+    assert (first.run_ids, first.configs) == (("one",), ("base@one", "other@one"))
+    assert TrialReport(first, "task-one").header().badges[0] == ("Run", "one")
+
+
+def test_frames_are_copies_and_assignment_is_refused(tmp_path):
+    folder = write_run(tmp_path)
+    run = Run([folder])
+    expected = sections(Run([folder]))
+    for name in columns.FRAMES:
+        frame = run.frame(name)
+        frame.loc[:, frame.columns[0]] = "planted"
+        frame.pop(frame.columns[-1])
+        with pytest.raises(AttributeError, match=rf"run\.{name} cannot be .*run\.filter\(…\)"):
+            setattr(run, name, frame)
+    for row in run.trials["quality_flags"]:
+        row.append("planted")
+    events = run.events
+    events["tool_name"] = "planted"
+    events["target_files"].map(lambda files: files.append("planted"))
+    assert sections(run) == expected
+    assert not run.trials["quality_flags"].map(len).any()
+    assert "planted" not in {f for files in run.events["target_files"] for f in files}
+
+
+def test_documents_that_cannot_be_analysed_are_named(tmp_path):
+    folder = write_run(tmp_path, n_tasks=3)
+    run = Run([folder])
+    with pytest.raises(BadInputError, match=r"retrieval_metrics\.json.*evaluate the run again"):
+        run.filter("config_name != ''")
