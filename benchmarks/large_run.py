@@ -1,0 +1,151 @@
+"""A made run of many trials in two arms, evaluated end to end: seconds by step, and peak memory.
+
+    python benchmarks/large_run.py [--tasks 6000] [--repositories 1500] [--jobs 1]
+
+Every task is run once under either configuration; a trial is a transcript of a few reads (some
+2 kB) with a cost, a time and a reward. What is measured is the work around the trials, so the
+traces are small. Each step is timed in a child process of its own, which also tells its memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+CONFIGS = ("baseline-local", "mcp-remote")
+SUITES = ("made_fix", "made_feature", "made_review")
+START = "2026-01-05T10:00:00Z"
+N_TRUTH = 4
+N_READS = 6
+
+
+def write_run(root: Path, n_tasks: int, n_repositories: int, seed: int = 7) -> None:
+    """Write the tasks with their ground truth, and a trial of each under both configurations."""
+    dice = random.Random(seed)
+    for number in range(n_tasks):
+        task, suite = f"task-{number:05d}", SUITES[number % len(SUITES)]
+        # Few repositories have many tasks and many have few.
+        repository = f"repo-{int(n_repositories * dice.random() ** 2)}"
+        files = [{"path": f"src/m{i}.py", "repo": repository} for i in range(N_TRUTH)]
+        write(root / "benchmarks" / suite / task / "tests/ground_truth.json", {"files": files})
+        ease = dice.random()
+        for c, config in enumerate(CONFIGS):
+            folder = root / "runs/large" / config / "2026-01-05__10-00-00" / f"{task}__{c:07d}"
+            share = min(1.0, max(0.0, ease + 0.05 * c + dice.gauss(0, 0.2)))
+            reads = [
+                f"src/m{i % N_TRUTH}.py" if dice.random() < share else f"src/other{i}.py"
+                for i in range(N_READS)
+            ]
+            write_trial(folder, task, reads, share, dice)
+
+
+def write_trial(
+    folder: Path, task: str, reads: list[str], share: float, dice: random.Random
+) -> None:
+    cost = round(0.1 + dice.expovariate(2.0), 4)
+    result = {
+        "task_name": task,
+        "trial_name": folder.name,
+        "started_at": START,
+        "finished_at": f"2026-01-05T10:{dice.randrange(1, 60):02d}:{dice.randrange(60):02d}Z",
+        "agent_info": {"name": "claude-code", "version": "2.0.0", "model_info": {"name": "m-1"}},
+        "agent_execution": {"started_at": START, "finished_at": "2026-01-05T10:00:50Z"},
+        "agent_result": {"n_input_tokens": dice.randrange(9999), "cost_usd": cost},
+        "verifier_result": {"rewards": {"reward": float(dice.random() < share)}},
+    }
+    write(folder / "result.json", result)
+    begin = {"type": "system", "subtype": "init", "cwd": "/workspace", "model": "m-1"}
+    lines: list[dict[str, Any]] = [begin | {"session_id": "s"}]
+    for number, path in enumerate(reads):
+        stamp = f"2026-01-05T10:00:{number + 5:02d}Z"
+        use = {"type": "tool_use", "id": f"t{number}", "name": "Read"}
+        call = use | {"input": {"file_path": f"/workspace/{path}"}}
+        usage = {"input_tokens": dice.randrange(50, 500), "output_tokens": 10}
+        said = {"id": f"m{number}", "role": "assistant", "content": [call], "usage": usage}
+        answer = {"type": "tool_result", "tool_use_id": f"t{number}", "content": "     1\tx"}
+        lines.append({"type": "assistant", "message": said, "timestamp": stamp})
+        back = {"role": "user", "content": [answer]}
+        lines.append({"type": "user", "message": back, "timestamp": stamp})
+    end = {"type": "result", "subtype": "success", "is_error": False, "total_cost_usd": cost}
+    lines.append(end | {"usage": {"input_tokens": 600, "output_tokens": 60}})
+    target = folder / "agent/claude-code.txt"
+    target.parent.mkdir(parents=True)
+    target.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+def write(path: Path, document: dict[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(document), encoding="utf-8")
+
+
+def evaluate_all(root: Path, jobs: int) -> None:
+    from retrieval_eval.pipeline import evaluate
+
+    evaluate(["large"], runs_root=root / "runs", benchmarks_root=root / "benchmarks", jobs=jobs)
+
+
+def analyse(root: Path, part: str) -> None:
+    """Do one part of the analysis over the metric documents that lie there."""
+    from retrieval_eval.impact import analysis
+    from retrieval_eval.impact.settings import Settings
+
+    folder = root / "runs/large/retrieval_events"
+    paths = sorted(folder.rglob("*.retrieval_metrics.json"))
+    documents = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+    start = time.process_time()
+    if part == "associations":
+        analysis.associations(documents, Settings(1))
+    elif part == "comparison":
+        analysis.compare(documents, *CONFIGS, Settings(1))
+    elif part == "analysis":
+        analysis.impact_analysis(documents, seed=1)
+    print(f"{time.process_time() - start:.1f}", end="")
+
+
+def measured(root: Path, step: str, jobs: int) -> str:
+    start = time.perf_counter()
+    command = [sys.executable, __file__, "--root", str(root), "--step", step, "--jobs", str(jobs)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    own, peak, processor = done.stdout.split("|")
+    return (
+        f"| {step} | {time.perf_counter() - start:.0f} | {float(processor):.0f} "
+        f"| {own or '—'} | {float(peak):.0f} |"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tasks", type=int, default=6000)
+    parser.add_argument("--repositories", type=int, default=1500)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--root", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--step", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.step:
+        if given.step == "evaluate":
+            evaluate_all(given.root, given.jobs)
+        else:
+            analyse(given.root, given.step)
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        print(f"|{used.ru_maxrss / 1e3}|{used.ru_utime + used.ru_stime}", end="")
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        write_run(root, given.tasks, given.repositories)
+        print(f"{2 * given.tasks:,} trials of {given.tasks:,} tasks\n")
+        print("| step | seconds | processor seconds | of these in the step alone | peak MB |")
+        print("|---|---|---|---|---|")
+        for step in ("evaluate", "analysis", "comparison", "associations"):
+            print(measured(root, step, given.jobs), flush=True)
+
+
+if __name__ == "__main__":
+    main()
