@@ -35,7 +35,11 @@ def let_through(documents: Sequence[Document], pairs: Iterable[tuple[str, str]])
     known = [pair for pair in pairs if set(pair) <= arms.keys()]
     compared = {config for pair in known for config in pair}
     # Beside an arm without trials only the rules about a trial itself remove any.
-    alone = [(arm, Arm("", ())) for config, arm in arms.items() if config not in compared]
+    alone = [
+        (arm, Arm(f"no arm beside {config}", ()))
+        for config, arm in arms.items()
+        if config not in compared
+    ]
     passed: set[int] = set()
     removed_by: dict[int, str] = {}
     for one, other in [*alone, *((arms[a], arms[b]) for a, b in known)]:

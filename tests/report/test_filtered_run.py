@@ -35,23 +35,32 @@ def part(demo_run):
 
 
 @pytest.fixture(scope="module")
-def alone(demo_run, demo_tree, tmp_path_factory):
-    """The same run, evaluated from the folders of the suite's trials and nothing else."""
-    place = tmp_path_factory.mktemp("alone")
-    wanted = demo_run.trials[demo_run.trials["benchmark"] == "demo_fix"]
-    keys = ["config_name", "batch_timestamp", "trial_name"]
-    names = set(wanted[keys].itertuples(index=False, name=None))
-    folder = demo_tree / "runs" / "demo"
-    for trial in discover(folder, "demo").trials:
-        if (trial.config_name, trial.batch_timestamp, trial.trial_name) in names:
-            target = place / "runs" / "demo" / trial.path.relative_to(folder)
-            shutil.copytree(trial.path, target)
-    return load_run(
-        "demo",
-        runs_root=place / "runs",
-        benchmarks_root=demo_tree / "benchmarks",
-        output_dir=place / "out",
-    )
+def evaluated_alone(demo_run, demo_tree, tmp_path_factory):
+    """Return a function that evaluates the folders of some trials and nothing else."""
+
+    def evaluated(wanted):
+        place = tmp_path_factory.mktemp("alone")
+        keys = ["config_name", "batch_timestamp", "trial_name"]
+        names = set(wanted[keys].itertuples(index=False, name=None))
+        folder = demo_tree / "runs" / "demo"
+        for trial in discover(folder, "demo").trials:
+            if (trial.config_name, trial.batch_timestamp, trial.trial_name) in names:
+                target = place / "runs" / "demo" / trial.path.relative_to(folder)
+                shutil.copytree(trial.path, target)
+        return load_run(
+            "demo",
+            runs_root=place / "runs",
+            benchmarks_root=demo_tree / "benchmarks",
+            output_dir=place / "out",
+        )
+
+    return evaluated
+
+
+@pytest.fixture(scope="module")
+def alone(demo_run, evaluated_alone):
+    trials = demo_run.trials
+    return evaluated_alone(trials[trials["benchmark"] == "demo_fix"])
 
 
 def sections(run):
@@ -76,6 +85,15 @@ def test_every_section_of_a_filtered_run_is_that_of_its_trials_alone(part, alone
     assert len(expected) > 30
     for name, shown in sections(part).items():
         assert shown == expected[name], name
+
+
+def test_any_choice_of_trials_gives_the_page_of_these_alone(demo_run, evaluated_alone):
+    # A choice that cuts through tasks, repeats and both configurations.
+    trials = demo_run.trials
+    every_third = (trials["config_name"].str.len() + trials.index) % 3 == 0
+    chosen = (trials["reward"] > 0.6) | every_third
+    expected = sections(evaluated_alone(trials[chosen]))
+    assert sections(demo_run.filter(chosen)) == expected
 
 
 def test_every_frame_and_document_of_a_filtered_run_is_that_of_its_trials_alone(part, alone):

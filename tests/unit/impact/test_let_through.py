@@ -83,6 +83,11 @@ def test_one_configuration_alone_is_checked_by_what_a_trial_says_of_itself():
     assert whole_run(rows) == whole_run([r for i, r in enumerate(rows) if i not in (3, 4)])
 
 
+def test_a_configuration_without_a_name_is_counted_too():
+    rows = study(4, configs=("",))
+    assert passed(rows) == {"": (4, 4, {})}
+
+
 def test_what_one_comparison_removes_and_another_lets_through_counts():
     rows = study(configs=("baseline", "mcp", "other"))
     for row in rows:
