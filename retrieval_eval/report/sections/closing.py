@@ -57,11 +57,11 @@ def provenance(facts: Facts) -> Block:
     times = sorted({str(s.get("generated_at")) for s in run.summaries if s.get("generated_at")})
     body = [
         ("Runs", ", ".join(run.run_ids)),
-        *([("Filter", run.part.full_sentence)] if run.part else []),
         ("Package", f"retrieval-eval {package_version()}"),
         ("Git commit", commit() or "not run from a checkout"),
         ("Schema version", ", ".join(versions)),
         ("Evaluated at", ", ".join(times) or MISSING),
+        *([("Filter", run.part.full_sentence)] if run.part else []),
         ("Input digest", input_digest(facts)),
         *(
             (f"Parameter {name}", _parameter(value))
