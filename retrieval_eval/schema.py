@@ -91,7 +91,7 @@ def refuse_other_major(document: Any, name: str) -> None:
     if found is not None and int(found[1]) != SUPPORTED_MAJOR:
         raise SchemaError(
             f"{name}: schema version {str(version)[:20]} has another major version than the "
-            f"{SUPPORTED_MAJOR}.x this package reads; use a release of retrieval-eval for "
+            f"{SUPPORTED_MAJOR}.x this package reads; use a release of this project for "
             f"{int(found[1])}.x"
         )
 

@@ -83,14 +83,15 @@ def evaluate(
 def _as_json(evaluation: Evaluation) -> dict[str, Any]:
     return {
         "runs": [
-            {"run_id": run.run_id, "folder": str(run.folder), **_outline(run.summary)}
+            {"run_id": run.run_id, "folder": str(run.folder), **_outline(run)}
             for run in evaluation.runs
         ]
     }
 
 
-def _outline(summary: dict[str, Any]) -> dict[str, Any]:
-    return {key: summary[key] for key in ("counts", "configs", "excluded")}
+def _outline(run: RunEvaluation) -> dict[str, Any]:
+    found = {key: run.summary[key] for key in ("counts", "configs", "excluded")}
+    return {**found, "notes": list(run.notes)}
 
 
 def _print_run(run: RunEvaluation) -> None:
@@ -117,4 +118,6 @@ def _print_run(run: RunEvaluation) -> None:
     for excluded in run.summary["excluded"]:
         why = f"{excluded['reason']} {excluded['detail']}"
         echo(f"  left out: {excluded['path']}: {why}")
+    for note in run.notes:
+        echo(f"  note: {note}")
     echo(f"  artefacts: {run.folder}")

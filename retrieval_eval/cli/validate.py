@@ -8,6 +8,7 @@ import click
 
 from retrieval_eval.cli.common import echo, json_option, print_json
 from retrieval_eval.errors import BadInputError, SchemaError
+from retrieval_eval.io.artefacts import DAMAGED, DIGEST, is_whole
 from retrieval_eval.io.files import read_json
 from retrieval_eval.schema import SCHEMAS, check_version, faults, kind_of
 
@@ -59,4 +60,7 @@ def _problems(path: Path, kind: str | None) -> list[str]:
         check_version(document.value, "document")
     except SchemaError as error:
         return [str(error)]
-    return [str(fault) for fault in faults(document.value, kind)]
+    found = [str(fault) for fault in faults(document.value, kind)]
+    if is_whole(document.value) is False:
+        found.append(f"/{DIGEST}: does not fit the rest: {DAMAGED}")
+    return found

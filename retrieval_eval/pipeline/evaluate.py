@@ -12,13 +12,12 @@ from typing import Any
 from retrieval_eval.demo import write_demo
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.impact import impact_analysis
+from retrieval_eval.io.artefacts import kept_artefact, write_artefact
 from retrieval_eval.io.files import (
     answers,
     is_inside,
-    read_json,
     remove,
     remove_leftovers,
-    write_json,
 )
 from retrieval_eval.io.layout import EXCLUSION_REASONS, Discovery, discover, runs_inside
 from retrieval_eval.io.runs import resolve_runs
@@ -38,7 +37,7 @@ from retrieval_eval.pipeline.summary import run_summary
 from retrieval_eval.pipeline.trial import Done, Job, evaluate_trial, give_up
 from retrieval_eval.pipeline.workers import run_in_workers, worth_starting
 from retrieval_eval.records import Exclusion, Progress
-from retrieval_eval.schema import now, refuse_other_major, stamped
+from retrieval_eval.schema import now, stamped
 from retrieval_eval.values import DEFAULT_SEED, counted
 
 ARTEFACTS = "retrieval_events"
@@ -48,13 +47,17 @@ IMPACT_FILE = "run_impact_analysis.json"
 
 @dataclass(frozen=True, slots=True)
 class RunEvaluation:
-    """What evaluating one run gave: artefact folder, summary and impact documents, trials."""
+    """What evaluating one run gave: artefact folder, summary and impact documents, trials.
+
+    ``notes`` name what was damaged and made again, and trials that could not be measured.
+    """
 
     run_id: str
     folder: Path
     summary: dict[str, Any]
     impact: dict[str, Any]
     trials: tuple[Done, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -283,12 +286,11 @@ def _finish(
     def analyse() -> dict[str, Any]:
         return impact_analysis([d.metrics for d in done], seed=seed)
 
+    summary, of_summary = _made(folder / SUMMARY_FILE, combined([digest, *excluded]), summarise)
+    impact, of_impact = _made(folder / IMPACT_FILE, combined([digest, str(seed)]), analyse)
+    notes = [*(note for one in done for note in one.notes), of_summary, of_impact]
     return RunEvaluation(
-        run_id,
-        folder,
-        _made(folder / SUMMARY_FILE, combined([digest, *excluded]), summarise),
-        _made(folder / IMPACT_FILE, combined([digest, str(seed)]), analyse),
-        tuple(done),
+        run_id, folder, summary, impact, tuple(done), tuple(note for note in notes if note)
     )
 
 
@@ -302,12 +304,13 @@ def _remove_stale(folder: Path, wanted: set[Path]) -> None:
                 remove(path, folder)
 
 
-def _made(path: Path, digest: str, make: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Return the document in ``path``, made and written anew when its inputs have changed."""
-    known = read_json(path, path.parent).value if answers(path.is_file) else None
-    refuse_other_major(known, str(path))
-    if isinstance(known, dict) and known.get("input_fingerprint") == digest:
-        return known
+def _made(
+    path: Path, digest: str, make: Callable[[], dict[str, Any]]
+) -> tuple[dict[str, Any], str | None]:
+    """Return the document in ``path``, made anew where needed, and a note if it was damaged."""
+    kept = kept_artefact(path, path.parent, digest)
+    if kept.value is not None:
+        return kept.value, None
     document = {**stamped(make(), now()), "input_fingerprint": digest}
-    write_json(path, document, indent=1)
-    return document
+    write_artefact(path, document, indent=1)
+    return document, kept.problem

@@ -10,14 +10,14 @@ from retrieval_eval.events.coverage import coverage, why_nothing_is_computable
 from retrieval_eval.events.document import event_document
 from retrieval_eval.events.normalise import TrialEvents, normalise
 from retrieval_eval.ground_truth import read_ground_truth
-from retrieval_eval.io.files import answers, read_json, write_json
+from retrieval_eval.io.artefacts import kept_artefact, write_artefact
 from retrieval_eval.io.tasks import UNKNOWN_SUITE
 from retrieval_eval.metrics.trial import trial_metrics
 from retrieval_eval.outcomes import Outcome, load_outcome
 from retrieval_eval.pipeline.fingerprint import combined, fingerprint
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
 from retrieval_eval.records import GroundTruth, Trace, TrialRef
-from retrieval_eval.schema import SCHEMA_VERSION, now, refuse_other_major, stamped
+from retrieval_eval.schema import SCHEMA_VERSION, now, stamped
 from retrieval_eval.traces import read_trace
 
 
@@ -47,12 +47,16 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """An evaluated trial: its metric document, its inputs' digest, whether computed now."""
+    """An evaluated trial: its metric document, its inputs' digest, whether computed now.
+
+    ``notes`` are sentences for whoever started the evaluation.
+    """
 
     job: Job
     metrics: dict[str, Any]
     fingerprint: str
     is_fresh: bool
+    notes: tuple[str, ...] = ()
 
 
 def evaluate_trial(job: Job) -> Done:
@@ -62,15 +66,17 @@ def evaluate_trial(job: Job) -> Done:
     and its documents say so.
     """
     digest = _input_digest(job)
-    known = _unchanged(job, digest)
-    if known is not None:
+    kept = [kept_artefact(path, job.folder, digest) for path in (job.events_file, job.metrics_file)]
+    known = kept[-1].value
+    if known is not None and kept[0].value is not None:
         return Done(job, known, digest, is_fresh=False)
+    notes = tuple(found.problem for found in kept if found.problem)
     try:
         events, metrics = documents(job)
     except Exception as error:  # noqa: BLE001  one trial must not end the batch
         cause = f"{type(error).__name__}: {str(error)[:200]}"
         return give_up(job, f"the trial could not be evaluated ({cause})")
-    return _written(job, events, metrics, digest)
+    return _written(job, events, metrics, digest, notes)
 
 
 def give_up(job: Job, reason: str) -> Done:
@@ -79,7 +85,8 @@ def give_up(job: Job, reason: str) -> Done:
     covered = coverage(nothing, None, reason)
     events, metrics = _documents(job, nothing, Outcome(), covered, None)
     # What failed for a moment, such as memory, is tried again: no inputs have this digest.
-    return _written(job, events, metrics, combined([_input_digest(job), "failed"]))
+    digest = combined([_input_digest(job), "failed"])
+    return _written(job, events, metrics, digest, (f"{job.trial.trial_name}: {reason}",))
 
 
 def _input_digest(job: Job) -> str:
@@ -98,27 +105,17 @@ def _input_digest(job: Job) -> str:
     return fingerprint(trial.path, trial.task_dir, settings)
 
 
-def _written(job: Job, events: dict[str, Any], metrics: dict[str, Any], digest: str) -> Done:
+def _written(
+    job: Job,
+    events: dict[str, Any],
+    metrics: dict[str, Any],
+    digest: str,
+    notes: tuple[str, ...],
+) -> Done:
     moment = now()
     for path, document in ((job.events_file, events), (job.metrics_file, metrics)):
-        write_json(path, {**stamped(document, moment), "input_fingerprint": digest})
-    return Done(job, metrics, digest, is_fresh=True)
-
-
-def _unchanged(job: Job, digest: str) -> dict[str, Any] | None:
-    """Return the metric document of an earlier run over the same inputs, or None.
-
-    Raises ``SchemaError`` for a document of another major version, which is not overwritten.
-    """
-    known: dict[str, Any] | None = None
-    for path in (job.events_file, job.metrics_file):
-        if not answers(path.is_file):
-            return None
-        known = read_json(path, job.folder).value
-        refuse_other_major(known, str(path))
-        if not isinstance(known, dict) or known.get("input_fingerprint") != digest:
-            return None
-    return known
+        write_artefact(path, {**stamped(document, moment), "input_fingerprint": digest})
+    return Done(job, metrics, digest, is_fresh=True, notes=notes)
 
 
 def documents(job: Job) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import read_json
+from retrieval_eval.io import artefacts
+from retrieval_eval.io.files import answers
 from retrieval_eval.report.frames import coerce, members, records
-from retrieval_eval.schema import check_version, refuse_other_major
+from retrieval_eval.schema import check_version
 
 SUMMARY_FILE = "run_retrieval_summary.json"
 IMPACT_FILE = "run_impact_analysis.json"
@@ -37,24 +38,24 @@ class TrialFiles:
 
 def read_artefact(folder: Path, name: str) -> Mapping[str, Any]:
     """Return a run-level artefact; raises ``BadInputError`` when it cannot be used."""
-    document = read_json(folder / name, folder)
-    if not isinstance(document.value, Mapping):
-        problem = document.problem or f"{name}: expected an object"
-        raise BadInputError(f"{problem}; evaluate the run first")
+    document = artefacts.read_artefact(folder / name, folder)
+    if document.problem is not None:
+        raise BadInputError(f"{folder}: {document.problem}; evaluate the run first")
     check_version(document.value, name)
-    return document.value
+    return members(document.value)
 
 
 def read_member(folder: Path, name: Any) -> Mapping[str, Any]:
-    """Return a trial's artefact inside ``folder``, or an empty one when it is not readable.
+    """Return a trial's artefact inside ``folder``, or an empty one when it is not there.
 
-    Raises ``SchemaError`` for one of another major version: what it says is not known here.
+    Raises ``BadInputError`` for a damaged one, ``SchemaError`` for one of another major version.
     """
-    if not isinstance(name, str) or not name:
+    if not isinstance(name, str) or not name or not answers((folder / name).is_file):
         return {}
-    document = read_json(folder / name, folder).value
-    refuse_other_major(document, name)
-    return members(document)
+    document = artefacts.read_artefact(folder / name, folder)
+    if document.problem is not None:
+        raise BadInputError(f"{folder}: {document.problem}; evaluate the run again")
+    return members(document.value)
 
 
 def read_trials(folder: Path, summary: Mapping[str, Any]) -> list[TrialFiles]:

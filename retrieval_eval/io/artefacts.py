@@ -1,0 +1,91 @@
+"""The package's own documents on disk: written with a digest of their body, and checked by it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from retrieval_eval.io.files import Json, answers, json_bytes, label, read_json, write_json
+from retrieval_eval.schema import refuse_other_major
+
+DIGEST: Final = "body_sha256"
+"""The member with the SHA-256 over all others but the time stamp, as compact JSON."""
+
+_NOT_IN_BODY: Final = frozenset({DIGEST, "generated_at"})
+
+DAMAGED: Final = "damaged, or edited after it was written"
+
+
+def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document with the digest of its body.
+
+    Examples
+    --------
+    >>> is_whole({**sealed({"n": 3}), "generated_at": "later"})
+    True
+    >>> is_whole({**sealed({"n": 3}), "n": 4})
+    False
+    """
+    return {**document, DIGEST: _digest(document)}
+
+
+def is_whole(document: Mapping[str, Any]) -> bool | None:
+    """Return whether the body is the one that was written; None where no digest tells.
+
+    Layout and line ends of the file do not matter.
+    """
+    if DIGEST not in document:
+        return None
+    try:
+        return bool(document[DIGEST] == _digest(document))
+    except (ValueError, RecursionError):  # no body that was ever written
+        return False
+
+
+def write_artefact(path: Path, document: Mapping[str, Any], *, indent: int | None = None) -> None:
+    """Write a document of this package with its digest, whole or not at all."""
+    write_json(path, sealed(document), indent=indent)
+
+
+def read_artefact(path: Path, root: Path) -> Json:
+    """Return a document of this package; a damaged one is a problem that names the file.
+
+    One of an earlier version has no digest and is taken as it is. Raises ``SchemaError`` for one of
+    another major version.
+    """
+    found = read_json(path, root)
+    if found.problem is not None:
+        return found
+    refuse_other_major(found.value, str(path))
+    if not isinstance(found.value, dict):
+        return Json(None, f"{label(path, root)}: expected an object")
+    if is_whole(found.value) is False:
+        return Json(None, f"{label(path, root)}: {DAMAGED}")
+    return found
+
+
+def kept_artefact(path: Path, root: Path, fingerprint: str) -> Json:
+    """Return the document in ``path`` if it was made of these inputs and is whole.
+
+    Otherwise there is none; where it was damaged, the problem says that it is made again. Raises
+    ``SchemaError`` for one of another major version, which is not overwritten.
+    """
+    if not answers(path.is_file):
+        return Json(None)
+    found = read_json(path, root)
+    if found.problem is not None:
+        return Json(None, f"{found.problem}; made again")
+    refuse_other_major(found.value, str(path))
+    if isinstance(found.value, dict) and found.value.get("input_fingerprint") != fingerprint:
+        return Json(None)
+    # With this fingerprint the same code wrote it, and so a digest too.
+    if not isinstance(found.value, dict) or not is_whole(found.value):
+        return Json(None, f"{label(path, root)}: {DAMAGED}; made again")
+    return found
+
+
+def _digest(document: Mapping[str, Any]) -> str:
+    body = {name: value for name, value in document.items() if name not in _NOT_IN_BODY}
+    return sha256(json_bytes(body)).hexdigest()

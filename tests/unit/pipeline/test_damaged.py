@@ -1,0 +1,234 @@
+"""An artefact that no longer is what was written is never believed: it is made again, or named."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrieval_eval.cli.main import run
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.io.artefacts import DIGEST, is_whole, read_artefact, sealed, write_artefact
+from retrieval_eval.pipeline import evaluate
+from retrieval_eval.report.run import Run
+from retrieval_eval.schema import faults, kind_of
+from tests.runs import write_task, write_trial
+
+ARTEFACTS = {
+    "events": "baseline/task-one.retrieval_events.json",
+    "metrics": "mcp/task-one.retrieval_metrics.json",
+    "summary": "run_retrieval_summary.json",
+    "impact": "run_impact_analysis.json",
+}
+
+
+@pytest.fixture
+def tree(tmp_path):
+    write_task(tmp_path / "benchmarks", "task-one", ["src/a.py", "src/b.py"])
+    for config, reads in (("baseline", ["src/x.py"]), ("mcp", ["src/x.py", "src/a.py"])):
+        write_trial(tmp_path / "runs" / "run-1", config, "task-one", reads)
+    return tmp_path
+
+
+def measure(tree):
+    (found,) = evaluate(["run-1"], runs_root=tree / "runs", output_dir=tree / "out").runs
+    return found
+
+
+def content(folder):
+    found = {p: json.loads(p.read_text()) for p in sorted(folder.rglob("*.json"))}
+    for document in found.values():
+        document.pop("generated_at")
+    return found
+
+
+def first_number(value, path=()):
+    """The place of some number deep inside a document."""
+    for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+        if isinstance(item, dict | list):
+            found = first_number(item, (*path, key))
+            if found:
+                return found
+        elif isinstance(item, int | float) and not isinstance(item, bool):
+            return (*path, key)
+    return None
+
+
+def altered(document):
+    *above, last = first_number(document)
+    place = document
+    for key in above:
+        place = place[key]
+    place[last] += 1
+
+
+def emptied(document):
+    for name, value in document.items():
+        if isinstance(value, dict | list):
+            document[name] = type(value)()
+
+
+def of_wrong_types(document):
+    for name, value in document.items():
+        if isinstance(value, dict | list):
+            document[name] = "text"
+
+
+def without_body(document):
+    kept = {name: document[name] for name in ("schema_version", "input_fingerprint")}
+    document.clear()
+    document.update(kept)
+
+
+def without_digest(document):
+    altered(document)
+    del document[DIGEST]
+
+
+def extended(document):
+    document["coverage"] = {**document.get("coverage", {}), "more": 1}
+
+
+def edit(change):
+    def damage(path):
+        document = json.loads(path.read_text())
+        change(document)
+        path.write_text(json.dumps(document))
+
+    damage.__name__ = change.__name__
+    return damage
+
+
+def truncated(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def nothing_left(path):
+    path.write_bytes(b"")
+
+
+def another_kind(path):
+    path.write_text("[1, 2]")
+
+
+def not_a_number(path):
+    text = path.read_text()
+    path.write_text(text.replace('"schema_version"', '"more": NaN, "schema_version"', 1))
+
+
+DAMAGES = [
+    *map(edit, (altered, emptied, of_wrong_types, without_body, without_digest, extended)),
+    *(truncated, nothing_left, another_kind, not_a_number),
+]
+
+
+@pytest.mark.parametrize("name", ARTEFACTS)
+@pytest.mark.parametrize("damage", DAMAGES, ids=lambda damage: damage.__name__)
+def test_a_damaged_artefact_is_made_again_and_named(tree, name, damage):
+    folder = measure(tree).folder
+    before = content(folder)
+    path = folder / ARTEFACTS[name]
+    damage(path)
+    assert content_or_none(path) != before[path]
+    again = measure(tree)
+    assert content(folder) == before
+    (note,) = again.notes
+    assert ARTEFACTS[name].rsplit("/")[-1] in note
+    assert note.endswith("; made again")
+    third = measure(tree)
+    assert third.notes == ()
+    assert not any(done.is_fresh for done in third.trials)
+
+
+def content_or_none(path):
+    try:
+        document = json.loads(path.read_text())
+    except ValueError:
+        return None
+    if isinstance(document, dict):
+        document.pop("generated_at", None)
+    return document
+
+
+def test_the_command_says_which(tree, monkeypatch, capsys):
+    monkeypatch.chdir(tree)
+    folder = measure(tree).folder
+    edit(altered)(folder / ARTEFACTS["metrics"])
+    edit(emptied)(folder / ARTEFACTS["summary"])
+    assert run(["evaluate", "run-1", "--output-dir", "out"]) == 0
+    text = capsys.readouterr().out
+    why = "damaged, or edited after it was written; made again"
+    assert f"  note: {ARTEFACTS['metrics']}: {why}\n" in text
+    assert f"  note: {ARTEFACTS['summary']}: {why}\n" in text
+    assert run(["evaluate", "run-1", "--output-dir", "out", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"][0]["notes"] == []
+
+
+# Without a digest it looks like a document of an earlier version, which had none.
+TOLD_ALONE = [d for d in DAMAGES if d.__name__ not in {"without_body", "without_digest"}]
+
+
+@pytest.mark.parametrize("name", ARTEFACTS)
+@pytest.mark.parametrize("damage", TOLD_ALONE, ids=lambda damage: damage.__name__)
+def test_a_report_without_the_inputs_at_hand_names_the_file(tree, name, damage):
+    folder = measure(tree).folder
+    damage(folder / ARTEFACTS[name])
+    with pytest.raises(BadInputError, match=ARTEFACTS[name].rsplit("/")[-1]):
+        frames_of(folder)
+
+
+def frames_of(folder):
+    found = Run([folder])
+    return [found.trials, found.events, found.pairs, found.gate, found.ledger]
+
+
+def test_an_artefact_of_an_earlier_version_is_read_as_it_is(tree):
+    folder = measure(tree).folder
+    whole = [len(frame) for frame in frames_of(folder)]
+    for name in ARTEFACTS.values():
+        path = folder / name
+        document = json.loads(path.read_text())
+        del document[DIGEST]
+        path.write_text(json.dumps(document, indent=3))
+    assert [len(frame) for frame in frames_of(folder)] == whole
+
+
+def test_another_layout_is_no_damage(tree):
+    folder = measure(tree).folder
+    for path in folder.rglob("*.json"):
+        path.write_text(json.dumps(json.loads(path.read_text()), indent=3) + "\r\n")
+    again = measure(tree)
+    assert again.notes == ()
+    assert not any(done.is_fresh for done in again.trials)
+
+
+def test_validate_tells_a_number_that_was_changed(tree, capsys):
+    folder = measure(tree).folder
+    path = folder / ARTEFACTS["metrics"]
+    document = json.loads(path.read_text())
+    assert faults(document, kind_of(document)) == []
+    document["file_level_metrics"]["mrr"] = 1.0
+    path.write_text(json.dumps(document))
+    assert run(["validate", str(path)]) == 3
+    assert f"{path}: /{DIGEST}: does not fit the rest: damaged" in capsys.readouterr().out
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(st.characters(exclude_categories=())),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)  # fmt: skip
+
+
+@given(st.dictionaries(st.text(), JSON, max_size=4))
+def test_any_document_that_is_written_is_whole(tmp_path_factory, document):
+    path = tmp_path_factory.mktemp("artefact") / "a.json"
+    for indent in (None, 1):
+        write_artefact(path, document, indent=indent)
+        found = read_artefact(path, path.parent)
+        assert found.problem is None
+        assert is_whole(found.value) is True
+    assert is_whole({**sealed(document), "one more": 1}) is False
