@@ -50,6 +50,19 @@ COMMANDS = {
 class _Program(LazyGroup):
     """All commands; the only one who leaves the program with `SystemExit` is click itself."""
 
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Run a command; on its own it ends with the exit codes of :func:`run` too."""
+        if standalone_mode:
+            sys.exit(run(args))
+        return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
@@ -78,11 +91,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.exit(run(arguments))
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
+def run(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     _print_anything()
     try:
-        code = group.main(arguments, prog_name="retrieval-eval", standalone_mode=False)
+        code = group.main(args, prog_name="retrieval-eval", standalone_mode=False)
     except click.UsageError as error:
         text = io.StringIO()
         error.show(text)

@@ -10,6 +10,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from retrieval_eval.cli.lazy import LazyGroup
 from retrieval_eval.cli.main import group, run
@@ -66,6 +67,16 @@ def test_every_command_says_it_in_one_sentence(path, monkeypatch, capsys):
     assert what == "RuntimeError: something new"
     assert Path(log).read_text().endswith("RuntimeError: something new\n")
     assert stat.S_IMODE(Path(log).stat().st_mode) == 0o600
+
+
+def test_a_program_that_runs_the_group_by_click_gets_the_same(monkeypatch):
+    monkeypatch.setattr(LEAVES["gold", "stats"], "params", [])
+    monkeypatch.setattr(LEAVES["gold", "stats"], "callback", fail(RuntimeError("something new")))
+    found = CliRunner().invoke(group, ["gold", "stats"])
+    assert found.exit_code == 70
+    assert SENTENCE.fullmatch(found.stderr)
+    assert CliRunner().invoke(group, ["no-such-command"]).exit_code == 64
+    assert CliRunner().invoke(group, ["--version"]).exit_code == 0
 
 
 def endless(number=0):
