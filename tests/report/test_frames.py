@@ -83,9 +83,13 @@ def test_hostile_documents_never_raise(tmp_path):
     assert set(run.ground_truth["file"]) == {"a.py"}
 
 
-def test_unreadable_trial_files_leave_an_empty_row(tmp_path):
+def test_an_unreadable_trial_file_is_named_and_an_absent_one_leaves_an_empty_row(tmp_path):
     folder = write_run(tmp_path, n_tasks=2)
-    (folder / "0" / "0000.retrieval_metrics.json").write_text("{half")
+    path = folder / "0" / "0000.retrieval_metrics.json"
+    path.write_text("{half")
+    with pytest.raises(BadInputError, match=r"0000\.retrieval_metrics\.json: not valid JSON"):
+        Run([folder]).trial_files  # noqa: B018
+    path.unlink()
     run = Run([folder])
     assert len(run.trials) == 4
     assert run.trials["file_recall"].isna().sum() == 1
