@@ -13,7 +13,13 @@ from retrieval_eval.traces.foreign import clean
 from retrieval_eval.traces.lines import Complaints
 from retrieval_eval.traces.tokens import Gap, Item, Usage
 
-DELEGATING_TOOLS = frozenset({"Agent", "Task", "taskToolCall"})
+DELEGATING_TOOLS = frozenset(
+    {
+        *("Agent", "Task", "taskToolCall", "agent", "task", "call_omo_agent"),
+        *("delegate", "delegate_task", "invoke_agent", "spawn_agent"),
+        *("dynamic_task__create_task", "subagent__execute_task"),
+    }
+)
 """Tools that hand work to a sub-agent, whose own calls a trace may or may not keep."""
 
 CONTINUED_ELSEWHERE = "continued_elsewhere"

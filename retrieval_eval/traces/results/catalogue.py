@@ -86,7 +86,11 @@ _SHELL: Final = Tool(
 _NATIVE: Final[tuple[Tool, ...]] = (
     _HOUSEKEEPING,
     _SHELL,
-    Tool(("task", "agent", "mcp", "call_omo_agent", "delegate*"), "other", read_nothing),
+    Tool(
+        ("task", "agent", "mcp", "call_omo_agent", "delegate*", "invoke_agent", "spawn_agent"),
+        "other",
+        read_nothing,
+    ),
     Tool(("web_search", "google_web_search", "websearch"), "other", read_nothing),
     Tool(("read", "notebook_read", "view", "open_file"), "file_read", read_local),
     Tool(("grep",), grep_category, read_cursor_grep),

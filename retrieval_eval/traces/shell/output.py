@@ -37,7 +37,9 @@ _STATUS = re.compile(
     r"|Python interpreter:|The command timed out after|The command has no new output after)"
     r"[^\]]{0,1000}\]"
     r"|[Cc]ommand timed out after \d[^\n]{0,100}|The previous command timed out after[^\n]{0,100}"
-    r"|(?:Command running in background with ID|Command is running in background\. PID"
+)
+_BACKGROUND = re.compile(
+    r"(?:Command running in background with ID|Command is running in background\. PID"
     r"|Process running with session ID|Command moved to background)[^\n]{0,1000}"
 )
 _SAVED = re.compile(r"^(?:</?persisted-output>|Preview \(first .*|Output too large \(.*)$")
@@ -48,14 +50,16 @@ class Output:
     """The lines of an output.
 
     ``errors`` are the names and phrases that error messages mention. ``is_cut`` says that the
-    agent saw only part of it, ``is_refused`` that nothing was executed at all, and ``reset_cwd``
-    is the directory the harness put the shell back to.
+    agent saw only part of it, ``is_refused`` that nothing was executed at all, ``is_background``
+    that the command went on where nothing more of it was seen, and ``reset_cwd`` is the directory
+    the harness put the shell back to.
     """
 
     lines: tuple[str, ...]
     errors: frozenset[str] = frozenset()
     is_cut: bool = False
     is_refused: bool = False
+    is_background: bool = False
     reset_cwd: str | None = None
 
     def failed(self, written: str, cwd: str | None, program: str = "") -> bool:
@@ -98,6 +102,7 @@ def read_output(text: str) -> Output:
         text = _DECORATION.sub("", text)
     is_saved = "<persisted-output>" in text
     lines: list[str] = []
+    is_background = False
     reset_cwd: str | None = None
     for i, line in enumerate(text.replace("\r\n", "\n").split("\n")):
         reset = _RESET.match(line)
@@ -105,6 +110,8 @@ def read_output(text: str) -> Output:
             reset_cwd = reset[1] or reset[2]
         elif _CUT.match(line[:200]):
             is_cut = True
+        elif _BACKGROUND.fullmatch(line):
+            is_background = True
         elif (i == 0 and re.fullmatch(r"Exit code \d+", line)) or _STATUS.fullmatch(line):
             continue
         elif not (is_saved and _SAVED.match(line[:200])):
@@ -117,7 +124,7 @@ def read_output(text: str) -> Output:
         lines = []
     kept = tuple(line for line in lines if not is_error_line(line))
     errors = frozenset(name for line in lines if is_error_line(line) for name in _names(line))
-    return Output(kept, errors, is_cut, reset_cwd=reset_cwd)
+    return Output(kept, errors, is_cut, is_background=is_background, reset_cwd=reset_cwd)
 
 
 def _names(line: str) -> list[str]:

@@ -70,6 +70,8 @@ class ShellSession:
         printed = read_output("" if output.strip() == command.strip() else output)
         if printed.is_refused:
             return ShellAnalysis()
+        if printed.is_background and not printed.lines:
+            return ShellAnalysis(opaque=("a command that went on in the background",))
         interpreter = Interpreter(self._environment, printed, not is_error and not printed.errors)
         interpreter.run(parse(command), Context())
         self._environment = interpreter.environment

@@ -832,6 +832,26 @@ def test_a_trial_whose_evidence_is_missing_is_not_computable(bench, calls):
     assert seen.degraded is not None
 
 
+@pytest.mark.parametrize("tool", ["Agent", "task", "invoke_agent", "spawn_agent", "delegate"])
+def test_sub_agents_of_any_harness_may_have_found_what_the_trace_lacks(bench, tool):
+    seen = bench.look_at(atif([call(tool, "I read src/a.py.", prompt="x")], agent="other-agent"))
+    assert seen.files["reason"] == "evidence_incomplete"
+    assert "subagent_calls_missing" in seen.flags
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Command running in background with ID: b1. Output is being written to: /tmp/b1.output",
+        "Command is running in background. PID: 12",
+        "Process running with session ID 7",
+    ],
+)
+def test_the_output_of_a_background_command_was_not_seen(bench, text):
+    seen = bench.look([shell("cat src/a.py", text), read("/workspace/src/b.py")])
+    assert (seen.recall, seen.ledger["calls_opaque"]) == (0.0, 1)
+
+
 def test_results_without_their_calls_are_no_zero(bench):
     lines = stream_lines([read("/workspace/src/a.py")])
     seen = bench.look_at([line for line in lines if line["type"] != "assistant"])
