@@ -9,7 +9,7 @@ import click
 
 from retrieval_eval.cli.common import echo, json_option, number, print_json, root_options
 from retrieval_eval.pipeline.single import evaluate_one
-from retrieval_eval.values import counted
+from retrieval_eval.values import REASONS, counted
 
 _MOST_FILES = 4
 
@@ -88,7 +88,8 @@ def _print_metrics(metrics: dict[str, Any]) -> None:
     block = metrics["file_level_metrics"]
     echo("")
     if not block["computable"]:
-        echo(f"not computable: {block['reason']}")
+        sentence = REASONS.get(block["reason"], "no reason is known")
+        echo(f"not computable: {sentence} ({block['reason']})")
         return
     echo(
         f"file recall {number(block['file_recall'])} "

@@ -172,6 +172,7 @@ def test_a_trial_without_a_trace_has_none(tree, capsys):
     assert run(["trial", str(folder)]) == 0
     text = capsys.readouterr().out
     assert "  agent    unknown\n  trace    none\n" in text
+    assert "not computable: no readable trace was found for the trial (no_trace)" in text
     assert "None" not in text
 
 

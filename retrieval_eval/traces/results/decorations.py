@@ -16,6 +16,7 @@ _FAILURE: Final = re.compile(
     r"""\s*(?:
         \w*InputValidationError | MCP\ error\ -?\d
       | (?:ERROR|Error|Fatal\ error):
+      | The\ (?:path|file)\ \S{1,300}\ (?:does\ not\ exist|is\ not\ a\ file)\b
       | File\ content\ \([^)]{0,80}\)\ exceeds\ maximum\ allowed
       | (?:File|Path|Directory)\ does\ not\ exist | EISDIR | ENOENT | No\ such\ file\ or\ directory
       | <system-reminder>Warning:\ the\ file\ exists\ but\ is\ shorter\ than\ the\ provided\ offset

@@ -1004,6 +1004,20 @@ def test_a_summary_is_filled_by_the_file_that_holds_the_calls_before_it(bench):
     assert "history_compacted" in bench.seen().flags
 
 
+def test_a_summary_is_filled_by_a_transcript_that_holds_the_calls_before_it(bench):
+    bench.task(["src/a.py", "src/c.py"])
+    folder = bench.trial(READS) / "agent"
+    document = atif(READS)
+    document["steps"][0] = {"step_id": 1, "source": "user", "message": SUMMARY}
+    (folder / "trajectory.json").write_text(json.dumps(document))
+    bench.evaluate()
+    assert (bench.seen().recall, bench.seen().degraded) == (1.0, None)
+    (folder / "claude-code.txt").unlink()
+    bench.evaluate()
+    assert bench.seen().recall == 0.5
+    assert "history_compacted" in bench.seen().flags
+
+
 def test_a_history_that_was_compacted_away_is_compared_like_any_cut_trace(bench):
     bench.task(["src/a.py"])
     folder = bench.trial(None) / "agent"

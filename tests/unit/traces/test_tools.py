@@ -372,6 +372,12 @@ def test_the_namespaced_tools_of_a_harness_are_its_own(
     assert [(t.path, t.access) for t in used.targets] == targets
 
 
+def test_a_view_of_what_is_not_there_finds_nothing() -> None:
+    arguments = {"command": "view", "path": "/w/a.py"}
+    used = use("developer__text_editor", arguments, "The path '/w/a.py' does not exist.")
+    assert (used.targets, used.is_error) == ((), True)
+
+
 def test_a_namespaced_shell_is_a_shell() -> None:
     used = use("developer__shell", {"command": "cat a.py"}, "import os")
     assert (used.is_mcp, used.command, used.category) == (False, "cat a.py", "other")
