@@ -36,8 +36,12 @@ _STATUS = re.compile(
     r"\[(?:The command (?:completed|finished) with exit code|Command finished with exit code"
     r"|Python interpreter:|The command timed out after|The command has no new output after)"
     r"[^\]]{0,1000}\]"
-    r"|[Cc]ommand timed out after \d[^\n]{0,100}|The previous command timed out after[^\n]{0,100}"
 )
+_OPENINGS = (
+    re.compile(r"Exit code \d+|[Cc]ommand timed out after \d.{0,100}"),
+    re.compile(r"(?:[Cc]|The previous c)ommand timed out after \d.{0,100}"),
+)
+"""What a harness writes into the first and the second line."""
 _BACKGROUND = re.compile(
     r"(?:Command running in background with ID|Command is running in background\. PID"
     r"|Process running with session ID|Command moved to background)[^\n]{0,1000}"
@@ -112,7 +116,7 @@ def read_output(text: str) -> Output:
             is_cut = True
         elif _BACKGROUND.fullmatch(line):
             is_background = True
-        elif (i == 0 and re.fullmatch(r"Exit code \d+", line)) or _STATUS.fullmatch(line):
+        elif (i < len(_OPENINGS) and _OPENINGS[i].fullmatch(line)) or _STATUS.fullmatch(line):
             continue
         elif not (is_saved and _SAVED.match(line[:200])):
             lines.append(line)
