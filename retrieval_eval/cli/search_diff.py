@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +107,8 @@ def diff(
     if as_json:
         print_json(found)
     else:
+        if found["banner"] is None:
+            _print_guard(paths, noise)
         _print(found)
         if out is not None:
             echo()
@@ -127,6 +129,17 @@ def diff(
         echo(page, err=as_json)
     if found["no_verdict"]:
         context.exit(EXIT_NO_VERDICT)
+
+
+def _print_guard(paths: Sequence[Path], noise: Path | None) -> None:
+    from retrieval_eval.search.diff_guard import guard_of
+
+    told = guard_of(paths[0], paths[1], noise)
+    if isinstance(told, str):
+        line = f"Guard not asked: {told}"
+    else:
+        line = f"Guard, B against A: {told.headline}"
+    click.echo(plain(line) + "\n")
 
 
 def _print(found: Mapping[str, Any]) -> None:

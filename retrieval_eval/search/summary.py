@@ -120,6 +120,9 @@ def delta_sentences(delta: Document) -> list[str]:
         f"Queries that moved a measure: {len(delta['queries'])}; "
         f"with another first document: {len(delta['queries_top1_changed'])}."
     )
+    found.append(
+        "No threshold was looked at; `retrieval-eval search guard RUN` says if one is breached."
+    )
     gone = max((c["n_only_baseline"] for c in delta["metrics"].values()), default=0)
     new = max((c["n_only_current"] for c in delta["metrics"].values()), default=0)
     if gone or new:

@@ -33,7 +33,9 @@ def test_a_diff_by_labels_is_printed_queries_first(tree, capsys):
     assert run(["search", "diff", "before", "data/eval/eval-report-2.json"]) == 0
     text, errors = capsys.readouterr()
     assert errors == ""
-    assert text.startswith("Nobody recorded the digest of corpus docs")
+    # The answers of three queries carry no refusals and no claims, which the shipped guard wants.
+    assert text.startswith("Guard, B against A: NO VERDICT: 6 thresholds: ")
+    assert "\n\nNobody recorded the digest of corpus docs" in text
     assert "1 query with another first document; 1 changed at all" in text
     assert text.index("Another first document") < text.index("metric ")
     (row,) = [line.split() for line in text.splitlines() if line.startswith("RR ")]
@@ -41,6 +43,21 @@ def test_a_diff_by_labels_is_printed_queries_first(tree, capsys):
     assert row[:4] == ["RR", "1.000", "0.833", "−16.67"]
     assert "\x1b" not in text
     assert "a (grade 2)  x (unjudged)" in text
+
+
+def test_the_verdict_of_the_guard_comes_first(tree, capsys):
+    guard = tree / "data/eval/guard.toml"
+    rule = '[decision]\nrule = "threshold"\n'
+    row = '[[threshold]]\nmetric = "RR"\ndirection = "down is bad"\nmax_change = 1\n'
+    guard.write_text(f'{rule}{row}unit = "points"\n')
+    assert run(["search", "diff", "before", "after"]) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert first == "Guard, B against A: BREACH: 1 threshold: 1 breach"
+    assert run(["search", "guard", "after", "--baseline", "data/eval/eval-report-1.json"]) == 1
+    assert f"Guard, B against A: {capsys.readouterr().out.splitlines()[0]}" == first
+    guard.write_text("[")
+    assert run(["search", "diff", "before", "after"]) == 0
+    assert capsys.readouterr().out.startswith("Guard not asked: data/eval/guard.toml: ")
 
 
 def test_the_newest_of_a_label_is_taken_and_said(tree, capsys):

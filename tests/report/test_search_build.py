@@ -50,7 +50,7 @@ def test_the_report_is_a_folder_named_after_the_label(built):
     assert names == {"index.html", "search_report.ipynb", "backlog.json", *tables}
     check_outputs(built.parent / "search_report.ipynb")
     html = built.read_text(encoding="utf-8")
-    assert "No clear change in P@5 and Recall@20 against the baseline" in html
+    assert "Guard not asked: no clear change in P@5 and Recall@20 against the baseline" in html
     assert "1 of 2 pending" in html
 
 

@@ -15,6 +15,7 @@ from retrieval_eval.report.notebook_files import read_notebook
 from retrieval_eval.report.search.diffs import loading
 from retrieval_eval.report.search.diffs.loading import DiffSources
 from retrieval_eval.search.diff import diff
+from tests.guards import drop, run_with, thresholds_of
 from tests.report.conftest import (
     HOSTILE,
     assert_complete,
@@ -80,7 +81,7 @@ def test_queries_come_before_means():
 def test_the_answer_says_what_moved_and_who_lost_most():
     block = made(run(label="before"), run({"q1": "x"}, label="after")).answer()
     # The first document of q1 was a and is x: RR and the nDCG fall, P@5 stands still.
-    assert block.finding == "No headline measure moved by more than 0.5 points"
+    assert block.finding == ("Guard not asked: no headline measure moved by more than 0.5 points")
     assert "1 query changed, 1 of them in the first document." in block.sentences
     table = shown(block)[0]
     assert table.header[1:3] == ("before", "after")
@@ -100,6 +101,32 @@ def test_the_title_names_the_move_that_may_be_chance():
     ):
         report.facts.__dict__["clear"] = [report.facts.changes[m] for m in clear]
         assert report.answer().finding.endswith(ending)
+
+
+def test_the_verdict_of_the_guard_leads_and_the_change_does_not_deny_it(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before, after = run_with([4] * 12, label="before"), run_with([3] + [4] * 11, label="after")
+    paths = [write(tmp_path, document, f"{document['label']}.json") for document in (before, after)]
+    (tmp_path / "data/eval").mkdir(parents=True)
+    thresholds = thresholds_of(tmp_path / "data/eval", drop("P@5", 0.5))
+    report = DiffReport(load_diff(*paths))
+    block = report.answer()
+    assert block.finding == "Guard breached: P@5 fell by 1.67 points (limit 0.5)"
+    assert block.tone == "worse"
+    assert block.sentences[0] == (
+        "P@5 −1.67 and Recall@20 −1.67 points from before to after, not told from chance by the "
+        "test over these queries alone."
+    )
+    assert report.header().badges[0] == ("Guard", "BREACH (1 breach of 1 threshold), B against A")
+    # The other way round it is a gain.
+    assert DiffReport(load_diff(*reversed(paths))).answer().finding == (
+        "Guard passed: 1 threshold holds"
+    )
+    thresholds.path.write_text("[[threshold]]\n")
+    report = DiffReport(load_diff(*paths))
+    assert report.answer().finding.startswith("Guard not asked: P@5 −1.67 and Recall@20 −1.67")
+    badge = dict(report.header().badges)["Guard"]
+    assert badge.startswith("not asked: data/eval/guard.toml: ")
 
 
 def test_contributions_are_those_of_the_difference():

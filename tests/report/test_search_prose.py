@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import copy
+from dataclasses import replace
+
 import pytest
 
 from retrieval_eval.report import SearchReport, SearchRun
@@ -7,6 +10,9 @@ from retrieval_eval.report.prose import MAX_WORDS
 from retrieval_eval.report.search import prose
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.names import definition
+from retrieval_eval.search.baseline import held_against
+from retrieval_eval.search.document import believed
+from tests.guards import drop, run_with, thresholds_of
 from tests.report.search_made import (
     BACKLOG,
     CLEAR_GAIN,
@@ -39,42 +45,49 @@ def with_changes(p5, recall, **fields):
 @pytest.mark.parametrize(
     ("document", "expected", "tone"),
     [
-        (artefact(), "P@5 0.48 and Recall@20 0.48; no baseline to compare with", "none"),
+        (
+            artefact(),
+            "Guard not asked: P@5 0.48 and Recall@20 0.48; no baseline to compare with",
+            "none",
+        ),
         (
             with_changes(UNCLEAR, UNCLEAR),
-            "No clear change in P@5 and Recall@20 against the baseline",
+            "Guard not asked: no clear change in P@5 and Recall@20 against the baseline",
             "none",
         ),
         (
             with_changes(CLEAR_GAIN, UNCLEAR),
-            "P@5 is 4.00 points higher than the baseline",
+            "Guard not asked: P@5 is 4.00 points higher than the baseline",
             "better",
         ),
         (
             with_changes(UNCLEAR, CLEAR_LOSS),
-            "Recall@20 is 4.00 points lower than the baseline",
+            "Guard not asked: Recall@20 is 4.00 points lower than the baseline",
             "worse",
         ),
         (
             with_changes(CLEAR_GAIN, CLEAR_LOSS),
-            "Recall@20 is 4.00 points lower, P@5 is 4.00 points higher than the baseline",
+            (
+                "Guard not asked: Recall@20 is 4.00 points lower, P@5 is 4.00 points higher than"
+                " the baseline"
+            ),
             "worse",
         ),
         (
             with_changes(change(4.0, 1.0, 7.0, n_pairs=2), UNCLEAR | {"n_pairs": 2}),
-            "Too few queries to compare with the baseline: 2",
+            "Guard not asked: too few queries for a test against the baseline: 2",
             "none",
         ),
         (
             with_changes(change(0.0, None, None), change(0.0, None, None), contributions={}),
-            "Nothing changed against the baseline",
+            "Guard not asked: no measure of the rankings changed against the baseline",
             "none",
         ),
         (
             artefact(
                 delta=delta(is_comparable=False, reasons=["depth: another depth (50, now 9)"])
             ),
-            "P@5 0.48 and Recall@20 0.48; the baseline measured something else",
+            "Guard not asked: P@5 0.48 and Recall@20 0.48; the baseline measured something else",
             "none",
         ),
         (
@@ -102,12 +115,140 @@ def test_every_case_has_its_title(document, expected, tone):
     assert (answer.title, answer.tone) == (expected, tone)
 
 
+# --- the verdict of the guard leads ---
+
+P5, RECALL = drop("P@5", 0.5), drop("Recall@20", 0.5)
+FLOOR = 'metric = "P@5"\ndirection = "down is bad"\nfloor = 0.79'
+
+
+def reviewed(hits, **fields):
+    """A run of known P@5 against a gold set that a person reviewed."""
+    found = run_with(hits, **{"label": "after", **fields})
+    found["run"]["gold_set"]["is_provisional"] = False
+    return found
+
+
+BEFORE = reviewed([4] * 12, label="before")
+ONE_LOST = reviewed([3] + [4] * 11)
+NONE_LOST = reviewed([4] * 12)
+
+
+def guarded(folder, now, *rows, before=BEFORE, rule="threshold"):
+    """The facts of a run and its baseline under these thresholds."""
+    document = {**now, **held_against(before, now, seed=1)}
+    thresholds = thresholds_of(folder, *rows, rule=rule)
+    return Facts(SearchRun(document, baseline=before, thresholds=thresholds))
+
+
+def test_a_breach_leads_and_what_the_test_says_does_not_deny_it(tmp_path):
+    made = guarded(tmp_path, ONE_LOST, P5)
+    found = prose.answer(made)
+    # One query of twelve lost one of its five: 20 / 12 points.
+    assert found.title == "Guard breached: P@5 fell by 1.67 points (limit 0.5)"
+    assert found.tone == "worse"
+    assert found.sentences[0] == (
+        "The test over these queries alone cannot tell the change in P@5 and Recall@20 from chance."
+    )
+    assert "No clear change" not in " ".join(found.sentences)
+    assert SearchReport(made.run).header().badges[0][0] == "Guard"
+
+
+def test_of_several_breaches_the_worst_leads(tmp_path):
+    low = FLOOR.replace("P@5", "Recall@5")
+    found = prose.answer(guarded(tmp_path, ONE_LOST, P5, drop("Recall@20", 0.1), low))
+    assert found.title == "Guard breached: Recall@20 fell by 1.67 points (limit 0.1), and 2 more"
+    found = prose.answer(guarded(tmp_path, ONE_LOST, FLOOR))
+    assert found.title == "Guard breached: P@5 0.783 is below the floor of 0.79"
+
+
+def test_a_breach_without_a_moved_ranking_is_no_contradiction(tmp_path):
+    floor = FLOOR.replace("0.79", "0.9")
+    found = prose.answer(guarded(tmp_path, NONE_LOST, floor))
+    assert found.title == "Guard breached: P@5 0.800 is below the floor of 0.9"
+    assert found.sentences[0] == "No measure of the rankings changed against the baseline."
+
+
+def test_a_pass_leads_and_the_change_comes_second(tmp_path):
+    found = prose.answer(guarded(tmp_path, NONE_LOST, P5, RECALL))
+    assert found.title == "Guard passed: 2 thresholds hold"
+    assert found.sentences[0] == "No measure of the rankings changed against the baseline."
+    absent = drop("claim_coverage", 1.0, "required = false")
+    found = prose.answer(guarded(tmp_path, ONE_LOST, drop("P@5", 5), absent))
+    assert found.title == "Guard passed: 1 threshold holds, 1 skipped"
+    assert found.sentences[0] == "No clear change in P@5 and Recall@20 against the baseline."
+
+
+def test_changes_within_noise_hold_and_are_counted(tmp_path):
+    made = guarded(tmp_path, ONE_LOST, P5, drop("RR", 1))
+    found = made.checks.verdict
+    made.checks.verdict = replace(
+        found, rows=(replace(found.rows[0], verdict="within_noise"), found.rows[1])
+    )
+    assert prose.answer(made).title == (
+        "Guard passed: 2 thresholds hold, 1 of them with a change that may be chance"
+    )
+
+
+def test_a_clear_loss_within_the_limits_passes_without_colour(tmp_path):
+    now = reviewed([3] * 11 + [4])
+    found = prose.answer(guarded(tmp_path, now, drop("P@5", 30)))
+    assert found.title == "Guard passed: 1 threshold holds"
+    assert "P@5 is 18.33 points lower" in found.sentences[0]
+    assert found.tone == "none"
+
+
+def test_a_breach_that_was_accepted_is_said_in_the_lead(tmp_path):
+    made = guarded(tmp_path, ONE_LOST, P5, RECALL)
+    found = made.checks.verdict
+    accepted = tuple(replace(row, verdict="overridden") for row in found.rows[:1])
+    passed = tuple(replace(row, verdict="within_noise") for row in found.rows[1:])
+    made.checks.verdict = replace(found, rows=(*accepted, *passed))
+    found = prose.answer(made)
+    assert found.title == "Guard passed by justification: P@5 fell by 1.67 points (limit 0.5)"
+
+
+def test_no_verdict_of_the_guard_leads_with_why(tmp_path):
+    rule = "threshold_and_significant"
+    found = prose.answer(guarded(tmp_path, ONE_LOST, P5, rule=rule))
+    assert found.title == (
+        "No verdict of the guard: P@5 fell by 1.67 points (limit 0.5), which may be chance"
+    )
+    assert found.tone == "none"
+    found = prose.answer(guarded(tmp_path, NONE_LOST, drop("claim_coverage", 1.0)))
+    assert found.title == (
+        "No verdict of the guard: claim_coverage (neither run has a value: the value was not "
+        "recorded)"
+    )
+    other = reviewed([4] * 13)
+    found = prose.answer(guarded(tmp_path, other, P5))
+    assert found.title.startswith("No verdict of the guard: the gold set changed from 12 queries")
+    assert "the baseline measured something else" in found.sentences[0]
+
+
+def test_a_failed_query_is_no_verdict_of_run_and_guard(tmp_path):
+    now = reviewed([4] * 12)
+    now["queries"][0] |= {"problems": ["nan_score"]}
+    found = prose.answer(guarded(tmp_path, believed(now), P5))
+    assert found.title == "No verdict: 1 of 12 queries failed"
+
+
+def test_a_breach_on_provisional_labels_keeps_its_colour(tmp_path):
+    before, now = (copy.deepcopy(run) for run in (BEFORE, ONE_LOST))
+    for run in (before, now):
+        run["run"]["gold_set"]["is_provisional"] = True
+    found = prose.answer(guarded(tmp_path, now, P5, before=before))
+    assert found.title == (
+        "Guard breached, on provisional labels: P@5 fell by 1.67 points (limit 0.5)"
+    )
+    assert found.tone == "worse"
+
+
 def test_an_interval_without_zero_is_not_enough_for_a_verdict():
     # Holm over two measures: 0.03 x 2 is no p below 0.05.
     document = with_changes(change(4.0, 1.0, 7.0, p_value=0.03), UNCLEAR)
-    assert title(document).startswith("No clear change")
+    assert "no clear change" in title(document)
     document = with_changes(change(4.0, 1.0, 7.0, p_value=0.02), UNCLEAR)
-    assert title(document).startswith("P@5 is 4.00 points higher")
+    assert "P@5 is 4.00 points higher" in title(document)
 
 
 def test_a_baseline_without_verdict_gives_none():
@@ -121,7 +262,9 @@ def test_labels_no_person_reviewed_are_provisional_and_take_the_colour_away():
     queries = [q | {"source": "bootstrap"} for q in ordinary()]
     document = artefact(queries, delta=delta({"P@5": CLEAR_GAIN, "Recall@20": UNCLEAR}))
     answer = prose.answer(facts(document))
-    assert answer.title == "Provisional: P@5 is 4.00 points higher than the baseline"
+    assert answer.title == (
+        "Guard not asked, on provisional labels: P@5 is 4.00 points higher than the baseline"
+    )
     assert answer.tone == "none"
     assert "No person reviewed any of the 12 gold queries." in " ".join(answer.sentences)
     badges = dict(SearchReport(SearchRun(document)).header().badges)

@@ -6,6 +6,7 @@ from typing import Final
 
 from retrieval_eval.report.numbers import interval, of, rate, signed
 from retrieval_eval.report.prose import MAX_WORDS, Answer
+from retrieval_eval.report.search import lead
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.records import Change
 from retrieval_eval.search.settings import HEADLINE
@@ -18,19 +19,41 @@ _NAME_LIMIT: Final = 48
 
 
 def answer(facts: Facts) -> Answer:
-    """Return the answer to "how good is search, did it change, how sure, can I trust it".
+    """Return the answer to "does it pass, did it change, how sure, can I trust it".
 
-    Every case has its template: no verdict, no baseline, a baseline that cannot be compared
-    with, too few queries, nothing moved, better, worse, mixed, no clear change. A gold set that
-    no person reviewed is said in the title. Together the sentences have at most 90 words.
+    The title leads with the verdict of the guard: breached, passed, none, or not asked. What the
+    tests over the queries say of the change comes second, and every case has its template: no
+    verdict, no baseline, a baseline that cannot be compared with, too few queries, nothing moved,
+    better, worse, mixed, no clear change. A gold set that no person reviewed is said in the title.
+    Together the sentences have at most 90 words.
     """
-    title, tone, said = _body(facts)
-    if is_provisional(facts):
-        title, tone = f"Provisional: {title}", "none"
+    change, tone, said = _body(facts)
+    head, detail, tone = _lead(facts, change, tone)
+    if facts.withheld is None and facts.checks.verdict is not None:
+        said = (f"{change}.", *said)
+    provisional = is_provisional(facts)
+    where = ", on provisional labels" if provisional else ""
+    if provisional and not lead.is_breach(facts.checks.verdict):
+        tone = "none"
     rests = f"{trust(facts)} {labels(facts)}"
     while len(said) > 1 and _words((*said, rests)) > MAX_WORDS:
         said = said[:-1]
-    return Answer(title, tuple(filter(None, (said[0], " ".join(said[1:]), rests))), tone)
+    return Answer(
+        f"{head}{where}: {detail}",
+        tuple(filter(None, (said[0], " ".join(said[1:]), rests))),
+        tone,
+    )
+
+
+def _lead(facts: Facts, change: str, tone: str) -> tuple[str, str, str]:
+    """Return the head of the title, the rest of it, and the tone."""
+    verdict = facts.checks.verdict
+    if facts.withheld is not None:
+        return "No verdict", change, "none"
+    if verdict is None:
+        return lead.NOT_ASKED, inside(change), tone
+    # Reasons of a run without a verdict, which may repeat its retriever, are `withheld`.
+    return *lead.of(verdict), lead.tone(verdict, tone)
 
 
 def _words(sentences: tuple[str, ...]) -> int:
@@ -43,16 +66,12 @@ def is_provisional(facts: Facts) -> bool:
 
 
 def _body(facts: Facts) -> tuple[str, str, tuple[str, ...]]:
-    """Return title, tone and the sentences about the change."""
+    """Return what there is to say of the change, its tone, and the sentences that explain it."""
     if facts.withheld is not None:
         why = "The numbers below describe the answers there were and decide nothing."
         has_failed = facts.status["n_failed"] > 0
         said = (why, FAILED) if has_failed else (facts.withheld, why)
-        return (
-            f"No verdict: {_inside(facts.withheld.partition(',')[0])}",
-            "none",
-            said,
-        )
+        return inside(facts.withheld.partition(",")[0]), "none", said
     if facts.delta is None:
         hint = "Without a baseline this run says how good search is, not whether it got better."
         return f"{_level(facts)}; no baseline to compare with", "none", (hint,)
@@ -75,11 +94,11 @@ def _compared(facts: Facts) -> tuple[str, str, tuple[str, ...]]:
     queries = counted(n, "query")
     if not facts.contributions and not facts.top1_changed and n:
         same = f"All measures of the {queries} scored in both runs are as in the baseline."
-        return "Nothing changed against the baseline", "none", (same,)
+        return "No measure of the rankings changed against the baseline", "none", (same,)
     if n < MIN_PAIRS_FOR_P:
         few = f"{queries} {'has' if n == 1 else 'have'} a value in both runs; below "
         few += f"{MIN_PAIRS_FOR_P} no test can decide."
-        return f"Too few queries to compare with the baseline: {n}", "none", (few, moved(facts))
+        return f"Too few queries for a test against the baseline: {n}", "none", (few, moved(facts))
     clear = [c for c in known if facts.is_clear(c.measure)]
     worse = [c for c in clear if (c.delta_points or 0) < 0]
     tone = "worse" if worse else "better" if clear else "none"
@@ -88,6 +107,10 @@ def _compared(facts: Facts) -> tuple[str, str, tuple[str, ...]]:
         ordered = sorted(clear, key=lambda c: (c.delta_points or 0) > 0)
         return f"{', '.join(map(_shift, ordered))} than the baseline", tone, said
     names = " and ".join(c.measure for c in known)
+    if lead.is_breach(facts.checks.verdict):
+        # The guard decides by its own evidence; "no clear change" would deny what it found.
+        text = f"The test over these queries alone cannot tell the change in {names} from chance"
+        return text, tone, said
     return f"No clear change in {names} against the baseline", tone, said
 
 
@@ -159,5 +182,14 @@ def trust(facts: Facts) -> str:
     return f"{text}."
 
 
-def _inside(text: str) -> str:
-    return f"{text[:1].lower()}{text[1:].rstrip('.')}"
+def inside(text: str) -> str:
+    """Return a sentence as it stands after a colon; the name of a measure keeps its capital.
+
+    Examples
+    --------
+    >>> inside("No change."), inside("P@5 is lower.")
+    ('no change', 'P@5 is lower')
+    """
+    is_measure = "@" in text.partition(" ")[0]
+    first = text[:1] if is_measure else text[:1].lower()
+    return f"{first}{text[1:].rstrip('.')}"

@@ -14,6 +14,7 @@ from retrieval_eval.report.search.diffs.run import SearchDiff
 from retrieval_eval.report.search.facts import TEXT_LIMIT, no_verdict
 from retrieval_eval.report.search.noise import Noise
 from retrieval_eval.report.search.records import Change
+from retrieval_eval.search.guard.verdict import Verdict
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.stats.multiplicity import adjust_family
 
@@ -36,6 +37,11 @@ class DiffFacts:
     def document(self) -> Mapping[str, Any]:
         """The difference itself."""
         return self.diff.document
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict of the guard on B against A; None where it could not be asked."""
+        return None if isinstance(self.diff.guard, str) else self.diff.guard
 
     @property
     def noise(self) -> Noise | None:

@@ -11,6 +11,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.report.search.demo import DEMO, DEMO_OUTPUT, MeasuredDemo, measured_demo
 from retrieval_eval.report.search.diffs.run import SearchDiff
 from retrieval_eval.search.diff import DEFAULT_FLAG_POINTS, diff
+from retrieval_eval.search.diff_guard import guard_of
 from retrieval_eval.search.guard.pinned import read_pinned
 from retrieval_eval.search.noise_files import read_noise
 from retrieval_eval.search.run_names import named_run
@@ -112,6 +113,7 @@ def read_diff(sources: DiffSources) -> SearchDiff:
         second.document,
         noise=read_noise(Path(sources.noise)) if sources.noise else None,
         notices=(*first.notices, *second.notices),
+        guard=guard_of(first.path, second.path, Path(sources.noise) if sources.noise else None),
     )
 
 

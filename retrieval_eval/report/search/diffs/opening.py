@@ -6,11 +6,13 @@ from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Table
 from retrieval_eval.report.numbers import MISSING, interval, rate, signed
 from retrieval_eval.report.prose import MAX_WORDS
-from retrieval_eval.report.search import tables
+from retrieval_eval.report.search import lead, tables
 from retrieval_eval.report.search.diffs.facts import SIDES, DiffFacts
 from retrieval_eval.report.search.figures import changes
 from retrieval_eval.report.search.names import SHOWN
+from retrieval_eval.report.search.prose import inside
 from retrieval_eval.report.search.records import Change
+from retrieval_eval.report.search.sections.guard import verdict_text
 from retrieval_eval.values import counted
 
 NOT_SAME = "Not the same measurement"
@@ -20,7 +22,8 @@ def header(facts: DiffFacts) -> Block:
     """Return the strip with both runs, what was accepted, queries, and noise."""
     document = facts.document
     sides = [(side, document[side.lower()]) for side in SIDES]
-    badges = [
+    badges = [("Guard", _guard(facts))]
+    badges += [
         (
             f"Run {side}",
             f"{visible(found['label'] or 'no label', 48)}, {visible(found['generated_at'], 24)}",
@@ -34,6 +37,12 @@ def header(facts: DiffFacts) -> Block:
         ("Noise", _noise(facts)),
     ]
     return Block("header", badges=tuple(badges))
+
+
+def _guard(facts: DiffFacts) -> str:
+    if facts.verdict is None:
+        return f"not asked: {visible(facts.diff.guard, 160)}"
+    return f"{verdict_text(facts.verdict)}, B against A"
 
 
 def _accepted(facts: DiffFacts) -> str:
@@ -50,9 +59,16 @@ def _noise(facts: DiffFacts) -> str:
 
 def answer(facts: DiffFacts) -> Block:
     """Return the answer box: at most 90 words and one table."""
-    title, tone = _title(facts)
+    change, tone = _title(facts)
+    title = f"{lead.NOT_ASKED}: {inside(change)}"
+    if facts.withheld or facts.document["accepted"]:
+        title = change
+    elif facts.verdict is not None:
+        title, tone = ": ".join(lead.of(facts.verdict)), lead.tone(facts.verdict, tone)
     banner = [visible(one["difference"], 160) for one in facts.document["accepted"]]
     said = [f"Accepted by name: {'; '.join(banner)}." if banner else "", *facts.withheld[:1]]
+    if facts.verdict is not None and title != change:
+        said.append(f"{change}.")
     said += [_how_much(facts), _queries(facts), _most_lost(facts)]
     kept: list[str] = []
     for sentence in filter(None, said):
@@ -72,7 +88,9 @@ def _title(facts: DiffFacts) -> tuple[str, str]:
     )
     if unclear := [c.measure for c in moved if c not in facts.clear]:
         which = f"{' and '.join(unclear)} " if len(unclear) < len(moved) else ""
-        text += f", {which}not clear of chance"
+        # The guard decides by its own evidence; "not clear" would deny what it found.
+        test = "not told from chance by the test over these queries alone"
+        text += f", {which}{test if lead.is_breach(facts.verdict) else 'not clear of chance'}"
     worse = any((c.delta_points or 0.0) < 0 for c in facts.clear)
     tone = "worse" if worse else "better" if facts.clear else "none"
     if facts.withheld:

@@ -15,6 +15,8 @@ from retrieval_eval.search.noise_files import staleness
 if TYPE_CHECKING:
     import pandas as pd
 
+    from retrieval_eval.search.guard.verdict import Verdict
+
 Document = Mapping[str, Any]
 
 _COLUMNS: Final = {name: columns for name, (_, columns) in DIFF_FRAMES.items()}
@@ -35,6 +37,8 @@ class SearchDiff:
         The noise of the system (schema ``search_noise``), to hold changes against.
     notices
         How runs were chosen, where that had to be decided.
+    guard
+        The verdict of the guard on B against A, or in a sentence why there is none.
     """
 
     def __init__(
@@ -45,10 +49,12 @@ class SearchDiff:
         *,
         noise: Document | None = None,
         notices: tuple[str, ...] = (),
+        guard: Verdict | str = "it was not asked for",
     ) -> None:
         self.document = document
         self.runs = (a, b)
         self.notices = notices
+        self.guard = guard
         self.noise = None if noise is None else Noise(noise, tuple(staleness(noise, b)))
 
     @property

@@ -26,6 +26,11 @@ def verdict_words(facts: Facts) -> str:
     verdict = facts.checks.verdict
     if verdict is None:
         return f"{NOT_ASKED}: {NO_BASELINE}"
+    return verdict_text(verdict)
+
+
+def verdict_text(verdict: Verdict) -> str:
+    """Return a verdict with the count of thresholds by theirs."""
     return f"{_OVERALL[verdict.verdict]} ({_counts(verdict)})"
 
 

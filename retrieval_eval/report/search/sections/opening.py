@@ -27,6 +27,7 @@ def header(facts: Facts) -> Block:
     gold = run["gold_set"]
     pairs = counted(gold["n_labelled_pairs"], "labelled pair")
     badges = [
+        ("Guard", verdict_words(facts)),
         ("Run", visible(facts.run.name, 48)),
         ("Measured", visible(document["generated_at"], 24)),
         ("Retriever", visible(run["retriever"]["name"], 48) if not facts.privacy else ""),
@@ -35,7 +36,6 @@ def header(facts: Facts) -> Block:
         ("Labels", label_sources(gold)),
         ("Queries", _status(facts.status)),
         ("Compared with", _compared_with(facts)),
-        ("Guard", verdict_words(facts)),
         ("Review backlog", backlog(facts.run.backlog)),
     ]
     return Block("header", badges=tuple((k, v) for k, v in badges if v))
