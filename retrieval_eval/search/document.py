@@ -132,7 +132,7 @@ def believed(document: Mapping[str, Any]) -> Mapping[str, Any]:
         },
         "queries": queries,
     }
-    found["status"] = _status(queries, found["metrics"])
+    found["status"] = _status(queries, document["metrics"])
     if (old := document.get("abstention")) is not None:
         found["abstention"] = abstention_block(
             queries,

@@ -38,7 +38,7 @@ def test_files_can_be_named_and_the_answer_is_json(place, capsys):
     assert run(["search", "report", str(path), *words, "--privacy", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"report": "out/search/changed/index.html"}
     html = (place / "out/search/changed/index.html").read_text(encoding="utf-8")
-    assert "Nothing changed against the baseline" in html
+    assert "No measure of the rankings changed against the baseline." in html
 
 
 def test_exit_codes(place, capsys):

@@ -98,7 +98,8 @@ def test_answers_that_an_earlier_version_let_pass_are_failed_queries(tmp_path, c
     assert {q["n_retrieved"] for q in found["queries"][-4:]} == {0}
     assert {q["reasons"]["P@5"] for q in found["queries"][-4:]} == {"query_failed"}
     assert (found["status"]["n_failed"], found["status"]["has_verdict"]) == (4, False)
-    assert found["status"]["reasons"][0].startswith("4 of 12 queries failed, so the means are not")
+    (reason,) = found["status"]["reasons"]
+    assert reason.startswith("4 of 12 queries failed, so the means are not")
     assert found["metrics"]["P@5"]["value"] is None
     assert found["metrics"]["P@5"]["reason"] == "query_failed"
     assert found["slices"]["corpus"]["docs"]["metrics"]["Recall@20"]["ci_low"] is None
