@@ -44,16 +44,23 @@ def documents_of(retriever: object) -> dict[str, frozenset[str]] | None:
     Raises
     ------
     BadInputError
-        When ``known_documents`` is no mapping from corpora to ids.
+        When ``known_documents`` raises, or is no mapping from corpora to ids.
 
     Examples
     --------
     >>> documents_of(object()) is None
     True
     """
-    if not isinstance(retriever, KnowsDocuments):
+    stated: Any = None
+    try:
+        if isinstance(retriever, KnowsDocuments):
+            stated = retriever.known_documents
+    except Exception as error:
+        raise BadInputError(
+            f"the retriever's known_documents is of no use ({type(error).__name__}: {error})"
+        ) from error
+    if stated is None:
         return None
-    stated: Any = retriever.known_documents
     if not isinstance(stated, Mapping) or not all(map(_lists_ids, stated, stated.values())):
         raise BadInputError(
             "the retriever's known_documents is of no use; expected the ids of all documents by"

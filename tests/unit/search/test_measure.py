@@ -268,10 +268,24 @@ def test_a_retriever_that_knows_its_documents_is_checked(retriever, gold, out):
     assert document["queries"][1]["error"] == "item 1 is 'f3', and the corpus has no such document"
 
 
-@pytest.mark.parametrize("stated", [["f1"], {"fruit": "f1"}, {"fruit": [1]}, {1: ["f1"]}, None])
+@pytest.mark.parametrize("stated", [["f1"], {"fruit": "f1"}, {"fruit": [1]}, {1: ["f1"]}, 7])
 def test_known_documents_of_no_use_are_refused(retriever, gold, out, stated):
     retriever.known_documents = stated
     with pytest.raises(BadInputError, match="known_documents is of no use"):
+        measure_request(Request(gold, "words", out=out))
+
+
+def test_known_documents_that_raise_are_refused_and_none_are_not_known(
+    retriever, gold, out, monkeypatch
+):
+    monkeypatch.setattr(Words, "known_documents", None, raising=False)
+    assert measure_request(Request(gold, "words", out=out)).document["run"]["ids_checked"] is False
+
+    def broken(self):
+        raise OSError("no index")
+
+    monkeypatch.setattr(Words, "known_documents", property(broken), raising=False)
+    with pytest.raises(BadInputError, match=r"known_documents is of no use \(OSError: no index\)"):
         measure_request(Request(gold, "words", out=out))
 
 

@@ -49,7 +49,7 @@ class SearchDiff:
         *,
         noise: Document | None = None,
         notices: tuple[str, ...] = (),
-        guard: Verdict | str = "it was not asked for",
+        guard: Verdict | str = "no thresholds were read",
     ) -> None:
         self.document = document
         self.runs = (a, b)
