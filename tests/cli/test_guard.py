@@ -17,6 +17,7 @@ from retrieval_eval.cli.main import run
 from retrieval_eval.demo.search import write_search_demo
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.guard.comment import MARKER
+from retrieval_eval.search.guard.thresholds import SHIPPED
 from retrieval_eval.search.noise import noise
 from retrieval_eval.search.run_files import run_bytes
 from tests.guards import drop, run_with
@@ -317,6 +318,19 @@ def test_noise_of_the_pinned_queries_decides_on_them(demo, tmp_path, monkeypatch
     assert [row["decided_by"] for row in rows] == ["noise", "noise", None]
 
 
+def test_an_unchanged_retriever_passes_the_shipped_guard(demo, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(demo)
+    call = ["search", "run", "--retriever", "bm25:data/eval/corpus.jsonl", "--out", str(tmp_path)]
+    assert run(call) == 0
+    (again,) = tmp_path.glob("*.json")
+    capsys.readouterr()
+    assert guard(str(again), "--thresholds", str(SHIPPED), "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    found = {row["metric"]: row["verdict"] for row in document["rows"]}
+    assert found["P@5"] == found["Recall@20"] == "pass"
+    assert found["claim_coverage"] == "skipped"
+
+
 def test_pin_takes_a_list_or_everything(demo, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(demo)
     lines = (demo / "data/eval/gold-set.jsonl").read_text().splitlines()
@@ -437,6 +451,19 @@ def test_the_fixture_takes_a_justification_and_a_day(pytester):
         """,
     )
     result.assert_outcomes(passed=1, failed=1)
+
+
+def test_the_fixture_passes_an_unchanged_run_under_the_shipped_thresholds(pytester):
+    result = run_suite(
+        pytester,
+        """
+        def test_retrieval(retrieval_guard, pytestconfig):
+            (pytestconfig.rootpath / "data/eval/guard.toml").unlink()
+            verdict = retrieval_guard(run="same.json")
+            assert [row.verdict for row in verdict.rows] == ["pass"] * 2 + ["skipped"] * 3
+        """,
+    )
+    result.assert_outcomes(passed=1)
 
 
 def test_the_paths_of_the_fixture_are_those_of_the_root_folder(pytester):

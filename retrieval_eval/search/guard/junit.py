@@ -20,8 +20,8 @@ _TAGS: Final = {"breach": "failure", "no_verdict": "error", "skipped": "skipped"
 def to_junit(verdict: Verdict) -> bytes:
     """Return the verdict as JUnit XML.
 
-    A breach is a ``failure``, a threshold without verdict an ``error``, one that was not required
-    and not there ``skipped``; an overridden one passes and says so in ``system-out``. Characters
+    A breach is a ``failure``, a threshold without verdict an ``error``, one that was not applied
+    ``skipped``; an overridden one passes and says so in ``system-out``. Characters
     that XML cannot hold become U+FFFD.
     """
     tags = [_TAGS.get(row.verdict) for row in verdict.rows]

@@ -45,12 +45,12 @@ class Mover:
 class Row:
     """One threshold with its verdict.
 
-    ``reasons`` say why it is no plain pass. ``decided_by`` is what decides where a change is beyond
-    its threshold: the threshold alone, the measured ``noise``, or the ``significance`` over the
-    queries; None where only the value is bounded. ``p_value`` is the one-sided p-value under that,
-    ``p_adjusted`` over all rows (Holm), ``is_noise`` whether as much would happen without any
-    change (None: no test), and ``detectable_points`` the change that 80 % of such runs would show.
-    ``movers`` are the queries that moved it most, the worst first.
+    ``skipped`` means not applied. ``reasons`` say why it is no plain pass. ``decided_by`` is what
+    decides where a change is beyond its threshold: the threshold alone, the measured ``noise``, or
+    the ``significance`` over the queries; None where only the value is bounded. ``p_value`` is the
+    one-sided p-value under that, ``p_adjusted`` over all rows (Holm), ``is_noise`` whether as much
+    would happen without any change (None: no test), and ``detectable_points`` the change that 80 %
+    of such runs would show. ``movers`` are the queries that moved it most, the worst first.
     """
 
     measured: Measured
