@@ -51,7 +51,11 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
 )
 @click.option("--queries", type=FILE, help="Look at these pinned queries only; see `search pin`.")
 @gold_option
-@click.option("--justification", type=FILE, help="Breaches accepted in writing (TOML or JSON).")
+@click.option(
+    "--justification",
+    type=FILE,
+    help="Breaches accepted in writing, with their sizes (TOML or JSON).",
+)
 @click.option(
     "--noise",
     type=FILE,

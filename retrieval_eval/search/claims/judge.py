@@ -12,7 +12,7 @@ from retrieval_eval.errors import NothingToEvaluateError
 RULES: Final = "rules"
 HTTP: Final = "http"
 JUDGES: Final = (RULES, HTTP)
-"""The judges by name. None is the default: whoever reads a coverage has to know who judged."""
+"""The judges by name. None is the default: a coverage means nothing without who judged."""
 
 FORMER_NAMES: Final[Mapping[str, str]] = {"offline": RULES}
 """Judges by the names that older artefacts and scripts have for them."""

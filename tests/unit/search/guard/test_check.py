@@ -340,7 +340,7 @@ def unchanged(kind):
         run = run_with([3] * 12, refused=[False] * 8)
         run["abstention"] = abstention_block(run["queries"], threshold=3.5)
         return run
-    if kind in ("gives no scores", "gives no scores but is asked for a threshold"):
+    if kind in ("gives no scores", "gives no scores and gets a threshold"):
         run = run_with([3] * 12, refused=[True, False] * 4)
         for query in run["queries"]:
             for place, found in enumerate(query["ranking"], 1):
@@ -359,7 +359,7 @@ def unchanged(kind):
     "kind",
     [
         *("answers everything", "refuses everything", "refuses half", "refuses below a threshold"),
-        *("gives no scores", "gives no scores but is asked for a threshold", "has drafts"),
+        *("gives no scores", "gives no scores and gets a threshold", "has drafts"),
         *("finds nothing", "was asked nothing that has no answer"),
     ],
 )

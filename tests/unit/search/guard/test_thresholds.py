@@ -26,7 +26,7 @@ def test_the_shipped_file_holds_what_the_practice_states():
     refusals = rows["answerable_false_refusal_rate"]
     assert (refusals.direction, refusals.max_change) == ("up is bad", 0.0)
     assert {row.unit for row in found.rows} == {"points"}
-    # A bound would fail systems that nobody changed.
+    # A bound would fail systems that did not change.
     assert not any(row.is_bounded or row.required or row.part for row in found.rows)
 
 
