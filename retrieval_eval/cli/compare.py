@@ -166,17 +166,19 @@ def _print(comparison: dict[str, Any]) -> None:
                 f"  {state} {rule['name']}: {rule['count']} found, "
                 f"{rule['n_removed']} removed{detail}"
             )
-    uses_mcp = any(comparison["ledger"][side]["mcp_called"] for side in ("baseline", "comparison"))
     for side in ("baseline", "comparison"):
         row = comparison["ledger"][side]
-        mcp = f"; MCP answered in {row['mcp_answered']} of {row['ran']} that ran"
         gone = sum(row["removed"].values())
         without = sum(row["outcomes_only"].values())
         echo(
             f"  {side}: {counted(row['trials'], 'trial')} = {gone} removed "
             f"+ {sum(row['unmatched'].values())} unmatched + {row['used']} used"
             + (f" ({without} of these without ground truth: outcomes only)" if without else "")
-            + (mcp if uses_mcp else "")
+            + (
+                f"; MCP answered in {row['mcp_answered']} of {row['ran']} that ran"
+                if "mcp_answered" in row
+                else ""
+            )
         )
     echo(f"  matched tasks: {comparison['n_pairs']}")
     for flip in comparison["flips"]:

@@ -90,6 +90,9 @@ def clusters_of(tasks: Sequence[Pair] | Sequence[Planned]) -> Clusters:
     for by in ("repository", "suite"):
         labels = labels_by(by, tasks)
         n = len(set(labels))
+        if n == 1 and by == "suite" and all(task.repositories for task in tasks):
+            # The repositories say already that these tasks are independent.
+            break
         if n < len(labels):
             return Clusters(by, n, labels if n > 1 else None)
     return Clusters()
@@ -157,8 +160,9 @@ def ledger(arms: tuple[Arm, Arm], valid: Valid, pairs: Sequence[Pair]) -> dict[s
     In each arm ``trials`` is the sum of ``removed`` (by rule), ``unmatched`` and ``used``.
     ``outcomes_only`` counts the used trials that have no recall, by rule: a part of ``used``.
     ``ran`` counts the trials with any call, ``mcp_called`` those of them that called an MCP server,
-    and ``mcp_answered`` those in which one answered.
+    and ``mcp_answered`` those in which one answered, where a trial of either arm did.
     """
+    uses_mcp = any(arm.n_callers for arm in arms)
     paired = {(pair.benchmark, pair.task_name) for pair in pairs}
     sides = {}
     for side, arm, left in zip(
@@ -179,8 +183,10 @@ def ledger(arms: tuple[Arm, Arm], valid: Valid, pairs: Sequence[Pair]) -> dict[s
             "unmatched": {"no valid trial in the other arm": unmatched} if unmatched else {},
             "used": len(used),
             "outcomes_only": {"no_ground_truth": without_truth} if without_truth else {},
-            "ran": arm.n_ran,
-            "mcp_called": arm.n_callers,
-            "mcp_answered": arm.n_users,
+            **(
+                {"ran": arm.n_ran, "mcp_called": arm.n_callers, "mcp_answered": arm.n_users}
+                if uses_mcp
+                else {}
+            ),
         }
     return {**sides, "n_pairs": len(pairs)}

@@ -60,7 +60,7 @@ def lacking_values(block: Block, arms: tuple[Arm, Arm], *, is_fragile: bool) -> 
         if k
     ]
     text = (
-        f"no value, or not of every repeat, on {' and '.join(parts)}: over all of them the mean "
+        f"values are missing on {' and '.join(parts)}: over all of them the mean "
         f"difference lies between {signed(block['bound_low'], 3)} and "
         f"{signed(block['bound_high'], 3)}"
     )

@@ -32,7 +32,7 @@ RULES: Final[dict[str, str]] = {
     "mcp_in_baseline": "a trial of the arm that is meant to do without called an MCP server "
     "successfully",
     "dead_mcp_server": "a trial of an arm that is meant to use MCP called a server and no call "
-    "succeeded",
+    "succeeded, or no trial of an arm named for MCP called any",
     "task_checksum_differs": "the task was another version in the other arm",
     "ground_truth_differs": "the ground truth was another version in the other arm",
     "model_differs": "the other arm has no trial of the task known to be of the same model",
@@ -112,7 +112,7 @@ def screen(baseline: Arm, comparison: Arm, mcp_configs: Collection[str] | None =
     gate.remove_each("crashed_before_start", _has_crashed)
     gate.remove_each("degraded_trace", _is_degraded)
     for arm, why in roles.doubt:
-        gate.fail("mcp_role_unclear", arm.trials, why)
+        gate.fail("mcp_role_unclear" if arm.n_callers else "dead_mcp_server", arm.trials, why)
     if roles.control is not None:
         gate.remove_each("mcp_in_baseline", _called_mcp, only=roles.control)
     for arm in roles.users:

@@ -232,6 +232,40 @@ def test_compare_two_configs_of_a_run(study, capsys):
     assert run(["compare", "study", "--output-dir", "out"]) == 0
 
 
+def test_compare_says_when_missing_tasks_could_overturn_the_difference(tree, capsys):
+    files = [f"src/f{i}.py" for i in range(10)]
+    for number in range(16):
+        task = f"wide-{number:03d}"
+        write_task(tree / "benchmarks", task, files)
+        write_trial(tree / "runs" / "lost", "before", task, files[:1])
+        if number >= 10:
+            write_trial(tree / "runs" / "lost", "after", task, files[:2])
+    pair = ["compare", "before", "after", "--run", "lost", "--output-dir", "out"]
+    assert run(pair) == 2
+    text = capsys.readouterr().out
+    assert "verdict: fragile" in text
+    assert "but: values are missing on 10 of 16 tasks with after" in text
+    # Six differences of 0.1, and ten tasks on which the baseline has 0.1.
+    assert (
+        "between −0.025 and +0.600; the sign changes if those of after average below 0.04" in text
+    )
+    assert "ttfr_seconds (never: 0 of 6 | 0 of 6)" in text
+
+
+def test_compare_takes_the_roles_that_are_stated(study, capsys):
+    for number in range(8):
+        both = ["src/a.py", "src/b.py"]
+        write_trial(study / "runs" / "study", "mcp", f"task-{number:03d}", both)
+    pair = ["compare", "study:baseline", "study:mcp", "--output-dir", "out"]
+    assert run(pair) == 2
+    assert "FAILED dead_mcp_server" in capsys.readouterr().out
+    assert run([*pair, "--mcp", "mcp"]) == 0
+    assert "verdict: better" in capsys.readouterr().out
+    assert run([*pair, "--mcp", "mpc"]) == 3
+    assert "no configuration 'mpc'" in capsys.readouterr().err
+    assert run([*pair, "--mcp", "mcp", "--report"]) == 64
+
+
 def test_compare_refuses_what_does_not_exist_and_names_what_does(study, capsys):
     assert run(["compare", "baseline", "mpc", "--run", "study", "--output-dir", "out"]) == 3
     assert "there are: baseline, local-v2" in capsys.readouterr().err

@@ -87,6 +87,17 @@ def test_a_task_without_repository_is_a_cluster_of_its_own():
     assert (recall["cluster_by"], recall["n_clusters"]) == ("repository", 8)
 
 
+def test_one_suite_of_many_repositories_is_no_cluster():
+    rows = clustered(12, 2, shift=0.5, per_cluster=1)
+    assert comparison(rows)["metrics"]["file_recall"]["cluster_by"] is None
+    for row in rows:
+        row["coverage"]["repositories"] = []
+    found = comparison(rows)
+    recall = found["metrics"]["file_recall"]
+    assert (recall["cluster_by"], recall["n_clusters"]) == ("suite", 1)
+    assert "none states its repository" in threat(found, "few_clusters")["sentence"]
+
+
 def test_one_repository_is_what_the_result_is_about():
     found = comparison(clustered(1, 2, shift=0.5, per_cluster=12))
     recall = found["metrics"]["file_recall"]
@@ -270,7 +281,9 @@ def test_a_name_that_denies_mcp_does_not_make_a_dead_server():
     assert (found["baseline_config"], found["verdict"]) == ("no-mcp", "better")
 
 
-def test_an_arm_named_for_mcp_that_never_called_a_server_has_no_clear_role():
+def test_an_arm_named_for_mcp_that_seldom_called_a_server_has_no_clear_role():
+    found = comparison(used("baseline", 0, 0) + used("mcp", 0, 0, gain=0.3))
+    assert (found["verdict"], found["gate"]["failed"]) == ("no_verdict", ["dead_mcp_server"])
     found = comparison(used("baseline", 0, 0) + used("mcp", 1, 1, gain=0.3))
     assert (found["verdict"], found["gate"]["failed"]) == ("no_verdict", ["mcp_role_unclear"])
     assert "only 1 of 12 trials of mcp called a server" in str(threat(found, "mcp_role"))
