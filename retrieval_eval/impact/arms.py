@@ -121,7 +121,9 @@ def roles_of(arms: tuple[Arm, Arm], stated: Collection[str] | None = None) -> Ro
         for arm in users
         if arm.is_named_baseline
     ]
-    return Roles(tuple(users), _control(arms, users), tuple(doubt), tuple(notes))
+    control = _control(arms, users)
+    is_doubted = control in [arm for arm, _ in doubt]
+    return Roles(tuple(users), None if is_doubted else control, tuple(doubt), tuple(notes))
 
 
 def _control(arms: tuple[Arm, Arm], users: Sequence[Arm]) -> Arm | None:

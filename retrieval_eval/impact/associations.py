@@ -146,6 +146,7 @@ def _associate(units: Sequence[Unit], settings: Settings) -> list[dict[str, Any]
     has_one_scale = are_poolable(d for unit in units for d in unit.trials)
     return [
         _not_computable(metric, outcome, SCALES_DIFFER)
+        | {"n": result.n, "clusters": result.n_clusters}
         if outcome == "reward" and not has_one_scale
         else {
             "retrieval_metric": metric,
@@ -171,8 +172,6 @@ def _not_computable(metric: str, outcome: str, reason: str) -> dict[str, Any]:
     return {
         "retrieval_metric": metric,
         "outcome_metric": outcome,
-        "n": 0,
-        "clusters": 0,
         "computable": False,
         "reason": reason,
         "p_reason": reason,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from retrieval_eval.impact.pairs import Pair
+from retrieval_eval.impact.rewards import are_poolable
 from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.values import signed
 
@@ -23,9 +24,12 @@ def discrimination(pairs: Sequence[Pair], names: Sequence[str]) -> list[dict[str
 
     ``constant``: every value is the same. ``saturated``: nearly all values sit at an end of the
     scale. ``redundant``: it ranks the units as an earlier metric of the list does. Otherwise
-    ``discriminates``, or ``not_computable`` below six values.
+    ``discriminates``, or ``not_computable`` below six values. Rewards of several scales are none.
     """
     columns = {name: _values(pairs, name) for name in names}
+    trials = [d for pair in pairs for d in (*pair.baseline, *pair.comparison)]
+    if not are_poolable(trials):
+        columns["reward"] = []
     rows: list[dict[str, Any]] = []
     kept: list[str] = []
     for name in names:

@@ -27,8 +27,6 @@ MIN_SHELL_CALLS: Final = 10
 RULES: Final[dict[str, str]] = {
     "crashed_before_start": "the trial crashed before the agent did anything",
     "degraded_trace": "the trace is missing, cut or incomplete: its recall is a lower bound",
-    "mcp_role_unclear": "the arm's name and trials, or the two arms' trials, disagree on whether "
-    "it is meant to use MCP",
     "mcp_in_baseline": "a trial of the arm that is meant to do without called an MCP server "
     "successfully",
     "dead_mcp_server": "a trial of an arm that is meant to use MCP called a server and no call "
@@ -41,6 +39,8 @@ RULES: Final[dict[str, str]] = {
     "missing_verifier_result": "the trial has no valid reward: it counts for retrieval only, and "
     "where over a third of an arm lacks one, nothing does",
     "opaque_share_differs": "the arms differ in the share of shell calls that stay unresolved",
+    "mcp_role_unclear": "the arm's name and trials, or the two arms' trials, disagree on whether "
+    "it is meant to use MCP",
 }
 """Every rule with its meaning, in the order in which they remove trials."""
 
