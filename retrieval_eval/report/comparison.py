@@ -84,6 +84,15 @@ class MetricResult:
         return ((self.mean_difference or 0) > 0) == self.is_higher_better
 
     @property
+    def is_fragile(self) -> bool:
+        """Whether values that an arm lacks could give the mean difference the other sign."""
+        if self.bound_low is None or self.bound_high is None or self.mean_difference is None:
+            return False
+        has_gap = bool(self.n_lacking_baseline or self.n_lacking_comparison)
+        worst = self.bound_low if self.mean_difference > 0 else -self.bound_high
+        return has_gap and worst <= 0
+
+    @property
     def excludes_zero(self) -> bool:
         """Whether there is an interval and it lies on one side of 0."""
         known = self.ci_low is not None and self.ci_high is not None

@@ -150,9 +150,10 @@ def views(n_turned: int, n_views: int) -> str:
     return f"{counted(n_turned, 'conclusion')} {verb} on what counts as retrieved"
 
 
-def gate(n_failed: int, n_rules: int, n_removed: int) -> str:
-    """Return the finding about the validity gate."""
+def gate(n_failed: int, n_rules: int, n_removed: int, n_unmatched: int = 0) -> str:
+    """Return the finding about the validity gate, and how many valid trials have no partner."""
     removed = f"{counted(n_removed, 'trial')} removed" if n_removed else "no trial removed"
+    removed += f", {n_unmatched:,} without a partner" if n_unmatched else ""
     if not n_failed:
         return f"The arms may be compared: {counted(n_rules, 'rule')} passed, {removed}"
     failed = f"{n_failed} of {counted(n_rules, 'rule')} failed"

@@ -115,7 +115,8 @@ def _adjusted(comparison: Comparison) -> list[str]:
     if not family:
         return []
     clear = [
-        f"{metric_name(r.metric).label} ({'better' if r.is_gain else 'worse'})"
+        f"{metric_name(r.metric).label} ({'better' if r.is_gain else 'worse'}"
+        f"{', fragile' if r.is_fragile else ''})"
         for r in family
         if (r.p_holm or 0) < ALPHA
     ]

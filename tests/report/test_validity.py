@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from retrieval_eval.report import Report, Run, load_run, tables, tables_validity
+from retrieval_eval.report import Report, Run, findings, load_run, tables, tables_validity
 from retrieval_eval.report.derive import Facts
 from retrieval_eval.report.exhibits import Block, Empty, Figure, Table
 from retrieval_eval.report.gate import ArmLedger, Ledger
@@ -248,6 +248,22 @@ def test_a_time_in_the_headline_has_its_share_without_a_hit(report):
     assert tables.TIMES in table.notes
     assert tables.UNTIMED.format(metrics="Time to first relevant") in table.notes
     assert not any("Time to first relevant (better)" in note for note in table.notes)
+
+
+def test_an_adjusted_metric_that_missing_values_could_overturn_is_called_fragile(report):
+    comparison = report.run.comparison
+    gaps = {"bound_low": -0.1, "bound_high": 0.3, "n_lacking_comparison": 16}
+    recall = replace(comparison.metrics["file_recall"], mean_difference=0.1, p_holm=0.01, **gaps)
+    note = tables.headline(replace(comparison, metrics={"file_recall": recall})).notes[-1]
+    assert note.endswith("only for File recall (better, fragile).")
+    assert not replace(recall, bound_low=0.01).is_fragile
+    assert replace(recall, mean_difference=-0.1).is_fragile
+
+
+def test_valid_trials_without_a_partner_are_counted_beside_the_rules():
+    assert findings.gate(0, 12, 0, 16) == (
+        "The arms may be compared: 12 rules passed, no trial removed, 16 without a partner"
+    )
 
 
 def test_use_of_mcp_is_counted_in_the_ledger(made_run):

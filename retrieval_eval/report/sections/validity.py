@@ -23,9 +23,11 @@ def gate(facts: Facts) -> Block:
     if found is None:
         return section("The arms were not checked", Empty("gate", ABSENT))
     removed = sum(rule.n_removed for rule in found.rules)
+    arms = comparison.ledger.arms if comparison.ledger else ()
+    unmatched = sum(sum(arm.unmatched.values()) for arm in arms)
     trials = tables_validity.found_table(found)
     return section(
-        findings.gate(len(found.failed), len(found.rules), removed),
+        findings.gate(len(found.failed), len(found.rules), removed, unmatched),
         tables_validity.gate_table(found),
         *([trials] if trials else []),
         sentences=[rule_words.failed_sentence(comparison, len(found.failed))]
