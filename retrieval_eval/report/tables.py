@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.report.comparison import ALPHA, VERDICTS, Comparison, MetricResult
@@ -24,6 +24,7 @@ READING = (
     "Better counts the tasks on which the second configuration did better; for times a lower "
     "value is better. Repeats are averaged inside a task."
 )
+NEVER = "… never found one (tasks)"
 TIMES = (
     "A mean time is over the tasks on which both found a relevant file; “never” counts those on "
     "which a trial found none. A task on which one alone found a file counts as better or worse."
@@ -54,7 +55,7 @@ def headline(comparison: Comparison, metrics: Sequence[str] = HEADLINE_METRICS) 
         "headline",
         "Means over matched tasks and their paired difference, in the unit of the metric",
         ("Metric", comparison.baseline, comparison.comparison, *_STATISTICS),
-        tuple(_difference_row(metric, comparison.metric(metric)) for metric in shown),
+        tuple(row for metric in shown for row in _rows(metric, comparison.metric(metric))),
         notes=(*notes, *_lost(comparison, shown)),
     )
 
@@ -165,10 +166,8 @@ def _difference_row(metric: str, result: MetricResult | None) -> tuple[str, ...]
         return (known.titled, *[MISSING] * 6)
     return (
         known.titled,
-        known.value(result.mean_baseline)
-        + _never(result.n_never_baseline, result.n_watched_baseline),
-        known.value(result.mean_comparison)
-        + _never(result.n_never_comparison, result.n_watched_comparison),
+        known.value(result.mean_baseline),
+        known.value(result.mean_comparison),
         known.difference(result.mean_difference),
         interval_of(result),
         str(result.n_pairs),
@@ -176,8 +175,15 @@ def _difference_row(metric: str, result: MetricResult | None) -> tuple[str, ...]
     )
 
 
-def _never(n: int | None, of_all: int | None) -> str:
-    return "" if n is None else f" (never: {of(n, of_all)})"
+def _rows(metric: str, result: MetricResult | None) -> Iterator[tuple[str, ...]]:
+    """Yield the row of a metric, and for times one on the tasks that have none."""
+    yield _difference_row(metric, result)
+    if result is not None and result.n_never_baseline is not None:
+        counts = (
+            of(result.n_never_baseline, result.n_watched_baseline),
+            of(result.n_never_comparison, result.n_watched_comparison),
+        )
+        yield (NEVER, *counts, "", "", "", "")
 
 
 def by_config(
@@ -213,7 +219,7 @@ def differences(comparison: Comparison, metrics: Sequence[str]) -> Table:
         "differences",
         "Paired differences of every metric, in the unit of the metric",
         ("Metric", comparison.baseline, comparison.comparison, *_STATISTICS),
-        tuple(_difference_row(metric, comparison.metric(metric)) for metric in metrics),
+        tuple(row for metric in metrics for row in _rows(metric, comparison.metric(metric))),
         notes=(
             *_timed(comparison, metrics),
             *_tails(comparison, metrics),
