@@ -114,10 +114,12 @@ clean: ## Remove what was generated, and the environments
 $(BIN)/python:
 	@python="$$(.ci/find-python)"; "$$python" -m venv $(VENV)
 
-# The package is installed editable and without its dependencies: those are the lock's.
+# The package is installed editable and without its dependencies: those are the lock's. It was
+# called retrieval-eval once, and two distributions of it in one environment are refused.
 $(STAMPS)/package: requirements.lock pyproject.toml | $(BIN)/python
 	@echo "installing into $(VENV): the locked packages, then this one"
 	@$(BIN)/python $(LOCKED) requirements.lock
+	@$(BIN)/python -m pip uninstall --quiet --quiet --yes retrieval-eval
 	@$(BIN)/python $(INSTALL) --no-deps --no-build-isolation --editable .
 	@mkdir -p $(STAMPS) && touch $@
 

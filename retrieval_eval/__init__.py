@@ -8,6 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from retrieval_eval import distribution
 from retrieval_eval.errors import (
     BadInputError,
     NothingToEvaluateError,
@@ -36,6 +37,8 @@ __all__ = [
     "evaluate_rankings",
     "load_run",
 ]
+
+distribution.refuse_conflict()
 
 _LAZY = {
     "evaluate": "retrieval_eval.pipeline",

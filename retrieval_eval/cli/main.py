@@ -14,6 +14,7 @@ import click
 from retrieval_eval import __version__
 from retrieval_eval.cli.common import echo, echo_lines
 from retrieval_eval.cli.lazy import LazyGroup
+from retrieval_eval.distribution import conflict
 from retrieval_eval.errors import NothingToEvaluateError, RenderError, RetrievalEvalError
 from retrieval_eval.io.private import write_log
 
@@ -94,6 +95,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def run(args: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     _print_anything()
+    if (problem := conflict()) is not None:
+        echo(f"retrieval-eval: {problem}", err=True)
+        return EXIT_BAD_INPUT
     try:
         code = group.main(args, prog_name="retrieval-eval", standalone_mode=False)
     except click.UsageError as error:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import answers
 
@@ -75,7 +76,7 @@ def open_engine(url: URL, **settings: Any) -> Engine:
             **settings,
         )
     except ImportError as error:
-        extra = "; pip install 'retrieval-eval[postgres]'" if error.name == "psycopg" else ""
+        extra = f"; {install_hint('postgres')}" if error.name == "psycopg" else ""
         raise BadInputError(f"{name}: the driver {error.name!r} is not installed{extra}") from None
     except SQLAlchemyError:
         raise BadInputError(f"{name}: no such kind of database; {_FORM}") from None

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
-
+from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import RenderError
-
-INSTALL: Final = "pip install 'retrieval-eval[pdf]'"
 
 
 def to_pdf(html: str) -> bytes:
@@ -19,7 +16,7 @@ def to_pdf(html: str) -> bytes:
         from weasyprint.urls import URLFetcher
     except (ImportError, OSError) as error:
         raise RenderError(
-            f"PDF needs WeasyPrint and the system library Pango: {INSTALL} ({error})"
+            f"PDF needs WeasyPrint and the system library Pango: {install_hint('pdf')} ({error})"
         ) from error
     fetcher = URLFetcher(allowed_protocols=("data",))
     page: bytes = HTML(string=html, base_url="data:,", url_fetcher=fetcher).write_pdf()

@@ -69,7 +69,7 @@ def publish(
         if pdf:
             quarto.render(document, folder / "report.pdf", title=title)
         return page
-    footer = f"{title} · retrieval-eval {package_version()} · rendered by the embedded renderer"
+    footer = f"{title} · {package_version()} · rendered by the embedded renderer"
     html = render.to_html(document, title=title, footer=footer)
     # The page first: what the PDF lacks must not take it away.
     write_text(page, html)

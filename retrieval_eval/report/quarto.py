@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Final
 
+from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import RenderError
 from retrieval_eval.escape import slug
 from retrieval_eval.io.files import write_bytes, write_text
@@ -15,7 +16,7 @@ from retrieval_eval.report import assets
 from retrieval_eval.report.notebook_files import notebook_text
 from retrieval_eval.report.render import select_outputs
 
-INSTALL: Final = "pip install 'retrieval-eval[quarto]'"
+INSTALL: Final = install_hint("quarto")
 TIMEOUT_SECONDS: Final = 300
 STYLE: Final = "retrieval_eval/report/templates/report.css"
 """Where the project file looks for the style sheet: its place in a checkout."""

@@ -10,6 +10,7 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from retrieval_eval import __version__
+from retrieval_eval.distribution import NAME
 from retrieval_eval.gold.model import GoldSet
 from retrieval_eval.schema import SCHEMA_VERSION, stamped
 from retrieval_eval.search.abstention import Gate, abstention_block
@@ -189,7 +190,7 @@ def _gold_set(gold: GoldSet) -> dict[str, Any]:
 
 
 def _versions() -> dict[str, str]:
-    ours = {"retrieval-eval": __version__, "python": platform.python_version()}
+    ours = {NAME: __version__, "python": platform.python_version()}
     return ours | {name: version(name) for name in ("numpy", "scipy")}
 
 

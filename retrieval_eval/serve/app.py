@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import json_bytes, read_bytes
 from retrieval_eval.serve.files import content_type, find_report, list_pages
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-INSTALL: Final = "pip install 'retrieval-eval[serve]'"
+INSTALL: Final = install_hint("serve")
 
 
 def create_app(

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from retrieval_eval import __version__
+from retrieval_eval.distribution import NAME
 from retrieval_eval.schema import SCHEMA_VERSION, SCHEMAS
 from retrieval_eval.serve.backlog import DEFAULT_NAME, BacklogReader
 from retrieval_eval.serve.dashboard import dashboard
@@ -37,7 +38,7 @@ def diagnostics(
     return {
         "status": "degraded" if reasons else "ok",
         "degraded_reasons": reasons,
-        "package": {"name": "retrieval-eval", "version": __version__},
+        "package": {"name": NAME, "version": __version__},
         "schema_versions": dict.fromkeys(sorted(SCHEMAS), SCHEMA_VERSION),
         "n_runs": shown["n_runs"],
         "latest_run": _short(shown["latest_run"]),

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval import __version__
+from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode, json_bytes
 from retrieval_eval.serve.shape import dashboard_schema
@@ -14,8 +15,6 @@ from retrieval_eval.serve.sources import Sources
 
 if TYPE_CHECKING:
     from mcp.server import Server
-
-INSTALL: Final = "pip install 'retrieval-eval[mcp]'"
 
 TOOL: Final = "get_metrics"
 
@@ -40,7 +39,7 @@ def create_server(sources: Sources) -> Server[Any]:
         from mcp import types
         from mcp.server import Server
     except ImportError as error:
-        raise BadInputError(f"MCP needs the SDK 'mcp': {INSTALL} ({error})") from error
+        raise BadInputError(f"MCP needs the SDK 'mcp': {install_hint('mcp')} ({error})") from error
 
     tool = types.Tool(
         name=TOOL,

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
+import zipfile
 from datetime import date
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -512,22 +515,45 @@ def test_the_workflow_uses_nothing_of_others_and_may_write_nothing(workflow):
     assert "secrets" not in json.dumps(job)
 
 
+def test_the_workflow_installs_nothing_that_is_not_pinned(workflow):
+    (job,) = workflow["jobs"].values()
+    lines = [line for step in job["steps"] for line in step.get("run", "").splitlines()]
+    installs = [line.split() for line in lines if "install" in line]
+    assert installs
+    for words in installs:
+        named = [word.strip('"') for word in words[words.index("install") + 1 :]]
+        operands = [word for word in named if not word.startswith("-")]
+        # A lock file whose hashes are required, or a file of the repository and no index.
+        assert all(word.startswith("$TOOL") for word in operands), words
+        assert "--require-hashes" in named or {"--no-index", "--no-deps"} <= {*named}
+
+
 @pytest.fixture(scope="module")
-def wheels(project, tmp_path_factory):
-    """A folder with the wheel of this checkout, for the step that installs it."""
-    folder = tmp_path_factory.mktemp("wheels")
+def tool(project, tmp_path_factory):
+    """What a team commits of this tool: its wheel, and a lock file; here of one small package."""
+    folder = tmp_path_factory.mktemp("tool")
     call = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(call, cwd=project, check=True, capture_output=True)
+    links = folder / "index"
+    links.mkdir()
+    pinned = links / "pinned-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(pinned, "w") as archive:
+        archive.writestr("pinned.py", "")
+        archive.writestr("pinned-1.0.dist-info/METADATA", "Name: pinned\nVersion: 1.0\n")
+        archive.writestr("pinned-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr("pinned-1.0.dist-info/RECORD", "pinned.py,,\n")
+    digest = hashlib.sha256(pinned.read_bytes()).hexdigest()
+    (folder / "requirements.lock").write_text(f"pinned==1.0 --hash=sha256:{digest}\n")
     return folder
 
 
 @pytest.fixture
-def steps(workflow, wheels, demo, tmp_path):
+def steps(workflow, tool, demo, tmp_path):
     """Give a function that runs the steps of the job as GitHub would, in the demo's folder."""
-    return lambda **fields: run_workflow(workflow, wheels, demo, tmp_path, **fields)
+    return lambda **fields: run_workflow(workflow, demo, tmp_path, **{"TOOL": str(tool), **fields})
 
 
-def run_workflow(workflow, wheels, root, folder, **fields):
+def run_workflow(workflow, root, folder, **fields):
     """Return exit codes by step, and the summary."""
     (job,) = workflow["jobs"].values()
     summary, site = folder / "summary.md", folder / "site"
@@ -538,11 +564,10 @@ def run_workflow(workflow, wheels, root, folder, **fields):
         "RESULTS": str(folder / "results"),
         "GITHUB_SHA": "0123abc",
         "GITHUB_STEP_SUMMARY": str(summary),
-        # The package goes into a folder of its own, and nothing is downloaded.
+        # Packages go into a folder of their own, and nothing is downloaded.
         "PIP_TARGET": str(site),
-        "PIP_FIND_LINKS": str(wheels),
+        "PIP_FIND_LINKS": f"{fields['TOOL']}/index",
         "PIP_NO_INDEX": "1",
-        "PIP_NO_DEPS": "1",
         "PYTHONPATH": os.pathsep.join(paths),
         "PATH": os.pathsep.join(
             [str(site / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
@@ -596,6 +621,18 @@ def test_the_workflow_shows_that_queries_failed(steps, tmp_path):
     assert list(codes.values()) == [0, 0, 2, 0]
     assert "Retrieval guard: NO VERDICT" in summary
     assert "queries failed" in summary
+
+
+def test_the_workflow_stops_at_a_package_of_another_hash(steps, tool, tmp_path):
+    changed = tmp_path / "tool"
+    shutil.copytree(tool, changed)
+    lock = changed / "requirements.lock"
+    lock.write_text(lock.read_text()[:-65] + "0" * 64 + "\n")
+    codes, summary = steps(TOOL=str(changed))
+    assert list(codes) == ["Install", "Show the verdict"]
+    assert codes["Install"] != 0
+    assert not (tmp_path / "site").exists()
+    assert summary == "Retrieval guard: no verdict, an earlier step failed.\n"
 
 
 def test_the_workflow_says_when_nothing_could_be_measured(steps):

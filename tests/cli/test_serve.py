@@ -154,7 +154,7 @@ def test_a_missing_extra_is_one_sentence(place, monkeypatch, capsys, command, mo
     monkeypatch.setitem(sys.modules, module, None)
     port = ["--port", "0"] if command == "serve" else []
     assert run([command, *port, *options(place)]) == 3
-    assert f"pip install 'retrieval-eval[{extra}]'" in capsys.readouterr().err
+    assert f"pip install '.[{extra}]'" in capsys.readouterr().err
 
 
 def test_a_real_client_calls_get_metrics(place):

@@ -88,7 +88,7 @@ def test_the_wheel_carries_nothing_else(wheel):
     strangers = [
         name
         for name in _wheel_names(wheel)
-        if not name.startswith(("retrieval_eval/", "retrieval_eval-"))
+        if not name.startswith(("retrieval_eval/", "retrieval_evidence-"))
         or re.search(r"(^|/)(tests|reports|__pycache__|\.[^/]+)/", name)
     ]
     assert strangers == []
@@ -134,7 +134,7 @@ def test_metadata_matches_the_project(project, wheel):
         metadata = email.message_from_string(archive.read(name).decode())
         entry_points = archive.read(name.replace("METADATA", "entry_points.txt")).decode()
     declared = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert metadata["Name"] == "retrieval-eval"
+    assert metadata["Name"] == "retrieval-evidence"
     assert metadata["Version"] == retrieval_eval.__version__
     assert metadata["Requires-Python"] == ">=3.11"
     assert metadata["License-Expression"] == "MIT"

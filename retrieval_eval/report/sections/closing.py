@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from importlib import metadata
 from typing import Any
 
+from retrieval_eval import __version__
+from retrieval_eval.distribution import NAME
 from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.report.checkout import commit
 from retrieval_eval.report.derive import Facts
@@ -57,7 +59,7 @@ def provenance(facts: Facts) -> Block:
     times = sorted({str(s.get("generated_at")) for s in run.summaries if s.get("generated_at")})
     body = [
         ("Runs", ", ".join(run.run_ids)),
-        ("Package", f"retrieval-eval {package_version()}"),
+        ("Package", package_version()),
         ("Git commit", commit() or "not run from a checkout"),
         ("Schema version", ", ".join(versions)),
         ("Evaluated at", ", ".join(times) or MISSING),
@@ -81,8 +83,8 @@ def made_from(title: str, rows: Iterable[tuple[str, str]]) -> Block:
 
 
 def package_version() -> str:
-    """Return the version of this package."""
-    return str(__import__("retrieval_eval").__version__)
+    """Return the distribution of this package and its version."""
+    return f"{NAME} {__version__}"
 
 
 def library_versions() -> str:

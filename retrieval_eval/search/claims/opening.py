@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.search.claims.judge import FORMER_NAMES, HTTP, JUDGES, RULES, Judge
 from retrieval_eval.search.claims.judgement_cache import CachedJudge
@@ -39,6 +40,6 @@ def open_judge(name: str, options: Mapping[str, str] = {}, *, cache: Path | None
         judge = HttpJudge(settings)
     except ModuleNotFoundError as error:
         raise BadInputError(
-            f"the http judge needs {error.name}; install retrieval-eval[search]"
+            f"the http judge needs {error.name}: {install_hint('search')}"
         ) from error
     return judge if cache is None else CachedJudge(judge, cache)

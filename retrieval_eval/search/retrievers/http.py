@@ -10,6 +10,7 @@ from email.utils import parsedate_to_datetime
 from time import monotonic
 from typing import TYPE_CHECKING, Any, Final
 
+from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode
 from retrieval_eval.search.http_body import ACCEPTED, body_pieces
@@ -27,8 +28,6 @@ _MAX_REDIRECTS: Final = 5
 _LONGEST_WAIT: Final = 10.0
 _LONGEST_QUOTE: Final = 200
 
-INSTALL: Final = "pip install 'retrieval-eval[search]'"
-
 
 def open_http(url: str, options: Mapping[str, str]) -> HttpRetriever:
     """Return a retriever that asks ``url``.
@@ -45,7 +44,7 @@ def open_http(url: str, options: Mapping[str, str]) -> HttpRetriever:
         import tenacity  # noqa: F401
     except ModuleNotFoundError as error:
         raise BadInputError(
-            f"a retriever behind HTTP needs httpx and tenacity: {INSTALL} ({error})"
+            f"a retriever behind HTTP needs httpx and tenacity: {install_hint('search')} ({error})"
         ) from error
     return HttpRetriever(settings)
 

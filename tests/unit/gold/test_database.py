@@ -89,7 +89,7 @@ def test_databases_nobody_can_open_are_named(url, said):
 
 def test_a_missing_driver_is_named_with_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
-    said = r"pip install 'retrieval-eval\[postgres\]'"
+    said = r"pip install '\.\[postgres\]'"
     with pytest.raises(BadInputError, match=said), reading("postgresql://host/law"):
         pass
 

@@ -47,7 +47,7 @@ def test_the_head_of_a_run(document):
         "is_provisional": False,
     }
     assert document["run"]["settings"]["empty_ranking"] == "zero"
-    assert document["run"]["versions"].keys() == {"python", "retrieval-eval", "numpy", "scipy"}
+    assert document["run"]["versions"].keys() == {"python", "retrieval-evidence", "numpy", "scipy"}
 
 
 def test_a_query_of_a_run(document):

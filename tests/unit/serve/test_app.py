@@ -223,5 +223,5 @@ def test_asking_changes_no_file(app, place):
 
 def test_without_the_extra_it_says_how_to_install_it(place, monkeypatch):
     monkeypatch.setitem(sys.modules, "starlette.applications", None)
-    with pytest.raises(BadInputError, match=r"pip install 'retrieval-eval\[serve\]'"):
+    with pytest.raises(BadInputError, match=r"pip install '\.\[serve\]'"):
         create_app(Sources(place / "data", place / "reports"))

@@ -12,7 +12,7 @@ def test_all_is_well(tmp_path):
     found = diagnostics(tmp_path, tmp_path, backlog=lambda: BACKLOG)
     assert found["status"] == "ok"
     assert found["degraded_reasons"] == []
-    assert found["package"] == {"name": "retrieval-eval", "version": __version__}
+    assert found["package"] == {"name": "retrieval-evidence", "version": __version__}
     assert found["schema_versions"] == dict.fromkeys(SCHEMAS, SCHEMA_VERSION)
     assert found["latest_run"]["label"] == "first"
     assert found["latest_run"]["headline"]["P@5"]["n"] == 4

@@ -96,5 +96,5 @@ def test_it_writes_nothing(sources):
 
 def test_without_the_extra_it_says_how_to_install_it(sources, monkeypatch):
     monkeypatch.setitem(sys.modules, "mcp.server", None)
-    with pytest.raises(BadInputError, match=r"pip install 'retrieval-eval\[mcp\]'"):
+    with pytest.raises(BadInputError, match=r"pip install '\.\[mcp\]'"):
         create_server(sources)

@@ -206,7 +206,7 @@ def test_the_address_as_a_browser_wants_it():
 
 def test_without_the_extra_it_says_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
-    with pytest.raises(BadInputError, match=r"pip install 'retrieval-eval\[serve\]'"):
+    with pytest.raises(BadInputError, match=r"pip install '\.\[serve\]'"):
         create_server(None)
 
 

@@ -104,7 +104,7 @@ def provenance(facts: DiffFacts) -> Block:
     rows += [
         ("Noise", facts.noise.document["generated_at"] if facts.noise else "not measured"),
         ("Schema version", facts.document["schema_version"]),
-        ("Package", f"retrieval-eval {package_version()}"),
+        ("Package", package_version()),
         ("Git commit", commit() or "not run from a checkout"),
         ("Libraries", library_versions()),
     ]

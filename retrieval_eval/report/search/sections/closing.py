@@ -58,7 +58,7 @@ def provenance(facts: Facts) -> Block:
         ("Baseline", _baseline(facts) if base else "none"),
         ("Schema version", document["schema_version"]),
         ("Measured with", ", ".join(f"{name} {v}" for name, v in run["versions"].items())),
-        ("Package", f"retrieval-eval {package_version()}"),
+        ("Package", package_version()),
         ("Git commit", commit() or "not run from a checkout"),
         ("Libraries", library_versions()),
     ]

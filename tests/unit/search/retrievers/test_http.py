@@ -424,7 +424,7 @@ def test_a_password_that_ends_the_host_is_not_quoted():
 
 def test_without_its_libraries_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "httpx", None)
-    with pytest.raises(BadInputError, match=r"pip install 'retrieval-eval\[search\]'"):
+    with pytest.raises(BadInputError, match=r"pip install '\.\[search\]'"):
         open_retriever("http://127.0.0.1/")
 
 

@@ -1,0 +1,122 @@
+"""How this package is distributed: under which name, with which extras, and alone.
+
+The package ``retrieval_eval`` and the command ``retrieval-eval`` come in a distribution of another
+name, because an unrelated product has theirs on the package index, with a package of the same name.
+Where both are installed, files of one lie among those of the other.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+NAME: Final = "retrieval-evidence"
+PACKAGE: Final = "retrieval_eval"
+COMMAND: Final = "retrieval-eval"
+
+
+def install_hint(extra: str) -> str:
+    """Return how to install an extra; there is no index to install it from.
+
+    Examples
+    --------
+    >>> install_hint("pdf").partition(" in ")[0]
+    "pip install '.[pdf]'"
+    """
+    return (
+        f"pip install '.[{extra}]' in a checkout of the project, "
+        f"or pip install 'WHEEL[{extra}]' with the path of its wheel"
+    )
+
+
+def refuse_conflict() -> None:
+    """Raise ``ImportError`` where other distributions provide this package too.
+
+    Not in the command, which says it without a traceback and with its own exit code.
+    """
+    problem = conflict()
+    if problem is not None and not _is_command():
+        raise ImportError(problem)
+
+
+def conflict(places: Iterable[str] | None = None) -> str | None:
+    """Return the sentence that refuses several distributions of this package, or None.
+
+    Parameters
+    ----------
+    places
+        Folders that hold installed distributions; by default those of ``sys.path``.
+    """
+    found = sorted(dict.fromkeys(providers(sys.path if places is None else places)))
+    if len(found) < 2:
+        return None
+    return (
+        f"{len(found)} installed distributions provide the package {PACKAGE}, so that parts of "
+        f"each would run: {', '.join(found)}; remove them all (pip uninstall {' '.join(found)}), "
+        "then install the one you want again"
+    )
+
+
+def providers(places: Iterable[str]) -> Iterator[str]:
+    """Yield the name of every distribution in some folders that provides this package.
+
+    A checkout on the path is no distribution. ``importlib.metadata`` would answer the same in half
+    a second; this takes some milliseconds, which every import can afford.
+    """
+    for place in places:
+        try:
+            entries = os.listdir(place or os.curdir)  # noqa: PTH208 - pathlib costs more than the answer
+        except OSError:
+            continue
+        if not any(entry.startswith(PACKAGE) or entry.endswith(".pth") for entry in entries):
+            continue
+        for entry in entries:
+            stem, _, suffix = entry.rpartition(".")
+            # pip renames what it is about to remove, and a failure leaves that behind.
+            is_installed = suffix in ("dist-info", "egg-info") and not stem.startswith("~")
+            if is_installed and _provides(place or os.curdir, entry):
+                yield stem.partition("-")[0].lower().replace("_", "-").replace(".", "-")
+
+
+def _provides(place: str, metadata: str) -> bool:
+    record = _read(f"{place}/{metadata}/RECORD")
+    if _has_line(record, f"{PACKAGE}/") or _has_line(record, f"{PACKAGE}.py,"):
+        return True
+    if not record or b"/top_level.txt," in record:
+        top_level = _read(f"{place}/{metadata}/top_level.txt").split()
+        if PACKAGE.encode() in top_level:
+            return True
+    # An editable installation: a file of its own names the folder of the package.
+    lines = record.decode(errors="replace").splitlines() if b".pth," in record else []
+    names = [name for line in lines if (name := line.partition(",")[0]).endswith(".pth")]
+    return any(_leads_here(place, name) for name in names)
+
+
+def _leads_here(place: str, name: str) -> bool:
+    """Whether a line of a path file is the folder of a package of this name."""
+    lines = _read(f"{place}/{name}").decode(errors="replace").splitlines()
+    folders = [line.strip() for line in lines if not line.startswith(("#", "import"))]
+    return any(os.path.isdir(os.path.join(place, f, PACKAGE)) for f in folders if f)  # noqa: PTH112, PTH118
+
+
+def _has_line(record: bytes, start: str) -> bool:
+    return record.startswith(start.encode()) or f"\n{start}".encode() in record
+
+
+def _read(path: str) -> bytes:
+    """Return a whole file, or nothing; without the buffers of a file object, for there are many."""
+    try:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123
+            return file.read()
+    except OSError:
+        return b""
+
+
+def _is_command() -> bool:
+    """Whether this import belongs to the start of the command."""
+    started = sys.argv[0] if getattr(sys, "argv", None) else ""
+    if started == "-m":  # so it is while Python looks for the module
+        return PACKAGE in sys.orig_argv
+    return os.path.basename(started).partition(".")[0].removesuffix("-script") == COMMAND  # noqa: PTH119
