@@ -80,11 +80,11 @@ test-other-python: $(STAMPS)/dev ## Run the quick tests under the other tested P
 	"$$venv/bin/python" -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider \
 		-m "not slow and not browser" tests/unit tests/property retrieval_eval
 
-# Of copies: a notebook writes beside itself. The main run cannot do this one, because the cells of a
-# notebook must stay together and in order.
+# Of copies that are given the demo: without a run they stop, and a notebook writes beside itself. The
+# main run cannot do this one, because the cells of a notebook must stay together and in order.
 .PHONY: test-notebooks
 test-notebooks: $(STAMPS)/dev ## Run every cell of every notebook
-	@rm -rf build/notebooks && mkdir -p build && cp -R notebooks build/notebooks
+	@rm -rf build/notebooks && $(BIN)/python tests/notebooks/with_demo.py notebooks build/notebooks
 	$(BIN)/python -m pytest -p no:cacheprovider --nbval-lax --nbval-cell-timeout 600 \
 		$$(find build/notebooks -name '*.ipynb' | sort)
 

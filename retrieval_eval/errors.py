@@ -10,6 +10,10 @@ from __future__ import annotations
 class RetrievalEvalError(Exception):
     """Base of every error this package raises on purpose."""
 
+    def _render_traceback_(self) -> list[str]:
+        """Return what a notebook shows of the error: its sentence, not the calls that led to it."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class BadInputError(RetrievalEvalError):
     """The caller named something that does not exist or cannot be used (exit code 3)."""

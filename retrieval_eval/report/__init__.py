@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from retrieval_eval.report.building import build, build_trial
     from retrieval_eval.report.loading import load_run
+    from retrieval_eval.report.parameters import check_parameters
     from retrieval_eval.report.run import Run
     from retrieval_eval.report.search.building import build_search
     from retrieval_eval.report.search.diffs.building import build_diff
@@ -35,6 +36,7 @@ __all__ = [
     "build_diff",
     "build_search",
     "build_trial",
+    "check_parameters",
     "load_diff",
     "load_run",
     "load_search",
@@ -53,6 +55,7 @@ _LAZY = {
     "build": "retrieval_eval.report.building",
     "build_search": "retrieval_eval.report.search.building",
     "build_trial": "retrieval_eval.report.building",
+    "check_parameters": "retrieval_eval.report.parameters",
     "load_run": "retrieval_eval.report.loading",
     "load_search": "retrieval_eval.report.search.loading",
 }

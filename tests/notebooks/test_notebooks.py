@@ -19,6 +19,12 @@ LOADERS = {"search_report": "load_search", "search_diff": "load_diff"}
 FIRST = {"search_report": "run", "search_diff": "a"}
 """What a notebook's run is called, where it is not ``run_id``."""
 
+SAYS = {
+    "search_report": "no search run was given",
+    "search_diff": "name two search runs",
+}
+"""What a notebook says without a run, where it is not that of a run id."""
+
 
 def name(path: Path) -> str:
     return path.stem
@@ -63,7 +69,9 @@ def test_title_then_typed_parameters_then_loading(path):
     assert cells[0].source.startswith("# ")
     assert cells[1].metadata["tags"] == ["parameters"]
     assert LOADERS.get(path.stem, "load_run") in cells[2].source
+    assert "check_parameters()" in cells[2].source.splitlines()
     known = declared(cells[1].source)
+    assert next(iter(known.values())).default == ""
     assert len(known) == len(cells[1].source.splitlines())
     assert all(p.meaning for p in known.values())
 
@@ -134,25 +142,86 @@ def test_the_limits_are_always_printed(path):
     assert "What this report cannot tell you" in text
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
-def test_papermill_alone_runs_it_on_the_demo(path, tmp_path):
-    target = tmp_path / "out.ipynb"
-    home = tmp_path / "home"
-    home.mkdir()
+def papermill(path: Path, folder: Path, *chosen: str) -> subprocess.CompletedProcess[str]:
+    """Run a notebook as its user would, in an empty folder and without a home."""
     project = Path(__file__).resolve().parents[2]
-    is_search = path.stem in FIRST
-    chosen = ["-p", FIRST.get(path.stem, "run_id"), "demo"]
-    done = subprocess.run(
-        [sys.executable, "-m", "papermill", str(path), str(target), *chosen],
-        cwd=tmp_path,
+    (folder / "home").mkdir(exist_ok=True)
+    return subprocess.run(
+        [sys.executable, "-m", "papermill", str(path), "out.ipynb", *chosen],
+        cwd=folder,
         capture_output=True,
         text=True,
         check=False,
-        env=os.environ | {"HOME": str(home), "PYTHONPATH": str(project)},
+        env=os.environ | {"HOME": str(folder / "home"), "PYTHONPATH": str(project)},
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+def test_papermill_alone_runs_it_on_the_demo(path, tmp_path):
+    is_search = path.stem in FIRST
+    done = papermill(path, tmp_path, "-p", FIRST.get(path.stem, "run_id"), "demo")
     assert done.returncode == 0, done.stderr[-3000:]
-    executed = code(target)
+    executed = code(tmp_path / "out.ipynb")
     assert all(c.outputs for c in executed[2:])
     written = "search-demo/data/eval" if is_search else "demo/data/runs/demo"
     assert (tmp_path / "reports" / written).is_dir()
+    (first, *_) = (o for c in executed for o in c.outputs if o.output_type == "execute_result")
+    assert "Simulated data: " in first["data"]["text/plain"]
+
+
+def failure(path: Path) -> list[str]:
+    """Return what an executed notebook shows of the error that ended it."""
+    outputs = [output for cell in code(path) for output in cell.outputs]
+    (error,) = (output for output in outputs if output.output_type == "error")
+    return list(error.traceback)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+def test_without_a_run_it_stops_in_one_sentence_and_writes_nothing(path, tmp_path):
+    done = papermill(path, tmp_path)
+    assert done.returncode != 0
+    said = SAYS.get(path.stem, "no run id was given")
+    (sentence,) = failure(tmp_path / "out.ipynb")
+    assert sentence.startswith(f"BadInputError: {said}")
+    assert done.stderr.rstrip().endswith(sentence)
+    assert not (tmp_path / "reports").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+def test_a_parameter_it_does_not_have_stops_it_even_when_the_demo_is_named(path, tmp_path):
+    known = FIRST.get(path.stem, "run_id")
+    done = papermill(path, tmp_path, "-p", known, "demo", "-p", f"{known}s_root_", "here")
+    assert done.returncode != 0
+    (sentence,) = failure(tmp_path / "out.ipynb")
+    assert f"the notebook has no parameter '{known}s_root_'" in sentence
+    assert not (tmp_path / "reports").exists()
+
+
+@pytest.mark.slow
+def test_a_value_of_another_type_stops_it(tmp_path):
+    path = next(p for p in NOTEBOOKS if p.stem == "run_report")
+    done = papermill(path, tmp_path, "-p", "run_id", "demo", "-p", "privacy", "yes")
+    assert done.returncode != 0
+    (sentence,) = failure(tmp_path / "out.ipynb")
+    assert sentence == "BadInputError: parameter 'privacy' is true or false, not 'yes'"
+
+
+def test_the_copies_that_the_tests_run_are_given_the_demo(tmp_path):
+    project = Path(__file__).resolve().parents[2]
+    script = Path(__file__).with_name("with_demo.py")
+    done = subprocess.run(
+        [sys.executable, str(script), "notebooks", str(tmp_path / "copies")],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=os.environ | {"PYTHONPATH": str(project)},
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    for path in NOTEBOOKS:
+        copy = tmp_path / "copies" / path.relative_to(project / "notebooks")
+        cells = nbformat.read(copy, as_version=4).cells
+        assert cells[2].source == f'# Parameters\n{FIRST.get(path.stem, "run_id")} = "demo"\n'

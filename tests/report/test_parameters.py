@@ -5,7 +5,13 @@ import pytest
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import assets
 from retrieval_eval.report.loading import load_run, split_run_ids
-from retrieval_eval.report.parameters import check, declared, of_notebook
+from retrieval_eval.report.parameters import (
+    check,
+    check_cells,
+    check_parameters,
+    declared,
+    of_notebook,
+)
 
 CELL = """run_id: str = "demo"  # which run
 k_values: list = [1, 3]  # cut-offs
@@ -58,6 +64,105 @@ def test_fitting_values_pass():
 def test_what_does_not_fit_is_refused_by_name(given, message):
     with pytest.raises(BadInputError, match=message):
         check(given, declared(CELL))
+
+
+def test_a_number_may_be_whole():
+    known = declared("flag_points: float = 0.5")
+    assert check({"flag_points": 1}, known) == {"flag_points": 1}
+    with pytest.raises(BadInputError, match="'flag_points' is a number, not 'x'"):
+        check({"flag_points": "x"}, known)
+
+
+def test_a_parameter_that_a_user_added_is_known_whatever_its_form():
+    known = declared("mine = 3\nlater = compute()\nnone: str = None\na, b = 1, 2\n")
+    assert list(known) == ["mine", "later", "none"]
+    assert check({"mine": 4, "later": "anything", "none": 5}, known)
+
+
+INJECTED = "# Parameters\n"
+
+
+def run_cells(*cells: str) -> None:
+    """Execute cells as a kernel does, and check them from the last one."""
+    values: dict[str, object] = {}
+    for cell in cells:
+        exec(cell, values)
+    check_cells(["", *cells, "check_parameters()"], values)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        (CELL,),
+        (CELL, INJECTED + "run_id = 'mine'\nk_values = [2]\n"),
+        (CELL, "# Injected Parameters\nrun_id = 'mine'\n"),
+        (CELL, INJECTED),
+        (CELL, "runid = 'mine'\n"),
+        (CELL, INJECTED + "run_id = 'a'\n", "mine = 4", "other: int = 3"),
+        (CELL + "mine = 3\n", INJECTED + "mine = 4\n"),
+        (INJECTED + "run_id = 'a'\n",),
+        ("before = 1", "# Parameters\n" + CELL),
+        ("before = 1", "# Parameters\nmine = 3\n"),
+    ],
+    ids=[
+        "nothing given",
+        "papermill",
+        "Quarto",
+        "an empty cell",
+        "a cell of the user's own",
+        "work in between",
+        "a parameter of the user's own",
+        "no declarations",
+        "declarations that begin alike, nothing given",
+        "other assignments that begin alike, nothing given",
+    ],
+)
+def test_a_notebook_whose_parameters_fit_goes_on(cells):
+    run_cells(*cells)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("runid = 'mine'", "no parameter 'runid'; did you mean run_id"),
+        ("run_id = 'mine'\nbasline = 'x'", "no parameter 'basline'"),
+        ("privacy = 'yes'", "'privacy' is true or false, not 'yes'"),
+        ("k_values = '1,3'", "'k_values' is a list"),
+        ("seed = float('nan')", "'seed' is a whole number"),
+        ("run_id = 20260101", r"is text, not 20260101 \(papermill: -r in place of -p gives text\)"),
+    ],
+)
+@pytest.mark.parametrize("comment", [INJECTED, "# Injected Parameters\n", "# parameters\n"])
+def test_a_parameter_given_to_a_notebook_is_checked(given, message, comment):
+    with pytest.raises(BadInputError, match=message):
+        run_cells(CELL, comment + given)
+
+
+def test_declarations_may_begin_like_given_parameters():
+    run_cells(INJECTED + CELL, INJECTED + "seed = 3\n")
+    with pytest.raises(BadInputError, match="sead"):
+        run_cells(INJECTED + CELL, INJECTED + "sead = 3\n")
+
+
+def test_only_the_last_given_parameters_count():
+    run_cells(CELL, INJECTED + "runid = 'a'\n", INJECTED + "run_id = 'a'\n")
+    with pytest.raises(BadInputError, match="runid"):
+        run_cells(CELL, INJECTED + "run_id = 'a'\n", INJECTED + "runid = 'a'\n")
+
+
+def test_a_cell_that_is_no_python_is_passed_over():
+    cells = ["", CELL, "%%bash\necho run_id", INJECTED + "runid = 'a'", "check_parameters()"]
+    with pytest.raises(BadInputError, match="runid"):
+        check_cells(cells, {"runid": "a"})
+
+
+def test_outside_of_a_notebook_there_is_nothing_to_check():
+    check_parameters()
+
+
+def test_an_error_shows_itself_in_a_notebook_as_its_sentence():
+    error = BadInputError("no run id was given")
+    assert error._render_traceback_() == ["BadInputError: no run id was given"]
 
 
 def test_run_ids_may_be_several():
