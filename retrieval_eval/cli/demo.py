@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -35,18 +34,21 @@ def demo(reports_dir: Path, fault: str | None, pdf: bool, as_json: bool) -> None
     """
     from retrieval_eval.report import build
 
-    roots: dict[str, Any] = {}
     if fault is not None:
         reports_dir = reports_dir / fault
-        data = reports_dir / "demo" / "data"
-        write_demo(data, fault=Fault(fault))
-        roots = {
-            "runs_root": data / "runs",
-            "benchmarks_root": data / "benchmarks",
-            "output_dir": data,
-        }
+    data = reports_dir / DEMO / "data"
+    write_demo(data, fault=None if fault is None else Fault(fault))
     with progress_bar("cell") as progress:
-        page = build([DEMO], reports_dir=reports_dir, pdf=pdf, progress=progress, **roots)
+        page = build(
+            [DEMO],
+            reports_dir=reports_dir,
+            pdf=pdf,
+            progress=progress,
+            # By its roots, so that no run of this name elsewhere can be meant.
+            runs_root=data / "runs",
+            benchmarks_root=data / "benchmarks",
+            output_dir=data,
+        )
     if as_json:
         print_json({"report": str(page)})
     else:

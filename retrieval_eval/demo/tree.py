@@ -22,10 +22,14 @@ from retrieval_eval.demo.outcome_files import (
 from retrieval_eval.demo.plan import BASELINE, RUN_ID, Stage, Staged, make_stage
 from retrieval_eval.demo.task import CLAUDE, MERGED, TRANSCRIPT
 from retrieval_eval.demo.tasks import TASKS
-from retrieval_eval.io.files import remove, write_bytes
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.io.files import answers, remove, write_bytes
 
 BROKEN_BATCH = "2026-01-04__18-00-00__broken"
 """A batch that an evaluation has to leave out by its name."""
+
+
+_PLAN = "demo_plan.json"
 
 
 def write_demo(root: Path, *, seed: int = 20260101, fault: Fault | None = None) -> DemoPlan:
@@ -38,7 +42,7 @@ def write_demo(root: Path, *, seed: int = 20260101, fault: Fault | None = None) 
     ----------
     root
         An existing or new folder. An earlier demo there, of any seed and with any fault, is
-        written over whole.
+        written over whole; a run of the same name that no demo wrote is refused.
     seed
         Decides what agents come across and what they are paid for it; the tasks, their ground
         truth and the special trials are the same for every seed.
@@ -50,7 +54,18 @@ def write_demo(root: Path, *, seed: int = 20260101, fault: Fault | None = None) 
     -------
     DemoPlan
         Every trial with its actions and the expected value of every metric.
+
+    Raises
+    ------
+    BadInputError
+        When ``root`` holds a run of the same name that is not of a demo.
     """
+    run = root / "runs" / RUN_ID
+    if answers(run.is_dir) and not answers((root / _PLAN).is_file):
+        raise BadInputError(
+            f"{run} is no demonstration that was written here before, and stays as it is; name "
+            "another folder for this one"
+        )
     stage = make_stage(seed, fault)
     written = dict(files(stage))
     for name, data in written.items():
@@ -63,7 +78,7 @@ def write_demo(root: Path, *, seed: int = 20260101, fault: Fault | None = None) 
 
 def files(stage: Stage) -> Iterator[tuple[str, bytes]]:
     """Yield every file of the demo: path relative to its root, and content."""
-    yield "demo_plan.json", _json(stage.plan.to_json())
+    yield _PLAN, _json(stage.plan.to_json())
     for task in TASKS:
         for name, data in task_files(task).items():
             yield f"benchmarks/{task.suite}/{task.name}/{name}", data

@@ -108,7 +108,7 @@ def evaluate(
     runs
         Run ids (looked up below ``runs_root``) or paths of run directories. ``demo`` without a
         runs root is the built-in demonstration, written to ``output_dir``, by default to
-        ``reports/demo/data``.
+        ``reports/demo/data``; where a run of that name lies too, the name is refused.
     runs_root, benchmarks_root
         Folder of all runs, and of the ``<suite>/<task>/`` directories; see
         :mod:`retrieval_eval.pipeline.roots` for the defaults. Without a benchmarks root there is
@@ -135,6 +135,7 @@ def evaluate(
     if seed < 0:
         raise BadInputError(f"the seed is {seed}; it must be 0 or more")
     if [str(run) for run in runs] == [DEMO] and runs_root is None:
+        _refuse_own_demo()
         output_dir = output_dir or DEMO_OUTPUT
         write_demo(output_dir)
         runs_root, benchmarks_root = output_dir / "runs", output_dir / "benchmarks"
@@ -150,6 +151,18 @@ def evaluate(
         for folder, target, discovery, batch in zip(folders, targets, found, work, strict=True)
     )
     return Evaluation(results, seed, benchmarks_root)
+
+
+def _refuse_own_demo() -> None:
+    """Raise where the name of the demonstration is that of a run or folder of the user's too."""
+    root = default_runs_root()
+    for place in (*((root / DEMO,) if root else ()), Path(DEMO)):
+        if answers(place.is_dir):
+            raise BadInputError(
+                f"{DEMO!r} is the name of the built-in demonstration, which is simulated, and of "
+                f"the folder {place.resolve()}: name that run by this path; `retrieval-eval demo` "
+                "is the demonstration"
+            )
 
 
 def _check_k_values(k_values: Sequence[int]) -> tuple[int, ...]:

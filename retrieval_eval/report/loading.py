@@ -130,7 +130,10 @@ def split_run_ids(run_ids: str | Path | Sequence[str | Path]) -> list[str]:
     ]
     named = [name for name in names if name]
     if not named:
-        raise BadInputError("no run id was given; name one or several, separated by commas")
+        raise BadInputError(
+            "no run id was given: name one or several, separated by commas, or say demo for the "
+            "built-in demonstration, which is simulated"
+        )
     return named
 
 

@@ -10,7 +10,8 @@ from typing import Final
 
 from retrieval_eval.demo.search import SearchDemo, write_search_demo
 from retrieval_eval.demo.search.drafts import write_search_drafts
-from retrieval_eval.io.files import remove, write_json
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.io.files import answers, remove, write_json
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import now
 from retrieval_eval.search.baseline import plan_update, write_update
@@ -22,7 +23,7 @@ from retrieval_eval.search.run_files import read_search_run
 from retrieval_eval.values import DEFAULT_SEED
 
 DEMO: Final = "demo"
-"""What stands for the built-in demonstration in place of a search run."""
+"""The name of the built-in demonstration in place of a search run."""
 
 DEMO_FOLDER: Final = "search-demo"
 DEMO_OUTPUT: Final = Path("reports") / DEMO_FOLDER / "data"
@@ -76,6 +77,17 @@ class _Place:
     @property
     def noise(self) -> Path:
         return self.out / "noise.json"
+
+
+def is_demo(run: str) -> bool:
+    """Whether a name means the built-in demonstration; raises where a file has that name too."""
+    if run == DEMO and answers(Path(DEMO).is_file):
+        raise BadInputError(
+            f"{DEMO!r} is the name of the built-in demonstration, which is simulated, and of a "
+            f"file here: name the file as ./{DEMO}; `retrieval-eval search demo` is the "
+            "demonstration"
+        )
+    return run == DEMO
 
 
 def measured_demo(root: Path, *, progress: Progress | None = None) -> MeasuredDemo:

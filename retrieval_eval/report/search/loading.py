@@ -14,7 +14,7 @@ from retrieval_eval.gold.model import GoldSet
 from retrieval_eval.gold.reading import read_gold_set
 from retrieval_eval.gold.relabel_files import read_mapping
 from retrieval_eval.report.search.backlog import load_backlog
-from retrieval_eval.report.search.demo import DEMO, DEMO_OUTPUT, MeasuredDemo, measured_demo
+from retrieval_eval.report.search.demo import DEMO_OUTPUT, MeasuredDemo, is_demo, measured_demo
 from retrieval_eval.report.search.run import SearchRun
 from retrieval_eval.search.baseline import held_against
 from retrieval_eval.search.guard.justification import read_justifications
@@ -44,7 +44,7 @@ class Sources:
 
 
 def load_search(
-    run: str | Path = DEMO,
+    run: str | Path,
     *,
     baseline: str | Path = "",
     backlog: str = "",
@@ -62,7 +62,7 @@ def load_search(
     ----------
     run
         The file of a search run, or ``demo``: the built-in demonstration, which is written to
-        ``reports/search-demo/data`` and measured twice.
+        ``reports/search-demo/data`` and measured twice. Where a file has that name it is refused.
     baseline
         A search run to compare with, in place of the change that the run recorded. Without it,
         ``baseline.json`` beside the run is read when it is what the run was compared with.
@@ -101,7 +101,12 @@ def load_search(
     limits = (noise, thresholds, justification)
     given = (run, baseline, backlog, gold, corpus, *limits, mapping, old_gold)
     chosen = Sources(*(_text(value) for value in given))
-    if chosen.run == DEMO:
+    if not chosen.run:
+        raise BadInputError(
+            "no search run was given: name its file, or say demo for the built-in demonstration, "
+            "which is simulated"
+        )
+    if is_demo(chosen.run):
         chosen = sources_of(measured_demo(DEMO_OUTPUT))
     path = Path(chosen.run)
     document = read_search_run(path)

@@ -33,6 +33,11 @@ class DiffSources:
     noise: str = ""
     seed: int = DEFAULT_SEED
 
+    @property
+    def is_demo(self) -> bool:
+        """Whether the built-in demonstration is meant, which has both runs."""
+        return self.a == DEMO and not self.b
+
     def with_demo(self, made: MeasuredDemo) -> DiffSources:
         """Return the same with the runs of the measured demonstration, and its noise."""
         noise = self.noise or str(made.noise)
@@ -40,7 +45,7 @@ class DiffSources:
 
 
 def load_diff(
-    a: str | Path = DEMO,
+    a: str | Path,
     b: str | Path = "",
     *,
     data: str | Path = DATA,
@@ -55,8 +60,9 @@ def load_diff(
     Parameters
     ----------
     a, b
-        Files of search runs, or labels of runs in ``data``. ``demo`` for ``a`` is the built-in
-        demonstration, which is written to ``reports/search-demo/data`` and measured twice.
+        Files of search runs, or labels of runs in ``data``. ``demo`` for ``a`` alone is the
+        built-in demonstration, which is written to ``reports/search-demo/data`` and measured
+        twice; beside a ``b`` it is a label as any other.
     data
         The folder whose reports are known by their labels.
     accept
@@ -89,15 +95,19 @@ def load_diff(
         noise=_text(noise),
         seed=seed,
     )
-    if chosen.a == DEMO:
+    if chosen.is_demo:
         chosen = chosen.with_demo(measured_demo(DEMO_OUTPUT))
     return read_diff(chosen)
 
 
 def read_diff(sources: DiffSources) -> SearchDiff:
     """Do what `load_diff` does, for runs that lie in files."""
-    if not sources.b:
-        raise BadInputError("name two runs; only one was given")
+    if not (sources.a and sources.b):
+        given = "only one was" if sources.a or sources.b else "none was"
+        raise BadInputError(
+            f"name two search runs, a and b; {given} given (a = demo alone is the built-in "
+            "demonstration, which is simulated)"
+        )
     first, second = (named_run(name, Path(sources.data)) for name in (sources.a, sources.b))
     document = diff(
         first.document,
