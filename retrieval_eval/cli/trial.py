@@ -49,6 +49,8 @@ def trial(
 def _print_head(document: dict[str, Any], metrics: dict[str, Any]) -> None:
     provenance, coverage = document["provenance"], document["coverage"]
     echo(f"{provenance['config_name']} · {provenance['task_name']}")
+    if provenance.get("is_simulated"):
+        echo("  data     SIMULATED: the trial is invented")
     echo(f"  trial    {provenance['trial_name']} in run {provenance['run_id']}")
     harness = " ".join(filter(None, (provenance["harness"], provenance["harness_version"])))
     agent = ", ".join(filter(None, (harness, provenance["model"])))

@@ -32,6 +32,8 @@ def trial_result(staged: Staged, start: datetime) -> dict[str, Any]:
         "id": staged.dice.uuid("result"),
         "task_name": plan.raw_task_name,
         "trial_name": plan.trial_name,
+        # By this the trial is known as invented, wherever it is copied and whatever it is called.
+        "simulated": True,
         "source": None,
         "task_checksum": staged.task_checksum,
         "agent_info": {

@@ -80,6 +80,7 @@ def load_outcome(trial_dir: Path, trace: object = None) -> Outcome:
         or _known(known.harness_version if known else None),
         exception=_exception(result, metrics),
         task_checksum=text(section(result).get("task_checksum")),
+        is_simulated=section(result).get("simulated") is True,
         problems=(*broken, *reward.problems, *timing.problems),
         unreadable=(*broken, *reward.unreadable),
     )

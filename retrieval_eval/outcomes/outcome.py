@@ -32,6 +32,9 @@ class Outcome:
         Who worked; None for ``unknown``.
     exception
         ``type`` and ``message`` of the error that ended the trial. It is not a reward of 0.
+    is_simulated
+        Whether the result says that the trial was simulated; part of the provenance, not of the
+        JSON shape.
     problems
         Sentences that name the file and what is wrong with it.
     unreadable
@@ -62,11 +65,12 @@ class Outcome:
     harness_version: str | None = None
     exception: Mapping[str, str | None] | None = None
     task_checksum: str | None = None
+    is_simulated: bool = False
     problems: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Return the JSON shape: every attribute under its name, ``problems`` as a list."""
+        """Return the JSON shape: its attributes by name, ``problems`` as a list."""
         block = asdict(self) | {"problems": list(self.problems)}
-        del block["unreadable"]
+        del block["unreadable"], block["is_simulated"]
         return block

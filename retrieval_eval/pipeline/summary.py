@@ -168,9 +168,11 @@ def _names(documents: Sequence[Document], key: str) -> list[str]:
 def counts(documents: Sequence[Document], excluded: Sequence[Exclusion]) -> dict[str, int]:
     """Return how many trials were found and what became of them.
 
-    ``trials_found`` is ``evaluated`` + ``degraded`` + ``excluded``.
+    ``trials_found`` is ``evaluated`` + ``degraded`` + ``excluded``; ``simulated`` is only counted
+    where a trial is.
     """
     degraded = sum(bool(d["coverage"]["degraded_reason"]) for d in documents)
+    simulated = sum(d["provenance"].get("is_simulated") is True for d in documents)
     return {
         "trials_found": len(documents) + len(excluded),
         "evaluated": len(documents) - degraded,
@@ -179,4 +181,5 @@ def counts(documents: Sequence[Document], excluded: Sequence[Exclusion]) -> dict
         "without_trace": sum(d["coverage"]["trace_source"] is None for d in documents),
         "without_ground_truth": sum(not d["coverage"]["has_ground_truth"] for d in documents),
         "computable": sum(bool(d["file_level_metrics"].get("computable")) for d in documents),
+        **({"simulated": simulated} if simulated else {}),
     }

@@ -156,6 +156,8 @@ def _documents(
         "harness": outcome.harness,
         "harness_version": outcome.harness_version,
         "raw_task_name": trial.raw_task_name,
+        # Said only where it is so: what is measured of others keeps its bytes.
+        **({"is_simulated": True} if outcome.is_simulated else {}),
     }
     document = event_document(events, provenance=provenance, coverage=covered)
     reason = why_nothing_is_computable(trace, events)

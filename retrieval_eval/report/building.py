@@ -84,10 +84,12 @@ def build(
     names = split_run_ids(run_ids)
     base = reports_dir / folder_name(names)
     values = {"run_id": ", ".join(names), **_given(given)}
-    if names == [DEMO]:
+    if names == [DEMO] and not values.get("runs_root"):
         values.setdefault("output_dir", str(base / "data"))
     run = _load(names, values, notebook, progress, jobs)
-    return _report(notebook, run, values, base / NOTEBOOKS[notebook], renderer, pdf, progress)
+    folder = base / NOTEBOOKS[notebook]
+    is_simulated = run.n_simulated > 0
+    return _report(notebook, run, values, folder, is_simulated, renderer, pdf, progress)
 
 
 def build_trial(
@@ -109,13 +111,13 @@ def build_trial(
     names = split_run_ids(run_ids)
     base = reports_dir / folder_name(names)
     values = {"run_id": ", ".join(names), "trial": trial, **_given(given)}
-    if names == [DEMO]:
+    if names == [DEMO] and not values.get("runs_root"):
         values.setdefault("output_dir", str(base / "data"))
     run = _load(names, values, "trial_report", progress)
     config = str(values.get("config", ""))
-    TrialReport(run, trial, config=config)
+    is_simulated = TrialReport(run, trial, config=config).trial["is_simulated"] is True
     folder = base / "trials" / trial_folder(trial, config)
-    return _report("trial_report", None, values, folder, renderer, pdf, progress)
+    return _report("trial_report", None, values, folder, is_simulated, renderer, pdf, progress)
 
 
 def folder_name(names: Sequence[str]) -> str:
@@ -171,6 +173,7 @@ def _report(
     run: Run | None,
     values: dict[str, Any],
     folder: Path,
+    is_simulated: bool,
     renderer: Renderer,
     as_pdf: bool,
     progress: Progress | None,
@@ -183,6 +186,7 @@ def _report(
         values,
         folder,
         title=visible(f"Retrieval report: {', '.join(_ids(split_run_ids(values['run_id'])))}", 120),
+        is_simulated=is_simulated,
         tables=tables,
         renderer=renderer,
         pdf=as_pdf,
@@ -197,5 +201,11 @@ def write_tables(run: Run, folder: Path, *, privacy: bool) -> Files:
     appendix = pd.DataFrame(task_rows(Facts(run)))
     return [
         *write_frames(run, FRAMES, folder, without=("arguments",) if privacy else ()),
-        write_frame("appendix", "one row a task, as in the section All tasks", appendix, folder),
+        write_frame(
+            "appendix",
+            "one row a task, as in the section All tasks",
+            appendix,
+            folder,
+            is_simulated=run.n_simulated > 0,
+        ),
     ]

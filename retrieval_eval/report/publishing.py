@@ -10,10 +10,10 @@ from retrieval_eval.errors import RenderError
 from retrieval_eval.io.csv_cells import csv_text
 from retrieval_eval.io.files import write_bytes, write_text
 from retrieval_eval.records import Progress
-from retrieval_eval.report import assets, quarto, render
+from retrieval_eval.report import assets, quarto, render, simulated
 from retrieval_eval.report.columns import Frames
 from retrieval_eval.report.execute import execute
-from retrieval_eval.report.notebook_files import read_notebook
+from retrieval_eval.report.notebook_files import notebook_text, read_notebook
 from retrieval_eval.report.pdf import to_pdf
 from retrieval_eval.report.sections.closing import package_version
 
@@ -33,6 +33,7 @@ def publish(
     folder: Path,
     *,
     title: str,
+    is_simulated: bool = False,
     tables: Callable[[Path], Files] | None = None,
     renderer: Renderer = "auto",
     pdf: bool = False,
@@ -48,6 +49,8 @@ def publish(
         Parameters of the notebook.
     title
         Title of the page; also in its footer.
+    is_simulated
+        Whether simulated data is in it, which the titles of page and notebook then say.
     tables
         Writes files into the folder and says which; they are linked at the end of the page.
     renderer, pdf, progress
@@ -61,8 +64,13 @@ def publish(
     chosen = _renderer(renderer)
     executed = folder / f"{notebook}.ipynb"
     execute(assets.notebook(notebook), executed, values, progress=progress)
+    done = read_notebook(executed)
+    if is_simulated:
+        title = f"{simulated.TITLE}{title}"
+        simulated.mark_title(done)
+        write_text(executed, notebook_text(done))
     files = [(executed.name, "the executed notebook"), *(tables(folder) if tables else [])]
-    document = render.with_files(read_notebook(executed), files)
+    document = render.with_files(done, files)
     page = folder / "index.html"
     if chosen == "quarto":
         quarto.render(document, page, title=title)
@@ -92,14 +100,25 @@ def write_frames(run: Any, declared: Frames, folder: Path, *, without: Sequence[
     """Write the frames of a run but for the columns ``without``; return files and meanings."""
     return [
         write_frame(
-            name, meaning, run.frame(name).drop(columns=list(without), errors="ignore"), folder
+            name,
+            meaning,
+            run.frame(name).drop(columns=list(without), errors="ignore"),
+            folder,
+            is_simulated=run.n_simulated > 0,
         )
         for name, (meaning, _) in declared.items()
     ]
 
 
-def write_frame(name: str, meaning: str, frame: pd.DataFrame, folder: Path) -> tuple[str, str]:
-    """Write a frame as CSV; lists become text separated by semicolons."""
+def write_frame(
+    name: str, meaning: str, frame: pd.DataFrame, folder: Path, *, is_simulated: bool = False
+) -> tuple[str, str]:
+    """Write a frame as CSV; lists become text separated by semicolons.
+
+    One made from simulated data says so in a column of its own, which every reader of CSV can bear.
+    """
+    if is_simulated:
+        frame = simulated.mark_rows(frame)
     cells = frame.astype(object).where(frame.notna(), None)
     rows = (
         ["; ".join(value) if isinstance(value, list) else value for value in row]

@@ -22,6 +22,7 @@ from retrieval_eval.report.documents import (
     read_trials,
 )
 from retrieval_eval.report.separate import relabelled_summary
+from retrieval_eval.report.simulated import notice
 from retrieval_eval.report.truth_rows import ground_truth_rows
 
 if TYPE_CHECKING:
@@ -136,6 +137,12 @@ class Run:
         return tuple(str(s.get("run_id") or "") for s in self.summaries)
 
     @cached_property
+    def n_simulated(self) -> int:
+        """How many trials are invented, as the results of those that a demo wrote say."""
+        counts = [frames.members(summary.get("counts")) for summary in self.summaries]
+        return sum(frames.coerce(c.get("simulated"), "integer") or 0 for c in counts)
+
+    @cached_property
     def k_values(self) -> tuple[int, ...]:
         """The cut-offs of the @k metrics."""
         return k_values(self.trial_files)
@@ -170,6 +177,8 @@ class Run:
         for trial in self.trial_files:
             base = trial.identity()
             base["batch_timestamp"] = frames.coerce(trial.entry.get("batch_timestamp"), "text")
+            provenance = frames.members(trial.metrics.get("provenance"))
+            base["is_simulated"] = provenance.get("is_simulated") is True
             base["status"] = frames.coerce(trial.entry.get("status"), "text")
             base["status_reason"] = frames.coerce(trial.entry.get("reason"), "text")
             rows.append(frames.read_row(trial.metrics, declared, base))
@@ -280,4 +289,5 @@ class Run:
 
     def __repr__(self) -> str:
         trials = self.part.sentence if self.part else f"{len(self.trial_files)} trials"
-        return f"<Run {', '.join(self.run_ids)}: {trials}>"
+        said = notice(self.n_simulated, len(self.trial_files), "trial", "agent")
+        return f"<Run {', '.join(self.run_ids)}: {trials}>{f' {said}' if said else ''}"

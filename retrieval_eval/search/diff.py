@@ -31,6 +31,7 @@ from retrieval_eval.search.paired_change import (
     restricted,
 )
 from retrieval_eval.search.scoring import DIMENSIONS, NO_NAME
+from retrieval_eval.search.summary import simulated
 from retrieval_eval.values import counted
 
 Document = Mapping[str, Any]
@@ -222,7 +223,7 @@ def _banner(no_verdict: Sequence[str], accepted: Mapping[str, str]) -> str | Non
 
 def _notices(a: Document, b: Document, pinned: Collection[str] | None) -> list[str]:
     """Return the sentences a reader must not miss, besides the banner."""
-    found = []
+    found = simulated(a, b)
     before, after = _by_id(a).keys(), _by_id(b).keys()
     if before != after:
         found.append(

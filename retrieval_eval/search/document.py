@@ -175,6 +175,7 @@ def _unknown(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, An
 
 def _gold_set(gold: GoldSet) -> dict[str, Any]:
     n_unanswerable = sum(query.answerable is False for query in gold.queries)
+    n_simulated = sum(query.extra.get("simulated") is True for query in gold.queries)
     n_unlabelled = sum(not q.n_relevant and q.answerable is not False for q in gold.queries)
     return {
         "name": gold.path.stem if gold.path else "gold-set",
@@ -186,6 +187,7 @@ def _gold_set(gold: GoldSet) -> dict[str, Any]:
         "n_unlabelled": n_unlabelled,
         "sources": dict(sorted(Counter(query.source for query in gold.queries).items())),
         "is_provisional": gold.is_provisional,
+        **({"n_simulated": n_simulated} if n_simulated else {}),
     }
 
 

@@ -41,14 +41,24 @@ def header(document: Document) -> list[tuple[str, str]]:
 
 
 def notices(document: Document) -> list[str]:
-    """Return the sentences a reader must not miss: no verdict, provisional labels."""
+    """Return the sentences a reader must not miss: no verdict, invented or provisional labels."""
     found = [f"No verdict: {reason}." for reason in document["status"]["reasons"]]
+    found += simulated(document)
     if document["run"]["gold_set"]["is_provisional"]:
         found.append(
             f"The gold set is {PROVISIONAL}: no person has reviewed a row of it, and neither are "
             "these numbers more than that."
         )
     return found
+
+
+def simulated(*documents: Document) -> list[str]:
+    """Return the sentence that queries of search runs are invented, or none."""
+    golds = [document["run"]["gold_set"] for document in documents]
+    n, total = max((gold.get("n_simulated", 0), gold["n_queries"]) for gold in golds)
+    if not n:
+        return []
+    return [f"Simulated data: {n:,} of {counted(total, 'query')} of the gold set are invented."]
 
 
 def shown_measures(document: Document) -> list[str]:

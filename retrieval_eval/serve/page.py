@@ -8,6 +8,7 @@ from urllib.parse import unquote
 
 from retrieval_eval.escape import html_text
 from retrieval_eval.report.numbers import MISSING, rate, signed
+from retrieval_eval.report.simulated import TITLE, notice
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.values import counted
 
@@ -33,8 +34,9 @@ def index_page(shown: Mapping[str, Any], pages: Sequence[str], backlog_name: str
 
     Text from runs, labels and file names is escaped; the page has no script and loads nothing.
     """
+    title = f"{TITLE if _simulated(shown['latest_run']) else ''}Retrieval evaluation"
     body = [
-        "<h1>Retrieval evaluation</h1>",
+        f"<h1>{title}</h1>",
         *_latest(shown["latest_run"], shown["latest_run_reason"]),
         "<h2>Review backlog</h2>",
         f"<p>{_backlog(shown[backlog_name], shown[f'{backlog_name}_reason'])}</p>",
@@ -46,7 +48,7 @@ def index_page(shown: Mapping[str, Any], pages: Sequence[str], backlog_name: str
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>Retrieval evaluation</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n"
         + "\n".join(body)
         + "\n</main>\n</body>\n</html>\n"
     )
@@ -62,6 +64,8 @@ def _latest(run: Mapping[str, Any] | None, reason: str | None) -> list[str]:
         f"{counted(status['n_queries'], 'query')}, {status['n_failed']} failed"
     )
     lines = [head]
+    if said := _simulated(run):
+        lines.append(f"<p>{html_text(said)}</p>")
     if run["run"]["gold_set"]["is_provisional"]:
         lines.append("<p>Provisional: nobody has reviewed the gold set (bootstrap only).</p>")
     if not status["has_verdict"]:
@@ -86,6 +90,11 @@ def _latest(run: Mapping[str, Any] | None, reason: str | None) -> list[str]:
         *(_row(name, metrics[name], points.get(name)) for name in _headline_first(metrics)),
         "</table>",
     ]
+
+
+def _simulated(run: Mapping[str, Any] | None) -> str:
+    gold = {} if run is None else run["run"]["gold_set"]
+    return notice(gold.get("n_simulated", 0), gold.get("n_queries", 0), "query", "search")
 
 
 def _headline_first(metrics: Mapping[str, Any]) -> list[str]:

@@ -45,6 +45,7 @@ def _bootstrap(query: PlantedQuery) -> dict[str, Any]:
         "relevant": {doc: 1 for doc, grade in sorted(query.grades.items()) if grade},
         "source": "bootstrap",
         "origin": query.origin,
+        "simulated": True,
     }
 
 
@@ -57,6 +58,7 @@ def _chair(query: PlantedQuery, collection: Collection, dice: Dice) -> dict[str,
         "relevant": dict(query.grades),
         "source": "chair",
         "origin": query.origin,
+        "simulated": True,
     }
     if not query.answerable:
         row["answerable"] = False

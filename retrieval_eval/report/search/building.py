@@ -11,7 +11,7 @@ from retrieval_eval.io.files import write_json
 from retrieval_eval.records import Progress
 from retrieval_eval.report.columns import SEARCH_FRAMES
 from retrieval_eval.report.publishing import Files, Renderer, publish, write_frames
-from retrieval_eval.report.search.demo import DEMO, DEMO_FOLDER, MeasuredDemo, measured_demo
+from retrieval_eval.report.search.demo import DEMO_FOLDER, MeasuredDemo, is_demo, measured_demo
 from retrieval_eval.report.search.loading import Sources, load_search, sources_of
 from retrieval_eval.report.search.run import SearchRun
 
@@ -21,7 +21,7 @@ PRIVATE_COLUMNS: Final = ("query", "error", "claim", "reasons", "labeller_a", "l
 
 
 def build_search(
-    run: str | Path = DEMO,
+    run: str | Path,
     *,
     reports_dir: Path,
     baseline: str | Path = "",
@@ -62,7 +62,7 @@ def build_search(
     RenderError
         When a cell fails or the page cannot be rendered.
     """
-    if str(run) == DEMO:
+    if is_demo(str(run)):
         return build_demo(
             reports_dir=reports_dir, privacy=privacy, renderer=renderer, pdf=pdf, progress=progress
         )[0]
@@ -108,6 +108,7 @@ def _report(
         values,
         folder,
         title=visible(f"Search report: {loaded.name}", 120),
+        is_simulated=loaded.n_simulated > 0,
         tables=lambda place: write_search_tables(loaded, place, privacy=privacy),
         renderer=renderer,
         pdf=pdf,

@@ -94,6 +94,11 @@ class SearchRun:
         return tuple(dict.fromkeys(self.document["run"]["settings"]["measures"]))
 
     @property
+    def n_simulated(self) -> int:
+        """How many queries of the gold set are invented, as their rows say."""
+        return n_simulated(self.document)
+
+    @property
     def name(self) -> str:
         """The run's label; without one, the name of its file."""
         return str(self.document["label"]) or (self.path.stem if self.path else "search-run")
@@ -221,6 +226,11 @@ class SearchRun:
 
     def __repr__(self) -> str:
         return f"<SearchRun {self.name}: {len(self.document['queries'])} queries>"
+
+
+def n_simulated(document: Document) -> int:
+    """Return how many queries of a search run's gold set are invented."""
+    return coerce(document["run"]["gold_set"].get("n_simulated"), "integer") or 0
 
 
 def _mean_rows(metrics: Document, base: Row) -> Iterator[Row]:

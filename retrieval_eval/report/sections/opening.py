@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from retrieval_eval.escape import visible
-from retrieval_eval.report import findings, prose, tables
+from retrieval_eval.report import findings, prose, simulated, tables
 from retrieval_eval.report.comparison import HEADLINE, Comparison
 from retrieval_eval.report.derive import Facts, rows
 from retrieval_eval.report.exhibits import Block, Table
@@ -37,7 +37,8 @@ def header(facts: Facts) -> Block:
         ("Completeness", completeness(facts)),
         ("Answer on", _leading(facts)),
     ]
-    return Block("header", badges=tuple((k, v) for k, v in badges if v))
+    said = simulated.notice(run.n_simulated, len(run.trial_files), "trial", "agent")
+    return Block("header", said, badges=tuple((k, v) for k, v in badges if v))
 
 
 def _leading(facts: Facts) -> str:

@@ -16,6 +16,7 @@ from retrieval_eval.report.names import HEADLINE_METRICS, OUTCOMES, metric_name,
 from retrieval_eval.report.numbers import MISSING, count, finite, of, rate
 from retrieval_eval.report.run import Run
 from retrieval_eval.report.sections import closing
+from retrieval_eval.report.simulated import notice
 from retrieval_eval.report.truth_rows import ground_truth_rows
 from retrieval_eval.values import counted
 
@@ -67,7 +68,8 @@ class TrialReport:
             "Trace": "trace_format",
         }
         badges = [(label, str(self.trial[key])) for label, key in names.items() if self.trial[key]]
-        return Block("header", badges=tuple(badges))
+        said = notice(int(self.trial["is_simulated"] is True), 1, "trial", "agent")
+        return Block("header", said, badges=tuple(badges))
 
     def answer(self) -> Block:
         """Show what was found, and every metric with its reason where there is none."""

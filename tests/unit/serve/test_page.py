@@ -52,6 +52,19 @@ def test_the_page_of_a_run(tmp_path):
     assert "/reports/a%20b/index.html" in tags.links
 
 
+def test_a_simulated_run_says_so_in_title_and_text(tmp_path):
+    document = search_run(p5=0.5)
+    write(tmp_path, "1", document)
+    assert "imulated" not in index_page(dashboard(tmp_path), [], "backlog")
+    document["run"]["gold_set"]["n_simulated"] = 3
+    write(tmp_path, "1", document)
+    page = index_page(dashboard(tmp_path), [], "backlog")
+    assert "<title>Simulated data: " in page
+    assert "<h1>Simulated data: " in page
+    text = " ".join("".join(parsed(page).text).split())
+    assert "Simulated data: 3 of 4 queries are invented" in text
+
+
 def test_nothing_known_is_said_not_zeroed(tmp_path):
     def down():
         raise BadInputError("the database is down")

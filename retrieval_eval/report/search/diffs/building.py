@@ -11,7 +11,7 @@ from retrieval_eval.io.files import write_json
 from retrieval_eval.records import Progress
 from retrieval_eval.report.columns import DIFF_FRAMES
 from retrieval_eval.report.publishing import Files, Renderer, publish, write_frames
-from retrieval_eval.report.search.demo import DEMO, DEMO_FOLDER, measured_demo
+from retrieval_eval.report.search.demo import DEMO_FOLDER, measured_demo
 from retrieval_eval.report.search.diffs.loading import DiffSources, read_diff
 from retrieval_eval.report.search.diffs.run import SearchDiff
 
@@ -54,7 +54,7 @@ def build_diff(
     RenderError
         When a cell fails or the page cannot be rendered.
     """
-    if sources.a == DEMO:
+    if sources.is_demo:
         folder = reports_dir / DEMO_FOLDER
         sources = sources.with_demo(measured_demo(folder / "data", progress=progress))
         folder /= "diff"
@@ -67,6 +67,7 @@ def build_diff(
         {**asdict(replace(sources, flag_points=float(sources.flag_points))), "privacy": privacy},
         folder,
         title=visible(f"Search diff: {' to '.join(loaded.names)}", 120),
+        is_simulated=loaded.n_simulated > 0,
         tables=lambda place: write_diff_tables(loaded, place, privacy=privacy),
         renderer=renderer,
         pdf=pdf,

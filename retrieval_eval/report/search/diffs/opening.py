@@ -13,6 +13,7 @@ from retrieval_eval.report.search.names import SHOWN
 from retrieval_eval.report.search.prose import inside
 from retrieval_eval.report.search.records import Change
 from retrieval_eval.report.search.sections.guard import verdict_text
+from retrieval_eval.report.simulated import notice
 from retrieval_eval.values import counted
 
 NOT_SAME = "Not the same measurement"
@@ -36,7 +37,9 @@ def header(facts: DiffFacts) -> Block:
         ("Accepted differences", _accepted(facts) or "none: they measured the same"),
         ("Noise", _noise(facts)),
     ]
-    return Block("header", badges=tuple(badges))
+    total = max(run["run"]["gold_set"]["n_queries"] for run in facts.diff.runs)
+    said = notice(facts.diff.n_simulated, total, "query", "search")
+    return Block("header", said, badges=tuple(badges))
 
 
 def _guard(facts: DiffFacts) -> str:

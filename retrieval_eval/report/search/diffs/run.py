@@ -10,6 +10,7 @@ from retrieval_eval.report import frames
 from retrieval_eval.report.columns import DIFF_FRAMES
 from retrieval_eval.report.frames import Row, coerce, lookup, members, records
 from retrieval_eval.report.search.noise import Noise
+from retrieval_eval.report.search.run import n_simulated
 from retrieval_eval.search.noise_files import staleness
 
 if TYPE_CHECKING:
@@ -56,6 +57,11 @@ class SearchDiff:
         self.notices = notices
         self.guard = guard
         self.noise = None if noise is None else Noise(noise, tuple(staleness(noise, b)))
+
+    @property
+    def n_simulated(self) -> int:
+        """How many queries of either gold set are invented."""
+        return max(map(n_simulated, self.runs))
 
     @property
     def names(self) -> tuple[str, str]:

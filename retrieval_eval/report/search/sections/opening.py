@@ -13,6 +13,7 @@ from retrieval_eval.report.search import prose, tables
 from retrieval_eval.report.search.facts import Facts, day
 from retrieval_eval.report.search.names import SOURCES
 from retrieval_eval.report.search.sections.guard import verdict_words
+from retrieval_eval.report.simulated import notice
 from retrieval_eval.values import counted
 
 NO_BACKLOG = "not counted; name one with --backlog"
@@ -38,7 +39,8 @@ def header(facts: Facts) -> Block:
         ("Compared with", _compared_with(facts)),
         ("Review backlog", backlog(facts.run.backlog)),
     ]
-    return Block("header", badges=tuple((k, v) for k, v in badges if v))
+    said = notice(facts.run.n_simulated, gold["n_queries"], "query", "search")
+    return Block("header", said, badges=tuple((k, v) for k, v in badges if v))
 
 
 def _compared_with(facts: Facts) -> str:
