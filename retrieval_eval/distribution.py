@@ -65,44 +65,42 @@ def providers(places: Iterable[str]) -> Iterator[str]:
     A checkout on the path is no distribution. ``importlib.metadata`` would answer the same in half
     a second; this takes some milliseconds, which every import can afford.
     """
-    for place in places:
+    for place in (place or os.curdir for place in places):
         try:
-            entries = os.listdir(place or os.curdir)  # noqa: PTH208 - pathlib costs more than the answer
+            entries = os.listdir(place)  # noqa: PTH208 - pathlib costs more than the answer
         except OSError:
             continue
-        if not any(entry.startswith(PACKAGE) or entry.endswith(".pth") for entry in entries):
-            continue
+        marks = [name.encode() for name in _marks(place, entries)]
         for entry in entries:
             stem, _, suffix = entry.rpartition(".")
             # pip renames what it is about to remove, and a failure leaves that behind.
             is_installed = suffix in ("dist-info", "egg-info") and not stem.startswith("~")
-            if is_installed and _provides(place or os.curdir, entry):
+            if is_installed and _provides(f"{place}/{entry}", marks):
                 yield stem.partition("-")[0].lower().replace("_", "-").replace(".", "-")
 
 
-def _provides(place: str, metadata: str) -> bool:
-    record = _read(f"{place}/{metadata}/RECORD")
-    if _has_line(record, f"{PACKAGE}/") or _has_line(record, f"{PACKAGE}.py,"):
-        return True
-    if not record or b"/top_level.txt," in record:
-        top_level = _read(f"{place}/{metadata}/top_level.txt").split()
-        if PACKAGE.encode() in top_level:
-            return True
-    # An editable installation: a file of its own names the folder of the package.
-    lines = record.decode(errors="replace").splitlines() if b".pth," in record else []
-    names = [name for line in lines if (name := line.partition(",")[0]).endswith(".pth")]
-    return any(_leads_here(place, name) for name in names)
+def _marks(place: str, entries: list[str]) -> Iterator[str]:
+    """Yield with what a line of the record of an owner of this package begins, in this folder."""
+    if PACKAGE in entries:
+        yield f"{PACKAGE}/"
+    if f"{PACKAGE}.py" in entries:
+        yield f"{PACKAGE}.py,"
+    # An editable installation has a file that names the folder of the package, or a finder of it.
+    for name in (entry for entry in entries if entry.endswith(".pth")):
+        lines = _read(f"{place}/{name}").decode(errors="replace").splitlines()
+        folders = [line.strip() for line in lines if not line.startswith(("#", "import"))]
+        if any(os.path.isdir(os.path.join(place, f, PACKAGE)) for f in folders if f):  # noqa: PTH112, PTH118
+            yield f"{name},"
+    for name in (entry for entry in entries if entry.startswith("__editable__")):
+        if name.endswith("_finder.py") and f"'{PACKAGE}'".encode() in _read(f"{place}/{name}"):
+            yield f"{name},"
 
 
-def _leads_here(place: str, name: str) -> bool:
-    """Whether a line of a path file is the folder of a package of this name."""
-    lines = _read(f"{place}/{name}").decode(errors="replace").splitlines()
-    folders = [line.strip() for line in lines if not line.startswith(("#", "import"))]
-    return any(os.path.isdir(os.path.join(place, f, PACKAGE)) for f in folders if f)  # noqa: PTH112, PTH118
-
-
-def _has_line(record: bytes, start: str) -> bool:
-    return record.startswith(start.encode()) or f"\n{start}".encode() in record
+def _provides(metadata: str, marks: list[bytes]) -> bool:
+    record = _read(f"{metadata}/RECORD")
+    if record:
+        return any(record.startswith(mark) or b"\n" + mark in record for mark in marks)
+    return PACKAGE.encode() in _read(f"{metadata}/top_level.txt").split()
 
 
 def _read(path: str) -> bytes:

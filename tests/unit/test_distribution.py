@@ -67,9 +67,12 @@ def test_an_editable_installation_of_an_older_checkout_is_one_of_them(tmp_path):
     assert names(tmp_path) == ["retrieval-eval", "retrieval-evidence"]
 
 
-def test_an_editable_installation_that_names_its_packages_is_found(tmp_path):
-    (tmp_path / "__editable__.thing-1.pth").write_text("import __editable___thing_finder\n")
-    installed(tmp_path, "thing", "__editable__.thing-1.pth", top_level="thing\nretrieval_eval\n")
+def test_an_editable_installation_with_a_finder_is_found(tmp_path):
+    for name, package in (("thing", "retrieval_eval"), ("other", "retrieval_evaluation")):
+        finder = f"__editable___{name}_1_finder"
+        (tmp_path / f"__editable__.{name}-1.pth").write_text(f"import {finder}; {finder}.install()")
+        (tmp_path / f"{finder}.py").write_text(f"MAPPING = {{'{package}': '/somewhere'}}\n")
+        installed(tmp_path, name, "../bin/x", f"__editable__.{name}-1.pth", f"{finder}.py")
     assert names(tmp_path) == ["thing"]
 
 
