@@ -92,3 +92,22 @@ def test_a_search_run_is_named_and_never_guessed(tmp_path, monkeypatch):
     with pytest.raises(BadInputError, match=r"of a file here: name the file as \./demo"):
         load_search("demo")
     assert [path.name for path in tmp_path.iterdir()] == ["demo"]
+
+
+def test_the_command_demo_means_its_own_run_wherever_it_is_called(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    own = own_trial(tmp_path / "runs/demo")
+    called = {}
+
+    def build(names, **given):
+        called.update(given, names=names)
+        return Path("page")
+
+    monkeypatch.setattr("retrieval_eval.report.build", build, raising=False)
+    assert run(["demo"]) == 0
+    assert capsys.readouterr().out == "page\n"
+    (found,) = evaluate(
+        called["names"], **{k: called[k] for k in ("runs_root", "benchmarks_root", "output_dir")}
+    ).runs
+    assert found.summary["counts"]["simulated"] > 0
+    assert sorted(path.name for path in own.rglob("*.json")) == ["result.json"]
