@@ -109,7 +109,7 @@ def _print_run(run: RunEvaluation) -> None:
     head = ["  config", "trials", "tasks", *(label for label, _, _ in _COLUMNS)]
     rows = [head]
     if counts.get("simulated"):
-        click.echo(f"  SIMULATED DATA: {counts['simulated']} of these trials are invented")
+        echo(f"  SIMULATED DATA: {counts['simulated']} of these trials are invented")
     for config, block in run.summary["configs"].items():
         cells = [
             f"{number(block['metrics'][name]['mean'], digits)} (n={block['metrics'][name]['n']})"

@@ -139,7 +139,8 @@ def _print_guard(paths: Sequence[Path], noise: Path | None) -> None:
         line = f"Guard not asked: {told}"
     else:
         line = f"Guard, B against A: {told.headline}"
-    click.echo(plain(line) + "\n")
+    echo(line)
+    echo()
 
 
 def _print(found: Mapping[str, Any]) -> None:
