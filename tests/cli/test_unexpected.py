@@ -1,4 +1,4 @@
-"""What nobody foresaw ends with 70 and one sentence, and never looks like a regression."""
+"""An unforeseen fault ends with 70 and one sentence, and never looks like a regression."""
 
 from __future__ import annotations
 
