@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Final
 
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$^@&:\"'=/])")
+_TYPST: Final = re.compile(r"[{}`]")
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 # Letters, marks and a sign that leave no ink: fillers, joiners, variation selectors, blank braille.
 _BLANK: Final = frozenset(
@@ -108,18 +109,33 @@ def markdown_text(text: object) -> str:
     return _MARKDOWN.sub(r"\\\1", visible(text))
 
 
-def markdown_attribute(text: object) -> str:
-    """Return ``text`` for a double-quoted attribute in Pandoc's ``{key="…"}``.
+def typst_string(text: str) -> str:
+    r"""Return ``text`` as a string literal of typst, in which nothing is markup.
 
-    What could end the attribute or start markup becomes a character reference.
+    Braces and backticks are escaped too: Quarto looks for short codes and fences in all text.
 
     Examples
     --------
-    >>> markdown_attribute('a "b" {{<')
-    'a &quot;b&quot; &#123;&#123;&lt;'
+    >>> typst_string('= "a" {{<')
+    '"= \\"a\\" \\u{7b}\\u{7b}<"'
     """
-    escaped = html.escape(visible(text), quote=True)
-    return escaped.translate({ord(c): f"&#{ord(c)};" for c in "\\{}`"})
+    quoted = text.replace("\\", "\\\\").replace('"', '\\"')
+    return '"' + _TYPST.sub(lambda c: f"\\u{{{ord(c[0]):x}}}", quoted) + '"'
+
+
+def raw_block(syntax: str, text: str) -> str:
+    r"""Return text of another syntax as a raw block of Pandoc's Markdown.
+
+    The fence is longer than any row of backticks in the text, so that nothing in it can end it.
+
+    Examples
+    --------
+    >>> raw_block("html", "<p>a</p>")
+    '```{=html}\n<p>a</p>\n```'
+    """
+    longest = max((len(row) for row in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{{={syntax}}}\n{text}\n{fence}"
 
 
 def slug(text: object) -> str:

@@ -23,6 +23,10 @@ Progress = Callable[[int, int, str], None]
 """Told of long work: things done, things in all, and the name of the one just done."""
 
 
+Renderer = Literal["auto", "embedded", "quarto"]
+"""What makes a page of an executed notebook; ``auto`` is the embedded renderer."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolResult:
     """What a tool answered.

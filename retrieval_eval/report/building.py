@@ -9,12 +9,12 @@ from typing import Any, Final, Literal
 from retrieval_eval.errors import RenderError
 from retrieval_eval.escape import slug, visible
 from retrieval_eval.pipeline.roots import DEMO
-from retrieval_eval.records import Progress
+from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, parameters
 from retrieval_eval.report.columns import FRAMES
 from retrieval_eval.report.derive import Facts
 from retrieval_eval.report.loading import load_run, split_run_ids
-from retrieval_eval.report.publishing import Files, Renderer, publish, write_frame, write_frames
+from retrieval_eval.report.publishing import Files, publish, write_frame, write_frames
 from retrieval_eval.report.run import Run
 from retrieval_eval.report.sections.tasks import task_rows
 from retrieval_eval.report.sections.trial import TrialReport
@@ -60,7 +60,7 @@ def build(
         and tells a configuration that several runs have apart by run, unless its parameter
         ``separate_runs`` is False.
     renderer
-        ``quarto``, ``embedded``, or ``auto``: Quarto where it is on PATH.
+        ``embedded``, or ``quarto``, which needs Quarto on PATH; ``auto`` is the embedded one.
     pdf
         Also write ``report.pdf``.
     jobs

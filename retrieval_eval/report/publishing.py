@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, get_args
 
 from retrieval_eval.errors import RenderError
 from retrieval_eval.io.csv_cells import csv_text
 from retrieval_eval.io.files import write_bytes, write_text
-from retrieval_eval.records import Progress
+from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, quarto, render, simulated
 from retrieval_eval.report.columns import Frames
 from retrieval_eval.report.execute import execute
@@ -19,9 +19,6 @@ from retrieval_eval.report.sections.closing import package_version
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Renderer = Literal["auto", "embedded", "quarto"]
-RENDERERS: Final = ("auto", "embedded", "quarto")
 
 Files = list[tuple[str, str]]
 """Names of files beside the page, and what they hold."""
@@ -63,7 +60,11 @@ def publish(
     """
     chosen = _renderer(renderer)
     executed = folder / f"{notebook}.ipynb"
+    page, printed = folder / "index.html", folder / "report.pdf"
     execute(assets.notebook(notebook), executed, values, progress=progress)
+    # The tables are about to change: no former page may lie beside them, whatever fails below.
+    for former in (page, printed):
+        former.unlink(missing_ok=True)
     done = read_notebook(executed)
     if is_simulated:
         title = f"{simulated.TITLE}{title}"
@@ -71,26 +72,27 @@ def publish(
         write_text(executed, notebook_text(done))
     files = [(executed.name, "the executed notebook"), *(tables(folder) if tables else [])]
     document = render.with_files(done, files)
-    page = folder / "index.html"
-    if chosen == "quarto":
-        quarto.render(document, page, title=title)
-        if pdf:
-            quarto.render(document, folder / "report.pdf", title=title)
-        return page
-    footer = f"{title} · {package_version()} · rendered by the embedded renderer"
-    html = render.to_html(document, title=title, footer=footer)
+    by = "Quarto" if chosen == "quarto" else "the embedded renderer"
+    footer = f"{title} · {package_version()} · rendered by {by}"
     # The page first: what the PDF lacks must not take it away.
+    if chosen == "quarto":
+        write_bytes(page, quarto.to_file(document, "html", title=title, footer=footer))
+        if pdf:
+            write_bytes(printed, quarto.to_file(document, "pdf", title=title, footer=footer))
+        return page
+    html = render.to_html(document, title=title, footer=footer)
     write_text(page, html)
     if pdf:
-        write_bytes(folder / "report.pdf", to_pdf(html))
+        write_bytes(printed, to_pdf(html))
     return page
 
 
 def _renderer(renderer: Renderer) -> Renderer:
-    if renderer not in RENDERERS:
-        raise RenderError(f"there is no renderer '{renderer}'; choose {', '.join(RENDERERS)}")
+    renderers = get_args(Renderer)
+    if renderer not in renderers:
+        raise RenderError(f"there is no renderer '{renderer}'; choose {', '.join(renderers)}")
     if renderer == "auto":
-        return "quarto" if quarto.executable() else "embedded"
+        return "embedded"
     if renderer == "quarto" and quarto.executable() is None:
         raise RenderError(f"Quarto is not on PATH; install it with: {quarto.INSTALL}")
     return renderer

@@ -8,18 +8,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from retrieval_eval.errors import RenderError
 from retrieval_eval.escape import html_text, markdown_text
 from retrieval_eval.report import assets
 from retrieval_eval.report.notebook_files import markdown_cell
 
-Syntax = Literal["html", "markdown"]
-_MIME: Final = {"html": "text/html", "markdown": "text/markdown"}
+HTML: Final = "text/html"
 _RUNS_CODE: Final = re.compile(r"\s*(?:javascript|data|vbscript):", re.IGNORECASE)
 _BARE_HEADING: Final = re.compile(r"<h([1-6])>([^<]*)</h\1>")
 _HEADING: Final = re.compile(r'<h([1-6]) id="([^"]*)">(.*?)</h\1>', re.DOTALL)
+_CONTENTS: Final = "<!-- contents -->"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class Heading:
     text: str
 
 
-def select_outputs(notebook: Any, syntax: Syntax) -> Any:
-    """Return a copy in which every output offers one syntax only.
+def select_outputs(notebook: Any) -> Any:
+    """Return a copy in which every output offers HTML only.
 
     An output without it keeps its plain text; streams (warnings of libraries) are left out.
     """
@@ -43,8 +43,8 @@ def select_outputs(notebook: Any, syntax: Syntax) -> Any:
         cell.outputs = [o for o in cell.outputs if o.output_type != "stream"]
         for output in cell.outputs:
             data = output.get("data", {})
-            if _MIME[syntax] in data:
-                output["data"] = type(data)({_MIME[syntax]: data[_MIME[syntax]]})
+            if HTML in data:
+                output["data"] = type(data)({HTML: data[HTML]})
     return chosen
 
 
@@ -64,6 +64,22 @@ def to_html(notebook: Any, *, title: str, footer: str) -> str:
 
     Raises ``RenderError`` when a cell of the notebook failed or the page is not self-contained.
     """
+    html = _with_contents(_with_ids(_exported(select_outputs(notebook), title, footer)))
+    check_page(html)
+    return html
+
+
+def page_template(*, title: str, footer: str) -> str:
+    """Return the page around a report, without one, as a template of Pandoc."""
+    import nbformat
+
+    library: Any = nbformat.v4
+    frame = _exported(library.new_notebook(), title, footer).replace("$", "$$")
+    frame = frame.replace(_CONTENTS, "$table-of-contents$", 1)
+    return frame.replace("</main>", "<h1>$title$</h1>\n$body$\n</main>", 1)
+
+
+def _exported(notebook: Any, title: str, footer: str) -> str:
     from nbconvert import HTMLExporter
     from traitlets.config import Config
 
@@ -80,10 +96,7 @@ def to_html(notebook: Any, *, title: str, footer: str) -> str:
         "footer": html_text(footer),
         "css": assets.style_sheet().read_text(encoding="utf-8"),
     }
-    chosen = select_outputs(notebook, "html")
-    html, _ = exporter.from_notebook_node(chosen, resources={"page": page})
-    html = _with_contents(_with_ids(html))
-    check_page(html)
+    html: str = exporter.from_notebook_node(notebook, resources={"page": page})[0]
     return html
 
 
@@ -103,7 +116,7 @@ def _with_ids(html: str) -> str:
 def _with_contents(html: str) -> str:
     items = [h for h in headings(html) if h.level == 2]
     links = "\n".join(f'<li><a href="#{h.id}">{h.text}</a></li>' for h in items)
-    return html.replace("<!-- contents -->", f"<ol>\n{links}\n</ol>", 1)
+    return html.replace(_CONTENTS, f"<ol>\n{links}\n</ol>", 1)
 
 
 def headings(html: str) -> list[Heading]:

@@ -1,12 +1,13 @@
-"""Blocks, figures and tables as HTML and as Markdown. Pure; everything foreign is escaped here."""
+"""Blocks, figures and tables as HTML and as words. Pure; everything foreign is escaped here."""
 
 from __future__ import annotations
 
 import base64
 import re
 
-from retrieval_eval.escape import html_text, markdown_attribute, markdown_text, visible
+from retrieval_eval.escape import html_text, raw_block, visible
 from retrieval_eval.report.exhibits import Block, Empty, Exhibit, Figure, Table
+from retrieval_eval.report.typst import to_typst
 
 
 def to_html(block: Block) -> str:
@@ -27,17 +28,11 @@ def to_html(block: Block) -> str:
 
 
 def to_markdown(block: Block) -> str:
-    """Return a block as Pandoc Markdown; figures are data URIs, so nothing else is needed."""
-    parts = []
-    if block.badges:
-        parts.append(
-            " · ".join(f"{markdown_text(name)}: {markdown_text(v)}" for name, v in block.badges)
-        )
-    if block.finding:
-        parts.append(f"**{markdown_text(block.finding)}**")
-    parts += [markdown_text(sentence) for sentence in block.sentences]
-    parts += [exhibit_markdown(exhibit) for exhibit in block.exhibits]
-    return "\n\n".join(parts) + "\n"
+    """Return a block as Pandoc's Markdown: for print, in typst as it is.
+
+    Markdown of its own would be a third grammar, in which text of a trace could be markup.
+    """
+    return raw_block("typst", to_typst(block)) + "\n"
 
 
 def to_plain(block: Block) -> str:
@@ -65,18 +60,6 @@ def exhibit_html(exhibit: Exhibit) -> str:
             return f'<p class="empty">{html_text(exhibit.sentence)}</p>'
 
 
-def exhibit_markdown(exhibit: Exhibit) -> str:
-    """Return a figure, table or empty state as Pandoc Markdown."""
-    match exhibit:
-        case Figure():
-            return _figure_markdown(exhibit)
-        case Table():
-            caption = f": {markdown_text(exhibit.caption)} {{#tbl-{exhibit.key}}}"
-            return table_markdown(exhibit) + "\n\n" + caption + _notes_markdown(exhibit)
-        case Empty():
-            return f"*{markdown_text(exhibit.sentence)}*"
-
-
 def _figure_html(figure: Figure) -> str:
     width, height = _size(figure.svg)
     return (
@@ -86,16 +69,6 @@ def _figure_html(figure: Figure) -> str:
         f"<figcaption>{html_text(figure.caption)}</figcaption>"
         f"<details><summary>Data of this figure</summary>{table_html(figure.data)}</details>"
         "</figure>"
-    )
-
-
-def _figure_markdown(figure: Figure) -> str:
-    alt = markdown_attribute(figure.alt)
-    image = f'({data_uri(figure.svg)}){{#fig-{figure.key} fig-alt="{alt}"}}'
-    return (
-        f"![{markdown_text(figure.caption)}]{image}\n\n"
-        "<details><summary>Data of this figure</summary>\n\n"
-        f"{table_markdown(figure.data)}\n\n</details>"
     )
 
 
@@ -124,24 +97,6 @@ def _row_html(table: Table, row: tuple[str, ...]) -> str:
         f'<td class="{table.alignment(i)}">{html_text(cell)}</td>'
         for i, cell in enumerate(row[1:], start=1)
     )
-
-
-def table_markdown(table: Table) -> str:
-    """Return a table as a pipe table without its caption."""
-    header = "| " + " | ".join(markdown_text(name) for name in table.header) + " |"
-    rule = (
-        "|"
-        + "|".join(
-            "---:" if table.alignment(i) == "right" else ":---" for i in range(len(table.header))
-        )
-        + "|"
-    )
-    rows = ["| " + " | ".join(markdown_text(cell) for cell in row) + " |" for row in table.rows]
-    return "\n".join([header, rule, *rows])
-
-
-def _notes_markdown(table: Table) -> str:
-    return "".join(f"\n\n{markdown_text(note)}" for note in table.notes)
 
 
 def data_uri(svg: str) -> str:

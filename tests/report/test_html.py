@@ -6,9 +6,11 @@ from html.parser import HTMLParser
 import pytest
 
 from retrieval_eval.errors import RenderError
+from retrieval_eval.escape import visible
 from retrieval_eval.report import Run, render
 from tests.factories import BASELINE, write_run
 from tests.report.conftest import HOSTILE
+from tests.report.typst_source import code, strings
 
 MAX_BYTES = 2_000_000
 MAX_FIGURES = 14
@@ -112,27 +114,23 @@ def test_hostile_names_are_shown_as_text(hostile_page):
     assert "lone \\ud800 surrogate" in text
 
 
-def test_hostile_names_are_harmless_in_markdown(executed, hostile_run):
-    chosen = render.select_outputs(executed(hostile_run), "markdown")
-    for cell in chosen.cells:
+def test_hostile_names_are_harmless_in_print(executed, hostile_run):
+    texts = []
+    for cell in executed(hostile_run).cells:
         for output in cell.get("outputs", []):
-            text = output["data"]["text/markdown"]
-            assert list(output["data"]) == ["text/markdown"]
-            assert "{{<" not in text
-            outside = re.sub(r"\(data:[^)]*\)", "", text)
-            assert "](javascript" not in outside
-            rest = re.sub(r"</?(?:details|summary)>", "", outside)
-            assert not re.search(r"(?<!\\)<", rest)
+            source = output["data"]["text/markdown"]
+            texts += strings(source)
+            assert "{{<" not in source
+            assert not any(name in code(source) for name in HOSTILE)
+    printed = "\n".join(texts)
+    assert all(visible(name) in printed for name in HOSTILE)
 
 
-def test_markdown_pictures_carry_alt_text_for_quarto(executed, made_run):
-    chosen = render.select_outputs(executed(made_run), "markdown")
-    text = "".join(o["data"]["text/markdown"] for c in chosen.cells for o in c.get("outputs", []))
-    pictures = re.findall(
-        r"!\[[^\n]*\]\(data:image/svg\+xml;base64,[^)]*\)\{#fig-[\w-]+ fig-alt=\"[^\"]{40,}\"\}",
-        text,
-    )
-    assert len(pictures) == text.count("data:image")
+def test_figures_in_print_carry_alt_text(executed, made_run):
+    cells = executed(made_run).cells
+    source = "".join(o["data"]["text/markdown"] for c in cells for o in c.get("outputs", []))
+    pictures = re.findall(r'format: "svg", width: 100%, alt: "[^"]{40,}"', source)
+    assert len(pictures) == source.count("image(bytes(")
     assert len(pictures) >= 10
 
 

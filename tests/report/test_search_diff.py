@@ -26,6 +26,7 @@ from tests.report.conftest import (
 from tests.report.search_made import artefact, failed, hostile, ordinary, query, write
 from tests.report.search_practice import CLAIMS, noise_of, run, with_drafts
 from tests.report.test_html import Page
+from tests.report.typst_source import code
 
 SECTIONS = [
     name
@@ -236,8 +237,8 @@ def page_of():
         notebook = read_notebook(assets.notebook("search_diff"))
         loader = (loading, "load_diff")
         run_cells(notebook, loader, report.diff, privacy=report.privacy)
-        if syntax == "markdown":
-            return render.select_outputs(notebook, "markdown")
+        if syntax == "typst":
+            return notebook
         return render.to_html(notebook, title="Search diff: made", footer="made")
 
     return render_page
@@ -273,9 +274,9 @@ def test_hostile_texts_are_shown_as_text(page_of):
     text = "".join(Page(page_of(report)).text)
     for attack in HOSTILE[:3]:
         assert attack in text
-    for cell in page_of(report, "markdown").cells:
+    for cell in page_of(report, "typst").cells:
         for output in cell.get("outputs", []):
-            bare = output["data"]["text/markdown"].replace("\\<", "").replace("\\[", "")
+            bare = code(output["data"]["text/markdown"])
             assert "<script" not in bare
             assert "<img src" not in bare
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from retrieval_eval.escape import (
     html_text,
-    markdown_attribute,
     markdown_text,
     shorten,
     slug,
+    typst_string,
     visible,
 )
 
@@ -53,14 +53,7 @@ def test_markdown_leaves_no_active_character_unescaped(text):
 def test_quarto_short_codes_and_links_are_broken_up():
     assert "{{<" not in markdown_text("{{< include /etc/passwd >}}")
     assert "](" not in markdown_text("a](javascript:alert(1))")
-    assert "{{" not in markdown_attribute("{{< include x >}}")
-
-
-@given(anything)
-def test_an_attribute_cannot_be_left_and_keeps_the_words(text):
-    escaped = markdown_attribute(text)
-    assert not set(escaped) & set('"\\{}<>`')
-    assert html.unescape(escaped) == visible(text)
+    assert "{{" not in typst_string("{{< include x >}}")
 
 
 @pytest.mark.parametrize(

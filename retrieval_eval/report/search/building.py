@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from retrieval_eval.escape import slug, visible
 from retrieval_eval.io.files import write_json
-from retrieval_eval.records import Progress
+from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report.columns import SEARCH_FRAMES
-from retrieval_eval.report.publishing import Files, Renderer, publish, write_frames
+from retrieval_eval.report.publishing import Files, publish, write_frames
 from retrieval_eval.report.search.demo import DEMO_FOLDER, MeasuredDemo, is_demo, measured_demo
 from retrieval_eval.report.search.loading import Sources, load_search, sources_of
 from retrieval_eval.report.search.run import SearchRun

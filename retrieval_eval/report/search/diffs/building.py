@@ -8,9 +8,9 @@ from typing import Final
 
 from retrieval_eval.escape import slug, visible
 from retrieval_eval.io.files import write_json
-from retrieval_eval.records import Progress
+from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report.columns import DIFF_FRAMES
-from retrieval_eval.report.publishing import Files, Renderer, publish, write_frames
+from retrieval_eval.report.publishing import Files, publish, write_frames
 from retrieval_eval.report.search.demo import DEMO_FOLDER, measured_demo
 from retrieval_eval.report.search.diffs.loading import DiffSources, read_diff
 from retrieval_eval.report.search.diffs.run import SearchDiff
