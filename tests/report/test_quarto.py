@@ -104,8 +104,8 @@ def test_a_pdf_is_set_by_typst(stand_in, executed, made_run):
 
 
 def test_a_failure_says_what_quarto_said(stand_in, executed, made_run):
-    stand_in("print('ERROR: no such format'); sys.exit('second line')")
-    with pytest.raises(RenderError, match="exit code 1:\nsecond line\nERROR: no such format"):
+    stand_in("print('ERROR: no such format', flush=True); sys.exit('second line')")
+    with pytest.raises(RenderError, match="exit code 1:\nERROR: no such format\nsecond line"):
         rendered(executed(made_run))
 
 
@@ -264,7 +264,8 @@ def test_quartos_page_says_what_the_embedded_one_says(real_quarto, executed, req
     assert _words(theirs) == _words(ours)
     # Figures are numbered by the style sheet, which is the only one to do so.
     assert theirs.count("<figcaption>") == ours.count("<figcaption>")
-    assert [h.text for h in render.headings(theirs)] == [h.text for h in render.headings(ours)]
+    heads = [[h.text for h in render.headings(page) if h.level > 1] for page in (ours, theirs)]
+    assert heads[0] == heads[1]
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from retrieval_eval.errors import BadInputError, RenderError
 from retrieval_eval.report import build_search
 from retrieval_eval.report.columns import SEARCH_FRAMES
 from retrieval_eval.report.execute import check_outputs
+from retrieval_eval.report.search import building
 from tests.report.search_made import artefact, delta, ordinary, unanswerable, write
 
 pytestmark = pytest.mark.slow
@@ -88,6 +89,15 @@ def test_bad_input_starts_no_kernel_and_writes_nothing(given, message, tmp_path,
     with pytest.raises(BadInputError, match=message):
         build_search(write(tmp_path, artefact()), reports_dir=tmp_path / "reports", **given)
     assert not (tmp_path / "reports").exists()
+
+
+def test_a_report_without_a_backlog_has_none_of_an_earlier_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(building, "publish", lambda notebook, values, folder, **_: folder)
+    made = write(tmp_path, artefact())
+    folder = build_search(made, reports_dir=tmp_path, backlog=queue(tmp_path))
+    assert (folder / "backlog.json").is_file()
+    build_search(made, reports_dir=tmp_path)
+    assert not (folder / "backlog.json").exists()
 
 
 def test_an_unknown_renderer_is_refused(tmp_path):

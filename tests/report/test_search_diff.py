@@ -13,6 +13,7 @@ from retrieval_eval.report.columns import DIFF_FRAMES, expand
 from retrieval_eval.report.exhibits import Figure, Table
 from retrieval_eval.report.notebook_files import read_notebook
 from retrieval_eval.report.search.diffs import loading
+from retrieval_eval.report.search.diffs.building import write_diff_tables
 from retrieval_eval.report.search.diffs.loading import DiffSources
 from retrieval_eval.search.diff import diff
 from tests.guards import drop, run_with, thresholds_of
@@ -279,6 +280,15 @@ def test_hostile_texts_are_shown_as_text(page_of):
             bare = code(output["data"]["text/markdown"])
             assert "<script" not in bare
             assert "<img src" not in bare
+
+
+def test_a_private_report_leaves_no_texts_of_an_earlier_one(tmp_path):
+    report = made()
+    write_diff_tables(report.diff, tmp_path, privacy=False)
+    assert "text of" in (tmp_path / "diff.json").read_text(encoding="utf-8")
+    write_diff_tables(report.diff, tmp_path, privacy=True)
+    for path in tmp_path.iterdir():
+        assert "text of" not in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.slow

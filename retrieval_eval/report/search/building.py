@@ -99,8 +99,9 @@ def _report(
     progress: Progress | None,
 ) -> Path:
     values: dict[str, Any] = {**asdict(sources), "privacy": privacy}
+    counted = folder / "backlog.json"
+    counted.unlink(missing_ok=True)
     if sources.backlog:
-        counted = folder / "backlog.json"
         write_json(counted, dict(loaded.backlog or {}), indent=1)
         values["backlog"] = str(counted)
     return publish(

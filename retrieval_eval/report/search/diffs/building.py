@@ -78,6 +78,8 @@ def build_diff(
 def write_diff_tables(diff: SearchDiff, folder: Path, *, privacy: bool) -> Files:
     """Write every frame as CSV, and the difference itself; return file names and meanings."""
     if privacy:
+        # What an earlier report left there has the texts of queries.
+        (folder / WHOLE).unlink(missing_ok=True)
         return write_frames(diff, DIFF_FRAMES, folder, without=("query",))
     write_json(folder / WHOLE, dict(diff.document), indent=1)
     return [*write_frames(diff, DIFF_FRAMES, folder), (WHOLE, "the whole difference")]
