@@ -8,12 +8,12 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
 from retrieval_eval.escape import json_escape, made_visible
-from retrieval_eval.records import Progress
+from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.values import DEFAULT_SEED
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -75,6 +75,23 @@ def json_option(function: F) -> F:
     return click.option(
         "--json", "as_json", is_flag=True, help="Print one JSON document instead of text."
     )(function)
+
+
+def page_options(function: F) -> F:
+    """Add ``--renderer`` and ``--pdf``, which every command that makes a page has."""
+    for option in (
+        click.option("--pdf", is_flag=True, help="Write a PDF beside the page (extra 'pdf')."),
+        click.option(
+            "--renderer",
+            type=click.Choice(get_args(Renderer)),
+            default="auto",
+            show_default=True,
+            help="What makes the page, and the PDF. auto: the embedded renderer. "
+            "quarto: Quarto, which must be on the PATH.",
+        ),
+    ):
+        function = option(function)
+    return function
 
 
 def parse_k(text: str) -> tuple[int, ...]:

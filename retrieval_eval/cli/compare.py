@@ -12,12 +12,14 @@ from retrieval_eval.cli.common import (
     echo,
     json_option,
     number,
+    page_options,
     parse_k,
     print_json,
     print_table,
     progress_bar,
     work_options,
 )
+from retrieval_eval.records import Renderer
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
@@ -60,6 +62,7 @@ _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
     show_default=True,
     help="Where the page goes: REPORTS_DIR/<run_id>/compare/index.html.",
 )
+@page_options
 @json_option
 @click.pass_context
 def compare(
@@ -75,6 +78,8 @@ def compare(
     seed: int,
     is_reported: bool,
     reports_dir: Path,
+    renderer: Renderer,
+    pdf: bool,
     as_json: bool,
 ) -> None:
     """Compare two configurations on the tasks both ran, after checking that they may be compared.
@@ -93,6 +98,8 @@ def compare(
     from retrieval_eval.pipeline.comparison import compare_sides
     from retrieval_eval.pipeline.roots import DEMO
 
+    if not is_reported and (renderer != "auto" or pdf):
+        raise click.UsageError("--renderer and --pdf are for the page; add --report")
     if is_reported and {name.partition(":")[0] for name in runs or sides} == {DEMO}:
         # Where the page expects it, so that the demo is not written to two places.
         output_dir = output_dir or (None if runs_root else reports_dir / DEMO / "data")
@@ -118,7 +125,8 @@ def compare(
             echo("only one configuration: there is nothing to compare")
     if is_reported:
         # Under --json the standard output is one document.
-        echo(_write_report(found, reports_dir, options), err=as_json)
+        page = _write_report(found, reports_dir, {**options, "renderer": renderer, "pdf": pdf})
+        echo(page, err=as_json)
     context.exit(_exit_code(impact["comparisons"]))
 
 

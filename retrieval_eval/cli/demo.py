@@ -6,9 +6,17 @@ from pathlib import Path
 
 import click
 
-from retrieval_eval.cli.common import FOLDER, echo, json_option, print_json, progress_bar
+from retrieval_eval.cli.common import (
+    FOLDER,
+    echo,
+    json_option,
+    page_options,
+    print_json,
+    progress_bar,
+)
 from retrieval_eval.demo import Fault, write_demo
 from retrieval_eval.pipeline.roots import DEMO
+from retrieval_eval.records import Renderer
 
 
 @click.command()
@@ -24,9 +32,11 @@ from retrieval_eval.pipeline.roots import DEMO
     type=click.Choice([fault.value for fault in Fault]),
     help="Plant a fault, to see what the report says of it; goes to REPORTS_DIR/FAULT/demo/.",
 )
-@click.option("--pdf", is_flag=True, help="Write a PDF beside the page (extra 'pdf').")
+@page_options
 @json_option
-def demo(reports_dir: Path, fault: str | None, pdf: bool, as_json: bool) -> None:
+def demo(
+    reports_dir: Path, fault: str | None, renderer: Renderer, pdf: bool, as_json: bool
+) -> None:
     """Simulate a benchmark run with known behaviour, evaluate it and write its report.
 
     The runs are written to REPORTS_DIR/demo/data, in the layout of real ones: look at them, or
@@ -42,6 +52,7 @@ def demo(reports_dir: Path, fault: str | None, pdf: bool, as_json: bool) -> None
         page = build(
             [DEMO],
             reports_dir=reports_dir,
+            renderer=renderer,
             pdf=pdf,
             progress=progress,
             # By its roots, so that no run of this name elsewhere can be meant.

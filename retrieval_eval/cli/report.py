@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
 
 import click
 
@@ -12,12 +11,14 @@ from retrieval_eval.cli.common import (
     echo,
     jobs_option,
     json_option,
+    page_options,
     parse_k,
     print_json,
     progress_bar,
     root_options,
     seed_option,
 )
+from retrieval_eval.records import Renderer
 
 
 @click.command()
@@ -43,14 +44,7 @@ from retrieval_eval.cli.common import (
 )
 @seed_option()
 @click.option("--privacy", is_flag=True, help="Leave out prompts, commands and file content.")
-@click.option(
-    "--renderer",
-    type=click.Choice(["auto", "embedded", "quarto"]),
-    default="auto",
-    show_default=True,
-    help="auto: Quarto when it is on the PATH, else the embedded renderer.",
-)
-@click.option("--pdf", is_flag=True, help="Write a PDF beside the page (extra 'pdf').")
+@page_options
 @json_option
 def report(
     runs: tuple[str, ...],
@@ -64,7 +58,7 @@ def report(
     k_values: str,
     seed: int,
     privacy: bool,
-    renderer: Literal["auto", "embedded", "quarto"],
+    renderer: Renderer,
     pdf: bool,
     as_json: bool,
 ) -> None:

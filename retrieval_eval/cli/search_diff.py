@@ -12,12 +12,14 @@ from retrieval_eval.cli.common import (
     FOLDER,
     echo,
     json_option,
+    page_options,
     print_json,
     print_table,
     progress_bar,
     seed_option,
 )
 from retrieval_eval.cli.search_options import FILE, data_option, run_files
+from retrieval_eval.records import Renderer
 
 EXIT_NO_VERDICT = 2
 
@@ -57,6 +59,7 @@ _WIDTH = 60
 )
 @click.option("--noise", type=FILE, help="Noise file, to show on the page beside every change.")
 @click.option("--privacy", is_flag=True, help="Leave texts of queries out of the page.")
+@page_options
 @json_option
 @click.pass_context
 def diff(
@@ -73,6 +76,8 @@ def diff(
     reports_dir: Path,
     noise: Path | None,
     privacy: bool,
+    renderer: Renderer,
+    pdf: bool,
     as_json: bool,
 ) -> None:
     """Show what changed from run A to run B, queries first.
@@ -91,8 +96,10 @@ def diff(
     if report:
         from retrieval_eval.report.search.diffs.building import build_diff
         from retrieval_eval.report.search.diffs.loading import DiffSources
-    elif noise is not None or privacy:
-        raise click.UsageError("--noise and --privacy are for the page; add --report")
+    elif noise is not None or privacy or renderer != "auto" or pdf:
+        raise click.UsageError(
+            "--noise, --privacy, --renderer and --pdf are for the page; add --report"
+        )
     paths = run_files([a, b], data)
     found = diff_of(
         read_search_run(paths[0]),
@@ -125,7 +132,14 @@ def diff(
             seed=seed,
         )
         with progress_bar("cell") as progress:
-            page = build_diff(sources, reports_dir=reports_dir, privacy=privacy, progress=progress)
+            page = build_diff(
+                sources,
+                reports_dir=reports_dir,
+                privacy=privacy,
+                renderer=renderer,
+                pdf=pdf,
+                progress=progress,
+            )
         echo(page, err=as_json)
     if found["no_verdict"]:
         context.exit(EXIT_NO_VERDICT)

@@ -7,7 +7,14 @@ from typing import Literal
 
 import click
 
-from retrieval_eval.cli.common import FOLDER, echo, json_option, print_json, progress_bar
+from retrieval_eval.cli.common import (
+    FOLDER,
+    echo,
+    json_option,
+    page_options,
+    print_json,
+    progress_bar,
+)
 from retrieval_eval.cli.search_options import (
     DATA,
     FILE,
@@ -17,6 +24,7 @@ from retrieval_eval.cli.search_options import (
     data_option,
     run_files,
 )
+from retrieval_eval.records import Renderer
 
 _NOISE = DATA / "noise.json"
 _THRESHOLDS = DATA / "guard.toml"
@@ -28,14 +36,6 @@ _reports_dir = click.option(
     show_default=True,
     help="Folder of the reports.",
 )
-_renderer = click.option(
-    "--renderer",
-    type=click.Choice(["auto", "embedded", "quarto"]),
-    default="auto",
-    show_default=True,
-    help="auto: Quarto when it is on the PATH, else the embedded renderer.",
-)
-_pdf = click.option("--pdf", is_flag=True, help="Write a PDF beside the page (extra 'pdf').")
 
 
 @click.command()
@@ -83,8 +83,7 @@ _pdf = click.option("--pdf", is_flag=True, help="Write a PDF beside the page (ex
     is_flag=True,
     help="Leave out texts of queries and drafts, messages of the retriever, names of labellers.",
 )
-@_renderer
-@_pdf
+@page_options
 @json_option
 def report(
     run: str | None,
@@ -100,7 +99,7 @@ def report(
     old_gold: Path | None,
     reports_dir: Path,
     privacy: bool,
-    renderer: Literal["auto", "embedded", "quarto"],
+    renderer: Renderer,
     pdf: bool,
     as_json: bool,
 ) -> None:
@@ -148,12 +147,11 @@ def _if_there(path: Path) -> Path | Literal[""]:
 
 @click.command(short_help="Show all of it on an invented collection.")
 @_reports_dir
-@_renderer
-@_pdf
+@page_options
 @json_option
 def demo(
     reports_dir: Path,
-    renderer: Literal["auto", "embedded", "quarto"],
+    renderer: Renderer,
     pdf: bool,
     as_json: bool,
 ) -> None:

@@ -1,0 +1,73 @@
+"""What the commands that make a page have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from retrieval_eval.cli.main import EXIT_USAGE, group, run
+
+
+def _commands(parent: click.Group, name: str = "") -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(parent)
+    for child in parent.list_commands(context):
+        command = parent.get_command(context, child)
+        assert command is not None
+        if isinstance(command, click.Group):
+            yield from _commands(command, f"{name} {child}")
+        else:
+            yield f"{name} {child}".strip(), command
+
+
+def _options(command: click.Command) -> dict[str, click.Parameter]:
+    return {option: p for p in command.params for option in p.opts}
+
+
+PAGES = {
+    name: _options(command)
+    for name, command in _commands(group)
+    if "--reports-dir" in _options(command)
+}
+
+
+def test_the_commands_that_make_a_page_are_known():
+    expected = {"compare", "demo", "report", "search demo", "search diff", "search report"}
+    assert expected <= set(PAGES)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_command_that_makes_a_page_lets_its_renderer_be_chosen(name):
+    renderer = PAGES[name]["--renderer"]
+    assert isinstance(renderer, click.Option)
+    assert isinstance(renderer.type, click.Choice)
+    assert list(renderer.type.choices) == ["auto", "embedded", "quarto"]
+    assert renderer.default == "auto"
+    assert "auto: the embedded renderer" in (renderer.help or "")
+    assert "--pdf" in PAGES[name]
+
+
+@pytest.mark.parametrize(
+    ("command", "builder"),
+    [
+        (["report", "demo"], "retrieval_eval.report.build"),
+        (["demo"], "retrieval_eval.report.build"),
+        (["compare", "demo", "--report"], "retrieval_eval.report.build"),
+        (["search", "report", "run.json"], "retrieval_eval.report.build_search"),
+    ],
+)
+def test_the_renderer_chosen_is_the_one_that_renders(tmp_path, monkeypatch, command, builder):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run.json").write_text("{}")
+    given = {}
+    monkeypatch.setattr(builder, lambda *_, **values: given.update(values))
+    assert run([*command, "--renderer", "quarto", "--pdf"]) == 0
+    assert (given["renderer"], given["pdf"]) == ("quarto", True)
+
+
+@pytest.mark.parametrize("command", [["compare", "a", "b"], ["search", "diff", "a", "b"]])
+@pytest.mark.parametrize("option", [["--renderer", "quarto"], ["--pdf"]])
+def test_options_of_a_page_without_one_are_wrong_usage(command, option, capsys):
+    assert run([*command, *option]) == EXIT_USAGE
+    assert "add --report" in capsys.readouterr().err
