@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from retrieval_eval.errors import RenderError
 from retrieval_eval.io.csv_cells import csv_text
-from retrieval_eval.io.files import write_bytes, write_text
+from retrieval_eval.io.files import remove, write_bytes, write_text
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, quarto, render, simulated
 from retrieval_eval.report.columns import Frames
@@ -64,7 +64,7 @@ def publish(
     execute(assets.notebook(notebook), executed, values, progress=progress)
     # The tables are about to change: no former page may lie beside them, whatever fails below.
     for former in (page, printed):
-        former.unlink(missing_ok=True)
+        remove(former, folder)
     done = read_notebook(executed)
     if is_simulated:
         title = f"{simulated.TITLE}{title}"

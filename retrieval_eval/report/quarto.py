@@ -10,7 +10,7 @@ import signal
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import RenderError
@@ -118,15 +118,14 @@ def _print_header(title: str) -> str:
 
 def _run(line: list[str], folder: Path) -> None:
     """Run Quarto and, when it must end early, all that it started."""
-    log = folder / "quarto.log"
-    with log.open("wb") as said:
+    with tempfile.TemporaryFile() as log:
         try:
             process = subprocess.Popen(  # noqa: S603 - the program found on PATH, no shell
                 line,
                 cwd=folder,
                 env={**os.environ, "NO_COLOR": "1"},
                 stdin=subprocess.DEVNULL,
-                stdout=said,
+                stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
@@ -143,13 +142,14 @@ def _run(line: list[str], folder: Path) -> None:
                 # Quarto starts Pandoc and typst: all of its group ends, or they would go on alone.
                 os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
-    if code:
-        raise RenderError(f"Quarto failed with exit code {code}{_said(log)}")
+        if code:
+            raise RenderError(f"Quarto failed with exit code {code}{_said(log)}")
 
 
-def _said(log: Path) -> str:
+def _said(log: IO[bytes]) -> str:
     """Return the end of what Quarto said, free of what a terminal would obey."""
-    text = _COLOUR.sub("", log.read_bytes().decode("utf-8", "replace"))
+    log.seek(0)
+    text = _COLOUR.sub("", log.read().decode("utf-8", "replace"))
     lines = [visible(line) for line in text.splitlines() if line.strip()]
     return ":\n" + shortened if (shortened := "\n".join(lines)[-_MOST_SAID:]) else ""
 

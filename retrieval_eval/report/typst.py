@@ -105,7 +105,8 @@ def _caption_style(place: str) -> str:
         "show figure.caption: set block(sticky: true)\n"
         "show figure.caption: set align(left)\n"
         f'show figure.caption: set text(size: 8.5pt, fill: rgb("{_SOFT}"))\n'
-        "set figure(gap: 0.6em)\nset align(left)"
+        "show figure: set align(left)\n"
+        "set figure(gap: 0.6em)"
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.escape import slug, visible
-from retrieval_eval.io.files import write_json
+from retrieval_eval.io.files import remove, write_json
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report.columns import SEARCH_FRAMES
 from retrieval_eval.report.publishing import Files, publish, write_frames
@@ -100,7 +100,7 @@ def _report(
 ) -> Path:
     values: dict[str, Any] = {**asdict(sources), "privacy": privacy}
     counted = folder / "backlog.json"
-    counted.unlink(missing_ok=True)
+    remove(counted, folder)
     if sources.backlog:
         write_json(counted, dict(loaded.backlog or {}), indent=1)
         values["backlog"] = str(counted)

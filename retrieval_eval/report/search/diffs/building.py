@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from retrieval_eval.escape import slug, visible
-from retrieval_eval.io.files import write_json
+from retrieval_eval.io.files import remove, write_json
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report.columns import DIFF_FRAMES
 from retrieval_eval.report.publishing import Files, publish, write_frames
@@ -79,7 +79,7 @@ def write_diff_tables(diff: SearchDiff, folder: Path, *, privacy: bool) -> Files
     """Write every frame as CSV, and the difference itself; return file names and meanings."""
     if privacy:
         # What an earlier report left there has the texts of queries.
-        (folder / WHOLE).unlink(missing_ok=True)
+        remove(folder / WHOLE, folder)
         return write_frames(diff, DIFF_FRAMES, folder, without=("query",))
     write_json(folder / WHOLE, dict(diff.document), indent=1)
     return [*write_frames(diff, DIFF_FRAMES, folder), (WHOLE, "the whole difference")]
