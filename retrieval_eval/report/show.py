@@ -1,4 +1,4 @@
-"""Blocks, figures and tables as HTML and as words. Pure; everything foreign is escaped here."""
+"""Blocks, figures and tables as HTML and as words. Pure; untrusted text is escaped here."""
 
 from __future__ import annotations
 

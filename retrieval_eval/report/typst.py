@@ -1,4 +1,4 @@
-"""Blocks, figures and tables as typst, for print. Pure; everything foreign becomes a string.
+"""Blocks, figures and tables as typst, for print. Pure; untrusted text becomes a string.
 
 A string of typst is text and never markup, so that no cell of a table can become a heading, a
 list or a term. Only functions of typst itself are called: a block looks the same in any document.
