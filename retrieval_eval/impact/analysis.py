@@ -45,7 +45,7 @@ def impact_analysis(
     settings = Settings(seed, mcp_configs=stated)
     ordered = on_one_scale(sorted(documents, key=order_of))
     chosen = pairs if pairs is not None else tuple(config_pairs(ordered))
-    valid = let_through(ordered, chosen)
+    valid = let_through(ordered, chosen, settings.mcp_configs)
     return {
         "schema_version": SCHEMA_VERSION,
         "run_ids": sorted({d["provenance"]["run_id"] for d in ordered}),

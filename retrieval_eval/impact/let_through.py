@@ -19,7 +19,11 @@ class LetThrough:
     rows: tuple[dict[str, Any], ...]
 
 
-def let_through(documents: Sequence[Document], pairs: Iterable[tuple[str, str]]) -> LetThrough:
+def let_through(
+    documents: Sequence[Document],
+    pairs: Iterable[tuple[str, str]],
+    mcp_configs: Sequence[str] | None = None,
+) -> LetThrough:
     """Return the trials that the gate of at least one comparison let through.
 
     A rule about a trial itself (it crashed, its trace is incomplete) removes it from every
@@ -43,7 +47,7 @@ def let_through(documents: Sequence[Document], pairs: Iterable[tuple[str, str]])
     passed: set[int] = set()
     removed_by: dict[int, str] = {}
     for one, other in [*alone, *((arms[a], arms[b]) for a, b in known)]:
-        valid = screen(one, other)
+        valid = screen(one, other, mcp_configs)
         for left in (*valid.baseline.values(), *valid.comparison.values()):
             passed.update(map(id, left))
         for finding in valid.findings:

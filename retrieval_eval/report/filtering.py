@@ -190,7 +190,12 @@ def _analysis(impact: Document, trials: Sequence[TrialFiles]) -> dict[str, Any]:
     """Return the impact analysis over some trials, with the seed of that over all of them."""
     seed = coerce(lookup(impact, "parameters/seed"), "integer")
     documents = [_document(trial) for trial in trials]
-    made = impact_analysis(documents, seed=DEFAULT_SEED if seed is None else seed)
+    stated = lookup(impact, "parameters/mcp_configs")
+    made = impact_analysis(
+        documents,
+        seed=DEFAULT_SEED if seed is None else seed,
+        mcp_configs=stated if isinstance(stated, list | tuple) else None,
+    )
     return stamped(made, str(impact.get("generated_at")))
 
 

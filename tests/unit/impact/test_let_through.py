@@ -129,3 +129,19 @@ def test_a_group_of_which_nothing_is_left_says_so():
     groups = {(a["scope"], a["group"]): (a["n"], a["computable"], a["reason"]) for a in found}
     assert groups["suite", "suite-1"] == (0, False, "too_few_values")
     assert {group for scope, group in groups if scope == "config"} == {"baseline", "mcp"}
+
+
+def test_what_the_user_states_of_the_arms_decides_what_counts():
+    rows = study(configs=("baseline",))
+    rows += [document(f"t{i:02d}", "mcp", i / 20, mcp=3 if i % 2 else 0) for i in range(12)]
+    for row in rows[12:]:
+        row["provenance"]["benchmark"] = f"suite-{int(row['provenance']['task_name'][1:]) % 2}"
+    rows[0]["ledger"].update(mcp_calls=2, mcp_calls_ok=2)
+    stated = impact_analysis(rows, seed=1, mcp_configs=["mcp"])
+    (comparison,) = stated["comparisons"]
+    counted = {row["config_name"]: row["removed"] for row in stated["let_through"]}
+    assert counted["baseline"] == {"mcp_in_baseline": 1}
+    assert counted == {
+        comparison[f"{side}_config"]: comparison["ledger"][side]["removed"]
+        for side in ("baseline", "comparison")
+    }
