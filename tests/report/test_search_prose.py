@@ -174,7 +174,7 @@ def test_a_pass_leads_and_the_change_comes_second(tmp_path):
     assert found.sentences[0] == "No measure of the rankings changed against the baseline."
     absent = drop("claim_coverage", 1.0, "required = false")
     found = prose.answer(guarded(tmp_path, ONE_LOST, drop("P@5", 5), absent))
-    assert found.title == "Guard passed: 1 threshold holds, 1 skipped"
+    assert found.title == "Guard passed: 1 threshold holds, 1 not applied"
     assert found.sentences[0] == "No clear change in P@5 and Recall@20 against the baseline."
 
 
@@ -216,8 +216,7 @@ def test_no_verdict_of_the_guard_leads_with_why(tmp_path):
     assert found.tone == "none"
     found = prose.answer(guarded(tmp_path, NONE_LOST, drop("claim_coverage", 1.0)))
     assert found.title == (
-        "No verdict of the guard: claim_coverage (neither run has a value: the value was not "
-        "recorded)"
+        "No verdict of the guard: no threshold applies to what the baseline recorded"
     )
     other = reviewed([4] * 13)
     found = prose.answer(guarded(tmp_path, other, P5))

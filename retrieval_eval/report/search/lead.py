@@ -8,6 +8,7 @@ from typing import Final
 
 from retrieval_eval.escape import visible
 from retrieval_eval.report.numbers import rate
+from retrieval_eval.report.search.names import WORDS
 from retrieval_eval.search.guard.rows import Measured
 from retrieval_eval.search.guard.verdict import Row, Verdict
 from retrieval_eval.search.paired_change import POINTS
@@ -51,11 +52,13 @@ def _worst(verdict: Verdict, code: str) -> str:
     """Return the worst threshold of a verdict in words, and how many more there are."""
     rows = sorted((row for row in verdict.rows if row.verdict == code), key=_beyond, reverse=True)
     more = f", and {len(rows) - 1} more" if len(rows) > 1 else ""
-    return f"{_row(rows[0])}{more}" if rows else "no threshold could be looked at"
+    return (
+        f"{_row(rows[0])}{more}" if rows else "no threshold applies to what the baseline recorded"
+    )
 
 
 def _row(row: Row) -> str:
-    measured, name = row.measured, visible(row.name, _NAME_LIMIT)
+    measured, name = row.measured, _named(row)
     if row.reasons and _out_of_bounds(measured):
         return f"{name} {visible(row.reasons[0], _REASON_LIMIT)}"
     if row.reasons and not _excess(row):
@@ -65,6 +68,12 @@ def _row(row: Row) -> str:
     text = f"{name} {'fell' if moved < 0 else 'rose'} by {rate(abs(moved))} points"
     text += f" (limit {limit:.3g})"
     return f"{text}, which may be chance" if row.verdict == "no_verdict" else text
+
+
+def _named(row: Row) -> str:
+    """Return the metric of a row, and of which part of the queries, in words where it has some."""
+    metric = row.measured.threshold.metric
+    return visible(row.name.replace(metric, WORDS.get(metric, metric), 1), _NAME_LIMIT)
 
 
 def _beyond(row: Row) -> float:
@@ -93,4 +102,4 @@ def _held(verdict: Verdict) -> str:
     text = f"{counted(n, 'threshold')} {'holds' if n == 1 else 'hold'}"
     if counts["within_noise"]:
         text += f", {counts['within_noise']} of them with a change that may be chance"
-    return f"{text}, {counts['skipped']} skipped" if counts["skipped"] else text
+    return f"{text}, {counts['skipped']} not applied" if counts["skipped"] else text

@@ -6,6 +6,7 @@ import re
 from typing import Final
 
 from retrieval_eval.report.names import reason_sentence
+from retrieval_eval.search.named_metrics import FALSE_REFUSAL_RATE, TRUE_POSITIVE_RATE
 from retrieval_eval.search.settings import HEADLINE
 
 SHOWN: Final = (*HEADLINE, "RR", "nDCG@10")
@@ -19,6 +20,14 @@ FAMILIES: Final[dict[str, str]] = {
     "Judged": "judged documents of the first k / documents there (says nothing of quality)",
 }
 """Measure without its cut-off to its definition."""
+
+WORDS: Final[dict[str, str]] = {
+    FALSE_REFUSAL_RATE: "refusals of answerable queries",
+    TRUE_POSITIVE_RATE: "refusals of unanswerable queries",
+    "claim_coverage": "claim coverage",
+    "claim_faithfulness": "claim faithfulness",
+}
+"""Metrics whose name in files is no word, as a sentence says them."""
 
 DIMENSIONS: Final[dict[str, str]] = {
     "corpus": "Corpus",
