@@ -21,8 +21,8 @@ WITHHELD = "withheld"
 MAX_SAID = 240
 """Characters of a sentence of the analysis that names configurations."""
 READING = (
-    "Better counts the tasks on which the second configuration did better; for times a lower "
-    "value is better. Repeats are averaged inside a task."
+    "Better counts the tasks on which the second configuration did better. Times: lower is better, "
+    "over tasks on which both found a file; never: tasks without. Repeats are averaged in a task."
 )
 NEVER = "… never found one (tasks)"
 TIMES = (
@@ -48,14 +48,14 @@ def headline(comparison: Comparison, metrics: Sequence[str] = HEADLINE_METRICS) 
     Metrics that cannot tell the arms apart leave the table and are named below it.
     """
     shown, blunt = _discriminating(comparison, metrics)
-    notes = [READING, *_timed(comparison, shown)]
+    notes = [READING]
     notes += [f"Left out, unable to tell the two apart: {', '.join(blunt)}."] if blunt else []
     notes += [*_grouped(comparison), *_adjusted(comparison), *_said(comparison)]
     return Table(
         "headline",
         "Means over matched tasks and their paired difference, in the unit of the metric",
         ("Metric", comparison.baseline, comparison.comparison, *_STATISTICS),
-        tuple(row for metric in shown for row in _rows(metric, comparison.metric(metric))),
+        tuple(_headline_row(metric, comparison.metric(metric)) for metric in shown),
         notes=(*notes, *_lost(comparison, shown)),
     )
 
@@ -173,6 +173,18 @@ def _difference_row(metric: str, result: MetricResult | None) -> tuple[str, ...]
         str(result.n_pairs),
         f"{result.wins} / {result.ties} / {result.losses}" if result.n_pairs else MISSING,
     )
+
+
+def _headline_row(metric: str, result: MetricResult | None) -> tuple[str, ...]:
+    """Return the row of a metric; for times the tasks without one are beside the interval."""
+    name, before, after, difference, ends, *rest = _difference_row(metric, result)
+    if result is not None and (result.n_never_baseline or result.n_never_comparison):
+        before_of, after_of = result.n_watched_baseline, result.n_watched_comparison
+        first = str(result.n_never_baseline)
+        first += "" if before_of == after_of else f" of {before_of}"
+        never = f"never: {first} | {result.n_never_comparison} of {after_of}"
+        ends = never if ends == MISSING else f"{ends}, {never}"
+    return (name, before, after, difference, ends, *rest)
 
 
 def _rows(metric: str, result: MetricResult | None) -> Iterator[tuple[str, ...]]:

@@ -241,13 +241,16 @@ def test_a_time_in_the_headline_has_its_share_without_a_hit(report):
     )
     metrics = {**comparison.metrics, "ttfr_seconds": time}
     table = tables.headline(replace(comparison, metrics=metrics))
-    place = [row[0] for row in table.rows].index("Time to first relevant (s)")
-    assert table.rows[place][4] == "—"
-    assert table.rows[place + 1] == (tables.NEVER, "6 of 12", "0 of 12", "", "", "", "")
-    (longer,) = tables.differences(comparison, ["ttfr_seconds"]).rows
-    assert longer[0] == "Time to first relevant (s)"
-    assert tables.TIMES in table.notes
-    assert tables.UNTIMED.format(metrics="Time to first relevant") in table.notes
+    (row,) = [row for row in table.rows if row[0] == "Time to first relevant (s)"]
+    assert row[4] == "never: 6 | 0 of 12"
+    uneven = replace(time, n_watched_baseline=11, ci_low=-9.0, ci_high=-1.0)
+    uneven = replace(comparison, metrics={**metrics, "ttfr_seconds": uneven})
+    (row,) = [r for r in tables.headline(uneven).rows if r[0] == "Time to first relevant (s)"]
+    assert row[4] == "[−9.0, −1.0], never: 6 of 11 | 0 of 12"
+    whole = tables.differences(replace(comparison, metrics=metrics), ["ttfr_seconds"])
+    assert whole.rows[1] == (tables.NEVER, "6 of 12", "0 of 12", "", "", "", "")
+    assert tables.TIMES in whole.notes
+    assert tables.UNTIMED.format(metrics="Time to first relevant") in whole.notes
     assert not any("Time to first relevant (better)" in note for note in table.notes)
 
 
