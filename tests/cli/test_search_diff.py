@@ -33,8 +33,7 @@ def test_a_diff_by_labels_is_printed_queries_first(tree, capsys):
     assert run(["search", "diff", "before", "data/eval/eval-report-2.json"]) == 0
     text, errors = capsys.readouterr()
     assert errors == ""
-    # The answers of three queries carry no refusals and no claims, which the shipped guard wants.
-    assert text.startswith("Guard, B against A: NO VERDICT: 6 thresholds: ")
+    assert text.startswith("Guard, B against A: PASS: 5 thresholds: 2 pass, 3 not applied\n")
     assert "\n\nNobody recorded the digest of corpus docs" in text
     assert "1 query with another first document; 1 changed at all" in text
     assert text.index("Another first document") < text.index("metric ")

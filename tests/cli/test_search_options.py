@@ -146,7 +146,7 @@ def test_claims_of_a_label_are_judged_anew_and_not_of_the_claims(tree, capsys):
     drafts = [{"id": "q1", "draft": "The fee is 5 EUR."}]
     (tree / "drafts.jsonl").write_text("".join(json.dumps(row) + "\n" for row in drafts))
     command = ["search", "claims", "after", "--drafts", "drafts.jsonl"]
-    command += ["--corpus-file", "corpus.jsonl"]
+    command += ["--corpus-file", "corpus.jsonl", "--judge", "rules"]
     for _ in range(2):
         assert run(command) == 0
         assert capsys.readouterr().out.endswith("data/eval/eval-report-2.claims.json\n")

@@ -151,7 +151,9 @@ def test_the_order_of_the_trials_changes_no_byte(rows, seed):
     shuffled = copy.deepcopy(rows)
     random.Random(seed).shuffle(shuffled)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(analysis, "Settings", lambda seed: Settings(seed, n_resamples=100))
+        patch.setattr(
+            analysis, "Settings", lambda seed, **given: Settings(seed, n_resamples=100, **given)
+        )
         one, other = (json.dumps(impact_analysis(r, seed=3)) for r in (rows, shuffled))
     assert one == other
 

@@ -75,7 +75,7 @@ def sections(run):
 
 
 def plain(document):
-    own = ("generated_at", "input_fingerprint")
+    own = ("generated_at", "input_fingerprint", "body_sha256")
     return {name: value for name, value in document.items() if name not in own}
 
 
@@ -110,7 +110,7 @@ def test_the_page_of_a_filtered_run_says_what_it_shows(demo_run, part):
     (table,) = Report(part).provenance().exhibits
     # Excluded folders have no row in run.trials that a condition could choose.
     assert ("Filter", f"{said}; 1 excluded folder left out too") in table.rows
-    assert repr(part) == f"<Run demo: {said}>"
+    assert repr(part).startswith(f"<Run demo: {said}>")
     assert "Filtered" not in dict(Report(demo_run).header().badges)
     (table,) = Report(demo_run).provenance().exhibits
     assert "Filter" not in {name for name, _ in table.rows}
