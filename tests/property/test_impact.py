@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from retrieval_eval.impact import analysis, impact_analysis
 from retrieval_eval.impact.compare import compare
+from retrieval_eval.impact.rewards import on_one_scale
 from retrieval_eval.impact.settings import Settings
 
 FEW = Settings(seed=7, n_resamples=200)
@@ -107,7 +108,7 @@ def studies(draw, most=2):
 
 
 def compared(rows, first=ARMS[0], second=ARMS[1]):
-    ordered = sorted(rows, key=analysis.order_of)
+    ordered = on_one_scale(sorted(rows, key=analysis.order_of))
     return compare(ordered, first, second, FEW)
 
 
