@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping
 from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import click
@@ -27,3 +30,32 @@ class LazyGroup(click.Group):
             command: click.Command = getattr(import_module(module), attribute)
             return command
         return super().get_command(ctx, cmd_name)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands; those that were put off are read, not imported, for it."""
+        names = self.list_commands(ctx)
+        limit = formatter.width - 6 - max(map(len, names))
+        rows = [(name, self._short_help(ctx, name, limit)) for name in names]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def _short_help(self, ctx: click.Context, name: str, limit: int) -> str:
+        if name in self._lazy:
+            text = _described(*self._lazy[name].split(":"))
+            return click.Command(name, help=text).get_short_help_str(limit)
+        command = super().get_command(ctx, name)
+        return command.get_short_help_str(limit) if command is not None else ""
+
+
+def _described(module: str, attribute: str) -> str:
+    """Return what a command's source says of it: its ``short_help``, or its docstring."""
+    spec = find_spec(module)
+    if spec is None or spec.origin is None:
+        return ""
+    for node in ast.parse(Path(spec.origin).read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and node.name == attribute:
+            calls = [d for d in node.decorator_list if isinstance(d, ast.Call)]
+            given = [k.value for c in calls for k in c.keywords if k.arg == "short_help"]
+            stated = [v.value for v in given if isinstance(v, ast.Constant)]
+            return str(stated[0]) if stated else ast.get_docstring(node) or ""
+    return ""

@@ -1,0 +1,37 @@
+"""The lists of commands say what the commands say of themselves, without importing them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from retrieval_eval.cli.lazy import LazyGroup
+from retrieval_eval.cli.main import COMMANDS, group
+
+
+@pytest.mark.parametrize("path", [[], ["gold"], ["search"]], ids=" ".join)
+def test_a_list_is_that_of_the_imported_commands(path, monkeypatch):
+    def shown():
+        return CliRunner().invoke(group, [*path, "--help"], standalone_mode=False).output
+
+    read = shown()
+    monkeypatch.setattr(LazyGroup, "format_commands", click.Group.format_commands)
+    assert read.count("\n  ") > 8
+    assert read == shown()
+
+
+def test_the_list_imports_no_command():
+    program = (
+        "import sys; from retrieval_eval.cli.main import run; run(['--help'])\n"
+        "print(*(name for name in sys.modules if name.startswith('retrieval_eval.')))"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    ).stdout
+    imported = set(told.splitlines()[-1].split())
+    assert "retrieval_eval.cli.main" in imported
+    assert not imported & {place.split(":")[0] for place in COMMANDS.values()}
