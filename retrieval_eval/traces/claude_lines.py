@@ -84,29 +84,38 @@ def log_user(
     *,
     where: str,
     timestamp: float | None = None,
+    is_subagent: bool = False,
+    parent_id: str | None = None,
 ) -> None:
     """Log the tool results of a user line, or that it is the summary of a dropped history.
 
     ``structured`` is the line's machine-readable result; it is used where it can belong to one
-    result only.
+    result only. A result without a call id belongs to the one call that the same agent made
+    directly before, if the line holds no other result.
     """
+    before = log.take_recent()
     message = entry.get("message")
     if entry.get("isCompactSummary") is True or is_summary(
         blocks_text(dict_of(message).get("content"))
     ):
         log.note_summary()
     told = [b for b in _blocks(log, message, where) if b.get("type") == "tool_result"]
-    blocks = [block for block in told if text_of(block.get("tool_use_id"))]
-    if len(blocks) < len(told):
+    callers = [text_of(block.get("tool_use_id")) for block in told]
+    if len(told) == len(before) == 1 and "content" in told[0] and not told[0].get("tool_use_id"):
+        (call,) = before
+        if (call.is_subagent, call.parent_id) == (is_subagent, parent_id):
+            callers = [call.call_id]
+    answers = [(caller, b) for caller, b in zip(callers, told, strict=True) if caller is not None]
+    if len(answers) < len(told):
         log.complaints.note(where, "a tool result does not say which call it is from")
-    own = clean(structured) if len(blocks) == 1 and isinstance(structured, (dict, list)) else None
-    for block in blocks:
+    own = clean(structured) if len(answers) == 1 and isinstance(structured, (dict, list)) else None
+    for caller, block in answers:
         result = ToolResult(
             text=blocks_text(block.get("content")),
             structured=own,
             is_error=block.get("is_error") is True,
         )
-        log.join(text_of(block.get("tool_use_id")) or "", marked(result), timestamp)
+        log.join(caller, marked(result), timestamp)
 
 
 def marked(result: ToolResult) -> ToolResult:

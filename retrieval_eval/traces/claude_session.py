@@ -29,6 +29,7 @@ FORMAT = "claude-code-session-jsonl"
 class _State:
     log: CallLog
     session_ids: set[str] = field(default_factory=set)
+    lines: set[str] = field(default_factory=set)
     version: str | None = None
     model: str | None = None
     cwd: str | None = None
@@ -70,27 +71,39 @@ def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
     state.cwd = state.cwd or text_of(entry.get("cwd"))
     kind = entry.get("type")
     if kind == "system" and entry.get("subtype") == COMPACTED:
-        state.log.note_summary()
+        kept = text_of(entry.get("logicalParentUuid"))
+        state.log.note_summary(is_cut=kept is not None and kept not in state.lines)
+    line = text_of(entry.get("uuid"))
+    if line:
+        state.lines.add(line)
     if kind not in ("assistant", "user"):
         return
     timestamp = unix_seconds(entry.get("timestamp"))
     state.finished_at = latest(state.finished_at, timestamp)
     message = entry.get("message")
+    is_subagent, agent = entry.get("isSidechain") is True, text_of(entry.get("agentId"))
     if kind == "user":
-        structured = entry.get("toolUseResult")
-        log_user(state.log, entry, structured, where=where, timestamp=timestamp)
+        log_user(
+            state.log,
+            entry,
+            entry.get("toolUseResult"),
+            where=where,
+            timestamp=timestamp,
+            is_subagent=is_subagent,
+            parent_id=agent,
+        )
         return
     state.started_at = earliest(state.started_at, timestamp)
     model = text_of(dict_of(message).get("model"))
     state.has_agent = state.has_agent or model != SYNTHETIC_MODEL
-    if model != SYNTHETIC_MODEL and entry.get("isSidechain") is not True:
+    if model != SYNTHETIC_MODEL and not is_subagent:
         state.model = state.model or model
     log_assistant(
         state.log,
         message,
         where=where,
         timestamp=timestamp,
-        is_subagent=entry.get("isSidechain") is True,
-        parent_id=text_of(entry.get("agentId")),
+        is_subagent=is_subagent,
+        parent_id=agent,
         cwd=text_of(entry.get("cwd")),
     )

@@ -95,7 +95,15 @@ def _message(state: _State, entry: Mapping[str, Any], where: str) -> None:
         state.log.touch(parent, timestamp)
     if entry.get("type") == "user":
         structured = entry.get("tool_use_result")
-        log_user(state.log, entry, structured, where=where, timestamp=timestamp)
+        log_user(
+            state.log,
+            entry,
+            structured,
+            where=where,
+            timestamp=timestamp,
+            is_subagent=parent is not None,
+            parent_id=parent,
+        )
         return
     model = dict_of(entry.get("message")).get("model")
     state.has_agent = state.has_agent or model != SYNTHETIC_MODEL

@@ -30,6 +30,7 @@ HISTORY_COMPACTED = "history_compacted"
 """The flag of a file that begins with a summary of calls that it does not hold."""
 
 _CONTINUED = "This session is being continued from a previous conversation"
+_CLEARED = "[Old tool result content cleared]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,7 @@ class CallLog:
         self._prints: dict[str, dict[str, int]] = {}
         self._waiting: dict[str, deque[int]] = {}
         self._waiting_in_step: dict[str, deque[int]] = {}
+        self._recent: list[int] = []
 
     def begin_step(self) -> None:
         """Let results prefer the calls added from now on."""
@@ -95,12 +97,18 @@ class CallLog:
         """Append ``call`` unless it repeats one."""
         place = self._place_of(call)
         self._waiting_in_step.setdefault(call.call_id, deque()).append(place)
+        self._recent.append(place)
         if place < len(self._items):
             return
         self._waiting.setdefault(call.call_id, deque()).append(place)
         self._see(call.timestamp)
         self.n_calls += 1
         self._items.append(call)
+
+    def take_recent(self) -> list[ToolCall]:
+        """Return the calls added since the last time, which the next results can be from."""
+        places, self._recent = self._recent, []
+        return [self._call(place) for place in dict.fromkeys(places)]
 
     def add_usage(self, usage: Usage) -> None:
         """Append what a message cost."""
@@ -110,13 +118,14 @@ class CallLog:
         """Note that steps are missing here."""
         self._items.append(Gap())
 
-    def note_summary(self, n_before: int = 0) -> None:
+    def note_summary(self, n_before: int = 0, *, is_cut: bool = False) -> None:
         """Note that the agent's history was replaced by a summary here.
 
         The calls behind the summary are missing unless the file holds calls before it, beyond
-        the first ``n_before``, which are another thread's.
+        the first ``n_before``, which are another thread's. ``is_cut`` says that the file does not
+        hold what stood right before the summary.
         """
-        if self.n_calls > n_before:
+        if self.n_calls > n_before and not is_cut:
             self.flags["context_compacted"] = None
         else:
             self.flags[HISTORY_COMPACTED] = None
@@ -125,9 +134,12 @@ class CallLog:
     def join(self, call_id: str, result: ToolResult, timestamp: float | None = None) -> None:
         """Give ``result`` to its call; a second result for an answered call is left out.
 
-        The time of the result stands in for the time of the call where that is unknown.
+        The time of the result stands in for the time of the call where that is unknown. Of a
+        result that was cleared to save room nothing is known, so that its call has none.
         """
         self._see(timestamp)
+        if result.structured is None and result.text.strip() == _CLEARED:
+            return
         in_step = self._waiting_in_step.get(call_id)
         waiting = self._waiting.get(call_id)
         if in_step:

@@ -72,3 +72,30 @@ def test_messages_made_up_by_the_harness_do_not_name_the_model():
 def test_an_error_text_as_structured_result_is_not_repeated():
     reading = read(use("a", 1), answer("a", 2, toolUseResult="Error: no"))
     assert reading.calls[0].result.structured is None
+
+
+def boundary(second, **more):
+    line = entry("system", None, second, uuid="b", **more)
+    return {**line, "subtype": "compact_boundary"}
+
+
+def test_a_summary_whose_last_line_before_is_not_in_the_file_leaves_calls_out():
+    def compacted(parent):
+        return read(
+            use("a", 1, uuid="1"),
+            answer("a", 2, uuid="2"),
+            boundary(3, parentUuid=None, logicalParentUuid=parent),
+            use("b", 4, uuid="4"),
+        )
+
+    assert compacted("2").flags == ("context_compacted",)
+    assert compacted(None).flags == ("context_compacted",)
+    assert compacted("lost").flags == ("history_compacted",)
+
+
+def test_a_side_chains_result_without_id_belongs_to_its_own_call():
+    block = {"type": "tool_result", "content": "text"}
+    line = entry("user", {"content": [block]}, 3, is_sidechain=True, agentId="x")
+    assert read(use("a", 1, is_sidechain=True, agentId="x"), line).calls[0].result is not None
+    assert read(use("a", 1, is_sidechain=True, agentId="y"), line).calls[0].result is None
+    assert read(use("a", 1), line).calls[0].result is None

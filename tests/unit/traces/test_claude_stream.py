@@ -186,3 +186,46 @@ def test_a_structured_result_goes_to_a_lone_result_only():
     pair["message"]["content"] += answer("b")["message"]["content"]
     reading = read(INIT, use("a"), use("b"), pair, DONE)
     assert [c.result.structured for c in reading.calls] == [None, None]
+
+
+def answers(*contents, parent=None):
+    line = answer("", parent=parent)
+    blocks = [{"type": "tool_result", "content": content} for content in contents]
+    return {**line, "message": {"content": blocks}}
+
+
+def test_a_result_without_id_belongs_to_the_only_call_made_before_it():
+    reading = read(INIT, use("a"), answers("A"), use("b", message="m2"), answers("B"), DONE)
+    assert [call.result.text for call in reading.calls] == ["A", "B"]
+    assert (reading.flags, reading.problems) == ((), ())
+    side = read(INIT, use("t", "Task"), answer("t"), use("a", parent="t"), answers("A", parent="t"))
+    assert side.calls[1].result.text == "A"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (use("a"), use("b"), answers("whose?")),
+        (use("a"), use("b", message="m2"), answers("whose?")),
+        (use("a"), answers("whose?", "whose?")),
+        (use("a", parent="t"), answers("whose?")),
+        (use("a"), answers("whose?", parent="t")),
+        (use("a"), {"type": "user", "message": {"content": "go on"}}, answers("whose?")),
+        (answers("whose?"), use("a")),
+    ],
+)
+def test_a_result_without_id_that_could_be_anothers_belongs_to_no_call(lines):
+    reading = read(INIT, *lines, DONE)
+    assert [call.result for call in reading.calls] == [None] * len(reading.calls)
+    assert "a tool result does not say which call it is from" in reading.problems[0]
+
+
+def test_a_result_without_id_is_no_second_answer():
+    reading = read(INIT, use("a"), answer("a", "A"), answers("whose?"), DONE)
+    assert reading.calls[0].result.text == "A"
+    assert reading.problems
+
+
+def test_a_result_that_was_cleared_is_none():
+    reading = read(INIT, use("a", "Grep"), answer("a", "[Old tool result content cleared]"), DONE)
+    assert reading.calls[0].result is None
