@@ -50,6 +50,8 @@ from retrieval_eval.traces.tokens import Usage, is_misstated
 _VERSION = re.compile(r"ATIF-v(\d{1,6})(?:\.(\d{1,6}))?", re.IGNORECASE)
 NEWEST_MINOR = 8
 _DEEPEST_DELEGATION = 8
+_FAILURES_ARE_EMPTY = frozenset({"gemini-cli", "qwen-coder", "goose"})
+"""Agents whose trajectories lose the text of a failed call, so that an empty one says nothing."""
 
 
 @dataclass(slots=True)
@@ -154,6 +156,9 @@ def _is_apart(before: Any, number: Any) -> bool:
 
 
 def _is_summary(step: Mapping[str, Any]) -> bool:
+    extra = dict_of(whole_or_rest(step.get("extra"), keep_cut_text=False))
+    if step.get("source") == "system" and dict_of(extra.get("context_management")):
+        return True
     message = whole_or_rest(step.get("message"), keep_cut_text=True)
     return step.get("source") in ("user", "system") and is_summary(blocks_text(message))
 
@@ -194,13 +199,13 @@ def _take_step(
     names = {call_id: name for call_id, name, _ in calls}
     if len(calls) == len(results) == 1 and results[0].call_id is None and _is_single(step):
         call_id, name, _ = calls[0]
-        alone = replace(results[0], call_id=call_id)
-        state.log.join(call_id or pointer, _result(state, alone, name, extra, 1))
-        return list(alone.refers_to)
+        results = [replace(results[0], call_id=call_id or pointer)]
+        names = {call_id or pointer: name}
     for found in results:
         if found.call_id:
             told = _result(state, found, names.get(found.call_id, ""), extra, len(calls))
-            state.log.join(found.call_id, told)
+            if told is not None:
+                state.log.join(found.call_id, told)
         elif found.text or not found.refers_to:
             state.log.flags["result_without_call"] = None
     return [key for found in results for key in found.refers_to]
@@ -254,6 +259,7 @@ def _calls(
 class _Found:
     call_id: str | None
     text: str
+    has_content: bool
     is_truncated: bool
     extra: Mapping[str, Any]
     refers_to: tuple[str, ...]
@@ -268,6 +274,7 @@ def _results(state: _State, step: Mapping[str, Any], pointer: str) -> list[_Foun
     if told is not None and not isinstance(told, dict):
         _complain(state, pointer, "the observation is no object")
     entries = _objects(state, dict_of(told).get("results"), pointer, "the results")
+    are_failures_empty = state.agent in _FAILURES_ARE_EMPTY
     found = []
     for entry in entries:
         refs = [dict_of(ref) for ref in list_of(entry.get("subagent_trajectory_ref"))]
@@ -280,6 +287,7 @@ def _results(state: _State, step: Mapping[str, Any], pointer: str) -> list[_Foun
             _Found(
                 text_of(entry.get("source_call_id")),
                 blocks_text(content),
+                content is not None and (content != "" or not are_failures_empty),
                 is_cut and entry is entries[-1],
                 dict_of(entry.get("extra")),
                 tuple(key for ref in refs if (key := text_of(ref.get("trajectory_id")))),
@@ -290,22 +298,26 @@ def _results(state: _State, step: Mapping[str, Any], pointer: str) -> list[_Foun
 
 def _result(
     state: _State, found: _Found, name: str, extra: Mapping[str, Any], n_calls: int
-) -> ToolResult:
+) -> ToolResult | None:
+    """Return what a call was answered, or None where an empty result does not say how it ended."""
     own = extra if n_calls == 1 else {}
     if state.agent == CLAUDE_CODE:
         told = atif_claude.result(found.call_id or "", found.text, found.is_truncated, own)
-        return marked(replace(told, is_error=True)) if _is_error(found.extra) else told
+        told = marked(replace(told, is_error=True)) if _is_error(found.extra) else told
+        is_answer = found.has_content or told.is_error or bool(told.text or told.structured)
+        return told if is_answer or found.refers_to else None
     if state.agent == openhands.HARNESS:
         told = openhands.result(name, found.text, found.is_truncated)
     else:
         told = ToolResult(found.text, None, _is_error(own), found.is_truncated)
-    if not told.is_error and not _is_error(found.extra):
-        return told
     records = [found.extra, own, *(dict_of(e.get("tool_metadata")) for e in (found.extra, own))]
     details = dict_of(dict_of(extra.get("tool_call_details")).get(found.call_id or ""))
     records += [details, dict_of(details.get("metadata"))]
     has_ended = states_exit_status(told.text, *records)
-    return replace(told, is_error=True, is_unfinished=not has_ended)
+    if told.is_error or _is_error(found.extra):
+        return replace(told, is_error=True, is_unfinished=not has_ended)
+    is_answer = found.has_content or has_ended or found.extra.get("success") is True
+    return told if is_answer or found.refers_to else None
 
 
 def _is_error(extra: Mapping[str, Any]) -> bool:

@@ -75,6 +75,61 @@ def test_the_only_result_of_a_step_may_be_an_error():
     assert read(told).calls[0].result.is_unfinished
 
 
+def emptied(content, agent, **extra):
+    told = step(("a", "Bash", {"command": "cat a.py"}), results=[("a", content)])
+    told["observation"]["results"][0]["extra"] = extra
+    (call,) = read(told, agent=agent).calls
+    return call.result
+
+
+AGENTS = ("claude-code", "codex", "gemini-cli", "goose", "openhands", "qwen-coder", "swe-agent")
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_result_without_content_does_not_say_how_the_call_ended(agent):
+    assert emptied(None, agent) is None
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_an_empty_text_is_an_answer_where_failures_have_a_text(agent):
+    is_lost = agent in {"gemini-cli", "goose", "qwen-coder"}
+    assert (emptied("", agent) is None) == is_lost
+
+
+@pytest.mark.parametrize("content", [None, ""])
+def test_a_status_says_that_a_call_without_content_ended(content):
+    for agent, extra in (("codex", {"exit_code": 0}), ("copilot-cli", {"success": True})):
+        told = emptied(content, agent, **extra)
+        assert (told.text, told.is_error) == ("", False)
+    assert emptied(content, "copilot-cli", success=False).is_unfinished
+    assert emptied(content, "claude-code", is_error=True).is_unfinished
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {
+            "source": "system",
+            "message": "",
+            "extra": {"context_management": {"type": "compaction"}},
+        },
+        {
+            "source": "user",
+            "message": "This session is being continued from a previous conversation",
+        },
+    ],
+)
+def test_a_summary_of_earlier_steps_says_whether_the_file_holds_them(told):
+    done = step(("a", "Read", {}), results=[("a", "x")])
+    assert "history_compacted" in read(told, done).flags
+    assert "context_compacted" in read(done, told).flags
+
+
+def test_settings_of_the_context_are_no_summary():
+    told = {"source": "agent", "message": "", "extra": {"context_management": {"edits": []}}}
+    assert read(told, {"source": "system", "extra": {"context_management": None}}).flags == ()
+
+
 TWO = (("a", "Read", {}), ("b", "Read", {}))
 
 
