@@ -61,11 +61,12 @@ def normalise(
         if read.use.is_retrieval:
             builder.add(read)
     ledger = count(reads)
+    own = own_output(builder.events, ground_truth, workspace)
     flags = {
         "case_collision": workspace.collisions,
         "found_by_name_only": _is_found_by_name_only(builder.events, ground_truth),
         "results_missing": ledger.calls_without_result,
-        "nothing_resolved": ledger.calls_opaque and not any(e.targets for e in builder.events),
+        "nothing_resolved": ledger.calls_opaque and not _has_access(builder.events, own),
         "clock_skew": builder.is_skewed,
         "ground_truth_read": _has_read_the_answer(builder.events),
     }
@@ -73,8 +74,17 @@ def normalise(
         tuple(builder.events),
         ground_truth,
         ledger,
-        own_output(builder.events, ground_truth, workspace),
+        own,
         tuple(flag for flag, is_raised in flags.items() if is_raised),
+    )
+
+
+def _has_access(events: Iterable[Event], own: frozenset[Identity]) -> bool:
+    """Return whether a file was read, matched or listed that is not the agent's own output."""
+    return any(
+        target.access != "written" and target.file.key not in own
+        for event in events
+        for target in event.targets
     )
 
 

@@ -552,6 +552,16 @@ def test_answers_of_unknown_tools_alone_are_not_a_recall_of_zero(bench):
     assert (seen.recall, seen.degraded) == (0.0, None)
 
 
+def test_a_file_that_was_written_does_not_make_unresolved_answers_a_zero(bench):
+    unknown = call("Frobnicate", "src/a.py says x", q="x")
+    notes = "/workspace/notes.md"
+    written = call("Write", "File created successfully", file_path=notes, content="x")
+    again = read("notes.md")
+    for calls in ([unknown, written], [unknown, written, again]):
+        seen = bench.look(calls, "src/a.py")
+        assert seen.files == {"computable": False, "reason": "nothing_resolved"}
+
+
 def test_results_without_their_calls_degrade_the_trial(bench):
     bench.task(["src/a.py"])
     document = atif([read("src/a.py"), read("src/b.py")])
