@@ -20,7 +20,12 @@ _EXCUSE: Final = re.compile(
     r"|I (?:cannot|can't|could not|couldn't) (?:access|fetch|retrieve|read|open|see|view)\b"
     r"|(?:The|This) (?:page|URL|file|content|web ?page|request|link)[^.\n]{0,60}? "
     r"(?:returned|shows|is|appears to be|requires) (?:an? )?"
-    r"(?:HTTP |error )?(?:[45]\d\d\b|error\b|log-?in|sign-?in|not found|authentication))",
+    r"(?:HTTP |error )?(?:[45]\d\d\b|error\b|log-?in|sign-?in|not found|authentication)"
+    r"|(?:[^\n]{0,80}, )?(?:this|it|the (?:provided |fetched |web )*(?:content|page|text)"
+    r"[^.\n]{0,30})"
+    r" (?:is|appears to be|seems to be|shows|contains) (?:only )?(?:an? |the )(?:[\w']+ ){0,3}"
+    r"(?:[45]\d\d |error |sign-?in |log-?in |login |not found )(?:[\w\"'-]+ ){0,2}"
+    r"(?:page|screen|form|message)\b)",
     re.IGNORECASE,
 )
 """How a model that summarises a page says that it was shown none: in words, so nothing is sure."""

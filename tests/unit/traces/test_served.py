@@ -92,6 +92,9 @@ SERVED: list[tuple[tuple[str, dict[str, Any]], Any, str]] = [
     (FETCH, page("w/src/login.go at main · acme/w · GitHub"), "a code host's page of the file"),
     (FETCH, page("w/src/errors.go at main · acme/w · GitHub"), "errors in the file's name"),
     (PAGE, "The file defines a rate limiter that answers 429.", "a summary of the file"),
+    (PAGE, "This file shows how the handler renders the 404 page.", "a summary of the file"),
+    (PAGE, "The content is a Go package that handles login forms.", "a summary of the file"),
+    (PAGE, "# 404 page\nHow to write one.", "a heading of a document"),
     (asking(OTHER, "/workspace/src/a.go"), "Unauthorized", "a server of local files, no network"),
 ]
 
@@ -143,6 +146,10 @@ def test_an_error_object_where_a_json_file_was_asked_for_stays_open(
         "The page returned a 404 error.",
         "This page appears to be a login page.",
         "Unfortunately, the content was not provided.",
+        "Based on the provided content, this is a GitHub 404 page.",
+        "The content provided is a GitHub sign-in page, not the requested file.",
+        "The page content appears to be an error page.",
+        "It seems to be a login form of the host.",
     ],
 )
 def test_a_model_that_says_it_saw_nothing_leaves_open_what_it_saw(answer: str) -> None:
