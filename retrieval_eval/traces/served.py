@@ -24,7 +24,8 @@ _STATUS_NAMES: Final = ("exit_code", "exitCode", "returncode", "return_code")
 _REFUSED: Final = re.compile(
     r"""\s*(?:
         <tool_use_error>
-      | The\ user\ doesn't\ want\ to | \[Request\ interrupted\ by\ user
+      | The\ user\ doesn't\ want\ to\ (?:proceed\ with\ this|take\ this\ action)
+      | \[Request\ interrupted\ by\ user
       | Claude\ requested\ permissions\ to | This\ command\ requires\ approval
       | Permission\ to\ use\ \w{1,100}\ (?:with\ command\ |has\ been\ denied)
       | [^\n]{1,200}\ was\ blocked\.\ For\ security,\ Claude\ Code

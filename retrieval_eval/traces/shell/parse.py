@@ -74,7 +74,7 @@ def parse(command: str) -> Sequence:
     >>> [len(item.stages) for item in parse("cd x && cat y 2>/dev/null | head").items]
     [1, 2]
     """
-    source = to_plain(command)
+    source = to_plain(command.replace("\r\n", "\n"))
     for _ in range(_MOST_PARSES):
         root = _parser().parse(source).root_node
         ends = _overlooked_ends(root, source)

@@ -415,3 +415,15 @@ def test_a_loop_too_long_to_follow_is_opaque_and_never_cut_short() -> None:
     shown = "\n".join(f"== f{n}.py\nx" for n in range(1001))
     analysis = run('for f in *.py; do echo "== $f"; head -1 $f; done', shown)
     assert analysis == ShellAnalysis(opaque=("a loop over 1001 names",))
+
+
+def test_a_text_that_only_begins_like_a_refusal_is_what_the_command_printed():
+    analysis = run("cat a.py", "The user doesn't want to be bothered\n")
+    assert facts(analysis) == ["file_read opened /w/a.py whole"]
+    refused = run("cat a.py", "The user doesn't want to proceed with this tool use.\n")
+    assert facts(refused) == []
+
+
+def test_lines_that_end_as_on_windows_are_lines():
+    analysis = run("cd src\r\ncat a.py\r\n", "x")
+    assert facts(analysis) == ["file_read opened /w/src/a.py whole"]
