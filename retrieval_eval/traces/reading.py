@@ -17,7 +17,7 @@ DELEGATING_TOOLS = frozenset(
     {
         *("Agent", "Task", "taskToolCall", "agent", "task", "call_omo_agent"),
         *("delegate", "delegate_task", "invoke_agent", "spawn_agent"),
-        *("dynamic_task__create_task", "subagent__execute_task"),
+        *("dynamic_task__create_task", "subagent__execute_task", "summon__delegate"),
     }
 )
 """Tools that hand work to a sub-agent, whose own calls a trace may or may not keep."""

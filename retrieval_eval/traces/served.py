@@ -134,7 +134,8 @@ _BARRIER: Final = r"""
     |(?:error\ |HTTP\ ){0,2}[45]\d\d)
 """
 _BARRED: Final = re.compile(
-    rf"""\s*(?:(?:{_BARRIER}|{_PHRASES})(?:\s*[.!]{{0,3}}\s*$|\s+[·|\u2013\u2014:-]|\s*[|·:]|\ to\ )
+    rf"""\s*(?:(?:{_BARRIER}|{_PHRASES})
+    (?:[.!]{{0,3}}(?:\s*$|\s+[·|\u2013\u2014:-]|\s*[|·:])|\ to\ )
     |[45]\d\d\b[\s:-]{{1,3}}{_PHRASES}|[^\n]{{0,200}}\s[·|\u2013\u2014:-]\s*(?:{_BARRIER}|{_PHRASES})\s*$)""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -203,6 +204,41 @@ def is_error_message(text: str) -> bool:
     if _HEADERS.match(text[:_LONGEST_OPENING]) or _REDIRECTED.match(text):
         return True
     return len(text) <= _LONGEST_MESSAGE and _MESSAGE.match(text) is not None
+
+
+_LONGEST_DOUBT: Final = 300
+_DOUBT: Final = re.compile(
+    r"""\b(?:timed[ -]out|time-?out|rate[ -]limit(?:ed|s)?\b|throttled|overloaded|try\ again
+      | (?:not|n't|never)\ (?:logged|signed|authenticated|authori[sz]ed|connected|reachable)
+      | (?:session|token|credentials?|log-?in|sign-?in)[ \w]{0,15}\ expired|please\ (?:log|sign)\ in
+      | connect(?:ion)?\ (?:was\ |has\ been\ )?(?:refused|reset|closed|lost|error|failed)
+      | (?:API|server|upstream|gateway|network|proxy|internal)\ error
+      | (?:un|not\ )(?:available|authori[sz]ed)|(?:access|permission)\ (?:was\ |is\ )?denied)""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_CODE: Final = re.compile(r"\A\s*(?:\d+[:\t\u2192]|#|//|/\*|--|\*)|[=;<>]")
+
+
+def may_be_an_error(text: str) -> bool:
+    """Whether a text is one line of prose with words in which servers tell of an error.
+
+    A file may hold such a line too, so that it proves neither.
+
+    Examples
+    --------
+    >>> may_be_an_error("Your session has expired."), may_be_an_error("timeout = 30")
+    (True, False)
+    """
+    line = text.strip()
+    if "\n" in line or len(line) > _LONGEST_DOUBT:
+        return False
+    prose = line.split("{", 1)[0]
+    return _DOUBT.search(prose) is not None and _CODE.search(prose) is None
+
+
+def may_be_a_barrier(text: str) -> bool:
+    """Whether the first line of a page's text is the title of an error or sign-in page."""
+    return _BARRED.match(text.lstrip().split("\n", 1)[0].lstrip("# ")) is not None
 
 
 def is_page(text: str) -> bool:

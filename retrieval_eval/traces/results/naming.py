@@ -17,10 +17,11 @@ _MCP_NAMES: Final = (
 _OWN_NAMESPACES: Final = frozenset(
     {
         *("developer", "computercontroller", "memory", "autovisualiser", "chatrecall"),
-        *("extensionmanager", "platform", "todo", "dynamic_task", "subagent"),
+        *("extensionmanager", "platform", "todo", "dynamic_task", "subagent", "summon"),
+        *("analyze", "skills", "code_execution", "orchestrator", "functions"),
     }
 )
-"""Namespaces of the tools that a harness (goose) brings itself; any other names a server."""
+"""Namespaces of tools that a harness (goose) or a model's format brings; others name servers."""
 
 _HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SEPARATORS: Final = re.compile(r"[\s.\-/]+")
@@ -75,10 +76,14 @@ def tool_name(name: str, arguments: Mapping[str, Any]) -> ToolName:
     >>> tool_name("developer__shell", {}), tool_name("search__grep", {}).server
     (ToolName(bare='shell', server=None), 'search')
     """
-    name = name.strip()[:_LONGEST]
+    name = name.strip()[:_LONGEST].removeprefix("functions.")
     for pattern in _MCP_NAMES:
         match = pattern.fullmatch(name)
-        if match is not None and pattern is _NAMESPACED and match["server"] in _OWN_NAMESPACES:
+        if (
+            match is not None
+            and pattern is _NAMESPACED
+            and match["server"].lower() in _OWN_NAMESPACES
+        ):
             return ToolName(_snake(match["tool"]), None)
         if match is not None:
             return ToolName(_snake(match["tool"]).removeprefix("sg_"), match["server"])

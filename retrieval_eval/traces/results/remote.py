@@ -30,11 +30,14 @@ from retrieval_eval.traces.results.requested import requested_range, shown_range
 from retrieval_eval.traces.served import (
     is_barrier,
     is_error_message,
+    may_be_a_barrier,
     may_be_a_page,
+    may_be_an_error,
     states_error,
 )
 
 _ADDRESS: Final = re.compile(r"URL: (\S+)[ \t]*(?:\n|$)")
+_FETCHED: Final = re.compile(r"\AContents of \S{1,4096}:\n")
 _OFFER: Final = re.compile(
     r"(?:Resolved potential matches|Path did not point to)[^\[]{0,600}"
     r"(?:matching files|possible path matches): (\[[^\]]{0,20000}\])"
@@ -76,20 +79,30 @@ def unserved_remotely(seen: Seen, result: ToolResult) -> Found | None:
         envelope = parsed(result.text)
     if isinstance(envelope, dict) and envelope.get("isError") is True:
         return Found(is_error=True)
-    path = _asked_path(seen)
+    is_address, path = _asked_path(seen)
     if path is not None and is_absolute(path) and repository_argument(seen.arguments) is None:
         return None
     if states_error(seen.value):
         is_json = seen.category == "file_read" and path is not None and path.endswith(".json")
         return Found(is_opaque=True) if is_json else Found(is_error=True)
-    if is_error_message(seen.text) or (is_barrier(seen.text) and not may_be_a_page(path)):
+    text = _FETCHED.sub("", seen.text, count=1)
+    is_markup = may_be_a_page(path)
+    if is_error_message(text) or (is_barrier(text) and not is_markup):
         return Found(is_error=True)
+    if seen.category != "file_read":
+        return None
+    is_doubtful = not is_address and may_be_an_error(text)
+    if is_doubtful or (is_address and not is_markup and may_be_a_barrier(text)):
+        return Found(is_opaque=True)
     return None
 
 
-def _asked_path(seen: Seen) -> str | None:
+def _asked_path(seen: Seen) -> tuple[bool, str | None]:
+    """Return whether the file was asked for by a web address, and its path."""
     link = file_link(text_argument(seen.arguments, ("url", "uri")) or "")
-    return text_argument(seen.arguments, PATH_ARGUMENTS) if link is None else link[1]
+    if link is not None:
+        return True, link[1]
+    return False, text_argument(seen.arguments, PATH_ARGUMENTS)
 
 
 def _within(

@@ -212,6 +212,7 @@ def test_a_result_without_id_belongs_to_the_only_call_made_before_it():
         (use("a"), answers("whose?", parent="t")),
         (use("a"), {"type": "user", "message": {"content": "go on"}}, answers("whose?")),
         (answers("whose?"), use("a")),
+        (use("a"), answer(5, "whose?")),
     ],
 )
 def test_a_result_without_id_that_could_be_anothers_belongs_to_no_call(lines):

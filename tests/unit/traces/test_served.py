@@ -69,6 +69,8 @@ UNSERVED: list[tuple[tuple[str, dict[str, Any]], Any, str]] = [
     (READ, page("Acme", FORM), "a page whose form asks for a password, in place of Go code"),
     (READ, page("403 Forbidden", "<h1>nginx</h1>"), "an error page of a web server"),
     (OTHER, page("Just a moment..."), "a page that checks for robots"),
+    (FETCH, page("Attention Required! | Cloudflare"), "another one"),
+    (FETCH, f"Contents of {FETCH[1]['url']}:\n404: Not Found", "an error below an address"),
     (READ, page("Acme | Page not found"), "an error page with the site's name in front"),
     (PAGE, "REDIRECT DETECTED: The URL redirects to a different host.", "nothing was fetched"),
     (READ, "Request timed out", "an answer that did not come"),
@@ -85,6 +87,10 @@ SERVED: list[tuple[tuple[str, dict[str, Any]], Any, str]] = [
     (OTHER, "Sign in flow: the form posts to /session", "a name that only begins like the words"),
     (OTHER, "Forbidden words\nfoo", "a list of words"),
     (OTHER, "HTTP 200 OK is what we want", "no error status"),
+    (OTHER, "timeout = 30", "a setting"),
+    (READ, "1: rate limited", "a numbered line of a file"),
+    (READ, "// connection refused", "a comment"),
+    (GET, "Connection refused\nmeans that no server listens.\n", "more than a line"),
     (GET, {"name": "w", "version": "1.0", "error": "src/errors.go"}, "a manifest has more names"),
     (asking(READ, "web/login.html"), page("Sign in", FORM), "the page is the file asked for"),
     (asking(READ, "views/login.erb"), page("Log in", FORM), "a template of a page"),
@@ -155,6 +161,38 @@ def test_an_error_object_where_a_json_file_was_asked_for_stays_open(
 def test_a_model_that_says_it_saw_nothing_leaves_open_what_it_saw(answer: str) -> None:
     used = use(PAGE, answer)
     assert (used.targets, used.is_error, used.is_opaque) == ((), False, True)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "You are not logged in. Run `w login` first.",
+        "Your session has expired. Please sign in again.",
+        "The operation was aborted due to timeout",
+        "Tool call timed out after 60s",
+        "Connection refused",
+        'MCP server "w" is not connected',
+        "upstream connect error or disconnect/reset before headers",
+        'API Error: 529 {"type": "error", "error": {"type": "overloaded_error"}}',
+        "You are being rate limited.",
+        "Request was throttled. Expected available in 12 seconds.",
+    ],
+)
+@pytest.mark.parametrize("tool", [READ, GET, OTHER])
+def test_a_line_that_tells_of_an_error_in_other_words_leaves_open_what_was_served(
+    tool: tuple[str, dict[str, Any]], answer: str
+) -> None:
+    used = use(tool, answer)
+    assert (used.targets, used.is_error, used.is_opaque) == ((), False, True)
+
+
+@pytest.mark.parametrize("title", ["Sign in to GitHub", "Page not found · GitHub"])
+def test_a_fetched_page_in_markdown_may_be_a_sign_in_or_error_page(title: str) -> None:
+    for text in (f"# {title}\n\nUsername\n\nPassword", f"{title}\n\nGo back."):
+        used = use(FETCH, text)
+        assert (used.targets, used.is_opaque or used.is_error) == ((), True)
+    document = {"url": "https://github.com/acme/w/blob/main/docs/login.md"}
+    assert use((FETCH[0], document), f"# {title}\n\nUsername").targets
 
 
 def test_the_status_of_a_fetched_page_decides() -> None:

@@ -395,3 +395,15 @@ def test_a_namespaced_shell_is_a_shell() -> None:
 def test_any_other_namespace_is_an_mcp_server(name: str, server: str) -> None:
     used = use(name, {"path": "a.py"}, "x")
     assert (used.is_mcp, used.server) == (True, server)
+
+
+@pytest.mark.parametrize(
+    "name", ["functions.shell", "functions__exec_command", "Developer__shell", "developer__shell"]
+)
+def test_a_shell_below_a_harnesss_own_name_is_no_server(name):
+    used = use(name, {"command": "cat a.py"}, "import os")
+    assert (used.server, used.command) == (None, "cat a.py")
+
+
+def test_a_servers_name_before_a_shell_stays_a_server():
+    assert use("acme__shell", {"command": "cat a.py"}, "import os").server == "acme"
