@@ -88,13 +88,14 @@ def _line(event: dict[str, Any]) -> str:
 
 def _print_metrics(metrics: dict[str, Any]) -> None:
     block = metrics["file_level_metrics"]
+    is_cut = "trace" in metrics["coverage"]["degraded_sources"] and block.get("file_recall") != 1
     echo("")
     if not block["computable"]:
         sentence = REASONS.get(block["reason"], "no reason is known")
         echo(f"not computable: {sentence} ({block['reason']})")
         return
     echo(
-        f"file recall {number(block['file_recall'])} "
+        f"file recall {'at least ' if is_cut else ''}{number(block['file_recall'])} "
         f"({block['n_overlap']} of {block['n_ground_truth']}), MRR {number(block['mrr'])}, "
         f"context efficiency {number(block['context_efficiency'])} "
         f"({block['n_overlap']} of {block['n_retrieved']})"
