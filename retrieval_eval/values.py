@@ -35,7 +35,7 @@ REASONS: Final[dict[str, str]] = {
     "reward_off_scale": "the recorded reward is outside the scale the run declares",
     "reward_scales_differ": "rewards of suites with different or unknown scales are not averaged",
     "outside_trial": "the recorded time lies before the start or after the end of the trial",
-    "never_hit_differs": "the configurations never found a file on different numbers of tasks",
+    "never_hit_differs": "the configurations never found a file on different tasks",
     "query_failed": "the retriever failed on the query, so there is nothing to measure",
     "missing_component": "a component of the composite has no value",
     "no_such_queries": "the run asked no query of this kind",

@@ -55,7 +55,7 @@ class Arm:
     @property
     def n_callers(self) -> int:
         """The number of trials that called an MCP server, whatever it answered."""
-        return sum(trial["ledger"]["mcp_calls"] > 0 for trial in self.trials)
+        return sum(map(has_called_mcp, self.trials))
 
     @property
     def n_users(self) -> int:
@@ -66,6 +66,11 @@ class Arm:
     def uses_mcp(self) -> bool:
         """Whether most trials that ran called an MCP server."""
         return 2 * self.n_callers > self.n_ran
+
+    @property
+    def has_many_without(self) -> bool:
+        """Whether over a third of the trials that ran called no MCP server."""
+        return 3 * (self.n_ran - self.n_callers) > self.n_ran
 
     @property
     def use(self) -> str:
@@ -96,11 +101,17 @@ def roles_of(arms: tuple[Arm, Arm], stated: Collection[str] | None = None) -> Ro
     same. Of two arms that both used it the one named a baseline is taken as the control, and
     without such a name an arm is in doubt when over a third of its trials called none.
 
-    With ``stated``, the configurations that are meant to use MCP, nothing is inferred.
+    With ``stated``, the configurations that are meant to use MCP, no role is inferred; of these an
+    arm is in doubt when over a third of its trials called none, for then it was not run as meant.
     """
     if stated is not None:
         said = [arm for arm in arms if arm.config in stated]
-        return Roles(tuple(said), _control(arms, said))
+        unlike = [
+            (arm, f"meant to use MCP, but only {arm.use} called a server")
+            for arm in said
+            if arm.has_many_without
+        ]
+        return Roles(tuple(said), _control(arms, said), tuple(unlike))
     users = [arm for arm in arms if arm.uses_mcp]
     named = [arm for arm in users if arm.is_named_baseline]
     if len(users) == 2 and len(named) == 1:
@@ -114,7 +125,7 @@ def roles_of(arms: tuple[Arm, Arm], stated: Collection[str] | None = None) -> Ro
         doubt += [
             (arm, f"only {arm.use} called an MCP server, of the other arm most did")
             for arm in users
-            if 3 * (arm.n_ran - arm.n_callers) > arm.n_ran
+            if arm.has_many_without
         ]
     notes = [
         f"{arm.config} is named a baseline, but {arm.use} called an MCP server"
@@ -145,6 +156,11 @@ def config_pairs(documents: Sequence[Document]) -> Iterator[tuple[str, str]]:
     arms = [arm(documents, c) for c in {d["provenance"]["config_name"] for d in documents}]
     arms.sort(key=lambda a: (a.uses_mcp, not a.is_named_baseline, a.is_named_mcp, a.config))
     yield from combinations([a.config for a in arms], 2)
+
+
+def has_called_mcp(document: Document) -> bool:
+    """Return whether a trial called an MCP server, whatever it answered."""
+    return bool(document["ledger"]["mcp_calls"] > 0)
 
 
 def task_of(document: Document) -> Task:

@@ -28,6 +28,7 @@ from retrieval_eval.impact.threats import (
     few_clusters,
     lacking_values,
     never_hit,
+    partial_use,
     role_notes,
     scales,
 )
@@ -76,7 +77,7 @@ def compare(
     pairs = match(valid)
     measure = _Measure(pairs, planned_tasks(arms, valid), settings)
     metrics = with_holm({name: measure(BY_NAME[name]) for name in COMPARED})
-    views = _views(measure)
+    views = _views(measure, valid)
     verdict, reason = _verdict(metrics[PRIMARY], valid, len(pairs))
     is_computable = len(pairs) >= MIN_PAIRS
     return {
@@ -92,6 +93,7 @@ def compare(
             *few_clusters(metrics[PRIMARY], pairs),
             *lacking_values(metrics[PRIMARY], arms, is_fragile=verdict == "fragile"),
             *role_notes(valid),
+            *partial_use(BY_NAME[PRIMARY], valid, arms, pairs),
             *never_hit(metrics, arms),
             *scales(metrics["reward"]),
         ],
@@ -108,7 +110,7 @@ def compare(
         "metrics": metrics,
         "reward_by_suite": _reward_by_suite(measure, metrics["reward"]),
         "views": views,
-        "flips": _flips(views) if is_computable else [],
+        "flips": _flips(views, valid) if is_computable else [],
         "discrimination": discrimination(pairs, COMPARED),
         "difference_associations": difference_associations(pairs, settings),
         "slices": slices(pairs, settings),
@@ -195,26 +197,24 @@ def _with_never_hit(
 ) -> dict[str, Any]:
     """Add to the times of tasks on which both arms found a file on how many a trial never did.
 
-    A task on which one arm alone found a file counts as a win or a loss. Where the shares of
-    tasks with a trial that never did differ, the others are no fair sample of both arms: then
-    there is neither interval nor test.
+    A task on which one arm alone found a file counts as a win or a loss. Where the tasks with a
+    trial that never did are not the same in both arms, the others are no fair sample of both:
+    then there is neither interval nor test.
     """
-    watched = [
-        [trials for trials in own if any(map(_is_watched, trials))]
-        for own in ([p.baseline for p, _, _ in sides], [p.comparison for p, _, _ in sides])
-    ]
-    never = [sum(any(map(_is_never_hit, trials)) for trials in own) for own in watched]
+    arms = ([p.baseline for p, _, _ in sides], [p.comparison for p, _, _ in sides])
+    watched = [sum(any(map(_is_watched, trials)) for trials in own) for own in arms]
+    missed = [[any(map(_is_never_hit, trials)) for trials in own] for own in arms]
     gains = sum(all(map(_is_never_hit, pair.baseline)) and b.computable for pair, _, b in sides)
     drops = sum(all(map(_is_never_hit, pair.comparison)) and a.computable for pair, a, _ in sides)
     block = block | {
         "wins": block["wins"] + gains,
         "losses": block["losses"] + drops,
-        "n_never_baseline": never[0],
-        "n_never_comparison": never[1],
-        "n_watched_baseline": len(watched[0]),
-        "n_watched_comparison": len(watched[1]),
+        "n_never_baseline": sum(missed[0]),
+        "n_never_comparison": sum(missed[1]),
+        "n_watched_baseline": watched[0],
+        "n_watched_comparison": watched[1],
     }
-    if never[0] * len(watched[1]) == never[1] * len(watched[0]):
+    if missed[0] == missed[1]:
         return block
     nothing = ("ci_low", "ci_high", "p_value", "p_method", "rank_biserial")
     reasons = dict.fromkeys(("ci_reason", "p_reason"), "never_hit_differs")
@@ -290,19 +290,32 @@ def conclusion(block: dict[str, Any]) -> str:
     return "fragile" if has_gap and worst <= 0 else found
 
 
-def _verdict(primary: dict[str, Any], valid: Valid, n_pairs: int) -> tuple[str, str]:
+def permitted(block: dict[str, Any], valid: Valid) -> str:
+    """Return what one compared metric shows, as far as the gate and the number of tasks allow.
+
+    As :func:`conclusion`, but ``no_verdict`` where the gate failed and ``too_few_pairs`` where no
+    test could decide. The verdict and that of every view are such.
+    """
     from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 
     if valid.failed:
+        return "no_verdict"
+    return "too_few_pairs" if block["n_pairs"] < MIN_PAIRS_FOR_P else conclusion(block)
+
+
+def _verdict(primary: dict[str, Any], valid: Valid, n_pairs: int) -> tuple[str, str]:
+    from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+
+    found = permitted(primary, valid)
+    if found == "no_verdict":
         named = "; ".join(f"{name} ({RULES[name]})" for name in valid.failed)
-        return "no_verdict", f"the arms cannot be compared: {named}"
+        return found, f"the arms cannot be compared: {named}"
     n = primary["n_pairs"]
-    if n < MIN_PAIRS_FOR_P:
-        return "too_few_pairs", (
+    if found == "too_few_pairs":
+        return found, (
             f"{n} of {n_pairs} matched tasks have a {BY_NAME[PRIMARY].label}; "
             f"no test can tell a difference below {MIN_PAIRS_FOR_P}"
         )
-    found = conclusion(primary)
     difference, p_value = primary["mean_difference"], primary["p_value"]
     numbers = f"mean difference {signed(difference, 3)} over {n} matched tasks"
     if primary["averaged_over"] == "clusters":
@@ -327,22 +340,23 @@ def _cautions(metrics: dict[str, dict[str, Any]]) -> list[str]:
     return sentences
 
 
-def _views(measure: Callable[[Metric], dict[str, Any]]) -> dict[str, Any]:
+def _views(measure: Callable[[Metric], dict[str, Any]], valid: Valid) -> dict[str, Any]:
     views: dict[str, Any] = {}
     for view in VIEWS:
         blocks = {name: measure(in_view(BY_NAME[name], view)) for name in VIEWED}
-        views[view] = {**blocks, "verdict": conclusion(blocks[PRIMARY])}
+        views[view] = {**blocks, "verdict": permitted(blocks[PRIMARY], valid)}
     return views
 
 
-def _flips(views: dict[str, Any]) -> list[dict[str, Any]]:
+def _flips(views: dict[str, Any], valid: Valid) -> list[dict[str, Any]]:
     """Return every headline whose sign or conclusion is another under another view."""
     rows = []
     for name in VIEWED:
         default = views[VIEWS[0]][name]
         for view in VIEWS[1:]:
             there = views[view][name]
-            kind = _flip(default, there)
+            shown = (permitted(default, valid), permitted(there, valid))
+            kind = _flip(default, there, has_same_conclusion=shown[0] == shown[1])
             if kind is not None:
                 rows.append(
                     {
@@ -353,21 +367,23 @@ def _flips(views: dict[str, Any]) -> list[dict[str, Any]]:
                         "there": there["mean_difference"],
                         "sentence": (
                             f"{BY_NAME[name].label}: {signed(default['mean_difference'])} "
-                            f"({conclusion(default).replace('_', ' ')}) under {VIEWS[0]}, "
+                            f"({shown[0].replace('_', ' ')}) under {VIEWS[0]}, "
                             f"{signed(there['mean_difference'])} "
-                            f"({conclusion(there).replace('_', ' ')}) under {view}"
+                            f"({shown[1].replace('_', ' ')}) under {view}"
                         ),
                     }
                 )
     return rows
 
 
-def _flip(default: dict[str, Any], there: dict[str, Any]) -> str | None:
+def _flip(
+    default: dict[str, Any], there: dict[str, Any], *, has_same_conclusion: bool
+) -> str | None:
     if not (default["computable"] and there["computable"]):
         return None
-    if conclusion(default) != conclusion(there):
+    if not has_same_conclusion:
         return "verdict"
-    # Thirds that add up to 0 on paper leave a last digit, which has no sign to turn.
+    # Thirds that add up to 0 on paper leave a last digit, which has no sign.
     means = (round(block["mean_difference"], 9) for block in (default, there))
     return "sign" if math.prod(means) < 0 else None
 

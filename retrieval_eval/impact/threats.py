@@ -6,13 +6,15 @@ the verdict is less than the measured tasks alone would show, and ``withholds`` 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from retrieval_eval.impact.arms import Arm
+from retrieval_eval.impact.arms import Arm, has_called_mcp
 from retrieval_eval.impact.pairs import Pair
 from retrieval_eval.impact.rewards import SCALES_DIFFER
 from retrieval_eval.impact.validity import Valid
+from retrieval_eval.metrics.catalog import Metric
 from retrieval_eval.stats.clusters import MIN_CLUSTERS
 from retrieval_eval.values import REASONS, counted, signed
 
@@ -90,6 +92,28 @@ def role_notes(valid: Valid) -> Iterator[Threat]:
     for note in valid.roles.notes:
         text = f"{note}; it is taken as an arm that is meant to"
         yield _threat("mcp_role", None, "trials", "none", text)
+
+
+def partial_use(
+    metric: Metric, valid: Valid, arms: tuple[Arm, Arm], pairs: Sequence[Pair]
+) -> Iterator[Threat]:
+    """Yield of each arm that only some trials called an MCP server, and the estimate of those.
+
+    Trials of a control and arms whose role is in doubt are the gate's.
+    """
+    known = [valid.roles.control, *(arm for arm, _ in valid.roles.doubt)]
+    for side, arm in zip(("baseline", "comparison"), arms, strict=True):
+        if any(arm is other for other in known) or not 0 < arm.n_callers < arm.n_ran:
+            continue
+        own = [p.values(metric) for p in pairs if all(map(has_called_mcp, getattr(p, side)))]
+        changes = [b.value - a.value for a, b in own if a.value is not None and b.value is not None]
+        text = f"only {arm.use} called an MCP server"
+        if changes:
+            text += (
+                f"; over {counted(len(changes), 'matched task')} on which all did, the mean "
+                f"difference is {signed(math.fsum(changes) / len(changes), 3)}"
+            )
+        yield _threat("mcp_role", arm.n_callers, "trials", "none", text)
 
 
 def never_hit(metrics: Mapping[str, Block], arms: tuple[Arm, Arm]) -> Iterator[Threat]:

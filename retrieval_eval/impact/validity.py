@@ -12,7 +12,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from retrieval_eval.impact.arms import Arm, Document, Roles, Task, roles_of, task_of
+from retrieval_eval.impact.arms import (
+    Arm,
+    Document,
+    Roles,
+    Task,
+    has_called_mcp,
+    roles_of,
+    task_of,
+)
 from retrieval_eval.metrics.catalog import BY_NAME, read_metric
 
 MAX_REMOVED_SHARE: Final = 1 / 3
@@ -30,7 +38,7 @@ RULES: Final[dict[str, str]] = {
     "mcp_in_baseline": "a trial of the arm that is meant to do without called an MCP server "
     "successfully",
     "dead_mcp_server": "a trial of an arm that is meant to use MCP called a server and no call "
-    "succeeded, or no trial of an arm named for MCP called any",
+    "succeeded, or no trial of an arm named for MCP or stated to use it called any",
     "task_checksum_differs": "the task was another version in the other arm",
     "ground_truth_differs": "the ground truth was another version in the other arm",
     "model_differs": "the other arm has no trial of the task known to be of the same model",
@@ -39,8 +47,8 @@ RULES: Final[dict[str, str]] = {
     "missing_verifier_result": "the trial has no valid reward: it counts for retrieval only, and "
     "where over a third of an arm lacks one, nothing does",
     "opaque_share_differs": "the arms differ in the share of shell calls that stay unresolved",
-    "mcp_role_unclear": "the arm's name and trials, or the two arms' trials, disagree on whether "
-    "it is meant to use MCP",
+    "mcp_role_unclear": "the arm's name or stated role and its trials, or the two arms' trials, "
+    "disagree on whether it is meant to use MCP",
 }
 """Every rule with its meaning, in the order in which they remove trials."""
 
@@ -114,7 +122,7 @@ def screen(baseline: Arm, comparison: Arm, mcp_configs: Collection[str] | None =
     for arm, why in roles.doubt:
         gate.fail("mcp_role_unclear" if arm.n_callers else "dead_mcp_server", arm.trials, why)
     if roles.control is not None:
-        gate.remove_each("mcp_in_baseline", _called_mcp, only=roles.control)
+        gate.remove_each("mcp_in_baseline", _was_answered, only=roles.control)
     for arm in roles.users:
         gate.remove_each("dead_mcp_server", _called_in_vain, only=arm)
     gate.keep_alike("task_checksum_differs", lambda d: d["outcome"].get("task_checksum"))
@@ -254,12 +262,12 @@ def lacks_ground_truth(document: Document) -> bool:
     return recall.reason in {"no_ground_truth", "not_a_retrieval_target"}
 
 
-def _called_mcp(document: Document) -> bool:
+def _was_answered(document: Document) -> bool:
     return bool(document["ledger"].get("mcp_calls_ok", 0) > 0)
 
 
 def _called_in_vain(document: Document) -> bool:
-    return document["ledger"]["mcp_calls"] > 0 and not _called_mcp(document)
+    return has_called_mcp(document) and not _was_answered(document)
 
 
 def _harness(document: Document) -> tuple[Any, Any]:

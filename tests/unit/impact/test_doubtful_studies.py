@@ -301,12 +301,52 @@ def test_two_arms_with_unequal_use_have_no_clear_roles():
 
 
 def test_what_the_user_states_overrides_use_and_names():
-    rows = used("baseline", 0, 0) + used("mcp", 1, 1, gain=0.3)
-    (found,) = impact_analysis(rows, seed=1, mcp_configs=["mcp"])["comparisons"]
-    assert (found["gate"]["failed"], found["verdict"]) == ([], "better")
-    (found,) = impact_analysis(rows, seed=1, mcp_configs=["baseline"])["comparisons"]
+    # Without it, two arms of which one used MCP less often than the other leave no verdict.
+    rows = used("one", 12, 12) + used("two", 7, 7, gain=0.3)
+    (found,) = impact_analysis(rows, seed=1)["comparisons"]
+    assert found["gate"]["failed"] == ["mcp_role_unclear"]
+    (found,) = impact_analysis(rows, seed=1, mcp_configs=["one"])["comparisons"]
     removed = {rule["name"]: rule["n_removed"] for rule in found["gate"]["rules"]}
-    assert removed["mcp_in_baseline"] == 1
+    assert removed["mcp_in_baseline"] == 7
+
+
+@pytest.mark.parametrize(
+    ("n_used", "failed"),
+    [(0, ["dead_mcp_server"]), (1, ["mcp_role_unclear"]), (7, ["mcp_role_unclear"]), (8, [])],
+)
+def test_an_arm_stated_to_use_mcp_has_to_call_it_in_two_thirds_of_its_trials(n_used, failed):
+    rows = used("one", 0, 0) + used("two", n_used, n_used, gain=0.3)
+    (found,) = impact_analysis(rows, seed=1, mcp_configs=["two"])["comparisons"]
+    assert found["gate"]["failed"] == failed
+    assert found["verdict"] == ("no_verdict" if failed else "better")
+    assert f"only {n_used} of 12 trials of two called" in threat(found, "mcp_role")["sentence"]
+
+
+@pytest.mark.parametrize("n_used", [1, 5, 7, 11])
+def test_an_arm_of_which_some_trials_used_mcp_says_how_many_and_what_these_show(n_used):
+    rows = used("one", 0, 0) + used("two", n_used, n_used, gain=0.3)
+    (found,) = impact_analysis(rows, seed=1)["comparisons"]
+    said = threat(found, "mcp_role")
+    assert (said["value"], said["effect"]) == (n_used, "none")
+    assert f"only {n_used} of 12 trials of two called an MCP server" in said["sentence"]
+    tasks = "1 matched task" if n_used == 1 else f"{n_used} matched tasks"
+    assert f"over {tasks} on which all did, the mean difference is +0.3" in said["sentence"]
+
+
+def test_every_view_is_withheld_with_the_verdict():
+    for rows, verdict in (
+        (used("one", 0, 0) + used("mcp", 1, 1, gain=0.3), "no_verdict"),
+        (used("one", 0, 0, n=5) + used("two", 5, 5, n=5, gain=0.3), "too_few_pairs"),
+    ):
+        for i, row in enumerate(rows):
+            # Under this view the sign is another in each.
+            block = row["file_level_metrics"]["views"]["opened"]
+            block["file_recall"] = 0.9 - i * 1e-3 - block["file_recall"]
+        found = comparison(rows)
+        assert found["verdict"] == verdict
+        assert {view["verdict"] for view in found["views"].values()} == {verdict}
+        assert {flip["kind"] for flip in found["flips"]} == {"sign"}
+        assert all("better" not in f["sentence"] for f in found["flips"])
 
 
 # Scales of reward
@@ -393,6 +433,20 @@ def test_an_arm_that_never_hits_on_half_of_its_tasks_is_not_called_faster():
     assert (time["wins"], time["ties"], time["losses"]) == (6, 0, 6)
     said = threat(found, "never_hit")["sentence"]
     assert "0 of 12 tasks with baseline and 6 of 12 tasks with mcp" in said
+
+
+def test_arms_that_never_hit_equally_often_on_other_tasks_are_not_timed():
+    rows = raced(never=6, n=24)
+    for row in rows:
+        number = int(row["provenance"]["task_name"][1:])
+        if row["provenance"]["config_name"] == "baseline" and number in range(6, 12):
+            row["file_level_metrics"] |= {"never_hit": True, "ttfr_seconds": None}
+    found = comparison(rows)
+    time = found["metrics"]["ttfr_seconds"]
+    assert (time["n_never_baseline"], time["n_never_comparison"]) == (6, 6)
+    assert time["p_value"] is time["ci_low"] is None
+    assert time["ci_reason"] == "never_hit_differs"
+    assert "6 of 24 tasks with baseline and 6 of 24" in threat(found, "never_hit")["sentence"]
 
 
 def test_arms_that_never_hit_equally_often_are_timed():
