@@ -10,6 +10,7 @@ STARTED = "2026-01-05T10:00:00Z"
 
 
 def write_transcript(folder: Path, reads: list[str]) -> None:
+    """Write a transcript that reads these files, those that begin with ``mcp:`` from a server."""
     lines: list[dict[str, Any]] = [
         {
             "type": "system",
@@ -26,6 +27,9 @@ def write_transcript(folder: Path, reads: list[str]) -> None:
             "name": "Read",
             "input": {"file_path": f"/workspace/{path}"},
         }
+        if path.startswith("mcp:"):
+            own = {"path": path.removeprefix("mcp:")}
+            block |= {"name": "mcp__code__read_file", "input": own}
         usage = {"input_tokens": 100, "output_tokens": 10}
         message = {"id": f"msg_{number}", "role": "assistant", "content": [block], "usage": usage}
         result = {"type": "tool_result", "tool_use_id": f"toolu_{number}", "content": "     1\tx"}

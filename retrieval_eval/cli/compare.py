@@ -93,8 +93,6 @@ def compare(
     not comparable, too few tasks are matched, or values that an arm lacks could overturn it
     (fragile). 3: a run or configuration does not exist.
     """
-    if mcp_configs and is_reported:
-        raise click.UsageError("--mcp goes with the text and with --json, not with --report")
     from retrieval_eval.pipeline.comparison import compare_sides
     from retrieval_eval.pipeline.roots import DEMO
 
@@ -125,7 +123,8 @@ def compare(
             echo("only one configuration: there is nothing to compare")
     if is_reported:
         # Under --json the standard output is one document.
-        page = _write_report(found, reports_dir, {**options, "renderer": renderer, "pdf": pdf})
+        told = {**options, "mcp_configs": ",".join(mcp_configs), "renderer": renderer, "pdf": pdf}
+        page = _write_report(found, reports_dir, told)
         echo(page, err=as_json)
     context.exit(_exit_code(impact["comparisons"]))
 

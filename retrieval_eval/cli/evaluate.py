@@ -106,7 +106,7 @@ def _print_run(run: RunEvaluation) -> None:
         f"{counts['without_ground_truth']} without ground truth; "
         f"{fresh} computed now, {len(run.trials) - fresh} unchanged"
     )
-    head = ["  config", "trials", "tasks", *(label for label, _, _ in _COLUMNS)]
+    head = ["  config", "trials", "tasks", *(label for label, _, _ in _COLUMNS), "never hit"]
     rows = [head]
     if counts.get("simulated"):
         echo(f"  SIMULATED DATA: {counts['simulated']} of these trials are invented")
@@ -115,7 +115,8 @@ def _print_run(run: RunEvaluation) -> None:
             f"{number(block['metrics'][name]['mean'], digits)} (n={block['metrics'][name]['n']})"
             for _, name, digits in _COLUMNS
         ]
-        rows.append([f"  {config}", str(block["n_trials"]), str(block["n_tasks"]), *cells])
+        never = f"{block['never_hit']['count']} of {block['never_hit']['denominator']}"
+        rows.append([f"  {config}", str(block["n_trials"]), str(block["n_tasks"]), *cells, never])
     print_table(rows)
     for excluded in run.summary["excluded"]:
         why = f"{excluded['reason']} {excluded['detail']}"

@@ -83,7 +83,7 @@ class Clusters:
 def clusters_of(tasks: Sequence[Pair] | Sequence[Planned]) -> Clusters:
     """Return the clusters of tasks: by repository where some share one, else by suite.
 
-    Tasks of one repository are alike, and so are those of one suite. A task that states no
+    Tasks that share a repository are alike, and so are those of one suite. A task that states no
     repository is a cluster of its own. A metric that some tasks lack is clustered by what is left
     of them.
     """
@@ -99,10 +99,30 @@ def clusters_of(tasks: Sequence[Pair] | Sequence[Planned]) -> Clusters:
 
 
 def labels_by(by: str, tasks: Sequence[Pair] | Sequence[Planned]) -> list[Hashable]:
-    """Return the label of every task: its suite, or its repositories, or itself without one."""
+    """Return the label of every task: its suite, or its repositories, or itself without one.
+
+    Tasks that share one repository of several have the same label, and so do those that a third
+    task joins: all of them are labelled with the first, by name, of the repositories so joined.
+    """
     if by == "suite":
         return [task.benchmark for task in tasks]
-    return [task.repositories or (task.benchmark, task.task_name, None) for task in tasks]
+    joined: dict[str, str] = {}
+
+    def first_of(name: str) -> str:
+        while (other := joined.setdefault(name, name)) != name:
+            joined[name] = joined[other]
+            name = other
+        return name
+
+    for task in tasks:
+        firsts = sorted({first_of(name) for name in task.repositories})
+        joined.update(dict.fromkeys(firsts, firsts[0]) if firsts else {})
+    return [
+        first_of(task.repositories[0])
+        if task.repositories
+        else (task.benchmark, task.task_name, None)
+        for task in tasks
+    ]
 
 
 def planned_tasks(arms: tuple[Arm, Arm], valid: Valid) -> tuple[Planned, ...]:

@@ -74,7 +74,7 @@ def compare_sides(
         if pair[0] == pair[1]:
             raise BadInputError(f"both sides are {pair[0]}")
         names = tuple(dict.fromkeys(runs))
-        impact = _analyse(pooled, [pair], seed, mcp_configs)
+        impact = analyse(pooled, [pair], seed, mcp_configs)
         return SidesCompared(impact, names, pair, is_by_run=False)
     if len(sides) > 2:
         raise BadInputError("name one run or two sides; several runs of one study go to --run")
@@ -85,7 +85,7 @@ def compare_sides(
     evaluation = evaluate(names, seed=seed, **options)
     if len(sides) == 1:
         every = _documents(evaluation, 0)
-        impact = _analyse(every, None, seed, mcp_configs)
+        impact = analyse(every, None, seed, mcp_configs)
         return SidesCompared(impact, names, None, is_by_run=True)
     chosen = [
         _side(evaluation, place, name, config)
@@ -95,7 +95,7 @@ def compare_sides(
     if pair[0] == pair[1]:
         raise BadInputError(f"both sides are {pair[0]} of {evaluation.runs[places[0]].run_id}")
     documents = [document for _, side in chosen for document in side]
-    impact = _analyse(documents, [pair], seed, mcp_configs)
+    impact = analyse(documents, [pair], seed, mcp_configs)
     return SidesCompared(impact, names, pair, is_by_run=True)
 
 
@@ -137,12 +137,22 @@ def run_labels(run_ids: Sequence[str], configs: Sequence[set[str]]) -> list[dict
     ]
 
 
-def _analyse(
+def analyse(
     documents: Sequence[Document],
     pairs: Sequence[tuple[str, str]] | None,
     seed: int,
     mcp_configs: Sequence[str] | None,
 ) -> dict[str, Any]:
+    """Return the impact document over some trials, of all pairs or those given.
+
+    ``mcp_configs`` are as for :func:`compare_sides`; a configuration that several runs have may be
+    named with its run or without.
+
+    Raises
+    ------
+    BadInputError
+        When ``mcp_configs`` names no configuration of the trials.
+    """
     stated = None
     if mcp_configs is not None:
         known = {_config_of(d) for d in documents}

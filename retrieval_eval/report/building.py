@@ -31,6 +31,7 @@ RUN_PARAMETERS: Final = (
     "mcp_config",
     "k_values",
     "seed",
+    "mcp_configs",
 )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NoReturn, Self, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, overload
 
 from retrieval_eval.report.columns import FRAMES, Column
 from retrieval_eval.report.numbers import finite
@@ -78,12 +78,29 @@ def make_frame(rows: Sequence[Row], columns: Sequence[Column]) -> pd.DataFrame:
     )
 
 
-class handed_out:  # noqa: N801  used as a decorator, as cached_property is
-    """A frame of a run: built when it is first asked for, handed out as a copy, never assigned.
+class Measured:
+    """What was measured: nothing in it can be assigned once it is there, nor any of its frames.
 
-    Sections read what was measured. A frame that could be changed or replaced would change some of
-    them and not others.
+    Sections read what was measured. What could be replaced would change some and not others.
+    ``frame_columns`` are the columns of its frames.
     """
+
+    frame_columns: ClassVar[Mapping[str, Sequence[Column]]]
+
+    def __setattr__(self, name: str, value: object) -> None:
+        is_there = name in vars(self) or hasattr(type(self), name)
+        if is_there and not name.startswith("_"):
+            whose = type(self).__name__
+            part = "; run.filter(…) returns a run of the trials that pass a condition"
+            raise AttributeError(
+                f"{whose}.{name} cannot be assigned, because no section would follow it"
+                f"{part if hasattr(self, 'filter') else ''}"
+            )
+        super().__setattr__(name, value)
+
+
+class handed_out:  # noqa: N801  used as a decorator, as cached_property is
+    """A frame of what was measured: built when it is first used, handed out as a copy."""
 
     def __init__(self, make: Callable[[Any], pd.DataFrame]) -> None:
         self._make = make
@@ -95,22 +112,16 @@ class handed_out:  # noqa: N801  used as a decorator, as cached_property is
     @overload
     def __get__(self, run: None, owner: type) -> Self: ...
     @overload
-    def __get__(self, run: object, owner: type) -> pd.DataFrame: ...
-    def __get__(self, run: object | None, owner: type) -> Self | pd.DataFrame:
+    def __get__(self, run: Measured, owner: type) -> pd.DataFrame: ...
+    def __get__(self, run: Measured | None, owner: type) -> Self | pd.DataFrame:
         if run is None:
             return self
         built = vars(run).setdefault("_frames", {})
         if self._name not in built:
             built[self._name] = self._make(run)
         frame: pd.DataFrame = built[self._name]
-        lists = [c.name for c in FRAMES[self._name][1] if c.type == "list"]
+        lists = [c.name for c in run.frame_columns[self._name] if c.type == "list"]
         return frame.assign(**{name: frame[name].map(list) for name in lists}).copy()
-
-    def __set__(self, run: object, value: object) -> NoReturn:
-        raise AttributeError(
-            f"run.{self._name} cannot be assigned, because no section would follow it; "
-            "run.filter(…) returns a run of the trials that pass a condition"
-        )
 
 
 def records(value: Any) -> list[Mapping[str, Any]]:

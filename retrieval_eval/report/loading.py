@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.impact import impact_analysis
 from retrieval_eval.metrics.files import DEFAULT_K
 from retrieval_eval.pipeline import evaluate
+from retrieval_eval.pipeline.comparison import analyse
 from retrieval_eval.pipeline.evaluate import Evaluation
 from retrieval_eval.report.filtering import Where
 from retrieval_eval.report.run import Run
 from retrieval_eval.report.separate import labels, relabelled_metrics
-from retrieval_eval.schema import now, stamped
 from retrieval_eval.values import DEFAULT_SEED
 
 PathLike = str | Path | None
@@ -31,6 +30,7 @@ def load_run(
     k_values: Sequence[int] = DEFAULT_K,
     seed: int = DEFAULT_SEED,
     separate_runs: bool = False,
+    mcp_configs: str | Sequence[str] = (),
     jobs: int = 1,
     progress: Callable[[int, int, str], None] | None = None,
     where: Where | None = None,
@@ -50,6 +50,9 @@ def load_run(
     separate_runs
         Tell a config that several runs have apart by run, as ``config@run``, so that the runs are
         compared; by default its trials count as repeats of one config.
+    mcp_configs
+        The configs that are meant to use MCP, the others being meant not to; a text may hold
+        several, separated by commas. By default what the trials of each used says it.
     k_values, seed, jobs, progress
         As for :func:`retrieval_eval.evaluate`.
     where
@@ -88,30 +91,36 @@ def load_run(
         "benchmarks_root": benchmarks_root or None,
         "output_dir": output_dir or None,
     }
+    stated = _names(mcp_configs)
+    if stated:
+        parameters["mcp_configs"] = stated
     new_names = labels([run.summary for run in evaluation.runs]) if separate_runs else None
     run = Run(
         [run.folder for run in evaluation.runs],
         baseline_config=baseline_config,
         mcp_config=mcp_config,
         parameters=parameters,
-        impact=_impact(evaluation, new_names),
+        impact=_impact(evaluation, new_names, stated),
         new_names=new_names,
     )
     return run if where is None else run.filter(where)
 
 
 def _impact(
-    evaluation: Evaluation, new_names: Sequence[Mapping[str, str]] | None
+    evaluation: Evaluation,
+    new_names: Sequence[Mapping[str, str]] | None,
+    mcp_configs: Sequence[str],
 ) -> dict[str, Any] | None:
     """Return the analysis over all runs; None for the one that a single run has on disk."""
-    if new_names is None or not any(new_names):
+    names = new_names or [{} for _ in evaluation.runs]
+    if not any(names) and not mcp_configs:
         return evaluation.impact if len(evaluation.runs) > 1 else None
     documents = [
-        relabelled_metrics(done.metrics, names)
-        for run, names in zip(evaluation.runs, new_names, strict=True)
+        relabelled_metrics(done.metrics, own)
+        for run, own in zip(evaluation.runs, names, strict=True)
         for done in run.trials
     ]
-    return stamped(impact_analysis(documents, seed=evaluation.seed), now())
+    return analyse(documents, None, evaluation.seed, mcp_configs or None)
 
 
 def split_run_ids(run_ids: str | Path | Sequence[str | Path]) -> list[str]:
@@ -148,4 +157,12 @@ def _path(value: PathLike) -> Path | None:
 def _whole_numbers(values: Sequence[int]) -> list[int]:
     if not isinstance(values, list | tuple) or any(type(v) is not int for v in values):
         raise BadInputError(f"expected whole numbers, not {values!r}")
+    return list(values)
+
+
+def _names(values: str | Sequence[str]) -> list[str]:
+    if isinstance(values, str):
+        return [name.strip() for name in values.split(",") if name.strip()]
+    if not isinstance(values, list | tuple) or any(type(v) is not str for v in values):
+        raise BadInputError(f"expected a list of names, not {values!r}")
     return list(values)

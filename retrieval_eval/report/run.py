@@ -33,12 +33,12 @@ if TYPE_CHECKING:
 _COLUMNS: Final = {name: columns for name, (_, columns) in FRAMES.items()}
 
 
-class Run:
+class Run(frames.Measured):
     """What was measured in one or several runs.
 
     Every frame has exactly the columns declared in :mod:`retrieval_eval.report.columns`. What is
-    changed in one changes no section: frames are copies, and none can be assigned. For a part of
-    the trials there is :meth:`filter`.
+    changed in one changes no section: frames are copies, and neither they nor the documents can be
+    assigned. For a part of the trials there is :meth:`filter`.
 
     Parameters
     ----------
@@ -56,6 +56,8 @@ class Run:
     part
         Only these trials of the folders, as :meth:`filter` gives them.
     """
+
+    frame_columns = _COLUMNS
 
     def __init__(
         self,

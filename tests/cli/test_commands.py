@@ -28,6 +28,10 @@ def test_evaluate_prints_what_a_person_needs(tree, capsys):
     text = capsys.readouterr().out
     assert "2 trials found: 2 evaluated, 0 degraded, 0 excluded" in text
     assert "0.50 (n=1)" in text
+    head, baseline, mcp = text.splitlines()[3:6]
+    assert head.endswith("never hit")
+    assert baseline.endswith("1 of 1")
+    assert mcp.endswith("0 of 1")
     assert "out/run-1/retrieval_events" in text
 
 
@@ -266,18 +270,39 @@ def test_compare_says_when_missing_tasks_could_overturn_the_difference(tree, cap
     assert "ttfr_seconds (never: 0 of 6 | 0 of 6)" in text
 
 
-def test_compare_takes_the_roles_that_are_stated(study, capsys):
+@pytest.fixture
+def roles(study):
+    """A third arm beside them, whose trials all call a server."""
     for number in range(8):
-        both = ["src/a.py", "src/b.py"]
-        write_trial(study / "runs" / "study", "mcp", f"task-{number:03d}", both)
-    pair = ["compare", "study:baseline", "study:mcp", "--output-dir", "out"]
-    assert run(pair) == 2
-    assert "FAILED dead_mcp_server" in capsys.readouterr().out
-    assert run([*pair, "--mcp", "mcp"]) == 0
+        reads = ["mcp:src/a.py", "mcp:src/b.py"]
+        write_trial(study / "runs" / "study", "third", f"task-{number:03d}", reads)
+    return study
+
+
+def test_compare_takes_the_roles_that_are_stated(roles, capsys):
+    pair = ["compare", "study:baseline", "study:third", "--output-dir", "out"]
+    assert run([*pair, "--mcp", "third"]) == 0
     assert "verdict: better" in capsys.readouterr().out
-    assert run([*pair, "--mcp", "mpc"]) == 3
-    assert "no configuration 'mpc'" in capsys.readouterr().err
-    assert run([*pair, "--mcp", "mcp", "--report"]) == 64
+    assert run([*pair, "--mcp", "baseline"]) == 2
+    text = capsys.readouterr().out
+    assert "FAILED mcp_in_baseline: 8 found, 8 removed" in text
+    assert "meant to use MCP, but only 0 of 8 trials of baseline called" in text
+    assert run([*pair, "--mcp", "thrid"]) == 3
+    assert "no configuration 'thrid'" in capsys.readouterr().err
+
+
+def test_the_page_of_a_comparison_has_the_roles_that_are_stated(roles, capsys, monkeypatch):
+    pages = []
+
+    def built(runs, **given):
+        pages.append((runs, given))
+        return Path("index.html")
+
+    monkeypatch.setattr("retrieval_eval.report.build", built)
+    pair = ["compare", "study:baseline", "study:third", "--output-dir", "out", "--report"]
+    assert run([*pair, "--mcp", "third"]) == 0
+    ((runs, given),) = pages
+    assert (runs, given["mcp_configs"]) == (("study",), "third")
 
 
 def test_compare_refuses_what_does_not_exist_and_names_what_does(study, capsys):

@@ -235,6 +235,33 @@ def test_runs_told_apart_stay_so_and_a_run_without_a_trial_is_gone(tmp_path):
     assert TrialReport(first, "task-one").header().badges[0] == ("Run", "one")
 
 
+def test_the_stated_roles_hold_in_a_run_and_in_a_part_of_it(tmp_path):
+    for number in range(8):
+        write_task(tmp_path / "benchmarks", f"task-{number}", ["src/a.py"])
+        for config, read in (("one", "src/a.py"), ("two", "mcp:src/a.py")):
+            write_trial(tmp_path / "runs" / "study", config, f"task-{number}", [read])
+    given = {
+        "runs_root": tmp_path / "runs",
+        "benchmarks_root": tmp_path / "benchmarks",
+        "output_dir": tmp_path / "out",
+    }
+
+    def failed(run):
+        return run.comparison.failed
+
+    assert failed(load_run("study", **given)) == ()
+    stated = load_run("study", **given, mcp_configs=["one"])
+    part = stated.filter("task_name != 'task-0'")
+    assert failed(stated) == failed(part) == ("mcp_in_baseline", "dead_mcp_server")
+    named = load_run("study", **given, separate_runs=True, mcp_configs=["two"])
+    assert failed(named) == ()
+    with pytest.raises(BadInputError, match="no configuration 'oen'; there are: one, two"):
+        load_run("study", **given, mcp_configs=["oen"])
+    assert failed(load_run("study", **given, mcp_configs="one, ")) == failed(stated)
+    with pytest.raises(BadInputError, match="expected a list of names"):
+        load_run("study", **given, mcp_configs=[1])
+
+
 def test_frames_are_copies_and_assignment_is_refused(tmp_path):
     folder = write_run(tmp_path)
     run = Run([folder])
@@ -243,8 +270,11 @@ def test_frames_are_copies_and_assignment_is_refused(tmp_path):
         frame = run.frame(name)
         frame.loc[:, frame.columns[0]] = "planted"
         frame.pop(frame.columns[-1])
-        with pytest.raises(AttributeError, match=rf"run\.{name} cannot be .*run\.filter\(…\)"):
+        with pytest.raises(AttributeError, match=rf"Run\.{name} cannot be .*run\.filter\(…\)"):
             setattr(run, name, frame)
+    for name in ("impact", "summaries", "comparison", "trial_files", "part"):
+        with pytest.raises(AttributeError, match=rf"Run\.{name} cannot be assigned"):
+            setattr(run, name, None)
     for row in run.trials["quality_flags"]:
         row.append("planted")
     events = run.events

@@ -36,6 +36,17 @@ SECTIONS = [
 ]
 
 
+def test_frames_of_a_difference_are_copies_and_assignment_is_refused():
+    found = made().diff
+    for name in DIFF_FRAMES:
+        before = found.frame(name)
+        frame = found.frame(name)
+        frame.pop(frame.columns[-1])
+        assert found.frame(name).equals(before)
+        with pytest.raises(AttributeError, match=rf"SearchDiff\.{name} cannot be assigned"):
+            setattr(found, name, frame)
+
+
 def made(a=None, b=None, *, privacy: bool = False, **options: Any) -> DiffReport:
     """The report of two runs; by default q1 lost its first document, and q2 changed its own."""
     before = with_drafts(run(label="before"), CLAIMS) if a is None else a

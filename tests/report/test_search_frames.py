@@ -48,6 +48,21 @@ def test_every_frame_has_exactly_the_declared_columns(document):
         run.frame("document")
 
 
+def test_frames_of_a_search_run_are_copies_and_assignment_is_refused():
+    run = SearchRun(artefact(delta=delta(), backlog=BACKLOG))
+    for name in SEARCH_FRAMES:
+        before = run.frame(name)
+        frame = run.frame(name)
+        frame.loc[:, frame.columns[0]] = "planted"
+        frame.pop(frame.columns[-1])
+        assert run.frame(name).equals(before)
+        if hasattr(run, name):
+            with pytest.raises(AttributeError, match=rf"SearchRun\.{name} cannot be assigned"):
+                setattr(run, name, frame)
+    with pytest.raises(AttributeError, match="no section would follow it$"):
+        run.document = {}
+
+
 def test_numbers_arrive_unchanged_and_missing_ones_stay_missing():
     document = artefact([*ordinary(4), unanswerable("u", [("x", None)]), failed("f")])
     run = SearchRun(document)

@@ -25,10 +25,11 @@ Document = Mapping[str, Any]
 _COLUMNS: Final = {name: columns for name, (_, columns) in SEARCH_FRAMES.items()}
 
 
-class SearchRun:
+class SearchRun(frames.Measured):
     """What was measured in one search run, beside its baseline where there is one.
 
-    Every frame has exactly the columns declared in :mod:`retrieval_eval.report.columns`.
+    Every frame has exactly the columns declared in :mod:`retrieval_eval.report.columns`, and is
+    handed out as a copy.
 
     Parameters
     ----------
@@ -55,6 +56,8 @@ class SearchRun:
         What labels and what retrieval moved since the baseline, after re-labelling
         (:func:`retrieval_eval.search.label_split.label_split`).
     """
+
+    frame_columns = _COLUMNS
 
     def __init__(
         self,
@@ -113,7 +116,7 @@ class SearchRun:
             for query in self.gold.queries
         }
 
-    @cached_property
+    @frames.handed_out
     def queries(self) -> pd.DataFrame:
         """One row a query: answer, status and every measure."""
         declared = expand(_COLUMNS["queries"], self.measures, of="measure")
@@ -134,7 +137,7 @@ class SearchRun:
         read = (c for c in _COLUMNS["queries"] if not c.source.startswith(("=", "metrics/")))
         return {c.name: coerce(query.get(c.name), c.type) for c in read} | derived
 
-    @cached_property
+    @frames.handed_out
     def rankings(self) -> pd.DataFrame:
         """One row a query and retrieved document."""
         found = [
@@ -145,7 +148,7 @@ class SearchRun:
         ]
         return frames.make_frame(found, _COLUMNS["rankings"])
 
-    @cached_property
+    @frames.handed_out
     def relevant(self) -> pd.DataFrame:
         """One row a query and relevant document; without the gold set, those retrieved only."""
         found = [
@@ -167,13 +170,13 @@ class SearchRun:
         found = [(doc, grade, places.get(doc)) for doc, grade in grades.items()]
         return sorted(found, key=lambda f: (f[2] is None, f[2] or 0, -f[1], f[0]))
 
-    @cached_property
+    @frames.handed_out
     def metrics(self) -> pd.DataFrame:
         """One row a measure: the mean over all queries."""
         found = list(_mean_rows(self.document["metrics"], {}))
         return frames.make_frame(found, _COLUMNS["metrics"])
 
-    @cached_property
+    @frames.handed_out
     def slices(self) -> pd.DataFrame:
         """One row a part of the queries and measure."""
         found = [
@@ -187,7 +190,7 @@ class SearchRun:
         ]
         return frames.make_frame(found, _COLUMNS["slices"])
 
-    @cached_property
+    @frames.handed_out
     def delta(self) -> pd.DataFrame:
         """One row a part of the queries and measure: the change in points."""
         block = members(self.document["delta"])
@@ -205,7 +208,7 @@ class SearchRun:
         ]
         return frames.make_frame(found, _COLUMNS["delta"])
 
-    @cached_property
+    @frames.handed_out
     def contributions(self) -> pd.DataFrame:
         """One row a query and measure that it moved, in points."""
         found = [

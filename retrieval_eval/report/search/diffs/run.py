@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.report import frames
@@ -23,10 +22,11 @@ Document = Mapping[str, Any]
 _COLUMNS: Final = {name: columns for name, (_, columns) in DIFF_FRAMES.items()}
 
 
-class SearchDiff:
+class SearchDiff(frames.Measured):
     """What changed from search run A to search run B.
 
-    Every frame has exactly the columns declared in :mod:`retrieval_eval.report.columns`.
+    Every frame has exactly the columns declared in :mod:`retrieval_eval.report.columns`, and is
+    handed out as a copy.
 
     Parameters
     ----------
@@ -41,6 +41,8 @@ class SearchDiff:
     guard
         The verdict of the guard on B against A, or in a sentence why there is none.
     """
+
+    frame_columns = _COLUMNS
 
     def __init__(
         self,
@@ -69,7 +71,7 @@ class SearchDiff:
         a, b = (str(self.document[side]["label"]) for side in ("a", "b"))
         return (a, b) if a and b and a != b else ("A", "B")
 
-    @cached_property
+    @frames.handed_out
     def changes(self) -> pd.DataFrame:
         """One row a part of the queries and metric: the change in points."""
         wholes = [("all", "all", self.document["metrics"])]
@@ -95,7 +97,7 @@ class SearchDiff:
         """Return the noise of a change of a metric (see `Noise.band`), None when not known."""
         return None if self.noise is None else self.noise.band(metric, n)
 
-    @cached_property
+    @frames.handed_out
     def contributions(self) -> pd.DataFrame:
         """One row a query and metric that it moved, in points."""
         found = [
@@ -105,7 +107,7 @@ class SearchDiff:
         ]
         return frames.make_frame(found, _COLUMNS["contributions"])
 
-    @cached_property
+    @frames.handed_out
     def documents(self) -> pd.DataFrame:
         """One row a query, cut-off and document that came or went."""
         found = [
@@ -118,7 +120,7 @@ class SearchDiff:
         ]
         return frames.make_frame(found, _COLUMNS["documents"])
 
-    @cached_property
+    @frames.handed_out
     def first_documents(self) -> pd.DataFrame:
         """One row a query with another first document: both, with their grades."""
         found: list[Row] = [
