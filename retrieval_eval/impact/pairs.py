@@ -99,26 +99,23 @@ def clusters_of(tasks: Sequence[Pair] | Sequence[Planned]) -> Clusters:
 
 
 def labels_by(by: str, tasks: Sequence[Pair] | Sequence[Planned]) -> list[Hashable]:
-    """Return the label of every task: its suite, or its repositories, or itself without one.
+    """Return the label of every task: its suite, or its repository, or itself without one.
 
-    Tasks that share one repository of several have the same label, and so do those that a third
-    task joins: all of them are labelled with the first, by name, of the repositories so joined.
+    Of several repositories a task is labelled with the one that most tasks state, so that tasks
+    which share it are one cluster; one that all state tells none apart, and counts only for tasks
+    that state no other.
     """
     if by == "suite":
         return [task.benchmark for task in tasks]
-    joined: dict[str, str] = {}
+    stated = Counter(name for task in tasks for name in set(task.repositories))
+    n_stating = sum(bool(task.repositories) for task in tasks)
 
-    def first_of(name: str) -> str:
-        while (other := joined.setdefault(name, name)) != name:
-            joined[name] = joined[other]
-            name = other
-        return name
+    def commonest(names: Sequence[str]) -> str:
+        own = [name for name in names if stated[name] < n_stating] or names
+        return min(own, key=lambda name: (-stated[name], name))
 
-    for task in tasks:
-        firsts = sorted({first_of(name) for name in task.repositories})
-        joined.update(dict.fromkeys(firsts, firsts[0]) if firsts else {})
     return [
-        first_of(task.repositories[0])
+        commonest(task.repositories)
         if task.repositories
         else (task.benchmark, task.task_name, None)
         for task in tasks

@@ -92,12 +92,19 @@ def test_a_task_without_repository_is_a_cluster_of_its_own():
     [
         lambda cluster, i: [f"repo-{cluster}", f"library-{cluster}-{i}"],
         lambda cluster, i: [f"repo-{cluster}", f"other-{cluster}"][:: -1 if i % 2 else 1],
-        lambda cluster, i: [f"part-{cluster}-{i}", f"part-{cluster}-{i + 1}"],
+        lambda cluster, i: [f"repo-{cluster}", f"shared-{i}"][: 1 + i % 2],
+        lambda cluster, i: [f"repo-{cluster}", "common"],
         lambda cluster, i: (
             [f"repo-{cluster}"] if i % 2 else [f"repo-{cluster}", f"other-{i}-{cluster}"]
         ),
     ],
-    ids=["and another", "in another order", "in a chain", "or another"],
+    ids=[
+        "and another",
+        "in another order",
+        "and one of another cluster",
+        "and one of all",
+        "or another",
+    ],
 )
 def test_tasks_that_share_one_of_several_repositories_are_one_cluster(stated):
     rows = clustered(3, 1)
@@ -107,15 +114,6 @@ def test_tasks_that_share_one_of_several_repositories_are_one_cluster(stated):
     recall = comparison(rows)["metrics"]["file_recall"]
     assert (recall["cluster_by"], recall["n_clusters"]) == ("repository", 3)
     assert recall["ci_method"] == "t_of_cluster_means"
-
-
-def test_tasks_that_all_share_one_repository_are_about_it_only():
-    rows = clustered(3, 1)
-    for row in rows:
-        row["coverage"]["repositories"].append("common")
-    found = comparison(rows)
-    recall = found["metrics"]["file_recall"]
-    assert (recall["cluster_by"], recall["n_clusters"]) == ("repository", 1)
 
 
 def test_one_suite_of_many_repositories_is_no_cluster():
