@@ -77,6 +77,7 @@ def compare(
     pairs = match(valid)
     measure = _Measure(pairs, planned_tasks(arms, valid), settings)
     metrics = with_holm({name: measure(BY_NAME[name]) for name in COMPARED})
+    reward_by_suite = _reward_by_suite(measure, metrics["reward"])
     views = _views(measure, valid)
     verdict, reason = _verdict(metrics[PRIMARY], valid, len(pairs))
     is_computable = len(pairs) >= MIN_PAIRS
@@ -95,7 +96,7 @@ def compare(
             *role_notes(valid),
             *partial_use(BY_NAME[PRIMARY], valid, arms, pairs),
             *never_hit(metrics, arms),
-            *scales(metrics["reward"]),
+            *scales(metrics["reward"], reward_by_suite),
         ],
         "gate": {
             "passed": not valid.failed,
@@ -108,7 +109,7 @@ def compare(
         "n_pairs": len(pairs),
         "excluded": excluded_tasks(arms, valid, pairs),
         "metrics": metrics,
-        "reward_by_suite": _reward_by_suite(measure, metrics["reward"]),
+        "reward_by_suite": reward_by_suite,
         "views": views,
         "flips": _flips(views, valid) if is_computable else [],
         "discrimination": discrimination(pairs, COMPARED),

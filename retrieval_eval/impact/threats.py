@@ -21,6 +21,9 @@ from retrieval_eval.values import REASONS, counted, signed
 Threat = dict[str, Any]
 Block = Mapping[str, Any]
 
+_MAX_SUITES: Final = 4
+"""Suites whose reward a sentence gives."""
+
 _PLURAL: Final = {"repository": "repositories", "suite": "suites"}
 
 
@@ -133,8 +136,19 @@ def never_hit(metrics: Mapping[str, Block], arms: tuple[Arm, Arm]) -> Iterator[T
     yield _threat("never_hit", None, "tasks", "none", text)
 
 
-def scales(reward: Block) -> Iterator[Threat]:
-    """Yield that rewards cannot be averaged over the suites."""
-    if reward["reason"] == SCALES_DIFFER:
-        text = f"{REASONS[SCALES_DIFFER]}: reward is given by suite"
-        yield _threat("reward_scales", None, "suites", "none", text)
+def scales(reward: Block, by_suite: Sequence[Block]) -> Iterator[Threat]:
+    """Yield that rewards cannot be averaged over the suites, and their differences by suite."""
+    if reward["reason"] != SCALES_DIFFER:
+        return
+    known = [row for row in by_suite if row["computable"]]
+    given = [
+        f"{signed(row['mean_difference'])} in {row['benchmark']} "
+        f"({counted(row['n_pairs'], 'task')})"
+        for row in known[:_MAX_SUITES]
+    ]
+    if rest := len(known) - len(given):
+        given.append(f"{counted(rest, 'further suite')} in the analysis")
+    text = f"{REASONS[SCALES_DIFFER]}: reward is given by suite"
+    if given:
+        text += f", the mean difference is {', '.join(given)}"
+    yield _threat("reward_scales", None, "suites", "none", text)

@@ -418,7 +418,9 @@ def test_rewards_of_two_scales_are_given_by_suite_only():
     assert [a["n"] for a in own] == [16, 16]
     for row in (*result["tiers"], *result["calibration"]):
         assert (row["n"], row["mean_reward"], row["reason"]) == (0, None, "reward_scales_differ")
-    assert "reward is given by suite" in threat(found, "reward_scales")["sentence"]
+    said = threat(found, "reward_scales")["sentence"]
+    assert "reward is given by suite" in said
+    assert "mean difference is +2.00 in sums (8 tasks), +0.20 in unit (8 tasks)" in said
 
 
 def test_rewards_from_0_to_1_are_averaged_over_suites():
