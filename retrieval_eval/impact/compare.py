@@ -153,6 +153,10 @@ class _Measure:
             metric.name == "reward" and are_unit(_trials(self.pairs))
         )
         is_bounded = has_range and result.mean_difference.computable
+        low, high = result.interval.low.value, result.interval.high.value
+        if has_range and low is not None and high is not None:
+            # With few clusters t reaches beyond what a difference of two shares can be.
+            low, high = max(low, -1.0), min(high, 1.0)
         block = {
             "direction": metric.direction,
             "unit": metric.unit,
@@ -165,8 +169,8 @@ class _Measure:
             "mean_comparison": result.mean_comparison.value,
             "mean_difference": result.mean_difference.value,
             "median_difference": result.median_difference.value,
-            "ci_low": result.interval.low.value,
-            "ci_high": result.interval.high.value,
+            "ci_low": low,
+            "ci_high": high,
             "ci_method": result.interval.method,
             "ci_reason": result.interval.low.reason if is_pooled else SCALES_DIFFER,
             "p_value": result.p_value.value,

@@ -77,6 +77,14 @@ def test_uneven_repositories_have_an_estimate_inside_its_interval():
     assert shown == pytest.approx(recall["mean_difference"])
 
 
+def test_an_interval_of_few_means_stays_within_the_range_of_a_difference():
+    values = [(f"t{c}-{i}", 0.5, 0.9 if c else 0.1) for c in range(2) for i in range(8)]
+    repositories = {task: [task[:2]] for task, _, _ in values}
+    metrics = comparison(rows_of(values, repositories=repositories))["metrics"]
+    assert (metrics["file_recall"]["ci_low"], metrics["file_recall"]["ci_high"]) == (-1.0, 1.0)
+    assert metrics["file_recall"]["p_value"] == pytest.approx(1.0)
+
+
 def test_a_task_without_repository_is_a_cluster_of_its_own():
     rows = clustered(7, 3)
     assert comparison(rows)["metrics"]["file_recall"]["n_clusters"] == 7
