@@ -95,11 +95,13 @@ def evaluate_all(root: Path, jobs: int) -> None:
 def analyse(root: Path, part: str) -> None:
     """Do one part of the analysis over the metric documents that lie there."""
     from retrieval_eval.impact import analysis
+    from retrieval_eval.impact.rewards import on_one_scale
     from retrieval_eval.impact.settings import Settings
 
     folder = root / "runs/large/retrieval_events"
     paths = sorted(folder.rglob("*.retrieval_metrics.json"))
-    documents = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+    read = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
+    documents = on_one_scale(read)
     start = time.process_time()
     if part == "associations":
         analysis.associations(documents, Settings(1))
