@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, SupportsFloat, SupportsIndex
 
 DEFAULT_SEED: Final = 20260101
 """The seed of resampling where nobody gives another; it is recorded with what it made."""
@@ -97,6 +98,28 @@ class Value:
             "computable": self.computable,
             "reason": self.reason,
         }
+
+
+def as_number(value: Any) -> float | None:
+    """Return a number of any type (of numpy, a decimal) as a float; None for what is none.
+
+    Text is no number even where it reads like one, and neither is a truth value, nor an array of
+    either. NaN and infinities are returned.
+
+    Examples
+    --------
+    >>> as_number(2), as_number("0.5"), as_number(True)
+    (2.0, None, None)
+    """
+    plain = value
+    # What lies in an array without dimensions.
+    with suppress(AttributeError, TypeError, ValueError, RuntimeError):
+        plain = value.item()
+    if isinstance(plain, bool | Sequence) or not isinstance(plain, SupportsFloat | SupportsIndex):
+        return None
+    with suppress(TypeError, ValueError, OverflowError):
+        return float(value)
+    return None
 
 
 def ratio(part: int, whole: int, reason: str) -> Value:

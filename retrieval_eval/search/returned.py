@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+import unicodedata
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from numbers import Integral
-from typing import Any, Final, SupportsFloat, SupportsIndex
+from typing import Any, Final
 from uuid import UUID
 
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import PROBLEMS, RetrieverError
+from retrieval_eval.values import as_number
 
 MAX_DOCUMENTS: Final = 100_000
 """Documents read of one answer; an endless generator must not hang a run."""
@@ -72,6 +73,7 @@ def read_documents(value: Any, known: Collection[str] | None = None) -> list[Sco
         if known is not None and doc not in known:
             raise RetrieverError(
                 f"item {place} is {_shown(doc)}, and the corpus has no such document"
+                f"{_other_form(doc, known)}"
             )
     if all(score is None for _, score in items):
         return [ScoredDoc(doc, -float(rank)) for doc, rank in places.items()]
@@ -148,18 +150,18 @@ def _item(item: Any, place: int) -> tuple[str, Any]:
 def _number(score: Any, which: str) -> float:
     if score is None:
         raise RetrieverError(f"{which} has no score, and others have one")
-    # Text is no score even where it reads like one, and a truth value is none, also one of numpy.
-    is_number = isinstance(score, SupportsFloat | SupportsIndex)
-    is_truth_value = isinstance(score, bool) or str(getattr(score, "dtype", "")).endswith("bool")
-    number = None
-    if is_number and not is_truth_value and not isinstance(score, str | bytes):
-        with suppress(TypeError, ValueError, OverflowError):
-            number = float(score)
+    number = as_number(score)
     if number is None:
         raise RetrieverError(f"{which} has {_kind(score)} for a score; expected a finite number")
     if not math.isfinite(number):
         raise RetrieverError(f"{which} has a score of {number}; expected a finite number")
     return number
+
+
+def _other_form(doc: str, known: Collection[str]) -> str:
+    forms = (unicodedata.normalize(form, doc) for form in ("NFC", "NFD", "NFKC", "NFKD"))
+    is_near = any(form in known for form in forms)
+    return ", but one in another form of Unicode" if is_near else ""
 
 
 def _shown(doc: str) -> str:

@@ -64,8 +64,9 @@ def evaluate_rankings(
     Raises
     ------
     BadInputError
-        When an input cannot be read, a measure or convention is unknown, a score or grade is no
-        number, or a query ranks or judges a document twice; files are named with line numbers.
+        When an input cannot be read, a measure or convention is unknown, a score is no finite
+        number or a grade none, or a query ranks or judges a document twice; files are named with
+        line numbers.
 
     Examples
     --------
@@ -152,9 +153,10 @@ def _rankings(rankings: object) -> Rankings | Table:
     if isinstance(rankings, Mapping):
         return rankings
     if isinstance(rankings, str | Path):
-        return read_trec(Path(rankings), "run")
+        return read_trec(Path(rankings), "run").finite()
     if hasattr(rankings, "columns"):
-        return table_from_frame(cast("pd.DataFrame", rankings), "score", "rankings")
+        frame = cast("pd.DataFrame", rankings)
+        return table_from_frame(frame, "score", "rankings").finite()
     raise BadInputError(
         f"rankings: expected a mapping, a data frame or a path, not {type(rankings)}"
     )

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
+import sys
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final, cast
 
 import numpy as np
 
@@ -13,11 +15,11 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.ranking.hits import Hits
 from retrieval_eval.metrics.ranking.ids import Ints
 from retrieval_eval.metrics.ranking.judgements import Qrels
+from retrieval_eval.values import as_number
 
 Rankings = Mapping[str, Mapping[str, float]]
 
-MAX_WHOLE: Final = 2**127
-"""Whole numbers up to here are finite as 32-bit numbers too."""
+_PLAIN: Final = frozenset({float, np.float64})
 
 
 def hits_from_mapping(
@@ -35,21 +37,25 @@ def hits_from_mapping(
     Raises
     ------
     BadInputError
-        When a score is not a number; the message names query and document.
+        When a score is no finite number; the message names query and document.
     """
     floor = float("-inf") if lowest_grade is None else lowest_grade
     grades: list[int] = []
     aboves: list[int] = []
     ties: list[tuple[int, str]] = []
+    tied: dict[int, Mapping[str, float]] = {}
     ends: list[int] = []
     n_retrieved: list[int] = []
-    for query, judged in qrels.items():
-        scores = rankings.get(query)
+    for number, (query, judged) in enumerate(qrels.items()):
+        scores = _numbers(query, rankings[query]) if query in rankings else None
         if not scores:
             n_retrieved.append(0)
             ends.append(len(grades))
             continue
-        values = _ascending(query, scores)
+        # A ranking is mostly given best first, and sorting what is sorted is one pass.
+        values = list(scores.values())
+        values.reverse()
+        values.sort()
         if is_float32:
             values = array("f", values).tolist()
             scores = dict(zip(scores, array("f", scores.values()), strict=True))
@@ -60,6 +66,7 @@ def hits_from_mapping(
                 # Ties are rare where scores are real: only note them here.
                 if above > 1 and values[above - 2] == score:
                     ties.append((len(grades), doc))
+                    tied[number] = scores
                 aboves.append(above)
                 grades.append(grade)
         n_retrieved.append(len(values))
@@ -67,7 +74,7 @@ def hits_from_mapping(
     query_of = np.searchsorted(np.array(ends), np.arange(len(grades)), side="right")
     n_docs = np.array(n_retrieved, dtype=np.int64)
     first = n_docs[query_of] + 1 - np.array(aboves, dtype=np.int64)
-    rank, n_tied = _resolve(list(qrels), rankings, query_of, first, ties, is_float32)
+    rank, n_tied = _resolve(list(qrels), tied, query_of, first, ties)
     return Hits.ordered(
         query_of,
         np.array(grades, dtype=np.int64),
@@ -78,40 +85,35 @@ def hits_from_mapping(
     )
 
 
-def _ascending(query: str, scores: Mapping[str, float]) -> list[float]:
-    # A ranking is mostly given best first, and sorting what is sorted is one pass.
-    try:
-        values = list(scores.values())
-        values.reverse()
-        values.sort()
-        # NaN is equal to nothing, and neither is a sum with NaN in it (or both infinities).
-        # A whole number may be too large to be compared with others.
-        is_sound = (total := float(sum(values))) == total
-    except (TypeError, ValueError, AttributeError, OverflowError):
-        is_sound = False
-    if not is_sound:
-        _refuse(query, scores)
-    return values
-
-
-def _refuse(query: str, scores: object) -> None:
+def _numbers(query: str, scores: Any) -> Mapping[str, float]:
+    """Return the scores of a query as numbers that can be compared; refuse what is none."""
     if not isinstance(scores, Mapping):
         raise BadInputError(f"rankings: query {query!r}: expected {{document: score}}")
-    for doc, score in scores.items():
-        is_number = isinstance(score, int | float | np.number)
-        if not is_number or score != score or (isinstance(score, int) and abs(score) > MAX_WHOLE):
+    # One look at the distinct types and one at the sum replace a test of every score: a sum with
+    # NaN or an infinity in it is not finite, and finite scores rarely have such a sum.
+    if set(map(type, scores.values())) <= _PLAIN and math.isfinite(sum(scores.values())):
+        return scores
+    found = {doc: _number(score) for doc, score in scores.items()}
+    for doc, number in found.items():
+        if number is None:
+            shown = str(scores[doc])[:40]
             raise BadInputError(
-                f"rankings: query {query!r}, document {doc!r}: {str(score)[:40]!r} is no number"
+                f"rankings: query {query!r}, document {doc!r}: {shown!r} is no finite number"
             )
+    return cast("Mapping[str, float]", found)
+
+
+def _number(score: Any) -> float | None:
+    number = as_number(score)
+    return number if number is not None and abs(number) <= sys.float_info.max else None
 
 
 def _resolve(
     queries: list[str],
-    rankings: Rankings,
+    rankings: Mapping[int, Mapping[str, float]],
     query_of: Ints,
     first: Ints,
     ties: list[tuple[int, str]],
-    is_float32: bool,
 ) -> tuple[Ints, Ints]:
     rank, n_tied = first.copy(), np.ones_like(first)
     last_query = -1
@@ -122,7 +124,7 @@ def _resolve(
         query = int(query_of[hit])
         if query != last_query:
             last_query, peers = query, {}
-            names, keys = _descending(queries[query], rankings[queries[query]], is_float32)
+            names, keys = _descending(queries[query], rankings[query])
         start = int(first[hit]) - 1
         if start not in peers:
             peers[start] = sorted(names[start : bisect_right(keys, keys[start])])
@@ -133,12 +135,9 @@ def _resolve(
     return rank, n_tied
 
 
-def _descending(
-    query: str, scores: Mapping[str, float], is_float32: bool
-) -> tuple[list[str], list[float]]:
-    values = array("f", scores.values()) if is_float32 else scores.values()
+def _descending(query: str, scores: Mapping[str, float]) -> tuple[list[str], list[float]]:
     try:
-        ordered = sorted(((-value, doc) for doc, value in zip(scores, values, strict=True)))
+        ordered = sorted((-score, doc) for doc, score in scores.items())
     except TypeError as error:
         raise BadInputError(
             f"rankings: query {query!r}: a document id is not text: {error}"

@@ -52,6 +52,17 @@ class Table:
         """Return the line or position of ``row`` in the source."""
         return self.source.number(row if self.rows is None else int(self.rows[row]))
 
+    def finite(self) -> Table:
+        """Return the table itself; raises `BadInputError` where a number is infinite."""
+        endless = np.flatnonzero(~np.isfinite(self.numbers))
+        if len(endless):
+            row = int(endless[0])
+            raise BadInputError(
+                f"{self.source.name}: {self.source.unit} {self.where(row)}:"
+                f" a score of {self.numbers[row]}; expected a finite number"
+            )
+        return self
+
 
 def group(queries: list[str], starts: Ints, docs: Ids, numbers: Floats, source: Source) -> Table:
     """Return the table of rows in any order, grouped by query in order of first appearance.

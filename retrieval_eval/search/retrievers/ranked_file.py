@@ -122,14 +122,9 @@ def _layout(path: Path) -> Layout:
 
 
 def _read_run(path: Path) -> dict[str, tuple[ScoredDoc, ...]]:
-    import numpy as np
-
     from retrieval_eval.metrics.ranking.trec import read_trec
 
-    table = read_trec(path, "run")
-    endless = np.flatnonzero(~np.isfinite(table.numbers))
-    if len(endless):
-        raise BadInputError(f"{path}: line {table.where(int(endless[0]))}: the score is infinite")
+    table = read_trec(path, "run").finite()
     try:
         docs = table.docs.texts()
     except UnicodeDecodeError as error:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections import namedtuple
+from collections import UserString, namedtuple
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -88,6 +88,9 @@ def test_what_is_no_id_is_refused(given):
         (True, "a value of type bool for a score"),
         (np.True_, "a value of type bool"),
         (np.array(True), "a value of type ndarray for a score"),
+        (np.array("0.5"), "a value of type ndarray for a score"),
+        (np.array("0.5", dtype=object), "a value of type ndarray for a score"),
+        (UserString("0.5"), "a value of type UserString for a score"),
         (1j, "a value of type complex for a score"),
         ([1.0], "a value of type list for a score"),
         (object(), "a value of type object for a score"),
@@ -113,6 +116,13 @@ def test_an_answer_that_names_a_document_twice_is_refused():
     for docs in (["a", "b", "a"], [("a", 2.0), ("b", 1.5), ("a", 1.0)], ["1", 2, 1]):
         with pytest.raises(RetrieverError, match=expected.replace("a'", f"{docs[0][0]}'")):
             read_documents(docs)
+
+
+def test_a_document_that_the_corpus_has_in_another_form_of_unicode_is_named_as_that():
+    known = frozenset({"caf\u00e9"})
+    told = "item 1 is .*, and the corpus has no such document, but one in another form of Unicode"
+    with pytest.raises(RetrieverError, match=f"^{told}$"):
+        read_documents(["cafe\u0301"], known)
 
 
 def test_an_answer_with_documents_that_the_corpus_lacks_is_refused():

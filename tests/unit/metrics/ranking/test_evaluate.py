@@ -1,4 +1,6 @@
 import math
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -161,12 +163,47 @@ def test_scores_that_differ_only_beyond_32_bits(shaped):
 
 
 def test_extreme_scores(shaped):
-    rankings = {"q": {"a": -math.inf, "b": math.inf, "c": 1e300, "d": -1e-300, "e": 10**30}}
+    rankings = {"q": {"a": -1e308, "b": 1e308, "c": 1.1e308, "d": -1e-300, "e": 10**30}}
     result = evaluate_rankings(*shaped({"q": {"d": 1}}, rankings), ["RR"])
     assert result.means["RR"].value == 1 / 4
-    narrow = evaluate_rankings(*shaped({"q": {"c": 1}}, rankings), ["RR"], convention="trec9")
-    # 1e300 and infinity are the same 32-bit number, and c comes after b in the alphabet.
-    assert narrow.means["RR"].value == 1.0
+    narrow = evaluate_rankings(*shaped({"q": {"b": 1}}, rankings), ["RR"], convention="trec9")
+    # Both are infinite as 32-bit numbers, and c comes after b in the alphabet.
+    assert narrow.means["RR"].value == 1 / 2
+
+
+@pytest.mark.parametrize("convention", ["trec", "trec9"])
+@pytest.mark.parametrize("score", [math.inf, -math.inf])
+def test_an_infinite_score_is_refused_as_a_search_run_refuses_it(shaped, score, convention):
+    rankings = {"q": {"a": 1.0, "b": score}}
+    with pytest.raises(BadInputError, match="number"):
+        evaluate_rankings(*shaped({"q": {"a": 1}}, rankings), ["RR"], convention=convention)
+
+
+@pytest.mark.parametrize("convention", ["trec", "trec9"])
+@pytest.mark.parametrize(
+    "score",
+    [True, np.True_, np.array(True), "0.5", np.str_("0.5"), np.array("0.5"), Decimal("NaN"), 1j],
+)
+def test_a_score_that_is_no_number_is_refused_in_a_mapping_and_a_frame(score, convention):
+    rankings = {"q": {"a": score, "b": score}}
+    frame = pd.DataFrame({"query_id": "q", "doc_id": ["a", "b"], "score": [score, score]})
+    for given in (rankings, frame):
+        with pytest.raises(BadInputError, match="number"):
+            evaluate_rankings({"q": {"a": 1}}, given, ["RR"], convention=convention)
+
+
+@pytest.mark.parametrize("convention", ["trec", "trec9"])
+@pytest.mark.parametrize("number", [Decimal, Fraction, np.float32, np.int8, np.array, float])
+def test_every_kind_of_number_is_a_score(number, convention):
+    qrels, rankings = {"q": {"b": 1}}, {"q": {"a": number(1), "b": number(2), "c": 1.0, "d": 2.0}}
+    result = evaluate_rankings(qrels, rankings, ["RR"], convention=convention)
+    assert result.means["RR"].value == 1 / 2
+
+
+@pytest.mark.parametrize("ranking", [None, 0, False, "", "ab", [], ["a"], (("a", 1.0),)])
+def test_what_is_no_ranking_is_not_taken_for_an_empty_one(ranking):
+    with pytest.raises(BadInputError, match=r"query 'q': expected \{document: score\}"):
+        evaluate_rankings({"q": {"a": 1}}, {"q": ranking}, ["P@1"])
 
 
 def test_rows_of_a_query_may_lie_apart():
@@ -230,11 +267,15 @@ def test_a_document_relevant_to_one_query_is_no_hit_of_those_without_relevant_on
         ({"q": {"a": math.nan}}, {}, "is not a grade"),
         ({"q": {"a": 10**9}}, {}, "is not a grade"),
         ({"q": ["a"]}, {}, "expected {document: grade}"),
-        ({"q": {"a": 1}}, {"q": {"a": math.nan, "b": 1.0}}, "document 'a': 'nan' is no number"),
-        ({"q": {"a": 1}}, {"q": {"a": "1.0"}}, "'1.0' is no number"),
-        ({"q": {"a": 1}}, {"q": {"b": None}}, "'None' is no number"),
-        ({"q": {"a": 1}}, {"q": {"b": 10**400, "a": 1.0}}, "is no number"),
-        ({"q": {"a": 1}}, {"q": {"a": 10**400}}, "is no number"),
+        (
+            {"q": {"a": 1}},
+            {"q": {"a": math.nan, "b": 1.0}},
+            "document 'a': 'nan' is no finite number",
+        ),
+        ({"q": {"a": 1}}, {"q": {"a": "1.0"}}, "'1.0' is no finite number"),
+        ({"q": {"a": 1}}, {"q": {"b": None}}, "'None' is no finite number"),
+        ({"q": {"a": 1}}, {"q": {"b": 10**400, "a": 1.0}}, "is no finite number"),
+        ({"q": {"a": 1}}, {"q": {"a": 10**400}}, "is no finite number"),
         ({"q": {"a": 1}}, {"q": {1: 0.5, "a": 0.5}}, "query 'q': a document id is not text"),
         ({"q": {"a": 1}}, {"q": ["a"]}, "expected {document: score}"),
         ([], {}, "qrels: expected a mapping"),

@@ -115,7 +115,7 @@ def test_the_file_is_identified_by_its_content(ranked):
         ("q1 Q0 d1 1 0.5 t\nq1 Q0 d1 1\n", "line 2: expected 6 fields"),
         ("q1 Q0 d1 1 0.5 t\nq1 Q0 d1 2 0.4 t\n", r"'d1' occurs twice .*\(lines 1 and 2\)"),
         ("q1 Q0 d1 1 0.5 t\n\nq1 Q0 d2 1 x t\n", "line 3: 'x' is not a number"),
-        ("q1 Q0 d1 1 0.5 t\n\nq1 Q0 d2 1 inf t\n", "line 3: the score is infinite"),
+        ("q1 Q0 d1 1 0.5 t\n\nq1 Q0 d2 1 inf t\n", "line 3: a score of inf; expected"),
         (b"q1 Q0 \xff 1 0.5 t\n", "not UTF-8"),
         ('{"id": "q1", "ranking": ["a"]}\n{"id":\n', "line 2: not valid JSON"),
         ('{"id": "q1", "ranking": ["a"]}\n\n[]\n', 'line 3: expected {"id"'),
