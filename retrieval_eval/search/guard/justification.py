@@ -83,9 +83,9 @@ class Justification:
 def is_same_person(one: str, other: str) -> bool:
     """Return whether two texts name one person: by name, by address, or by either.
 
-    Letter case, white space, punctuation, forms of Unicode and invisible characters do not count,
-    nor does what stands behind a plus sign in an address. A name alone is the person whose mailbox
-    is called so.
+    Letter case, white space, punctuation, the order of names, forms of Unicode and invisible
+    characters do not count, nor does what stands behind a plus sign in an address. A name alone is
+    the person whose mailbox is called so.
 
     Examples
     --------
@@ -207,5 +207,6 @@ def _mailboxes(addresses: Iterable[str]) -> set[str]:
 
 
 def _words(text: str) -> str:
+    """Return the words of a name, in whatever order and however they were set apart."""
     kept = (" " if unicodedata.category(c)[0] in "PSZ" else c for c in text)
-    return " ".join("".join(kept).split())
+    return "".join(sorted("".join(kept).split()))

@@ -125,6 +125,9 @@ def test_one_without_a_size_is_told_what_to_write(tmp_path):
         ("@ann", "ann"),
         ("ann", "ann@x.org"),
         ("Ann Lee", "ann.lee@x.org"),
+        ("Ann Lee", "Lee, Ann"),
+        ("Ann Lee", "annlee@x.org"),
+        ("Ann Lee", "AnnLee"),
     ],
 )
 def test_one_person_by_any_name(one, other):
