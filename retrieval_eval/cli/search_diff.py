@@ -146,13 +146,15 @@ def diff(
 
 
 def _print_guard(paths: Sequence[Path], noise: Path | None) -> None:
-    from retrieval_eval.search.diff_guard import guard_of
+    from retrieval_eval.search.diff_guard import UNJUSTIFIED, guard_of
 
     told = guard_of(paths[0], paths[1], noise)
     if isinstance(told, str):
         line = f"Guard not asked: {told}"
     else:
         line = f"Guard, B against A: {told.headline}"
+        if told.verdict == "breach":
+            line += f" ({UNJUSTIFIED})"
     echo(line)
     echo()
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.search.guard.files import Request, guard
 from retrieval_eval.search.guard.verdict import Verdict
+
+UNJUSTIFIED: Final = "no justification was read; `search guard --justification` reads one"
+"""What stands beside a breach in a diff: the guard itself may pass it by justification."""
 
 
 def guard_of(a: Path, b: Path, noise: Path | None = None) -> Verdict | str:

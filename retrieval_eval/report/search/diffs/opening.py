@@ -45,7 +45,8 @@ def header(facts: DiffFacts) -> Block:
 def _guard(facts: DiffFacts) -> str:
     if facts.verdict is None:
         return f"not asked: {visible(facts.diff.guard, 160)}"
-    return f"{verdict_text(facts.verdict)}, B against A"
+    told = f"{verdict_text(facts.verdict)}, B against A"
+    return f"{told}; no justification was read" if lead.is_breach(facts.verdict) else told
 
 
 def _accepted(facts: DiffFacts) -> str:
