@@ -14,6 +14,8 @@ from retrieval_eval.schema import check_version, faults, kind_of
 from retrieval_eval.search.document import believed
 
 _MOST_FAULTS: Final = 5
+# Sums of gains are off by their last digits.
+_ROUNDING: Final = 1e-9
 
 
 def read_search_run(path: Path) -> dict[str, Any]:
@@ -34,7 +36,7 @@ def read_search_run(path: Path) -> dict[str, Any]:
     check_version(found.value, str(path))
     if kind_of(found.value) != "search_run":
         raise BadInputError(f"{path}: not a search run: it lacks 'run' and 'queries'")
-    wrong = faults(found.value, "search_run") or _endless(found.value)
+    wrong = faults(found.value, "search_run") or _endless(found.value) or _off_scale(found.value)
     if wrong:
         more = f" (and {len(wrong) - _MOST_FAULTS} more)" if len(wrong) > _MOST_FAULTS else ""
         listed = "; ".join(map(str, wrong[:_MOST_FAULTS]))
@@ -54,6 +56,25 @@ def _endless(document: Any) -> list[str]:
             elif isinstance(item, int | float) and not abs(item) <= sys.float_info.max:
                 found.append(f"{pointer(*where, key)}: expected a finite number")
     return sorted(found)
+
+
+def _off_scale(document: Mapping[str, Any]) -> list[str]:
+    """Return the places of measures outside of 0 to 1, which no run can have."""
+    blocks: dict[tuple[object, ...], Any] = {("metrics",): document["metrics"]}
+    for dimension, parts in document["slices"].items():
+        blocks |= {("slices", dimension, name, "metrics"): parts[name]["metrics"] for name in parts}
+    values: dict[tuple[object, ...], Any] = {
+        (*where, name, "value"): mean["value"]
+        for where, means in blocks.items()
+        for name, mean in means.items()
+    }
+    for place, query in enumerate(document["queries"]):
+        values |= {("queries", place, "metrics", name): v for name, v in query["metrics"].items()}
+    return [
+        f"{pointer(*where)}: {value} is no share from 0 to 1"
+        for where, value in values.items()
+        if value is not None and not -_ROUNDING <= value <= 1 + _ROUNDING
+    ]
 
 
 def run_bytes(document: Mapping[str, Any]) -> bytes:

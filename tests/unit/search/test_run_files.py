@@ -61,6 +61,15 @@ def test_a_confidence_is_a_share(tmp_path, confidence):
         read_search_run(tmp_path / "run.json")
 
 
+@pytest.mark.parametrize("value", [5.0, -0.1, 1.0000001])
+@pytest.mark.parametrize("place", [("queries", 0, "metrics", "P@5"), ("metrics", "P@5", "value")])
+def test_a_measure_beyond_its_scale_is_named(tmp_path, place, value):
+    (tmp_path / "run.json").write_text(json.dumps(_with(place, value)))
+    where = "/" + "/".join(map(str, place))
+    with pytest.raises(BadInputError, match=f"{where}: .* is no share from 0 to 1$"):
+        read_search_run(tmp_path / "run.json")
+
+
 def test_a_name_that_no_file_can_have_is_no_file(tmp_path):
     with pytest.raises(BadInputError, match="no such file"):
         read_search_run(tmp_path / ("a" * 300))
