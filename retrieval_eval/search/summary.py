@@ -44,12 +44,24 @@ def notices(document: Document) -> list[str]:
     """Return the sentences a reader must not miss: no verdict, invented or provisional labels."""
     found = [f"No verdict: {reason}." for reason in document["status"]["reasons"]]
     found += simulated(document)
+    found += _without_labels(document)
     if document["run"]["gold_set"]["is_provisional"]:
         found.append(
             f"The gold set is {PROVISIONAL}: no person has reviewed a row of it, and neither are "
             "these numbers more than that."
         )
     return found
+
+
+def _without_labels(document: Document) -> list[str]:
+    """Return the sentence that no label is of a returned document, or none."""
+    if not document["run"]["gold_set"]["n_labelled_pairs"]:
+        return []
+    returned = [found for query in document["queries"] for found in query["ranking"]]
+    if not returned or any(found["grade"] is not None for found in returned):
+        return []
+    told = f"None of the {counted(len(returned), 'returned document')} has a label, relevant or not"
+    return [f"{told}: are their ids those of the gold set?"]
 
 
 def simulated(*documents: Document) -> list[str]:

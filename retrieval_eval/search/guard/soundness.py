@@ -52,6 +52,12 @@ def run_notes(runs: Sequence[Document], baselines: Sequence[Document]) -> list[s
     found = []
     if run["run"]["gold_set"]["is_provisional"]:
         found.append("the gold set is provisional: no person has reviewed a row of it")
+    # Earlier versions did not record it.
+    if any(one["run"].get("ids_checked") is False for one in runs):
+        found.append(
+            "the document ids of the run were not checked (no --corpus-file): one that the corpus "
+            "lacks counts as not relevant"
+        )
     told = [{(one["generated_at"], one["label"]) for one in side} for side in (runs, baselines)]
     if told[0] & told[1]:
         is_whole = told[0] == told[1]

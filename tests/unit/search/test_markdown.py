@@ -144,6 +144,17 @@ def test_the_header_names_all_that_was_measured():
     assert "provisional (bootstrap-only)" in notices(document)[0]
 
 
+def test_ids_that_are_none_of_the_gold_set_are_a_notice():
+    gold = gold_set(gold_query("q1", {"a": 1}), gold_query("q2", {"b": 1}))
+    told = "None of the 3 returned documents has a label, relevant or not: are their ids"
+    lost = run_of(gold, [answer("q1", ["A", "B"]), answer("q2", ["B"])])
+    assert any(notice.startswith(told) for notice in notices(lost))
+    for answers in ([answer("q1", ["A", "a"]), answer("q2", ["B"])], [answer("q1", [])] * 2):
+        one, other = answers
+        found = notices(run_of(gold, [one, answer("q2", [doc.doc for doc in other.ranking])]))
+        assert not any("None of the" in notice for notice in found)
+
+
 def test_the_short_list_has_the_usual_measures_and_the_unusual_ones_asked_for():
     from retrieval_eval.search.settings import BASE_MEASURES, Settings
 

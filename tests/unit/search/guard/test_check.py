@@ -565,6 +565,18 @@ def test_what_a_reader_should_know_is_a_note(tmp_path):
     assert "the noise is stale" in found["notes"]
 
 
+def test_ids_that_were_not_checked_are_a_note(tmp_path):
+    told = "the document ids of the run were not checked (no --corpus-file): one that the corpus"
+    for is_checked in (True, False):
+        run = run_with([3] * 3, label="later", ids_checked=is_checked)
+        notes = verdict_of(tmp_path, run, run_with([3] * 3), drop("P@5", 1))["notes"]
+        assert any(note.startswith(told) for note in notes) is not is_checked
+    # Earlier versions did not record it.
+    del run["run"]["ids_checked"]
+    notes = verdict_of(tmp_path, run, run_with([3] * 3), drop("P@5", 1))["notes"]
+    assert not any(note.startswith(told) for note in notes)
+
+
 def test_equal_input_gives_equal_output(tmp_path):
     baseline, run = run_with([3] * 60), run_with([*[2] * 30, *[4] * 25, *[3] * 5])
     options = {"rule": "threshold_and_significant"}
