@@ -130,7 +130,8 @@ def test_the_verdict_of_the_guard_leads_and_the_change_does_not_deny_it(tmp_path
         "P@5 −1.67 and Recall@20 −1.67 points from before to after, not told from chance by the "
         "test over these queries alone."
     )
-    assert report.header().badges[0] == ("Guard", "BREACH (1 breach of 1 threshold), B against A")
+    told = "BREACH (1 breach of 1 threshold), B against A; no justification was read"
+    assert report.header().badges[0] == ("Guard", told)
     # The other way round it is a gain.
     assert DiffReport(load_diff(*reversed(paths))).answer().finding == (
         "Guard passed: 1 threshold holds"
