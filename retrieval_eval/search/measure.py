@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from retrieval_eval.errors import NothingToEvaluateError
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.backlog import read_backlog
 from retrieval_eval.gold.corpus import Corpus, corpus_fingerprint, read_corpus
 from retrieval_eval.gold.reading import read_gold_set
@@ -130,6 +130,8 @@ def measured_document(
     check_threshold(request.abstain_at)
     baseline = None if request.baseline is None else read_search_run(request.baseline)
     corpus = None if request.corpus_file is None else read_corpus(request.corpus_file)
+    if corpus is not None:
+        _check_corpora(corpus, chosen)
     backlog = None if request.backlog is None else _backlog(request.backlog)
     retriever = open_retriever(request.retriever, request.options)
     facts = facts_of(retriever)
@@ -184,6 +186,17 @@ def _write(document: dict[str, Any], out: Path) -> Measured:
     write_text(measured.markdown_path, to_markdown(document))
     write_bytes(measured.json_path, run_bytes(document))
     return measured
+
+
+def _check_corpora(corpus: Corpus, chosen: Collection[str]) -> None:
+    """Refuse a file that would make every answer fail, for it has no document of any corpus."""
+    found = corpus.ids()
+    if found.keys().isdisjoint(chosen):
+        asked, has = (", ".join(map(repr, sorted(names))) for names in (chosen, found))
+        raise BadInputError(
+            f"{corpus.path}: no document belongs to corpus {asked} of the gold queries (the file has"
+            f' {has}); each line states its "corpus"'
+        )
 
 
 def _backlog(source: str) -> dict[str, Any]:

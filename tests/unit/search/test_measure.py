@@ -219,6 +219,17 @@ def test_what_cannot_be_used_is_found_before_a_query_is_asked(retriever, gold, o
     assert not out.exists()
 
 
+def test_a_corpus_file_of_other_corpora_only_is_refused(retriever, gold, out, tmp_path):
+    corpus = write_lines(tmp_path / "corpus.jsonl", [{"id": "f1", "text": "a red apple"}])
+    told = "no document belongs to corpus 'fruit', 'tools' of the gold queries .* has 'default'"
+    with pytest.raises(BadInputError, match=told):
+        measure(gold, "any:thing", corpus_file=corpus, out=out)
+    assert retriever.asked == []
+    # What one of the corpora lacks fails query by query.
+    write_lines(corpus, DOCUMENTS[:3])
+    assert measure(gold, "any:thing", corpus_file=corpus, out=out)["status"]["n_failed"] == 1
+
+
 def test_a_gold_set_without_queries_is_nothing_to_measure(retriever, out, tmp_path):
     (tmp_path / "gold.jsonl").write_text("")
     with pytest.raises(NothingToEvaluateError, match="holds no query"):
