@@ -25,7 +25,7 @@ INCOMPLETE: Final[dict[str, str]] = {
     "no_agent_step": "the trace holds no step of the agent",
     "results_missing": "the trace holds tool calls without their results",
     "result_without_call": "the trace holds results of tool calls that it does not hold",
-    "nothing_resolved": "no answer could be resolved to files, and no other file was touched",
+    "nothing_resolved": "no answer could be resolved to files, and no other file was seen",
     "no_result_event": "the transcript ends without a final result: the run was cut off",
 }
 """Quality flags that make the events incomplete, with the sentence for each."""

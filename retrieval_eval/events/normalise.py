@@ -27,7 +27,7 @@ class TrialEvents:
 
     ``own_output`` are the files that are the agent's own product. ``flags`` are quality flags
     that only show when calls are read: ``case_collision``, ``clock_skew``, ``results_missing``,
-    ``nothing_resolved`` when opaque calls are all that may have touched files,
+    ``nothing_resolved`` when opaque calls are all that may have shown files,
     ``found_by_name_only`` when a listing alone names some of the ground truth, and
     ``ground_truth_read`` when the agent saw a file that holds the answer.
     """
