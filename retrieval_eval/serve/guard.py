@@ -77,6 +77,8 @@ class HostRule:
         found = _HOST.fullmatch(header)
         if found is None or int(found["port"] or 0) > _HIGHEST_PORT:
             return False
+        if ":" not in (found["bracketed"] or ":"):
+            return False
         name = (found["name"] or found["bracketed"]).lower().removesuffix(".")
         if name in self.names:
             return True

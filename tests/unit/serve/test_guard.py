@@ -27,7 +27,7 @@ def test_loopback_answers_to_its_own_names(host):
         *("localhost:8765/evil", "localhost?x", "localhost:x", "localhost:-1", "localhost:99999"),
         *("localhost..", ".localhost", "localhost:٨", "[localhost]", "[::1]x", "[::1]:80@evil"),
         *("[::1%eth0]", "[127.0.0.1", "[]", "[::1]]", "127.0.0.1,evil.example", "localhost\n"),
-        *("localhost\x00", "lo\u00adcalhost", "localhost:123456"),
+        *("localhost\x00", "lo\u00adcalhost", "localhost:123456", "[127.0.0.1]", "[127.0.0.1]:80"),
     ],
 )
 def test_loopback_answers_to_no_other(host):
