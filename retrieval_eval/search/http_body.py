@@ -20,7 +20,7 @@ _READ: Final = frozenset({"gzip", "x-gzip", "deflate"})
 def body_pieces(response: httpx.Response) -> Iterator[bytes]:
     """Yield the decompressed body of a streamed answer; no piece is larger than what is received.
 
-    The caller counts and stops. httpx itself decompresses all it has received at once, and several
+    The caller counts and stops, and watches the clock, for a piece may be empty. httpx itself decompresses all it has received at once, and several
     compressions one in the other, which a few bytes can turn into gigabytes.
 
     Raises
@@ -37,11 +37,18 @@ def body_pieces(response: httpx.Response) -> Iterator[bytes]:
     if stated not in _READ:
         raise httpx.DecodingError(f"an answer compressed as {stated[:40]!r} is not read")
     decoder = zlib.decompressobj(_GZIP_OR_ZLIB)
+    is_empty = True
     try:
         for data in response.iter_raw():
             while data:
+                is_empty = False
+                # A body may have several members (RFC 1952); nothing else may follow one.
+                if decoder.eof:
+                    decoder = zlib.decompressobj(_GZIP_OR_ZLIB)
                 yield decoder.decompress(data, _PIECE)
-                data = decoder.unconsumed_tail
+                data = decoder.unconsumed_tail or decoder.unused_data
         yield decoder.flush()
     except zlib.error as error:
         raise httpx.DecodingError(str(error)) from error
+    if not (decoder.eof or is_empty):
+        raise httpx.DecodingError("the compressed answer is cut")
