@@ -95,8 +95,8 @@ def _is_annotated(cell: str) -> bool:
 
 
 def _names(cell: str) -> list[str]:
-    targets = (_only_target(node) for node in _statements(cell))
-    return [target.id for target in targets if isinstance(target, ast.Name)]
+    nodes = (node for statement in _statements(cell) for node in ast.walk(statement))
+    return [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
 
 
 def _statements(cell: str) -> list[ast.stmt]:

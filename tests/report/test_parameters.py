@@ -129,6 +129,8 @@ def test_a_notebook_whose_parameters_fit_goes_on(cells):
         ("privacy = 'yes'", "'privacy' is true or false, not 'yes'"),
         ("k_values = '1,3'", "'k_values' is a list"),
         ("seed = float('nan')", "'seed' is a whole number"),
+        ("runid = run_id = 'mine'", "no parameter 'runid'"),
+        ("runid, seed = 'mine', 3", "no parameter 'runid'"),
         ("run_id = 20260101", r"is text, not 20260101 \(papermill: -r in place of -p gives text\)"),
     ],
 )
