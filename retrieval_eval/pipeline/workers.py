@@ -25,6 +25,8 @@ _CHUNK: Final = 32
 
 _MOST_STILLBORN: Final = 3
 
+_SECONDS_TO_LEAVE: Final = 5.0
+
 
 def worth_starting(n_items: int, jobs: int) -> int:
     """Return how many processes to use for so many items; below two, none is worth starting."""
@@ -87,9 +89,10 @@ class _Worker:
         self.begun: int | None = None
         self.has_begun = False
 
-    def stop(self) -> int:
-        """End the process, if it has not ended, and return its exit code."""
+    def stop(self, patience: float = 0.0) -> int:
+        """End the process, if it does not end in some seconds, and return its exit code."""
         self.pipe.close()
+        self.process.join(patience)
         self.process.terminate()
         self.process.join()
         return self.process.exitcode or 0
@@ -159,7 +162,8 @@ class _Crew(Generic[T, R]):
         yield position, value
 
     def _bury(self, worker: _Worker) -> None:
-        code = worker.stop()
+        # A process that leaves by itself closes its pipe first.
+        code = worker.stop(_SECONDS_TO_LEAVE)
         self.last_end = f"was killed (signal {-code})" if code < 0 else f"ended (exit code {code})"
         if worker.begun is not None:
             worker.todo.remove(worker.begun)

@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import re
 import signal
+import sys
 import time
 from pathlib import Path
 
@@ -102,6 +103,17 @@ def test_a_process_that_leaves_is_named_by_its_exit_code():
         return number
 
     assert results(work)[2] == (2, "ended (exit code 7), twice")
+
+
+def leave_at_two(number):
+    if number == 2:
+        sys.exit(3)
+    return number
+
+
+def test_a_process_that_leaves_by_itself_is_not_said_to_be_killed():
+    """Its pipe is closed some time before it has ended."""
+    assert results(leave_at_two, range(8), 1)[2] == (2, "ended (exit code 3), twice")
 
 
 @pytest.mark.usefixtures("_forked")
