@@ -20,8 +20,9 @@ _READ: Final = frozenset({"gzip", "x-gzip", "deflate"})
 def body_pieces(response: httpx.Response) -> Iterator[bytes]:
     """Yield the decompressed body of a streamed answer; no piece is larger than what is received.
 
-    The caller counts and stops, and watches the clock, for a piece may be empty. httpx itself decompresses all it has received at once, and several
-    compressions one in the other, which a few bytes can turn into gigabytes.
+    The caller counts and stops, and watches the clock, for a piece may be empty. httpx itself
+    decompresses all it has received at once, and several compressions one in the other, which a
+    few bytes can turn into gigabytes.
 
     Raises
     ------
