@@ -194,7 +194,7 @@ def _check_corpora(corpus: Corpus, chosen: Collection[str]) -> None:
     if found.keys().isdisjoint(chosen):
         asked, has = (", ".join(map(repr, sorted(names))) for names in (chosen, found))
         raise BadInputError(
-            f"{corpus.path}: no document belongs to corpus {asked} of the gold queries (the file has"
+            f"{corpus.path}: no document belongs to corpus {asked} of the gold queries (it has"
             f' {has}); each line states its "corpus"'
         )
 
