@@ -155,6 +155,19 @@ def test_the_baseline_beside_a_run_is_read_only_when_it_is_the_runs(tmp_path):
         load_search(path, baseline=tmp_path / "baseline.json")
 
 
+def test_the_baseline_of_the_guard_is_read_where_the_runs_lie_elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = write(tmp_path / "results", artefact(delta=delta()))
+    same = artefact(label="before", generated_at="2026-01-05T10:00:00Z")
+    write(tmp_path / "data" / "eval", same, "baseline.json")
+    assert load_search(path).baseline["label"] == "before"
+    # The one beside the run is another run's: it hides nothing.
+    write(tmp_path / "results", {**same, "label": "another"}, "baseline.json")
+    assert load_search(path).baseline["label"] == "before"
+    write(tmp_path / "data" / "eval", {**same, "label": "another"}, "baseline.json")
+    assert load_search(path).baseline is None
+
+
 def test_a_gold_set_that_was_not_asked_is_left_out_and_said(tmp_path):
     gold = tmp_path / "gold.jsonl"
     gold.write_text('{"query": "x", "corpus": "docs", "source": "chair", "relevant": {"a": 1}}\n')

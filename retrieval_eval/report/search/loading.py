@@ -13,10 +13,11 @@ from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.model import GoldSet
 from retrieval_eval.gold.reading import read_gold_set
 from retrieval_eval.gold.relabel_files import read_mapping
+from retrieval_eval.io.files import answers
 from retrieval_eval.report.search.backlog import load_backlog
 from retrieval_eval.report.search.demo import DEMO_OUTPUT, MeasuredDemo, is_demo, measured_demo
 from retrieval_eval.report.search.run import SearchRun
-from retrieval_eval.search.baseline import held_against
+from retrieval_eval.search.baseline import DEFAULT_BASELINE, held_against
 from retrieval_eval.search.guard.justification import read_justifications
 from retrieval_eval.search.guard.thresholds import read_thresholds
 from retrieval_eval.search.label_split import label_split
@@ -24,7 +25,6 @@ from retrieval_eval.search.noise_files import read_noise
 from retrieval_eval.search.run_files import read_search_run
 
 _NUMBERED: Final = re.compile(r"eval-report-(\d{8}T\d{6}Z)(?:-(\d{1,9}))?\.json$")
-_BASELINE_NAME: Final = "baseline.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,23 +185,29 @@ def _text(value: Any) -> str:
 
 
 def _baseline(document: Mapping[str, Any], path: Path, named: str) -> Mapping[str, Any] | None:
-    """Return the baseline that was named, else the one beside the run if it is the run's."""
+    """Return the baseline that was named, else the one that the run was compared with.
+
+    It is looked for beside the run, and where the guard takes it from.
+    """
     if named:
         return read_search_run(Path(named))
-    beside = path.parent / _BASELINE_NAME
-    if document["delta"] is None or not beside.is_file():
+    if document["delta"] is None:
         return None
     wanted = document["delta"]["baseline"]
-    try:
-        found = read_search_run(beside)
-    except BadInputError:
-        return None  # nobody asked for this file
-    is_same = (
-        found["label"] == wanted["label"]
-        and found["generated_at"] == wanted["generated_at"]
-        and found["run"]["gold_set"]["fingerprint"] == wanted["gold_fingerprint"]
-    )
-    return found if is_same else None
+    for place in (path.parent / DEFAULT_BASELINE.name, DEFAULT_BASELINE):
+        if not answers(place.is_file):
+            continue
+        try:
+            found = read_search_run(place)
+        except BadInputError:
+            continue  # the file was not named, so it may be anything
+        if (
+            found["label"] == wanted["label"]
+            and found["generated_at"] == wanted["generated_at"]
+            and found["run"]["gold_set"]["fingerprint"] == wanted["gold_fingerprint"]
+        ):
+            return found
+    return None
 
 
 def _held_against(baseline: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
