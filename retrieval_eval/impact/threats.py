@@ -80,7 +80,9 @@ def lacking_values(block: Block, arms: tuple[Arm, Arm], *, is_fragile: bool) -> 
         if tip is not None
     ]
     worst = block["bound_low"] if is_up else block["bound_high"]
-    if is_fragile:
+    if is_fragile and not round(worst, 9):
+        text += ", so there may be no difference at all"
+    elif is_fragile:
         text += f"; the sign changes if {' or if '.join(tips)}" if tips else "; the sign can change"
     elif is_up == (worst > 0) and worst:
         text += ", so they cannot change its sign"

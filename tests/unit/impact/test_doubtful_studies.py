@@ -193,6 +193,19 @@ def test_an_arm_without_its_worst_tasks_is_not_plainly_better():
     assert "16 of 40 tasks with mcp" in said["sentence"]
 
 
+def test_a_worst_case_of_exactly_nothing_names_no_mean_that_cannot_be():
+    # 24 gains of 0.1; a comparison that found nothing on the 8 others would lose 0.3 on each.
+    rows = rows_of([(f"t{i:02}", 0.3, 0.4) for i in range(24)])
+    rows += rows_of([(f"u{i:02}", 0.3, 0.3) for i in range(8)])[::2]
+    found = comparison(rows)
+    assert found["metrics"]["file_recall"]["n_lacking_comparison"] == 8
+    assert found["metrics"]["file_recall"]["bound_low"] == pytest.approx(0.0, abs=1e-9)
+    assert found["verdict"] == "fragile"
+    said = threat(found, "lacking_values")["sentence"]
+    assert said.endswith("so there may be no difference at all")
+    assert "average below" not in said
+
+
 def test_trials_lost_to_the_gate_are_lacking_too():
     # Twelve of forty are removed, which is below a third and fails no rule.
     rows = informative_loss("cut")
