@@ -57,7 +57,7 @@ lint: $(STAMPS)/dev ## Check style
 	$(BIN)/ruff format --check $(SOURCES)
 
 .PHONY: format
-format: $(STAMPS)/dev ## Mend style
+format: $(STAMPS)/dev ## Fix style
 	$(BIN)/ruff check --fix $(SOURCES)
 	$(BIN)/ruff format $(SOURCES)
 

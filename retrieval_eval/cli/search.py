@@ -54,7 +54,8 @@ _CODES = ("gold_set", "convention", "empty_ranking", "depth", "measures", "queri
 def search() -> None:
     """Measure a retriever against a gold set.
 
-    Run it before and after any change of the retrieval layer, and attach the delta.
+    Run it before and after any change of the retrieval layer, and attach the
+    difference.
     """
 
 
@@ -147,7 +148,7 @@ def baseline(
     accept: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Show the baseline, or replace it by a run after showing the delta.
+    """Show the baseline, or replace it by a run after showing the difference.
 
     RUN is a file, or the label of a run in the folder --data.
 

@@ -73,7 +73,7 @@ def sentence(comparison: Comparison, n_sign_changes: int, n_named: int = 2) -> s
     """Return one sentence of cautions for the first screen, or nothing when there is none.
 
     A reward that goes the other way comes first. Flips of the verdict's metric are named, at most
-    ``n_named``; the rest is counted, and so are the pooled associations that turn sign.
+    ``n_named``; the rest is counted, and so are the pooled associations that change sign.
     """
     parts = []
     if (reward := contrary_reward(comparison)) is not None:
@@ -84,27 +84,27 @@ def sentence(comparison: Comparison, n_sign_changes: int, n_named: int = 2) -> s
     parts += [flip_clause(flip, comparison) for flip in own]
     rest = len(comparison.flips) - len(own)
     if rest:
-        further = "further conclusion" if own else "conclusion"
-        verb = "turns" if rest == 1 else "turn"
-        parts.append(f"{counted(rest, further)} {verb} under another view")
+        further = "more conclusion" if own else "conclusion"
+        verb = "changes" if rest == 1 else "change"
+        parts.append(f"{counted(rest, further)} {verb} under another view (see Views)")
     if n_sign_changes:
-        verb = "turns" if n_sign_changes == 1 else "turn"
+        verb = "changes" if n_sign_changes == 1 else "change"
         pooled = counted(n_sign_changes, "pooled association")
         parts.append(f"{pooled} {verb} sign within groups")
     return f"Caution: {'; '.join(parts)}." if parts else ""
 
 
 def flip_clause(flip: Flip, comparison: Comparison) -> str:
-    """Return what another view turns, such as ``under the view opened the sign turns (−0.03)``."""
+    """Return what changes, such as ``under the view opened the sign changes (−0.03)``."""
     known = metric_name(flip.metric)
     view = name(flip.view.replace("_", " "))
     text = f"under the view {view}"
     if flip.kind == "sign":
-        return f"{text} the sign turns ({known.difference(flip.there)})"
+        return f"{text} the sign changes ({known.difference(flip.there)})"
     there = flip.there if isinstance(flip.there, str) else None
     found = comparison.views.get(flip.view)
     if there is None and found is not None and flip.metric == comparison.verdict_metric:
         there = found.verdict
     if there is None:
-        return f"{text} the conclusion turns ({known.difference(flip.there)})"
+        return f"{text} the conclusion changes ({known.difference(flip.there)})"
     return f"{text} the verdict is “{VERDICTS.get(there, name(there))}”"

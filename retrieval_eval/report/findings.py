@@ -96,7 +96,7 @@ def associations(n_strong: int, n_computable: int, n_flips: int) -> str:
         f"{'stands' if n_strong == 1 else 'stand'} out after adjustment (q < 0.05)"
     )
     if n_flips:
-        text += f"; {n_flips} {'turns' if n_flips == 1 else 'turn'} sign within groups"
+        text += f"; {n_flips} {'changes' if n_flips == 1 else 'change'} sign within groups"
     return text
 
 
@@ -143,9 +143,9 @@ def pairs(verdicts: Sequence[str]) -> str:
 
 
 def views(n_turned: int, n_views: int) -> str:
-    """Return the finding about views: how many conclusions another view turns."""
+    """Return the finding about views: how many conclusions change under another view."""
     if not n_turned:
-        return f"No conclusion turns under {counted(n_views, 'view')} of what counts as retrieved"
+        return f"No conclusion changes under {counted(n_views, 'view')} of what counts as retrieved"
     verb = "depends" if n_turned == 1 else "depend"
     return f"{counted(n_turned, 'conclusion')} {verb} on what counts as retrieved"
 

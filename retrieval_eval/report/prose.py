@@ -28,7 +28,7 @@ class Facts:
     """What the answer rests on beside the comparison.
 
     ``hurt`` is the task with the largest drop of the verdict's metric and that drop;
-    ``n_sign_changes`` counts the pooled associations that turn sign inside groups; ``withheld``
+    ``n_sign_changes`` counts the pooled associations that change sign inside groups; ``withheld``
     says why the difference is not given.
     """
 
@@ -145,10 +145,10 @@ def _where(result: MetricResult, facts: Facts) -> str:
     higher, lower = (result.wins, result.losses)
     if not result.is_higher_better:
         higher, lower = lower, higher
-    text = f"Higher on {higher}, equal on {result.ties}, lower on {lower}"
+    text = f"Higher on {counted(higher, 'task')}, equal on {result.ties}, lower on {lower}"
     if facts.hurt is not None and facts.hurt[1] < 0:
         task, drop = facts.hurt
-        text += f", most on {name(task)} ({metric_name(result.metric).difference(drop)})"
+        text += f"; largest fall on {name(task)} ({metric_name(result.metric).difference(drop)})"
     return f"{text}."
 
 

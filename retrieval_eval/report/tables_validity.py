@@ -103,7 +103,7 @@ def ledger_table(ledger: Ledger, comparison: Comparison) -> Table:
 
 
 def views_table(comparison: Comparison) -> Table:
-    """Return the difference of every headline metric under every view; what turns is marked."""
+    """Return the difference of every headline metric under every view; what changes is marked."""
     views = list(comparison.views)
     metrics = list(dict.fromkeys(m for view in comparison.views.values() for m in view.metrics))
     turned = {(flip.metric, flip.view) for flip in comparison.flips}
@@ -116,7 +116,7 @@ def views_table(comparison: Comparison) -> Table:
                 cells.append(MISSING)
                 continue
             text = metric_name(metric).difference(result.mean_difference)
-            mark = " (turns)" if (metric, view) in turned else ""
+            mark = " (changes)" if (metric, view) in turned else ""
             cells.append(f"{text} {interval_of(result)}{mark}")
         body.append((metric_name(metric).titled, *cells))
     verdicts = [comparison.views[view].verdict for view in views]
@@ -133,7 +133,7 @@ def views_table(comparison: Comparison) -> Table:
                 for view in views
                 if view in VIEW_MEANINGS
             )
-            + ". “Turns” marks another sign or another conclusion than under the first view.",
+            + ". “Changes” marks another sign or another conclusion than under the first view.",
         ),
     )
 

@@ -252,8 +252,8 @@ def test_a_pooled_association_that_turns_sign_is_never_strong():
     turned = replace(strong, sign_change=True)
     assert not turned.is_strong
     figure = associations.draw([turned], [])
-    assert "sign turns in groups" in figure.svg
-    assert figure.data.rows[0][-1] == "sign turns within groups"
+    assert "sign changes in groups" in figure.svg
+    assert figure.data.rows[0][-1] == "sign changes within groups"
 
 
 def test_more_than_four_configs_become_facets_of_at_most_four():

@@ -89,7 +89,7 @@ def test_better_says_how_much_how_sure_where_it_hurt_and_what_was_left_out():
         "On 142 matched tasks, mean file recall was 0.53 with base and 0.58 with mcp: difference "
         "+0.05, 95 % interval [+0.02, +0.08], p 0.010."
     )
-    assert where == "Higher on 87, equal on 11, lower on 44, most on fix-017 (−0.50)."
+    assert where == "Higher on 87 tasks, equal on 11, lower on 44; largest fall on fix-017 (−0.50)."
     # 142 + 146 used of 150 + 160; degraded 3 + 12, crashed 2, unmatched 5.
     assert trust == (
         "288 of 310 trials form 142 matched tasks; left out: degraded trace (15), no valid trial "
@@ -311,7 +311,7 @@ def test_a_sign_that_turns_is_said_with_its_number():
     flip = Flip("file_recall", "listing_discounted", "sign", 0.05, -0.02)
     said = prose.answer(replace(COMPARISON, flips=(flip,)), FACTS)
     assert said.sentences[2] == (
-        "Caution: under the view listing discounted the sign turns (−0.02)."
+        "Caution: under the view listing discounted the sign changes (−0.02)."
     )
 
 
@@ -321,8 +321,8 @@ def test_flips_of_other_metrics_and_pooled_signs_are_counted():
     assert said.title == "File recall is 0.05 higher with mcp"
     assert said.tone == "better"
     assert said.sentences[2] == (
-        "Caution: 2 conclusions turn under another view; 3 pooled associations turn sign "
-        "within groups."
+        "Caution: 2 conclusions change under another view (see Views); 3 pooled associations "
+        "change sign within groups."
     )
 
 
@@ -376,7 +376,7 @@ def test_swapping_the_arms_turns_every_sign_and_nothing_else():
 def test_lower_is_better_keeps_higher_and_lower_apart():
     said = said_of("better", is_higher_better=False, mean_difference=-0.05)
     # 87 tasks did better, which for this metric is lower.
-    assert said.sentences[1].startswith("Higher on 44, equal on 11, lower on 87")
+    assert said.sentences[1].startswith("Higher on 44 tasks, equal on 11, lower on 87")
 
 
 @pytest.mark.parametrize("verdict", VERDICTS)
@@ -464,7 +464,7 @@ def test_configs_beyond_the_fourth_are_counted():
 
 def test_findings_of_sections():
     assert findings.never_hit([("a", 2, 10)]) == "Never found a relevant file: 2 of 10 tasks with a"
-    assert findings.associations(1, 20, 2).endswith("2 turn sign within groups")
+    assert findings.associations(1, 20, 2).endswith("2 change sign within groups")
     assert findings.slices([], 2) == "2 slices too small to interpret"
     assert findings.slices([0.3, -0.2], 1) == (
         "Differences from −0.20 to +0.30 over 2 slices; 1 slice too small to interpret"
@@ -476,4 +476,4 @@ def test_findings_of_sections():
     assert findings.gate(1, 10, 0) == (
         "The arms cannot be compared: 1 of 10 rules failed, no trial removed"
     )
-    assert findings.views(0, 4) == "No conclusion turns under 4 views of what counts as retrieved"
+    assert findings.views(0, 4) == "No conclusion changes under 4 views of what counts as retrieved"

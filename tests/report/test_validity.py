@@ -138,7 +138,9 @@ def test_views_mark_the_cells_that_turn(tmp_path):
     assert block.finding == "1 conclusion depends on what counts as retrieved"
     (table,) = block.exhibits
     assert table.header == ("Metric", "accessed", "opened", "structured", "listing discounted")
-    marked = {(row[0], i) for row in table.rows for i, c in enumerate(row) if c.endswith("(turns)")}
+    marked = {
+        (row[0], i) for row in table.rows for i, c in enumerate(row) if c.endswith("(changes)")
+    }
     assert marked == {("MRR", 2)}
     assert table.rows[-1] == ("Conclusion on file recall", *["better"] * 4)
 
@@ -342,13 +344,13 @@ def test_a_pooled_sign_that_turns_is_told_in_words_with_its_groups(made_run):
     run = Run(made_run.folders, impact={**made_run.impact, "associations": associations})
     block = Report(run).associations()
     assert block.finding.startswith("0 of 2 pooled associations stand out")
-    assert block.finding.endswith("2 turn sign within groups")
+    assert block.finding.endswith("2 change sign within groups")
     assert block.sentences[0].startswith(
         f"Sign change: File recall ~ reward is −0.40 pooled, but +0.50 within {BASELINE} (n = 24), "
         f"+0.50 within {MCP} (n = 24)."
     )
     assert len(block.sentences) == 3
-    assert block.sentences[-1].startswith("A pooled value whose sign turns mixes groups")
+    assert block.sentences[-1].startswith("A pooled value whose sign changes mixes groups")
     table = block.exhibits[1]
     assert table.rows[0] == (
         "File recall ~ reward",
@@ -358,7 +360,7 @@ def test_a_pooled_sign_that_turns_is_told_in_words_with_its_groups(made_run):
         "—",
         "yes",
     )
-    assert "2 pooled associations turn sign" in " ".join(Report(run).answer().sentences)
+    assert "2 pooled associations change sign" in " ".join(Report(run).answer().sentences)
 
 
 def test_few_pairs_show_the_way_to_them_and_no_means(tmp_path):

@@ -80,8 +80,8 @@ def draw(found: Sequence[Association], configs: Sequence[str]) -> Figure | Empty
         f"Forest plot of rank correlations with outcomes, pooled over all configs: {text}.",
         "Pooled over all configs and suites, a task once under each config, repeats averaged; "
         "filled diamonds have an adjusted q below 0.05. Small marks show the same association "
-        "within a config. A cross means that the sign turns within groups: the pooled value mixes "
-        "them and says nothing. Association only.",
+        "within a config. A cross means that the sign changes within groups: the pooled value "
+        "mixes them and says nothing. Association only.",
         table(found),
     )
 
@@ -123,7 +123,7 @@ def _state(a: Association) -> str:
 
 
 def _sure(a: Association) -> str:
-    return "sign turns in groups" if a.sign_change else f"q {p_value(a.q)}, n {a.n}"
+    return "sign changes in groups" if a.sign_change else f"q {p_value(a.q)}, n {a.n}"
 
 
 def _within(
@@ -184,7 +184,7 @@ def _note(a: Association) -> str:
         return reason_sentence(a.reason)
     if not a.is_shown:
         return f"n below {MIN_N}: not interpreted"
-    return "sign turns within groups" if a.sign_change else ""
+    return "sign changes within groups" if a.sign_change else ""
 
 
 def _why(found: Sequence[Association]) -> str:

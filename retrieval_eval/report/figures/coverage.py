@@ -70,8 +70,8 @@ def draw(fates: Mapping[str, int]) -> Figure | Empty:
     return Figure(
         "coverage",
         svg,
-        f"Grid of squares, each of which is {unit}, by fate: {text}.",
-        f"Fate of {counted(total, 'task')}; a square is {unit}. Matched: computable file "
+        f"Grid of squares, each of which is {unit}, by status: {text}.",
+        f"Status of {counted(total, 'task')}; a square is {unit}. Matched: computable file "
         "recall in both configs that are compared, and in the paired analysis.",
         table,
     )

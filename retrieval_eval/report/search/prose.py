@@ -127,7 +127,10 @@ def _how_much(facts: Facts, known: list[Change]) -> str:
     text = f"Over {counted(known[0].n_pairs, 'query')}: {', '.join(parts)}"
     unclear = [c.measure for c in known if not facts.is_clear(c.measure)]
     if len(unclear) == len(known) and (least := facts.detectable(known[0].measure)) is not None:
-        text += f". A change of about {rate(least)} points in {known[0].measure} could have shown"
+        text += (
+            f". A change of {known[0].measure} smaller than about {rate(least)} points "
+            "could go unnoticed"
+        )
     return f"{text}."
 
 

@@ -20,12 +20,13 @@ from retrieval_eval.values import counted
 MAX_SAID: Final = 3
 MAX_CONFIGS: Final = 4
 MIXES: Final = (
-    "A pooled value whose sign turns mixes groups that differ in both, and describes none of them."
+    "A pooled value whose sign changes mixes groups that differ in both, and describes none of "
+    "them."
 )
 
 
 def associated(facts: Facts) -> Block:
-    """Return the associations of retrieval metrics with outcomes, and which turn sign."""
+    """Return the associations of retrieval metrics with outcomes, and which change sign."""
     found = [_association(row) for row in rows(facts.run, "associations")]
     pooled = [a for a in found if a.scope == "pooled" and a.is_shown]
     strong = [a for a in pooled if a.is_strong]
@@ -33,8 +34,8 @@ def associated(facts: Facts) -> Block:
     said = [turn_sentence(a, found) for a in turned[:MAX_SAID]]
     if len(turned) > MAX_SAID:
         more = len(turned) - MAX_SAID
-        verb = "turns" if more == 1 else "turn"
-        said.append(f"{counted(more, 'further association')} {verb} sign; see the table.")
+        verb = "changes" if more == 1 else "change"
+        said.append(f"{counted(more, 'more association')} {verb} sign; see the table.")
     if turned:
         said.append(MIXES)
     said += rule_words.counted_trials(let_through(facts.run.impact))
@@ -66,7 +67,7 @@ def _association(row: Record) -> Association:
 
 
 def turn_sentence(pooled: Association, found: Sequence[Association]) -> str:
-    """Return in words how a pooled association turns sign inside groups."""
+    """Return in words how a pooled association changes sign inside groups."""
     for scope in ("config", "suite"):
         inner = [a for a in _groups(pooled, found, scope) if (a.r or 0) * (pooled.r or 0) < 0]
         if inner:
@@ -104,12 +105,12 @@ def beside_table(found: Sequence[Association], configs: Sequence[str]) -> Table:
     return Table(
         "beside",
         "Rank correlation pooled, within each configuration, and its range within suites (number)",
-        ("Association", "Pooled [95 %]", *shown, "Within suites", "Sign turns"),
+        ("Association", "Pooled [95 %]", *shown, "Within suites", "Sign changes"),
         tuple(body),
         ("left", *["right"] * (len(shown) + 2), "left"),
         (
             (
-                f"Groups under {associations.MIN_N} observations are left out. The sign turns "
+                f"Groups under {associations.MIN_N} observations are left out. The sign changes "
                 "where every group of a kind that is large enough has the other sign."
             ),
         ),
