@@ -143,14 +143,12 @@ def test_the_recall_of_a_cut_trace_is_printed_as_a_lower_bound(tree, capsys):
     folder = write_trial(
         tree / "runs/run-1", "baseline", "task-one", ["src/a.py"], suffix="bbbbbbb"
     )
-    trajectory = folder / "agent/trajectory.json"
-    document = json.loads(trajectory.read_text())
-    document["_corpus_trim_applied"] = True
-    trajectory.write_text(json.dumps(document))
+    with (folder / "agent/claude-code.txt").open("a") as transcript:
+        transcript.write('{"type": "assis')
     assert run(["trial", str(folder)]) == 0
     text = capsys.readouterr().out
     assert "file recall at least 0.50 (1 of 2)" in text
-    assert "steps are missing" in text
+    assert "degraded" in text
 
 
 def test_a_trial_by_name_in_a_run(tree, capsys):
