@@ -89,7 +89,7 @@ def states_exit_status(text: str, *records: Mapping[str, Any]) -> bool:
     return _EXIT_STATUS.search(ends) is not None
 
 
-# What a server answers in place of what was asked for.
+# What a server answers in place of what was requested.
 
 _LONGEST_MESSAGE: Final = 600
 """Characters of an error message; what is longer and begins like one speaks of errors."""

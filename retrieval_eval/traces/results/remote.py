@@ -68,7 +68,7 @@ def read_remote(seen: Seen) -> Found:
 
 
 def unserved_remotely(seen: Seen, result: ToolResult) -> Found | None:
-    """Return what is found by an answer that a server gave in place of what was asked for.
+    """Return what is found by an answer that a server gave in place of what was requested.
 
     That is an error for flags, error objects, error messages and pages that ask to sign in; None
     for any other answer. A server of local files answers with content, and so may a file whose
@@ -98,7 +98,7 @@ def unserved_remotely(seen: Seen, result: ToolResult) -> Found | None:
 
 
 def _asked_path(seen: Seen) -> tuple[bool, str | None]:
-    """Return whether the file was asked for by a web address, and its path."""
+    """Return whether the file was requested by a web address, and its path."""
     link = file_link(text_argument(seen.arguments, ("url", "uri")) or "")
     if link is not None:
         return True, link[1]
