@@ -17,7 +17,7 @@ PACKAGE = PROJECT / "retrieval_eval"
 # rooms that are held to it.
 FLOORS = (
     ("errors", "values", "escape", "distribution"),
-    ("records", "paths"),
+    ("records", "paths", "registry"),
     ("schema",),
     ("io",),
     ("traces", "ground_truth", "demo"),

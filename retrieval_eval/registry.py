@@ -1,0 +1,119 @@
+"""Things that others may add: each kind is a registry, filled by decorated functions.
+
+What this package brings is declared where it is written. Another distribution adds its own with an
+entry point of the registry's group; the name of the entry point is the name of the entry::
+
+    [project.entry-points."retrieval_eval.metrics"]
+    reciprocal_hits = "their_package.metrics:reciprocal_hits"
+
+An entry of another distribution that cannot be loaded, or that takes a name which is taken, is an
+error that names it: a metric that is silently missing would be a wrong report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Generic, TypeVar
+
+from retrieval_eval.errors import BadInputError
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """Entries of one kind by name, in the order of their declaration; those of others follow.
+
+    Parameters
+    ----------
+    group
+        The entry-point group, such as ``retrieval_eval.metrics``.
+    noun
+        What one entry is called in messages.
+    modules
+        Modules of this package that declare entries; they are imported on first use.
+
+    Examples
+    --------
+    >>> units = Registry[str]("retrieval_eval.doctest", "unit")
+    >>> units.add("second", "s")
+    's'
+    >>> units["second"], "hour" in units, list(units)
+    ('s', False, ['second'])
+    >>> units["secnd"]
+    Traceback (most recent call last):
+    retrieval_eval.errors.BadInputError: 'secnd' is no unit; did you mean 'second'?
+    """
+
+    def __init__(self, group: str, noun: str, modules: tuple[str, ...] = ()) -> None:
+        self.group = group
+        self.noun = noun
+        self._modules = modules
+        self._entries: dict[str, T] = {}
+        self._is_loaded = False
+
+    def add(self, name: str, entry: T) -> T:
+        """Add an entry and return it; raises ``ValueError`` when another has the name."""
+        if self._entries.get(name, entry) is not entry:
+            raise ValueError(f"there are two entries {name!r} in {self.group}")
+        self._entries[name] = entry
+        return entry
+
+    def register(self, name: str) -> Callable[[T], T]:
+        """Return a decorator that adds what it decorates."""
+        return lambda entry: self.add(name, entry)
+
+    def load(self) -> None:
+        """Import what declares entries, here and in other distributions, once.
+
+        Raises
+        ------
+        BadInputError
+            When another distribution's entry cannot be imported or takes a name that is taken.
+        """
+        if self._is_loaded:
+            return
+        self._is_loaded = True
+        for module in self._modules:
+            import_module(module)
+        for point in sorted(entry_points(group=self.group), key=lambda p: (p.name, p.value)):
+            if point.name in self._entries:
+                self._is_loaded = False
+                raise BadInputError(
+                    f"the {self.noun} {point.name!r} of {point.value} has a name that is taken"
+                )
+            try:
+                self.add(point.name, point.load())
+            except Exception as error:
+                self._is_loaded = False
+                raise BadInputError(
+                    f"the {self.noun} {point.name!r} cannot be loaded from {point.value}: {error}"
+                ) from error
+
+    def __getitem__(self, name: str) -> T:
+        """Return an entry; raises ``BadInputError`` with the closest name when there is none."""
+        self.load()
+        if name in self._entries:
+            return self._entries[name]
+        close = get_close_matches(name, self._entries, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(self._entries)}"
+        raise BadInputError(f"{name!r} is no {self.noun}; {hint}")
+
+    def __contains__(self, name: object) -> bool:
+        self.load()
+        return name in self._entries
+
+    def __iter__(self) -> Iterator[str]:
+        self.load()
+        return iter(self._entries)
+
+    def __len__(self) -> int:
+        self.load()
+        return len(self._entries)
+
+    def items(self) -> list[tuple[str, T]]:
+        """Return names and entries, in order."""
+        self.load()
+        return list(self._entries.items())
