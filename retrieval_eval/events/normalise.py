@@ -23,7 +23,7 @@ from retrieval_eval.traces.shell import ShellEvent
 
 @dataclass(frozen=True, slots=True)
 class TrialEvents:
-    """The events of one trial with the ground truth they are held against.
+    """The events of one trial with the ground truth they are compared with.
 
     ``own_output`` are the files that are the agent's own product. ``flags`` are quality flags
     that only show when calls are read: ``case_collision``, ``clock_skew``, ``results_missing``,
@@ -39,7 +39,7 @@ class TrialEvents:
     flags: tuple[str, ...] = ()
 
 
-def normalise(
+def extract_events(
     trace: Trace, ground_truth: GroundTruth, *, agent_started_at: float | None = None
 ) -> TrialEvents:
     """Return the events of ``trace`` in execution order, matched to ``ground_truth``.
@@ -49,8 +49,30 @@ def normalise(
 
     Parameters
     ----------
+    trace, ground_truth
+        What :func:`~retrieval_eval.traces.read_trace` and
+        :func:`~retrieval_eval.ground_truth.load_ground_truth` return.
     agent_started_at
         Unix seconds from which elapsed time counts; else the first agent step of the trace.
+
+    Returns
+    -------
+    TrialEvents
+        The events, the ground truth, and a ledger of what became of every call. Never raises on
+        what a trace holds.
+
+    Examples
+    --------
+    >>> from retrieval_eval.records import FileRef, ToolResult
+    >>> call = ToolCall(
+    ...     "c1", "Bash", {"command": "cd /workspace && grep -rn x ."}, ToolResult("./a.py:3:x = 1")
+    ... )
+    >>> trace = Trace((call,), "example", "transcript", has_trajectory=False, has_transcript=True)
+    >>> found = extract_events(trace, GroundTruth(files=(FileRef("a.py"), FileRef("b.py"))))
+    >>> [(event.tool_name, event.tool_category, event.matched) for event in found.events]
+    [('Bash', 'other', ()), ('grep', 'code_search', (0,))]
+    >>> [(str(target.file), target.access, target.lines) for target in found.events[1].targets]
+    [('a.py', 'matched', ((3, 3),))]
     """
     reads = read_calls(trace)
     remote = (t.repository for read in reads for t, _ in read.raw_targets() if t.repository)

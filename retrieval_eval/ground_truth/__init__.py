@@ -21,7 +21,7 @@ from retrieval_eval.ground_truth.source import RawChunk, RawSymbol, Source
 from retrieval_eval.ground_truth.workspace import Workspace, read_workspace
 from retrieval_eval.records import Chunk, FileRef, GroundTruth, Repository, Symbol
 
-__all__ = ["load_ground_truth", "read_ground_truth"]
+__all__ = ["load_ground_truth"]
 
 T = TypeVar("T", bound=Hashable)
 Reader = Callable[[Path], Source | None]
@@ -39,7 +39,7 @@ GUESSED: tuple[Reader, ...] = (text.read_instruction, text.read_test_script)
 """Sources that are only read when no other one yields a file."""
 
 
-def load_ground_truth(task_dir: Path | None) -> GroundTruth:
+def load_ground_truth(task_dir: Path | str | None) -> GroundTruth:
     """Return what a task expects an agent to find.
 
     The first source that yields files wins and gives its name (relative to the task) and its
@@ -65,19 +65,21 @@ def load_ground_truth(task_dir: Path | None) -> GroundTruth:
     -------
     GroundTruth
         Empty with reason ``no_ground_truth`` where no source yields a file. Unreadable sources
-        become sentences in ``problems``; nothing is raised.
-    """
-    return read_ground_truth(task_dir)[0]
+        become sentences in ``problems`` and ``unreadable``; nothing is raised.
 
-
-def read_ground_truth(task_dir: Path | None) -> tuple[GroundTruth, tuple[str, ...]]:
-    """Return the ground truth of a task and those of its problems that no good task has.
-
-    The latter name sources that cannot be read, so that a lower source, or none, stands in for
-    them; the other problems are remarks on what a sound source says.
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     (Path(folder) / "tests").mkdir()
+    ...     _ = (Path(folder) / "tests/ground_truth.json").write_text('{"files": ["src/a.py"]}')
+    ...     truth = load_ground_truth(folder)
+    >>> [str(file) for file in truth.files], truth.source, truth.confidence
+    (['src/a.py'], 'tests/ground_truth.json', 'high')
     """
     if task_dir is None:
-        return GroundTruth(), ()
+        return GroundTruth()
+    task_dir = Path(task_dir)
     workspace = read_workspace(task_dir)
     sources = tuple(_stated(task_dir, workspace))
     resolved = [resolve(s.entries, workspace, s.name) for s in sources]
@@ -90,17 +92,17 @@ def read_ground_truth(task_dir: Path | None) -> tuple[GroundTruth, tuple[str, ..
         winner = _first_with_files(guessed, found)
     problems = (*workspace.problems, *(p for s in (*sources, *guessed) for p in s.problems))
     if winner is None:
-        empty = GroundTruth(
+        return GroundTruth(
             not_retrieval_targets=outputs,
             output_files=workspace.told,
             repositories=workspace.repositories,
             reason="not_a_retrieval_target" if outputs else "no_ground_truth",
             problems=problems,
+            unreadable=problems,
         )
-        return empty, problems
     source, own = winner
     aligner = Aligner(own.files)
-    truth = GroundTruth(
+    return GroundTruth(
         files=own.files,
         symbols=_symbols(sources, aligner, workspace),
         chunks=_chunks(sources, aligner, workspace),
@@ -112,8 +114,8 @@ def read_ground_truth(task_dir: Path | None) -> tuple[GroundTruth, tuple[str, ..
         confidence=source.confidence,
         reason=None,
         problems=(*problems, *source.notes, *own.problems),
+        unreadable=problems,
     )
-    return truth, problems
 
 
 def _stated(task_dir: Path, workspace: Workspace) -> Iterator[Source]:

@@ -24,7 +24,7 @@ __all__ = ["Outcome", "load_outcome"]
 _LONGEST_MESSAGE = 300
 
 
-def load_outcome(trial_dir: Path, trace: object = None) -> Outcome:
+def load_outcome(trial_dir: Path, trace: Trace | None = None) -> Outcome:
     """Return the outcome of a trial out of its result, its task metrics and its trace.
 
     Where the three disagree on cost or tokens, two that agree outvote the third; otherwise
@@ -37,22 +37,21 @@ def load_outcome(trial_dir: Path, trace: object = None) -> Outcome:
         The folder of the trial; ``result.json`` and ``task_metrics.json`` in it are read and
         never changed. Either may be missing or broken.
     trace
-        The trial's :class:`~retrieval_eval.records.Trace`; anything else counts as no trace.
+        The trial's trace, or None where there is none.
 
     Returns
     -------
     Outcome
         With None for what was not recorded, and a sentence for every file that is broken.
     """
-    known = trace if isinstance(trace, Trace) else None
     result, problems = _read(trial_dir, "result.json", is_expected=True)
     metrics, more = _read(trial_dir, "task_metrics.json", is_expected=False)
     broken = (*problems, *misfits(result, metrics), *more)
     reward = read_reward(result, metrics)
     usages = (metrics_usage(metrics), result_usage(result))
-    cost = choose_cost(*usages, known)
-    tokens = choose_tokens(*usages, known)
-    timing = read_timing(result, metrics, known)
+    cost = choose_cost(*usages, trace)
+    tokens = choose_tokens(*usages, trace)
+    timing = read_timing(result, metrics, trace)
     agent = section(result, "agent_info")
     return Outcome(
         reward=reward.value,
@@ -74,10 +73,10 @@ def load_outcome(trial_dir: Path, trace: object = None) -> Outcome:
         started_at=timing.started_at,
         finished_at=timing.finished_at,
         agent_started_at=timing.agent_started_at,
-        model=_model(result) or _known(known.model if known else None),
-        harness=_known(agent.get("name")) or _known(known.harness if known else None),
+        model=_model(result) or _known(trace.model if trace else None),
+        harness=_known(agent.get("name")) or _known(trace.harness if trace else None),
         harness_version=_known(agent.get("version"))
-        or _known(known.harness_version if known else None),
+        or _known(trace.harness_version if trace else None),
         exception=_exception(result, metrics),
         task_checksum=text(section(result).get("task_checksum")),
         is_simulated=section(result).get("simulated") is True,

@@ -15,9 +15,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from retrieval_eval.records import ToolResult
-from retrieval_eval.traces.damage import CUT_MARKER
-from retrieval_eval.traces.foreign import blocks_text, clean, dict_of
-from retrieval_eval.traces.partial import complete_json
+from retrieval_eval.traces.truncated import CUT_MARKER, complete_json
+from retrieval_eval.traces.untrusted import blocks_text, clean, dict_of
 
 HARNESS = "openhands"
 _SHELL, _EDITOR = "execute_bash", "str_replace_editor"

@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from retrieval_eval.io.files import Line
-from retrieval_eval.traces.claude_lines import (
+from retrieval_eval.traces.clock import earliest, latest, unix_seconds
+from retrieval_eval.traces.formats import FORMATS, LineFormat
+from retrieval_eval.traces.formats.claude_lines import (
     COMPACTED,
     SYNTHETIC_MODEL,
     log_assistant,
     log_user,
 )
-from retrieval_eval.traces.clock import earliest, latest, unix_seconds
-from retrieval_eval.traces.foreign import dict_of, text_of
-from retrieval_eval.traces.lines import Complaints
-from retrieval_eval.traces.reading import CallLog, Reading
+from retrieval_eval.traces.reading import CallLog, Complaints, Reading
+from retrieval_eval.traces.untrusted import dict_of, text_of
 
 FORMAT = "claude-code-session-jsonl"
 
@@ -107,3 +107,35 @@ def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
         parent_id=agent,
         cwd=text_of(entry.get("cwd")),
     )
+
+
+def _is_session_line(line: Mapping[str, Any]) -> bool:
+    return bool(text_of(line.get("sessionId")) and text_of(line.get("type")))
+
+
+FORMATS.add(
+    FORMAT,
+    LineFormat(
+        recognises=_is_session_line,
+        read=read_claude_session,
+        priority=2,
+        example=(
+            {
+                "type": "assistant",
+                "sessionId": "s",
+                "timestamp": "2026-01-01T00:00:00Z",
+                "message": {
+                    "id": "m",
+                    "content": [{"type": "tool_use", "id": "c", "name": "Glob", "input": {}}],
+                },
+            },
+            {
+                "type": "user",
+                "sessionId": "s",
+                "message": {
+                    "content": [{"type": "tool_result", "tool_use_id": "c", "content": "/w/a.py"}]
+                },
+            },
+        ),
+    ),
+)

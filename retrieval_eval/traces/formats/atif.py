@@ -9,36 +9,21 @@ reference to another file is not opened.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces import atif_claude, openhands
-from retrieval_eval.traces.atif_tokens import CLAUDE_CODE, COUNTS, StepTokens, declared_total
-from retrieval_eval.traces.claude_lines import marked
 from retrieval_eval.traces.clock import latest, unix_seconds
-from retrieval_eval.traces.damage import (
-    TRIMMED,
-    TRUNCATED,
-    is_placeholder,
-    preview_of,
-    whole_or_rest,
-)
-from retrieval_eval.traces.foreign import (
-    amount_of,
-    blocks_text,
-    clean,
-    dict_of,
-    list_of,
-    text_of,
-)
-from retrieval_eval.traces.lines import Complaints
+from retrieval_eval.traces.formats import FORMATS, DocumentFormat, openhands
+from retrieval_eval.traces.formats.claude_lines import marked
 from retrieval_eval.traces.reading import (
     CONTINUED_ELSEWHERE,
     SUBAGENT_ELSEWHERE,
     CallLog,
+    Complaints,
     Reading,
     Unreadable,
     arguments_of,
@@ -46,6 +31,23 @@ from retrieval_eval.traces.reading import (
 )
 from retrieval_eval.traces.served import states_exit_status
 from retrieval_eval.traces.tokens import Usage, is_misstated
+from retrieval_eval.traces.truncated import (
+    TRIMMED,
+    TRUNCATED,
+    complete_json,
+    is_placeholder,
+    preview_of,
+    whole_or_rest,
+)
+from retrieval_eval.traces.untrusted import (
+    amount_of,
+    blocks_text,
+    clean,
+    count_of,
+    dict_of,
+    list_of,
+    text_of,
+)
 
 _VERSION = re.compile(r"ATIF-v(\d{1,6})(?:\.(\d{1,6}))?", re.IGNORECASE)
 NEWEST_MINOR = 8
@@ -96,7 +98,7 @@ def read_atif(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
         started_at=state.started_at,
         finished_at=state.finished_at,
         cwd=_folder(agent),
-        declared_tokens=declared_total(metrics),
+        declared_tokens=declared_tokens(metrics),
         declared_cost_usd=amount_of(metrics.get("total_cost_usd")),
         flags=(*state.flags, *state.log.flags, *complaints.flags()),
         problems=complaints.sentences(),
@@ -302,7 +304,7 @@ def _result(
     """Return what a call was answered, or None where an empty result does not say how it ended."""
     own = extra if n_calls == 1 else {}
     if state.agent == CLAUDE_CODE:
-        told = atif_claude.result(found.call_id or "", found.text, found.is_truncated, own)
+        told = result_of_claude_code(found.call_id or "", found.text, found.is_truncated, own)
         told = marked(replace(told, is_error=True)) if _is_error(found.extra) else told
         is_answer = found.has_content or told.is_error or bool(told.text or told.structured)
         return told if is_answer or found.refers_to else None
@@ -333,3 +335,171 @@ def _model(document: Mapping[str, Any]) -> str | None:
 def _folder(agent: Mapping[str, Any]) -> str | None:
     folders = list_of(dict_of(agent.get("extra")).get("cwds"))
     return text_of(clean(folders[0])) if len(folders) == 1 else None
+
+
+# --------------------------------------------------------------------------------------------------
+# Tool results as Claude Code's ATIF converter writes them: original text plus decorations.
+#
+# A result's content is the original text, then ``[stdout]``, ``[stderr]`` and ``[metadata]`` copies
+# of the structured result, then ``[error] tool reported failure``. The original is kept in the
+# step's ``extra``; where that was lost, the decorations are taken off again.
+
+_FAILURE = "[error] tool reported failure"
+_METADATA = "[metadata] {"
+_STREAM = re.compile(r"(?:\A|\n\n)\[std(?:out|err)\]\n")
+
+
+def result_of_claude_code(
+    call_id: str, content: str, is_truncated: bool, extra: Mapping[str, Any]
+) -> ToolResult:
+    """Return the result of a call.
+
+    Parameters
+    ----------
+    call_id, content, is_truncated
+        The observed result; a truncated one may end anywhere.
+    extra
+        The ``extra`` of a step with this one call (empty when it has several).
+    """
+    text, structured, is_error = undecorated(content, is_truncated)
+    metadata = dict_of(extra.get("tool_result_metadata"))
+    raw = dict_of(metadata.get("raw_tool_result"))
+    if raw.get("tool_use_id") == call_id and isinstance(raw.get("content"), (str, list)):
+        text, is_truncated = blocks_text(raw["content"]), False
+    if isinstance(metadata.get("tool_use_result"), (dict, list)):
+        structured = clean(metadata["tool_use_result"])
+    is_error = is_error or extra.get("tool_result_is_error") is True or raw.get("is_error") is True
+    return marked(ToolResult(text, structured, is_error, is_truncated))
+
+
+def undecorated(content: str, is_truncated: bool = False) -> tuple[str, Any, bool]:
+    r"""Return a result's original text, its structured result and whether it failed.
+
+    Examples
+    --------
+    >>> undecorated('a.py\n\n[stdout]\na.py\n[metadata] {"noOutputExpected": false}')
+    ('a.py', {'noOutputExpected': False}, False)
+    >>> undecorated("no such file\n\n[error] tool reported failure")
+    ('no such file', None, True)
+    """
+    text, is_error, structured = content, False, None
+    if text.endswith(_FAILURE):
+        text, is_error = text.removesuffix(_FAILURE).rstrip("\n"), True
+    # The copies are JSON on one line, so the last line that begins like this is the decoration.
+    at = text.rfind("\n" + _METADATA) + 1
+    if text.startswith(_METADATA, at):
+        structured = _decoded_metadata(text[at + len(_METADATA) - 1 :], is_truncated)
+        if structured is not None:
+            text = text[:at].rstrip("\n")
+    return _without_streams(text), structured, is_error
+
+
+def _decoded_metadata(text: str, is_truncated: bool) -> Any:
+    if is_truncated:
+        return clean(complete_json(text, keep_cut_text=False))
+    try:
+        return clean(json.loads(text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _without_streams(text: str) -> str:
+    """Cut the copy of standard output where it certainly repeats what stands before it."""
+    found = _STREAM.search(text)
+    if found is None:
+        return text
+    before = text[: found.start()]
+    copy = text[found.end() :].split("\n[stderr]\n", 1)[0].strip()
+    is_copy = bool(before) and (before.startswith(copy) or copy.startswith(before))
+    return before if is_copy else text
+
+
+# --------------------------------------------------------------------------------------------------
+# Tokens of ATIF steps, where one message of the model may be spread over several steps.
+
+CLAUDE_CODE = "claude-code"
+COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens")
+"""The names of the token counts in a step's ``metrics``."""
+
+
+class StepTokens:
+    """Turns the ``metrics`` of successive steps into usages, one for each message.
+
+    Steps have no message id. The Claude Code converter writes a step for each block of a message
+    and repeats the message's prompt counts on each, so neighbouring steps with the same prompt
+    counts are one message there (prompts only grow). Its ``prompt_tokens`` leave out the tokens
+    written to the cache; they are added where the numbers prove that they are missing.
+    """
+
+    def __init__(self, agent: str, scope: str, is_subagent: bool) -> None:
+        self._repeats = agent == CLAUDE_CODE
+        self._scope = scope
+        self._is_subagent = is_subagent
+        self._key: tuple[Any, ...] | None = None
+        self._message_id = ""
+
+    def of(self, step: Mapping[str, Any], index: int) -> Usage | None:
+        """Return the usage that a step states, or None when it states none."""
+        metrics = dict_of(step.get("metrics"))
+        prompt = count_of(metrics.get("prompt_tokens"))
+        output = count_of(metrics.get("completion_tokens"))
+        if not prompt + output:
+            return None
+        extra = dict_of(metrics.get("extra"))
+        written = count_of(extra.get("cache_creation_input_tokens"))
+        read = max(
+            count_of(metrics.get("cached_tokens")), count_of(extra.get("cache_read_input_tokens"))
+        )
+        key = (prompt, read, written)
+        if not self._repeats or key != self._key:
+            self._message_id = f"{self._scope}/steps/{index}"
+        self._key = key
+        # A prompt that included what was read and what was written could not be smaller.
+        is_written_missing = prompt < read + written
+        prompt += written if is_written_missing else 0
+        return Usage(self._message_id, prompt, output, self._is_subagent)
+
+
+def declared_tokens(metrics: Mapping[str, Any]) -> int | None:
+    """Return the prompt and completion tokens that ``final_metrics`` declares, if any.
+
+    The Claude Code converter sums over steps, so its declared totals count messages repeatedly.
+    """
+    total = count_of(metrics.get("total_prompt_tokens")) + count_of(
+        metrics.get("total_completion_tokens")
+    )
+    return total or None
+
+
+def _is_atif(document: Mapping[str, Any]) -> bool:
+    return _VERSION.fullmatch(text_of(document.get("schema_version")) or "") is not None
+
+
+def _may_be_atif(document: Mapping[str, Any]) -> bool:
+    """Whether a document states any version at all: the reader then says which it expects."""
+    return text_of(document.get("schema_version")) is not None
+
+
+FORMATS.add(
+    "atif",
+    DocumentFormat(
+        recognises=_is_atif,
+        read=read_atif,
+        may_be=_may_be_atif,
+        example={
+            "schema_version": "ATIF-v1.6",
+            "session_id": "s",
+            "agent": {"name": "codex", "version": "1"},
+            "steps": [
+                {
+                    "step_id": 1,
+                    "source": "agent",
+                    "tool_calls": [
+                        {"tool_call_id": "c", "function_name": "shell", "arguments": {}}
+                    ],
+                    "observation": {"results": [{"source_call_id": "c", "content": "a.py"}]},
+                }
+            ],
+        },
+    ),
+)

@@ -13,18 +13,18 @@ from typing import Any
 from retrieval_eval.io.files import Line
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, from_milliseconds, latest
-from retrieval_eval.traces.damage import (
+from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat
+from retrieval_eval.traces.reading import Complaints, Reading, Unreadable, arguments_of
+from retrieval_eval.traces.served import states_exit_status
+from retrieval_eval.traces.tokens import Gap, Item
+from retrieval_eval.traces.truncated import (
     TRIMMED,
     TRUNCATED,
     is_placeholder,
     preview_of,
     whole_or_rest,
 )
-from retrieval_eval.traces.foreign import clean, count_of, dict_of, text_of
-from retrieval_eval.traces.lines import Complaints
-from retrieval_eval.traces.reading import Reading, Unreadable, arguments_of
-from retrieval_eval.traces.served import states_exit_status
-from retrieval_eval.traces.tokens import Gap, Item
+from retrieval_eval.traces.untrusted import clean, count_of, dict_of, text_of
 
 FORMAT = "cursor-jsonl"
 _TEXT_KEYS = (
@@ -186,3 +186,58 @@ def _result(stated: Any, is_cut: bool) -> ToolResult | None:
         is_unfinished = is_error and not states_exit_status("", inner)
         return ToolResult(text, clean(body), is_error, is_cut, is_unfinished)
     return ToolResult("", None, False, True) if is_cut else None
+
+
+def _is_cursor_event(event: Mapping[str, Any]) -> bool:
+    kind = event.get("type")
+    if kind in ("tool_call", "thinking"):
+        return True
+    # An assistant's line with a message id is Claude Code's.
+    is_claude = text_of(dict_of(event.get("message")).get("id"))
+    return kind == "assistant" and "model_call_id" in event and not is_claude
+
+
+def _may_be_cursor_event(event: Mapping[str, Any]) -> bool:
+    return event.get("type") == "system" and event.get("subtype") == "init"
+
+
+def _is_cursor_document(document: Mapping[str, Any]) -> bool:
+    version = text_of(document.get("schema_version")) or ""
+    return version.lower().startswith("cursor-jsonl-v1")
+
+
+_EXAMPLE: tuple[Mapping[str, Any], ...] = (
+    {"type": "system", "subtype": "init", "session_id": "s", "cwd": "/w"},
+    {
+        "type": "tool_call",
+        "subtype": "started",
+        "call_id": "c",
+        "tool_call": {"globToolCall": {"args": {"globPattern": "*.py"}}},
+    },
+    {
+        "type": "tool_call",
+        "subtype": "completed",
+        "call_id": "c",
+        "tool_call": {"globToolCall": {"result": {"success": {"files": ["/w/a.py"]}}}},
+    },
+    {"type": "result", "subtype": "success"},
+)
+
+FORMATS.add(
+    FORMAT,
+    LineFormat(
+        recognises=_is_cursor_event,
+        read=read_cursor_lines,
+        may_be=_may_be_cursor_event,
+        priority=1,
+        example=_EXAMPLE,
+    ),
+)
+FORMATS.add(
+    "cursor-jsonl-v1",
+    DocumentFormat(
+        recognises=_is_cursor_document,
+        read=read_cursor_document,
+        example={"schema_version": "cursor-jsonl-v1", "steps": list(_EXAMPLE)},
+    ),
+)

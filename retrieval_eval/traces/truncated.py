@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from retrieval_eval.traces.foreign import DEEPEST
+from retrieval_eval.traces.untrusted import DEEPEST, dict_of
 
 _STRING_BODY = re.compile(r'[^"\\]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\]*)*')
 _SCALAR = re.compile(r"[-+.\w]+")
@@ -110,3 +110,34 @@ def _scalar(text: str, start: int, scan: _Scan) -> int | None:
         return None
     scan.mark(match.end())
     return match.end()
+
+
+# --------------------------------------------------------------------------------------------------
+# Values that a trace corpus replaced by a preview of themselves.
+#
+# Such a value is an object with ``_corpus_truncated`` and ``preview``, the beginning of its JSON
+# text followed by a marker.
+
+CUT_MARKER = "...[truncated]..."
+TRUNCATED = "truncated"
+TRIMMED = "trimmed"
+
+
+def preview_of(value: Any) -> str | None:
+    """Return the preview in place of a truncated value, or None when ``value`` is whole."""
+    entry = dict_of(value)
+    if not entry.get("_corpus_truncated"):
+        return None
+    preview = entry.get("preview")
+    return preview.removesuffix(CUT_MARKER) if isinstance(preview, str) else ""
+
+
+def whole_or_rest(value: Any, *, keep_cut_text: bool) -> Any:
+    """Return ``value``, or what the preview in its place certainly holds (None for nothing)."""
+    preview = preview_of(value)
+    return value if preview is None else complete_json(preview, keep_cut_text=keep_cut_text)
+
+
+def is_placeholder(step: Any) -> bool:
+    """Return whether a step only says that steps were left out here."""
+    return dict_of(step).get("source") == "corpus_builder"

@@ -12,17 +12,17 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from retrieval_eval.io.files import Line
-from retrieval_eval.traces.claude_lines import (
+from retrieval_eval.traces.clock import earliest, latest, unix_seconds
+from retrieval_eval.traces.formats import FORMATS, LineFormat
+from retrieval_eval.traces.formats.claude_lines import (
     COMPACTED,
     SYNTHETIC_MODEL,
     log_assistant,
     log_user,
 )
-from retrieval_eval.traces.clock import earliest, latest, unix_seconds
-from retrieval_eval.traces.foreign import amount_of, dict_of, text_of
-from retrieval_eval.traces.lines import Complaints
-from retrieval_eval.traces.reading import CallLog, Reading
+from retrieval_eval.traces.reading import CallLog, Complaints, Reading
 from retrieval_eval.traces.tokens import anthropic_usage
+from retrieval_eval.traces.untrusted import amount_of, dict_of, text_of
 
 FORMAT = "claude-code-stream-json"
 _USAGE_NAMES = {
@@ -69,6 +69,7 @@ def read_claude_stream(lines: Iterable[Line], name: str) -> Reading:
         flags=(*_ending(state.result), *state.log.flags, *complaints.flags()),
         problems=complaints.sentences(),
         has_agent=state.has_agent,
+        holds_run=True,
     )
 
 
@@ -140,3 +141,43 @@ def declared_total(result: Mapping[str, Any] | None) -> int | None:
     ]
     stated = [anthropic_usage("", usage) for usage in models or [entry.get("usage")]]
     return sum(usage.total for usage in stated if usage is not None) or None
+
+
+def _is_stream_line(line: Mapping[str, Any]) -> bool:
+    kind = line.get("type")
+    if kind == "assistant" and text_of(dict_of(line.get("message")).get("id")):
+        return True
+    return "parent_tool_use_id" in line or ("tools" in line and kind == "system")
+
+
+def _may_be_stream_line(line: Mapping[str, Any]) -> bool:
+    return line.get("type") == "assistant" and isinstance(line.get("message"), dict)
+
+
+FORMATS.add(
+    FORMAT,
+    LineFormat(
+        recognises=_is_stream_line,
+        read=read_claude_stream,
+        may_be=_may_be_stream_line,
+        example=(
+            {"type": "system", "subtype": "init", "session_id": "s", "tools": [], "cwd": "/w"},
+            {
+                "type": "assistant",
+                "parent_tool_use_id": None,
+                "message": {
+                    "id": "m",
+                    "content": [{"type": "tool_use", "id": "c", "name": "Glob", "input": {}}],
+                },
+            },
+            {
+                "type": "user",
+                "parent_tool_use_id": None,
+                "message": {
+                    "content": [{"type": "tool_result", "tool_use_id": "c", "content": "/w/a.py"}]
+                },
+            },
+            {"type": "result", "subtype": "success"},
+        ),
+    ),
+)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.traces.foreign import (
+from retrieval_eval.traces.untrusted import (
     DEEPEST,
     amount_of,
     blocks_text,

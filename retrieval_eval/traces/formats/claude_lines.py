@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.foreign import blocks_text, clean, dict_of, text_of
 from retrieval_eval.traces.reading import CallLog, arguments_of, is_summary
 from retrieval_eval.traces.served import opens_with_exit_status
 from retrieval_eval.traces.tokens import ANTHROPIC_COUNTS, anthropic_usage, is_misstated
+from retrieval_eval.traces.untrusted import blocks_text, clean, dict_of, text_of
 
 COMPACTED = "compact_boundary"
 """The subtype of the system line behind which the agent saw a summary of what stood before."""
