@@ -12,7 +12,7 @@ from typing import Final
 
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.results.base import PATH_ARGUMENTS, text_argument
-from retrieval_eval.traces.results.numbered import without_numbers
+from retrieval_eval.traces.results.local_files import without_numbers
 from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
 from retrieval_eval.traces.tools import ToolUse, interpret
 

@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from retrieval_eval.records import ToolCall, ToolResult, Trace, TraceSource
 from retrieval_eval.traces.clock import earliest, latest
+from retrieval_eval.traces.dialects import delegating_tools
 from retrieval_eval.traces.reading import (
     CONTINUED_ELSEWHERE,
-    DELEGATING_TOOLS,
     HISTORY_COMPACTED,
     SUBAGENT_ELSEWHERE,
     Reading,
@@ -186,7 +186,8 @@ def _trace(
     parts = [part for part in (transcript, trajectory) if part is not None]
     is_silent = not calls and not any(part.has_agent for part in parts)
     silent = ("no_agent_step",) if is_silent else ()
-    has_delegated = any(call.name in DELEGATING_TOOLS for call in calls)
+    delegating = delegating_tools()
+    has_delegated = any(call.name in delegating for call in calls)
     is_missing = has_delegated and not any(call.is_subagent for call in calls)
     missing = ("subagent_calls_missing",) if is_missing else ()
     counted = [count_tokens(part.items) for part in parts]

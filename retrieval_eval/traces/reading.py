@@ -13,15 +13,6 @@ from retrieval_eval.traces.clock import earliest
 from retrieval_eval.traces.tokens import Gap, Item, Usage
 from retrieval_eval.traces.untrusted import clean
 
-DELEGATING_TOOLS = frozenset(
-    {
-        *("Agent", "Task", "taskToolCall", "agent", "task", "call_omo_agent"),
-        *("delegate", "delegate_task", "invoke_agent", "spawn_agent"),
-        *("dynamic_task__create_task", "subagent__execute_task", "summon__delegate"),
-    }
-)
-"""Tools that hand work to a sub-agent, whose own calls a trace may or may not keep."""
-
 CONTINUED_ELSEWHERE = "continued_elsewhere"
 SUBAGENT_ELSEWHERE = "subagent_elsewhere"
 """Flags of a file that refers to another file, which is not opened."""
