@@ -1,20 +1,86 @@
-"""Word expansion: variables, arithmetic, braces, and the steps inside substitutions.
-
-A word expands to :class:`~.steps.Arg` values that keep apart what is known and what is not.
-"""
+"""What words become: the state of a shell, and the expansion of variables and braces."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
+from itertools import pairwise
 from typing import Final
 
-from retrieval_eval.traces.shell.environment import Environment, Unknown, Value
-from retrieval_eval.traces.shell.steps import Arg, Part, Step
+from retrieval_eval.traces.shell.steps import Arg, Part, Step, resolve
 from retrieval_eval.traces.shell.syntax import Piece, Sequence, Word
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A value nobody can know from the command alone.
+
+    ``pattern`` is the file-name pattern it must fit, ``captured`` the steps that printed it.
+    """
+
+    pattern: str | None = None
+    captured: tuple[Step, ...] = ()
+
+
+Value = str | tuple[str, ...] | Unknown
+
+
+@dataclass(slots=True)
+class Environment:
+    """What a command sees.
+
+    ``cwd`` is empty where the shell started, when nobody says where that was, and None once it
+    went to a directory that nobody can know.
+    """
+
+    cwd: str | None = ""
+    previous: str | None = None
+    stack: list[str | None] = field(default_factory=list)
+    variables: dict[str, Value] = field(default_factory=dict)
+    functions: dict[str, Sequence] = field(default_factory=dict)
+
+    def copy(self) -> Environment:
+        """Return the environment of a subshell."""
+        return Environment(
+            self.cwd, self.previous, list(self.stack), dict(self.variables), dict(self.functions)
+        )
+
+    def get(self, name: str) -> Value:
+        """Return the value of a variable; one that was never set is unknown."""
+        if name in ("PWD", "OLDPWD"):
+            path = self.cwd if name == "PWD" else self.previous
+            return path or Unknown()
+        return self.variables.get(name, Unknown())
+
+    def change_directory(self, target: str | None) -> None:
+        """Follow ``cd target``; None is a target nobody can know."""
+        if target == "-":
+            self.cwd, self.previous = self.previous, self.cwd
+            return
+        self.previous = self.cwd
+        if target is None or target.startswith("~"):
+            self.cwd = None
+        elif target.startswith("/") or self.cwd is not None:
+            self.cwd = resolve(self.cwd, target)
+
+    def push(self, target: str | None) -> None:
+        """Follow ``pushd target``."""
+        self.stack.append(self.cwd)
+        self.change_directory(target)
+
+    def pop(self) -> None:
+        """Follow ``popd``, which fails on an empty stack."""
+        if self.stack:
+            self.previous, self.cwd = self.cwd, self.stack.pop()
+
+
+# --------------------------------------------------------------------------------------------------
+# Word expansion: variables, arithmetic, braces, and the steps inside substitutions.
+#
+# A word expands to :class:`~.steps.Arg` values that keep apart what is known and what is not.
 
 MAX_WORDS: Final = 1000
 """Words that one braced word may become; beyond it the word is left as written."""
@@ -202,8 +268,94 @@ def _number(node: ast.expr) -> int:
 
 
 def _braces(word: Word) -> list[Word]:
-    from retrieval_eval.traces.shell.braces import expand_braces
-
     if not any(p.kind == "text" and not p.is_quoted and "{" in p.text for p in word):
         return [word]
     return expand_braces(word, MAX_WORDS)
+
+
+# --------------------------------------------------------------------------------------------------
+# Brace expansion: ``a{b,c}`` and ``{1..3}``.
+
+
+def expand_braces(word: Word, limit: int) -> list[Word]:
+    """Return the words that ``word`` expands to, or ``[word]`` when there would be too many.
+
+    Examples
+    --------
+    >>> ["".join(p.text for p in w) for w in expand_braces((Piece("text", "a{b,c}"),), 10)]
+    ['ab', 'ac']
+    """
+    done: list[Word] = []
+    waiting = [_exploded(word)]
+    while waiting:
+        if len(done) + len(waiting) > limit:
+            return [word]
+        current = waiting.pop()
+        found = _first_group(current)
+        if found is None:
+            done.append(_joined(current))
+            continue
+        start, end, alternatives = found
+        head, tail = current[:start], current[end + 1 :]
+        waiting += [(*head, *inner, *tail) for inner in reversed(alternatives[: limit + 1])]
+    return done
+
+
+def _exploded(word: Word) -> Word:
+    pieces: list[Piece] = []
+    for piece in word:
+        if piece.kind == "text" and not piece.is_quoted:
+            pieces += [Piece("text", character) for character in piece.text]
+        else:
+            pieces.append(piece)
+    return tuple(pieces)
+
+
+def _joined(word: Word) -> Word:
+    pieces: list[Piece] = []
+    for piece in word:
+        last = pieces[-1] if pieces else None
+        if last and _is_plain(piece) and _is_plain(last):
+            pieces[-1] = Piece("text", last.text + piece.text)
+        else:
+            pieces.append(piece)
+    return tuple(pieces)
+
+
+def _is_plain(piece: Piece) -> bool:
+    return piece.kind == "text" and not piece.is_quoted
+
+
+def _first_group(word: Word) -> tuple[int, int, list[Word]] | None:
+    opened: list[int] = []
+    commas: list[list[int]] = []
+    for i, piece in enumerate(word):
+        if not _is_plain(piece):
+            continue
+        if piece.text == "{":
+            opened.append(i)
+            commas.append([])
+        elif piece.text == "," and commas:
+            commas[-1].append(i)
+        elif piece.text == "}" and opened:
+            start, cuts = opened.pop(), commas.pop()
+            if cuts:
+                edges = pairwise([start, *cuts, i])
+                return start, i, [word[a + 1 : b] for a, b in edges]
+            numbers = _numbers(word[start + 1 : i])
+            if numbers:
+                return start, i, numbers
+    return None
+
+
+def _numbers(word: Word) -> list[Word]:
+    if not all(_is_plain(piece) for piece in word):
+        return []
+    match = re.fullmatch(r"(-?\d{1,6})\.\.(-?\d{1,6})", "".join(p.text for p in word))
+    if match is None:
+        return []
+    first, last = int(match[1]), int(match[2])
+    if abs(last - first) > 1000:
+        return []
+    step = 1 if last >= first else -1
+    return [(Piece("text", str(n)),) for n in range(first, last + step, step)]
