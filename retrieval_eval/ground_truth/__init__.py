@@ -1,4 +1,4 @@
-"""Ground truth of a task: the seed's priority chain, one module per kind of source."""
+"""Ground truth of a task: the priority chain of the sources that state or suggest it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from retrieval_eval.ground_truth import (
-    changes,
-    defects,
-    ground_truth_json,
-    patches,
-    solve,
-    spec,
-    text,
+from retrieval_eval.ground_truth.readers import (
+    GROUND_TRUTH_FILES,
+    read_changes,
+    read_defects,
+    read_gold_patch,
+    read_ground_truth_json,
+    read_instruction,
+    read_patches,
+    read_task_spec,
+    read_test_script,
+    required_files,
 )
 from retrieval_eval.ground_truth.resolve import Aligner, Resolved, locate, resolve
 from retrieval_eval.ground_truth.source import RawChunk, RawSymbol, Source
@@ -27,15 +30,15 @@ T = TypeVar("T", bound=Hashable)
 Reader = Callable[[Path], Source | None]
 
 STATED: tuple[Reader, ...] = (
-    *(partial(ground_truth_json.read, file_name=n) for n in ground_truth_json.FILE_NAMES),
-    defects.read,
-    changes.read,
-    patches.read,
-    spec.read,
+    *(partial(read_ground_truth_json, file_name=n) for n in GROUND_TRUTH_FILES),
+    read_defects,
+    read_changes,
+    read_patches,
+    read_task_spec,
 )
 """Sources that state the ground truth, in order of priority."""
 
-GUESSED: tuple[Reader, ...] = (text.read_instruction, text.read_test_script)
+GUESSED: tuple[Reader, ...] = (read_instruction, read_test_script)
 """Sources that are only read when no other one yields a file."""
 
 
@@ -94,7 +97,7 @@ def load_ground_truth(task_dir: Path | str | None) -> GroundTruth:
     if winner is None:
         return GroundTruth(
             not_retrieval_targets=outputs,
-            output_files=workspace.told,
+            output_files=workspace.output_files,
             repositories=workspace.repositories,
             reason="not_a_retrieval_target" if outputs else "no_ground_truth",
             problems=problems,
@@ -108,7 +111,7 @@ def load_ground_truth(task_dir: Path | str | None) -> GroundTruth:
         chunks=_chunks(sources, aligner, workspace),
         expected_edit_files=_edit_files(sources, aligner, workspace),
         not_retrieval_targets=own.own_outputs,
-        output_files=workspace.told,
+        output_files=workspace.output_files,
         repositories=_repositories(own.files, workspace),
         source=source.name,
         confidence=source.confidence,
@@ -123,10 +126,10 @@ def _stated(task_dir: Path, workspace: Workspace) -> Iterator[Source]:
         source = reader(task_dir)
         if source is not None:
             yield source
-    required = spec.required_files(workspace.document or {})
+    required = required_files(workspace.document or {})
     if required is not None:
         yield required
-    gold = solve.read(task_dir)
+    gold = read_gold_patch(task_dir)
     if gold is not None:
         yield gold
 
@@ -143,7 +146,7 @@ def _edit_files(
 ) -> tuple[FileRef, ...] | None:
     """Return the edit files of the first source that has any; a bare statement comes last."""
     stating = [source for source in sources if source.edit_entries]
-    stating.sort(key=lambda s: s.name.rsplit("/", 1)[-1] in ground_truth_json.FILE_NAMES)
+    stating.sort(key=lambda s: s.name.rsplit("/", 1)[-1] in GROUND_TRUTH_FILES)
     for source in stating:
         found = resolve(source.edit_entries or (), workspace, source.name).files
         if found:

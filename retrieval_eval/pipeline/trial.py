@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from retrieval_eval.events.coverage import coverage, why_nothing_is_computable
-from retrieval_eval.events.document import event_document
+from retrieval_eval.events.document import coverage, event_document, why_nothing_is_computable
 from retrieval_eval.events.normalise import TrialEvents, extract_events
 from retrieval_eval.ground_truth import load_ground_truth
 from retrieval_eval.io.artefacts import kept_artefact, write_artefact

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.events.coverage import coverage
+from retrieval_eval.events.document import coverage
 from retrieval_eval.events.normalise import extract_events
 from retrieval_eval.records import Trace
 from tests.trials import truth

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from retrieval_eval.events.document import summarise
 from retrieval_eval.events.normalise import extract_events
 from retrieval_eval.events.retrieved import ranking
-from retrieval_eval.events.summary import summarise
 from retrieval_eval.records import ToolCall, ToolResult, Trace
 from tests.trials import truth
 
