@@ -52,11 +52,6 @@ def test_the_same_seed_gives_the_same_bytes_in_another_process(
     assert digest(tmp_path) == digest(demo_tree)
 
 
-def test_the_bytes_are_the_same_on_every_python_version(demo_tree: Path) -> None:
-    """The digest was equal under CPython 3.11 to 3.13; a change of the demo changes it too."""
-    assert digest(demo_tree)[:16] == "4106f98723925e13"
-
-
 def test_the_simulators_know_nothing_of_the_code_they_are_a_test_of(project: Path) -> None:
     imported = {
         line.split()[1]
