@@ -218,7 +218,7 @@ class Event:
     elapsed_seconds: float | None = None
     cumulative_tokens: int | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    via: str | None = None
+    via: Literal["shell"] | None = None
     server: str | None = None
     is_error: bool = False
     is_subagent: bool = False
