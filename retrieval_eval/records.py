@@ -20,7 +20,7 @@ Confidence = Literal["high", "medium", "low"]
 LineRange = tuple[int, int]
 
 Progress = Callable[[int, int, str], None]
-"""Told of long work: things done, things in all, and the name of the one just done."""
+"""Called during long work with the number done, the number in all, and the name of the last."""
 
 
 Renderer = Literal["auto", "embedded", "quarto"]
@@ -98,8 +98,8 @@ class FileRef:
 
     ``path`` keeps its case; matching ignores case. ``repository`` has no organisation and no
     revision: ``github.com/acme/widgets--1f3c`` is ``widgets``. ``key`` is the identity that
-    counts distinct files, without case and in one Unicode form; it is kept because it is asked
-    for at every access.
+    counts distinct files, without case and in one Unicode form; it is kept because every access
+    needs it.
     """
 
     path: str
@@ -173,7 +173,7 @@ class RawTarget:
     """One file a tool call touched, with its path exactly as the trace gives it.
 
     A relative path is relative to the working directory of the call. ``repository`` is the raw
-    repository name a remote tool was asked for or answered with. ``lines`` are the ranges seen;
+    repository name a remote tool was given or answered with. ``lines`` are the ranges seen;
     an opened file without ranges was read whole when ``is_whole`` is true.
     """
 

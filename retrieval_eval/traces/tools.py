@@ -1,6 +1,6 @@
 """What one tool call did: its category, and the files that its result shows it touched.
 
-The categories are the seed's eight. Targets are what came back, never what was asked for; an
+The categories are the seed's eight. Targets are what came back, never what was requested; an
 error finds nothing. Shell commands are handed on unread: the shell room derives their events.
 """
 

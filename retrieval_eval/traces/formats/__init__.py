@@ -1,7 +1,7 @@
 """Trace formats: each module of this folder declares how its format is recognised and read.
 
-A format is told by content and never by its file's name. Another distribution adds one with an
-entry point of the group ``retrieval_eval.formats`` whose object is a :class:`LineFormat` or a
+A format is recognised by content and never by its file's name. Another distribution adds one
+with an entry point of the group ``retrieval_eval.formats`` whose object is a :class:`LineFormat` or a
 :class:`DocumentFormat`.
 """
 

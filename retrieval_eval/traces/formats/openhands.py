@@ -2,7 +2,7 @@
 
 When the model issues several calls in one message, the arguments written for one of them can
 belong to another. The step's ``message`` and the observation agree with each other, so the
-arguments are mended from them. Results of MCP tools are JSON text around the tool's own text.
+arguments are corrected from them. Results of MCP tools are JSON text around the tool's own text.
 """
 
 from __future__ import annotations

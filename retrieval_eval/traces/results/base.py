@@ -91,7 +91,7 @@ def integer(value: object) -> int | None:
 
 
 def repository_argument(arguments: Mapping[str, Any]) -> str | None:
-    """Return the repository a remote tool was asked for, as ``owner/name`` where split."""
+    """Return the repository requested of a remote tool, as ``owner/name`` where split."""
     name = text_argument(arguments, _REPOSITORY_ARGUMENTS)
     owner = text_argument(arguments, ("owner",))
     return f"{owner}/{name}" if owner and name and "/" not in name else name

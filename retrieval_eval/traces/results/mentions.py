@@ -243,7 +243,7 @@ _PROSE_CATEGORIES: Final = frozenset({"commit_search", "deep_search"})
 def read_mentions(seen: Seen) -> Found:
     """Return the files that a search, navigation, commit or deep-search result names.
 
-    A result that says something but names no file in a known grammar is opaque.
+    A result with content that names no file in a known grammar is opaque.
     """
     if is_empty_answer(seen.text) and seen.value is None:
         return Found()

@@ -15,7 +15,7 @@ Evidence = Literal["text", "numbers", "names", "write", "nothing", "opaque"]
 
 ``text``: any output shows the files' content; ``numbers``: numbered lines of one file;
 ``names``: lines that name files; ``write``: nothing needed but the absence of an error;
-``nothing``: no access at all; ``opaque``: accesses nobody can tell.
+``nothing``: no access at all; ``opaque``: accesses that cannot be determined.
 """
 
 Style = Literal[
@@ -26,7 +26,7 @@ Style = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A file argument. ``written`` is how programs print it; a feed stands for many names."""
+    """A file argument. ``written`` is how programs print it; a feed is many names."""
 
     written: str
     kind: Literal["file", "pattern", "feed", "unknown"] = "file"
@@ -60,7 +60,7 @@ class Plan:
     """One pipeline's access: which files, in which way, and what would prove it.
 
     ``spans`` are the lines of each file that are shown (see :mod:`~.spans`), None when they
-    cannot be told. ``is_selective`` marks commands that may read a file and print nothing.
+    are unknown. ``is_selective`` marks commands that may read a file and print nothing.
     ``words`` are texts one of which a matching line must contain (empty: not known).
     """
 
@@ -106,7 +106,7 @@ def _is_stream(arg: Arg) -> bool:
 
 
 def operand_of(arg: Arg) -> Operand:
-    """Return the operand that one argument stands for."""
+    """Return the operand that one argument is."""
     if arg.is_feed:
         return Operand(arg.raw, "feed", arg.roots)
     if arg.pattern is not None:

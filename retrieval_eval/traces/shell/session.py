@@ -59,7 +59,7 @@ class ShellSession:
         -------
         ShellAnalysis
             Events in order of execution, and a reason for each command that may have touched
-            files in a way nobody can tell. Never raises on any text.
+            files in a way that cannot be determined. Never raises on any text.
         """
         if cwd is not None:
             self._environment.cwd = cwd
