@@ -1,4 +1,4 @@
-"""``retrieval-eval demo``: a true report on invented runs, on a fresh machine."""
+"""``retrieval-eval demo``: the report on simulated runs, without any data."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 
 from retrieval_eval.cli.common import (
-    FOLDER,
     echo,
     json_option,
     page_options,
     print_json,
     progress_bar,
+    reports_dir_option,
 )
 from retrieval_eval.demo import Fault, write_demo
 from retrieval_eval.pipeline.roots import DEMO
@@ -20,17 +20,11 @@ from retrieval_eval.records import Renderer
 
 
 @click.command()
-@click.option(
-    "--reports-dir",
-    type=FOLDER,
-    default=Path("reports"),
-    show_default=True,
-    help="Where the report goes: REPORTS_DIR/demo/index.html.",
-)
+@reports_dir_option("demo/index.html")
 @click.option(
     "--fault",
     type=click.Choice([fault.value for fault in Fault]),
-    help="Plant a fault, to see what the report says of it; goes to REPORTS_DIR/FAULT/demo/.",
+    help="Plant a fault, to see how the report shows it; goes to REPORTS_DIR/FAULT/demo/.",
 )
 @page_options
 @json_option

@@ -18,7 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def source_options(function: F) -> F:
-    """Add the options that say what a face shows."""
+    """Add the options that name what is served."""
     for option in (
         click.option(
             "--backlog-name",
