@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval_eval.serve.files import CONTENT_TYPES, find_report, list_pages
+from retrieval_eval.serve.app import CONTENT_TYPES, find_report, list_pages
 
 
 @pytest.fixture
