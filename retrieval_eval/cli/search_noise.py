@@ -100,13 +100,13 @@ def noise(
 
 
 def _print(found: Mapping[str, Any]) -> None:
-    from retrieval_eval.search.noise_tables import (
+    from retrieval_eval.search.noise import (
         detectable_rows,
         level_rows,
         noise_sentences,
         shown_metrics,
+        snippet,
     )
-    from retrieval_eval.search.noise_thresholds import snippet
 
     for sentence in noise_sentences(found):
         echo(sentence)

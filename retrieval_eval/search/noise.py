@@ -1,35 +1,50 @@
-"""How much a search run moves when nothing changed, and what changes it can therefore show.
+"""Noise: how much a search run moves when nothing changed, and what changes it can therefore show.
 
-Two kinds of noise: between runs of one system on the same queries, and between samples of queries.
+Two kinds: between runs of one system on the same queries, and between samples of queries.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.io.files import read_json
 from retrieval_eval.records import Progress
-from retrieval_eval.schema import SCHEMA_VERSION, stamped
-from retrieval_eval.search.beyond_noise import noise_band
-from retrieval_eval.search.delta import common_measures
+from retrieval_eval.schema import SCHEMA_VERSION, check_version, faults, stamped
+from retrieval_eval.search.delta import changes, common_measures, differences
 from retrieval_eval.search.guard.pinned import Pinned
+from retrieval_eval.search.guard.rule import SMALLEST_RESOLUTION
 from retrieval_eval.search.guard.soundness import copies, own_faults, system_changes
+from retrieval_eval.search.guard.thresholds import shipped_thresholds
 from retrieval_eval.search.measure import Request, measured_document
 from retrieval_eval.search.named_metrics import BLOCK_OF, WHOLE_RUN_ONLY, Share, shares
 from retrieval_eval.search.noise_level import (
+    MOST_RUNS,
     by_query,
     detectable_changes,
+    noise_band,
     query_sampling,
     run_to_run,
+    runs_needed,
 )
-from retrieval_eval.search.noise_thresholds import suggestions
 from retrieval_eval.search.paired_change import Resampling, linear, pairs_of
+from retrieval_eval.search.settings import BASE_MEASURES, HEADLINE
+from retrieval_eval.search.summary import DASH
 
 Document = Mapping[str, Any]
+Rows = list[list[str]]
 
+DEFAULT_NOISE: Final = Path("data/eval/noise.json")
+OLDEST: Final = timedelta(days=92)
+"""A quarter: noise that was measured longer ago is measured again."""
 DEFAULT_REPEATS: Final = 10
+ALPHA: Final = 0.05
+_STEP: Final = 0.1
 _LEAST_RUNS: Final = 2
 _RANKED_FILE: Final = "run:"
 
@@ -200,3 +215,189 @@ def _differences(change: tuple[Document, Document] | None, name: str) -> list[fl
     pairs = pairs_of(*(shares(run, name) for run in change)).values()
     old, new = (linear([pair[side] for pair in pairs]) for side in (0, 1))
     return [b - a for a, b in zip(old, new, strict=True)]
+
+
+def read_noise(path: Path) -> dict[str, Any]:
+    """Return the noise document in a file.
+
+    Raises
+    ------
+    BadInputError
+        When the file cannot be read or is no valid noise file; the message names JSON pointers.
+    """
+    if not path.is_file():
+        raise BadInputError(f"{path}: no such file; `retrieval-eval search noise` writes one")
+    found = read_json(path, path.parent)
+    if found.problem is not None:
+        raise BadInputError(f"not a noise file: {found.problem}")
+    check_version(found.value, str(path))
+    if wrong := faults(found.value, "search_noise"):
+        raise BadInputError(f"{path}: not a valid noise file: {'; '.join(map(str, wrong[:5]))}")
+    document: dict[str, Any] = found.value
+    return document
+
+
+def staleness(noise_doc: Document, run_doc: Document) -> list[str]:
+    """Return why a noise document may not hold for a search run, in sentences; empty if it does.
+
+    It was measured on another gold set, under other settings, with another retriever or corpus, or
+    more than a quarter before the run.
+    """
+    found = [
+        f"the noise was measured otherwise: {sentence}"
+        for sentence in differences(noise_doc, run_doc).values()
+    ]
+    found += [
+        f"the noise was measured before this changed: {change}"
+        for change in changes(noise_doc, run_doc)
+    ]
+    then, now = (_moment(document["generated_at"]) for document in (noise_doc, run_doc))
+    if now - then > OLDEST:
+        found.append(
+            f"the noise was measured {(now - then).days} days before the run, more than a quarter"
+        )
+    return found
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def suggestions(metrics: Mapping[str, Document], n_runs: int) -> list[dict[str, Any]]:
+    """Return a suggested threshold for each shipped one whose metric was measured.
+
+    It is the shipped change, or, where that is less, what the difference of two runs of the same
+    system exceeds in 5 % of comparisons over all these thresholds together (Bonferroni; Student's
+    t, for the noise was estimated from ``n_runs``), in tenths of a point. Where nothing moved it
+    is the shipped one.
+    """
+    from scipy.special import stdtrit
+
+    rows = [
+        row
+        for row in shipped_thresholds().rows
+        if row.max_change is not None and row.unit == "points" and row.metric in metrics
+    ]
+    found = []
+    for row in rows:
+        assert row.max_change is not None
+        quantile = float(stdtrit(n_runs - 1, 1 - ALPHA / len(rows)))
+        beyond = quantile * math.sqrt(2.0) * metrics[row.metric]["run_to_run"]["sd_points"]
+        found.append(
+            {
+                "metric": row.metric,
+                "direction": row.direction,
+                "shipped_max_change_points": row.max_change,
+                "noise_points": beyond,
+                "max_change_points": max(row.max_change, _rounded_up(beyond)),
+            }
+        )
+    return found
+
+
+def snippet(document: Document) -> str:
+    """Return the suggested thresholds of a noise document as TOML for ``guard.toml``."""
+    moment = document["generated_at"][:10]
+    lines = [f"# Suggested from {document['n_runs']} runs of one system, {moment}."]
+    for row in document["suggested_thresholds"]:
+        noise, usual = row["noise_points"], row["shipped_max_change_points"]
+        lines += [
+            "",
+            f"# Noise reaches {noise:.2f} points; shipped: {usual:g}.",
+            "[[threshold]]",
+            f'metric = "{row["metric"]}"',
+            f'direction = "{row["direction"]}"',
+            f"max_change = {row['max_change_points']:.1f}",
+            'unit = "points"',
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _rounded_up(points: float) -> float:
+    return math.ceil(points / _STEP - 1e-9) / round(1 / _STEP)
+
+
+def noise_sentences(noise: Document) -> list[str]:
+    """Return what was repeated, whether it is deterministic, and how many runs a guard needs."""
+    use, gold = noise["run"]["retriever"], noise["run"]["gold_set"]
+    asked = f"{noise['n_queries']:,} queries of {gold['name']} ({gold['fingerprint'][:12]})"
+    found = [f"{noise['n_runs']} runs of {use['name']} over {asked}."]
+    if noise["is_deterministic"]:
+        found.append("Deterministic: every query got the same documents in every run.")
+    else:
+        found.append(
+            f"{noise['n_queries_varied']} of {noise['n_queries']} queries got other documents in "
+            "some run."
+        )
+    return found + _runs_needed(noise)
+
+
+def _runs_needed(noise: Document) -> list[str]:
+    alpha = ALPHA / max(len(noise["suggested_thresholds"]), 1)
+    told = []
+    for name in HEADLINE:
+        band = noise["metrics"].get(name, {}).get("band_points")
+        if not band:
+            continue
+        n = runs_needed(SMALLEST_RESOLUTION, band, noise["n_runs"] - 1, alpha=alpha)
+        told.append(f"{name} " + (f"more than {MOST_RUNS}" if n is None else f"{n:,}"))
+    what = f"Runs on either side whose means show a change of {SMALLEST_RESOLUTION:g} points"
+    return [f"{what} to the guard: {', '.join(told)}."] if told else []
+
+
+def shown_metrics(noise: Document) -> list[str]:
+    """Return the metrics of the short list: base measures, and all that are no measures."""
+    return [name for name in noise["metrics"] if name in BASE_MEASURES or "@" not in name]
+
+
+def level_rows(noise: Document, names: Sequence[str]) -> Rows:
+    """Return noise between runs and between samples of queries, and what can be detected."""
+    rows = [
+        [
+            *("metric", "queries", "run to run, SD", "largest", "sampling, SD"),
+            *("detectable: runs", "change", "unrelated"),
+        ]
+    ]
+    for name in names:
+        metric = noise["metrics"][name]
+        level = metric["run_to_run"]
+        is_still = level["is_deterministic"]
+        detectable = metric["smallest_detectable_points"]
+        rows.append(
+            [
+                name,
+                str(metric["n_queries"]),
+                "deterministic" if is_still else _points(level["sd_points"]),
+                _points(level["largest_delta_points"]),
+                _points(metric["query_sampling"]["level_sd_points"]),
+                *(_points(detectable[basis]) for basis in ("run_to_run", "change", "unrelated")),
+            ]
+        )
+    return rows
+
+
+def detectable_rows(noise: Document) -> Rows:
+    """Return the smallest detectable changes of the headline measures by number of queries.
+
+    The range is that from runs alone to unrelated systems; the number between, where there is
+    one, is for the given change.
+    """
+    names = [name for name in HEADLINE if name in noise["metrics"]]
+    rows = [["queries", *names]]
+    if not names:
+        return rows
+    for count in noise["metrics"][names[0]]["by_n_queries"]:
+        cells = [noise["metrics"][name]["by_n_queries"][count] for name in names]
+        rows.append([f"{int(count):,}", *map(_range, cells)])
+    return rows
+
+
+def _range(bases: Document) -> str:
+    given = [bases["run_to_run"], bases["change"], bases["unrelated"]]
+    shown = [_points(value) for value in given if value is not None]
+    return " … ".join(shown) or DASH
+
+
+def _points(value: float | None) -> str:
+    return DASH if value is None else f"{value:.2f}"

@@ -252,8 +252,7 @@ def test_the_shipped_thresholds_can_be_taken_as_a_start(tree, capsys):
 def test_the_command_and_the_function_have_the_same_defaults():
     from retrieval_eval.cli import search_guard, search_noise
     from retrieval_eval.search.guard.files import DEFAULT_THRESHOLDS, Request
-    from retrieval_eval.search.noise import DEFAULT_REPEATS
-    from retrieval_eval.search.noise_files import DEFAULT_NOISE
+    from retrieval_eval.search.noise import DEFAULT_NOISE, DEFAULT_REPEATS
     from retrieval_eval.values import DEFAULT_SEED
 
     request = Request([Path("x")])

@@ -20,7 +20,7 @@ from retrieval_eval.search.guard.pinned import pinned_lists
 from retrieval_eval.search.guard.thresholds import shipped_thresholds
 from retrieval_eval.search.guard.verdict import Verdict
 from retrieval_eval.search.judging_queue import JudgingQueue, judging_queue
-from retrieval_eval.search.noise_files import staleness
+from retrieval_eval.search.noise import staleness
 from retrieval_eval.search.transfer import transfer
 from retrieval_eval.values import DEFAULT_SEED
 

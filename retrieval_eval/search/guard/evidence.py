@@ -7,15 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from retrieval_eval.search.beyond_noise import noise_test
 from retrieval_eval.search.guard.pinned import Pinned
 from retrieval_eval.search.guard.rows import Measured
 from retrieval_eval.search.guard.rule import Rule
 from retrieval_eval.search.guard.sides import Side
 from retrieval_eval.search.guard.soundness import claim_faults
 from retrieval_eval.search.named_metrics import BLOCK_OF
-from retrieval_eval.search.noise_files import staleness
-from retrieval_eval.search.noise_level import RunToRun
+from retrieval_eval.search.noise import staleness
+from retrieval_eval.search.noise_level import RunToRun, noise_test
 
 Document = Mapping[str, Any]
 DecidedBy = Literal["threshold", "noise", "significance"]

@@ -24,7 +24,7 @@ from retrieval_eval.search.guard.thresholds import (
 )
 from retrieval_eval.search.guard.verdict import Verdict
 from retrieval_eval.search.measure import DEFAULT_GOLD
-from retrieval_eval.search.noise_files import DEFAULT_NOISE, read_noise, staleness
+from retrieval_eval.search.noise import DEFAULT_NOISE, read_noise, staleness
 from retrieval_eval.search.run_files import read_search_run
 
 DEFAULT_THRESHOLDS: Final = Path("data/eval/guard.toml")

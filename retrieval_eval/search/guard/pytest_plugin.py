@@ -35,7 +35,7 @@ def retrieval_guard(pytestconfig: pytest.Config) -> Callable[..., Verdict]:
         from retrieval_eval.errors import RetrievalEvalError
         from retrieval_eval.search.guard.files import DEFAULT_THRESHOLDS, Request, guard
         from retrieval_eval.search.guard.table import to_text
-        from retrieval_eval.search.noise_files import DEFAULT_NOISE
+        from retrieval_eval.search.noise import DEFAULT_NOISE
 
         root = pytestconfig.rootpath
         found = {name: root / path for name, path in paths.items()}

@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import date
 from typing import Any, Final
 
-from retrieval_eval.search.beyond_noise import MOST_RUNS, runs_needed
 from retrieval_eval.search.guard.evidence import Evidence, Noise, evidence
 from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.rows import Measured
@@ -23,6 +22,7 @@ from retrieval_eval.search.guard.rule import (
 from retrieval_eval.search.guard.sides import Side
 from retrieval_eval.search.guard.thresholds import Thresholds
 from retrieval_eval.search.guard.verdict import Mover, Row, RowVerdict
+from retrieval_eval.search.noise_level import MOST_RUNS, runs_needed
 
 Document = Mapping[str, Any]
 

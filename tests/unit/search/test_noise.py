@@ -12,10 +12,16 @@ from retrieval_eval.search import measure as measuring
 from retrieval_eval.search.guard.pinned import Pinned
 from retrieval_eval.search.guard.thresholds import read_thresholds, shipped_thresholds
 from retrieval_eval.search.measure import Request
-from retrieval_eval.search.noise import noise, repeated_runs
-from retrieval_eval.search.noise_files import read_noise, staleness
-from retrieval_eval.search.noise_tables import detectable_rows, level_rows, noise_sentences
-from retrieval_eval.search.noise_thresholds import snippet
+from retrieval_eval.search.noise import (
+    detectable_rows,
+    level_rows,
+    noise,
+    noise_sentences,
+    read_noise,
+    repeated_runs,
+    snippet,
+    staleness,
+)
 from retrieval_eval.search.settings import Settings
 from tests.guards import run_with, with_claims
 from tests.searches import answer, failure, gold_query, gold_set

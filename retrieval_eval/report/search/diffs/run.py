@@ -10,7 +10,7 @@ from retrieval_eval.report.columns import DIFF_FRAMES
 from retrieval_eval.report.frames import Row, coerce, lookup, members, records
 from retrieval_eval.report.search.noise import Noise
 from retrieval_eval.report.search.run import n_simulated
-from retrieval_eval.search.noise_files import staleness
+from retrieval_eval.search.noise import staleness
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,7 +11,7 @@ from retrieval_eval.report.numbers import MISSING, interval, signed
 from retrieval_eval.report.search import noise as bands
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.names import SHOWN
-from retrieval_eval.search.noise_tables import detectable_rows, level_rows, shown_metrics
+from retrieval_eval.search.noise import detectable_rows, level_rows, shown_metrics
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
 from retrieval_eval.values import counted
 
