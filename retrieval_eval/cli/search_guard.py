@@ -104,7 +104,7 @@ def guard(
     """
     from retrieval_eval.search.guard.files import Request, write_reports
     from retrieval_eval.search.guard.files import guard as hold
-    from retrieval_eval.search.guard.table import to_text
+    from retrieval_eval.search.guard.rendering import to_text
 
     paths = run_files(runs, data)
     request = Request(paths, baselines, thresholds, queries, gold_path, justification, noise)

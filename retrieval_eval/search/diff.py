@@ -12,9 +12,13 @@ from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.schema import SCHEMA_VERSION
-from retrieval_eval.search.delta import changes, common_measures, slice_of, top1_differs
-from retrieval_eval.search.guard.soundness import own_faults
-from retrieval_eval.search.mismatches import accepted_mismatches, unverified
+from retrieval_eval.search.comparability import (
+    accepted_mismatches,
+    changes,
+    common_measures,
+    own_faults,
+    unverified,
+)
 from retrieval_eval.search.named_metrics import (
     BLOCK_OF,
     WHOLE_RUN_ONLY,
@@ -30,6 +34,8 @@ from retrieval_eval.search.paired_change import (
     contributions,
     pairs_of,
     restricted,
+    slice_of,
+    top1_differs,
 )
 from retrieval_eval.search.scoring import DIMENSIONS, NO_NAME
 from retrieval_eval.search.settings import HEADLINE

@@ -16,10 +16,16 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.files import read_json
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import SCHEMA_VERSION, check_version, faults, stamped
-from retrieval_eval.search.delta import changes, common_measures, differences
+from retrieval_eval.search.comparability import (
+    changes,
+    common_measures,
+    copies,
+    differences,
+    own_faults,
+    system_changes,
+)
 from retrieval_eval.search.guard.pinned import Pinned
 from retrieval_eval.search.guard.rule import SMALLEST_RESOLUTION
-from retrieval_eval.search.guard.soundness import copies, own_faults, system_changes
 from retrieval_eval.search.guard.thresholds import shipped_thresholds
 from retrieval_eval.search.measure import Request, measured_document
 from retrieval_eval.search.named_metrics import BLOCK_OF, WHOLE_RUN_ONLY, Share, shares

@@ -19,7 +19,7 @@ from retrieval_eval import schema
 from retrieval_eval.cli.main import run
 from retrieval_eval.demo.search import write_search_demo
 from retrieval_eval.schema import SCHEMA_VERSION
-from retrieval_eval.search.guard.comment import MARKER
+from retrieval_eval.search.guard.rendering import MARKER
 from retrieval_eval.search.guard.thresholds import SHIPPED
 from retrieval_eval.search.noise import noise
 from retrieval_eval.search.run_files import run_bytes

@@ -12,11 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval.search.guard.check import check, no_verdict
-from retrieval_eval.search.guard.comment import MARKER, to_comment
-from retrieval_eval.search.guard.junit import to_junit
 from retrieval_eval.search.guard.justification import Justification
+from retrieval_eval.search.guard.rendering import MARKER, to_comment, to_junit, to_text
 from retrieval_eval.search.guard.rule import BREACH, HOLDS, RULES, decide, harm_test
-from retrieval_eval.search.guard.table import to_text
 from retrieval_eval.search.noise import noise
 from tests.guards import drop, run_with, thresholds_of
 

@@ -9,7 +9,7 @@ from typing import Final
 from retrieval_eval.escape import visible
 from retrieval_eval.report.numbers import rate
 from retrieval_eval.report.search.names import WORDS
-from retrieval_eval.search.guard.rows import Measured
+from retrieval_eval.search.guard.measured import Measured
 from retrieval_eval.search.guard.verdict import Row, Verdict
 from retrieval_eval.search.paired_change import POINTS
 from retrieval_eval.values import counted

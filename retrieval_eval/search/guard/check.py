@@ -1,26 +1,43 @@
-"""The guard itself: search runs of two systems and thresholds in, a verdict out."""
+"""The guard itself: search runs of two systems and thresholds in, a verdict out.
+
+First every threshold's metric is measured, then evidence is found that its change is real (measured
+noise, or the queries), then the rule, the bounds and the justifications give each row a verdict.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any
+from typing import Any, Final
 
 from retrieval_eval.gold.model import GoldSet
-from retrieval_eval.search.guard.evidence import noise_at_hand
+from retrieval_eval.search.comparability import claim_faults, run_faults, run_notes
 from retrieval_eval.search.guard.justification import Justification
+from retrieval_eval.search.guard.measured import Measured, Side, measure
 from retrieval_eval.search.guard.pinned import Pinned, pinning_faults
-from retrieval_eval.search.guard.rows import Measured, measure
-from retrieval_eval.search.guard.rulings import rulings, with_movers
-from retrieval_eval.search.guard.sides import Side
-from retrieval_eval.search.guard.soundness import run_faults, run_notes
+from retrieval_eval.search.guard.rule import (
+    BREACH,
+    HOLDS,
+    UNDECIDED,
+    Decided,
+    Rule,
+    decide,
+    resolution,
+)
 from retrieval_eval.search.guard.thresholds import PINNED, Threshold, Thresholds
-from retrieval_eval.search.guard.verdict import Row, Verdict
-from retrieval_eval.search.named_metrics import query_ids
+from retrieval_eval.search.guard.verdict import DecidedBy, Mover, Row, RowVerdict, Verdict
+from retrieval_eval.search.named_metrics import BLOCK_OF, query_ids
+from retrieval_eval.search.noise import staleness
+from retrieval_eval.search.noise_level import MOST_RUNS, RunToRun, noise_test, runs_needed
 from retrieval_eval.search.paired_change import Resampling
 from retrieval_eval.values import DEFAULT_SEED, Value
 
 Document = Mapping[str, Any]
+
+N_MOVERS: Final = 10
+_MEASURE: Final = "`retrieval-eval search noise --retriever SPEC` measures it"
 
 
 def check(
@@ -169,3 +186,281 @@ def _side(side: Side) -> dict[str, Any]:
         "n_queries": len(doc["queries"]),
         "n_runs": len(side.runs),
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """The noise that a guard may use: a noise document, or in a sentence why there is none.
+
+    ``is_of_all`` tells whether it was measured over the very queries the guard looks at; the noise
+    of a deterministic system holds for any part of them. ``judge_faults`` say why it does not hold
+    for the claims. The runs of ``sides`` tell noise too, where one has several.
+    """
+
+    document: Document | None
+    why: str
+    sides: tuple[Side, Side]
+    is_of_all: bool = False
+    judge_faults: tuple[str, ...] = ()
+
+    @property
+    def n_runs(self) -> tuple[int, int]:
+        """How many runs either side has."""
+        return len(self.sides[0].runs), len(self.sides[1].runs)
+
+    def gap(self, m: Measured) -> str | None:
+        """Return why a change has no measured noise to be held against, None where it has."""
+        name = m.threshold.metric
+        if self.document is None:
+            return f"{self.why}; {_MEASURE}"
+        found = self.document["metrics"].get(name)
+        if found is None:
+            return (
+                f"the noise of {name} was not measured; `search noise RUN RUN…` takes finished runs"
+            )
+        if self.judge_faults and BLOCK_OF.get(name, ("",))[0] == "claims":
+            return f"noise was measured otherwise: {self.judge_faults[0]}"
+        if found["band_points"] == 0 or (self.is_of_all and m.threshold.part is None):
+            return None
+        if m.threshold.part is not None:
+            return f"noise was measured over all queries, which says little of {m.threshold.part}"
+        return "noise was measured over other queries; `search noise --queries` takes a pinned list"
+
+    def level(self, m: Measured) -> RunToRun | None:
+        """Return the measured noise of a change, None where there is none (`gap`).
+
+        Where the runs of a side vary too, only noise of the same queries goes with theirs.
+        """
+        is_of_same = self.is_of_all and m.threshold.part is None
+        if self.document is None or self.gap(m) is not None or (m.spreads and not is_of_same):
+            return None
+        found = self.document["metrics"][m.threshold.metric]
+        return RunToRun(self.document["n_runs"], found["n_queries"], **found["run_to_run"])
+
+    def is_deterministic(self, level: RunToRun | None) -> bool:
+        """Return whether no answer ever moved in the runs that noise is taken from."""
+        is_still = level is None or self.document is None or self.document["is_deterministic"]
+        return bool(is_still) and all(side.is_still for side in self.sides)
+
+
+def noise_at_hand(
+    document: Document | None, run_side: Side, baseline_side: Side, pinned: Pinned | None
+) -> Noise:
+    """Return the noise that holds for the runs of two sides.
+
+    It must have been measured with the set-up of either: to say that a change did nothing is to
+    say that both are one system. It is stale a quarter before the run, whichever it was.
+    """
+    both = run_side, baseline_side
+    run, baseline = (side.first for side in both)
+    if document is None:
+        return Noise(None, "no noise was measured", both)
+    docs = (run, {**baseline, "generated_at": run["generated_at"]})
+    if all(staleness(document, doc) for doc in docs):
+        return Noise(None, "the noise file is stale", both)
+    if pinned is None:
+        is_of_all = document["pinned"] is None and document["n_queries"] == len(run["queries"])
+    else:
+        is_of_all = document["pinned"] == pinned.fingerprint
+    judged = {"claims": {"judge": document["judge"]}}
+    return Noise(document, "", both, is_of_all, tuple(claim_faults(run, judged)))
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a change is held against: one-sided p-value, standard error, degrees of freedom.
+
+    ``gap`` says why there is no verdict where the rule asks for noise that is not there. Of noise,
+    ``band_points`` is the standard deviation of one run, ``n_runs`` counts the runs it is known
+    from, ``elsewhere`` the degrees of freedom of those that are of neither side, and ``sides`` the
+    runs of either.
+    """
+
+    decided_by: DecidedBy
+    p_value: float
+    error_points: float
+    freedom: int
+    gap: str | None = None
+    band_points: float = math.nan
+    n_runs: int = 0
+    elsewhere: int = 0
+    sides: tuple[int, int] = (1, 1)
+
+
+def evidence(m: Measured, rule: Rule, noise: Noise) -> Evidence:
+    """Return what a change is held against under a rule.
+
+    A metric that is no mean over queries has nothing but its threshold.
+    """
+    found = Evidence("significance", m.p_value, m.error_points, m.n_pairs - 1)
+    if rule == "threshold" or m.change is None or m.harm_points is None:
+        return replace(found, decided_by="threshold")
+    if rule == "threshold_and_significant":
+        return found
+    measured = noise.level(m)
+    levels = m.spreads if measured is None else (*m.spreads, measured)
+    if not levels:
+        is_by_queries = rule == "threshold_and_real"
+        return found if is_by_queries else Evidence("noise", math.nan, math.nan, 0, noise.gap(m))
+    is_deterministic = noise.is_deterministic(measured)
+    test = noise_test(m.harm_points, levels, noise.n_runs, is_deterministic=is_deterministic)
+    return Evidence(
+        "noise",
+        test.p_value,
+        test.error_points,
+        test.freedom,
+        band_points=test.band_points,
+        n_runs=sum(level.n_runs for level in levels),
+        elsewhere=0 if measured is None else measured.n_runs - 1,
+        sides=noise.n_runs,
+    )
+
+
+def rulings(
+    measured: Sequence[Measured],
+    thresholds: Thresholds,
+    justifications: Sequence[Justification],
+    today: date,
+    noise: Noise,
+) -> list[Row]:
+    """Return a row for every threshold; the arguments are those of `check`."""
+    changes = [
+        m
+        for m in measured
+        if not m.faults and not m.not_applied and m.threshold.max_change is not None
+    ]
+    found = [evidence(m, thresholds.rule, noise) for m in changes]
+    decided = _decided(changes, found, thresholds)
+    strictest = thresholds.alpha / max(sum(not math.isnan(one.p_value) for one in found), 1)
+    place_of = {id(m): place for place, m in enumerate(changes)}
+    rows = []
+    for m in measured:
+        place = place_of.get(id(m))
+        if place is None:
+            row = Row(m, *_ruling(m, HOLDS))
+        else:
+            p = _known(decided.p_adjusted[place])
+            shown = _known(decided.detectable_points[place])
+            row = Row(
+                m,
+                *_ruling(m, int(decided.codes[place]), found[place], p, shown, strictest),
+                decided_by=found[place].decided_by,
+                p_value=_known(found[place].p_value),
+                p_adjusted=p,
+                is_noise=None if p is None else p > thresholds.alpha,
+                detectable_points=shown,
+            )
+        if row.verdict == "breach":
+            row = _excused(row, [one for one in justifications if one.is_valid(today)])
+        rows.append(row)
+    return rows
+
+
+def _excused(row: Row, justifications: Sequence[Justification]) -> Row:
+    """Return a breach as overridden where a justification states its metric and its size."""
+    threshold, points = row.measured.threshold, row.measured.breach_points
+    for one in justifications:
+        if one.excuses(threshold, points):
+            return replace(row, verdict="overridden", justification=one)
+    sizes = [one.metrics[threshold.metric] for one in justifications if one.covers(threshold)]
+    if not sizes:
+        return row
+    told = f"the justification excuses at most {max(sizes):g} points, and these are {points:.2f}"
+    return replace(row, reasons=(*row.reasons, told))
+
+
+def with_movers(row: Row, run: Side, baseline: Side) -> Row:
+    """Return the row with the queries that moved its metric most, the worst first."""
+    m = row.measured
+    if not m.contributions:
+        return row
+    sign = 1.0 if m.threshold.direction == "down is bad" else -1.0
+    worst = sorted(m.contributions.items(), key=lambda item: (sign * item[1], item[0]))[:N_MOVERS]
+    before, now = (side.per_query(m.threshold.metric) for side in (baseline, run))
+    queries = {query["id"]: query for query in run.first["queries"]}
+    movers = tuple(
+        Mover(
+            name, queries[name]["query"], queries[name]["corpus"], before[name], now[name], points
+        )
+        for name, points in worst
+    )
+    return replace(row, movers=movers)
+
+
+def _decided(
+    changes: Sequence[Measured], found: Sequence[Evidence], thresholds: Thresholds
+) -> Decided:
+    def numbers(values: Sequence[float | None]) -> list[float]:
+        return [math.nan if value is None else value for value in values]
+
+    return decide(
+        numbers([m.harm_points for m in changes]),
+        numbers([m.limit_points for m in changes]),
+        [one.p_value for one in found],
+        [one.error_points for one in found],
+        [one.freedom for one in found],
+        rule=thresholds.rule,
+        alpha=thresholds.alpha,
+    )
+
+
+def _ruling(
+    m: Measured,
+    code: int,
+    found: Evidence | None = None,
+    p: float | None = None,
+    detectable: float | None = None,
+    strictest: float = math.nan,
+) -> tuple[RowVerdict, tuple[str, ...]]:
+    if m.not_applied:
+        return "skipped", (m.not_applied,)
+    if m.faults:
+        return "no_verdict", m.faults
+    bounds = _out_of_bounds(m)
+    if not bounds and found is not None and found.gap is not None:
+        return "no_verdict", (found.gap,)
+    if code == HOLDS:
+        return ("breach" if bounds else "pass"), bounds
+    told = (*bounds, f"{m.harm_points:.2f} points worse, and {m.limit_points:g} are allowed")
+    if bounds or code == BREACH or found is None:
+        return "breach", told
+    is_by_noise = found.decided_by == "noise"
+    chance = "repeating the run" if is_by_noise else "chance"
+    told += (f"{chance} alone would do that (adjusted p {p:.3f})",)
+    if code != UNDECIDED:
+        return "within_noise", told
+    shown = (
+        f"only {detectable:.1f} points or more" if detectable and detectable < 100 else "nothing"
+    )
+    if not is_by_noise:
+        reason = f"too few queries to tell: {m.n_pairs} of them, moving as they do,"
+        return "no_verdict", (*told, f"{reason} would show {shown}")
+    here, there = found.sides
+    means = "a run" if here == there == 1 else f"the mean of {here} against that of {there}"
+    reason = f"too noisy to tell: as {found.n_runs} runs of one system move, {means}"
+    return "no_verdict", (*told, f"{reason} would show {shown}", _remedy(m, found, strictest))
+
+
+def _remedy(m: Measured, found: Evidence, alpha: float) -> str:
+    """Return how many runs would show what the guard has to see."""
+    points = float(resolution(m.limit_points or 0.0))
+    needed = runs_needed(points, found.band_points, found.elsewhere, alpha=alpha)
+    if needed is None:
+        return f"even {MOST_RUNS} runs on either side would not show {points:g} points"
+    return f"the means of {needed} runs on either side would show {points:g} points"
+
+
+def _out_of_bounds(m: Measured) -> tuple[str, ...]:
+    value, bounds = m.current.value, m.threshold
+    if value is None:
+        return ()
+    found = []
+    if bounds.floor is not None and value < bounds.floor:
+        found.append(f"{value:.3f} is below the floor of {bounds.floor:g}")
+    if bounds.ceiling is not None and value > bounds.ceiling:
+        found.append(f"{value:.3f} is above the ceiling of {bounds.ceiling:g}")
+    return tuple(found)
+
+
+def _known(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

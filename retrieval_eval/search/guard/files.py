@@ -13,10 +13,9 @@ from retrieval_eval.gold.reading import read_gold_set
 from retrieval_eval.io.files import answers, read_text, write_bytes
 from retrieval_eval.search.baseline import DEFAULT_BASELINE
 from retrieval_eval.search.guard.check import check, no_verdict
-from retrieval_eval.search.guard.comment import to_comment
-from retrieval_eval.search.guard.junit import to_junit
 from retrieval_eval.search.guard.justification import read_justifications
 from retrieval_eval.search.guard.pinned import pinned_lists, pinned_text, read_pinned, sample
+from retrieval_eval.search.guard.rendering import to_comment, to_junit
 from retrieval_eval.search.guard.thresholds import (
     Thresholds,
     read_thresholds,

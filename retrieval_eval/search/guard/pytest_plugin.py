@@ -34,7 +34,7 @@ def retrieval_guard(pytestconfig: pytest.Config) -> Callable[..., Verdict]:
     ) -> Verdict:
         from retrieval_eval.errors import RetrievalEvalError
         from retrieval_eval.search.guard.files import DEFAULT_THRESHOLDS, Request, guard
-        from retrieval_eval.search.guard.table import to_text
+        from retrieval_eval.search.guard.rendering import to_text
         from retrieval_eval.search.noise import DEFAULT_NOISE
 
         root = pytestconfig.rootpath

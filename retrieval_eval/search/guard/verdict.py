@@ -8,14 +8,14 @@ from datetime import date
 from typing import Any, Final, Literal
 
 from retrieval_eval.schema import SCHEMA_VERSION
-from retrieval_eval.search.guard.evidence import DecidedBy
 from retrieval_eval.search.guard.justification import Justification
-from retrieval_eval.search.guard.rows import Measured
+from retrieval_eval.search.guard.measured import Measured
 from retrieval_eval.search.guard.rule import Rule
 from retrieval_eval.values import counted
 
 RowVerdict = Literal["pass", "within_noise", "breach", "overridden", "no_verdict", "skipped"]
 RunVerdict = Literal["pass", "breach", "no_verdict"]
+DecidedBy = Literal["threshold", "noise", "significance"]
 
 EXIT_CODES: Final[Mapping[RunVerdict, int]] = {"pass": 0, "breach": 1, "no_verdict": 2}
 

@@ -66,7 +66,7 @@ def load_diff(
     data
         The folder whose reports are known by their labels.
     accept
-        Fingerprints that may differ, by name (see `retrieval_eval.search.mismatches`), as a
+        Fingerprints that may differ, by name (see `retrieval_eval.search.comparability`), as a
         sequence or separated by commas.
     flag_points
         Metrics that moved by more are flagged.

@@ -12,7 +12,7 @@ from retrieval_eval.report.search import tables
 from retrieval_eval.report.search.checks import NO_BASELINE
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.noise import STALE, STILL, Noise
-from retrieval_eval.search.guard.table import HEAD, cells, method, remarks
+from retrieval_eval.search.guard.rendering import HEAD, cells, method, remarks
 from retrieval_eval.search.guard.verdict import WORDS, Mover, Row, Verdict
 from retrieval_eval.values import counted
 

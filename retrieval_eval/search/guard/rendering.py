@@ -1,18 +1,21 @@
-"""The verdict in rows and sentences of plain text, for a terminal, a comment and a test alike.
+"""The verdict as terminal text, as a pull-request comment in Markdown and as JUnit XML.
 
-Text of the run stands in them on one line, without control characters; what else is markup to a
-reader is for whoever writes it to make safe.
+Text of the run appears on one line and without control characters; what else is markup to a
+reader is escaped by each format.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from html import escape
 from typing import Final
+from xml.etree import ElementTree as ET
 
 from retrieval_eval.search.guard.rule import Rule
 from retrieval_eval.search.guard.thresholds import Threshold
 from retrieval_eval.search.guard.verdict import WORDS, Mover, Row, Verdict
+from retrieval_eval.search.markdown import escaped, table
 from retrieval_eval.search.summary import DASH, number, points, signed_span
 from retrieval_eval.values import counted
 
@@ -167,3 +170,118 @@ def one_line(text: str, longest: int | None = None) -> str:
     """
     found = _CONTROL.sub("�", " ".join(text.split()))
     return found if longest is None or len(found) <= longest else f"{found[: longest - 1]}…"
+
+
+MARKER: Final = "<!-- retrieval-eval: search guard -->"
+"""The first line of every comment, by which a bot finds the one to update."""
+
+_SIGNS: Final = {"pass": "✅", "breach": "❌", "no_verdict": "⚠️"}
+
+
+def to_comment(verdict: Verdict) -> str:
+    """Return the verdict as Markdown: marker, verdict line, table, remarks, queries that moved.
+
+    Every text that comes from a query, a run or a justification is escaped.
+    """
+    parts = [
+        f"## {_SIGNS[verdict.verdict]} Retrieval guard: {escaped(verdict.headline)}",
+        table([list(HEAD), *(_cells(row) for row in verdict.rows)], n_left=1),
+        "\n".join(f"- {escaped(remark)}" for remark in remarks(verdict)),
+        *(_movers(row) for row in verdict.rows if row.movers),
+        f"{_compared(verdict)}{escaped(method(verdict))}",
+    ]
+    return MARKER + "\n" + "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _cells(row: Row) -> list[str]:
+    shown = [escaped(cell) for cell in cells(row)]
+    # A metric's own name, such as P@5, mentions nobody.
+    name = row.measured.threshold.metric
+    shown[0] = f"`{name}`" + (f" {escaped(row.measured.threshold.part)}" if row.has_part else "")
+    if row.verdict not in ("pass", "skipped"):
+        shown[-1] = f"**{shown[-1]}**"
+    return shown
+
+
+def _movers(row: Row) -> str:
+    change = row.measured.change
+    n = 0 if change is None else change.n_up + change.n_down
+    head = ["query", "corpus", "text", "baseline", "now", "points"]
+    rows = [head]
+    for mover in row.movers:
+        name, corpus, text, *numbers = mover_cells(mover)
+        rows.append([*map(escaped, (name, corpus, text)), *numbers])
+    which = f"all {n}" if n == len(row.movers) else f"the worst {len(row.movers)} of {n}"
+    title = f"<summary>{_html(row.name)}: {which} queries that moved</summary>"
+    return f"<details>\n{title}\n\n{table(rows, n_left=3)}\n\n</details>"
+
+
+def _html(text: str) -> str:
+    # Inside an HTML block a backslash of Markdown would be shown.
+    return escape(one_line(text)).replace("@", "&#64;")
+
+
+def _compared(verdict: Verdict) -> str:
+    run, baseline = verdict.sides.get("run"), verdict.sides.get("baseline")
+    if not run or not baseline:
+        return ""
+    now, then = (
+        f"{escaped(side['label'] or 'no label')} of {side['generated_at']}"
+        for side in (run, baseline)
+    )
+    return f"{now} against {then}. "
+
+
+SUITE: Final = "retrieval-guard"
+
+# What XML 1.0 has no way to write, not even as a reference.
+_ILLEGAL: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_TAGS: Final = {"breach": "failure", "no_verdict": "error", "skipped": "skipped"}
+
+
+def to_junit(verdict: Verdict) -> bytes:
+    """Return the verdict as JUnit XML.
+
+    A breach is a ``failure``, a threshold without verdict an ``error``, one that was not applied
+    ``skipped``; an overridden one passes and says so in ``system-out``. Characters
+    that XML cannot hold become U+FFFD.
+    """
+    tags = [_TAGS.get(row.verdict) for row in verdict.rows]
+    suite = ET.Element(
+        "testsuite",
+        name=SUITE,
+        tests=str(len(tags)),
+        failures=str(tags.count("failure")),
+        errors=str(tags.count("error")),
+        skipped=str(tags.count("skipped")),
+        time="0",
+    )
+    for row, tag in zip(verdict.rows, tags, strict=True):
+        case = ET.SubElement(suite, "testcase", classname=SUITE, name=_legal(row.name), time="0")
+        if tag is not None:
+            message = "; ".join(row.reasons)
+            found = ET.SubElement(case, tag, message=_legal(message))
+            if tag != "skipped":
+                found.set("type", row.verdict)
+                found.text = _legal(_told(row))
+        out = ET.SubElement(case, "system-out")
+        out.text = _legal(_told(row))
+    out = ET.SubElement(suite, "system-out")
+    out.text = _legal("\n".join([verdict.headline, *remarks(verdict), method(verdict)]))
+    root = ET.Element("testsuites")
+    root.append(suite)
+    ET.indent(root)
+    written: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return written + b"\n"
+
+
+def _told(row: Row) -> str:
+    lines = [f"{name}: {cell}" for name, cell in zip(HEAD, cells(row), strict=True)]
+    if row.justification is not None:
+        lines.append(f"overridden: {excuse(row)}")
+    lines += [f"{mover.id}: {points(mover.points)} points" for mover in row.movers]
+    return "\n".join(lines)
+
+
+def _legal(text: str) -> str:
+    return _ILLEGAL.sub("\ufffd", text)
