@@ -146,7 +146,7 @@ def diff(
 
 
 def _print_guard(paths: Sequence[Path], noise: Path | None) -> None:
-    from retrieval_eval.search.diff_guard import UNJUSTIFIED, guard_of
+    from retrieval_eval.search.guard.files import UNJUSTIFIED, guard_of
 
     told = guard_of(paths[0], paths[1], noise)
     if isinstance(told, str):

@@ -10,13 +10,24 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from retrieval_eval.gold.model import GoldSet
+from retrieval_eval.model import guard as model
+from retrieval_eval.model.guard import (
+    DecisionRule,
+    GuardedRun,
+    GuardRow,
+    GuardRuling,
+    GuardSlice,
+    Mover,
+)
+from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.comparability import claim_faults, run_faults, run_notes
 from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.measured import Measured, Side, measure
 from retrieval_eval.search.guard.pinned import Pinned, pinning_faults
+from retrieval_eval.search.guard.rendering import headline
 from retrieval_eval.search.guard.rule import (
     BREACH,
     HOLDS,
@@ -26,8 +37,7 @@ from retrieval_eval.search.guard.rule import (
     decide,
     resolution,
 )
-from retrieval_eval.search.guard.thresholds import PINNED, Threshold, Thresholds
-from retrieval_eval.search.guard.verdict import DecidedBy, Mover, Row, RowVerdict, Verdict
+from retrieval_eval.search.guard.thresholds import PINNED, Part, Threshold, Thresholds
 from retrieval_eval.search.named_metrics import BLOCK_OF, query_ids
 from retrieval_eval.search.noise import staleness
 from retrieval_eval.search.noise_level import MOST_RUNS, RunToRun, noise_test, runs_needed
@@ -35,8 +45,16 @@ from retrieval_eval.search.paired_change import Resampling
 from retrieval_eval.values import DEFAULT_SEED, Value
 
 Document = Mapping[str, Any]
+RowVerdict = Literal["pass", "within_noise", "breach", "overridden", "no_verdict", "skipped"]
+RunVerdict = Literal["pass", "breach", "no_verdict"]
+DecidedBy = Literal["threshold", "noise", "significance"]
 
 N_MOVERS: Final = 10
+_EXIT_CODES: Final[Mapping[RunVerdict, Literal[0, 1, 2]]] = {
+    "pass": 0,
+    "breach": 1,
+    "no_verdict": 2,
+}
 _MEASURE: Final = "`retrieval-eval search noise --retriever SPEC` measures it"
 
 
@@ -53,7 +71,7 @@ def check(
     noise: Document | None = None,
     notes: Sequence[str] = (),
     seed: int = DEFAULT_SEED,
-) -> Verdict:
+) -> GuardRuling:
     """Hold a search run against a baseline, or the mean of several against that of others.
 
     Parameters
@@ -95,38 +113,77 @@ def check(
         else:
             measured.append(measure(threshold, *sides, ids, Resampling.of(settings, seed)))
     held = noise_at_hand(noise, *sides, pinned)
-    rows = rulings(measured, thresholds, justifications, today, held)
-    notes = [*run_notes(runs, baselines), *notes, *_unused(rows, justifications, today)]
+    found = rulings(measured, thresholds, justifications, today, held)
+    notes = [*run_notes(runs, baselines), *notes, *_unused(found, justifications, today)]
     if noise is not None and held.document is None:
         notes.append(f"{held.why}, so it decided nothing")
-    return Verdict(
-        tuple(with_movers(row, *sides) for row in rows),
-        thresholds.rule,
-        thresholds.alpha,
-        seed,
+    return _verdict(
+        [_row(one, thresholds.alpha, _movers(one.measured, *sides)) for one in found],
+        thresholds,
         today,
-        tuple(faults),
-        tuple(notes),
-        {
-            "run": _side(sides[0]),
-            "baseline": _side(sides[1]),
-            "confidence": settings["confidence"],
-            "n_pinned": scope and len(scope),
-        },
+        seed=seed,
+        reasons=tuple(faults),
+        notes=tuple(notes),
+        run=_side(sides[0]),
+        baseline=_side(sides[1]),
+        confidence=settings["confidence"],
+        n_pinned=None if scope is None else len(scope),
     )
 
 
-def no_verdict(thresholds: Thresholds, reasons: Sequence[str], today: date) -> Verdict:
+def no_verdict(thresholds: Thresholds, reasons: Sequence[str], today: date) -> GuardRuling:
     """Return the verdict on a run or a baseline that cannot even be read as one."""
     gap = Value.missing("no_computable_values")
-    rows = tuple(
-        Row(Measured(threshold, gap, gap, faults=tuple(reasons)), "no_verdict", tuple(reasons))
+    found = [
+        Ruling(Measured(threshold, gap, gap, faults=tuple(reasons)), "no_verdict", tuple(reasons))
         for threshold in thresholds.rows
+    ]
+    rows = [_row(one, thresholds.alpha) for one in found]
+    return _verdict(rows, thresholds, today, reasons=tuple(reasons))
+
+
+def _verdict(
+    rows: Sequence[GuardRow],
+    thresholds: Thresholds,
+    today: date,
+    *,
+    reasons: tuple[str, ...],
+    notes: tuple[str, ...] = (),
+    seed: int = DEFAULT_SEED,
+    run: GuardedRun | None = None,
+    baseline: GuardedRun | None = None,
+    confidence: float | None = None,
+    n_pinned: int | None = None,
+) -> GuardRuling:
+    verdict = _overall(rows, reasons)
+    return GuardRuling(
+        schema_version=SCHEMA_VERSION,
+        verdict=verdict,
+        exit_code=_EXIT_CODES[verdict],
+        headline=headline(verdict, rows),
+        reasons=reasons,
+        notes=notes,
+        decision=DecisionRule(rule=thresholds.rule, alpha=thresholds.alpha, seed=seed),
+        today=today.isoformat(),
+        run=run,
+        baseline=baseline,
+        confidence=confidence,
+        n_pinned=n_pinned,
+        rows=tuple(rows),
     )
-    sides = dict.fromkeys(("run", "baseline", "confidence", "n_pinned"))
-    return Verdict(
-        rows, thresholds.rule, thresholds.alpha, DEFAULT_SEED, today, tuple(reasons), (), sides
-    )
+
+
+def _overall(rows: Sequence[GuardRow], reasons: Sequence[str]) -> RunVerdict:
+    """Return ``breach`` where a row is one, else ``no_verdict`` where one could not be checked.
+
+    ``pass`` needs at least one row that passed.
+    """
+    found = {row.verdict for row in rows}
+    if reasons or not found - {"skipped"}:
+        return "no_verdict"
+    if "breach" in found:
+        return "breach"
+    return "no_verdict" if "no_verdict" in found else "pass"
 
 
 def _pinning(pinned: Pinned, gold: GoldSet | None, run: Document) -> list[str]:
@@ -160,9 +217,9 @@ def _ids_of(
     return ids, why
 
 
-def _unused(rows: Sequence[Row], given: Sequence[Justification], today: date) -> list[str]:
-    used = [row.justification for row in rows]
-    breached = [row.measured.threshold for row in rows if row.verdict == "breach"]
+def _unused(rulings: Sequence[Ruling], given: Sequence[Justification], today: date) -> list[str]:
+    used = [one.justification for one in rulings]
+    breached = [one.measured.threshold for one in rulings if one.verdict == "breach"]
     found = []
     for one in given:
         if any(one is other for other in used):
@@ -176,16 +233,15 @@ def _unused(rows: Sequence[Row], given: Sequence[Justification], today: date) ->
     return found
 
 
-def _side(side: Side) -> dict[str, Any]:
+def _side(side: Side) -> GuardedRun:
     doc = side.first
-    gold = doc["run"]["gold_set"]
-    return {
-        "label": doc["label"],
-        "generated_at": doc["generated_at"],
-        "gold_fingerprint": gold["fingerprint"],
-        "n_queries": len(doc["queries"]),
-        "n_runs": len(side.runs),
-    }
+    return GuardedRun(
+        label=doc["label"],
+        generated_at=doc["generated_at"],
+        gold_fingerprint=doc["run"]["gold_set"]["fingerprint"],
+        n_queries=len(doc["queries"]),
+        n_runs=len(side.runs),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,14 +372,33 @@ def evidence(m: Measured, rule: Rule, noise: Noise) -> Evidence:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """One threshold with its verdict.
+
+    ``skipped`` means not applied. ``reasons`` say why it is no plain pass. ``evidence`` is what
+    decides where a change is beyond its threshold; None where only the value is bounded.
+    ``p_adjusted`` is its p-value over all rows (Holm; None: no test), ``detectable_points`` the
+    change that 80 % of such runs would show.
+    """
+
+    measured: Measured
+    verdict: RowVerdict
+    reasons: tuple[str, ...] = ()
+    evidence: Evidence | None = None
+    p_adjusted: float | None = None
+    detectable_points: float | None = None
+    justification: Justification | None = None
+
+
 def rulings(
     measured: Sequence[Measured],
     thresholds: Thresholds,
     justifications: Sequence[Justification],
     today: date,
     noise: Noise,
-) -> list[Row]:
-    """Return a row for every threshold; the arguments are those of `check`."""
+) -> list[Ruling]:
+    """Return a ruling for every threshold; the arguments are those of `check`."""
     changes = [
         m
         for m in measured
@@ -333,30 +408,23 @@ def rulings(
     decided = _decided(changes, found, thresholds)
     strictest = thresholds.alpha / max(sum(not math.isnan(one.p_value) for one in found), 1)
     place_of = {id(m): place for place, m in enumerate(changes)}
+    valid = [one for one in justifications if one.is_valid(today)]
     rows = []
     for m in measured:
         place = place_of.get(id(m))
         if place is None:
-            row = Row(m, *_ruling(m, HOLDS))
+            row = Ruling(m, *_ruling(m, HOLDS))
         else:
             p = _known(decided.p_adjusted[place])
             shown = _known(decided.detectable_points[place])
-            row = Row(
-                m,
-                *_ruling(m, int(decided.codes[place]), found[place], p, shown, strictest),
-                decided_by=found[place].decided_by,
-                p_value=_known(found[place].p_value),
-                p_adjusted=p,
-                is_noise=None if p is None else p > thresholds.alpha,
-                detectable_points=shown,
-            )
-        if row.verdict == "breach":
-            row = _excused(row, [one for one in justifications if one.is_valid(today)])
-        rows.append(row)
+            code = int(decided.codes[place])
+            told = _ruling(m, code, found[place], p, shown, strictest)
+            row = Ruling(m, *told, found[place], p, shown)
+        rows.append(_excused(row, valid) if row.verdict == "breach" else row)
     return rows
 
 
-def _excused(row: Row, justifications: Sequence[Justification]) -> Row:
+def _excused(row: Ruling, justifications: Sequence[Justification]) -> Ruling:
     """Return a breach as overridden where a justification states its metric and its size."""
     threshold, points = row.measured.threshold, row.measured.breach_points
     for one in justifications:
@@ -369,22 +437,95 @@ def _excused(row: Row, justifications: Sequence[Justification]) -> Row:
     return replace(row, reasons=(*row.reasons, told))
 
 
-def with_movers(row: Row, run: Side, baseline: Side) -> Row:
-    """Return the row with the queries that moved its metric most, the worst first."""
-    m = row.measured
+def _row(found: Ruling, alpha: float, movers: tuple[Mover, ...] = ()) -> GuardRow:
+    """Return a ruling as a row of the document."""
+    m, change = found.measured, found.measured.change
+    threshold, n = m.threshold, m.n_pairs
+    moved, limit = m.change_points, m.limit_points
+    return GuardRow(
+        metric=threshold.metric,
+        slice=_slice(threshold.part),
+        direction=threshold.direction,
+        max_change=threshold.max_change,
+        unit=threshold.unit,
+        floor=threshold.floor,
+        ceiling=threshold.ceiling,
+        required=threshold.required,
+        verdict=found.verdict,
+        reasons=found.reasons,
+        baseline=_value(m.baseline),
+        current=_value(m.current),
+        paired_baseline=None if change is None else change.before,
+        paired_current=None if change is None else change.after,
+        change_points=moved,
+        limit_points=limit,
+        n_queries=n or None,
+        change_queries=_in_queries(moved, n),
+        limit_queries=_in_queries(limit, n),
+        n_up=None if change is None else change.n_up,
+        n_down=None if change is None else change.n_down,
+        ci_low_points=None if change is None else change.ci_low_points,
+        ci_high_points=None if change is None else change.ci_high_points,
+        decided_by=None if found.evidence is None else found.evidence.decided_by,
+        p_value=None if found.evidence is None else _known(found.evidence.p_value),
+        p_adjusted=found.p_adjusted,
+        is_noise=None if found.p_adjusted is None else found.p_adjusted > alpha,
+        detectable_points=found.detectable_points,
+        justification=_excuse(found),
+        movers=movers,
+    )
+
+
+def _slice(part: Part | None) -> GuardSlice | None:
+    return None if part is None else GuardSlice(dimension=part.dimension, value=part.value)
+
+
+def _value(value: Value) -> model.Measured:
+    return model.Measured(
+        value=value.value, n=value.n, computable=value.computable, reason=value.reason
+    )
+
+
+def _in_queries(points: float | None, n: int) -> float | None:
+    """Return points as a number of whole queries: 1.5 points of 150 are 2.25 queries."""
+    return None if points is None or not n else points * n / 100
+
+
+def _excuse(found: Ruling) -> model.Justification | None:
+    one, name = found.justification, found.measured.threshold.metric
+    if one is None:
+        return None
+    return model.Justification(
+        metric=name,
+        part=_slice(one.part),
+        reason=one.reason,
+        author=one.author,
+        second_approver=one.second_approver,
+        expires=one.expires.isoformat(),
+        max_points=one.metrics[name],
+        excused_points=found.measured.breach_points,
+    )
+
+
+def _movers(m: Measured, run: Side, baseline: Side) -> tuple[Mover, ...]:
+    """Return the queries that moved a metric most, the worst first."""
     if not m.contributions:
-        return row
+        return ()
     sign = 1.0 if m.threshold.direction == "down is bad" else -1.0
     worst = sorted(m.contributions.items(), key=lambda item: (sign * item[1], item[0]))[:N_MOVERS]
     before, now = (side.per_query(m.threshold.metric) for side in (baseline, run))
     queries = {query["id"]: query for query in run.first["queries"]}
-    movers = tuple(
+    return tuple(
         Mover(
-            name, queries[name]["query"], queries[name]["corpus"], before[name], now[name], points
+            id=name,
+            query=queries[name]["query"],
+            corpus=queries[name]["corpus"],
+            before=before[name],
+            now=now[name],
+            points=points,
         )
         for name, points in worst
     )
-    return replace(row, movers=movers)
 
 
 def _decided(

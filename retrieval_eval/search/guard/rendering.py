@@ -7,14 +7,12 @@ reader is escaped by each format.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Final
 from xml.etree import ElementTree as ET
 
-from retrieval_eval.search.guard.rule import Rule
-from retrieval_eval.search.guard.thresholds import Threshold
-from retrieval_eval.search.guard.verdict import WORDS, Mover, Row, Verdict
+from retrieval_eval.model.guard import GuardRow, GuardRuling, Mover
 from retrieval_eval.search.markdown import escaped, table
 from retrieval_eval.search.summary import DASH, number, points, signed_span
 from retrieval_eval.values import counted
@@ -24,11 +22,29 @@ HEAD: Final = (
     *("queries", "allowed", "decided by", "verdict"),
 )
 
+WORDS: Final[Mapping[str, str]] = {
+    "pass": "pass",
+    "within_noise": "pass (noise)",
+    "breach": "BREACH",
+    "overridden": "OVERRIDDEN",
+    "no_verdict": "NO VERDICT",
+    "skipped": "not applied",
+}
+"""The verdict on a threshold, in print."""
+
+MARKER: Final = "<!-- retrieval-eval: search guard -->"
+"""The first line of every comment, by which a bot finds the one to update."""
+SUITE: Final = "retrieval-guard"
+
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _LONGEST: Final = 100
 _CHANCE: Final = "more than chance would move, by a one-sided sign-flip test of the queries"
 _NOISE: Final = "beyond the measured run-to-run noise"
-_RULE_WORDS: Final[Mapping[Rule, str]] = {
+_SIGNS: Final = {"pass": "✅", "breach": "❌", "no_verdict": "⚠️"}
+# What XML 1.0 has no way to write, not even as a reference.
+_ILLEGAL: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_TAGS: Final = {"breach": "failure", "no_verdict": "error", "skipped": "skipped"}
+_RULE_WORDS: Final[Mapping[str, str]] = {
     "threshold_and_real": f" when it is real: {_NOISE} or, where there is none, {_CHANCE}",
     "threshold": "",
     "threshold_and_significant": f" when it is {_CHANCE}",
@@ -36,58 +52,65 @@ _RULE_WORDS: Final[Mapping[Rule, str]] = {
 }
 
 
-def cells(row: Row) -> list[str]:
+def headline(verdict: str, rows: Sequence[GuardRow]) -> str:
+    """Return a verdict in one line: what it is, and how many thresholds have which."""
+    counts = {name: sum(row.verdict == name for row in rows) for name in WORDS}
+    told = [f"{n} {WORDS[name].lower()}" for name, n in counts.items() if n]
+    words = {"pass": "PASS", "breach": "BREACH", "no_verdict": "NO VERDICT"}[verdict]
+    if verdict == "pass" and counts["overridden"]:
+        words = f"PASS BY JUSTIFICATION of {counts['overridden']}"
+    return f"{words}: {counted(len(rows), 'threshold')}: {', '.join(told)}"
+
+
+def cells(row: GuardRow) -> list[str]:
     """Return the cells of a row, under :data:`HEAD`."""
-    m, change = row.measured, row.measured.change
-    before, now = m.baseline.value, m.current.value
-    if change is not None:
-        before, now = change.before, change.after
-    low, high = (None, None) if change is None else (change.ci_low_points, change.ci_high_points)
+    before, now = row.baseline.value, row.current.value
+    if row.n_queries is not None:
+        before, now = row.paired_baseline, row.paired_current
     return [
         one_line(row.name),
         number(before),
         number(now),
-        points(m.change_points),
-        signed_span(low, high),
+        points(row.change_points),
+        signed_span(row.ci_low_points, row.ci_high_points),
         queries(row),
-        allowed(m.threshold, m.limit_points, m.n_pairs),
+        allowed(row),
         row.decided_by or DASH,
         WORDS[row.verdict],
     ]
 
 
-def queries(row: Row) -> str:
+def queries(row: GuardRow) -> str:
     """Return how many queries a row rests on, how many moved, and the change in whole queries."""
-    m, change = row.measured, row.measured.change
-    if change is None:
-        return DASH if m.current.value is None else f"{m.current.n:,}"
-    worse, better = change.n_down, change.n_up
-    if m.threshold.direction == "up is bad":
+    if row.n_queries is None:
+        return DASH if row.current.value is None else f"{row.current.n:,}"
+    worse, better = row.n_down, row.n_up
+    if row.direction == "up is bad":
         worse, better = better, worse
     if not worse and not better:
-        return f"{change.n_pairs:,}, none moved"
-    net = abs(m.change_points or 0.0) * change.n_pairs / 100
-    return f"{change.n_pairs:,}: {worse} worse, {better} better, net {net:.1f}"
+        return f"{row.n_queries:,}, none moved"
+    net = abs(row.change_queries or 0.0)
+    return f"{row.n_queries:,}: {worse} worse, {better} better, net {net:.1f}"
 
 
-def allowed(threshold: Threshold, limit: float | None, n: int) -> str:
+def allowed(row: GuardRow) -> str:
     """Return the bounds of a threshold, with the points as whole queries beside them."""
     found = []
-    if threshold.max_change is not None:
-        sign = "−" if threshold.direction == "down is bad" else "+"
-        unit = "points" if threshold.unit == "points" else "% of the baseline"
-        text = f"{sign}{threshold.max_change:g} {unit}"
-        if limit is not None and n:
-            text += f" ({limit * n / 100:.1f} queries)"
+    if row.max_change is not None:
+        sign = "−" if row.direction == "down is bad" else "+"
+        unit = "points" if row.unit == "points" else "% of the baseline"
+        text = f"{sign}{row.max_change:g} {unit}"
+        if row.limit_queries is not None:
+            text += f" ({row.limit_queries:.1f} queries)"
         found.append(text)
-    if threshold.floor is not None:
-        found.append(f"≥ {threshold.floor:g}")
-    if threshold.ceiling is not None:
-        found.append(f"≤ {threshold.ceiling:g}")
+    if row.floor is not None:
+        found.append(f"≥ {row.floor:g}")
+    if row.ceiling is not None:
+        found.append(f"≤ {row.ceiling:g}")
     return ", ".join(found)
 
 
-def remarks(verdict: Verdict) -> list[str]:
+def remarks(verdict: GuardRuling) -> list[str]:
     """Return the sentences beside the table: what has no verdict and why, what was overridden."""
     found = [f"No verdict: {reason}." for reason in verdict.reasons]
     for row in () if verdict.reasons else verdict.rows:
@@ -99,38 +122,36 @@ def remarks(verdict: Verdict) -> list[str]:
     return [one_line(sentence) for sentence in found]
 
 
-def excuse(row: Row) -> str:
+def excuse(row: GuardRow) -> str:
     """Return how much of how much was excused, why and by whom; empty where nothing was."""
     one = row.justification
     if one is None:
         return ""
-    size = one.metrics[row.measured.threshold.metric]
     return (
-        f"{row.measured.breach_points:.2f} of at most {size:g} points excused: {one.reason} "
+        f"{one.excused_points:.2f} of at most {one.max_points:g} points excused: {one.reason} "
         f"(written by {one.author}, approved by {one.second_approver}, names not verified, "
         f"valid up to {one.expires})"
     )
 
 
-def method(verdict: Verdict) -> str:
+def method(verdict: GuardRuling) -> str:
     """Return how the verdict was reached, in one sentence."""
-    pinned = verdict.sides.get("n_pinned")
+    pinned, decision = verdict.n_pinned, verdict.decision
     which = f"{pinned:,} pinned queries" if pinned else "queries"
-    rule = f"a change beyond its threshold is a breach{_RULE_WORDS[verdict.rule]}"
-    if verdict.rule != "threshold":
-        rule += f" (Holm over the rows, {verdict.alpha:g})"
+    rule = f"a change beyond its threshold is a breach{_RULE_WORDS[decision.rule]}"
+    if decision.rule != "threshold":
+        rule += f" (Holm over the rows, {decision.alpha:g})"
     told = f"Paired over {which}{_means(verdict)}; {rule}; "
     told += "a floor or ceiling holds whatever the baseline."
-    confidence = verdict.sides.get("confidence")
+    confidence = verdict.confidence
     return f"{told} Intervals: {confidence:.0%}, queries resampled." if confidence else told
 
 
-def _means(verdict: Verdict) -> str:
-    run, baseline = (verdict.sides.get(name) or {"n_runs": 1} for name in ("run", "baseline"))
-    if run["n_runs"] == baseline["n_runs"] == 1:
+def _means(verdict: GuardRuling) -> str:
+    here, there = ((side and side.n_runs) or 1 for side in (verdict.run, verdict.baseline))
+    if here == there == 1:
         return ""
-    here, there = counted(run["n_runs"], "run"), f"{baseline['n_runs']:,} of the baseline"
-    return f", means of {here} against {there}"
+    return f", means of {counted(here, 'run')} against {there:,} of the baseline"
 
 
 def mover_cells(mover: Mover) -> list[str]:
@@ -143,7 +164,7 @@ def mover_cells(mover: Mover) -> list[str]:
     ]
 
 
-def to_text(verdict: Verdict) -> str:
+def to_text(verdict: GuardRuling) -> str:
     """Return the whole verdict as text with an aligned table, such as a failing test shows."""
     rows = [list(HEAD), *(cells(row) for row in verdict.rows)]
     widths = [max(len(row[place]) for row in rows) for place in range(len(HEAD))]
@@ -172,13 +193,7 @@ def one_line(text: str, longest: int | None = None) -> str:
     return found if longest is None or len(found) <= longest else f"{found[: longest - 1]}…"
 
 
-MARKER: Final = "<!-- retrieval-eval: search guard -->"
-"""The first line of every comment, by which a bot finds the one to update."""
-
-_SIGNS: Final = {"pass": "✅", "breach": "❌", "no_verdict": "⚠️"}
-
-
-def to_comment(verdict: Verdict) -> str:
+def to_comment(verdict: GuardRuling) -> str:
     """Return the verdict as Markdown: marker, verdict line, table, remarks, queries that moved.
 
     Every text that comes from a query, a run or a justification is escaped.
@@ -193,19 +208,20 @@ def to_comment(verdict: Verdict) -> str:
     return MARKER + "\n" + "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _cells(row: Row) -> list[str]:
+def _cells(row: GuardRow) -> list[str]:
     shown = [escaped(cell) for cell in cells(row)]
     # A metric's own name, such as P@5, mentions nobody.
-    name = row.measured.threshold.metric
-    shown[0] = f"`{name}`" + (f" {escaped(row.measured.threshold.part)}" if row.has_part else "")
+    part = row.slice
+    shown[0] = f"`{row.metric}`"
+    if part is not None:
+        shown[0] += f" {escaped(f'{part.dimension} {part.value}')}"
     if row.verdict not in ("pass", "skipped"):
         shown[-1] = f"**{shown[-1]}**"
     return shown
 
 
-def _movers(row: Row) -> str:
-    change = row.measured.change
-    n = 0 if change is None else change.n_up + change.n_down
+def _movers(row: GuardRow) -> str:
+    n = (row.n_up or 0) + (row.n_down or 0)
     head = ["query", "corpus", "text", "baseline", "now", "points"]
     rows = [head]
     for mover in row.movers:
@@ -221,25 +237,17 @@ def _html(text: str) -> str:
     return escape(one_line(text)).replace("@", "&#64;")
 
 
-def _compared(verdict: Verdict) -> str:
-    run, baseline = verdict.sides.get("run"), verdict.sides.get("baseline")
-    if not run or not baseline:
+def _compared(verdict: GuardRuling) -> str:
+    if verdict.run is None or verdict.baseline is None:
         return ""
     now, then = (
-        f"{escaped(side['label'] or 'no label')} of {side['generated_at']}"
-        for side in (run, baseline)
+        f"{escaped(side.label or 'no label')} of {side.generated_at}"
+        for side in (verdict.run, verdict.baseline)
     )
     return f"{now} against {then}. "
 
 
-SUITE: Final = "retrieval-guard"
-
-# What XML 1.0 has no way to write, not even as a reference.
-_ILLEGAL: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-_TAGS: Final = {"breach": "failure", "no_verdict": "error", "skipped": "skipped"}
-
-
-def to_junit(verdict: Verdict) -> bytes:
+def to_junit(verdict: GuardRuling) -> bytes:
     """Return the verdict as JUnit XML.
 
     A breach is a ``failure``, a threshold without verdict an ``error``, one that was not applied
@@ -275,7 +283,7 @@ def to_junit(verdict: Verdict) -> bytes:
     return written + b"\n"
 
 
-def _told(row: Row) -> str:
+def _told(row: GuardRow) -> str:
     lines = [f"{name}: {cell}" for name, cell in zip(HEAD, cells(row), strict=True)]
     if row.justification is not None:
         lines.append(f"overridden: {excuse(row)}")

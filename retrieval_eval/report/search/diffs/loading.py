@@ -11,7 +11,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.report.search.demo import DEMO, DEMO_OUTPUT, MeasuredDemo, measured_demo
 from retrieval_eval.report.search.diffs.run import SearchDiff
 from retrieval_eval.search.diff import DEFAULT_FLAG_POINTS, diff
-from retrieval_eval.search.diff_guard import guard_of
+from retrieval_eval.search.guard.files import guard_of
 from retrieval_eval.search.guard.pinned import read_pinned
 from retrieval_eval.search.noise import read_noise
 from retrieval_eval.search.run_names import named_run

@@ -15,7 +15,7 @@ from retrieval_eval.search.noise import staleness
 if TYPE_CHECKING:
     import pandas as pd
 
-    from retrieval_eval.search.guard.verdict import Verdict
+    from retrieval_eval.model.guard import GuardRuling
 
 Document = Mapping[str, Any]
 
@@ -52,7 +52,7 @@ class SearchDiff(frames.Measured):
         *,
         noise: Document | None = None,
         notices: tuple[str, ...] = (),
-        guard: Verdict | str = "no thresholds were read",
+        guard: GuardRuling | str = "no thresholds were read",
     ) -> None:
         self.document = document
         self.runs = (a, b)

@@ -10,6 +10,7 @@ import pytest
 
 from retrieval_eval import schema
 from retrieval_eval.gold.fingerprint import fingerprint
+from retrieval_eval.model import to_builtins
 from retrieval_eval.search.abstention import abstention_block
 from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.justification import Justification
@@ -30,7 +31,7 @@ def verdict_of(folder, run, baseline, *rows, rule="threshold", **options):
     found = check(
         [run], [baseline], thresholds_of(folder, *rows, rule=rule), today=TODAY, **options
     )
-    document = found.to_json()
+    document = to_builtins(found)
     assert document["exit_code"] == found.exit_code
     assert schema.faults(json.loads(json.dumps(document)), "search_guard") == []
     return document
@@ -372,7 +373,7 @@ def test_an_unchanged_run_of_any_retriever_passes_the_shipped_guard(kind, rule):
         if given is None and rule == "threshold_and_beyond_noise":
             continue  # it asks for a noise file
         found = check([run], [baseline], thresholds, today=TODAY, noise=given)
-        assert (found.exit_code, found.verdict) == (0, "pass"), found.to_json()["rows"]
+        assert (found.exit_code, found.verdict) == (0, "pass"), to_builtins(found)["rows"]
         assert {row.verdict for row in found.rows} <= {"pass", "skipped"}
         assert all(row.reasons for row in found.rows if row.verdict == "skipped")
 

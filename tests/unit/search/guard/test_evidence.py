@@ -10,6 +10,7 @@ from scipy.stats import t
 
 from retrieval_eval import schema
 from retrieval_eval.gold.fingerprint import fingerprint
+from retrieval_eval.model import to_builtins
 from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.pinned import Pinned
 from retrieval_eval.search.noise import noise
@@ -40,9 +41,10 @@ def noise_of(hits=BEFORE, *, band=1.0, step=0.0, n_runs=10, **fields):
 def held(folder, document, *rows, rule=REAL, before=BEFORE, after=AFTER, run=None, **options):
     run = run or run_with(after)
     thresholds = thresholds_of(folder, *(rows or [drop("P@5", 0.5)]), rule=rule)
-    verdict = check(
+    ruling = check(
         [run], [run_with(before)], thresholds, today=date(2026, 1, 10), noise=document, **options
-    ).to_json()
+    )
+    verdict = to_builtins(ruling)
     assert schema.faults(json.loads(json.dumps(verdict)), "search_guard") == []
     return verdict
 
@@ -246,7 +248,7 @@ def several(hits, n=3, **fields):
 def held_means(folder, runs, baselines, *rows, noise_file=None, rule=REAL):
     thresholds = thresholds_of(folder, *(rows or [drop("P@5", 0.5)]), rule=rule)
     verdict = check(runs, baselines, thresholds, today=date(2026, 1, 10), noise=noise_file)
-    document = json.loads(json.dumps(verdict.to_json()))
+    document = json.loads(json.dumps(to_builtins(verdict)))
     assert schema.faults(document, "search_guard") == []
     return document
 
