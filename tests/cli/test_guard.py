@@ -431,7 +431,7 @@ def test_the_fixture_takes_several_runs(pytester):
             verdict = retrieval_guard(
                 run=["now0.json", "now1.json"], baseline=["base0.json", "base1.json"]
             )
-            assert verdict.sides["run"]["n_runs"] == verdict.sides["baseline"]["n_runs"] == 2
+            assert verdict.run.n_runs == verdict.baseline.n_runs == 2
         """,
     )
     result.assert_outcomes(passed=1)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import math
 from datetime import date
 from pathlib import Path
@@ -10,12 +9,11 @@ from scipy.stats import t
 
 from retrieval_eval import schema
 from retrieval_eval.gold.fingerprint import fingerprint
-from retrieval_eval.model import to_builtins
 from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.pinned import Pinned
 from retrieval_eval.search.noise import noise
 from tests.guards import drop, run_with, thresholds_of, with_claims
-from tests.searches import gold_query, gold_set
+from tests.searches import gold_query, gold_set, written
 
 MOMENT = "2026-01-04T00:00:00Z"
 REAL, BEYOND = "threshold_and_real", "threshold_and_beyond_noise"
@@ -44,8 +42,8 @@ def held(folder, document, *rows, rule=REAL, before=BEFORE, after=AFTER, run=Non
     ruling = check(
         [run], [run_with(before)], thresholds, today=date(2026, 1, 10), noise=document, **options
     )
-    verdict = to_builtins(ruling)
-    assert schema.faults(json.loads(json.dumps(verdict)), "search_guard") == []
+    verdict = written(ruling)
+    assert schema.faults(verdict, "search_guard") == []
     return verdict
 
 
@@ -248,7 +246,7 @@ def several(hits, n=3, **fields):
 def held_means(folder, runs, baselines, *rows, noise_file=None, rule=REAL):
     thresholds = thresholds_of(folder, *(rows or [drop("P@5", 0.5)]), rule=rule)
     verdict = check(runs, baselines, thresholds, today=date(2026, 1, 10), noise=noise_file)
-    document = json.loads(json.dumps(to_builtins(verdict)))
+    document = written(verdict)
     assert schema.faults(document, "search_guard") == []
     return document
 
