@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
+from retrieval_eval.model.noise import DetectablePoints, QuerySampling
 from retrieval_eval.search.named_metrics import Share
 from retrieval_eval.search.paired_change import POINTS, Resampling, linear
 from retrieval_eval.stats.power import detectable_by_test_and_interval
@@ -97,7 +98,7 @@ def by_query(runs: Sequence[Mapping[str, Share]]) -> Floats:
     return np.array([linear([run[query] for query in shared]) for run in runs])
 
 
-def query_sampling(table: Floats, resampling: Resampling) -> dict[str, float]:
+def query_sampling(table: Floats, resampling: Resampling) -> QuerySampling:
     """Return how much a metric varies with the queries, by a paired bootstrap over them.
 
     Queries are resampled with all their runs. ``level_sd_points`` is the standard deviation of a
@@ -115,17 +116,15 @@ def query_sampling(table: Floats, resampling: Resampling) -> dict[str, float]:
     n_runs = len(table)
     of_pairs = 2 * (n_runs * variances.sum() - covariance.sum()) / (n_runs * (n_runs - 1))
     # Rounding can leave the variance of nothing a hair below 0.
-    return {
-        "level_sd_points": POINTS * math.sqrt(max(float(variances.mean()), 0.0)),
-        "delta_sd_points": 0.0
-        if _is_still(table)
-        else POINTS * math.sqrt(max(float(of_pairs), 0.0)),
-    }
+    return QuerySampling(
+        level_sd_points=POINTS * math.sqrt(max(float(variances.mean()), 0.0)),
+        delta_sd_points=0.0 if _is_still(table) else POINTS * math.sqrt(max(float(of_pairs), 0.0)),
+    )
 
 
 def detectable_changes(
-    table: Floats, sd_points: float, differences: Sequence[float] | None
-) -> dict[str, Any]:
+    table: Floats, sd_points: float, differences: Sequence[float] | None, n: int | None = None
+) -> DetectablePoints:
     """Return the smallest changes that 80 % of comparisons would find, in points.
 
     What hides a change is how much it varies from query to query, and that depends on the change.
@@ -142,35 +141,24 @@ def detectable_changes(
         Run-to-run standard deviation of a mean.
     differences
         By how much a typical change moved each query.
-
-    Returns
-    -------
-    dict
-        ``smallest_detectable_points`` for this number of queries and ``by_n_queries`` for others
-        (:data:`QUERY_COUNTS`), each by basis.
+    n
+        Number of queries to compare; None: those of the table.
     """
-    n = table.shape[1]
-    between_runs = math.sqrt(2 * n) * sd_points
+    n_queries = table.shape[1]
+    n = n_queries if n is None else n
+    between_runs = math.sqrt(2 * n_queries) * sd_points
     typical = None if differences is None else _spread(differences)
-    spreads = {
-        "run_to_run": between_runs,
-        "change": None if typical is None else max(typical, between_runs),
-        "unrelated": _spread(math.sqrt(2.0) * table.mean(axis=0)),
-    }
-    return {
-        "smallest_detectable_points": _by_basis(spreads, n),
-        "by_n_queries": {str(count): _by_basis(spreads, count) for count in QUERY_COUNTS},
-    }
+    return DetectablePoints(
+        run_to_run=_detectable(between_runs, n),
+        change=None if typical is None else _detectable(max(typical, between_runs), n),
+        unrelated=_detectable(_spread(math.sqrt(2.0) * table.mean(axis=0)), n),
+    )
 
 
 def _spread(values: Sequence[float] | Floats) -> float | None:
     """Return the standard deviation (n - 1) in points, None where values do not vary."""
     found = np.asarray(values, np.float64)
     return None if len(found) < 2 or is_constant(found) else POINTS * float(found.std(ddof=1))
-
-
-def _by_basis(spreads: Mapping[str, float | None], n: int) -> dict[str, float | None]:
-    return {basis: _detectable(sd, n) for basis, sd in spreads.items()}
 
 
 def _detectable(sd_points: float | None, n: int) -> float | None:

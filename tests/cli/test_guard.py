@@ -24,6 +24,7 @@ from retrieval_eval.search.guard.thresholds import SHIPPED
 from retrieval_eval.search.noise import noise
 from retrieval_eval.search.run_files import run_bytes
 from tests.guards import drop, run_with
+from tests.searches import written
 
 pytest_plugins = ["pytester"]
 
@@ -92,7 +93,7 @@ def test_json_is_one_document_with_the_same_exit_code(tree, capsys):
 
 def noise_file(folder, *runs):
     found = noise(runs, generated_at=runs[0]["generated_at"], seed=1)
-    write(folder, "data/eval/noise.json", json.dumps(found).encode())
+    write(folder, "data/eval/noise.json", json.dumps(written(found)).encode())
 
 
 def test_the_noise_file_at_hand_decides_and_each_row_says_so(tree, capsys):

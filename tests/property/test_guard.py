@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from retrieval_eval.search.guard.check import N_MOVERS, check, no_verdict
 from retrieval_eval.search.guard.justification import Justification
@@ -144,10 +145,10 @@ def test_the_test_counts_sign_patterns(harms):
 def test_more_noise_in_the_noise_file_never_makes_a_breach(pairs, band, more, n_runs, rule):
     before, after = run_with([a for a, _ in pairs]), run_with([b for _, b in pairs])
     found = noise([before] * 2, generated_at=before["generated_at"], seed=1)
-    found["n_runs"] = n_runs
+    found = replace(found, n_runs=n_runs)
     codes = []
     for points in (band, band + more):
-        found["metrics"]["P@5"]["band_points"] = points
+        found.metrics["P@5"] = replace(found.metrics["P@5"], band_points=points)
         codes.append(held(after, before, of("P@5", 0.5, rule), noise=found).exit_code)
     assert codes[0] == 1 or codes[1] != 1
     # However noisy, what stays within its threshold passes.

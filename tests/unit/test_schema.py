@@ -51,7 +51,7 @@ def artefacts(demo_tree, tmp_path_factory) -> dict[str, list[dict]]:
     found["search_diff"].append(diff(*runs, seed=1, pinned=[runs[0]["queries"][0]["id"]]))
     verdict = check([runs[1]], [runs[0]], shipped_thresholds(), today=date(2026, 1, 10))
     found["search_guard"].append(written(verdict))
-    found["search_noise"].append(noise([runs[1]] * 2, generated_at=now(), seed=1))
+    found["search_noise"].append(written(noise([runs[1]] * 2, generated_at=now(), seed=1)))
     return found
 
 

@@ -12,6 +12,7 @@ from retrieval_eval.demo.search import SearchDemo, write_search_demo
 from retrieval_eval.demo.search.drafts import write_search_drafts
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import answers, remove, write_json
+from retrieval_eval.model import to_builtins
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import now
 from retrieval_eval.search.baseline import plan_update, write_update
@@ -163,7 +164,7 @@ def _write_noise(place: _Place, change: tuple[Path, Path], progress: Progress | 
     runs = repeated_runs(request, repeats=REPEATS, progress=progress)
     before, after = map(read_search_run, change)
     found = noise(runs, generated_at=now(), seed=DEFAULT_SEED, change=(before, after))
-    write_json(place.noise, found, indent=1)
+    write_json(place.noise, to_builtins(found), indent=1)
 
 
 def _commands(place: _Place, first: Path, second: Path) -> tuple[str, ...]:

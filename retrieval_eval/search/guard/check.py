@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Final, Literal
 
+from msgspec.structs import asdict
+
 from retrieval_eval.gold.model import GoldSet
 from retrieval_eval.model import guard as model
 from retrieval_eval.model.guard import (
@@ -22,6 +24,7 @@ from retrieval_eval.model.guard import (
     GuardSlice,
     Mover,
 )
+from retrieval_eval.model.noise import NoiseFloor
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.comparability import claim_faults, run_faults, run_notes
 from retrieval_eval.search.guard.justification import Justification
@@ -68,7 +71,7 @@ def check(
     pinned: Pinned | None = None,
     lists: Mapping[str, Pinned] | None = None,
     justifications: Sequence[Justification] = (),
-    noise: Document | None = None,
+    noise: NoiseFloor | None = None,
     notes: Sequence[str] = (),
     seed: int = DEFAULT_SEED,
 ) -> GuardRuling:
@@ -253,7 +256,7 @@ class Noise:
     for the claims. The runs of ``sides`` tell noise too, where one has several.
     """
 
-    document: Document | None
+    document: NoiseFloor | None
     why: str
     sides: tuple[Side, Side]
     is_of_all: bool = False
@@ -269,14 +272,14 @@ class Noise:
         name = m.threshold.metric
         if self.document is None:
             return f"{self.why}; {_MEASURE}"
-        found = self.document["metrics"].get(name)
+        found = self.document.metrics.get(name)
         if found is None:
             return (
                 f"the noise of {name} was not measured; `search noise RUN RUN…` takes finished runs"
             )
         if self.judge_faults and BLOCK_OF.get(name, ("",))[0] == "claims":
             return f"noise was measured otherwise: {self.judge_faults[0]}"
-        if found["band_points"] == 0 or (self.is_of_all and m.threshold.part is None):
+        if found.band_points == 0 or (self.is_of_all and m.threshold.part is None):
             return None
         if m.threshold.part is not None:
             return f"noise was measured over all queries, which says little of {m.threshold.part}"
@@ -290,17 +293,17 @@ class Noise:
         is_of_same = self.is_of_all and m.threshold.part is None
         if self.document is None or self.gap(m) is not None or (m.spreads and not is_of_same):
             return None
-        found = self.document["metrics"][m.threshold.metric]
-        return RunToRun(self.document["n_runs"], found["n_queries"], **found["run_to_run"])
+        found = self.document.metrics[m.threshold.metric]
+        return RunToRun(self.document.n_runs, found.n_queries, **asdict(found.run_to_run))
 
     def is_deterministic(self, level: RunToRun | None) -> bool:
         """Return whether no answer ever moved in the runs that noise is taken from."""
-        is_still = level is None or self.document is None or self.document["is_deterministic"]
+        is_still = level is None or self.document is None or self.document.is_deterministic
         return bool(is_still) and all(side.is_still for side in self.sides)
 
 
 def noise_at_hand(
-    document: Document | None, run_side: Side, baseline_side: Side, pinned: Pinned | None
+    document: NoiseFloor | None, run_side: Side, baseline_side: Side, pinned: Pinned | None
 ) -> Noise:
     """Return the noise that holds for the runs of two sides.
 
@@ -315,10 +318,10 @@ def noise_at_hand(
     if all(staleness(document, doc) for doc in docs):
         return Noise(None, "the noise file is stale", both)
     if pinned is None:
-        is_of_all = document["pinned"] is None and document["n_queries"] == len(run["queries"])
+        is_of_all = document.pinned is None and document.n_queries == len(run["queries"])
     else:
-        is_of_all = document["pinned"] == pinned.fingerprint
-    judged = {"claims": {"judge": document["judge"]}}
+        is_of_all = document.pinned == pinned.fingerprint
+    judged = {"claims": {"judge": document.judge}}
     return Noise(document, "", both, is_of_all, tuple(claim_faults(run, judged)))
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.reading import read_gold_set
 from retrieval_eval.io.files import answers, read_text, write_bytes
 from retrieval_eval.model.guard import GuardRuling
+from retrieval_eval.model.noise import NoiseFloor
 from retrieval_eval.search.baseline import DEFAULT_BASELINE
 from retrieval_eval.search.guard.check import check, no_verdict
 from retrieval_eval.search.guard.justification import read_justifications
@@ -166,7 +167,7 @@ def _thresholds(path: Path | None) -> Thresholds:
     return read_thresholds(DEFAULT_THRESHOLDS) if is_there else shipped_thresholds()
 
 
-def _noise(path: Path | None) -> Mapping[str, Any] | None:
+def _noise(path: Path | None) -> NoiseFloor | None:
     if path is None and not DEFAULT_NOISE.is_file():
         return None
     return read_noise(path or DEFAULT_NOISE)

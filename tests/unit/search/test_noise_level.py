@@ -46,7 +46,7 @@ def test_no_noise_is_exactly_none():
     found = run_to_run(table)
     assert (found.sd_points, found.sd_by_query_points, found.largest_delta_points) == (0, 0, 0)
     assert found.is_deterministic
-    assert query_sampling(table, SETTINGS)["delta_sd_points"] == 0.0
+    assert query_sampling(table, SETTINGS).delta_sd_points == 0.0
     assert noise_band(found, is_deterministic=True) == 0.0
 
 
@@ -65,9 +65,9 @@ def test_sampling_noise_is_the_standard_error():
     found = query_sampling(table, SETTINGS)
     # A bootstrap of a mean has the standard deviation s / root n, with n in place of n - 1.
     expected = 100 * np.mean([row.var() for row in table]) ** 0.5 / math.sqrt(200)
-    assert found["level_sd_points"] == pytest.approx(expected, rel=0.05)
+    assert found.level_sd_points == pytest.approx(expected, rel=0.05)
     differences = table[1] - table[0]
-    assert found["delta_sd_points"] == pytest.approx(
+    assert found.delta_sd_points == pytest.approx(
         100 * differences.std() / math.sqrt(200), rel=0.05
     )
 
@@ -81,25 +81,24 @@ def test_detectable_changes_are_what_the_package_says_of_such_differences():
     found = detectable_changes(table, 0.0, differences)
     compared = compare_paired([0.0] * 400, differences, seed=1, n_resamples=20)
     expected = 100 * compared.smallest_detectable_difference.value
-    assert found["smallest_detectable_points"]["change"] == pytest.approx(expected)
-    assert found["by_n_queries"]["400"] == found["smallest_detectable_points"]
-    assert found["smallest_detectable_points"]["run_to_run"] == 0.0
-    falling = [found["by_n_queries"][str(n)]["unrelated"] for n in QUERY_COUNTS]
+    assert found.change == pytest.approx(expected)
+    assert detectable_changes(table, 0.0, differences, 400) == found
+    assert found.run_to_run == 0.0
+    falling = [detectable_changes(table, 0.0, None, n).unrelated for n in QUERY_COUNTS]
     assert falling == sorted(falling, reverse=True)
 
 
 def test_a_typical_change_shows_no_sooner_than_the_noise_allows():
     table = np.array([[0.1, 0.9, 0.5, 0.3, 0.2, 0.8, 0.4]] * 2)
     differences = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.01]
-    found = detectable_changes(table, 5.0, differences)["smallest_detectable_points"]
-    assert found["change"] == found["run_to_run"] > 0
-    without = detectable_changes(table, 5.0, None)["smallest_detectable_points"]
-    assert without["change"] is None
+    found = detectable_changes(table, 5.0, differences)
+    assert found.change == found.run_to_run > 0
+    assert detectable_changes(table, 5.0, None).change is None
 
 
 def test_values_that_do_not_vary_say_nothing_of_a_change():
-    found = detectable_changes(np.zeros((2, 30)), 0.0, [0.0] * 30)["smallest_detectable_points"]
-    assert found == {"run_to_run": 0.0, "change": None, "unrelated": None}
+    found = detectable_changes(np.zeros((2, 30)), 0.0, [0.0] * 30)
+    assert (found.run_to_run, found.change, found.unrelated) == (0.0, None, None)
 
 
 def test_a_table_holds_the_queries_of_all_runs():

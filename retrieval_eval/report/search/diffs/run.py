@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from retrieval_eval.model.guard import GuardRuling
+    from retrieval_eval.model.noise import NoiseFloor
 
 Document = Mapping[str, Any]
 
@@ -50,7 +51,7 @@ class SearchDiff(frames.Measured):
         a: Document,
         b: Document,
         *,
-        noise: Document | None = None,
+        noise: NoiseFloor | None = None,
         notices: tuple[str, ...] = (),
         guard: GuardRuling | str = "no thresholds were read",
     ) -> None:
