@@ -6,9 +6,8 @@ from datetime import date
 import pytest
 
 from retrieval_eval.search.guard.check import check
-from retrieval_eval.search.guard.comment import MARKER, to_comment
 from retrieval_eval.search.guard.justification import Justification
-from retrieval_eval.search.guard.table import to_text
+from retrieval_eval.search.guard.rendering import MARKER, to_comment, to_text
 from tests.guards import QUICK, drop, run_with, thresholds_of, with_claims
 from tests.searches import answer, gold_query, gold_set, run_of
 

@@ -1,6 +1,6 @@
-"""The tables of a diff in plain text, for a terminal and for Markdown alike.
+"""A diff as tables of plain text, for a terminal, and as Markdown to attach to a change.
 
-Text of the runs stands in them as it is; whoever prints it makes it safe.
+Text of the runs stands in the tables as it is; whoever prints them makes it safe.
 """
 
 from __future__ import annotations
@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from retrieval_eval.search.diff_queries import movers
+from retrieval_eval.search.diff import movers
+from retrieval_eval.search.markdown import escaped, shortened, table
 from retrieval_eval.search.settings import BASE_MEASURES, HEADLINE
 from retrieval_eval.search.summary import DASH, number, points, signed_span
 from retrieval_eval.values import counted
@@ -19,6 +20,7 @@ Rows = list[list[str]]
 TEXT: Final = "text"
 """The head of the column that holds queries, which may be cut off."""
 
+_MOST_QUERIES: Final = 20
 _FLAG: Final = "moved"
 _COUNTS: Final = ("n_up", "n_down", "n_pairs")
 
@@ -159,3 +161,49 @@ def _documents(moved: Document | None) -> str:
         if n_others:
             parts.append(f"{sign}{n_others} unjudged")
     return ", ".join(parts)
+
+
+def diff_markdown(diff: Document) -> str:
+    """Return a diff as Markdown.
+
+    A banner heads it where fingerprints differ. Every text that comes from a query, a document or
+    a retriever is escaped: it shows as it stands and cannot become markup.
+    """
+    names = [side["label"] or "no label" for side in (diff["a"], diff["b"])]
+    parts = [f"# Search diff: {escaped(names[0])} → {escaped(names[1])}"]
+    if diff["banner"]:
+        parts.append(f"> **{escaped(diff['banner'])}**")
+    parts += [f"**{escaped(notice)}**" for notice in diff["notices"]]
+    parts.append(_safe([["", ""], *map(list, side_lines(diff))], n_left=2))
+    parts.append("\n".join(f"- {escaped(line)}" for line in summary_sentences(diff)))
+    for name in headline(diff):
+        rows = mover_rows(diff, name)
+        if len(rows) > 1:
+            parts += [f"## Queries behind {name}", *_first_rows(rows, n_left=3)]
+    rows = top1_rows(diff)
+    if len(rows) > 1:
+        parts += ["## Another first document", *_first_rows(rows, n_left=4)]
+    parts += ["## Metrics", _safe(metric_changes(diff, shown_metrics(diff)))]
+    for dimension in diff["slices"]:
+        parts += [f"## By {dimension}", _safe(slice_rows(diff, dimension))]
+    return "\n\n".join(parts) + "\n"
+
+
+def _first_rows(rows: Sequence[Sequence[str]], *, n_left: int) -> list[str]:
+    left_out = len(rows) - 1 - _MOST_QUERIES
+    shown = [_safe(rows[: _MOST_QUERIES + 1], n_left=n_left)]
+    return shown + ([f"And {left_out} more; the JSON has them all."] if left_out > 0 else [])
+
+
+def _safe(rows: Sequence[Sequence[str]], *, n_left: int = 1) -> str:
+    may_be_cut = [head == TEXT for head in rows[0]]
+    return table(
+        [
+            [
+                shortened(cell) if cut else escaped(cell)
+                for cell, cut in zip(row, may_be_cut, strict=True)
+            ]
+            for row in rows
+        ],
+        n_left=n_left,
+    )
