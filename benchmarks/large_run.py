@@ -94,9 +94,9 @@ def evaluate_all(root: Path, jobs: int) -> None:
 
 def analyse(root: Path, part: str) -> None:
     """Do one part of the analysis over the metric documents that lie there."""
-    from retrieval_eval.impact import analysis
-    from retrieval_eval.impact.rewards import on_one_scale
-    from retrieval_eval.impact.settings import Settings
+    from retrieval_eval.study import analysis
+    from retrieval_eval.study.rewards import on_one_scale
+    from retrieval_eval.study.settings import Settings
 
     folder = root / "runs/large/retrieval_events"
     paths = sorted(folder.rglob("*.retrieval_metrics.json"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrieval_eval.impact import impact_analysis
+from retrieval_eval.study import impact_analysis
 
 
 def document(task, config, recall, reward=1.0, *, mcp=0, trial="t", **fields):

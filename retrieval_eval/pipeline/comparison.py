@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.impact import impact_analysis
 from retrieval_eval.io.files import answers
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.pipeline.evaluate import Evaluation, evaluate
 from retrieval_eval.pipeline.roots import default_runs_root
 from retrieval_eval.schema import now, stamped
+from retrieval_eval.study import impact_analysis
 
 Document = Mapping[str, Any]
 

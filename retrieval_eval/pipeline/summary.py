@@ -7,12 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from retrieval_eval.impact.rewards import SCALES_DIFFER, are_poolable, on_one_scale
 from retrieval_eval.metrics.catalog import OUTCOMES, RETRIEVAL, Metric, read_metric
 from retrieval_eval.metrics.taxonomy import LABELS
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
 from retrieval_eval.records import Exclusion
 from retrieval_eval.schema import SCHEMA_VERSION
+from retrieval_eval.study.rewards import SCALES_DIFFER, are_poolable, on_one_scale
 from retrieval_eval.values import Value, mean
 
 Document = Mapping[str, Any]

@@ -24,7 +24,7 @@ FLOORS = (
     ("events",),
     ("metrics",),
     ("outcomes",),
-    ("impact",),
+    ("study",),
     ("pipeline",),
     ("gold",),
     ("search",),
@@ -36,7 +36,7 @@ FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 # Statistics know no domain: plain arrays in, numbers (or the reason for none) out.
 STATS_MAY_IMPORT = {"numpy", "scipy", "retrieval_eval.errors", "retrieval_eval.values"}
-STATS_MAY_BE_USED_BY = {"stats", "impact", "gold", "search", "report"}
+STATS_MAY_BE_USED_BY = {"stats", "study", "gold", "search", "report"}
 
 DRAWING = {"matplotlib", "seaborn", "papermill", "nbconvert", "nbclient", "weasyprint"}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from retrieval_eval.impact.pairs import Pair
-from retrieval_eval.impact.rewards import are_poolable
 from retrieval_eval.metrics.catalog import BY_NAME
+from retrieval_eval.study.pairs import Pair
+from retrieval_eval.study.rewards import are_poolable
 from retrieval_eval.values import signed
 
 SATURATED_SHARE: Final = 0.9

@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from retrieval_eval.impact.arms import Document
-from retrieval_eval.impact.pairs import Pair
-from retrieval_eval.impact.settings import Settings
 from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.metrics.taxonomy import MEDIUM_SET, SMALL_SET
+from retrieval_eval.study.arms import Document
+from retrieval_eval.study.pairs import Pair
+from retrieval_eval.study.settings import Settings
 
 SLICED: Final = "file_recall"
 

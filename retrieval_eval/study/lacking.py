@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from retrieval_eval.impact.pairs import Clusters, Planned, Side, labels_by
 from retrieval_eval.metrics.catalog import Metric, read_metric
+from retrieval_eval.study.pairs import Clusters, Planned, Side, labels_by
 from retrieval_eval.values import mean
 
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from retrieval_eval.impact.analysis import impact_analysis
+from retrieval_eval.study.analysis import impact_analysis
 
 __all__ = ["impact_analysis"]

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from retrieval_eval.events.retrieved import VIEWS
-from retrieval_eval.impact.arms import Document, arm, task_of
-from retrieval_eval.impact.associations import difference_associations
-from retrieval_eval.impact.discrimination import discrimination
-from retrieval_eval.impact.lacking import UNBOUNDED, bounds
-from retrieval_eval.impact.pairs import (
+from retrieval_eval.metrics.catalog import BY_NAME, Metric, in_view
+from retrieval_eval.study.arms import Document, arm, task_of
+from retrieval_eval.study.associations import difference_associations
+from retrieval_eval.study.discrimination import discrimination
+from retrieval_eval.study.lacking import UNBOUNDED, bounds
+from retrieval_eval.study.pairs import (
     Pair,
     Planned,
     clusters_of,
@@ -21,10 +22,10 @@ from retrieval_eval.impact.pairs import (
     match,
     planned_tasks,
 )
-from retrieval_eval.impact.rewards import SCALES_DIFFER, are_poolable, are_unit
-from retrieval_eval.impact.settings import Settings
-from retrieval_eval.impact.slices import slices
-from retrieval_eval.impact.threats import (
+from retrieval_eval.study.rewards import SCALES_DIFFER, are_poolable, are_unit
+from retrieval_eval.study.settings import Settings
+from retrieval_eval.study.slices import slices
+from retrieval_eval.study.threats import (
     few_clusters,
     lacking_values,
     never_hit,
@@ -32,8 +33,7 @@ from retrieval_eval.impact.threats import (
     role_notes,
     scales,
 )
-from retrieval_eval.impact.validity import RULES, Valid, screen
-from retrieval_eval.metrics.catalog import BY_NAME, Metric, in_view
+from retrieval_eval.study.validity import RULES, Valid, screen
 from retrieval_eval.values import Value, signed
 
 COMPARED: Final = (

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from retrieval_eval.impact.arms import config_pairs, order_of
-from retrieval_eval.impact.associations import associations
-from retrieval_eval.impact.compare import compare
-from retrieval_eval.impact.let_through import let_through
-from retrieval_eval.impact.rewards import calibration, on_one_scale, tiers
-from retrieval_eval.impact.settings import Settings
-from retrieval_eval.impact.timing import time_to_first_relevant
 from retrieval_eval.schema import SCHEMA_VERSION
+from retrieval_eval.study.arms import config_pairs, order_of
+from retrieval_eval.study.associations import associations
+from retrieval_eval.study.compare import compare
+from retrieval_eval.study.let_through import let_through
+from retrieval_eval.study.rewards import calibration, on_one_scale, tiers
+from retrieval_eval.study.settings import Settings
+from retrieval_eval.study.timing import time_to_first_relevant
 
 
 def impact_analysis(
@@ -25,7 +25,7 @@ def impact_analysis(
     """Return the impact document over the trials' metric documents, without ``generated_at``.
 
     Associations, tiers, calibration and time to first relevant use the trials that the validity
-    gate let through (:func:`~retrieval_eval.impact.let_through.let_through`), and say how many.
+    gate let through (:func:`~retrieval_eval.study.let_through.let_through`), and say how many.
 
     The result does not depend on the order of ``documents``. Language and statistics are
     associational: nothing here says that retrieval caused an outcome.

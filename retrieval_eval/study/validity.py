@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from retrieval_eval.impact.arms import (
+from retrieval_eval.metrics.catalog import BY_NAME, read_metric
+from retrieval_eval.study.arms import (
     Arm,
     Document,
     Roles,
@@ -21,7 +22,6 @@ from retrieval_eval.impact.arms import (
     roles_of,
     task_of,
 )
-from retrieval_eval.metrics.catalog import BY_NAME, read_metric
 
 MAX_REMOVED_SHARE: Final = 1 / 3
 """A rule that removes more than this share of an arm's trials fails the gate."""

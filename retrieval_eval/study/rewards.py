@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from retrieval_eval.impact.arms import Document, task_of
-from retrieval_eval.impact.settings import Settings
 from retrieval_eval.metrics.catalog import BY_NAME, read_metric
+from retrieval_eval.study.arms import Document, task_of
+from retrieval_eval.study.settings import Settings
 from retrieval_eval.values import mean
 
 if TYPE_CHECKING:

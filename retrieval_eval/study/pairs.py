@@ -7,9 +7,9 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from retrieval_eval.impact.arms import Arm, Document, Task, task_of
-from retrieval_eval.impact.validity import LOSSES, Valid, lacks_ground_truth
 from retrieval_eval.metrics.catalog import Metric, read_metric
+from retrieval_eval.study.arms import Arm, Document, Task, task_of
+from retrieval_eval.study.validity import LOSSES, Valid, lacks_ground_truth
 from retrieval_eval.values import Value, mean
 
 

@@ -10,12 +10,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from retrieval_eval.impact.arms import Arm, has_called_mcp
-from retrieval_eval.impact.pairs import Pair
-from retrieval_eval.impact.rewards import SCALES_DIFFER
-from retrieval_eval.impact.validity import Valid
 from retrieval_eval.metrics.catalog import Metric
 from retrieval_eval.stats.clusters import MIN_CLUSTERS
+from retrieval_eval.study.arms import Arm, has_called_mcp
+from retrieval_eval.study.pairs import Pair
+from retrieval_eval.study.rewards import SCALES_DIFFER
+from retrieval_eval.study.validity import Valid
 from retrieval_eval.values import REASONS, counted, signed
 
 Threat = dict[str, Any]

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from retrieval_eval.impact.arms import Arm, Document
-from retrieval_eval.impact.validity import screen
+from retrieval_eval.study.arms import Arm, Document
+from retrieval_eval.study.validity import screen
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrieval_eval.impact import analysis, impact_analysis
-from retrieval_eval.impact.compare import compare
-from retrieval_eval.impact.rewards import on_one_scale
-from retrieval_eval.impact.settings import Settings
+from retrieval_eval.study import analysis, impact_analysis
+from retrieval_eval.study.compare import compare
+from retrieval_eval.study.rewards import on_one_scale
+from retrieval_eval.study.settings import Settings
 
 FEW = Settings(seed=7, n_resamples=200)
 """Enough resamples to see that two intervals are the same."""

@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from retrieval_eval.impact.arms import Document, task_of
-from retrieval_eval.impact.settings import Settings
+from retrieval_eval.study.arms import Document, task_of
+from retrieval_eval.study.settings import Settings
 from retrieval_eval.values import Value
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from retrieval_eval.impact import impact_analysis
-from retrieval_eval.impact.arms import config_pairs
 from retrieval_eval.schema import faults, stamped
+from retrieval_eval.study import impact_analysis
+from retrieval_eval.study.arms import config_pairs
 from tests.studies import comparison, document, study
 
 

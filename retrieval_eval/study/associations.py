@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any, Final
 
-from retrieval_eval.impact.arms import Document, task_of
-from retrieval_eval.impact.pairs import Pair
-from retrieval_eval.impact.rewards import SCALES_DIFFER, are_poolable
-from retrieval_eval.impact.settings import Settings
 from retrieval_eval.metrics.catalog import BY_NAME, read_metric
+from retrieval_eval.study.arms import Document, task_of
+from retrieval_eval.study.pairs import Pair
+from retrieval_eval.study.rewards import SCALES_DIFFER, are_poolable
+from retrieval_eval.study.settings import Settings
 from retrieval_eval.values import Value, mean, signed
 
 RETRIEVAL_METRICS: Final = (
