@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from retrieval_eval.metrics.ranking import evaluate_rankings
     from retrieval_eval.pipeline import evaluate
     from retrieval_eval.report import load_run
+    from retrieval_eval.study import associate, compare
 
 __version__ = "0.1.0"
 
@@ -33,6 +34,8 @@ __all__ = [
     "SchemaError",
     "Value",
     "__version__",
+    "associate",
+    "compare",
     "evaluate",
     "evaluate_rankings",
     "load_run",
@@ -41,6 +44,8 @@ __all__ = [
 distribution.refuse_conflict()
 
 _LAZY = {
+    "associate": "retrieval_eval.study",
+    "compare": "retrieval_eval.study",
     "evaluate": "retrieval_eval.pipeline",
     "evaluate_rankings": "retrieval_eval.metrics.ranking",
     "load_run": "retrieval_eval.report",

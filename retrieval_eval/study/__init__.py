@@ -1,7 +1,9 @@
-"""Impact: what goes with what. Matched pairs and associations, never causes."""
+"""Studies: configurations compared, and what goes with what. Associations, never causes."""
 
 from __future__ import annotations
 
 from retrieval_eval.study.analysis import impact_analysis
+from retrieval_eval.study.associations import Associations, associate
+from retrieval_eval.study.compare import Comparison, compare
 
-__all__ = ["impact_analysis"]
+__all__ = ["Associations", "Comparison", "associate", "compare", "impact_analysis"]

@@ -1,40 +1,45 @@
-"""One comparison of two configurations: validity, pairs, differences, and the verdict."""
+"""Two configurations compared on the tasks that both ran: a function of a frame of trials."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
 
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.escape import html_text, visible
 from retrieval_eval.events.retrieved import VIEWS
-from retrieval_eval.metrics.catalog import BY_NAME, Metric, in_view
-from retrieval_eval.study.arms import Document, arm, task_of
+from retrieval_eval.metrics.catalog import BY_NAME, Metric
+from retrieval_eval.study.arms import arm, config_named, configs_stated
 from retrieval_eval.study.associations import difference_associations
-from retrieval_eval.study.discrimination import discrimination
-from retrieval_eval.study.lacking import UNBOUNDED, bounds
-from retrieval_eval.study.pairs import (
-    Pair,
-    Planned,
-    clusters_of,
-    excluded_tasks,
-    ledger,
-    match,
-    planned_tasks,
+from retrieval_eval.study.estimates import (
+    Block,
+    Measure,
+    discrimination,
+    reward_by_suite,
+    slices,
+    with_holm,
 )
-from retrieval_eval.study.rewards import SCALES_DIFFER, are_poolable, are_unit
-from retrieval_eval.study.settings import Settings
-from retrieval_eval.study.slices import slices
-from retrieval_eval.study.threats import (
+from retrieval_eval.study.gate import Valid, screen
+from retrieval_eval.study.pairs import Pair, excluded_tasks, ledger, match, planned_tasks
+from retrieval_eval.study.settings import Settings, metrics_named
+from retrieval_eval.study.trials import VIEWED, Trial, Trials, some_trials
+from retrieval_eval.study.verdict import (
+    cautions,
     few_clusters,
     lacking_values,
     never_hit,
     partial_use,
+    permitted,
     role_notes,
     scales,
+    verdict_of,
 )
-from retrieval_eval.study.validity import RULES, Valid, screen
-from retrieval_eval.values import Value, signed
+from retrieval_eval.values import DEFAULT_SEED, signed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COMPARED: Final = (
     "file_recall",
@@ -51,52 +56,265 @@ COMPARED: Final = (
 )
 """The family of metrics that are compared pair by pair, declared before any is."""
 
+FAMILY: Final = metrics_named(COMPARED)
+
 PRIMARY: Final = "file_recall"
 """The metric the verdict is about."""
 
-VIEWED: Final = ("file_recall", "mrr", "ndcg@10", "context_efficiency")
-"""Headline metrics whose value depends on the view."""
+_HAVE_VERDICT: Final = frozenset({"better", "worse", "fragile"})
 
-OUTCOMES: Final = ("reward",)
-"""Outcomes that retrieval is for; one that moves against the verdict is said beside it."""
 
-TIMES: Final = ("ttfr_seconds", "ttfr_tokens")
-"""Metrics that a trial which never finds a file lacks, because its time would be endless."""
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a comparison shows of its primary metric.
 
-ALPHA: Final = 0.05
+    ``state`` is ``better`` or ``worse`` where the difference is clear, ``fragile`` where values
+    that an arm lacks could overturn it, ``no_detectable_difference``, ``too_few_pairs``, or
+    ``no_verdict`` where the arms cannot be compared. ``reason`` says why, in a sentence.
+    ``cautions`` are outcomes that clearly move the other way, and ``threats`` the sentences about
+    what lowers or withholds the verdict.
+    """
+
+    state: str
+    metric: str
+    reason: str
+    cautions: tuple[str, ...] = ()
+    threats: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.state.replace("_", " ")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two configurations on the tasks that both ran; differences are comparison minus baseline.
+
+    ``baseline`` and ``comparison`` are the configurations. See :func:`compare`.
+    """
+
+    baseline: str
+    comparison: str
+    _document: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the comparison shows, and why."""
+        found = self._document
+        return Verdict(
+            found["verdict"],
+            found["verdict_metric"],
+            found["verdict_reason"],
+            tuple(found["cautions"]),
+            tuple(t["sentence"] for t in found["threats"] if t["effect"] != "none"),
+        )
+
+    @property
+    def gate(self) -> Mapping[str, Any]:
+        """Whether the arms may be compared: ``passed``, ``failed``, and every rule's finding."""
+        found: Mapping[str, Any] = self._document["gate"]
+        return found
+
+    @property
+    def ledger(self) -> Mapping[str, Any]:
+        """What became of every trial of both arms, down to the pairs used."""
+        found: Mapping[str, Any] = self._document["ledger"]
+        return found
+
+    @property
+    def pairs(self) -> pd.DataFrame:
+        """One row a matched task and metric, with both sides (repeats averaged) and difference."""
+        return _frame(
+            [
+                {
+                    **self._arms(),
+                    "benchmark": pair["benchmark"],
+                    "task_name": pair["task_name"],
+                    "metric": metric,
+                    **sides,
+                    "n_trials_baseline": pair["n_trials_baseline"],
+                    "n_trials_comparison": pair["n_trials_comparison"],
+                }
+                for pair in self._document["pairs"]
+                for metric, sides in pair["metrics"].items()
+            ],
+            _PAIR_COLUMNS,
+        )
+
+    @property
+    def estimates(self) -> pd.DataFrame:
+        """One row a metric: number of pairs, mean difference, interval, p, Holm's p and others."""
+        rows = [
+            {**self._arms(), "metric": metric, **block}
+            for metric, block in self._document["metrics"].items()
+        ]
+        return _frame(rows, _ESTIMATE_COLUMNS)
+
+    def table(self, metrics: Sequence[str] | None = None) -> pd.DataFrame:
+        """Return the estimates of some metrics as a frame for people, a row a metric.
+
+        Parameters
+        ----------
+        metrics
+            Names of compared metrics; by default all of them.
+
+        Raises
+        ------
+        BadInputError
+            When a metric was not compared; the message names those that were.
+        """
+        import pandas as pd
+
+        known = self._document["metrics"]
+        chosen = list(known) if metrics is None else list(metrics)
+        if unknown := [name for name in chosen if name not in known]:
+            raise BadInputError(f"{unknown[0]!r} was not compared; compared: {', '.join(known)}")
+        found = self.estimates.set_index("metric").loc[chosen, list(_TABLE_COLUMNS)]
+        labels = [BY_NAME[name].label if name in BY_NAME else name for name in chosen]
+        index = pd.Index(labels, name="Metric", dtype="object")
+        return found.rename(columns=_TABLE_COLUMNS).set_axis(index, axis="index")
+
+    def sentence(self) -> str:
+        """Return the comparison in one sentence: verdict, reason, and what speaks against it."""
+        verdict = self.verdict
+        against = "".join(f"; {said}" for said in (*verdict.cautions, *verdict.threats))
+        text = f"{self.comparison} compared with {self.baseline}: {verdict}, {verdict.reason}"
+        return visible(f"{text}{against}.")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry in ``comparisons`` of a ``run_impact_analysis.json``."""
+        return dict(self._document)
+
+    def _arms(self) -> dict[str, str]:
+        return {"baseline_config": self.baseline, "comparison_config": self.comparison}
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {self.sentence()}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html_text(self.sentence())}</p>\n{self.table().to_html(na_rep='—')}"
 
 
 def compare(
-    documents: Sequence[Document], baseline: str, comparison: str, settings: Settings
-) -> dict[str, Any]:
-    """Return the comparison of two configurations, ``comparison`` minus ``baseline``."""
+    trials: Trials,
+    baseline: str,
+    comparison: str,
+    *,
+    seed: int = DEFAULT_SEED,
+    primary: str | Metric = PRIMARY,
+    metrics: Sequence[str | Metric] = COMPARED,
+    view: str | None = None,
+    mcp_configs: Sequence[str] | None = None,
+    n_resamples: int = 10_000,
+    confidence: float = 0.95,
+) -> Comparison:
+    """Compare two configurations on the tasks that both ran.
+
+    Trials that cannot be compared are removed by the rules of the validity gate
+    (:data:`~retrieval_eval.study.gate.RULES`); repeats of a task are averaged; every metric is
+    estimated over the matched tasks, tasks of one repository or suite counting together. All of
+    it is computed from the trials that are given: a frame cut to one suite gives the gate, pairs,
+    intervals and verdict of this suite. The scale of a suite's rewards is that of all given
+    trials, also of other configurations. The order of the trials changes nothing.
+
+    Parameters
+    ----------
+    trials
+        ``load_run(…).trials`` or rows of it, or metrics documents of trials.
+    baseline, comparison
+        The two configurations. Differences are comparison minus baseline.
+    seed
+        Seed of every resampling.
+    primary
+        The metric the verdict is about.
+    metrics
+        The family of metrics to compare, over which p is adjusted (Holm). For a column of
+        numbers of your own give a :class:`~retrieval_eval.metrics.catalog.Metric` of its name.
+    view
+        What counts as retrieved in the metrics that depend on it, such as ``opened``; by default
+        any access.
+    mcp_configs
+        The configurations that are meant to use MCP; by default what their trials used says it.
+    n_resamples, confidence
+        Number of resamples, and coverage of every interval.
+
+    Returns
+    -------
+    Comparison
+        Verdict, pairs, estimates, gate and ledger. With fewer than three pairs nothing is
+        computable, with fewer than six there is no p-value and no verdict.
+
+    Raises
+    ------
+    BadInputError
+        When a configuration, metric or view is not known, both sides are the same, or the frame
+        lacks a column that a comparison reads; the message names the closest.
+    NothingToEvaluateError
+        When there is no trial.
+
+    Examples
+    --------
+    >>> from retrieval_eval import compare, load_run
+    >>> trials = load_run("demo").trials  # doctest: +SKIP
+    >>> compare(trials, "baseline-local-direct", "mcp-remote-direct")  # doctest: +SKIP
+    """
+    if view is not None and view not in VIEWS:
+        raise BadInputError(f"{view!r} is no view; there are: {', '.join(VIEWS)}")
+    first = metrics_named([primary])[0]
+    family = metrics_named(metrics)
+    family = family if first in family else (first, *family)
+    settings = Settings(seed, n_resamples, confidence, view=view)
+    ordered = some_trials(trials, needed=[settings.column(metric) for metric in family])
+    configs = sorted({trial.config_name for trial in ordered})
+    sides = config_named(baseline, configs), config_named(comparison, configs)
+    if sides[0] == sides[1]:
+        raise BadInputError(f"both sides are {visible(sides[0])}")
+    stated = configs_stated(mcp_configs, configs)
+    return comparison_of(
+        ordered, *sides, settings.with_roles(stated), metrics=family, primary=first
+    )
+
+
+def comparison_of(
+    trials: Sequence[Trial],
+    baseline: str,
+    comparison: str,
+    settings: Settings,
+    *,
+    metrics: Sequence[Metric] = FAMILY,
+    primary: Metric = BY_NAME[PRIMARY],
+) -> Comparison:
+    """Return the comparison over trials that :func:`~retrieval_eval.study.trials.trials_of` gave.
+
+    This is the only way a comparison is computed.
+    """
     from retrieval_eval.stats.paired import MIN_PAIRS
 
-    arms = (arm(documents, baseline), arm(documents, comparison))
+    arms = (arm(trials, baseline), arm(trials, comparison))
     valid = screen(*arms, settings.mcp_configs)
     pairs = match(valid)
-    measure = _Measure(pairs, planned_tasks(arms, valid), settings)
-    metrics = with_holm({name: measure(BY_NAME[name]) for name in COMPARED})
-    reward_by_suite = _reward_by_suite(measure, metrics["reward"])
-    views = _views(measure, valid)
-    verdict, reason = _verdict(metrics[PRIMARY], valid, len(pairs))
+    measure = Measure(pairs, planned_tasks(arms, valid), settings)
+    blocks = with_holm({metric.name: measure(metric) for metric in metrics})
+    lead = blocks[primary.name]
+    by_suite = reward_by_suite(measure, blocks.get("reward"))
+    views = {view: _view(measure, valid, view) for view in VIEWS}
+    verdict, reason = verdict_of(primary, lead, valid, len(pairs))
     is_computable = len(pairs) >= MIN_PAIRS
-    return {
+    document = {
         "baseline_config": baseline,
         "comparison_config": comparison,
         "computable": is_computable,
         "reason": None if is_computable else "too_few_pairs",
         "verdict": verdict,
-        "verdict_metric": PRIMARY,
+        "verdict_metric": primary.name,
         "verdict_reason": reason,
-        "cautions": _cautions(metrics) if verdict in {"better", "worse", "fragile"} else [],
+        "cautions": cautions(primary, metrics, blocks) if verdict in _HAVE_VERDICT else [],
         "threats": [
-            *few_clusters(metrics[PRIMARY], pairs),
-            *lacking_values(metrics[PRIMARY], arms, is_fragile=verdict == "fragile"),
+            *few_clusters(lead, pairs),
+            *lacking_values(lead, arms, is_fragile=verdict == "fragile"),
             *role_notes(valid),
-            *partial_use(BY_NAME[PRIMARY], valid, arms, pairs),
-            *never_hit(metrics, arms),
-            *scales(metrics["reward"], reward_by_suite),
+            *partial_use(settings.column(primary), valid, arms, pairs),
+            *never_hit(blocks.get("ttfr_seconds"), arms),
+            *scales(blocks.get("reward"), by_suite),
         ],
         "gate": {
             "passed": not valid.failed,
@@ -104,257 +322,28 @@ def compare(
             "rules": [finding.to_json() for finding in valid.findings],
         },
         "ledger": ledger(arms, valid, pairs),
-        "n_tasks_baseline": len({task_of(d) for d in arms[0].trials}),
-        "n_tasks_comparison": len({task_of(d) for d in arms[1].trials}),
+        "n_tasks_baseline": len({trial.task for trial in arms[0].trials}),
+        "n_tasks_comparison": len({trial.task for trial in arms[1].trials}),
         "n_pairs": len(pairs),
         "excluded": excluded_tasks(arms, valid, pairs),
-        "metrics": metrics,
-        "reward_by_suite": reward_by_suite,
+        "metrics": blocks,
+        "reward_by_suite": by_suite,
         "views": views,
         "flips": _flips(views, valid) if is_computable else [],
-        "discrimination": discrimination(pairs, COMPARED),
+        "discrimination": discrimination(pairs, metrics, settings),
         "difference_associations": difference_associations(pairs, settings),
         "slices": slices(pairs, settings),
-        "pairs": [_pair_row(pair) for pair in pairs],
+        "pairs": [_pair_row(pair, metrics, settings) for pair in pairs],
     }
+    return Comparison(baseline, comparison, document)
 
 
-@dataclass(frozen=True, slots=True)
-class _Measure:
-    """Compares one metric over the pairs; called once for every metric and view."""
-
-    pairs: Sequence[Pair]
-    planned: Sequence[Planned]
-    settings: Settings
-
-    def __call__(self, metric: Metric) -> dict[str, Any]:
-        from retrieval_eval.stats.paired import CLUSTER_MEANS, compare_paired
-
-        sides = [(pair, *pair.values(metric)) for pair in self.pairs]
-        rows = [
-            (pair, a.value, b.value)
-            for pair, a, b in sides
-            if a.value is not None and b.value is not None
-        ]
-        is_pooled = metric.name != "reward" or are_poolable(_trials(p for p, _, _ in rows))
-        rows = rows if is_pooled else []
-        clusters = clusters_of([pair for pair, _, _ in rows])
-        result = compare_paired(
-            [a for _, a, _ in rows],
-            [b for _, _, b in rows],
-            seed=self.settings.seed,
-            is_higher_better=metric.direction == "higher_is_better",
-            n_resamples=self.settings.n_resamples,
-            confidence=self.settings.confidence,
-            clusters=clusters.labels,
-        )
-        is_by_means = result.clustering == CLUSTER_MEANS
-        has_range = metric.unit == "share" or (
-            metric.name == "reward" and are_unit(_trials(self.pairs))
-        )
-        is_bounded = has_range and result.mean_difference.computable
-        low, high = result.interval.low.value, result.interval.high.value
-        if has_range and low is not None and high is not None:
-            # With few clusters t reaches beyond what a difference of two shares can be.
-            low, high = max(low, -1.0), min(high, 1.0)
-        block = {
-            "direction": metric.direction,
-            "unit": metric.unit,
-            "n_pairs": result.n,
-            "n_not_computable": len(sides) - result.n,
-            "computable": result.mean_difference.computable,
-            "reason": result.mean_difference.reason if is_pooled else SCALES_DIFFER,
-            "averaged_over": "clusters" if is_by_means else "tasks",
-            "mean_baseline": result.mean_baseline.value,
-            "mean_comparison": result.mean_comparison.value,
-            "mean_difference": result.mean_difference.value,
-            "median_difference": result.median_difference.value,
-            "ci_low": low,
-            "ci_high": high,
-            "ci_method": result.interval.method,
-            "ci_reason": result.interval.low.reason if is_pooled else SCALES_DIFFER,
-            "p_value": result.p_value.value,
-            "p_method": result.p_method,
-            "p_reason": result.p_value.reason if is_pooled else SCALES_DIFFER,
-            "wins": result.wins,
-            "ties": result.ties,
-            "losses": result.losses,
-            "rank_biserial": result.rank_biserial.value,
-            "smallest_detectable_difference": result.smallest_detectable_difference.value,
-            "cluster_by": clusters.by,
-            "n_clusters": clusters.n,
-            **(
-                bounds(self.planned, metric, clusters, is_by_means=is_by_means)
-                if is_bounded
-                else UNBOUNDED
-            ),
-        }
-        return _with_never_hit(block, sides) if metric.name in TIMES else block
+def _view(measure: Measure, valid: Valid, view: str) -> dict[str, Any]:
+    blocks = {name: measure(BY_NAME[name], view) for name in VIEWED}
+    return {**blocks, "verdict": permitted(blocks[PRIMARY], valid)}
 
 
-def _trials(pairs: Iterable[Pair]) -> Iterator[Document]:
-    for pair in pairs:
-        yield from (*pair.baseline, *pair.comparison)
-
-
-def _with_never_hit(
-    block: dict[str, Any], sides: Sequence[tuple[Pair, Value, Value]]
-) -> dict[str, Any]:
-    """Add to the times of tasks on which both arms found a file on how many a trial never did.
-
-    A task on which one arm alone found a file counts as a win or a loss. Where the tasks with a
-    trial that never did are not the same in both arms, the others are no fair sample of both:
-    then there is neither interval nor test.
-    """
-    arms = ([p.baseline for p, _, _ in sides], [p.comparison for p, _, _ in sides])
-    watched = [sum(any(map(_is_watched, trials)) for trials in own) for own in arms]
-    missed = [[any(map(_is_never_hit, trials)) for trials in own] for own in arms]
-    gains = sum(all(map(_is_never_hit, pair.baseline)) and b.computable for pair, _, b in sides)
-    drops = sum(all(map(_is_never_hit, pair.comparison)) and a.computable for pair, a, _ in sides)
-    block = block | {
-        "wins": block["wins"] + gains,
-        "losses": block["losses"] + drops,
-        "n_never_baseline": sum(missed[0]),
-        "n_never_comparison": sum(missed[1]),
-        "n_watched_baseline": watched[0],
-        "n_watched_comparison": watched[1],
-    }
-    if missed[0] == missed[1]:
-        return block
-    nothing = ("ci_low", "ci_high", "p_value", "p_method", "rank_biserial")
-    reasons = dict.fromkeys(("ci_reason", "p_reason"), "never_hit_differs")
-    return block | dict.fromkeys((*nothing, "smallest_detectable_difference")) | reasons
-
-
-def _is_watched(document: Document) -> bool:
-    return bool(document["file_level_metrics"].get("computable"))
-
-
-def _is_never_hit(document: Document) -> bool:
-    return bool(document["file_level_metrics"].get("never_hit"))
-
-
-def _reward_by_suite(measure: _Measure, pooled: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the reward of every suite, where rewards of several suites cannot be averaged."""
-    if pooled["reason"] != SCALES_DIFFER:
-        return []
-    return [
-        {
-            "benchmark": suite,
-            **replace(
-                measure,
-                pairs=[p for p in measure.pairs if p.benchmark == suite],
-                planned=[t for t in measure.planned if t.benchmark == suite],
-            )(BY_NAME["reward"]),
-        }
-        for suite in sorted({pair.benchmark for pair in measure.pairs})
-    ]
-
-
-def with_holm(metrics: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Add Holm's adjusted p-value over the family of metrics."""
-    from retrieval_eval.stats.multiplicity import holm
-
-    adjusted = holm([block["p_value"] for block in metrics.values()])
-    return {
-        name: {**block, "p_holm": value}
-        for (name, block), value in zip(metrics.items(), adjusted.values, strict=True)
-    }
-
-
-def apparent(block: dict[str, Any]) -> str:
-    """Return what the measured tasks show: better, worse or no_detectable_difference.
-
-    A difference is only called one when the interval of its mean leaves out 0 and the test
-    agrees, for each of them alone is wrong too often somewhere. Differences that are all the same
-    have no interval; then the test alone decides.
-    """
-    low, high, p_value = block["ci_low"], block["ci_high"], block["p_value"]
-    if block["ci_reason"] == "constant_input":
-        low = high = block["mean_difference"]
-    if low is None or high is None or p_value is None:
-        return "no_detectable_difference"
-    if p_value >= ALPHA or low <= 0 <= high:
-        return "no_detectable_difference"
-    is_gain = (block["mean_difference"] > 0) == (block["direction"] == "higher_is_better")
-    return "better" if is_gain else "worse"
-
-
-def conclusion(block: dict[str, Any]) -> str:
-    """Return what one compared metric shows, values that an arm lacks considered.
-
-    As :func:`apparent`, but ``fragile`` where the values that were not measured could give the
-    mean difference over all planned tasks the other sign, or none.
-    """
-    found = apparent(block)
-    if found == "no_detectable_difference" or block["bound_low"] is None:
-        return found
-    is_up = block["mean_difference"] > 0
-    worst = block["bound_low"] if is_up else -block["bound_high"]
-    has_gap = block["n_lacking_baseline"] or block["n_lacking_comparison"]
-    # What adds up to 0 on paper can leave a last digit.
-    return "fragile" if has_gap and round(worst, 9) <= 0 else found
-
-
-def permitted(block: dict[str, Any], valid: Valid) -> str:
-    """Return what one compared metric shows, as far as the gate and the number of tasks allow.
-
-    As :func:`conclusion`, but ``no_verdict`` where the gate failed and ``too_few_pairs`` where no
-    test could decide. The verdict and that of every view are such.
-    """
-    from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
-
-    if valid.failed:
-        return "no_verdict"
-    return "too_few_pairs" if block["n_pairs"] < MIN_PAIRS_FOR_P else conclusion(block)
-
-
-def _verdict(primary: dict[str, Any], valid: Valid, n_pairs: int) -> tuple[str, str]:
-    from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
-
-    found = permitted(primary, valid)
-    if found == "no_verdict":
-        named = "; ".join(f"{name} ({RULES[name]})" for name in valid.failed)
-        return found, f"the arms cannot be compared: {named}"
-    n = primary["n_pairs"]
-    if found == "too_few_pairs":
-        return found, (
-            f"{n} of {n_pairs} matched tasks have a {BY_NAME[PRIMARY].label}; "
-            f"no test can tell a difference below {MIN_PAIRS_FOR_P}"
-        )
-    difference, p_value = primary["mean_difference"], primary["p_value"]
-    numbers = f"mean difference {signed(difference, 3)} over {n} matched tasks"
-    if primary["averaged_over"] == "clusters":
-        numbers += f" (mean of {primary['n_clusters']} {primary['cluster_by']} means)"
-    if p_value is not None:
-        numbers += ", p < 0.001" if p_value < 0.001 else f", p = {p_value:.3f}"
-    return found, f"{BY_NAME[PRIMARY].label}: {numbers}"
-
-
-def _cautions(metrics: dict[str, dict[str, Any]]) -> list[str]:
-    """Return a sentence for every outcome that clearly moves against the verdict's metric."""
-    found = apparent(metrics[PRIMARY])
-    sentences = []
-    for name in OUTCOMES:
-        shown = apparent(metrics[name])
-        if {found, shown} == {"better", "worse"}:
-            difference = metrics[name]["mean_difference"]
-            sentences.append(
-                f"{BY_NAME[PRIMARY].label} is {found}, but {BY_NAME[name].label} is {shown} "
-                f"({signed(difference)} {BY_NAME[name].unit} over {metrics[name]['n_pairs']} tasks)"
-            )
-    return sentences
-
-
-def _views(measure: Callable[[Metric], dict[str, Any]], valid: Valid) -> dict[str, Any]:
-    views: dict[str, Any] = {}
-    for view in VIEWS:
-        blocks = {name: measure(in_view(BY_NAME[name], view)) for name in VIEWED}
-        views[view] = {**blocks, "verdict": permitted(blocks[PRIMARY], valid)}
-    return views
-
-
-def _flips(views: dict[str, Any], valid: Valid) -> list[dict[str, Any]]:
+def _flips(views: Mapping[str, Mapping[str, Any]], valid: Valid) -> list[dict[str, Any]]:
     """Return every headline whose sign or conclusion is another under another view."""
     rows = []
     for name in VIEWED:
@@ -382,9 +371,7 @@ def _flips(views: dict[str, Any], valid: Valid) -> list[dict[str, Any]]:
     return rows
 
 
-def _flip(
-    default: dict[str, Any], there: dict[str, Any], *, has_same_conclusion: bool
-) -> str | None:
+def _flip(default: Block, there: Block, *, has_same_conclusion: bool) -> str | None:
     if not (default["computable"] and there["computable"]):
         return None
     if not has_same_conclusion:
@@ -394,8 +381,8 @@ def _flip(
     return "sign" if math.prod(means) < 0 else None
 
 
-def _pair_row(pair: Pair) -> dict[str, Any]:
-    sides = {name: pair.values(BY_NAME[name]) for name in COMPARED}
+def _pair_row(pair: Pair, metrics: Sequence[Metric], settings: Settings) -> dict[str, Any]:
+    sides = {metric.name: pair.values(settings.column(metric)) for metric in metrics}
     return {
         "benchmark": pair.benchmark,
         "task_name": pair.task_name,
@@ -403,10 +390,73 @@ def _pair_row(pair: Pair) -> dict[str, Any]:
         "n_trials_comparison": len(pair.comparison),
         "metrics": {
             name: {
-                "baseline": a.value,
-                "comparison": b.value,
-                "difference": None if a.value is None or b.value is None else b.value - a.value,
+                "baseline": before,
+                "comparison": after,
+                "difference": None if before is None or after is None else after - before,
             }
-            for name, (a, b) in sides.items()
+            for name, (before, after) in sides.items()
         },
     }
+
+
+# Frames
+
+_ARMS: Final = {"baseline_config": "object", "comparison_config": "object"}
+_PAIR_COLUMNS: Final = {
+    **_ARMS,
+    **dict.fromkeys(("benchmark", "task_name", "metric"), "object"),
+    **dict.fromkeys(("baseline", "comparison", "difference"), "float64"),
+    **dict.fromkeys(("n_trials_baseline", "n_trials_comparison"), "Int64"),
+}
+_ESTIMATE_COLUMNS: Final = {
+    **_ARMS,
+    "metric": "object",
+    "direction": "object",
+    "unit": "object",
+    "n_pairs": "Int64",
+    "n_not_computable": "Int64",
+    "computable": "boolean",
+    "reason": "object",
+    "averaged_over": "object",
+    **dict.fromkeys(("mean_baseline", "mean_comparison", "mean_difference"), "float64"),
+    **dict.fromkeys(("median_difference", "ci_low", "ci_high"), "float64"),
+    "ci_method": "object",
+    "ci_reason": "object",
+    "p_value": "float64",
+    "p_holm": "float64",
+    "p_method": "object",
+    "p_reason": "object",
+    **dict.fromkeys(("wins", "ties", "losses"), "Int64"),
+    **dict.fromkeys(("rank_biserial", "smallest_detectable_difference"), "float64"),
+    "cluster_by": "object",
+    "n_clusters": "Int64",
+    **dict.fromkeys(("bound_low", "bound_high"), "float64"),
+    **dict.fromkeys(("n_planned", "n_lacking_baseline", "n_lacking_comparison"), "Int64"),
+    **dict.fromkeys(("tipping_baseline", "tipping_comparison"), "float64"),
+    **dict.fromkeys(
+        ("n_never_baseline", "n_never_comparison", "n_watched_baseline", "n_watched_comparison"),
+        "Int64",
+    ),
+}
+_TABLE_COLUMNS: Final = {
+    "n_pairs": "Tasks",
+    "mean_baseline": "Baseline",
+    "mean_comparison": "Comparison",
+    "mean_difference": "Difference",
+    "ci_low": "From",
+    "ci_high": "To",
+    "p_value": "p",
+    "p_holm": "p (Holm)",
+}
+
+
+def _frame(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> pd.DataFrame:
+    """Return a frame with these columns; text is of dtype object, as some cannot be encoded."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            name: pd.Series([row.get(name) for row in rows], dtype=dtype)
+            for name, dtype in columns.items()
+        }
+    )
