@@ -221,8 +221,7 @@ def trials_of(given: Trials, needed: Collection[str] = ()) -> list[Trial]:
     if hasattr(given, "columns"):
         found = from_frame(cast("pd.DataFrame", given), needed)
     else:
-        rows = cast("Iterable[Trial | Document]", given)
-        found = [row if isinstance(row, Trial) else from_document(row) for row in rows]
+        found = [row if isinstance(row, Trial) else from_document(row) for row in given]
         extra = {name for trial in found for name in trial.numbers} - NUMBERS.keys()
         _refuse_missing(needed, [*NUMBERS, *extra])
     return on_one_scale(sorted(found, key=order_of))
