@@ -33,7 +33,7 @@ FLOORS = (
     ("events",),
     ("metrics",),
     ("outcomes",),
-    ("impact",),
+    ("study",),
     ("pipeline",),
     ("gold",),
     ("search",),
@@ -45,7 +45,7 @@ FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 
 # Statistics know no domain: plain arrays in, numbers (or the reason for none) out.
 STATS_MAY_IMPORT = {"numpy", "scipy", "retrieval_eval.errors", "retrieval_eval.values"}
-STATS_MAY_BE_USED_BY = {"stats", "impact", "gold", "search", "report"}
+STATS_MAY_BE_USED_BY = {"stats", "study", "gold", "search", "report"}
 
 # What `import retrieval_eval` must not load: together they cost seconds.
 HEAVY = (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.impact import impact_analysis
 from retrieval_eval.schema import faults, stamped
-from tests.unit.impact.test_analysis import document
+from retrieval_eval.study import impact_analysis
+from tests.unit.study.test_analysis import document
 
 WHOLE_RUN = ("associations", "family", "tiers", "calibration", "time_to_first_relevant")
 

@@ -6,9 +6,10 @@ import random
 
 import pytest
 
-from retrieval_eval.impact import impact_analysis
-from retrieval_eval.impact.arms import config_pairs
 from retrieval_eval.schema import faults, stamped
+from retrieval_eval.study import impact_analysis
+from retrieval_eval.study.arms import config_pairs
+from retrieval_eval.study.trials import trials_of
 from tests.studies import comparison, document, study
 
 
@@ -100,7 +101,7 @@ def test_a_metric_missing_on_one_side_leaves_only_that_metric():
 
 def test_every_pair_of_configs_is_compared_baseline_first():
     rows = [document("t", c, 0.5, mcp=m) for c, m in (("mcp", 2), ("zeta", 0), ("Baseline-x", 0))]
-    assert list(config_pairs(rows)) == [
+    assert list(config_pairs(trials_of(rows))) == [
         ("Baseline-x", "zeta"),
         ("Baseline-x", "mcp"),
         ("zeta", "mcp"),

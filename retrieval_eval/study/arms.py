@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from itertools import combinations
-from typing import Any, Final
+from typing import Final
 
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.study.trials import Trial
 from retrieval_eval.values import counted
-
-Document = Mapping[str, Any]
-Task = tuple[str, str]
 
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _WITHOUT: Final = frozenset({"no", "non", "not", "without", "off", "disabled"})
@@ -20,10 +20,10 @@ _WITHOUT: Final = frozenset({"no", "non", "not", "without", "off", "disabled"})
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """A configuration with its trials' metric documents, in a fixed order."""
+    """A configuration with its trials, in a fixed order."""
 
     config: str
-    trials: tuple[Document, ...]
+    trials: tuple[Trial, ...]
 
     @property
     def words(self) -> set[str]:
@@ -31,7 +31,7 @@ class Arm:
 
         A run can be named after the other arm, or after what it was to show.
         """
-        for run_id in sorted({str(d["provenance"]["run_id"]) for d in self.trials}):
+        for run_id in sorted({trial.run_id for trial in self.trials}):
             own, at, _ = self.config.rpartition(f"@{run_id}")
             if at:
                 return _words(own)
@@ -50,17 +50,17 @@ class Arm:
     @property
     def n_ran(self) -> int:
         """The number of trials that show any call; only these can show what was used."""
-        return sum(trial["ledger"]["calls_seen"] > 0 for trial in self.trials)
+        return sum(trial.calls_seen > 0 for trial in self.trials)
 
     @property
     def n_callers(self) -> int:
         """The number of trials that called an MCP server, whatever it answered."""
-        return sum(map(has_called_mcp, self.trials))
+        return sum(trial.has_called_mcp for trial in self.trials)
 
     @property
     def n_users(self) -> int:
         """The number of trials in which an MCP server answered a call."""
-        return sum(trial["ledger"].get("mcp_calls_ok", 0) > 0 for trial in self.trials)
+        return sum(trial.was_answered for trial in self.trials)
 
     @property
     def uses_mcp(self) -> bool:
@@ -141,39 +141,56 @@ def _control(arms: tuple[Arm, Arm], users: Sequence[Arm]) -> Arm | None:
     return next((arm for arm in arms if arm not in users), None) if users else None
 
 
-def arm(documents: Iterable[Document], config: str) -> Arm:
+def arm(trials: Iterable[Trial], config: str) -> Arm:
     """Return the arm of a configuration."""
-    own = (d for d in documents if d["provenance"]["config_name"] == config)
-    return Arm(config, tuple(own))
+    return Arm(config, tuple(trial for trial in trials if trial.config_name == config))
 
 
-def config_pairs(documents: Sequence[Document]) -> Iterator[tuple[str, str]]:
+def config_pairs(trials: Sequence[Trial]) -> Iterator[tuple[str, str]]:
     """Yield every pair of configurations, the one nearer to a baseline first.
 
     Configurations of which most trials called no MCP server come first; among them, and among the
     others, those named a baseline, then by name.
     """
-    arms = [arm(documents, c) for c in {d["provenance"]["config_name"] for d in documents}]
+    arms = [arm(trials, config) for config in {trial.config_name for trial in trials}]
     arms.sort(key=lambda a: (a.uses_mcp, not a.is_named_baseline, a.is_named_mcp, a.config))
     yield from combinations([a.config for a in arms], 2)
 
 
-def has_called_mcp(document: Document) -> bool:
-    """Return whether a trial called an MCP server, whatever it answered."""
-    return bool(document["ledger"]["mcp_calls"] > 0)
+def config_named(name: str, configs: Sequence[str]) -> str:
+    """Return the name of a configuration.
+
+    Raises
+    ------
+    BadInputError
+        When it is not among ``configs``; the message lists those there are, the closest first.
+
+    Examples
+    --------
+    >>> config_named("mpc", ["baseline", "mcp"])
+    Traceback (most recent call last):
+    retrieval_eval.errors.BadInputError: no configuration 'mpc'; there are: mcp, baseline
+    """
+    if name in configs:
+        return name
+    near = get_close_matches(str(name), configs, n=3, cutoff=0.4)
+    ordered = [*near, *(config for config in configs if config not in near)]
+    raise BadInputError(f"no configuration {name!r}; there are: {', '.join(ordered)}")
 
 
-def task_of(document: Document) -> Task:
-    """Return what a trial is paired by: its suite and its task."""
-    provenance = document["provenance"]
-    return (str(provenance["benchmark"]), str(provenance["task_name"]))
+def configs_stated(names: Sequence[str] | None, configs: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the configurations that are stated to use MCP, or None where nothing is stated.
 
-
-def order_of(document: Document) -> tuple[str, ...]:
-    """Return the key by which documents are sorted, so that input order never matters."""
-    provenance = document["provenance"]
-    keys = ("benchmark", "task_name", "config_name", "run_id", "batch_timestamp", "trial_name")
-    return tuple(str(provenance.get(key) or "") for key in keys)
+    A configuration that several runs have (``mcp@run``) may be named with its run or without.
+    Raises ``BadInputError`` for a name that is none.
+    """
+    if names is None:
+        return None
+    stated = tuple(c for c in configs if c in names or c.rpartition("@")[0] in names)
+    for name in names:
+        if not any(name in (c, c.rpartition("@")[0]) for c in stated):
+            config_named(name, configs)
+    return stated
 
 
 def _words(config: str) -> set[str]:

@@ -1,7 +1,8 @@
-"""What could change the reading of a comparison: each threat with its number and a sentence.
+"""What estimates allow to conclude: the verdict, and the threats that could overturn it.
 
-``effect`` is ``none`` where the numbers already allow for it or merely carry it, ``lowers`` where
-the verdict is less than the measured tasks alone would show, and ``withholds`` where there is none.
+``effect`` of a threat is ``none`` where the numbers already allow for it or merely carry it,
+``lowers`` where the verdict is less than the measured tasks alone would show, and ``withholds``
+where there is none.
 """
 
 from __future__ import annotations
@@ -10,16 +11,110 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from retrieval_eval.impact.arms import Arm, has_called_mcp
-from retrieval_eval.impact.pairs import Pair
-from retrieval_eval.impact.rewards import SCALES_DIFFER
-from retrieval_eval.impact.validity import Valid
 from retrieval_eval.metrics.catalog import Metric
 from retrieval_eval.stats.clusters import MIN_CLUSTERS
+from retrieval_eval.study.arms import Arm
+from retrieval_eval.study.estimates import Block
+from retrieval_eval.study.gate import RULES, Valid
+from retrieval_eval.study.pairs import Pair
+from retrieval_eval.study.trials import SCALES_DIFFER
 from retrieval_eval.values import REASONS, counted, signed
 
+ALPHA: Final = 0.05
+
+OUTCOMES: Final = ("reward",)
+"""Outcomes that retrieval is for; one that moves against the verdict is named beside it."""
+
+
+def apparent(block: Block) -> str:
+    """Return what the measured tasks show: better, worse or no_detectable_difference.
+
+    A difference is only called one when the interval of its mean leaves out 0 and the test
+    agrees, for each of them alone is wrong too often somewhere. Differences that are all the same
+    have no interval; then the test alone decides.
+    """
+    low, high, p_value = block["ci_low"], block["ci_high"], block["p_value"]
+    if block["ci_reason"] == "constant_input":
+        low = high = block["mean_difference"]
+    if low is None or high is None or p_value is None:
+        return "no_detectable_difference"
+    if p_value >= ALPHA or low <= 0 <= high:
+        return "no_detectable_difference"
+    is_gain = (block["mean_difference"] > 0) == (block["direction"] == "higher_is_better")
+    return "better" if is_gain else "worse"
+
+
+def conclusion(block: Block) -> str:
+    """Return what one compared metric shows, values that an arm lacks considered.
+
+    As :func:`apparent`, but ``fragile`` where the values that were not measured could give the
+    mean difference over all planned tasks the other sign, or none.
+    """
+    found = apparent(block)
+    if found == "no_detectable_difference" or block["bound_low"] is None:
+        return found
+    is_up = block["mean_difference"] > 0
+    worst = block["bound_low"] if is_up else -block["bound_high"]
+    has_gap = block["n_lacking_baseline"] or block["n_lacking_comparison"]
+    # What adds up to 0 on paper can leave a last digit.
+    return "fragile" if has_gap and round(worst, 9) <= 0 else found
+
+
+def permitted(block: Block, valid: Valid) -> str:
+    """Return what one compared metric shows, as far as the gate and the number of tasks allow.
+
+    As :func:`conclusion`, but ``no_verdict`` where the gate failed and ``too_few_pairs`` where no
+    test could decide. The verdict and that of every view are such.
+    """
+    from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+
+    if valid.failed:
+        return "no_verdict"
+    return "too_few_pairs" if block["n_pairs"] < MIN_PAIRS_FOR_P else conclusion(block)
+
+
+def verdict_of(primary: Metric, block: Block, valid: Valid, n_pairs: int) -> tuple[str, str]:
+    """Return the verdict about a metric, and why, in a sentence."""
+    from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+
+    found = permitted(block, valid)
+    if found == "no_verdict":
+        named = "; ".join(f"{name} ({RULES[name].meaning})" for name in valid.failed)
+        return found, f"the arms cannot be compared: {named}"
+    n = block["n_pairs"]
+    if found == "too_few_pairs":
+        return found, (
+            f"{n} of {n_pairs} matched tasks have a {primary.label}; "
+            f"no test can tell a difference below {MIN_PAIRS_FOR_P}"
+        )
+    difference, p_value = block["mean_difference"], block["p_value"]
+    numbers = f"mean difference {signed(difference, 3)} over {n} matched tasks"
+    if block["averaged_over"] == "clusters":
+        numbers += f" (mean of {block['n_clusters']} {block['cluster_by']} means)"
+    if p_value is not None:
+        numbers += ", p < 0.001" if p_value < 0.001 else f", p = {p_value:.3f}"
+    return found, f"{primary.label}: {numbers}"
+
+
+def cautions(primary: Metric, metrics: Sequence[Metric], blocks: Mapping[str, Block]) -> list[str]:
+    """Return a sentence for every outcome that clearly moves against the verdict's metric."""
+    found = apparent(blocks[primary.name])
+    sentences = []
+    for metric in metrics:
+        block = blocks[metric.name]
+        shown = apparent(block) if metric.name in OUTCOMES else found
+        if {found, shown} == {"better", "worse"}:
+            sentences.append(
+                f"{primary.label} is {found}, but {metric.label} is {shown} "
+                f"({signed(block['mean_difference'])} {metric.unit} "
+                f"over {block['n_pairs']} tasks)"
+            )
+    return sentences
+
+
+# Threats
+
 Threat = dict[str, Any]
-Block = Mapping[str, Any]
 
 _MAX_SUITES: Final = 4
 """Suites whose reward a sentence gives."""
@@ -100,7 +195,7 @@ def role_notes(valid: Valid) -> Iterator[Threat]:
 
 
 def partial_use(
-    metric: Metric, valid: Valid, arms: tuple[Arm, Arm], pairs: Sequence[Pair]
+    column: str, valid: Valid, arms: tuple[Arm, Arm], pairs: Sequence[Pair]
 ) -> Iterator[Threat]:
     """Yield of each arm that only some trials called an MCP server, and the estimate of those.
 
@@ -110,8 +205,8 @@ def partial_use(
     for side, arm in zip(("baseline", "comparison"), arms, strict=True):
         if any(arm is other for other in known) or not 0 < arm.n_callers < arm.n_ran:
             continue
-        own = [p.values(metric) for p in pairs if all(map(has_called_mcp, getattr(p, side)))]
-        changes = [b.value - a.value for a, b in own if a.value is not None and b.value is not None]
+        own = [p.values(column) for p in pairs if all(t.has_called_mcp for t in getattr(p, side))]
+        changes = [b - a for a, b in own if a is not None and b is not None]
         text = f"only {arm.use} called an MCP server"
         if changes:
             text += (
@@ -121,10 +216,9 @@ def partial_use(
         yield _threat("mcp_role", arm.n_callers, "trials", "none", text)
 
 
-def never_hit(metrics: Mapping[str, Block], arms: tuple[Arm, Arm]) -> Iterator[Threat]:
+def never_hit(block: Block | None, arms: tuple[Arm, Arm]) -> Iterator[Threat]:
     """Yield how often either arm never found a relevant file, where it differs."""
-    block = metrics["ttfr_seconds"]
-    if block["ci_reason"] != "never_hit_differs":
+    if block is None or block["ci_reason"] != "never_hit_differs":
         return
     counts = [
         f"{block[f'n_never_{side}']} of "
@@ -138,9 +232,9 @@ def never_hit(metrics: Mapping[str, Block], arms: tuple[Arm, Arm]) -> Iterator[T
     yield _threat("never_hit", None, "tasks", "none", text)
 
 
-def scales(reward: Block, by_suite: Sequence[Block]) -> Iterator[Threat]:
+def scales(reward: Block | None, by_suite: Sequence[Block]) -> Iterator[Threat]:
     """Yield that rewards cannot be averaged over the suites, and their differences by suite."""
-    if reward["reason"] != SCALES_DIFFER:
+    if reward is None or reward["reason"] != SCALES_DIFFER:
         return
     known = [row for row in by_suite if row["computable"]]
     given = [

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from retrieval_eval.impact import analysis, impact_analysis
-from retrieval_eval.impact.compare import compare
-from retrieval_eval.impact.rewards import on_one_scale
-from retrieval_eval.impact.settings import Settings
+from retrieval_eval.errors import RetrievalEvalError
+from retrieval_eval.study import analysis, associate, compare, impact_analysis
+from retrieval_eval.study.compare import comparison_of
+from retrieval_eval.study.settings import Settings
+from retrieval_eval.study.trials import trials_of
+from tests.studies import frame_of
 
 FEW = Settings(seed=7, n_resamples=200)
 """Enough resamples to see that two intervals are the same."""
@@ -108,8 +110,7 @@ def studies(draw, most=2):
 
 
 def compared(rows, first=ARMS[0], second=ARMS[1]):
-    ordered = on_one_scale(sorted(rows, key=analysis.order_of))
-    return compare(ordered, first, second, FEW)
+    return comparison_of(trials_of(rows), first, second, FEW).to_json()
 
 
 def same(one, other):
@@ -157,6 +158,24 @@ def test_the_order_of_the_trials_changes_no_byte(rows, seed):
         )
         one, other = (json.dumps(impact_analysis(r, seed=3)) for r in (rows, shuffled))
     assert one == other
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows=studies(), kept=st.integers(1, 5))
+def test_a_frame_of_trials_and_any_part_of_it_give_what_their_documents_give(rows, kept):
+    frame, mask = frame_of(rows), [number % kept == 0 for number in range(len(rows))]
+    part = [row for row, is_kept in zip(rows, mask, strict=True) if is_kept]
+    for table, documents in ((frame, rows), (frame.loc[mask], part)):
+        configs = {row["provenance"]["config_name"] for row in documents}
+        if configs == set(ARMS):
+            found = compare(table, *ARMS, seed=7, n_resamples=50).to_json()
+            assert found == compare(documents, *ARMS, seed=7, n_resamples=50).to_json()
+        else:
+            with pytest.raises(RetrievalEvalError, match=r"there is no trial|no configuration"):
+                compare(table, *ARMS)
+        if configs:
+            one, other = (associate(g, seed=7, n_resamples=50) for g in (table, documents))
+            assert (one.to_json(), one.family) == (other.to_json(), other.family)
 
 
 NEGATED = ("mean_difference", "median_difference", "rank_biserial")

@@ -7,10 +7,9 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from retrieval_eval.impact.arms import Arm, Document, Task, task_of
-from retrieval_eval.impact.validity import LOSSES, Valid, lacks_ground_truth
-from retrieval_eval.metrics.catalog import Metric, read_metric
-from retrieval_eval.values import Value, mean
+from retrieval_eval.study.arms import Arm
+from retrieval_eval.study.gate import RULES, Valid
+from retrieval_eval.study.trials import Task, Trial, average
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,15 +18,12 @@ class Pair:
 
     benchmark: str
     task_name: str
-    baseline: tuple[Document, ...]
-    comparison: tuple[Document, ...]
+    baseline: tuple[Trial, ...]
+    comparison: tuple[Trial, ...]
 
-    def values(self, metric: Metric) -> tuple[Value, Value]:
-        """Return the metric of both sides, repeats averaged."""
-        return (
-            mean(read_metric(d, metric) for d in self.baseline),
-            mean(read_metric(d, metric) for d in self.comparison),
-        )
+    def values(self, column: str) -> tuple[float | None, float | None]:
+        """Return a number of both sides, repeats averaged."""
+        return average(self.baseline, column), average(self.comparison, column)
 
     @property
     def repositories(self) -> tuple[str, ...]:
@@ -39,7 +35,7 @@ class Pair:
 class Side:
     """The valid trials of one arm on a task, and how many others the gate took from them."""
 
-    trials: tuple[Document, ...]
+    trials: tuple[Trial, ...]
     n_lost: int
 
 
@@ -55,10 +51,9 @@ class Planned:
     has_ground_truth: bool
 
 
-def repositories_of(trials: Sequence[Document]) -> tuple[str, ...]:
+def repositories_of(trials: Sequence[Trial]) -> tuple[str, ...]:
     """Return the repositories of a task, by name, as the first of its trials that has any does."""
-    stated = (tuple(d["coverage"].get("repositories") or ()) for d in trials)
-    return next(filter(None, stated), ())
+    return next(filter(None, (trial.repositories for trial in trials)), ())
 
 
 def match(valid: Valid) -> tuple[Pair, ...]:
@@ -129,23 +124,23 @@ def planned_tasks(arms: tuple[Arm, Arm], valid: Valid) -> tuple[Planned, ...]:
     none of what is compared. Of a task without a valid trial everything is.
     """
     lost = Counter(
-        (d["provenance"]["config_name"], task_of(d))
+        (trial.config_name, trial.task)
         for finding in valid.findings
-        if finding.name in LOSSES
-        for d in finding.removed
+        if RULES[finding.name].is_loss
+        for trial in finding.removed
     )
-    trials: dict[Task, list[Document]] = defaultdict(list)
+    trials: dict[Task, list[Trial]] = defaultdict(list)
     for arm in arms:
-        for document in arm.trials:
-            trials[task_of(document)].append(document)
+        for trial in arm.trials:
+            trials[trial.task].append(trial)
     rows = []
-    for task, documents in sorted(trials.items()):
+    for task, own in sorted(trials.items()):
         before, after = (
             Side(left.get(task, ()), lost[arm.config, task])
             for arm, left in zip(arms, (valid.baseline, valid.comparison), strict=True)
         )
-        has_truth = not any(map(lacks_ground_truth, documents))
-        rows.append(Planned(*task, before, after, repositories_of(documents), has_truth))
+        has_truth = not any(trial.lacks_ground_truth for trial in own)
+        rows.append(Planned(*task, before, after, repositories_of(own), has_truth))
     return tuple(rows)
 
 
@@ -157,10 +152,10 @@ def excluded_tasks(
     left = {arms[0].config: valid.baseline, arms[1].config: valid.comparison}
     removed_by: dict[Task, str] = {}
     for finding in valid.findings:
-        for document in finding.removed:
-            if task_of(document) not in left[document["provenance"]["config_name"]]:
-                removed_by.setdefault(task_of(document), finding.name)
-    tasks = [{task_of(d) for d in arm.trials} for arm in arms]
+        for trial in finding.removed:
+            if trial.task not in left[trial.config_name]:
+                removed_by.setdefault(trial.task, finding.name)
+    tasks = [{trial.task for trial in arm.trials} for arm in arms]
     rows = []
     for task in sorted((tasks[0] | tasks[1]) - paired):
         if task in tasks[0] and task in tasks[1]:
@@ -188,12 +183,12 @@ def ledger(arms: tuple[Arm, Arm], valid: Valid, pairs: Sequence[Pair]) -> dict[s
         removed = Counter(
             finding.name
             for finding in valid.findings
-            for d in finding.removed
-            if d["provenance"]["config_name"] == arm.config
+            for trial in finding.removed
+            if trial.config_name == arm.config
         )
         unmatched = sum(len(trials) for task, trials in left.items() if task not in paired)
-        used = [d for task, trials in left.items() if task in paired for d in trials]
-        without_truth = sum(map(lacks_ground_truth, used))
+        used = [trial for task, trials in left.items() if task in paired for trial in trials]
+        without_truth = sum(trial.lacks_ground_truth for trial in used)
         sides[side] = {
             "trials": len(arm.trials),
             "removed": dict(sorted(removed.items())),

@@ -6,9 +6,10 @@ import random
 
 import pytest
 
-from retrieval_eval.impact import impact_analysis
-from retrieval_eval.impact.arms import config_pairs
 from retrieval_eval.schema import faults, stamped
+from retrieval_eval.study import impact_analysis
+from retrieval_eval.study.arms import config_pairs
+from retrieval_eval.study.trials import trials_of
 from tests.studies import comparison, document
 
 ARMS = ("baseline", "mcp")
@@ -320,7 +321,7 @@ def test_a_few_dead_trials_are_removed_and_lacking():
 
 def test_roles_come_from_use_and_a_name_that_disagrees_is_said():
     rows = used("baseline", 12, 12, gain=0.3) + used("ablation", 0, 0)
-    assert list(config_pairs(rows)) == [("ablation", "baseline")]
+    assert list(config_pairs(trials_of(rows))) == [("ablation", "baseline")]
     found = comparison(rows)
     assert found["verdict"] == "better"
     assert "is named a baseline, but 12 of 12" in threat(found, "mcp_role")["sentence"]
