@@ -22,6 +22,7 @@ from retrieval_eval.cli.search_options import (
     BASELINE,
     DATA,
     FILE,
+    RetrieverOption,
     asking_options,
     backlog_at_hand,
     backlog_option,
@@ -62,9 +63,9 @@ def search() -> None:
 @search.command(short_help="Ask every gold query and score the answers.")
 @click.option(
     "--retriever",
+    cls=RetrieverOption,
     required=True,
     metavar="SPEC",
-    help="bm25:FILE, http(s)://..., postgresql://..., run:FILE or package.module:name.",
 )
 @asking_options
 @click.option("--label", default="", help="What to call this run, such as after-rerank-change.")

@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, Protocol, TypeVar
 
 from retrieval_eval.errors import NothingToEvaluateError
+from retrieval_eval.registry import Registry
 
 RULES: Final = "rules"
 HTTP: Final = "http"
-JUDGES: Final = (RULES, HTTP)
-"""The judges by name. None is the default: a coverage means nothing without who judged."""
 
 FORMER_NAMES: Final[Mapping[str, str]] = {"offline": RULES}
 """Judges by the names that older artefacts and scripts have for them."""
 
-RULES_ERRORS: Final = "in an outside check it accepted 10 of 16 wrong claims, and no paraphrase"
+RULES_ERRORS: Final = (
+    "in an outside check an earlier version accepted 10 of 16 wrong claims, and no paraphrase"
+)
 """What the rule-based judge is known for."""
 
 Item = TypeVar("Item")
@@ -108,6 +110,55 @@ class Judge(Protocol):
             nobody measured.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeKind:
+    """One kind of judge.
+
+    Attributes
+    ----------
+    summary
+        What it does, for help: a verb and its object.
+    open
+        Returns the judge of textual options; raises `BadInputError` for what cannot be used.
+    options
+        Names of its options, for help.
+    is_cached
+        Whether its judgements are worth keeping, because each may take long or cost money.
+    """
+
+    summary: str
+    open: Callable[[Mapping[str, str]], Judge]
+    options: tuple[str, ...] = ()
+    is_cached: bool = True
+
+
+JUDGES: Final[Registry[JudgeKind]] = Registry(
+    "retrieval_eval.judges",
+    "judge",
+    ("retrieval_eval.search.claims.rules", "retrieval_eval.search.claims.http_judge"),
+)
+"""The judges by name. None is the default: a coverage means nothing without who judged."""
+
+
+def open_judge(name: str, options: Mapping[str, str] = {}, *, cache: Path | None = None) -> Judge:
+    """Return a judge of :data:`JUDGES`, such as ``rules`` or ``http``.
+
+    The rule-based judge is known to err (`RULES_ERRORS`); its older name is ``offline``.
+    ``cache`` is the file in which judgements that may cost money are kept; None: they are not.
+
+    Raises
+    ------
+    BadInputError
+        When there is no such judge, an option is of no use, or the extra ``search`` with its HTTP
+        client is not installed.
+    """
+    from retrieval_eval.search.claims.judgement_cache import CachedJudge
+
+    kind = JUDGES[FORMER_NAMES.get(name, name)]
+    judge = kind.open(options)
+    return CachedJudge(judge, cache) if kind.is_cached and cache is not None else judge
 
 
 def block_text(title: str, text: str) -> str:
