@@ -96,7 +96,7 @@ def split_claims(draft: str) -> tuple[Claim, ...]:
     False Dear customer,
     True It is safe.
     True It costs 5 $
-    False always.
+    True always.
     """
     text = masked(draft)
     return tuple(
