@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from retrieval_eval.metrics.ranking import evaluate_rankings
     from retrieval_eval.pipeline import evaluate
     from retrieval_eval.report import load_run
+    from retrieval_eval.search.measure import run_search
 
 __version__ = "0.1.0"
 
@@ -36,6 +37,7 @@ __all__ = [
     "evaluate",
     "evaluate_rankings",
     "load_run",
+    "run_search",
 ]
 
 distribution.refuse_conflict()
@@ -44,6 +46,7 @@ _LAZY = {
     "evaluate": "retrieval_eval.pipeline",
     "evaluate_rankings": "retrieval_eval.metrics.ranking",
     "load_run": "retrieval_eval.report",
+    "run_search": "retrieval_eval.search.measure",
 }
 
 

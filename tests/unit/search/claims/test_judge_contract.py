@@ -7,8 +7,7 @@ import json
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.claims.judge import FORMER_NAMES, JUDGES, open_judge
-from retrieval_eval.search.claims.judgement_cache import CachedJudge
+from retrieval_eval.search.claims.judge import FORMER_NAMES, JUDGES, CachedJudge, open_judge
 from tests.local_server import local_server, says
 
 BLOCK = "Ports\n\nThe port of the agent is 443. It is encrypted."
