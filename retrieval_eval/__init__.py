@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from retrieval_eval.metrics.ranking import evaluate_rankings
     from retrieval_eval.pipeline import evaluate
     from retrieval_eval.report import load_run
+    from retrieval_eval.search.measure import run_search
     from retrieval_eval.study import associate, compare
     from retrieval_eval.traces import read_trace
 
@@ -45,6 +46,7 @@ __all__ = [
     "load_ground_truth",
     "load_run",
     "read_trace",
+    "run_search",
 ]
 
 distribution.refuse_conflict()
@@ -58,6 +60,7 @@ _LAZY = {
     "load_ground_truth": "retrieval_eval.ground_truth",
     "load_run": "retrieval_eval.report",
     "read_trace": "retrieval_eval.traces",
+    "run_search": "retrieval_eval.search.measure",
 }
 
 

@@ -1,15 +1,18 @@
-"""A compressed answer is read whole, and what is no answer is refused within its bounds."""
+"""Answers over HTTP: compressed ones are read whole within bounds, waits are bounded."""
 
 from __future__ import annotations
 
 import gzip
 import zlib
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
 from itertools import islice, repeat
+from types import SimpleNamespace
 
 import httpx
 import pytest
 
-from retrieval_eval.search.http_body import body_pieces
+from retrieval_eval.search.http import HttpPolicy, TransientError, _Wait, body_pieces, retry_after
 
 PACKED = gzip.compress(b'{"a": 1}')
 
@@ -63,3 +66,27 @@ def test_input_without_end_and_without_output_gives_control_back(chunk):
         assert len(b"".join(islice(body_pieces(response), 500))) <= 8
     except httpx.DecodingError:
         assert chunk == bytes(65_536)
+
+
+def test_the_wait_is_the_servers_or_random_below_a_growing_bound():
+    def state(error, attempt):
+        return SimpleNamespace(
+            outcome=SimpleNamespace(exception=lambda: error), attempt_number=attempt
+        )
+
+    wait = _Wait(HttpPolicy("x", {}, 1, 0.5, 1, 1, 1, 1, 1, max_retry_after=30))
+    assert wait(state(TransientError("", 7.0), 1)) == 7.0
+    assert wait(state(TransientError("", 99.0), 1)) == 30.0
+    for attempt, bound in ((1, 0.5), (2, 1.0), (3, 2.0), (12, 10.0)):
+        waits = [wait(state(TransientError(""), attempt)) for _ in range(200)]
+        assert 0 <= min(waits) < max(waits) <= bound
+        assert max(waits) > bound / 2  # 200 draws below the half: once in 2^200
+
+
+def testretry_after_is_seconds_or_a_date():
+    later = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
+    assert 3500 < retry_after(later) <= 3600
+    assert retry_after("120") == 120.0
+    assert retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
+    assert [retry_after(text) for text in (None, "", "soon", "-1", "1.5")] == [None] * 5
+    assert retry_after("Wed, 21 Oct 2015 07:28:00 +999999999999999999") is None
