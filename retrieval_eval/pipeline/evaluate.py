@@ -11,7 +11,6 @@ from typing import Any
 
 from retrieval_eval.demo import write_demo
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.impact import impact_analysis
 from retrieval_eval.io.artefacts import kept_artefact, write_artefact
 from retrieval_eval.io.files import (
     answers,
@@ -38,6 +37,7 @@ from retrieval_eval.pipeline.trial import Done, Job, evaluate_trial, give_up
 from retrieval_eval.pipeline.workers import run_in_workers, worth_starting
 from retrieval_eval.records import Exclusion, Progress
 from retrieval_eval.schema import now, stamped
+from retrieval_eval.study import impact_analysis
 from retrieval_eval.values import DEFAULT_SEED, counted
 
 ARTEFACTS = "retrieval_events"

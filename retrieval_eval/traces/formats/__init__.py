@@ -1,8 +1,8 @@
 """Trace formats: each module of this folder declares how its format is recognised and read.
 
 A format is recognised by content and never by its file's name. Another distribution adds one
-with an entry point of the group ``retrieval_eval.formats`` whose object is a :class:`LineFormat` or a
-:class:`DocumentFormat`.
+with an entry point of the group ``retrieval_eval.formats`` whose object is a :class:`LineFormat`
+or a :class:`DocumentFormat`.
 """
 
 from __future__ import annotations
