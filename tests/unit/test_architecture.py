@@ -344,7 +344,6 @@ def _uses(path: Path) -> list[tuple[ast.expr, str]]:
 
 
 _OWN = "a document of this package, read without a check of its digest"
-_INSIDE = "JSON inside an event, which is read leniently and never raises"
 
 DOORS = (
     Door(
@@ -356,10 +355,8 @@ DOORS = (
             | {"msgspec.json.Decoder", "orjson.loads", "pandas.read_json"}
         ),
         allowed={
-            "traces/openhands.py": _INSIDE,
-            "traces/partial.py": "completes a JSON text that was cut",
-            "traces/atif_claude.py": _INSIDE,
-            "traces/results/payload.py": _INSIDE,
+            "traces/truncated.py": "completes a JSON text that was cut",
+            "traces/results/payload.py": "completes a JSON string that was cut",
             "gold/writing.py": "rows that were read before through the door",
             "gold/reading.py": "watches for keys that occur twice, behind a first reading",
             "search/facts.py": "a round trip of what a retriever describes",

@@ -81,7 +81,14 @@ class Dialect:
     delegating: frozenset[str] = frozenset()
 
 
-DIALECTS = Registry[Dialect](
+class _Dialects(Registry[Dialect]):
+    def add(self, name: str, entry: Dialect) -> Dialect:
+        if not isinstance(entry, Dialect):
+            raise TypeError(f"{entry!r} is no Dialect")
+        return super().add(name, entry)
+
+
+DIALECTS = _Dialects(
     "retrieval_eval.dialects",
     "tool dialect",
     tuple(f"{__name__}.{module.name}" for module in iter_modules(__path__)),

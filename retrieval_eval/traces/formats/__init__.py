@@ -88,7 +88,14 @@ class DocumentFormat:
     file_names: tuple[str, ...] = ()
 
 
-FORMATS = Registry[LineFormat | DocumentFormat](
+class _Formats(Registry[LineFormat | DocumentFormat]):
+    def add(self, name: str, entry: LineFormat | DocumentFormat) -> LineFormat | DocumentFormat:
+        if not isinstance(entry, LineFormat | DocumentFormat):
+            raise TypeError(f"{entry!r} is no LineFormat and no DocumentFormat")
+        return super().add(name, entry)
+
+
+FORMATS = _Formats(
     "retrieval_eval.formats",
     "trace format",
     tuple(f"{__name__}.{module.name}" for module in iter_modules(__path__)),

@@ -9,12 +9,12 @@ reference to another file is not opened.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from retrieval_eval.io.files import decode
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import latest, unix_seconds
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, openhands
@@ -395,12 +395,7 @@ def undecorated(content: str, is_truncated: bool = False) -> tuple[str, Any, boo
 
 
 def _decoded_metadata(text: str, is_truncated: bool) -> Any:
-    if is_truncated:
-        return clean(complete_json(text, keep_cut_text=False))
-    try:
-        return clean(json.loads(text))
-    except (ValueError, RecursionError):
-        return None
+    return clean(complete_json(text, keep_cut_text=False) if is_truncated else decode(text)[0])
 
 
 def _without_streams(text: str) -> str:
