@@ -15,6 +15,18 @@ from typing import Any, Literal
 Access = Literal["opened", "matched", "listed", "written"]
 """How a file was touched: its content read, a search hit in it, its name listed, or written."""
 
+ToolCategory = Literal[
+    "file_read",
+    "file_search",
+    "symbol_navigation",
+    "code_search",
+    "commit_search",
+    "deep_search",
+    "file_write",
+    "other",
+]
+"""What a tool call does."""
+
 TraceSource = Literal["trajectory", "transcript", "merged"]
 Confidence = Literal["high", "medium", "low"]
 LineRange = tuple[int, int]
@@ -210,7 +222,7 @@ class Event:
     call_index: int
     call_id: str
     tool_name: str
-    tool_category: str
+    tool_category: ToolCategory
     is_mcp: bool
     targets: tuple[Target, ...] = ()
     matched: tuple[int, ...] = ()

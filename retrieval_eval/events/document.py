@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
 from retrieval_eval.events.calls import count
 from retrieval_eval.events.match import Workspace
@@ -88,7 +88,7 @@ def _event(event: Event, files: tuple[FileRef, ...]) -> EventRow:
         step_index=event.step_index,
         timestamp=iso(event.timestamp),
         tool_name=event.tool_name,
-        tool_category=cast("Any", event.tool_category),
+        tool_category=event.tool_category,
         is_mcp=event.is_mcp,
         arguments=dict(event.arguments),
         target_files=tuple(dict.fromkeys(t.file.path for t in event.targets)),

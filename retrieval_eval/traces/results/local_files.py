@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from retrieval_eval.records import LineRange, RawTarget
+from retrieval_eval.records import LineRange, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import (
     NOTHING,
     PATH_ARGUMENTS,
@@ -252,7 +252,7 @@ _WRITTEN: Final = re.compile(
 _CUT: Final = ("<response clipped>", "[... Observation truncated", "<NOTE>")
 
 
-def editor_category(arguments: Mapping[str, Any]) -> str:
+def editor_category(arguments: Mapping[str, Any]) -> ToolCategory:
     """Return ``file_write`` for the writing commands, else ``file_read``."""
     command = arguments.get("command")
     writes = ("create", "str_replace", "insert", "undo_edit", "write")

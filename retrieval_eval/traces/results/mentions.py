@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from retrieval_eval.paths import diff_path
-from retrieval_eval.records import Access, LineRange, RawTarget
+from retrieval_eval.records import Access, LineRange, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import (
     NOTHING,
     Found,
@@ -367,7 +367,7 @@ def _inline(line: str, access: Access, asked: str | None) -> Iterator[RawTarget]
 _ABOUT_FILES: Final = frozenset({"get_diff", "get_files"})
 
 
-def pull_request_category(arguments: Mapping[str, Any]) -> str:
+def pull_request_category(arguments: Mapping[str, Any]) -> ToolCategory:
     """Return ``commit_search`` when the change itself is read, else ``other``."""
     method = arguments.get("method")
     is_change = isinstance(method, str) and method in _ABOUT_FILES

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from retrieval_eval.records import LineRange, RawTarget, ToolResult
+from retrieval_eval.records import LineRange, RawTarget, ToolCategory, ToolResult
 from retrieval_eval.traces.results.base import (
     NOTHING,
     PATH_ARGUMENTS,
@@ -227,7 +227,7 @@ def _literal(fields: str) -> tuple[str, str] | None:
     return (values["repo"], values["path"]) if len(values) == 2 else None
 
 
-def page_category(arguments: Mapping[str, Any]) -> str:
+def page_category(arguments: Mapping[str, Any]) -> ToolCategory:
     """Return ``file_read`` when the page is a file of a repository, else ``other``."""
     return "other" if file_link(_address(arguments)) is None else "file_read"
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
 
-from retrieval_eval.records import Access
+from retrieval_eval.records import Access, ToolCategory
 from retrieval_eval.traces.shell.spans import WHOLE, Spans
 from retrieval_eval.traces.shell.steps import Arg, Invocation, resolve
 
@@ -65,7 +65,7 @@ class Plan:
     """
 
     program: str
-    category: str = "file_read"
+    category: ToolCategory = "file_read"
     access: Access = "opened"
     evidence: Evidence = "nothing"
     operands: tuple[Operand, ...] = ()
@@ -115,7 +115,7 @@ def operand_of(arg: Arg) -> Operand:
     return Operand(arg.raw, "unknown") if text is None else Operand(text)
 
 
-def opaque(stage: Invocation, reason: str, category: str = "file_read") -> Plan:
+def opaque(stage: Invocation, reason: str, category: ToolCategory = "file_read") -> Plan:
     """Return the plan of a command that cannot be resolved."""
     return Plan(stage.program, category, evidence="opaque", reason=f"{stage.program}: {reason}")
 
