@@ -12,20 +12,21 @@ from retrieval_eval.cli.common import echo, json_option, print_json, print_table
 from retrieval_eval.cli.lazy import LazyGroup
 from retrieval_eval.cli.search_options import data_option, gold_option, run_files
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.gold.beir import export_beir, import_beir
 from retrieval_eval.gold.corpus import corpus_bytes, read_corpus
-from retrieval_eval.gold.exchange import Imported
+from retrieval_eval.gold.exchange import (
+    TREC_QRELS,
+    TREC_TOPICS,
+    Imported,
+    export_beir,
+    export_trec,
+    import_beir,
+    import_trec,
+    run_bytes,
+)
 from retrieval_eval.gold.faults import LineFault
 from retrieval_eval.gold.reading import gold_faults, read_gold_set
 from retrieval_eval.gold.rows import DEFAULT_CORPUS
 from retrieval_eval.gold.stats import gold_stats
-from retrieval_eval.gold.trec import (
-    QRELS_FILE,
-    TOPICS_FILE,
-    export_trec,
-    import_trec,
-    run_bytes,
-)
 from retrieval_eval.gold.writing import gold_set_bytes
 from retrieval_eval.io.together import write_together
 from retrieval_eval.search.run_files import read_search_run
@@ -203,7 +204,7 @@ def export(
 
 def _import_trec(sources: tuple[Path, ...], corpus: str) -> Imported:
     if len(sources) == 1 and sources[0].is_dir():
-        sources = (sources[0] / QRELS_FILE, sources[0] / TOPICS_FILE)
+        sources = (sources[0] / TREC_QRELS, sources[0] / TREC_TOPICS)
     if len(sources) == 1 and not sources[0].exists():
         raise BadInputError(f"{sources[0]}: no such folder")
     if len(sources) != 2:

@@ -17,18 +17,20 @@ from retrieval_eval.cli.common import (
     seed_option,
 )
 from retrieval_eval.cli.search_options import FILE, gold_option
-from retrieval_eval.gold.adjudication import adjudication_sheet, settle
 from retrieval_eval.gold.agreement import (
     MIN_OF_CORPUS,
     WEIGHTS,
     Compared,
+    Disagreement,
+    adjudication_sheet,
     agreement,
+    disagreements,
+    settle,
 )
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.disagreements import Disagreement, disagreements
+from retrieval_eval.gold.labelling import csv_sheet, jsonl_sheet
 from retrieval_eval.gold.model import GoldSet
 from retrieval_eval.gold.reading import read_gold_set
-from retrieval_eval.gold.sheets import csv_sheet, jsonl_sheet
 from retrieval_eval.gold.writing import write_gold_set
 from retrieval_eval.io.files import json_bytes
 from retrieval_eval.io.together import write_together

@@ -10,9 +10,9 @@ import click
 from retrieval_eval.cli.common import echo, json_option, print_json, seed_option
 from retrieval_eval.cli.gold_agreement import key_option, print_compared
 from retrieval_eval.cli.search_options import FILE, gold_option
-from retrieval_eval.gold.blind import blind_pack, read_blind
+from retrieval_eval.gold.agreement import blind_pack, read_blind
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.pool import write_pool
+from retrieval_eval.gold.labelling import write_pool
 from retrieval_eval.gold.reading import read_gold_set
 from retrieval_eval.values import counted
 

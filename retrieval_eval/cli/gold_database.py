@@ -15,9 +15,8 @@ from retrieval_eval.cli.search_options import (
     gold_option,
 )
 from retrieval_eval.gold.backlog import read_backlog
-from retrieval_eval.gold.bootstrap import BootstrapResult
+from retrieval_eval.gold.bootstrap import BootstrapResult, feedback_settings
 from retrieval_eval.gold.bootstrap import bootstrap as regenerate
-from retrieval_eval.gold.feedback_tables import feedback_settings
 from retrieval_eval.values import counted
 
 

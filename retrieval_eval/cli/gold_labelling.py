@@ -11,8 +11,7 @@ import click
 from retrieval_eval.cli.common import echo, json_option, print_json, seed_option
 from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.pool import DEFAULT_DEPTH, Ranking, build_pool, write_pool
-from retrieval_eval.gold.pool_reading import read_pool
+from retrieval_eval.gold.labelling import DEFAULT_DEPTH, Ranking, build_pool, read_pool, write_pool
 from retrieval_eval.gold.pseudonyms import pseudonymize as hide
 from retrieval_eval.gold.reading import read_gold_set
 from retrieval_eval.gold.writing import write_gold_set

@@ -16,12 +16,10 @@ from retrieval_eval.cli.common import (
     seed_option,
 )
 from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
-from retrieval_eval.gold.anchors import REASONS
+from retrieval_eval.gold.chunks import REASONS
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.reading import read_gold_set
-from retrieval_eval.gold.relabel import Relabelling, relabel
-from retrieval_eval.gold.relabel_files import read_mapping, relabel_files
-from retrieval_eval.gold.relabel_row import STATUSES
+from retrieval_eval.gold.relabel import STATUSES, Relabelling, read_mapping, relabel, relabel_files
 from retrieval_eval.io.together import write_together
 from retrieval_eval.search.label_split import label_split
 from retrieval_eval.search.run_files import read_search_run

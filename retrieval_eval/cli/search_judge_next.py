@@ -107,7 +107,7 @@ def _write(
     seed: int,
 ) -> list[Path]:
     from retrieval_eval.gold.corpus import read_corpus
-    from retrieval_eval.gold.pool import build_pool, write_pool
+    from retrieval_eval.gold.labelling import build_pool, write_pool
 
     docs: dict[str, list[str]] = {}
     for candidate in queue.candidates:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.gold.model import GoldSet
 from retrieval_eval.io.files import decode, read_text
 from retrieval_eval.metrics.ranking.measures import MAX_GRADE
 
@@ -89,6 +90,11 @@ def field_map(path: Path) -> FieldMap:
     settings = value[HEADER_KEY]
     own_names, own_max_grade = _checked(settings, f"{path}: line 1: /{HEADER_KEY}")
     return FieldMap({**names, **own_names}, own_max_grade or max_grade, header)
+
+
+def max_grade(gold: GoldSet) -> int:
+    """Return the top of the scale of a gold set."""
+    return field_map(gold.path).max_grade if gold.path else DEFAULT_MAX_GRADE
 
 
 def is_header(value: Any) -> bool:

@@ -15,7 +15,7 @@ from retrieval_eval.demo.search import write_search_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.reading import gold_faults, read_gold_set
-from retrieval_eval.gold.relabel_files import read_mapping
+from retrieval_eval.gold.relabel import read_mapping
 from retrieval_eval.search.measure import measure
 from tests.rechunking import recut, rows_of, same, split, write_rows
 

@@ -14,7 +14,7 @@ from retrieval_eval.cli.search_abstention import abstention
 from retrieval_eval.cli.search_judge_next import judge_next
 from retrieval_eval.cli.search_transfer import transfer
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.gold.pool_reading import read_pool
+from retrieval_eval.gold.labelling import read_pool
 from retrieval_eval.gold.reading import read_gold_set
 from retrieval_eval.gold.writing import write_gold_set
 from retrieval_eval.io.files import write_bytes

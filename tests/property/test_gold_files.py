@@ -10,15 +10,20 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from retrieval_eval import schema
-from retrieval_eval.gold.beir import export_beir, import_beir
 from retrieval_eval.gold.corpus import Corpus, Document
+from retrieval_eval.gold.exchange import (
+    export_beir,
+    export_trec,
+    import_beir,
+    import_trec,
+    run_bytes,
+)
 from retrieval_eval.gold.fields import FIELDS, FieldMap
 from retrieval_eval.gold.fingerprint import fingerprint
 from retrieval_eval.gold.ids import normalize_query, query_id
 from retrieval_eval.gold.model import ORIGINS, SOURCES, Anchor, GoldQuery, GoldSet, Label
 from retrieval_eval.gold.reading import gold_faults, parse_gold, read_gold_set
 from retrieval_eval.gold.stats import gold_stats, percents
-from retrieval_eval.gold.trec import export_trec, import_trec, run_bytes
 from retrieval_eval.gold.writing import query_line, write_gold_set
 from retrieval_eval.search.retrievers.ranked_file import open_ranked_file
 

@@ -12,7 +12,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.model import GoldSet
 from retrieval_eval.gold.reading import read_gold_set
-from retrieval_eval.gold.relabel_files import read_mapping
+from retrieval_eval.gold.relabel import read_mapping
 from retrieval_eval.io.files import answers
 from retrieval_eval.report.search.backlog import load_backlog
 from retrieval_eval.report.search.demo import DEMO_OUTPUT, MeasuredDemo, is_demo, measured_demo

@@ -6,13 +6,10 @@ import json
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.gold.adjudication import adjudication_sheet, settle
-from retrieval_eval.gold.agreement import agreement
+from retrieval_eval.gold.agreement import adjudication_sheet, agreement, disagreements, settle
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.disagreements import disagreements
+from retrieval_eval.gold.labelling import pair_sheets, write_pool
 from retrieval_eval.gold.model import GoldSet, Label
-from retrieval_eval.gold.pair_sheets import pair_sheets
-from retrieval_eval.gold.pool import write_pool
 from retrieval_eval.gold.reading import read_gold_set
 from retrieval_eval.gold.writing import write_gold_set
 

@@ -5,8 +5,7 @@ import json
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.gold.agreement import agreement, compare_grades
-from retrieval_eval.gold.disagreements import disagreements, own_grades
+from retrieval_eval.gold.agreement import agreement, compare_grades, disagreements, own_grades
 from retrieval_eval.gold.reading import read_gold_set
 
 

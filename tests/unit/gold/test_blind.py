@@ -5,10 +5,9 @@ import json
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.gold.blind import blind_pack, read_blind
+from retrieval_eval.gold.agreement import blind_pack, read_blind
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.pool import build_pool, write_pool
-from retrieval_eval.gold.pool_reading import read_pool
+from retrieval_eval.gold.labelling import build_pool, read_pool, write_pool
 from retrieval_eval.gold.reading import read_gold_set
 
 DOCS = [f"d{n}" for n in range(10)]

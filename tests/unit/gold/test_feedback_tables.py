@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.feedback_tables import FeedbackTables, feedback_settings
+from retrieval_eval.gold.bootstrap import FeedbackTables, feedback_settings
 
 
 def _settings(tmp_path, toml):

@@ -8,9 +8,8 @@ import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.pool import build_pool, pooled, write_pool
+from retrieval_eval.gold.labelling import build_pool, csv_sheet, jsonl_sheet, pooled, write_pool
 from retrieval_eval.gold.reading import read_gold_set
-from retrieval_eval.gold.sheets import csv_sheet, jsonl_sheet
 
 N_QUERIES, N_DOCS = 8, 120
 

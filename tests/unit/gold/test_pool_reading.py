@@ -7,9 +7,8 @@ import pytest
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
+from retrieval_eval.gold.labelling import build_pool, read_pool, write_pool
 from retrieval_eval.gold.model import Label
-from retrieval_eval.gold.pool import build_pool, write_pool
-from retrieval_eval.gold.pool_reading import read_pool
 from retrieval_eval.gold.reading import read_gold_set
 from retrieval_eval.gold.writing import write_gold_set
 

@@ -13,8 +13,7 @@ import pytest
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.ids import query_id
-from retrieval_eval.gold.pseudonym_mapping import read_mapping
-from retrieval_eval.gold.pseudonyms import pseudonymize
+from retrieval_eval.gold.pseudonyms import pseudonymize, read_mapping
 from retrieval_eval.gold.reading import gold_faults, read_gold_set
 
 PACKAGE = Path(__file__).resolve().parents[3] / "retrieval_eval"

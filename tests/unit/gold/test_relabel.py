@@ -7,12 +7,11 @@ import pytest
 
 from retrieval_eval.demo.search import write_search_demo
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.adjudication import settle
+from retrieval_eval.gold.agreement import settle
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.model import Anchor, Label
 from retrieval_eval.gold.reading import gold_faults, read_gold_set
-from retrieval_eval.gold.relabel import relabel
-from retrieval_eval.gold.relabel_files import read_mapping, relabel_files
+from retrieval_eval.gold.relabel import read_mapping, relabel, relabel_files
 from retrieval_eval.io.together import write_together
 from tests.rechunking import recut, renamed, rows_of, same, split, wrapped, write_rows
 

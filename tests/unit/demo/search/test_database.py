@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from retrieval_eval.demo.search.database import REVIEWS
-from retrieval_eval.gold.feedback import read_feedback
+from retrieval_eval.gold.bootstrap import read_feedback
 from retrieval_eval.gold.writing import query_line
 
 
