@@ -94,6 +94,10 @@ coverage: $(STAMPS)/dev system ## Say which lines no test runs
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --skip-covered --show-missing
 
+.PHONY: schemas
+schemas: $(STAMPS)/dev ## Write schemas/ anew from the structs in retrieval_eval/model
+	@PYTHONPATH=. $(BIN)/python tests/generated.py
+
 .PHONY: bench
 bench: $(STAMPS)/dev ## Run the benchmarks
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import SchemaError
+from retrieval_eval.model import DOCUMENTS, json_schema
 
 SCHEMA_VERSION: Final = "1.2"
 """The version of every artefact this package writes."""
@@ -23,15 +24,8 @@ SCHEMA_VERSION: Final = "1.2"
 SUPPORTED_MAJOR: Final = 1
 
 SCHEMAS: Final[dict[str, str]] = {
-    "retrieval_events": "retrieval_events_schema.json",
-    "retrieval_metrics": "retrieval_metrics_schema.json",
-    "run_retrieval_summary": "run_retrieval_summary_schema.json",
-    "run_impact_analysis": "run_impact_analysis_schema.json",
+    **{kind: document.schema_file for kind, document in DOCUMENTS.items()},
     "gold_set": "gold_set_schema.json",
-    "search_run": "search_run_schema.json",
-    "search_diff": "search_diff_schema.json",
-    "search_noise": "noise_floor_schema.json",
-    "search_guard": "search_guard_schema.json",
 }
 """Artefact kind to schema file."""
 
@@ -60,6 +54,8 @@ def schema_folder() -> Path:
 @cache
 def load_schema(kind: str) -> dict[str, Any]:
     """Return the JSON Schema of an artefact kind (a key of :data:`SCHEMAS`)."""
+    if kind in DOCUMENTS:
+        return json_schema(kind)
     text = (schema_folder() / SCHEMAS[kind]).read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema

@@ -7,7 +7,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
 
+from retrieval_eval.errors import SchemaError
 from retrieval_eval.io.files import Json, answers, json_bytes, label, read_json, write_json
+from retrieval_eval.model import AnyRecord, Record, from_builtins, to_builtins
 from retrieval_eval.schema import refuse_other_major
 
 DIGEST: Final = "body_sha256"
@@ -44,9 +46,35 @@ def is_whole(document: Mapping[str, Any]) -> bool | None:
         return False
 
 
-def write_artefact(path: Path, document: Mapping[str, Any], *, indent: int | None = None) -> None:
+def write_artefact(
+    path: Path, document: Record | Mapping[str, Any], *, indent: int | None = None
+) -> None:
     """Write a document of this package with its digest, whole or not at all."""
-    write_json(path, sealed(document), indent=indent)
+    plain = to_builtins(document) if isinstance(document, Record) else document
+    write_json(path, sealed(plain), indent=indent)
+
+
+def read_record(path: Path, root: Path, struct: type[AnyRecord]) -> AnyRecord:
+    """Return a document of this package as the record it is.
+
+    Parameters
+    ----------
+    path
+        The document's file.
+    root
+        The folder that messages name the file by.
+    struct
+        What it shall be, such as `retrieval_eval.model.metrics.TrialMetrics`.
+
+    Raises
+    ------
+    SchemaError
+        When the file cannot be read, is damaged, is of another major version or no such document.
+    """
+    found = read_artefact(path, root)
+    if found.problem is not None:
+        raise SchemaError(found.problem)
+    return from_builtins(found.value, struct, label(path, root))
 
 
 def read_artefact(path: Path, root: Path) -> Json:

@@ -18,6 +18,7 @@ PACKAGE = PROJECT / "retrieval_eval"
 FLOORS = (
     ("errors", "values", "escape", "distribution"),
     ("records", "paths", "registry"),
+    ("model",),
     ("schema",),
     ("io",),
     ("traces", "ground_truth", "demo"),

@@ -9,6 +9,7 @@ import pytest
 from retrieval_eval import schema
 from retrieval_eval.demo.search import write_search_demo
 from retrieval_eval.errors import SchemaError
+from retrieval_eval.model import DOCUMENTS, from_builtins, to_builtins
 from retrieval_eval.pipeline import evaluate
 from retrieval_eval.schema import now
 from retrieval_eval.search.diff import diff
@@ -16,6 +17,7 @@ from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.thresholds import shipped_thresholds
 from retrieval_eval.search.measure import Request, measure_request
 from retrieval_eval.search.noise import noise
+from tests.generated import generated
 
 
 @pytest.fixture(scope="module")
@@ -95,6 +97,35 @@ def test_a_schema_is_itself_valid_and_describes_every_field(kind):
     assert part["$schema"].endswith("2020-12/schema")
     assert part["title"]
     assert all(p.get("description") for p in part["properties"].values())
+
+
+@pytest.mark.parametrize("path", sorted(generated()), ids=lambda path: path.name)
+def test_a_generated_file_is_what_its_declarations_give(path):
+    assert path.read_text(encoding="utf-8") == generated()[path], "run `make schemas`"
+
+
+@pytest.mark.parametrize("kind", sorted(DOCUMENTS))
+def test_a_document_read_and_written_again_is_the_same(artefacts, kind):
+    for document in artefacts[kind]:
+        record = from_builtins(document, DOCUMENTS[kind].struct, kind)
+        written = to_builtins(record)
+        assert from_builtins(written, DOCUMENTS[kind].struct, kind) == record
+        assert _without_nulls(json.loads(json.dumps(written))) == _without_nulls(document)
+
+
+@pytest.mark.parametrize("kind", sorted(DOCUMENTS))
+def test_a_document_without_a_required_field_is_refused_with_its_place(artefacts, kind):
+    document = {name: v for name, v in artefacts[kind][0].items() if name != "schema_version"}
+    with pytest.raises(SchemaError, match=r"^file\.json: /: .*schema_version"):
+        from_builtins(document, DOCUMENTS[kind].struct, "file.json")
+
+
+def _without_nulls(value: Any) -> Any:
+    """Fields of a later 1.x that an earlier document did not write are null or empty."""
+    if isinstance(value, dict):
+        parts = {name: _without_nulls(member) for name, member in value.items()}
+        return {name: part for name, part in parts.items() if part not in (None, {}, [])}
+    return [_without_nulls(member) for member in value] if isinstance(value, list) else value
 
 
 @pytest.mark.parametrize("version", ["1.0", "1.1", "1.9", "1.12.3"])

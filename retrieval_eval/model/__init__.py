@@ -1,0 +1,131 @@
+"""The typed spine: every document this package writes, declared once.
+
+From these structs come the JSON Schemas (``make schemas``), the reading and writing of documents,
+and the types, units and meanings of the frames' columns. To add a field is to add it here.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from retrieval_eval.errors import SchemaError
+from retrieval_eval.model.events import EventDocument
+from retrieval_eval.model.guard import GuardRuling
+from retrieval_eval.model.impact import ImpactAnalysis
+from retrieval_eval.model.meta import Record
+from retrieval_eval.model.metrics import TrialMetrics
+from retrieval_eval.model.noise import NoiseFloor
+from retrieval_eval.model.search_diff import SearchDiff
+from retrieval_eval.model.search_run import SearchRun
+from retrieval_eval.model.summary import RunSummary
+
+AnyRecord = TypeVar("AnyRecord", bound=Record)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A kind of document: its struct, and the file in ``schemas/`` that describes it."""
+
+    struct: type[Record]
+    schema_file: str
+
+
+DOCUMENTS: Final[dict[str, Document]] = {
+    "retrieval_events": Document(EventDocument, "retrieval_events_schema.json"),
+    "retrieval_metrics": Document(TrialMetrics, "retrieval_metrics_schema.json"),
+    "run_retrieval_summary": Document(RunSummary, "run_retrieval_summary_schema.json"),
+    "run_impact_analysis": Document(ImpactAnalysis, "run_impact_analysis_schema.json"),
+    "search_run": Document(SearchRun, "search_run_schema.json"),
+    "search_diff": Document(SearchDiff, "search_diff_schema.json"),
+    "search_noise": Document(NoiseFloor, "noise_floor_schema.json"),
+    "search_guard": Document(GuardRuling, "search_guard_schema.json"),
+}
+"""The kinds of documents by name."""
+
+
+def to_builtins(record: Record) -> dict[str, Any]:
+    """Return a record as plain objects, as it stands in a document.
+
+    Examples
+    --------
+    >>> from retrieval_eval.model.impact import PairValues
+    >>> to_builtins(PairValues(baseline=0.5, comparison=1.0, difference=0.5))
+    {'baseline': 0.5, 'comparison': 1.0, 'difference': 0.5}
+    """
+    plain: dict[str, Any] = msgspec.to_builtins(record)
+    return plain
+
+
+def from_builtins(document: Any, struct: type[AnyRecord], name: str) -> AnyRecord:
+    """Return the record that plain objects describe; members it does not declare are left out.
+
+    Parameters
+    ----------
+    document
+        A decoded JSON value.
+    struct
+        What it shall be.
+    name
+        What to call it in the message.
+
+    Raises
+    ------
+    SchemaError
+        When it is no such document; the message names the first fault by its JSON pointer.
+
+    Examples
+    --------
+    >>> from retrieval_eval.model.impact import PairValues
+    >>> from_builtins({"baseline": 1, "comparison": "x"}, PairValues, "pairs.json")
+    Traceback (most recent call last):
+    retrieval_eval.errors.SchemaError: pairs.json: /comparison: Expected `float | null`, got `str`
+    """
+    try:
+        return msgspec.convert(document, struct)
+    except msgspec.ValidationError as error:
+        raise SchemaError(f"{name}: {_with_pointer(str(error))}") from None
+
+
+def json_schema(kind: str) -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of a kind of document, a key of `DOCUMENTS`."""
+    struct = DOCUMENTS[kind].struct
+    generated = msgspec.json.schema(struct)
+    definitions: dict[str, Any] = generated["$defs"]
+    body = definitions.pop(struct.__name__)
+    title, _, description = (struct.__doc__ or "").partition("\n")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **body,
+        "title": title.rstrip("."),
+        "description": " ".join(description.split()),
+        "$defs": definitions,
+    }
+
+
+_POSITION: Final = re.compile(r"^(?P<what>.*) - at `(?P<where>\$.*)`$", re.DOTALL)
+_STEP: Final = re.compile(r"\.(?P<name>[^.\[]+)|\[(?P<index>[^\]]*)\]")
+
+
+def _with_pointer(message: str) -> str:
+    """Put the position of msgspec's message in front, as a JSON pointer."""
+    found = _POSITION.match(message)
+    if found is None:
+        return f"/: {message}"
+    steps = (step["name"] or step["index"] for step in _STEP.finditer(found["where"]))
+    pointer = "".join(f"/{step}" for step in steps)
+    return f"{pointer or '/'}: {found['what']}"
+
+
+__all__ = [
+    "DOCUMENTS",
+    "AnyRecord",
+    "Document",
+    "Record",
+    "from_builtins",
+    "json_schema",
+    "to_builtins",
+]

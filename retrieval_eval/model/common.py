@@ -1,0 +1,146 @@
+"""Parts that several documents share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from retrieval_eval.model.meta import (
+    EMPTY_LIST,
+    EMPTY_MAP,
+    NULL,
+    Count,
+    Record,
+    about,
+)
+
+
+class Provenance(Record, frozen=True, kw_only=True):
+    """Which run, task, config and trial this is."""
+
+    run_id: Annotated[str, about("Staging or official run directory name")]
+    batch_timestamp: Annotated[
+        str | None,
+        about("Batch subdirectory within the run; null where the tree has no such level"),
+    ] = NULL
+    task_name: Annotated[str, about("Canonical task identifier (matches the task directory)")]
+    trial_name: Annotated[str | None, about("Trial directory name")] = NULL
+    config_name: Annotated[str, about("Full config label, such as baseline-local-direct")]
+    benchmark: Annotated[
+        str, about("Suite name; 'unknown' when neither the task directory nor the trial names one")
+    ]
+    model: Annotated[str | None, about("Model identifier, from result.json or the trace")] = NULL
+    harness: Annotated[str | None, about("Agent harness, such as claude-code")] = NULL
+    harness_version: Annotated[str | None, about("Version of the agent harness")] = NULL
+    raw_task_name: Annotated[
+        str | None,
+        about("The task name as result.json gives it, before its decorations were resolved"),
+    ] = NULL
+    is_simulated: Annotated[
+        bool | None,
+        about('The trial is invented: its result.json says "simulated": true. Absent of others'),
+    ] = None
+
+
+class Coverage(Record, frozen=True, kw_only=True):
+    """What was available."""
+
+    has_trajectory: Annotated[bool, about("agent/trajectory.json was found and parseable")]
+    has_transcript: Annotated[bool, about("A transcript was found and parseable")]
+    has_ground_truth: Annotated[bool, about("File-level expected files exist for the task")]
+    has_chunk_ground_truth: Annotated[bool | None, about("Line-range annotations exist")] = None
+    trace_source: Annotated[
+        Literal["trajectory", "transcript", "merged"] | None,
+        about("Which source produced the events; null in degraded mode"),
+    ]
+    degraded_reason: Annotated[
+        str | None, about("Why events are empty or incomplete; null when nothing is missing")
+    ]
+    degraded_sources: Annotated[
+        tuple[Literal["trace", "outcome", "ground_truth"], ...],
+        about("What degraded_reason is about, since 1.2; only a broken trace leaves events out"),
+    ] = EMPTY_LIST
+    ground_truth_source: Annotated[
+        str | None, about("Which source of the priority chain named the files")
+    ] = NULL
+    ground_truth_confidence: Annotated[
+        Literal["high", "medium", "low"] | None, about("Confidence of that source")
+    ] = NULL
+    ground_truth_reason: Annotated[
+        str | None, about("Reason code when there is no ground truth")
+    ] = NULL
+    quality_flags: Annotated[
+        tuple[str, ...],
+        about("Machine-readable doubts about the trace, such as trimmed or subagent_calls_missing"),
+    ] = EMPTY_LIST
+    trace_format: Annotated[
+        str | None, about("Format of the trace, such as atif or claude-code-stream-json")
+    ] = NULL
+    ground_truth_problems: Annotated[
+        tuple[str, ...], about("What was wrong with ground-truth sources, naming file and line")
+    ] = EMPTY_LIST
+    ground_truth_digest: Annotated[
+        str | None, about("Tells two versions of a task's ground truth apart")
+    ] = NULL
+    repositories: Annotated[
+        tuple[str, ...], about("Repositories the ground truth lies in, or the task is about")
+    ] = EMPTY_LIST
+
+
+class EventSummary(Record, frozen=True, kw_only=True):
+    """Pre-computed counts."""
+
+    total_events: Annotated[Count | None, about("Number of events")] = None
+    mcp_events: Annotated[Count | None, about("Events with is_mcp")] = None
+    local_events: Annotated[Count | None, about("Events without is_mcp")] = None
+    unique_files_accessed: Annotated[
+        Count | None, about("Distinct files read or returned (writes are not accesses)")
+    ] = None
+    ground_truth_files_hit: Annotated[
+        Count | None, about("Ground-truth files read or returned by at least one event")
+    ] = None
+    ground_truth_files_total: Annotated[Count | None, about("Ground-truth files of the task")] = (
+        None
+    )
+    first_ground_truth_hit_step: Annotated[
+        Count | None,
+        about("step_index of the first event that read or returned a ground-truth file"),
+    ] = NULL
+    events_by_category: Annotated[
+        dict[str, Count], about("Event counts keyed by tool_category")
+    ] = EMPTY_MAP
+
+
+class CallLedger(Record, frozen=True, kw_only=True):
+    """What became of every tool call.
+
+    seen = not retrieval + no result + error + opaque + resolved.
+    """
+
+    calls_seen: Annotated[Count, about("Tool calls in the trace")]
+    calls_not_retrieval: Annotated[
+        Count | None, about("Harness housekeeping that becomes no event")
+    ] = None
+    calls_resolved: Annotated[Count | None, about("Calls whose effect on files is fully known")] = (
+        None
+    )
+    calls_opaque: Annotated[
+        Count | None, about("Calls that may have touched files which could not be resolved")
+    ] = None
+    calls_error: Annotated[Count | None, about("Calls that failed")] = None
+    calls_without_result: Annotated[Count | None, about("Calls the trace holds no result for")] = (
+        None
+    )
+    subagent_calls: Annotated[Count | None, about("Calls made by sub-agents")] = None
+    shell_calls: Annotated[Count | None, about("Shell calls")] = None
+    shell_opaque: Annotated[
+        Count | None, about("Shell calls with a part that could not be resolved")
+    ] = None
+    shell_events: Annotated[Count | None, about("Events derived from shell commands")] = None
+    mcp_calls: Annotated[Count | None, about("Calls to MCP servers")] = None
+    mcp_calls_ok: Annotated[Count | None, about("Calls to MCP servers that did not fail")] = None
+    not_retrieval_by_tool: Annotated[
+        dict[str, Count], about("calls_not_retrieval by tool name")
+    ] = EMPTY_MAP
+    opaque_reasons: Annotated[
+        dict[str, Count], about("How often each reason made a call opaque")
+    ] = EMPTY_MAP

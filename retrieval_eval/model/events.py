@@ -1,0 +1,195 @@
+"""Normalised retrieval events."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from retrieval_eval.model.common import (
+    CallLedger,
+    Coverage,
+    EventSummary,
+    Provenance,
+)
+from retrieval_eval.model.meta import (
+    EMPTY_LIST,
+    EMPTY_MAP,
+    NULL,
+    Count,
+    Moment,
+    NonNegative,
+    Positive,
+    Record,
+    Sha256,
+    Version,
+    about,
+)
+
+
+class ExpectedSymbol(Record, frozen=True, kw_only=True):
+    """An expected symbol."""
+
+    file: Annotated[str, about("Repo-relative path")]
+    symbol: Annotated[str, about("Symbol name")]
+    repo: Annotated[str | None, about("Repository in multi-repo tasks")] = NULL
+
+
+class ExpectedChunk(Record, frozen=True, kw_only=True):
+    """An expected line range."""
+
+    file: Annotated[str, about("Repo-relative path")]
+    line_start: Annotated[Positive, about("First line, 1-based")]
+    line_end: Annotated[Positive, about("Last line, inclusive")]
+    annotation: Annotated[str | None, about("What the range is")] = NULL
+    repository: Annotated[str | None, about("Repository in multi-repo tasks")] = NULL
+
+
+class GroundTruthBlock(Record, frozen=True, kw_only=True):
+    """What the task expects an agent to find."""
+
+    files: Annotated[
+        tuple[str, ...], about("Relevant files, repo-relative; empty when there is no ground truth")
+    ]
+    repositories: Annotated[
+        tuple[str | None, ...],
+        about("Repository of each entry of files, null where the source names none"),
+    ] = EMPTY_LIST
+    symbols: Annotated[tuple[ExpectedSymbol, ...], about("Expected symbols")] = ()
+    chunks: Annotated[tuple[ExpectedChunk, ...], about("Expected line ranges")] = ()
+    expected_edit_files: Annotated[
+        tuple[str, ...],
+        about("Files a high-confidence source says are to be edited; absent when not inferable"),
+    ] = ()
+    not_retrieval_targets: Annotated[
+        tuple[str, ...], about("Entries that name the agent's own output")
+    ] = ()
+    expected_edit_repositories: Annotated[
+        tuple[str | None, ...],
+        about("Repository of each expected edit file, null where the source names none"),
+    ] = ()
+    output_files: Annotated[tuple[str, ...], about("Files the task tells the agent to write")] = ()
+
+
+class TargetRow(Record, frozen=True, kw_only=True):
+    """One file an event touched."""
+
+    file: Annotated[str, about("Normalised path")]
+    repository: Annotated[str | None, about("Short repository name where the trace says it")] = NULL
+    access: Annotated[
+        Literal["opened", "matched", "listed", "written"],
+        about("Content read, search hit, name listed, or written"),
+    ]
+    lines: Annotated[
+        tuple[tuple[Positive, Positive], ...] | None,
+        about("1-based inclusive line ranges; null where the trace does not say"),
+    ] = NULL
+    is_whole: Annotated[bool | None, about("The whole file was read")] = None
+
+
+class EventRow(Record, frozen=True, kw_only=True):
+    """One retrieval-related tool call, or one command inside a shell call."""
+
+    step_index: Annotated[
+        Count, about("Zero-based position of the event; preserves execution order")
+    ]
+    timestamp: Annotated[str | None, about("When the tool was called (ISO 8601)")] = NULL
+    tool_name: Annotated[
+        str, about("Raw tool name; for events derived from a shell command the program")
+    ]
+    tool_category: Annotated[
+        Literal[
+            "file_read",
+            "file_search",
+            "symbol_navigation",
+            "code_search",
+            "commit_search",
+            "deep_search",
+            "file_write",
+            "other",
+        ],
+        about("Normalised category"),
+    ]
+    is_mcp: Annotated[bool, about("The call went to an MCP server")]
+    arguments: Annotated[
+        dict[str, Any], about("Salient arguments, long ones cut with their length kept")
+    ] = EMPTY_MAP
+    target_files: Annotated[
+        tuple[str, ...], about("Normalised paths accessed or returned, in order", unit="files")
+    ]
+    target_symbols: Annotated[tuple[str, ...], about("Symbols referenced")] = ()
+    hits_ground_truth: Annotated[
+        bool | None, about("Some target file matches a ground-truth file")
+    ] = None
+    matched_ground_truth_files: Annotated[
+        tuple[str, ...], about("Which entries of ground_truth.files matched", unit="files")
+    ] = EMPTY_LIST
+    cumulative_tokens: Annotated[
+        Count | None, about("Running token total up to this step", unit="tokens")
+    ] = NULL
+    elapsed_seconds: Annotated[
+        NonNegative | None, about("Seconds since the agent's execution started", unit="s")
+    ] = NULL
+    is_subagent: Annotated[bool | None, about("The call was made by a sub-agent")] = None
+    call_id: Annotated[str | None, about("Id of the tool call")] = None
+    call_index: Annotated[
+        Count | None,
+        about("Zero-based position of the tool call; events derived from one shell call share it"),
+    ] = None
+    via: Annotated[
+        Literal["shell"] | None, about("'shell' for an event derived from a shell command")
+    ] = NULL
+    server: Annotated[str | None, about("MCP server name")] = NULL
+    is_error: Annotated[
+        bool | None, about("The tool reported a failure; an error finds nothing")
+    ] = None
+    is_opaque: Annotated[
+        bool | None, about("Files may have been touched that could not be resolved")
+    ] = None
+    targets: Annotated[
+        tuple[TargetRow, ...],
+        about("The target files with repository, kind of access and line ranges"),
+    ] = EMPTY_LIST
+
+
+class EventDocument(Record, frozen=True, kw_only=True):
+    """Retrieval events of a trial.
+
+    Its provenance, coverage, ground truth and the ordered events. Versions 1.1 and 1.2 add
+    optional fields to 1.0; unknown fields of later 1.x versions are allowed.
+    """
+
+    schema_version: Annotated[
+        Version,
+        about(
+            "Semver-style version. Minor versions add optional fields; another major version "
+            "is another contract"
+        ),
+    ]
+    generated_at: Annotated[
+        Moment | None,
+        about(
+            "When the artefact was written (ISO 8601, UTC). The only field that differs "
+            "between two runs over the same input"
+        ),
+    ] = None
+    provenance: Annotated[Provenance, about("Which run, task, config and trial this is")]
+    coverage: Annotated[Coverage, about("What was available")]
+    ground_truth: Annotated[GroundTruthBlock, about("What the task expects an agent to find")]
+    events: Annotated[tuple[EventRow, ...], about("Ordered step-level retrieval events")]
+    summary: Annotated[EventSummary | None, about("Pre-computed counts")] = None
+    ledger: Annotated[
+        CallLedger | None,
+        about(
+            "What became of every tool call: seen = not retrieval + no result + error + "
+            "opaque + resolved"
+        ),
+    ] = None
+    input_fingerprint: Annotated[
+        str | None, about("SHA-256 over the inputs and the package's code")
+    ] = None
+    body_sha256: Annotated[
+        Sha256 | None,
+        about(
+            "SHA-256 over all other members but generated_at, as compact JSON; it tells a "
+            "damaged file"
+        ),
+    ] = None

@@ -1,0 +1,183 @@
+"""Verdict of the regression guard."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from retrieval_eval.model.meta import (
+    Count,
+    Day,
+    NonNegative,
+    Positive,
+    Record,
+    Version,
+    about,
+)
+
+
+class DecisionRule(Record, frozen=True, kw_only=True):
+    """How it was decided."""
+
+    rule: Annotated[
+        Literal[
+            "threshold_and_real",
+            "threshold",
+            "threshold_and_significant",
+            "threshold_and_beyond_noise",
+        ],
+        about("The rule of guard.toml"),
+    ]
+    alpha: Annotated[
+        Annotated[float, Meta(ge=0, le=0.5)],
+        about("Chance of an alarm without cause, over all rows"),
+    ]
+    seed: Annotated[int, about("Seed of intervals and tests")]
+
+
+class GuardedRun(Record, frozen=True, kw_only=True):
+    """The run; null where it could not be read."""
+
+    label: Annotated[str, about("Its label; may be empty")]
+    generated_at: Annotated[str, about("When it was measured")]
+    gold_fingerprint: Annotated[str, about("The gold set it measured")]
+    n_queries: Annotated[Count, about("Queries asked")]
+    n_runs: Annotated[
+        Positive | None,
+        about(
+            "Runs of the side; of several, the numbers of the rows are of their means, and "
+            "the label is that of the first"
+        ),
+    ] = None
+
+
+class GuardSlice(Record, frozen=True, kw_only=True):
+    """The queries it looks at; null: all."""
+
+    dimension: Annotated[str, about("Such as corpus; queries: a pinned list")]
+    value: Annotated[str, about("Its value, or the path of the list")]
+
+
+class Measured(Record, frozen=True, kw_only=True):
+    """A number with its n, or why there is none."""
+
+    value: Annotated[float | None, about("The value")]
+    n: Annotated[Count, about("Queries or claims it rests on")]
+    computable: Annotated[bool, about("Whether there is a value")]
+    reason: Annotated[str | None, about("Why not")]
+
+
+class Justification(Record, frozen=True, kw_only=True):
+    """What accepted a breach in writing."""
+
+    metric: Annotated[str, about("Metric")]
+    part: Annotated[GuardSlice | None, about("Slice")]
+    reason: Annotated[str, about("Why")]
+    author: Annotated[str, about("Who wrote it")]
+    second_approver: Annotated[str, about("Who approved it")]
+    expires: Annotated[Day, about("The last day it counts")]
+    max_points: Annotated[
+        Annotated[float, Meta(gt=0)] | None,
+        about("The largest harm it excuses of the metric, in points"),
+    ] = None
+    excused_points: Annotated[
+        NonNegative | None,
+        about("The harm it excused: lost points, or points out of bounds, whichever is more"),
+    ] = None
+
+
+class Mover(Record, frozen=True, kw_only=True):
+    """One query."""
+
+    id: Annotated[str, about("Query id")]
+    query: Annotated[str, about("Its text")]
+    corpus: Annotated[str, about("Its corpus")]
+    before: Annotated[float, about("Its value in the baseline")]
+    now: Annotated[float, about("Its value in the run")]
+    points: Annotated[float, about("What it adds to the change")]
+
+
+class GuardRow(Record, frozen=True, kw_only=True):
+    """One threshold with its verdict."""
+
+    metric: Annotated[str, about("Metric")]
+    slice: Annotated[GuardSlice | None, about("The queries it looks at; null: all")]
+    direction: Annotated[Literal["down is bad", "up is bad"], about("What is bad")]
+    max_change: Annotated[
+        float | None,
+        about("Largest allowed change in the bad direction, in unit; null: none bounded"),
+    ]
+    unit: Annotated[Literal["points", "relative_percent"] | None, about("Unit of max_change")]
+    floor: Annotated[float | None, about("Least allowed value")]
+    ceiling: Annotated[float | None, about("Largest allowed value")]
+    required: Annotated[
+        bool,
+        about(
+            "Whether a metric that the baseline did not record leaves no verdict; otherwise "
+            "its threshold is skipped"
+        ),
+    ]
+    verdict: Annotated[
+        Literal["pass", "within_noise", "breach", "overridden", "no_verdict", "skipped"],
+        about("The verdict on this threshold"),
+    ]
+    reasons: Annotated[tuple[str, ...], about("Why it is no plain pass")]
+    baseline: Annotated[Measured, about("The baseline's value")]
+    current: Annotated[Measured, about("The run's value")]
+    paired_baseline: Annotated[
+        float | None, about("The baseline's value over the queries that both runs have")
+    ]
+    paired_current: Annotated[float | None, about("The run's value over these")]
+    change_points: Annotated[float | None, about("Change in points, now minus baseline")]
+    limit_points: Annotated[float | None, about("Largest allowed harm in points")]
+    n_queries: Annotated[
+        Positive | None, about("Paired queries; null for a metric that is no mean over queries")
+    ]
+    change_queries: Annotated[float | None, about("The change in whole queries")]
+    limit_queries: Annotated[float | None, about("The allowed harm in whole queries")]
+    n_up: Annotated[int | None, about("Queries that rose")]
+    n_down: Annotated[int | None, about("Queries that fell")]
+    ci_low_points: Annotated[float | None, about("Lower end of the interval of the change")]
+    ci_high_points: Annotated[float | None, about("Upper end")]
+    decided_by: Annotated[
+        Literal["threshold", "noise", "significance"] | None,
+        about(
+            "What decides on a change beyond its threshold: nothing more, measured run-to-run"
+            " noise, or the sign-flip test over the queries; null where no change was bounded"
+            " or measured"
+        ),
+    ]
+    p_value: Annotated[
+        float | None, about("One-sided p-value of the harm under that; null: no test")
+    ]
+    p_adjusted: Annotated[float | None, about("The same adjusted over all rows (Holm)")]
+    is_noise: Annotated[
+        bool | None, about("Whether as much would happen without any change; null: no test")
+    ]
+    detectable_points: Annotated[float | None, about("The harm that 80 % of such runs would show")]
+    justification: Annotated[Justification | None, about("What accepted a breach in writing")]
+    movers: Annotated[tuple[Mover, ...], about("The queries that moved it most, the worst first")]
+
+
+class GuardRuling(Record, frozen=True, kw_only=True):
+    """Ruling of the regression guard.
+
+    A search run compared with a baseline, threshold by threshold.
+    """
+
+    schema_version: Annotated[
+        Version, about("Semver-style version; minor versions add optional fields")
+    ]
+    verdict: Annotated[Literal["pass", "breach", "no_verdict"], about("The verdict on the run")]
+    exit_code: Annotated[Literal[0, 1, 2], about("0 pass, 1 breach, 2 no verdict")]
+    headline: Annotated[str, about("The verdict in one line")]
+    reasons: Annotated[tuple[str, ...], about("Why the whole run has no verdict")]
+    notes: Annotated[tuple[str, ...], about("What else is worth knowing")]
+    decision: Annotated[DecisionRule, about("How it was decided")]
+    today: Annotated[Day, about("The day on which justifications had to be valid")]
+    run: Annotated[GuardedRun | None, about("The run; null where it could not be read")]
+    baseline: Annotated[GuardedRun | None, about("The baseline; null where it could not be read")]
+    confidence: Annotated[float | None, about("Coverage of the intervals")]
+    n_pinned: Annotated[int | None, about("Pinned queries; null: all were looked at")]
+    rows: Annotated[tuple[GuardRow, ...], about("By threshold")]

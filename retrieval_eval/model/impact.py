@@ -1,0 +1,628 @@
+"""Impact analysis."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from retrieval_eval.model.meta import (
+    EMPTY_LIST,
+    EMPTY_MAP,
+    NULL,
+    Count,
+    Moment,
+    Positive,
+    Record,
+    Sha256,
+    Share,
+    Version,
+    about,
+    null_called,
+)
+
+
+class UnpairedTask(Record, frozen=True, kw_only=True):
+    """An unmatched task."""
+
+    benchmark: str
+    task_name: str
+    reason: str
+
+
+class PairedStatistics(Record, frozen=True, kw_only=True):
+    """One metric compared pair by pair."""
+
+    direction: Annotated[
+        Literal["higher_is_better", "lower_is_better"], about("Which way is better")
+    ]
+    unit: Annotated[str | None, about("Unit")] = None
+    n_pairs: Annotated[Count, about("Pairs with a value on both sides", unit="tasks")]
+    n_not_computable: Annotated[Count | None, about("Pairs without")] = None
+    computable: Annotated[bool, about("There are at least three pairs")]
+    reason: Annotated[str | None, about("Reason code when not")]
+    mean_baseline: Annotated[float | None, about("Mean of the baseline", unit="of the metric")] = (
+        NULL
+    )
+    mean_comparison: Annotated[
+        float | None, about("Mean of the comparison", unit="of the metric")
+    ] = NULL
+    mean_difference: Annotated[
+        float | None,
+        about(
+            "Mean of comparison minus baseline, over what averaged_over names", unit="of the metric"
+        ),
+    ] = NULL
+    median_difference: Annotated[
+        float | None, about("Median of comparison minus baseline", unit="of the metric")
+    ] = NULL
+    ci_low: Annotated[
+        float | None,
+        about("Lower end of the interval of the mean difference", unit="of the metric"),
+    ] = NULL
+    ci_high: Annotated[float | None, about("Upper end", unit="of the metric")] = NULL
+    rank_biserial: Annotated[
+        float | None, about("Matched-pairs rank-biserial correlation", unit="−1–1")
+    ] = NULL
+    smallest_detectable_difference: Annotated[
+        float | None,
+        about("Smallest mean difference this n could show with 80 % power", unit="of the metric"),
+    ] = NULL
+    ci_method: Annotated[str | None, about("How the interval was made")] = None
+    ci_reason: Annotated[str | None, about("Why there is no interval")] = NULL
+    p_value: Annotated[
+        Share | None,
+        about("Two-sided sign-flip permutation test, or t test of cluster means", unit="0–1"),
+    ] = NULL
+    p_method: Annotated[str | None, about("exact, monte_carlo or t_of_cluster_means")] = NULL
+    p_reason: Annotated[str | None, about("Why there is no p-value")] = NULL
+    wins: Annotated[
+        Count | None,
+        about(
+            "Pairs where the comparison is better; for times also tasks on which it alone "
+            "found a file",
+            unit="tasks",
+        ),
+    ] = None
+    ties: Annotated[Count | None, about("Equal pairs", unit="tasks")] = None
+    losses: Annotated[
+        Count | None,
+        about(
+            "Pairs where it is worse; for times also tasks on which the baseline alone found "
+            "a file",
+            unit="tasks",
+        ),
+    ] = None
+    p_holm: Annotated[
+        Share | None, about("Holm's adjusted p over the compared metrics", unit="0–1")
+    ] = NULL
+    cluster_by: Annotated[str | None, about("What the pairs are clustered by")] = NULL
+    n_clusters: Annotated[
+        Count | None,
+        about("Clusters used; 1: all tasks are of one, and each counts by itself", unit="clusters"),
+    ] = NULL
+    averaged_over: Annotated[
+        Literal["tasks", "clusters"] | None,
+        about(
+            "What the means, interval and p are of: tasks, or with two to five clusters the "
+            "clusters' means, each counting the same"
+        ),
+    ] = None
+    bound_low: Annotated[
+        float | None,
+        about(
+            "Lower end of the mean difference over all planned tasks, with every lacking "
+            "value at its worst; null for metrics without a largest value",
+            unit="of the metric",
+        ),
+    ] = NULL
+    bound_high: Annotated[float | None, about("Upper end", unit="of the metric")] = NULL
+    n_planned: Annotated[
+        Count | None,
+        about("Tasks that at least one arm ran and that have the metric", unit="tasks"),
+    ] = NULL
+    n_lacking_baseline: Annotated[
+        Count | None,
+        about(
+            "Planned tasks of which the baseline lacks the value, or that of a repeat", unit="tasks"
+        ),
+    ] = NULL
+    n_lacking_comparison: Annotated[
+        Count | None,
+        about(
+            "Planned tasks of which the comparison lacks the value, or that of a repeat",
+            unit="tasks",
+        ),
+    ] = NULL
+    tipping_baseline: Annotated[
+        Share | None,
+        about(
+            "Mean of the baseline's lacking values at which the difference over all planned "
+            "tasks is 0, the comparison's taken as its mean; null where none from 0 to 1 is",
+            unit="of the metric",
+        ),
+    ] = NULL
+    tipping_comparison: Annotated[
+        Share | None, about("The same of the comparison's lacking values", unit="of the metric")
+    ] = NULL
+    n_never_baseline: Annotated[
+        Count | None,
+        about(
+            "For times: tasks of the baseline with a trial that never found a relevant file",
+            unit="tasks",
+        ),
+    ] = None
+    n_never_comparison: Annotated[
+        Count | None,
+        about("For times: tasks of the comparison with a trial that never did", unit="tasks"),
+    ] = None
+    n_watched_baseline: Annotated[
+        Count | None, about("For times: tasks of the baseline on which one could be found")
+    ] = None
+    n_watched_comparison: Annotated[
+        Count | None, about("For times: tasks of the comparison on which one could be found")
+    ] = None
+
+
+class PairValues(Record, frozen=True, kw_only=True):
+    """Both sides."""
+
+    baseline: float | None
+    comparison: float | None
+    difference: float | None
+
+
+class MatchedPair(Record, frozen=True, kw_only=True):
+    """A matched task."""
+
+    benchmark: Annotated[str, about("Suite")]
+    task_name: Annotated[str, about("Task")]
+    n_trials_baseline: Annotated[Count | None, about("Repeats averaged")] = None
+    n_trials_comparison: Annotated[Count | None, about("Repeats averaged")] = None
+    metrics: Annotated[dict[str, PairValues], about("Both sides by metric")]
+
+
+class NamedTrial(Record, frozen=True, kw_only=True):
+    """A trial."""
+
+    config_name: str
+    task_name: str
+    trial_name: str | None
+
+
+class GateRule(Record, frozen=True, kw_only=True):
+    """A validity rule."""
+
+    name: Annotated[str, about("Rule")]
+    meaning: Annotated[str, about("What it finds")]
+    count: Annotated[Count, about("Trials found")]
+    n_removed: Annotated[Count, about("Trials it removed")]
+    share_removed: Annotated[Share | None, about("Largest share of an arm it removed")] = NULL
+    failed: Annotated[bool, about("It fails the gate")]
+    detail: Annotated[str | None, about("Why")] = NULL
+    trials: Annotated[tuple[NamedTrial, ...], about("Trials found")] = EMPTY_LIST
+
+
+class Gate(Record, frozen=True, kw_only=True):
+    """Arm validity."""
+
+    passed: Annotated[bool, about("No rule failed")]
+    failed: Annotated[tuple[str, ...], about("Names of the rules that failed")]
+    rules: Annotated[tuple[GateRule, ...], about("Every rule")]
+
+
+class ArmLedger(Record, frozen=True, kw_only=True):
+    """trials = sum of removed + sum of unmatched + used."""
+
+    trials: Annotated[Count, about("Trials of the arm")]
+    removed: Annotated[dict[str, Count], about("Trials removed, by rule")]
+    unmatched: Annotated[dict[str, Count], about("Valid trials without a partner, by reason")]
+    used: Annotated[Count, about("Trials in the pairs")]
+    outcomes_only: Annotated[
+        dict[str, Count],
+        about("Trials in the pairs without recall, by rule, since 1.2; a part of used"),
+    ] = EMPTY_MAP
+    ran: Annotated[Count | None, about("Trials with any call")] = None
+    mcp_called: Annotated[Count | None, about("Trials that called an MCP server")] = None
+    mcp_answered: Annotated[Count | None, about("Trials in which an MCP server answered")] = None
+
+
+class PairLedger(Record, frozen=True, kw_only=True):
+    """From all trials to the pairs used."""
+
+    baseline: Annotated[ArmLedger, about("trials = sum of removed + sum of unmatched + used")]
+    comparison: Annotated[ArmLedger, about("trials = sum of removed + sum of unmatched + used")]
+    n_pairs: Count
+
+
+class Flip(Record, frozen=True, kw_only=True):
+    """A headline that turns under another view."""
+
+    metric: str
+    view: str
+    kind: Literal["sign", "verdict"]
+    default: float | None = NULL
+    there: float | None = NULL
+    sentence: str
+
+
+class Discrimination(Record, frozen=True, kw_only=True):
+    """Whether a metric can tell units apart."""
+
+    metric: str
+    status: Literal["discriminates", "constant", "saturated", "redundant", "not_computable"]
+    detail: str | None = None
+    with_: str | None = null_called("with")
+
+
+class DifferenceAssociation(Record, frozen=True, kw_only=True):
+    """Association of two changes."""
+
+    retrieval_metric: str
+    outcome_metric: str
+    n: Annotated[Count, about("Matched tasks")]
+    computable: bool | None = None
+    reason: str | None = NULL
+    spearman_r: Annotated[
+        Annotated[float, Meta(ge=-1, le=1)] | None,
+        about("Spearman's rank correlation, ties sharing ranks"),
+    ] = NULL
+    ci_low: float | None = NULL
+    ci_high: float | None = NULL
+    p_value: Share | None = NULL
+    p_method: str | None = NULL
+    p_reason: str | None = NULL
+    q_value: Annotated[
+        Share | None,
+        about("Benjamini-Hochberg over the associations of changes of this comparison"),
+    ] = NULL
+    interpretation: Annotated[str | None, about("An associational sentence")] = None
+    clusters: Annotated[Count | None, about("Distinct tasks")] = None
+
+
+class PairSlice(Record, frozen=True, kw_only=True):
+    """One cell."""
+
+    dimension: Annotated[str, about("what the tasks are split by")]
+    level: Annotated[str, about("part of the split")]
+    n_pairs: Annotated[Count, about("matched tasks", unit="tasks")]
+    interpretable: Annotated[bool, about("at least five tasks")]
+    mean_baseline: Annotated[
+        float | None, about("mean file recall of the first arm", unit="0–1")
+    ] = NULL
+    mean_comparison: Annotated[
+        float | None, about("mean file recall of the second arm", unit="0–1")
+    ] = NULL
+    mean_difference: Annotated[float | None, about("comparison − baseline", unit="0–1")] = NULL
+    ci_low: Annotated[float | None, about("lower end of its interval", unit="0–1")] = NULL
+    ci_high: Annotated[float | None, about("upper end of its interval", unit="0–1")] = NULL
+
+
+class Threat(Record, frozen=True, kw_only=True):
+    """A threat with its number."""
+
+    name: Annotated[
+        str, about("Which: few_clusters, lacking_values, mcp_role, never_hit or reward_scales")
+    ]
+    value: Annotated[float | None, about("Its number, where there is one")]
+    unit: Annotated[str, about("What the number counts or measures")]
+    effect: Annotated[Literal["none", "lowers", "withholds"], about("What it does to the verdict")]
+    sentence: Annotated[str, about("The threat in words")]
+
+
+class RewardBySuite(Record, frozen=True, kw_only=True):
+    """The reward of one suite, compared pair by pair."""
+
+    benchmark: Annotated[str, about("Suite")]
+    direction: Annotated[
+        Literal["higher_is_better", "lower_is_better"], about("Which way is better")
+    ]
+    unit: Annotated[str | None, about("Unit")] = None
+    n_pairs: Annotated[Count, about("Pairs with a value on both sides")]
+    n_not_computable: Annotated[Count | None, about("Pairs without")] = None
+    computable: Annotated[bool, about("There are at least three pairs")]
+    reason: Annotated[str | None, about("Reason code when not")]
+    mean_baseline: Annotated[float | None, about("Mean of the baseline")] = NULL
+    mean_comparison: Annotated[float | None, about("Mean of the comparison")] = NULL
+    mean_difference: Annotated[
+        float | None, about("Mean of comparison minus baseline, over what averaged_over names")
+    ] = NULL
+    median_difference: Annotated[float | None, about("Median of comparison minus baseline")] = NULL
+    ci_low: Annotated[float | None, about("Lower end of the interval of the mean difference")] = (
+        NULL
+    )
+    ci_high: Annotated[float | None, about("Upper end")] = NULL
+    rank_biserial: Annotated[float | None, about("Matched-pairs rank-biserial correlation")] = NULL
+    smallest_detectable_difference: Annotated[
+        float | None, about("Smallest mean difference this n could show with 80 % power")
+    ] = NULL
+    ci_method: Annotated[str | None, about("How the interval was made")] = None
+    ci_reason: Annotated[str | None, about("Why there is no interval")] = NULL
+    p_value: Annotated[
+        Share | None, about("Two-sided sign-flip permutation test, or t test of cluster means")
+    ] = NULL
+    p_method: Annotated[str | None, about("exact, monte_carlo or t_of_cluster_means")] = NULL
+    p_reason: Annotated[str | None, about("Why there is no p-value")] = NULL
+    wins: Annotated[
+        Count | None,
+        about(
+            "Pairs where the comparison is better; for times also tasks on which it alone "
+            "found a file"
+        ),
+    ] = None
+    ties: Annotated[Count | None, about("Equal pairs")] = None
+    losses: Annotated[
+        Count | None,
+        about(
+            "Pairs where it is worse; for times also tasks on which the baseline alone found a file"
+        ),
+    ] = None
+    p_holm: Annotated[Share | None, about("Holm's adjusted p over the compared metrics")] = None
+    cluster_by: Annotated[str | None, about("What the pairs are clustered by")] = NULL
+    n_clusters: Annotated[
+        Count | None, about("Clusters used; 1: all tasks are of one, and each counts by itself")
+    ] = NULL
+    averaged_over: Annotated[
+        Literal["tasks", "clusters"] | None,
+        about(
+            "What the means, interval and p are of: tasks, or with two to five clusters the "
+            "clusters' means, each counting the same"
+        ),
+    ] = None
+    bound_low: Annotated[
+        float | None,
+        about(
+            "Lower end of the mean difference over all planned tasks, with every lacking "
+            "value at its worst; null for metrics without a largest value"
+        ),
+    ] = NULL
+    bound_high: Annotated[float | None, about("Upper end")] = NULL
+    n_planned: Annotated[
+        Count | None, about("Tasks that at least one arm ran and that have the metric")
+    ] = NULL
+    n_lacking_baseline: Annotated[
+        Count | None,
+        about("Planned tasks of which the baseline lacks the value, or that of a repeat"),
+    ] = NULL
+    n_lacking_comparison: Annotated[
+        Count | None,
+        about("Planned tasks of which the comparison lacks the value, or that of a repeat"),
+    ] = NULL
+    tipping_baseline: Annotated[
+        Share | None,
+        about(
+            "Mean of the baseline's lacking values at which the difference over all planned "
+            "tasks is 0, the comparison's taken as its mean; null where none from 0 to 1 is"
+        ),
+    ] = NULL
+    tipping_comparison: Annotated[
+        Share | None, about("The same of the comparison's lacking values")
+    ] = NULL
+    n_never_baseline: Annotated[
+        Count | None,
+        about("For times: tasks of the baseline with a trial that never found a relevant file"),
+    ] = None
+    n_never_comparison: Annotated[
+        Count | None, about("For times: tasks of the comparison with a trial that never did")
+    ] = None
+    n_watched_baseline: Annotated[
+        Count | None, about("For times: tasks of the baseline on which one could be found")
+    ] = None
+    n_watched_comparison: Annotated[
+        Count | None, about("For times: tasks of the comparison on which one could be found")
+    ] = None
+
+
+class ComparisonDocument(Record, frozen=True, kw_only=True):
+    """Two configurations on matched tasks."""
+
+    baseline_config: Annotated[str, about("Reference")]
+    comparison_config: Annotated[str, about("Compared with it")]
+    computable: Annotated[bool, about("At least three pairs")]
+    reason: Annotated[str | None, about("Reason code when not")]
+    n_tasks_baseline: Annotated[Count | None, about("Tasks of the baseline")] = None
+    n_tasks_comparison: Annotated[Count | None, about("Tasks of the comparison")] = None
+    n_pairs: Annotated[Count, about("Matched tasks")]
+    excluded: Annotated[
+        tuple[UnpairedTask, ...], about("Every task of either config that is no pair")
+    ]
+    metrics: Annotated[dict[str, PairedStatistics], about("By metric")]
+    pairs: Annotated[tuple[MatchedPair, ...], about("The pairs")]
+    verdict: Annotated[
+        Literal[
+            "better", "worse", "fragile", "no_detectable_difference", "too_few_pairs", "no_verdict"
+        ],
+        about(
+            "What the comparison shows; fragile is a clear difference that values an arm "
+            "lacks could overturn"
+        ),
+    ]
+    verdict_metric: Annotated[str, about("The metric it is about")]
+    verdict_reason: Annotated[str, about("Why, in a sentence")]
+    gate: Annotated[Gate, about("Arm validity")]
+    ledger: Annotated[PairLedger, about("From all trials to the pairs used")]
+    views: Annotated[
+        dict[
+            str,
+            dict[
+                str,
+                PairedStatistics
+                | Literal[
+                    "better",
+                    "worse",
+                    "fragile",
+                    "no_detectable_difference",
+                    "too_few_pairs",
+                    "no_verdict",
+                ],
+            ],
+        ],
+        about("Sensitivity to what retrieved means"),
+    ]
+    flips: Annotated[tuple[Flip, ...], about("Headlines that depend on the view")]
+    discrimination: Annotated[tuple[Discrimination, ...], about("Every compared metric")]
+    difference_associations: Annotated[
+        tuple[DifferenceAssociation, ...],
+        about("Whether a larger change of retrieval goes with a larger change of an outcome"),
+    ]
+    slices: Annotated[
+        tuple[PairSlice, ...],
+        about("Paired difference by slice; intervals take tasks as independent"),
+    ]
+    cautions: Annotated[
+        tuple[str, ...], about("Outcomes that clearly move against the verdict")
+    ] = EMPTY_LIST
+    threats: Annotated[
+        tuple[Threat, ...], about("What could change the reading of the comparison")
+    ] = EMPTY_LIST
+    reward_by_suite: Annotated[
+        tuple[RewardBySuite, ...],
+        about(
+            "The reward of every suite where rewards of several cannot be averaged; empty otherwise"
+        ),
+    ] = EMPTY_LIST
+
+
+class Association(Record, frozen=True, kw_only=True):
+    """One association."""
+
+    retrieval_metric: Annotated[str, about("retrieval side")]
+    outcome_metric: Annotated[str, about("outcome side")]
+    scope: Annotated[Literal["pooled", "config", "suite"], about("Over everything, or within one")]
+    group: Annotated[str | None, about("Config or suite")] = NULL
+    n: Annotated[Count, about("Tasks under a config", unit="observations")]
+    computable: Annotated[bool, about("whether there is a coefficient")]
+    reason: Annotated[str | None, about("reason code when not computable")]
+    spearman_r: Annotated[
+        Annotated[float, Meta(ge=-1, le=1)] | None,
+        about("Spearman's rank correlation, ties sharing ranks", unit="−1–1"),
+    ]
+    ci_low: Annotated[float | None, about("lower end of the interval", unit="−1–1")] = NULL
+    ci_high: Annotated[float | None, about("upper end of the interval", unit="−1–1")] = NULL
+    p_value: Annotated[Share | None, about("two-sided p", unit="0–1")] = NULL
+    p_method: str | None = NULL
+    p_reason: str | None = NULL
+    q_value: Annotated[
+        Share | None, about("Benjamini-Hochberg over the pooled family; null elsewhere", unit="0–1")
+    ] = NULL
+    interpretation: Annotated[str | None, about("An associational sentence")] = None
+    clusters: Annotated[Count | None, about("Distinct tasks", unit="tasks")] = None
+    sign_change: Annotated[bool | None, about("Every large enough group has the other sign")] = None
+
+
+class AssociationFamily(Record, frozen=True, kw_only=True):
+    """The family the q-values control."""
+
+    m: Annotated[Count, about("Tests with a p-value")]
+    declared: Annotated[Count | None, about("Tests declared")] = None
+    method: str
+
+
+class RewardTier(Record, frozen=True, kw_only=True):
+    """One tier."""
+
+    config_name: str
+    tier: Literal["none", "below half", "half or more", "all"]
+    n: Count
+    interpretable: bool
+    mean_reward: float | None = NULL
+    ci_low: float | None = NULL
+    ci_high: float | None = NULL
+    reason: Annotated[str | None, about("Why the configuration's rewards are not averaged")] = NULL
+
+
+class CalibrationBin(Record, frozen=True, kw_only=True):
+    """One bin."""
+
+    config_name: str
+    low: float | None
+    high: float | None
+    n: Count
+    interpretable: bool | None = None
+    mean_recall: float | None = NULL
+    mean_reward: float | None = NULL
+    ci_low: float | None = NULL
+    ci_high: float | None = NULL
+    reason: Annotated[str | None, about("Why the configuration's rewards are not averaged")] = NULL
+
+
+class FirstHitCurve(Record, frozen=True, kw_only=True):
+    """One configuration and unit."""
+
+    config_name: str
+    unit: Literal["seconds", "tokens", "calls"]
+    n: Count
+    n_hit: Count
+    n_never: Count
+    until: float | None = NULL
+    curve: Annotated[tuple[tuple[float, float], ...], about("Time and share that hit by then")]
+    share_never: float | None = NULL
+    share_never_low: float | None = NULL
+    share_never_high: float | None = NULL
+    median: float | None = NULL
+    median_low: float | None = NULL
+    median_high: float | None = NULL
+    restricted_mean: float | None = NULL
+    restricted_mean_low: float | None = NULL
+    restricted_mean_high: float | None = NULL
+
+
+class LetThrough(Record, frozen=True, kw_only=True):
+    """One configuration: n_trials is n_used and all removed."""
+
+    config_name: str
+    n_trials: Count
+    n_used: Count
+    removed: Annotated[
+        dict[str, Positive], about("Trials by the rule of the gate that removed them")
+    ]
+
+
+class ImpactAnalysis(Record, frozen=True, kw_only=True):
+    """Impact analysis of a run.
+
+    Matched comparisons and associations; nothing here is causal.
+    """
+
+    schema_version: Annotated[
+        Version, about("Semver-style version; minor versions add optional fields")
+    ]
+    generated_at: Annotated[Moment, about("When the artefact was written (ISO 8601, UTC)")]
+    run_ids: Annotated[tuple[str, ...], about("Runs analysed together")]
+    association_only: Annotated[Literal[True], about("Always true: nothing here is causal")]
+    comparisons: Annotated[tuple[ComparisonDocument, ...], about("Every pair of configurations")]
+    associations: Annotated[
+        tuple[Association, ...],
+        about("Every association of the declared family, pooled and within"),
+    ]
+    family: Annotated[AssociationFamily, about("The family the q-values control")]
+    parameters: Annotated[dict[str, Any], about("Seed, number of resamples, confidence")]
+    input_fingerprint: Annotated[
+        str | None, about("SHA-256 over the inputs and the package's code")
+    ] = None
+    body_sha256: Annotated[
+        Sha256 | None,
+        about(
+            "SHA-256 over all other members but generated_at, as compact JSON; it tells a "
+            "damaged file"
+        ),
+    ] = None
+    tiers: Annotated[
+        tuple[RewardTier, ...],
+        about("Reward by share of the ground truth found; intervals take tasks as independent"),
+    ]
+    calibration: Annotated[
+        tuple[CalibrationBin, ...],
+        about("Reward against file recall; intervals take tasks as independent"),
+    ]
+    time_to_first_relevant: Annotated[
+        tuple[FirstHitCurve, ...], about("Time to first relevant with censoring")
+    ]
+    let_through: Annotated[
+        tuple[LetThrough, ...],
+        about(
+            "Trials that associations, tiers, calibration and time to first relevant use: "
+            "those that the gate of at least one comparison let through; one row a "
+            "configuration"
+        ),
+    ] = EMPTY_LIST

@@ -1,0 +1,84 @@
+"""What the structs of all documents are made of: the base class, field descriptions, number types.
+
+A field that a document always holds, null included, has the default ``NULL`` (``EMPTY_LIST``,
+``EMPTY_MAP``); one that is left out where there is nothing to say has ``None`` (``()``,
+``ABSENT_MAP``). A field without a default is in every document of every version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final, Literal
+
+from msgspec import Meta, Struct, field
+
+Better = Literal["higher", "lower"]
+"""Which direction of a number is an improvement."""
+
+
+class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A part of a document: immutable, made by keyword, equal by value."""
+
+
+def about(
+    meaning: str, *, unit: str | None = None, label: str | None = None, better: Better | None = None
+) -> Meta:
+    """Return the description of a field: the one place for what is known of it.
+
+    Parameters
+    ----------
+    meaning
+        What the value says, in a sentence without a full stop.
+    unit
+        Its unit in print, such as ``files`` or ``seconds``; ``0–1`` for a share.
+    label
+        Its name in print, where the field's own name does not do.
+    better
+        Which direction is an improvement, for a measured quality.
+    """
+    facts = {"unit": unit, "label": label, "better": better}
+    known = {name: value for name, value in facts.items() if value is not None}
+    return Meta(
+        description=meaning,
+        extra=known,
+        extra_json_schema={f"x-{name}": value for name, value in known.items()} or None,
+    )
+
+
+def _null() -> None:
+    return None
+
+
+def _empty_list() -> tuple[()]:
+    return ()
+
+
+def _empty_map() -> dict[str, Any]:
+    return {}
+
+
+NULL: Final[Any] = field(default_factory=_null)
+EMPTY_LIST: Final[Any] = field(default_factory=_empty_list)
+EMPTY_MAP: Final[Any] = field(default_factory=_empty_map)
+ABSENT_MAP: Final[Any] = field(default_factory=dict)
+
+
+def null_called(name: str) -> Any:
+    """Return the default ``NULL`` of a field whose name in the document is a Python keyword."""
+    return field(name=name, default_factory=_null)
+
+
+Json = Mapping[str, Any]
+"""An object whose members are not ours to name, such as the arguments of a tool call."""
+
+Version = Annotated[str, Meta(pattern=r"^1\.\d+(\.\d+)?$")]
+Moment = Annotated[
+    str,
+    Meta(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})?$"),
+]
+Day = Annotated[str, Meta(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+Sha256 = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$")]
+Count = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
+NonNegative = Annotated[float, Meta(ge=0)]
+Share = Annotated[float, Meta(ge=0, le=1)]

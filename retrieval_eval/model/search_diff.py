@@ -1,0 +1,210 @@
+"""Search diff."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from retrieval_eval.model.meta import (
+    ABSENT_MAP,
+    EMPTY_LIST,
+    Count,
+    Moment,
+    NonNegative,
+    Positive,
+    Record,
+    Version,
+    about,
+)
+
+
+class GoldSetOfSide(Record, frozen=True, kw_only=True):
+    """Its gold set."""
+
+    name: Annotated[str, about("File name without ending")]
+    fingerprint: Annotated[str, about("Digest of all that can move a measure")]
+    n_queries: Annotated[Count, about("Queries")]
+    n_labelled_pairs: Annotated[Count, about("Judged documents over all queries")]
+
+
+class DiffSide(Record, frozen=True, kw_only=True):
+    """One run."""
+
+    label: Annotated[str, about("Its label; may be empty")]
+    generated_at: Annotated[Moment, about("When it was measured")]
+    retriever: Annotated[str, about("What its retriever calls itself")]
+    gold_set: Annotated[GoldSetOfSide, about("Its gold set")]
+    n_queries: Annotated[Count, about("Queries asked")]
+    n_failed: Annotated[Count, about("Queries that failed")]
+    has_verdict: Annotated[bool, about("Whether its means may be used to decide")]
+
+
+class DiffSettings(Record, frozen=True, kw_only=True):
+    """How it was compared."""
+
+    flag_points: Annotated[NonNegative, about("Metrics that moved by more points are flagged")]
+    seed: Annotated[int, about("Seed of resampling")]
+    n_resamples: Annotated[Positive, about("Number of resamples")]
+    confidence: Annotated[float, about("Coverage of the intervals")]
+
+
+class AcceptedMismatch(Record, frozen=True, kw_only=True):
+    """One."""
+
+    code: Annotated[
+        Literal["gold_set", "convention", "empty_ranking", "depth", "corpus", "queries"],
+        about("Which"),
+    ]
+    difference: Annotated[str, about("How they differ")]
+
+
+class MetricDifference(Record, frozen=True, kw_only=True):
+    """The change of one metric."""
+
+    a: Annotated[float | None, about("Value in run a over the pairs")]
+    b: Annotated[float | None, about("Value in run b over the pairs")]
+    delta_points: Annotated[float | None, about("b minus a in points (hundredths)")]
+    ci_low_points: Annotated[float | None, about("Lower end of the paired interval")]
+    ci_high_points: Annotated[float | None, about("Upper end")]
+    p_value: Annotated[float | None, about("Two-sided sign-flip permutation test")]
+    is_paired: Annotated[
+        bool,
+        about(
+            "False: no query has a share in the metric, so the whole runs are compared, "
+            "without n and interval"
+        ),
+    ]
+    n_pairs: Annotated[Count, about("Queries with a value in both runs")]
+    n_only_a: Annotated[Count, about("Queries with a value in run a only; left out")]
+    n_only_b: Annotated[Count, about("Queries with a value in run b only; left out")]
+    n_up: Annotated[Count, about("Pairs whose value rose")]
+    n_down: Annotated[Count, about("Pairs whose value fell")]
+    is_flagged: Annotated[bool, about("Moved by more than the flag level")]
+
+
+class DiffSlice(Record, frozen=True, kw_only=True):
+    """One slice."""
+
+    n_queries: Annotated[Count, about("Its queries, in both runs")]
+    metrics: Annotated[dict[str, MetricDifference], about("By name")]
+
+
+class DiffSlices(Record, frozen=True, kw_only=True):
+    """The same for parts of the queries."""
+
+    corpus: Annotated[dict[str, DiffSlice], about("By corpus")]
+    area: Annotated[dict[str, DiffSlice], about("By area")]
+    origin: Annotated[dict[str, DiffSlice], about("By origin")]
+    source: Annotated[dict[str, DiffSlice], about("By source")]
+    pinned: Annotated[dict[str, DiffSlice], about("The pinned queries, where a list was given")] = (
+        ABSENT_MAP
+    )
+
+
+class TopDocument(Record, frozen=True, kw_only=True):
+    """A first document; null for an empty ranking."""
+
+    doc: Annotated[str, about("Document id")]
+    grade: Annotated[int | None, about("Its grade; null when nobody judged it")]
+
+
+class ChangedTop(Record, frozen=True, kw_only=True):
+    """One query."""
+
+    id: Annotated[str, about("Query id")]
+    query: Annotated[str, about("What was asked")]
+    a: Annotated[TopDocument | None, about("A first document; null for an empty ranking")]
+    b: Annotated[TopDocument | None, about("A first document; null for an empty ranking")]
+
+
+class QueryValues(Record, frozen=True, kw_only=True):
+    """Both values."""
+
+    a: Annotated[float, about("In run a")]
+    b: Annotated[float, about("In run b")]
+
+
+class MovedDocument(Record, frozen=True, kw_only=True):
+    """One document."""
+
+    doc: Annotated[str, about("Document id")]
+    grade: Annotated[int | None, about("Its grade; null when nobody judged it")]
+    rank_a: Annotated[Positive | None, about("Rank in run a; null when not retrieved")]
+    rank_b: Annotated[Positive | None, about("Rank in run b")]
+
+
+class MovedDocuments(Record, frozen=True, kw_only=True):
+    """One cut-off."""
+
+    gained: Annotated[tuple[MovedDocument, ...], about("Documents, best rank first")]
+    lost: Annotated[tuple[MovedDocument, ...], about("Documents, best rank first")]
+
+
+class QueryDifference(Record, frozen=True, kw_only=True):
+    """One query."""
+
+    id: Annotated[str, about("Query id")]
+    query: Annotated[str, about("What was asked")]
+    corpus: Annotated[str, about("Where")]
+    area: Annotated[str | None, about("Area")]
+    origin: Annotated[str | None, about("Origin")]
+    source: Annotated[str, about("bootstrap or chair")]
+    metrics: Annotated[dict[str, QueryValues], about("Its values, by metric, where they differ")]
+    contributions: Annotated[
+        dict[str, float],
+        about(
+            "What it adds to the change of each metric, in points; over all queries they add "
+            "up to it"
+        ),
+    ]
+    documents: Annotated[
+        dict[str, MovedDocuments], about("Documents that entered and left the first k, by k")
+    ]
+
+
+class SearchDiff(Record, frozen=True, kw_only=True):
+    """Difference of two search runs.
+
+    What changed from run a to run b, query by query.
+    """
+
+    schema_version: Annotated[
+        Version, about("Semver-style version; minor versions add optional fields")
+    ]
+    a: Annotated[DiffSide, about("The first run")]
+    b: Annotated[DiffSide, about("The second run")]
+    settings: Annotated[DiffSettings, about("How it was compared")]
+    banner: Annotated[
+        str | None,
+        about(
+            "What heads every view of this diff: a run has no verdict, or fingerprints differ"
+            " and that was accepted. Null: neither"
+        ),
+    ]
+    no_verdict: Annotated[
+        tuple[str, ...],
+        about(
+            "Why the diff decides nothing, in sentences: a run failed on queries, holds none,"
+            " or holds one twice"
+        ),
+    ] = EMPTY_LIST
+    accepted: Annotated[
+        tuple[AcceptedMismatch, ...], about("Fingerprints that differ and were accepted")
+    ]
+    notices: Annotated[tuple[str, ...], about("What a reader must not miss besides")]
+    changes: Annotated[
+        tuple[str, ...], about("What else differs between the set-ups: retriever, options, corpora")
+    ]
+    n_queries_in_both: Annotated[Count, about("Queries of both runs")]
+    n_queries_only_a: Annotated[Count, about("Queries asked in run a only")]
+    n_queries_only_b: Annotated[Count, about("Queries asked in run b only")]
+    metrics: Annotated[dict[str, MetricDifference], about("Changes over all queries, by metric")]
+    flagged: Annotated[tuple[str, ...], about("Metrics that moved by more than the flag level")]
+    slices: Annotated[DiffSlices, about("The same for parts of the queries")]
+    top1_changed: Annotated[tuple[ChangedTop, ...], about("Queries whose first document changed")]
+    queries: Annotated[
+        tuple[QueryDifference, ...],
+        about(
+            "Queries whose metrics or documents changed, the largest contribution to a "
+            "headline measure first"
+        ),
+    ]

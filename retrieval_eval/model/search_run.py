@@ -1,0 +1,556 @@
+"""Search run."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from retrieval_eval.model.meta import (
+    EMPTY_LIST,
+    EMPTY_MAP,
+    NULL,
+    Count,
+    Moment,
+    Positive,
+    Record,
+    Share,
+    Version,
+    about,
+)
+
+
+class CorpusFacts(Record, frozen=True, kw_only=True):
+    """One corpus."""
+
+    corpus: Annotated[str, about("Name")]
+    n_documents: Annotated[Count | None, about("Documents, where known")]
+    fingerprint: Annotated[str | None, about("Digest of the documents, where known")]
+
+
+class GoldSetFacts(Record, frozen=True, kw_only=True):
+    """The whole gold set, whatever part of it was asked."""
+
+    name: Annotated[str, about("File name without ending")]
+    fingerprint: Annotated[str, about("Digest of all that can move a measure")]
+    n_queries: Annotated[Count, about("Queries")]
+    n_labelled_pairs: Annotated[
+        Count, about("Judged documents over all queries, those of grade 0 included")
+    ]
+    n_answerable: Annotated[Count, about("Queries with a document of grade 1 or more")]
+    n_unanswerable: Annotated[Count, about("Queries that no document answers")]
+    n_unlabelled: Annotated[Count, about("The rest: nothing relevant is known yet")]
+    sources: Annotated[dict[str, Count], about("Queries by source")]
+    is_provisional: Annotated[bool, about("No row was reviewed by a person: bootstrap only")]
+    n_simulated: Annotated[
+        Count | None,
+        about(
+            "Queries whose row says that they are simulated, so that they are invented; "
+            "absent where there are none"
+        ),
+    ] = None
+
+
+class RetrieverFacts(Record, frozen=True, kw_only=True):
+    """The retriever."""
+
+    spec: Annotated[str, about("What the command line said, without secrets")]
+    name: Annotated[str, about("What it calls itself")]
+    reranker: Annotated[str | None, about("Its reranker")]
+    uses_rerank: Annotated[bool, about("False: the reranker was left out")]
+    floor: Annotated[float | None, about("Score below which documents were dropped")]
+    options: Annotated[dict[str, str], about("Options given")]
+    facts: Annotated[dict[str, Any], about("All it says of itself")]
+
+
+class RunSettings(Record, frozen=True, kw_only=True):
+    """How it was scored."""
+
+    k_values: Annotated[tuple[Positive, ...], about("Cut-offs asked for")]
+    depth: Annotated[Positive, about("Documents asked for, each query")]
+    convention: Annotated[str, about("Definition of the measures")]
+    empty_ranking: Annotated[
+        Literal["zero"], about("An answerable query without documents scores 0")
+    ]
+    measures: Annotated[tuple[str, ...], about("Measures, in reading order")]
+    seed: Annotated[int, about("Seed of resampling")]
+    n_resamples: Annotated[Positive, about("Number of resamples")]
+    confidence: Annotated[Annotated[float, Meta(gt=0, lt=1)], about("Coverage of the intervals")]
+
+
+class RunHeader(Record, frozen=True, kw_only=True):
+    """What was measured, and with what."""
+
+    corpora: Annotated[tuple[CorpusFacts, ...], about("The corpora searched")]
+    ids_checked: Annotated[
+        bool | None,
+        about(
+            "Whether the documents of the corpora were known, so that an answer with another "
+            "one failed. Absent in runs of earlier versions"
+        ),
+    ] = None
+    gold_set: Annotated[GoldSetFacts, about("The whole gold set, whatever part of it was asked")]
+    retriever: Annotated[RetrieverFacts, about("The retriever")]
+    settings: Annotated[RunSettings, about("How it was scored")]
+    versions: Annotated[dict[str, str], about("Versions of what computed the numbers")]
+
+
+class RunStatus(Record, frozen=True, kw_only=True):
+    """What became of the queries."""
+
+    n_queries: Annotated[Count, about("Queries asked: n_ok + n_failed")]
+    n_ok: Annotated[Count, about("Answered")]
+    n_failed: Annotated[Count, about("Failed")]
+    n_empty: Annotated[Count, about("Answered without any document, refused ones included")]
+    n_refused: Annotated[Count, about("Answered, and everything lay below the floor")]
+    n_with_problems: Annotated[Count, about("Answered with something wrong")]
+    problems: Annotated[dict[str, Positive], about("Queries by problem code")]
+    has_verdict: Annotated[bool, about("Whether the means may be used to decide")]
+    reasons: Annotated[tuple[str, ...], about("Why not, in sentences")]
+
+
+class MetricMean(Record, frozen=True, kw_only=True):
+    """The mean of one measure over queries, with all that qualifies it."""
+
+    value: Annotated[float | None, about("The mean, between 0 and 1; null when not computable")]
+    n: Annotated[Count, about("Queries the mean rests on")]
+    computable: Annotated[bool, about("Whether there is a value")]
+    reason: Annotated[str | None, about("Reason code when there is none")]
+    n_not_computable: Annotated[Count, about("Queries without a value")]
+    not_computable: Annotated[dict[str, Positive], about("Those queries by reason code")]
+    ci_low: Annotated[
+        float | None,
+        about(
+            "Lower end of the bootstrap interval of the mean; queries are the units. Null "
+            "when there are too few or they are all equal"
+        ),
+    ]
+    ci_high: Annotated[float | None, about("Upper end")]
+    tie_low: Annotated[
+        float | None, about("Smallest mean over all orders of documents with equal scores")
+    ]
+    tie_high: Annotated[float | None, about("Largest such mean")]
+    unjudged_low: Annotated[
+        float | None,
+        about(
+            "Mean when no unjudged document is relevant: the value itself. Null for Judged, "
+            "and without a value"
+        ),
+    ]
+    unjudged_high: Annotated[
+        float | None,
+        about(
+            "Mean of the largest value of each query over all choices of unjudged documents "
+            "as relevant (grade 1)"
+        ),
+    ]
+
+
+class RunSlice(Record, frozen=True, kw_only=True):
+    """The means of some of the queries."""
+
+    n_queries: Annotated[Count, about("Queries of the slice, those without values included")]
+    metrics: dict[str, MetricMean]
+
+
+class RunSlices(Record, frozen=True, kw_only=True):
+    """Means over parts of the queries."""
+
+    corpus: Annotated[dict[str, RunSlice], about("By corpus")]
+    area: Annotated[dict[str, RunSlice], about("By area")]
+    origin: Annotated[dict[str, RunSlice], about("By origin")]
+    source: Annotated[dict[str, RunSlice], about("By source")]
+
+
+class RankedDocument(Record, frozen=True, kw_only=True):
+    """One document."""
+
+    doc: Annotated[str, about("Document id")]
+    score: Annotated[float, about("Its score")]
+    grade: Annotated[int | None, about("Its grade; null when nobody judged it")]
+
+
+class QueryResult(Record, frozen=True, kw_only=True):
+    """One query."""
+
+    id: Annotated[str, about("Query id of the gold set")]
+    query: Annotated[str, about("What was asked")]
+    corpus: Annotated[str, about("Where")]
+    area: Annotated[str | None, about("Area of the query")]
+    origin: Annotated[str | None, about("replayed, extracted or adversarial")]
+    source: Annotated[str, about("bootstrap (a machine's row) or chair (a person's)")]
+    answerable: Annotated[
+        bool | None,
+        about("False: no document answers it. Null: nobody has said, and none is known"),
+    ]
+    status: Annotated[Literal["ok", "failed"], about("failed: the retriever gave no usable answer")]
+    error: Annotated[str | None, about("The sentence that says how it failed")]
+    is_refused: Annotated[bool, about("Documents were found and all lay below the floor")]
+    problems: Annotated[tuple[str, ...], about("What was wrong with the answer, by code")]
+    n_retrieved: Annotated[Count, about("Documents of the ranking")]
+    ranking: Annotated[
+        tuple[RankedDocument, ...], about("By score, ties by document id, both descending")
+    ]
+    metrics: Annotated[
+        dict[str, float | None], about("Value of each measure; null when not computable")
+    ]
+    reasons: Annotated[dict[str, str], about("Reason code of each measure that is not computable")]
+
+
+class RefusalRate(Record, frozen=True, kw_only=True):
+    """Share of unanswerable queries refused. Wilson interval."""
+
+    value: Annotated[float | None, about("The value; null when not computable")]
+    n: Annotated[Count, about("Queries it rests on")]
+    computable: Annotated[bool, about("Whether there is a value")]
+    reason: Annotated[str | None, about("Reason code when there is none")]
+    ci_low: Annotated[float | None, about("Lower end of its interval")]
+    ci_high: Annotated[float | None, about("Upper end")]
+    n_refused: Annotated[Count | None, about("Of them refused")]
+
+
+class AreaUnderCurve(Record, frozen=True, kw_only=True):
+    """Area under the ROC curve of the top scores.
+
+    How often an answerable query outscores an unanswerable one.
+    """
+
+    value: Annotated[float | None, about("The value; null when not computable")]
+    n: Annotated[Count, about("Queries it rests on")]
+    computable: Annotated[bool, about("Whether there is a value")]
+    reason: Annotated[str | None, about("Reason code when there is none")]
+    ci_low: Annotated[float | None, about("Lower end of its interval")]
+    ci_high: Annotated[float | None, about("Upper end")]
+    interval: Annotated[
+        Literal["delong_newcombe"],
+        about("Its interval: DeLong's on the logit scale, nowhere narrower than Newcombe's fifth"),
+    ]
+
+
+class RocPoint(Record, frozen=True, kw_only=True):
+    """Refusing below one distinct top score."""
+
+    threshold: Annotated[float | None, about("Top score; null at an end that no score reaches")]
+    true_positive_rate: Annotated[float, about("Share of unanswerable queries refused")]
+    false_refusal_rate: Annotated[float, about("Share of answerable queries refused")]
+
+
+class OperatingPoint(Record, frozen=True, kw_only=True):
+    """The decisions of this run."""
+
+    true_positive_rate: Annotated[float | None, about("Share of unanswerable queries refused")]
+    false_refusal_rate: Annotated[float | None, about("Share of answerable queries refused")]
+    passes: Annotated[
+        bool | None,
+        about("Whether both sides of the gate hold; null when a rate is not computable"),
+    ]
+
+
+class Controls(Record, frozen=True, kw_only=True):
+    """What needs no retriever; both must fail the gate."""
+
+    always_answer: Annotated[OperatingPoint, about("Refuses nothing")]
+    always_refuse: Annotated[OperatingPoint, about("Refuses everything")]
+
+
+class RefusalLimits(Record, frozen=True, kw_only=True):
+    """Both sides must hold at once."""
+
+    min_true_positive_rate: Annotated[float, about("At least")]
+    max_false_refusal_rate: Annotated[float, about("At most")]
+
+
+class Abstention(Record, frozen=True, kw_only=True):
+    """Refusals of queries that have no answer; null where no such query was asked."""
+
+    decided_by: Annotated[
+        Literal["refusal", "threshold"],
+        about("refusal: nothing came back. threshold: or the top score lies below it"),
+    ]
+    threshold: Annotated[float | None, about("Top score below which a query counts as refused")]
+    n_answerable: Annotated[Count, about("Queries that have an answer")]
+    n_unanswerable: Annotated[Count, about("Queries that no document answers")]
+    n_failed: Annotated[
+        Count, about("Of both kinds, those the retriever failed on; above 0 nothing is computable")
+    ]
+    true_positive_rate: Annotated[
+        RefusalRate, about("Share of unanswerable queries refused. Wilson interval")
+    ]
+    false_refusal_rate: Annotated[
+        RefusalRate, about("Share of answerable queries refused. Wilson interval")
+    ]
+    auc: Annotated[
+        AreaUnderCurve,
+        about(
+            "Area under the ROC of the top scores: how often an answerable query outscores an"
+            " unanswerable one"
+        ),
+    ]
+    roc: Annotated[tuple[RocPoint, ...], about("From answering everything to refusing everything")]
+    operating_point: Annotated[OperatingPoint, about("The decisions of this run")]
+    controls: Annotated[Controls, about("What needs no retriever; both must fail the gate")]
+    gate: Annotated[RefusalLimits, about("Both sides must hold at once")]
+    reasons: Annotated[tuple[str, ...], about("What qualifies these numbers, in sentences")]
+
+
+class JudgeFacts(Record, frozen=True, kw_only=True):
+    """Who decided what supports what."""
+
+    name: Annotated[str, about("Kind of judge")]
+    version: Annotated[str, about("Version of its rules")]
+    settings: Annotated[dict[str, Any], about("All that decides a judgement; never a secret")]
+    known_errors: Annotated[str | None, about("How the judge is known to err; null: not known")] = (
+        NULL
+    )
+
+
+class ShareWithInterval(Record, frozen=True, kw_only=True):
+    """Share of substantive claims that a document labelled relevant (grade 1 or more) supports."""
+
+    value: Annotated[float | None, about("The value; null when not computable")]
+    n: Annotated[Count, about("Substantive claims")]
+    computable: Annotated[bool, about("Whether there is a value")]
+    reason: Annotated[str | None, about("Reason code when there is none")]
+    ci_low: Annotated[float | None, about("Lower end of its interval; null when there is none")]
+    ci_high: Annotated[float | None, about("Upper end")]
+
+
+class Confusion(Record, frozen=True, kw_only=True):
+    """Labels by who calls the claim supported."""
+
+    both: Annotated[Count, about("Both do")]
+    judge_only: Annotated[Count, about("Only the judge")]
+    human_only: Annotated[Count, about("Only the person")]
+    neither: Annotated[Count, about("Neither")]
+
+
+class JudgeAgreement(Record, frozen=True, kw_only=True):
+    """The judge against labels of people; null when there are none."""
+
+    n: Annotated[Count, about("Labels")]
+    kappa: Annotated[ShareWithInterval, about("Cohen's kappa")]
+    accuracy: Annotated[
+        ShareWithInterval,
+        about("Share of labels that the judge gives too, with its Wilson interval"),
+    ]
+    confusion: Annotated[Confusion, about("Labels by who calls the claim supported")]
+
+
+class Claim(Record, frozen=True, kw_only=True):
+    """One claim."""
+
+    text: Annotated[
+        str,
+        about("The claim, to be read alone: words it shares with the one before it are repeated"),
+    ]
+    draft_span: Annotated[
+        tuple[Count, Count],
+        about("First and behind the last character of the draft that are its own"),
+    ]
+    is_substantive: Annotated[bool, about("Whether it states something")]
+    supported_by: Annotated[str | None, about("The document labelled relevant that supports it")]
+    span: Annotated[
+        tuple[Count, Count] | None,
+        about(
+            "First and behind the last character of that document's text that do; null where "
+            "the judge names no place, or its title does"
+        ),
+    ]
+    in_context: Annotated[bool, about("Whether the draft's context supports it")]
+    reason: Annotated[
+        str,
+        about(
+            "Why, as the judge says: a code of the offline judge, a sentence of a model; "
+            "no_gold_block where no document is labelled relevant"
+        ),
+    ]
+
+
+class DraftClaims(Record, frozen=True, kw_only=True):
+    """One draft."""
+
+    id: Annotated[str, about("Query id")]
+    is_refused: Annotated[bool, about("Whether the draft refuses to answer")]
+    claims: Annotated[tuple[Claim, ...], about("Its claims in order")]
+
+
+class Claims(Record, frozen=True, kw_only=True):
+    """What of the drafted answers the labelled documents support."""
+
+    judge: Annotated[JudgeFacts, about("Who decided what supports what")]
+    n_drafts: Annotated[Count, about("Drafts given")]
+    n_refused: Annotated[Count, about("Judged drafts that refuse to answer, and hold no claims")]
+    n_unlabelled: Annotated[Count, about("Drafts left out because nobody has labelled their query")]
+    n_without_draft: Annotated[Count, about("Queries of the run without a draft")]
+    n_claims: Annotated[Count, about("Statements in the drafts")]
+    n_substantive: Annotated[
+        Count,
+        about(
+            "Those that state something; the others are greetings, questions, headings and "
+            "their like"
+        ),
+    ]
+    n_supported: Annotated[
+        Count, about("Substantive claims that a document labelled relevant supports")
+    ]
+    coverage: Annotated[
+        ShareWithInterval,
+        about(
+            "Share of substantive claims that a document labelled relevant (grade 1 or more) "
+            "supports"
+        ),
+    ]
+    faithfulness: Annotated[
+        ShareWithInterval,
+        about("Share of substantive claims that the context of the draft supports"),
+    ]
+    agreement: Annotated[
+        JudgeAgreement | None, about("The judge against labels of people; null when there are none")
+    ]
+    queries: Annotated[tuple[DraftClaims, ...], about("The judged drafts, by query id")]
+
+
+class Component(Record, frozen=True, kw_only=True):
+    """One bound."""
+
+    name: Annotated[str, about("Metric")]
+    value: Annotated[float | None, about("Its value; null when not computable")]
+    n: Annotated[Count, about("What it rests on")]
+    floor: Annotated[float | None, about("It must not fall below; null for a ceiling")]
+    ceiling: Annotated[float | None, about("It must not rise above; null for a floor")]
+    margin: Annotated[float | None, about("How far it lies on the right side of the bound")]
+    passes: Annotated[bool | None, about("Whether the margin is 0 or more")]
+
+
+class Composite(Record, frozen=True, kw_only=True):
+    """How far the worst metric stands above its floor (or below its ceiling); never a mean."""
+
+    value: Annotated[ShareWithInterval, about("The smallest margin, in the metrics' own unit")]
+    worst: Annotated[str | None, about("The component it comes from")]
+    components: Annotated[
+        tuple[Component, ...],
+        about("Floors and ceilings of the guard's thresholds for the whole run"),
+    ]
+    reasons: Annotated[
+        tuple[str, ...], about("Components without a value, which make it not computable")
+    ]
+
+
+class DeltaBaseline(Record, frozen=True, kw_only=True):
+    """Which baseline."""
+
+    label: Annotated[str, about("Its label")]
+    generated_at: Annotated[str, about("When it was measured")]
+    gold_fingerprint: Annotated[str, about("Its gold set")]
+
+
+class MetricChange(Record, frozen=True, kw_only=True):
+    """One measure, before and now, over the queries that have it in both runs."""
+
+    baseline: Annotated[float | None, about("Mean of the baseline over the pairs")]
+    current: Annotated[float | None, about("Mean of this run over the pairs")]
+    delta_points: Annotated[float | None, about("Current minus baseline, in points (hundredths)")]
+    ci_low_points: Annotated[
+        float | None,
+        about("Lower end of the paired bootstrap interval of the difference, in points"),
+    ]
+    ci_high_points: Annotated[float | None, about("Upper end")]
+    n_pairs: Annotated[Count, about("Queries that have the measure in both runs")]
+    n_only_baseline: Annotated[Count, about("Queries that have it in the baseline only")]
+    n_only_current: Annotated[Count, about("Queries that have it in this run only")]
+    p_value: Annotated[
+        Share | None,
+        about("Two-sided sign-flip permutation test of the difference; null below six pairs"),
+    ]
+
+
+class DeltaSlice(Record, frozen=True, kw_only=True):
+    """One slice."""
+
+    metrics: Annotated[dict[str, MetricChange], about("By measure")]
+
+
+class DeltaSlices(Record, frozen=True, kw_only=True):
+    """The same for parts of the queries."""
+
+    corpus: Annotated[dict[str, DeltaSlice], about("By corpus")] = EMPTY_MAP
+    area: Annotated[dict[str, DeltaSlice], about("By area")] = EMPTY_MAP
+
+
+class QueryContribution(Record, frozen=True, kw_only=True):
+    """One query."""
+
+    id: Annotated[str, about("Query id")]
+    contributions: Annotated[
+        dict[str, float],
+        about("Points it adds to the change of each overall measure; they add up to delta_points"),
+    ]
+
+
+class Delta(Record, frozen=True, kw_only=True):
+    """The change against the baseline."""
+
+    baseline: Annotated[DeltaBaseline, about("Which baseline")]
+    is_comparable: Annotated[
+        bool, about("Whether both runs measured the same thing; without that there are no numbers")
+    ]
+    reasons: Annotated[
+        tuple[str, ...],
+        about(
+            "Why not, each beginning with a code and a colon: gold_set, convention, "
+            "empty_ranking, depth, measures"
+        ),
+    ]
+    changes: Annotated[
+        tuple[str, ...], about("What else differs between the runs: retriever, options, corpora")
+    ]
+    metrics: Annotated[dict[str, MetricChange], about("By measure")]
+    slices: Annotated[DeltaSlices, about("The same for parts of the queries")]
+    queries_top1_changed: Annotated[
+        tuple[str, ...], about("Queries answered in both runs whose first document is another one")
+    ]
+    queries: Annotated[tuple[QueryContribution, ...], about("Queries that moved a measure")]
+
+
+class SearchRun(Record, frozen=True, kw_only=True):
+    """Search run.
+
+    A retriever measured against a gold set. A baseline is a search run that was committed.
+    """
+
+    schema_version: Annotated[
+        Version, about("Semver-style version; minor versions add optional fields")
+    ]
+    generated_at: Annotated[Moment, about("When the artefact was written (ISO 8601, UTC)")]
+    label: Annotated[str, about("What the person who ran it called it; may be empty")]
+    run: Annotated[RunHeader, about("What was measured, and with what")]
+    status: Annotated[RunStatus, about("What became of the queries")]
+    metrics: Annotated[dict[str, MetricMean], about("Means over all queries, by measure")]
+    slices: Annotated[RunSlices, about("Means over parts of the queries")]
+    queries: Annotated[
+        tuple[QueryResult, ...], about("Every query asked, in the order of the gold set")
+    ]
+    abstention: Annotated[
+        Abstention | None,
+        about("Refusals of queries that have no answer; null where no such query was asked"),
+    ] = NULL
+    claims: Annotated[
+        Claims | None,
+        about(
+            "What of the drafted answers the labelled documents support; null when no drafts "
+            "were judged"
+        ),
+    ] = NULL
+    composite: Annotated[
+        Composite | None,
+        about(
+            "How far the worst metric stands above its floor (or below its ceiling); never a mean"
+        ),
+    ] = NULL
+    delta: Annotated[Delta | None, about("The change against the baseline")]
+    delta_withheld: Annotated[
+        tuple[str, ...], about("Why delta is null although there is a baseline, in sentences")
+    ] = EMPTY_LIST
+    backlog: Annotated[
+        dict[str, Any] | None, about("Labels waiting for review, when a source was named")
+    ]
