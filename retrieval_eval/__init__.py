@@ -19,6 +19,7 @@ from retrieval_eval.errors import (
 from retrieval_eval.values import Value
 
 if TYPE_CHECKING:
+    from retrieval_eval.gold.gold_set import load_gold_set
     from retrieval_eval.metrics.ranking import evaluate_rankings
     from retrieval_eval.pipeline import evaluate
     from retrieval_eval.report import load_run
@@ -35,6 +36,7 @@ __all__ = [
     "__version__",
     "evaluate",
     "evaluate_rankings",
+    "load_gold_set",
     "load_run",
 ]
 
@@ -43,6 +45,7 @@ distribution.refuse_conflict()
 _LAZY = {
     "evaluate": "retrieval_eval.pipeline",
     "evaluate_rankings": "retrieval_eval.metrics.ranking",
+    "load_gold_set": "retrieval_eval.gold.gold_set",
     "load_run": "retrieval_eval.report",
 }
 

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from retrieval_eval.gold.model import GoldQuery, GoldSet
+from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.search.document import CorpusUse, RetrieverUse, search_run
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import QueryResult

@@ -24,11 +24,9 @@ from retrieval_eval.gold.exchange import (
     run_bytes,
 )
 from retrieval_eval.gold.faults import LineFault
-from retrieval_eval.gold.reading import gold_faults, read_gold_set
-from retrieval_eval.gold.rows import DEFAULT_CORPUS
-from retrieval_eval.gold.stats import gold_stats
-from retrieval_eval.gold.writing import gold_set_bytes
+from retrieval_eval.gold.gold_set import gold_faults, gold_set_bytes, gold_stats, load_gold_set
 from retrieval_eval.io.together import write_together
+from retrieval_eval.model.gold import DEFAULT_CORPUS
 from retrieval_eval.search.run_files import read_search_run
 from retrieval_eval.values import counted
 
@@ -73,7 +71,7 @@ def validate(
     if faults:
         _print_faults(gold_path, faults, as_json=as_json)
         context.exit(EXIT_INVALID)
-    stats = gold_stats(read_gold_set(gold_path))
+    stats = gold_stats(load_gold_set(gold_path))
     if not stats["n_queries"]:
         raise NothingToEvaluateError(f"{gold_path} holds no query")
     counts = {key: stats[key] for key in ("n_queries", "n_labelled_pairs", "fingerprint")}
@@ -91,7 +89,7 @@ def validate(
 @json_option
 def stats(gold_path: Path, as_json: bool) -> None:
     """Show what a gold set is made of, with the share of each part."""
-    found = gold_stats(read_gold_set(gold_path))
+    found = gold_stats(load_gold_set(gold_path))
     if as_json:
         print_json(found)
         return
@@ -189,7 +187,7 @@ def export(
     """
     if (form == "trec" and corpus_file is not None) or (form == "beir" and run is not None):
         raise click.UsageError("--corpus-file goes with --to beir, --run with --to trec")
-    found = read_gold_set(gold_path)
+    found = load_gold_set(gold_path)
     if form == "beir":
         corpus = None if corpus_file is None else read_corpus(corpus_file)
         lost = export_beir(found, target, corpus=corpus)

@@ -28,12 +28,11 @@ from retrieval_eval.gold.agreement import (
     settle,
 )
 from retrieval_eval.gold.corpus import read_corpus
+from retrieval_eval.gold.gold_set import load_gold_set, write_gold_set
 from retrieval_eval.gold.labelling import csv_sheet, jsonl_sheet
-from retrieval_eval.gold.model import GoldSet
-from retrieval_eval.gold.reading import read_gold_set
-from retrieval_eval.gold.writing import write_gold_set
 from retrieval_eval.io.files import json_bytes
 from retrieval_eval.io.together import write_together
+from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.values import counted
 
 _MOST_SHOWN: Final = 10
@@ -83,7 +82,7 @@ def agreement_command(
     grades, and the table of grades. The sheet for a third reviewer shows query and document and
     not who graded what; `gold settle` reads it back.
     """
-    gold = read_gold_set(gold_path)
+    gold = load_gold_set(gold_path)
     found = agreement(
         gold,
         pairs=[_two(pair) for pair in pairs] or None,
@@ -129,7 +128,7 @@ def settle_command(
     and the field `decisions` says who decided what, why, and over which other grades. Such rows
     become chair rows. Faults are named by line, and then nothing is written.
     """
-    found = settle(read_gold_set(gold_path), sheets, key)
+    found = settle(load_gold_set(gold_path), sheets, key)
     target = out or gold_path
     write_gold_set(target, found.queries)
     counts = {

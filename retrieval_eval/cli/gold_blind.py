@@ -12,8 +12,8 @@ from retrieval_eval.cli.gold_agreement import key_option, print_compared
 from retrieval_eval.cli.search_options import FILE, gold_option
 from retrieval_eval.gold.agreement import blind_pack, read_blind
 from retrieval_eval.gold.corpus import read_corpus
+from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.gold.labelling import write_pool
-from retrieval_eval.gold.reading import read_gold_set
 from retrieval_eval.values import counted
 
 _FOLDER: Final = click.Path(path_type=Path, file_okay=False)
@@ -48,7 +48,7 @@ def blind_pack_command(
     each labeller agrees with themselves; the labels of the gold set stay the first ones.
     """
     pack = blind_pack(
-        read_gold_set(gold_path),
+        load_gold_set(gold_path),
         read_corpus(corpus_file),
         share=share,
         labellers=labellers or None,
@@ -74,7 +74,7 @@ def blind_read_command(
     sheets: tuple[Path, ...], key: Path, gold_path: Path, seed: int, as_json: bool
 ) -> None:
     """Measure how far labellers agree with themselves; the gold set is not changed."""
-    found = read_blind(read_gold_set(gold_path), sheets, key, seed=seed)
+    found = read_blind(load_gold_set(gold_path), sheets, key, seed=seed)
     if as_json:
         print_json({"seed": seed, "labellers": [one.to_json() for one in found]})
         return

@@ -11,10 +11,9 @@ import click
 from retrieval_eval.cli.common import echo, json_option, print_json, seed_option
 from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
 from retrieval_eval.gold.corpus import read_corpus
+from retrieval_eval.gold.gold_set import load_gold_set, write_gold_set
 from retrieval_eval.gold.labelling import DEFAULT_DEPTH, Ranking, build_pool, read_pool, write_pool
 from retrieval_eval.gold.pseudonyms import pseudonymize as hide
-from retrieval_eval.gold.reading import read_gold_set
-from retrieval_eval.gold.writing import write_gold_set
 from retrieval_eval.search.run_files import read_search_run
 from retrieval_eval.values import counted
 
@@ -72,7 +71,7 @@ def pool(
     files = run_files(runs, data)
     documents = [read_search_run(path) for path in files]
     found = build_pool(
-        read_gold_set(gold_path),
+        load_gold_set(gold_path),
         [_ranking(document) for document in documents],
         read_corpus(corpus_file),
         [name.strip() for name in labellers.split(",")],
@@ -109,7 +108,7 @@ def pool_read(
     that gets labels becomes a chair row, because the next bootstrap would drop them. Comments
     go to the field `label_comments`. Faults are named by line, and then nothing is written.
     """
-    found = read_pool(read_gold_set(gold_path), sheets, key)
+    found = read_pool(load_gold_set(gold_path), sheets, key)
     target = out or gold_path
     write_gold_set(target, found.queries)
     counts = {

@@ -18,7 +18,7 @@ from retrieval_eval.cli.common import (
 from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
 from retrieval_eval.gold.chunks import REASONS
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.reading import read_gold_set
+from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.gold.relabel import STATUSES, Relabelling, read_mapping, relabel, relabel_files
 from retrieval_eval.io.together import write_together
 from retrieval_eval.search.label_split import label_split
@@ -74,7 +74,7 @@ def relabel_command(
     The gold set itself is never changed. The new one has its name, in the folder --out. The field
     `relabelled` of a row says which documents have their grade from another one.
     """
-    gold = read_gold_set(gold_path)
+    gold = load_gold_set(gold_path)
     old, new = read_corpus(old_corpus), read_corpus(new_corpus)
     found = relabel(gold, old, new, sources=sources)
     names = [name.strip() for name in labellers.split(",")] if labellers is not None else []
@@ -114,9 +114,9 @@ def label_split_command(
     old gold set, AFTER with the re-labelled one. In between stand the old rankings, told in the new
     documents and measured with the new labels.
     """
-    old = read_gold_set(old_gold)
+    old = load_gold_set(old_gold)
     runs = map(read_search_run, run_files([before, after], data))
-    found = label_split(old, read_gold_set(new_gold), read_mapping(mapping, old), *runs)
+    found = label_split(old, load_gold_set(new_gold), read_mapping(mapping, old), *runs)
     if as_json:
         print_json(found)
         return

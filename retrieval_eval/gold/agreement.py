@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.corpus import Corpus
-from retrieval_eval.gold.extra import records, with_extra
-from retrieval_eval.gold.fields import max_grade
+from retrieval_eval.gold.gold_set import max_grade_of
 from retrieval_eval.gold.labelling import (
     KEY_VERSION,
     LABELLING,
@@ -27,7 +28,7 @@ from retrieval_eval.gold.labelling import (
     read_pool,
     read_sheets,
 )
-from retrieval_eval.gold.model import GoldQuery, GoldSet
+from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.stats.agreement import Kappa, Weights, cohen_kappa
 from retrieval_eval.values import DEFAULT_SEED, Value, ratio
 
@@ -118,7 +119,7 @@ def agreement(
     NothingToEvaluateError
         When no two labellers graded the same document of a query.
     """
-    top = max_grade(gold)
+    top = max_grade_of(gold)
     grades = [(query, own_grades(query)) for query in sorted(gold.queries, key=lambda q: q.id)]
     labellers = sorted({name for _, docs in grades for given in docs.values() for name in given})
     chosen = list(combinations(labellers, 2)) if pairs is None else list(pairs)
@@ -286,7 +287,7 @@ def own_grades(query: GoldQuery) -> dict[str, dict[str, int]]:
 def adjudicators(query: GoldQuery) -> dict[str, frozenset[str]]:
     """Return who settled disagreements, by document, as the field :data:`DECISIONS` says."""
     found: dict[str, frozenset[str]] = {}
-    for record in records(query, DECISIONS):
+    for record in query.records(DECISIONS):
         doc, by = record.get("doc"), record.get("by")
         if record.get("why") == ADJUDICATION and isinstance(doc, str) and isinstance(by, list):
             names = frozenset(name for name in by if isinstance(name, str))
@@ -433,7 +434,7 @@ def read_blind(
             labeller,
             [entry | {"now": answers.get(item)} for item, entry in items.items()
              if entry["labeller"] == labeller],
-            before, max(max_grade(gold), found["max_grade"]), seed,
+            before, max(max_grade_of(gold), found["max_grade"]), seed,
         )
         for labeller in sorted({entry["labeller"] for entry in items.values()})
     ]  # fmt: skip
@@ -582,7 +583,7 @@ def _settled(
 ) -> GoldQuery:
     if not grades:
         return query
-    kept = records(query, DECISIONS)
+    kept = query.records(DECISIONS)
     for doc, grade in grades.items():
         by = sorted(asked[doc])
         others = {
@@ -594,5 +595,9 @@ def _settled(
         record["over"] = dict(sorted(others.items()))
         same = [one for one in kept if all(one.get(n) == record[n] for n in ("doc", "by", "why"))]
         kept = [one for one in kept if one not in same] + [record]
-    settled = replace(query, relevant={**query.relevant, **grades}, source="chair")
-    return with_extra(settled, {DECISIONS: kept})
+    return replace(
+        query,
+        relevant={**query.relevant, **grades},
+        source="chair",
+        extra={**query.extra, DECISIONS: kept},
+    )

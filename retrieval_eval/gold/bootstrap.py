@@ -25,13 +25,10 @@ from retrieval_eval.gold.database import (
     shown,
     table_of,
 )
-from retrieval_eval.gold.fields import SETTINGS_FILE, FieldMap, field_map
-from retrieval_eval.gold.ids import normalize_query, query_id
-from retrieval_eval.gold.model import GoldQuery
-from retrieval_eval.gold.reading import parse_gold, refuse
-from retrieval_eval.gold.rows import DEFAULT_CORPUS
-from retrieval_eval.gold.writing import query_line
+from retrieval_eval.gold.gold_set import SETTINGS_FILE, field_map, parse_gold, query_line, refuse
+from retrieval_eval.gold.identity import normalize_query, query_id
 from retrieval_eval.io.files import is_there, read_bytes, write_bytes
+from retrieval_eval.model.gold import DEFAULT_CORPUS, FieldMap, GoldQuery
 from retrieval_eval.records import Progress
 from retrieval_eval.values import counted
 

@@ -11,15 +11,15 @@ from typing import Any, Final, Literal
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import Corpus, Document
-from retrieval_eval.gold.model import Anchor
 from retrieval_eval.io.files import Text, answers, read_text
+from retrieval_eval.model.gold import Anchor
+from retrieval_eval.model.meta import Record
 
 Key = tuple[str, str]
 """A document: the name of its corpus and its id."""
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Record, frozen=True):
     """A document as something cut from a source.
 
     ``words`` is its text with white space collapsed. ``source``, ``start`` and ``end`` (in

@@ -7,22 +7,27 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import Corpus, Document, read_corpus
 from retrieval_eval.gold.faults import kind, line_problem, unusable_part
-from retrieval_eval.gold.fields import DEFAULT_MAX_GRADE
-from retrieval_eval.gold.ids import normalize_query
-from retrieval_eval.gold.model import GoldQuery, GoldSet
-from retrieval_eval.gold.reading import refuse, unknown_documents
-from retrieval_eval.gold.rows import DEFAULT_CORPUS
+from retrieval_eval.gold.gold_set import refuse, unknown_documents
+from retrieval_eval.gold.identity import normalize_query
 from retrieval_eval.io.files import iter_jsonl
 from retrieval_eval.io.named import named_text
 from retrieval_eval.io.together import write_together
-from retrieval_eval.metrics.ranking.measures import MAX_GRADE
+from retrieval_eval.model.gold import (
+    DEFAULT_CORPUS,
+    DEFAULT_MAX_GRADE,
+    MAX_GRADE,
+    GoldQuery,
+    GoldSet,
+)
 from retrieval_eval.values import counted
 
 _LOST: Final[tuple[tuple[Callable[[GoldQuery], bool], str], ...]] = (

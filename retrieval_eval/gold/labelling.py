@@ -10,21 +10,22 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.corpus import Corpus, Document
-from retrieval_eval.gold.extra import with_extra
 from retrieval_eval.gold.faults import kind
-from retrieval_eval.gold.fields import max_grade
-from retrieval_eval.gold.model import GoldQuery, GoldSet, Label
+from retrieval_eval.gold.gold_set import max_grade_of
 from retrieval_eval.io.csv_cells import cell_text, csv_text
 from retrieval_eval.io.files import iter_jsonl, json_bytes
 from retrieval_eval.io.named import named_json, named_text
 from retrieval_eval.io.together import write_together
-from retrieval_eval.metrics.ranking.measures import MAX_GRADE
+from retrieval_eval.model.gold import MAX_GRADE, GoldQuery, GoldSet, Label
+from retrieval_eval.model.meta import Record
 from retrieval_eval.values import counted
 
 COLUMNS: Final = ("item", "query", "document", "grade", "comment")
@@ -205,8 +206,7 @@ _MOST_NAMED: Final = 10
 _ID_DIGITS: Final = 15
 
 
-@dataclass(frozen=True, slots=True)
-class Pool:
+class Pool(Record, frozen=True):
     """Sheets by labeller, and the key that says what their items are.
 
     ``n_pairs`` is the number of (query, document) pairs that each labeller gets.
@@ -306,7 +306,7 @@ def build_pool(
         "pool_key": KEY_VERSION,
         "gold_fingerprint": gold.fingerprint,
         "corpus_fingerprint": corpus.fingerprint,
-        "max_grade": max_grade(gold),
+        "max_grade": max_grade_of(gold),
         "depth": depth,
         "seed": seed,
         "items": dict(sorted(items.items())),
@@ -604,7 +604,7 @@ def _with(
         labels = tuple(Label(*pair, grade) for pair, grade in both.items())
         query = replace(query, labels=labels, source="chair")
     if comments is not None:
-        query = with_extra(query, {COMMENTS: comments})
+        query = replace(query, extra={**query.extra, COMMENTS: comments})
     return query
 
 

@@ -22,14 +22,20 @@ from urllib.parse import unquote_to_bytes
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.faults import kind as json_kind
-from retrieval_eval.gold.fields import DEFAULT_MAX_GRADE, HEADER_KEY, FieldMap, field_map, is_header
-from retrieval_eval.gold.ids import query_id
-from retrieval_eval.gold.reading import parse_gold, read_gold_set, refuse
-from retrieval_eval.gold.rows import DEFAULT_CORPUS
+from retrieval_eval.gold.gold_set import (
+    HEADER_KEY,
+    field_map,
+    is_header,
+    load_gold_set,
+    parse_gold,
+    refuse,
+)
+from retrieval_eval.gold.identity import query_id
 from retrieval_eval.io.files import is_inside, is_there, iter_jsonl, json_bytes
 from retrieval_eval.io.named import named_json, named_text
 from retrieval_eval.io.private import is_private, write_private
 from retrieval_eval.io.together import write_together
+from retrieval_eval.model.gold import DEFAULT_CORPUS, DEFAULT_MAX_GRADE, FieldMap
 
 ANYWHERE_FROM: Final = 5
 """From this many letters and digits on, a name is also found inside longer words."""
@@ -721,7 +727,7 @@ def pseudonymize(
     """
     _check_places(gold, out, mapping, corpus)
     # Read for their faults: every one is named by line before anything is written.
-    n_queries = len(read_gold_set(gold).queries)
+    n_queries = len(load_gold_set(gold).queries)
     documents = 0 if corpus is None else len(read_corpus(corpus).documents)
     listed = read_listed(entities)
     secret = read_mapping(mapping) if is_there(mapping) else new_mapping()

@@ -6,22 +6,22 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
+
+from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.agreement import DECISIONS
 from retrieval_eval.gold.chunks import Chunk, Key, Resolution, chunks, misplaced, resolve
 from retrieval_eval.gold.corpus import Corpus
-from retrieval_eval.gold.extra import records, with_extra
-from retrieval_eval.gold.fields import max_grade
-from retrieval_eval.gold.fingerprint import fingerprint
+from retrieval_eval.gold.gold_set import gold_set_bytes, max_grade_of
+from retrieval_eval.gold.identity import fingerprint
 from retrieval_eval.gold.labelling import COMMENTS, pair_sheets, pool_files
-from retrieval_eval.gold.model import Anchor, GoldQuery, GoldSet, Label
-from retrieval_eval.gold.writing import gold_set_bytes
 from retrieval_eval.io.files import json_bytes
 from retrieval_eval.io.named import named_json
+from retrieval_eval.model.gold import Anchor, GoldQuery, GoldSet, Label
 from retrieval_eval.values import counted
 
 Status = Literal["moved", "carried", "absorbed", "queued", "dropped"]
@@ -179,7 +179,7 @@ class Row:
         fields = {
             name: [
                 {**one, "doc": target}
-                for one in records(query, name)
+                for one in query.records(name)
                 for target in self.targets.get(str(one.get("doc")), ())
             ]
             for name in (DECISIONS, COMMENTS)
@@ -188,7 +188,7 @@ class Row:
         marks = self._marks()
         if marks or MARKS in query.extra:
             fields[MARKS] = marks
-        return with_extra(row, fields) if fields else row
+        return replace(row, extra={**query.extra, **fields})
 
     def _anchors(self) -> dict[str, Anchor]:
         found = {}
@@ -413,7 +413,7 @@ def relabel_files(
     if gold.path is not None and os.path.realpath(target) == os.path.realpath(gold.path):
         raise BadInputError(f"{target}: is the gold set that was read; name another folder")
     files = {
-        target: gold_set_bytes(target, found.gold.queries, max_grade=max_grade(gold)),
+        target: gold_set_bytes(target, found.gold.queries, max_grade=max_grade_of(gold)),
         out / MAPPING_FILE: json_bytes(_mapping(found, gold, old, new), indent=1),
         out / QUEUE_FILE: _queue_bytes(found),
     }

@@ -14,6 +14,7 @@ import msgspec
 
 from retrieval_eval.errors import SchemaError
 from retrieval_eval.model.events import EventDocument
+from retrieval_eval.model.gold import GoldRow
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.meta import Record
@@ -45,6 +46,11 @@ DOCUMENTS: Final[dict[str, Document]] = {
     "search_guard": Document(GuardRuling, "search_guard_schema.json"),
 }
 """The kinds of documents by name."""
+
+INPUTS: Final[dict[str, Document]] = {
+    "gold_set": Document(GoldRow, "gold_set_schema.json"),
+}
+"""Files that people write and whose schema is published; their readers name every fault."""
 
 
 def to_builtins(record: Record) -> dict[str, Any]:
@@ -91,11 +97,13 @@ def from_builtins(document: Any, struct: type[AnyRecord], name: str) -> AnyRecor
 
 
 def json_schema(kind: str) -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of a kind of document, a key of `DOCUMENTS`."""
-    struct = DOCUMENTS[kind].struct
+    """Return the JSON Schema (draft 2020-12) of a key of `DOCUMENTS` or `INPUTS`."""
+    struct = {**DOCUMENTS, **INPUTS}[kind].struct
     generated = msgspec.json.schema(struct)
     definitions: dict[str, Any] = generated["$defs"]
     body = definitions.pop(struct.__name__)
+    if issubclass(struct, GoldRow):
+        struct.complete_schema(body)
     title, _, description = (struct.__doc__ or "").partition("\n")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -122,6 +130,7 @@ def _with_pointer(message: str) -> str:
 
 __all__ = [
     "DOCUMENTS",
+    "INPUTS",
     "AnyRecord",
     "Document",
     "Record",

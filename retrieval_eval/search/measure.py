@@ -11,7 +11,7 @@ from typing import Any, Final
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.backlog import read_backlog
 from retrieval_eval.gold.corpus import Corpus, corpus_fingerprint, read_corpus
-from retrieval_eval.gold.reading import read_gold_set
+from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.io.files import remove, write_bytes, write_text
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import now
@@ -122,7 +122,7 @@ def measured_document(
 
     The retriever is opened anew, so that what one run remembers does not answer for the next.
     """
-    gold = read_gold_set(request.gold_path)
+    gold = load_gold_set(request.gold_path)
     chosen = sorted(set(request.corpora) or {query.corpus for query in gold.queries})
     if not gold.queries:
         raise NothingToEvaluateError(f"{request.gold_path} holds no query")

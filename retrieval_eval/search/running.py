@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError, RetrievalEvalError
-from retrieval_eval.gold.model import GoldQuery, GoldSet
+from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.records import Progress
 from retrieval_eval.search.facts import facts_of
 from retrieval_eval.search.journal import documents_fingerprint, open_journal

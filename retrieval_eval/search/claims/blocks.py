@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import Corpus, Document
-from retrieval_eval.gold.model import GoldQuery
+from retrieval_eval.model.gold import GoldQuery
 from retrieval_eval.search.claims.drafts import Draft
 from retrieval_eval.search.claims.judge import block_text
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from retrieval_eval.gold.model import GoldSet
+from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.search.guard.evidence import noise_at_hand
 from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.pinned import Pinned, pinning_faults

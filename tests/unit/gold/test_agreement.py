@@ -6,7 +6,7 @@ import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.agreement import agreement, compare_grades, disagreements, own_grades
-from retrieval_eval.gold.reading import read_gold_set
+from retrieval_eval.gold.gold_set import load_gold_set
 
 
 def _labels(**grades):
@@ -26,7 +26,7 @@ def _gold(tmp_path, *rows):
         for row in rows
     )
     path.write_text("\n".join(lines), encoding="utf-8")
-    return read_gold_set(path)
+    return load_gold_set(path)
 
 
 def test_each_pair_of_labellers_over_what_both_graded(tmp_path):

@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.fields import FieldMap, field_map
+from retrieval_eval.gold.gold_set import field_map
+from retrieval_eval.model.gold import FieldMap
 
 
 @pytest.fixture
