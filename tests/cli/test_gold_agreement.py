@@ -8,8 +8,12 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from retrieval_eval.cli.gold_agreement import agreement_command, settle_command
-from retrieval_eval.cli.gold_blind import blind_pack_command, blind_read_command
+from retrieval_eval.cli.gold_labelling import (
+    agreement_command,
+    blind_pack_command,
+    blind_read_command,
+    settle_command,
+)
 from retrieval_eval.cli.gold_relabel import label_split_command, relabel_command
 from retrieval_eval.demo.search import write_search_demo
 from retrieval_eval.errors import BadInputError

@@ -8,7 +8,8 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from retrieval_eval.cli.gold_labelling import pool, pool_read, pseudonymize
+from retrieval_eval.cli.gold import pseudonymize
+from retrieval_eval.cli.gold_labelling import pool, pool_read
 from retrieval_eval.demo.search import write_search_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
