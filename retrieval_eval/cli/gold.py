@@ -26,7 +26,6 @@ from retrieval_eval.gold.exchange import (
 )
 from retrieval_eval.gold.faults import LineFault
 from retrieval_eval.gold.gold_set import gold_faults, gold_set_bytes, gold_stats, load_gold_set
-from retrieval_eval.gold.pseudonyms import pseudonymize as hide
 from retrieval_eval.io.together import write_together
 from retrieval_eval.model.gold import DEFAULT_CORPUS
 from retrieval_eval.search.run_files import read_search_run
@@ -234,11 +233,14 @@ def pseudonymize(
     same length and shape. Anchors are left out, for their digests would let anyone check a guess.
 
     What it cannot do: it does not find names that are not listed, misspelt names, initials,
-    translations, inflected forms, or what describes somebody without a name. Names of up to four
-    letters are found as words of their own only (`match = "anywhere"` changes that). Numbers in
-    shapes that no pattern knows stay. Nothing inside pictures or encoded attachments is seen.
-    Read the result before you give it away.
+    translations, inflected forms, or descriptions that identify a person without the name. Names
+    of up to four letters are found as words of their own only (`match = "anywhere"` changes that).
+    Numbers in shapes that no pattern knows stay. Nothing inside pictures or encoded attachments is
+    seen. Read the result before you give it away.
     """
+    # Here alone, so that no other command loads what reads the mapping.
+    from retrieval_eval.gold.pseudonyms import pseudonymize as hide
+
     found = hide(gold_path, entities, out, mapping, corpus=corpus_file)
     missing = found.n_entities - found.n_found
     if as_json:

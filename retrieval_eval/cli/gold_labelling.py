@@ -52,6 +52,7 @@ from retrieval_eval.gold.labelling import (
 )
 from retrieval_eval.io.files import json_bytes
 from retrieval_eval.io.together import write_together
+from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.search.run_files import read_search_run
 from retrieval_eval.values import counted
@@ -102,7 +103,7 @@ def pool(
     """Make labelling sheets of what one or several search runs found.
 
     Every labeller gets each pair of query and document once, in an order of their own, as CSV
-    and as JSONL. Nothing in a sheet tells which run found a document, or where. Labellers fill
+    and as JSONL. Nothing in a sheet shows which run found a document, or where. Labellers fill
     in the column `grade` (0 not relevant, 1 relevant, 2 highly relevant; empty: undecided) and
     perhaps `comment`; `gold pool-read` takes the sheets back.
     """
@@ -141,7 +142,7 @@ def pool_read(
 ) -> None:
     """Put the grades of filled-in sheets into the gold set, as labels.
 
-    The judgements (`relevant`) stay as they are until somebody settles them. A bootstrap row
+    The judgements (`relevant`) stay as they are until `gold settle`. A bootstrap row
     that gets labels becomes a chair row, because the next bootstrap would drop them. Comments
     go to the field `label_comments`. Faults are named by line, and then nothing is written.
     """
@@ -239,7 +240,7 @@ def agreement_command(
                 "gold_fingerprint": gold.fingerprint,
                 "seed": seed,
                 "pairs": [pair.to_json() for pair in found],
-                "disagreements": [one.to_json() for one in apart],
+                "disagreements": [to_builtins(one) for one in apart],
                 "files": [str(path) for path in written],
             }
         )
@@ -253,7 +254,7 @@ def agreement_command(
     print_paths(written)
 
 
-@click.command("settle", short_help="Make final what everybody asked agrees on.")
+@click.command("settle", short_help="Make unanimous grades final.")
 @sheets_argument
 @key_option
 @gold_option
@@ -262,7 +263,7 @@ def agreement_command(
 def settle_command(
     sheets: tuple[Path, ...], key: Path, gold_path: Path, out: Path | None, as_json: bool
 ) -> None:
-    """Read sheets back and make final what everybody who was asked agrees on.
+    """Read sheets back and make final the grades on which all assigned labellers agree.
 
     Works on the sheets of `gold agreement --adjudicate`, `gold relabel` and `gold pool`. Grades
     become labels of the person named in the key. A grade that all of them gave goes to `relevant`,
@@ -296,7 +297,7 @@ def settle_command(
 
 
 def _promoted(rows: Sequence[str]) -> str:
-    return f"{counted(len(rows), 'bootstrap row')} turned into chair rows"
+    return f"{counted(len(rows), 'bootstrap row')} became chair rows"
 
 
 def _two(pair: str) -> tuple[str, str]:
@@ -335,10 +336,10 @@ def _adjudicate(
 
 def _print_compared(parts: dict[str, Compared]) -> None:
     """Print a table of agreement, one row for each name."""
-    asked = list(next(iter(parts.values())).kappas)
-    rows = [("", "pairs", "queries", "equal", *(f"κ {_NAMES[name]}" for name in asked))]
+    names = list(next(iter(parts.values())).kappas)
+    rows = [("", "pairs", "queries", "equal", *(f"κ {_NAMES[name]}" for name in names))]
     for name, part in parts.items():
-        kappas = [_kappa(part, weights) for weights in asked]
+        kappas = [_kappa(part, weights) for weights in names]
         equal = number(part.agreement.value, 3)
         rows.append((name, str(part.n), str(part.n_queries), equal, *kappas))
     print_table(rows)
@@ -364,7 +365,7 @@ def _print_grades(part: Compared, first: str, second: str) -> None:
 def _print_disagreements(apart: Sequence[Disagreement]) -> None:
     n_open = sum(not one.decided_by for one in apart)
     n = counted(len(apart), "disagreement")
-    echo(f"{n}, {n_open} without a record of who settled them")
+    echo(f"{n}, {n_open} without an adjudicator on record")
     for one in apart[:_MOST_SHOWN]:
         grades: Any = ", ".join(f"{name} {grade}" for name, grade in one.grades.items())
         by = f" (by {', '.join(one.decided_by)})" if one.decided_by else ""

@@ -111,8 +111,8 @@ def label_split_command(
     """Split the change between two search runs into labels moved and retrieval moved.
 
     BEFORE and AFTER are files, or labels of runs in the folder --data. BEFORE was measured with the
-    old gold set, AFTER with the re-labelled one. In between stand the old rankings, told in the new
-    documents and measured with the new labels.
+    old gold set, AFTER with the re-labelled one. Between the two, the old rankings are translated
+    to the new documents and measured with the new labels.
     """
     old = load_gold_set(old_gold)
     runs = map(read_search_run, run_files([before, after], data))

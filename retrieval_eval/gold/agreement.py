@@ -28,6 +28,7 @@ from retrieval_eval.gold.labelling import (
     read_pool,
     read_sheets,
 )
+from retrieval_eval.model import Record, to_builtins
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.stats.agreement import Kappa, Weights, cohen_kappa
 from retrieval_eval.values import DEFAULT_SEED, Value, ratio
@@ -47,7 +48,7 @@ MIN_OF_CORPUS: Final = 5
 class Compared:
     """Two rows of grades of the same (query, document) pairs.
 
-    ``agreement`` is the share of equal grades; ``kappas`` has the kappas that were asked for by
+    ``agreement`` is the share of equal grades; ``kappas`` has the requested kappas by
     the names of :data:`WEIGHTS`; ``table`` counts pairs by the first grade (rows) and the second
     (columns), both from 0 to the top of the scale.
     """
@@ -128,8 +129,8 @@ def agreement(
             raise BadInputError(f"a pair has two labellers, not {first[:80]!r} twice")
     for name in (name for pair in chosen for name in pair):
         if name not in labellers:
-            known = ", ".join(labellers) or "nobody"
-            raise BadInputError(f"the labeller {name[:80]!r} has no label; labellers are {known}")
+            known = ", ".join(labellers) or "none"
+            raise BadInputError(f"the labeller {name[:80]!r} has no label; labellers: {known}")
     found = []
     for first, second in chosen:
         both = [
@@ -203,9 +204,9 @@ def _pair(
     seed: int,
     n_resamples: int,
 ) -> LabellerPair:
-    def compared(rows: Sequence[tuple[GoldQuery, int, int]], asked: Sequence[str]) -> Compared:
+    def compared(rows: Sequence[tuple[GoldQuery, int, int]], names: Sequence[str]) -> Compared:
         plain = [(query.id, one, other) for query, one, other in rows]
-        return compare_grades(plain, top, asked, seed=seed, n_resamples=n_resamples)
+        return compare_grades(plain, top, names, seed=seed, n_resamples=n_resamples)
 
     corpora = {}
     for name in sorted({query.corpus for query, _, _ in both}):
@@ -228,11 +229,10 @@ DECISIONS: Final = "decisions"
 """The field of a gold row that says who settled which grade, over which labels."""
 
 ADJUDICATION: Final = "adjudication"
-"""Why a grade was settled by somebody who labelled nothing but disagreements."""
+"""Why a grade was settled by a third person, who graded only the disagreements."""
 
 
-@dataclass(frozen=True, slots=True)
-class Disagreement:
+class Disagreement(Record, frozen=True):
     """A document that labellers grade differently for one query.
 
     ``final`` is the grade in ``relevant``, None where there is none; ``decided_by`` names who
@@ -245,17 +245,6 @@ class Disagreement:
     grades: Mapping[str, int]
     final: int | None
     decided_by: tuple[str, ...]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-able block."""
-        return {
-            "query": self.query,
-            "corpus": self.corpus,
-            "doc": self.doc,
-            "grades": dict(self.grades),
-            "final": self.final,
-            "decided_by": list(self.decided_by),
-        }
 
 
 def disagreements(gold: GoldSet) -> list[Disagreement]:
@@ -299,8 +288,7 @@ BLIND_KEY: Final = "blind_key"
 """Marks the key of a blind pack, so that its grades are never read as labels."""
 
 
-@dataclass(frozen=True, slots=True)
-class Changed:
+class Changed(Record, frozen=True):
     """A document that a labeller graded otherwise the second time."""
 
     query: str
@@ -330,10 +318,7 @@ class Repeated:
             **self.compared.to_json(),
             "n_undecided": self.n_undecided,
             "n_forgotten": self.n_forgotten,
-            "changed": [
-                {"query": one.query, "doc": one.doc, "earlier": one.earlier, "now": one.now}
-                for one in self.changed
-            ],
+            "changed": [to_builtins(one) for one in self.changed],
         }
 
 
@@ -357,7 +342,7 @@ def blind_pack(
     share
         The share of each labeller's pairs, above 0 and at most 1; rounded up.
     labellers
-        Who grades again; by default everybody with a label.
+        Who grades again; by default all who gave a label.
     seed
         Seed of the choice, the order and the ids.
 
@@ -467,7 +452,7 @@ def _repeated_by(
 
 
 Graders = Mapping[str, Sequence[str]]
-"""Document to the labellers who were asked for its grade."""
+"""Document to the labellers who were assigned to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -475,7 +460,7 @@ class Settlement:
     """Gold rows with settled grades, in the order they had.
 
     Of the pairs of query and document in the key ``n_settled`` are settled, ``n_apart`` were
-    graded differently, and ``n_waiting`` lack somebody's grade; ``n_moved`` of the settled ones
+    graded differently, and ``n_waiting`` lack a labeller's grade; ``n_moved`` of the settled ones
     have another grade in ``relevant`` than before. ``reading`` says what the sheets brought.
     """
 
@@ -489,7 +474,7 @@ class Settlement:
 
 
 def adjudication_sheet(gold: GoldSet, corpus: Corpus, adjudicator: str, *, seed: int = 0) -> Pool:
-    """Return the disagreements nobody has adjudicated as a sheet for a third reviewer.
+    """Return the disagreements without an adjudicator as a sheet for a third reviewer.
 
     The reviewer sees query and document and not who graded what, so that the grade is their own.
 
@@ -498,7 +483,7 @@ def adjudication_sheet(gold: GoldSet, corpus: Corpus, adjudicator: str, *, seed:
     corpus
         The texts to show.
     adjudicator
-        The name to put on record; nobody whose own grade is in question.
+        The name to put on record, of a person whose own grade is not in question.
     seed
         Seed of the order and of the ids.
 
@@ -525,7 +510,7 @@ def adjudication_sheet(gold: GoldSet, corpus: Corpus, adjudicator: str, *, seed:
 def settle(gold: GoldSet, sheets: Sequence[Path], key: Path) -> Settlement:
     """Read sheets back, and make final what all labellers of the key agree on.
 
-    Every grade becomes a label of the person the key names for it. Where all who were asked for
+    Every grade becomes a label of the person the key names for it. Where all who were assigned to
     a document gave the same grade, now or before, that grade also goes to ``relevant``, and a
     record of it to the field :data:`~retrieval_eval.gold.agreement.DECISIONS`: the document,
     the grade, ``by`` whom, ``why`` (the purpose of the key) and ``over`` which grades of others.
@@ -542,15 +527,17 @@ def settle(gold: GoldSet, sheets: Sequence[Path], key: Path) -> Settlement:
     if not isinstance(purpose, str):
         raise BadInputError(f"{key}: /{PURPOSE}: expected text; was the key edited?")
     reading = read_pool(gold, sheets, key)
-    asked: dict[str, dict[str, list[str]]] = {}
+    assigned: dict[str, dict[str, list[str]]] = {}
     for entry in found["items"].values():
-        asked.setdefault(entry["query"], {}).setdefault(entry["doc"], []).append(entry["labeller"])
+        assigned.setdefault(entry["query"], {}).setdefault(entry["doc"], []).append(
+            entry["labeller"]
+        )
     queries, faults = [], []
     n_settled = n_moved = n_apart = n_waiting = 0
     for query in reading.queries:
-        grades, waiting = _unanimous(query, asked.get(query.id, {}))
+        grades, waiting = _unanimous(query, assigned.get(query.id, {}))
         n_waiting += waiting
-        n_apart += len(asked.get(query.id, {})) - waiting - len(grades)
+        n_apart += len(assigned.get(query.id, {})) - waiting - len(grades)
         n_settled += len(grades)
         n_moved += sum(query.relevant.get(doc) != grade for doc, grade in grades.items())
         if query.answerable is False and any(grades.values()):
@@ -559,17 +546,17 @@ def settle(gold: GoldSet, sheets: Sequence[Path], key: Path) -> Settlement:
                 f"the query {query.id!r} is said to be unanswerable, yet {doc[:80]!r} was settled"
                 f" as relevant ({grades[doc]}); correct 'answerable' in its row, or the sheet"
             )
-        queries.append(_settled(query, grades, asked.get(query.id, {}), purpose))
+        queries.append(_settled(query, grades, assigned.get(query.id, {}), purpose))
     if faults:
         raise BadInputError("\n".join(faults))
     return Settlement(tuple(queries), purpose, n_settled, n_moved, n_apart, n_waiting, reading)
 
 
-def _unanimous(query: GoldQuery, asked: Graders) -> tuple[dict[str, int], int]:
-    """Return the grades that all who were asked gave, and for how many one is missing."""
+def _unanimous(query: GoldQuery, assigned: Graders) -> tuple[dict[str, int], int]:
+    """Return the grades on which all assigned labellers agree, and how many documents lack one."""
     given = {(label.labeller, label.doc): label.grade for label in query.labels}
     grades, waiting = {}, 0
-    for doc, labellers in sorted(asked.items()):
+    for doc, labellers in sorted(assigned.items()):
         theirs = {given.get((labeller, doc)) for labeller in labellers}
         if None in theirs:
             waiting += 1
@@ -579,13 +566,13 @@ def _unanimous(query: GoldQuery, asked: Graders) -> tuple[dict[str, int], int]:
 
 
 def _settled(
-    query: GoldQuery, grades: Mapping[str, int], asked: Graders, purpose: str
+    query: GoldQuery, grades: Mapping[str, int], assigned: Graders, purpose: str
 ) -> GoldQuery:
     if not grades:
         return query
     kept = query.records(DECISIONS)
     for doc, grade in grades.items():
-        by = sorted(asked[doc])
+        by = sorted(assigned[doc])
         others = {
             label.labeller: label.grade
             for label in query.labels

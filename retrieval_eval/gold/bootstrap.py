@@ -8,13 +8,15 @@ import re
 import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.database import (
@@ -28,6 +30,7 @@ from retrieval_eval.gold.database import (
 from retrieval_eval.gold.gold_set import SETTINGS_FILE, field_map, parse_gold, query_line, refuse
 from retrieval_eval.gold.identity import normalize_query, query_id
 from retrieval_eval.io.files import is_there, read_bytes, write_bytes
+from retrieval_eval.model import Record, to_builtins
 from retrieval_eval.model.gold import DEFAULT_CORPUS, FieldMap, GoldQuery
 from retrieval_eval.records import Progress
 from retrieval_eval.values import counted
@@ -45,8 +48,7 @@ SCORES: Final[Mapping[int, int]] = MappingProxyType({3: 1})
 _SCORE: Final = re.compile(r"-?[0-9]{1,18}")
 
 
-@dataclass(frozen=True, slots=True)
-class FeedbackTables:
+class FeedbackTables(Record, frozen=True):
     """The names of the two tables and their columns; each field is the documented name.
 
     ``search_logs`` has ``id``, ``query``, ``corpus`` and ``practice_area``;
@@ -83,7 +85,7 @@ class FeedbackTables:
         return replace(self, **tables, **columns)
 
 
-COLUMNS: Final = tuple(each.name for each in fields(FeedbackTables) if each.name not in TABLES)
+COLUMNS: Final = tuple(name for name in FeedbackTables.__struct_fields__ if name not in TABLES)
 
 DOCUMENTED: Final = FeedbackTables()
 
@@ -367,8 +369,7 @@ def _value_text(value: Any) -> str:
 MACHINE: Final = "bootstrap"
 
 
-@dataclass(frozen=True, slots=True)
-class RowChange:
+class RowChange(Record, frozen=True):
     """A machine's row that appears (no ``before``), vanishes (no ``after``) or differs."""
 
     id: str
@@ -429,10 +430,7 @@ class BootstrapResult:
             "n_chair": self.n_chair,
             "is_changed": self.is_changed,
             "is_written": self.is_written,
-            "changes": [
-                {"id": change.id, "before": change.before, "after": change.after}
-                for change in self.changes
-            ],
+            "changes": [to_builtins(change) for change in self.changes],
         }
 
 
@@ -492,7 +490,7 @@ def bootstrap(
     existing = _read_existing(path, target)
     _check_scale(worth, existing.fields, path)
     feedback = read_feedback(engine_url, tables or settings.tables, worth, progress=progress)
-    # Somebody may have saved the file while a large database was read.
+    # The file may have been saved while a large database was read.
     if _bytes(target) != existing.data:
         existing = _read_existing(path, target)
     made = _without_covered(feedback.queries, existing.chair)

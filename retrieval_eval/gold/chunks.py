@@ -157,15 +157,15 @@ REASONS: Final[Mapping[str, str]] = {
 }
 """Why a label cannot be moved by machine, in words."""
 
-RUN: Final = 5
-"""So many words in a row in common show that one text comes from another; half of a short one."""
+MIN_SHARED_WORDS: Final = 5
+"""Consecutive shared words that prove common origin; for a short text, half of its words."""
 
 Gram = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What became of an old document.
+    """Where the text of an old document is now.
 
     ``moved``: ``docs`` is the one document with the same text (up to white space). ``carried``:
     ``docs`` all contain the whole text, the shortest first. ``changed``: ``docs`` hold something
@@ -181,10 +181,10 @@ class Resolution:
 def resolve(
     old: Mapping[Key, Chunk], new: Mapping[Key, Chunk], sources: Path | None = None
 ) -> dict[Key, Resolution]:
-    """Return what became of every old document.
+    """Return where the text of every old document is now.
 
     The text decides, never an offset or an id: chunks that a shift of lines has moved, or that
-    were only wrapped anew, are the same. Equal texts of one source are told apart by their order.
+    were only wrapped anew, are the same. Equal texts of one source are matched in their order.
     A text that is not found whole is looked for in its own source alone.
 
     Parameters
@@ -209,7 +209,7 @@ def resolve(
             for chunk in missing:
                 found[chunk.key] = there.resolve(chunk) or _no_chunks(chunk.source, sources)
             continue
-        # Nobody can say where these stand, so only a document of the same id is looked at.
+        # Where these stand is not known, so only a document of the same id is a candidate.
         for chunk in missing:
             there = _Source([chunk], [new[chunk.key]] if chunk.key in new else [], taken)
             found[chunk.key] = there.resolve(chunk) or Resolution("gone", (), "text_gone")
@@ -246,7 +246,7 @@ def _by_order(equal: Sequence[Chunk], there: Sequence[Chunk]) -> Iterable[tuple[
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """In how many old chunks a run of words stands, in which new ones, and which are shorter."""
+    """How many old chunks hold a run of words, which new ones do, and which are shorter."""
 
     n_old: Counter[Gram]
     with_gram: Mapping[Gram, Sequence[int]]
@@ -268,10 +268,10 @@ class _Source:
         self.indexes: dict[int, _Index] = {}
 
     def resolve(self, chunk: Chunk) -> Resolution | None:
-        """Return what became of a chunk whose text is nowhere as it was; None without chunks."""
+        """Return where a chunk that is no longer whole went; None where its source has no chunk."""
         if not self.new:
             return None
-        size = _run(chunk.words)
+        size = _words_needed(chunk.words)
         index = self._index(size)
         grams = _grams(chunk.words, size)
         rarest = min((index.with_gram.get(gram, ()) for gram in grams), key=len, default=())
@@ -279,7 +279,7 @@ class _Source:
         if whole:
             whole.sort(key=lambda p: (len(self.new[p].words), p))
             return Resolution("carried", self._ids(whole))
-        # Sentences that several chunks share tell nothing about where this one went.
+        # Sentences that several chunks share do not show where this one went.
         sharing = index.places({gram for gram in grams if index.n_old[gram] == 1} or grams)
         parts = {
             p
@@ -312,10 +312,10 @@ class _Source:
         return tuple(self.new[place].key[1] for place in places)
 
 
-def _run(words: str) -> int:
-    """Return how many words in a row tell that a text comes from this one."""
+def _words_needed(words: str) -> int:
+    """Return how many consecutive shared words prove common origin with this text."""
     n = len(words.split())
-    return max(min(RUN, n // 2), min(2, n))
+    return max(min(MIN_SHARED_WORDS, n // 2), min(2, n))
 
 
 def _grams(words: str, size: int) -> set[Gram]:

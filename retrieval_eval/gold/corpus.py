@@ -1,4 +1,4 @@
-"""Corpora: the documents that queries are asked of, one a line."""
+"""Corpora: the documents that queries search, one a line."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ def judged_queries(
     qrels
         Query id to judged documents and grades.
     corpus
-        The corpus that all queries are asked of.
+        The corpus of all queries.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def losses(gold: GoldSet, form: str) -> list[str]:
     bootstrap = sum(query.source == "bootstrap" for query in queries)
     if bootstrap:
         found.append(
-            f"that {counted(bootstrap, 'query')} came from the bootstrap and nobody's review:"
+            f"that {counted(bootstrap, 'query')} came from the bootstrap without a review:"
             " an import takes every row for reviewed"
         )
     corpora = sorted({query.corpus for query in queries})
@@ -142,7 +142,7 @@ def losses(gold: GoldSet, form: str) -> list[str]:
     if unanswerable:
         found.append(
             f"that {counted(unanswerable, 'query')} cannot be answered: without a relevant"
-            " document this reads like a query that nobody judged"
+            " document this reads like a query without judgements"
         )
     stated = sum(query.answerable is True and not query.n_relevant for query in queries)
     if stated:

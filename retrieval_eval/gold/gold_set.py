@@ -312,7 +312,7 @@ def _checked_names(names: Any, where: str) -> dict[str, str]:
         if not isinstance(theirs, str) or not theirs:
             raise BadInputError(f"{where}: {ours}: expected a field name as text")
     if len(set(names.values())) < len(names):
-        raise BadInputError(f"{where}: one name in the file stands for two fields")
+        raise BadInputError(f"{where}: two fields have the same name in the file")
     return dict(names)
 
 
@@ -427,7 +427,7 @@ class _Row:
         if self.values.get("source") is None:
             # Neither can be assumed: the one may be overwritten, the other claims a review.
             self.fault(
-                "is missing; say 'chair' for a person's row, 'bootstrap' for a machine's",
+                "is missing; use 'chair' for a reviewed row, 'bootstrap' for a generated one",
                 self.names["source"],
             )
         return self.choice("source", SOURCES) or "bootstrap"
@@ -611,7 +611,7 @@ def gold_set_bytes(
         if _values(query) != _values(read) or query.extra != read.extra:
             raise BadInputError(
                 f"{path.name} (not written): the query {query.id[:80]!r} could not be read back as"
-                " it is; one of its foreign fields has the name of a field"
+                " it is; one of its pass-through fields has the name of a gold field"
             )
     return data
 

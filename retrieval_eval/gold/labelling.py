@@ -373,10 +373,10 @@ def _check_known(
     texts: Mapping[tuple[str, str], Document],
     corpus: Corpus,
 ) -> None:
-    foreign = [query for query in candidates if query not in queries]
-    if foreign:
+    unknown = [query for query in candidates if query not in queries]
+    if unknown:
         raise BadInputError(
-            f"not in the gold set: {counted(len(foreign), 'query')} of the runs, {_named(foreign)};"
+            f"not in the gold set: {counted(len(unknown), 'query')} of the runs, {_named(unknown)};"
             " were the runs made with another one?"
         )
     pairs = ((queries[query].corpus, doc) for query, docs in candidates.items() for doc in docs)
@@ -414,14 +414,14 @@ def pair_sheets(
 ) -> Pool:
     """Return shuffled sheets of given pairs, one for each labeller, and the key to them.
 
-    As for `build_pool`, nothing in a sheet tells of a grade that is known.
+    As for `build_pool`, nothing in a sheet shows a known grade.
 
     Parameters
     ----------
     docs
         The documents to be graded by the id of their query; at least one.
     purpose
-        Why, for whoever reads the sheets back.
+        Why they are graded; recorded in the key.
 
     Raises
     ------

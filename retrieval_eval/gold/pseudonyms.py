@@ -67,7 +67,7 @@ _UNSPACED: Final = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHM
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """Somebody or something to hide, under all its ``forms`` (the name first, then aliases).
+    """A person or thing to hide, under all its ``forms`` (the name first, then aliases).
 
     ``is_word`` says by form whether it is found only as a word of its own.
     """

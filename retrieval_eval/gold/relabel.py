@@ -21,6 +21,7 @@ from retrieval_eval.gold.identity import fingerprint
 from retrieval_eval.gold.labelling import COMMENTS, pair_sheets, pool_files
 from retrieval_eval.io.files import json_bytes
 from retrieval_eval.io.named import named_json
+from retrieval_eval.model import Record, to_builtins
 from retrieval_eval.model.gold import Anchor, GoldQuery, GoldSet, Label
 from retrieval_eval.values import counted
 
@@ -30,18 +31,18 @@ STATUSES: Final[Mapping[Status, str]] = {
     "moved": "moved: the same text stands in the new corpus",
     "carried": "carried: a longer document contains all of the text",
     "absorbed": "absorbed: every document with any of the text has its grade from other text",
-    "queued": "queued: somebody must look again",
+    "queued": "queued: must be graded again",
     "dropped": "dropped: nothing of the text is left to grade",
 }
-"""What can become of a graded pair, in words."""
+"""The statuses of a graded pair, in words."""
 
 MARKS: Final = "relabelled"
-"""The field of a gold row that says which of its documents a machine gave their grade."""
+"""The field of a gold row that names the documents whose grade was moved by machine."""
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
-    """What became of one graded (query, document) pair and its ``n_labels`` labels."""
+class PairStatus:
+    """The status of one graded (query, document) pair and its ``n_labels`` labels."""
 
     query: str
     doc: str
@@ -50,8 +51,7 @@ class Fate:
     n_labels: int
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Record, frozen=True):
     """A graded old document that a queued one holds something of; ``reason`` is a code."""
 
     doc: str
@@ -71,10 +71,10 @@ class Queued:
 
 @dataclass(frozen=True, slots=True)
 class RowResult:
-    """A row with what a machine may say, and what it may not."""
+    """A row with the grades that could be moved, and what is left to grade."""
 
     query: GoldQuery
-    fates: tuple[Fate, ...]
+    statuses: tuple[PairStatus, ...]
     queue: tuple[Queued, ...]
 
 
@@ -123,7 +123,7 @@ class Row:
                 if target not in self.judged and found.how in ("carried", "changed"):
                     part = Part(doc, self.grades[doc], found.reason or "grown")
                     self.queue.setdefault(target, []).append(part)
-        return RowResult(self._moved(), tuple(self._fates()), tuple(self._queued()))
+        return RowResult(self._moved(), tuple(self._statuses()), tuple(self._queued()))
 
     def _give(self, doc: str, targets: Iterable[str]) -> None:
         for target in targets:
@@ -145,7 +145,7 @@ class Row:
                 at = whole.find(words, at + 1)
         return all(is_graded)
 
-    def _fates(self) -> Iterable[Fate]:
+    def _statuses(self) -> Iterable[PairStatus]:
         waiting = {part.doc: part.reason for parts in self.queue.values() for part in parts}
         for doc, found in self.resolutions.items():
             n_labels = sum(label.doc == doc for label in self.query.labels)
@@ -157,7 +157,7 @@ class Row:
                 status, reason = "queued", waiting[doc]
             elif doc in self.targets:
                 status = "moved" if found.how == "moved" else "carried"
-            yield Fate(self.query.id, doc, status, reason, n_labels)
+            yield PairStatus(self.query.id, doc, status, reason, n_labels)
 
     def _queued(self) -> Iterable[Queued]:
         for target, parts in self.queue.items():
@@ -223,23 +223,23 @@ _MOST_NAMED = 3
 class Relabelling:
     """A gold set for the new corpus, and what is left to do.
 
-    ``gold`` has the rows in their order. ``fates`` says what became of every graded pair;
+    ``gold`` has the rows in their order. ``statuses`` says the status of every graded pair;
     ``queue`` holds the new pairs to grade; ``documents`` maps every old document that has not
     kept its id to those that hold its text now. ``notes`` are sentences for a person.
     """
 
     gold: GoldSet
-    fates: tuple[Fate, ...]
+    statuses: tuple[PairStatus, ...]
     queue: tuple[Queued, ...]
     documents: Mapping[Key, tuple[str, ...]]
     notes: tuple[str, ...]
 
     def counts(self) -> dict[str, dict[str, int]]:
-        """Return pairs and labels by what became of them; each adds up to its ``total``."""
-        pairs = Counter(fate.status for fate in self.fates)
+        """Return pairs and labels by status; each adds up to its ``total``."""
+        pairs = Counter(pair.status for pair in self.statuses)
         labels = Counter[str]()
-        for fate in self.fates:
-            labels[fate.status] += fate.n_labels
+        for pair in self.statuses:
+            labels[pair.status] += pair.n_labels
         return {
             "pairs": {**{name: pairs[name] for name in STATUSES}, "total": pairs.total()},
             "labels": {**{name: labels[name] for name in STATUSES}, "total": labels.total()},
@@ -247,7 +247,7 @@ class Relabelling:
 
     def reasons(self) -> dict[str, int]:
         """Return how many pairs are queued or dropped for each reason code."""
-        found = Counter(fate.reason for fate in self.fates if fate.reason is not None)
+        found = Counter(pair.reason for pair in self.statuses if pair.reason is not None)
         return dict(sorted(found.items()))
 
     def to_json(self) -> dict[str, Any]:
@@ -303,12 +303,12 @@ def relabel(gold: GoldSet, old: Corpus, new: Corpus, *, sources: Path | None = N
         }
         words = {d: before[query.corpus, d].words for d in found if (query.corpus, d) in before}
         results.append(Row(query, found, words, after).result())
-    fates = tuple(fate for result in results for fate in result.fates)
-    _check_old(fates, old)
+    statuses = tuple(pair for result in results for pair in result.statuses)
+    _check_old(statuses, old)
     queries = tuple(result.query for result in results)
     return Relabelling(
         GoldSet(queries, fingerprint(queries), gold.path),
-        fates,
+        statuses,
         tuple(one for result in results for one in result.queue),
         {key: r.docs for key, r in resolutions.items() if r.docs != (key[1],)},
         (*notes, *_row_notes(gold.queries, queries)),
@@ -340,8 +340,8 @@ def _resolution(
     return Resolution("gone", (), "unknown_document") if chunk is None else resolutions[key]
 
 
-def _check_old(fates: Iterable[Fate], old: Corpus) -> None:
-    reasons = [fate.reason for fate in fates]
+def _check_old(statuses: Iterable[PairStatus], old: Corpus) -> None:
+    reasons = [pair.reason for pair in statuses]
     if reasons and set(reasons) == {"unknown_document"}:
         raise BadInputError(
             f"{old.path}: has none of the {len(reasons)} graded documents; the old corpus is the"
@@ -497,7 +497,7 @@ def _queue_bytes(found: Relabelling) -> bytes:
             "text": texts[one.query],
             "corpus": one.corpus,
             "doc": one.doc,
-            "from": [{"doc": p.doc, "grade": p.grade, "reason": p.reason} for p in one.parts],
+            "from": [to_builtins(part) for part in one.parts],
         }
         for one in found.queue
     )

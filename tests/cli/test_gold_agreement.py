@@ -53,7 +53,7 @@ def test_agreement_is_printed_with_its_counts(demo):
     (whole,) = [line.split() for line in lines if line.startswith("all ")]
     assert int(whole[1]) == n_pairs
     assert float(whole[3]) == pytest.approx(1 - n_apart / n_pairs, abs=5e-4)
-    assert f"{n_apart} disagreements, {n_apart} without a record" in text
+    assert f"{n_apart} disagreements, {n_apart} without an adjudicator" in text
     assert "product_docs" in text
     assert f"and {n_apart - 10} more" in text
 

@@ -75,7 +75,7 @@ def test_the_order_of_rows_changes_nothing(tmp_path):
 def test_only_the_pairs_that_were_asked_for(tmp_path):
     gold = _gold(tmp_path, {"id": "q1", "labels": _labels(a="00", b="01", c="11")})
     assert [p.second for p in agreement(gold, pairs=[("b", "c")], n_resamples=10)] == ["c"]
-    with pytest.raises(BadInputError, match=r"'z' has no label; labellers are a, b, c"):
+    with pytest.raises(BadInputError, match=r"'z' has no label; labellers: a, b, c"):
         agreement(gold, pairs=[("a", "z")])
     with pytest.raises(BadInputError, match=r"not 'a' twice"):
         agreement(gold, pairs=[("a", "a")])

@@ -366,7 +366,7 @@ def test_nothing_else_reads_the_mapping():
             if any(".pseudonym" in name for name in names):
                 users.add(path.relative_to(PACKAGE).as_posix())
     own = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("gold/pseudonym*.py")}
-    assert users - own == {"cli/gold_labelling.py"}
+    assert users - own == {"cli/gold.py"}
 
 
 def test_the_longest_name_wins_and_leaves_no_rest(tmp_path):

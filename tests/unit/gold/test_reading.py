@@ -145,7 +145,7 @@ BROKEN = [
     (row(note=1), "/note: expected text, found the number 1"),
     (
         row(source=...),
-        "/source: is missing; say 'chair' for a person's row, 'bootstrap' for a machine's",
+        "/source: is missing; use 'chair' for a reviewed row, 'bootstrap' for a generated one",
     ),
     (row(source="me"), "/source: 'me' is unknown; expected one of bootstrap, chair"),
     (row(source=["chair"]), "/source: a list is unknown; expected one of bootstrap, chair"),
@@ -271,8 +271,8 @@ def test_all_faults_of_all_lines_are_collected(path):
         "gold-set.jsonl: line 1: /id: expected text, found the number 1",
         "gold-set.jsonl: line 1: /query: is missing; expected text",
         (
-            "gold-set.jsonl: line 1: /source: is missing; say 'chair' for a person's row,"
-            " 'bootstrap' for a machine's"
+            "gold-set.jsonl: line 1: /source: is missing; use 'chair' for a reviewed row,"
+            " 'bootstrap' for a generated one"
         ),
         (
             "gold-set.jsonl: line 2: not valid JSON (column 2: Expecting property name enclosed in"

@@ -54,7 +54,7 @@ OLD = (("a", ALPHA), ("b", BETA), ("c", GAMMA))
 
 
 def _pairs(found):
-    return {fate.doc: fate.status for fate in found.fates}
+    return {pair.doc: pair.status for pair in found.statuses}
 
 
 def test_labels_follow_the_text(again):
@@ -263,11 +263,11 @@ def test_three_documents_cut_anew_queue_exactly_their_pairs(demo, tmp_path):
         (query.id, doc) for query in gold.queries for doc in query.relevant if doc in CHANGED
     }
     assert len(expected) > 10
-    assert {(f.query, f.doc) for f in found.fates if f.status == "queued"} == expected
+    assert {(f.query, f.doc) for f in found.statuses if f.status == "queued"} == expected
     assert {(one.query, one.doc) for one in found.queue} == {
         (query, f"{doc}/{half}") for query, doc in expected for half in (0, 1)
     }
-    assert {f.status for f in found.fates} == {"moved", "queued"}
+    assert {f.status for f in found.statuses} == {"moved", "queued"}
     assert {doc for _, doc in found.documents} == set(CHANGED)
 
 
