@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from retrieval_eval.impact.rewards import SCALES_DIFFER, are_poolable, on_one_scale
-from retrieval_eval.metrics.catalog import OUTCOMES, RETRIEVAL, Metric, read_metric
+from retrieval_eval.metrics.catalog import Metric, read_metric, summarised
 from retrieval_eval.metrics.taxonomy import LABELS
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
 from retrieval_eval.records import Exclusion
@@ -86,7 +86,7 @@ def _aggregate(documents: Sequence[Document]) -> dict[str, Any]:
         "n_trials": len(documents),
         "n_tasks": len(tasks),
         "n_computable": sum(bool(block.get("computable")) for block in files),
-        "metrics": {m.name: _over_tasks(tasks, m) for m in (*RETRIEVAL, *OUTCOMES)},
+        "metrics": {m.name: _over_tasks(tasks, m) for m in summarised()},
         "never_hit": {
             "count": sum(bool(block.get("never_hit")) for block in files),
             "denominator": sum(bool(block.get("computable")) for block in files),

@@ -12,7 +12,8 @@ from retrieval_eval.events.normalise import TrialEvents, normalise
 from retrieval_eval.ground_truth import read_ground_truth
 from retrieval_eval.io.artefacts import kept_artefact, write_artefact
 from retrieval_eval.io.tasks import UNKNOWN_SUITE
-from retrieval_eval.metrics.trial import trial_metrics
+from retrieval_eval.metrics.trial import measure
+from retrieval_eval.model import to_builtins
 from retrieval_eval.outcomes import Outcome, load_outcome
 from retrieval_eval.pipeline.fingerprint import combined, fingerprint
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
@@ -167,7 +168,7 @@ def _documents(
         "coverage": covered,
         "event_summary": document["summary"],
         "ledger": document["ledger"],
-        **trial_metrics(events, job.k_values, reason=reason, lasted=outcome.elapsed_seconds),
+        **to_builtins(measure(events, job.k_values, reason=reason, lasted=outcome.elapsed_seconds)),
         "outcome": outcome.to_json(),
     }
     return document, metrics

@@ -15,7 +15,7 @@ from retrieval_eval.cli.gold_labelling import (
     settle_command,
 )
 from retrieval_eval.cli.gold_relabel import label_split_command, relabel_command
-from retrieval_eval.demo.search import write_search_demo
+from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.gold_set import gold_faults, load_gold_set

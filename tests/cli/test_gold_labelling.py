@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from retrieval_eval.cli.gold import pseudonymize
 from retrieval_eval.cli.gold_labelling import pool, pool_read
-from retrieval_eval.demo.search import write_search_demo
+from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.gold_set import gold_faults, load_gold_set

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from retrieval_eval.cli.main import run as command
-from retrieval_eval.demo.search import write_search_demo
+from retrieval_eval.demo import write_search_demo
 from retrieval_eval.report import Report, TrialReport, build, build_search, load_run
 from retrieval_eval.report.publishing import write_frame
 from retrieval_eval.report.search.diffs.building import build_diff

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.demo.search import write_search_demo
-from retrieval_eval.demo.search.drafts import planted_drafts, write_search_drafts
+from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.corpus import Corpus, Document
 from retrieval_eval.schema import faults
@@ -18,6 +17,7 @@ from retrieval_eval.search.claims.offline import OfflineJudge
 from retrieval_eval.search.measure import Request, measure_request
 from retrieval_eval.search.named_metrics import metric_value, per_query
 from tests.searches import answer, gold_query, gold_set, run_of
+from tests.simulators.search.drafts import planted_drafts
 
 GOLD = gold_set(
     gold_query("q1", {"d1": 2, "d2": 0}),
@@ -184,9 +184,8 @@ def demo_run(tmp_path_factory):
     """The demo's drafts, measured: the document and what was planted, by query."""
     root = tmp_path_factory.mktemp("claims")
     demo = write_search_demo(root)
-    drafts = write_search_drafts(root)
     run = measure_request(Request(demo.gold, f"bm25:{demo.corpus}", out=root / "runs")).json_path
-    request = ClaimsRequest(run, drafts, demo.corpus, demo.gold, root / "claims.json", "rules")
+    request = ClaimsRequest(run, demo.drafts, demo.corpus, demo.gold, root / "claims.json", "rules")
     document = measure_claims(request)
     assert request.out.exists()
     return document, {draft.query: draft for draft in planted_drafts()}, request
