@@ -30,7 +30,7 @@ from retrieval_eval.gold.database import (
 from retrieval_eval.gold.gold_set import SETTINGS_FILE, field_map, parse_gold, query_line, refuse
 from retrieval_eval.gold.identity import normalize_query, query_id
 from retrieval_eval.io.files import is_there, read_bytes, write_bytes
-from retrieval_eval.model import Record, to_builtins
+from retrieval_eval.model import Record
 from retrieval_eval.model.gold import DEFAULT_CORPUS, FieldMap, GoldQuery
 from retrieval_eval.records import Progress
 from retrieval_eval.values import counted
@@ -309,7 +309,7 @@ def _grouped(rows: Iterable[_Row], scores: Mapping[int, int]) -> Feedback:
     return Feedback(
         tuple(sorted(queries, key=lambda query: (query.corpus, query.id))),
         n_rows,
-        MappingProxyType(dict(sorted(skipped.items()))),
+        dict(sorted(skipped.items())),
     )
 
 
@@ -377,61 +377,31 @@ class RowChange(Record, frozen=True):
     after: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class BootstrapResult:
+class BootstrapResult(Record, frozen=True):
     """What a bootstrap did, or with ``dry_run`` would do.
 
     ``n_feedback`` feedback rows had a wanted score; ``skipped`` counts those that judge nothing,
-    by reason. They make ``n_found`` queries, of which ``n_covered`` have a person's row already.
-    ``changes`` are ordered as the rows are; ``n_chair`` rows of a person were kept as they stood.
-    ``is_changed`` also when only the order of rows differs.
+    by reason. They make ``n_found`` queries, of which ``n_covered`` have a reviewed row already.
+    Of the generated rows ``n_added`` were not there before, ``n_changed`` differ now, and
+    ``n_dropped`` have queries that the database no longer has; ``changes`` are all three, ordered
+    as the rows are. ``n_chair`` reviewed rows were kept as they stood. ``is_changed`` also when
+    only the order of rows differs.
     """
 
-    path: Path
+    gold: str
     database: str
     n_feedback: int
     skipped: Mapping[str, int]
     n_found: int
     n_covered: int
+    n_added: int
+    n_changed: int
     n_unchanged: int
+    n_dropped: int
     n_chair: int
-    changes: tuple[RowChange, ...]
     is_changed: bool
     is_written: bool
-
-    @property
-    def n_added(self) -> int:
-        """Rows that were not there before."""
-        return sum(change.before is None for change in self.changes)
-
-    @property
-    def n_dropped(self) -> int:
-        """Rows whose queries the database no longer has."""
-        return sum(change.after is None for change in self.changes)
-
-    @property
-    def n_changed(self) -> int:
-        """Rows that were there and differ now."""
-        return len(self.changes) - self.n_added - self.n_dropped
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the result as a JSON document."""
-        return {
-            "gold": str(self.path),
-            "database": self.database,
-            "n_feedback": self.n_feedback,
-            "skipped": dict(self.skipped),
-            "n_found": self.n_found,
-            "n_covered": self.n_covered,
-            "n_added": self.n_added,
-            "n_changed": self.n_changed,
-            "n_unchanged": self.n_unchanged,
-            "n_dropped": self.n_dropped,
-            "n_chair": self.n_chair,
-            "is_changed": self.is_changed,
-            "is_written": self.is_written,
-            "changes": [to_builtins(change) for change in self.changes],
-        }
+    changes: tuple[RowChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -502,18 +472,24 @@ def bootstrap(
         refuse(f"{path.name} (not written)", parse_gold(data, existing.fields)[1])
         if not dry_run:
             write_bytes(target, data)
+    changes = tuple(_changes(existing, made, lines))
+    n_added = sum(change.before is None for change in changes)
+    n_dropped = sum(change.after is None for change in changes)
     return BootstrapResult(
-        path=path,
+        gold=str(path),
         database=shown(parse_url(engine_url)),
         n_feedback=feedback.n_rows,
         skipped=feedback.skipped,
         n_found=len(feedback.queries),
         n_covered=len(feedback.queries) - len(made),
+        n_added=n_added,
+        n_changed=len(changes) - n_added - n_dropped,
         n_unchanged=sum(existing.machine.get(key, (None, None))[1] == lines[key] for key in lines),
+        n_dropped=n_dropped,
         n_chair=len(existing.chair),
-        changes=tuple(_changes(existing, made, lines)),
         is_changed=data != existing.data,
         is_written=data != existing.data and not dry_run,
+        changes=changes,
     )
 
 

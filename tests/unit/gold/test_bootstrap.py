@@ -11,6 +11,7 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.bootstrap import bootstrap
 from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.gold.identity import query_id
+from retrieval_eval.model import to_builtins
 
 LEVY, FEES = query_id("library", "levy"), query_id("library", "late fees")
 
@@ -272,7 +273,7 @@ def test_the_result_never_holds_the_password(fresh_postgres_url, database, gold)
     database.add_logs((1, "levy", "library"))
     database.add_feedback((1, "d"))
     url = database.url.replace("tester@", "tester:correct-horse@")
-    document = bootstrap(url, gold).to_json()
+    document = to_builtins(bootstrap(url, gold))
     assert "correct-horse" not in json.dumps(document)
     assert document["n_added"] == 1
     assert document["changes"][0]["before"] is None
