@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import os
 import re
-import tomllib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -27,7 +26,14 @@ from retrieval_eval.gold.database import (
     shown,
     table_of,
 )
-from retrieval_eval.gold.gold_set import SETTINGS_FILE, field_map, parse_gold, query_line, refuse
+from retrieval_eval.gold.gold_set import (
+    SETTINGS_FILE,
+    field_map,
+    gold_toml,
+    parse_gold,
+    query_line,
+    refuse,
+)
 from retrieval_eval.gold.identity import normalize_query, query_id
 from retrieval_eval.io.files import is_there, read_bytes, write_bytes
 from retrieval_eval.model import Record
@@ -110,13 +116,7 @@ def feedback_settings(gold: Path) -> FeedbackSettings:
         The file is no TOML, or a section holds what it should not; names file and section.
     """
     path = gold.parent / SETTINGS_FILE
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        return FeedbackSettings(DOCUMENTED, SCORES)
-    except (OSError, ValueError, RecursionError) as error:
-        raise BadInputError(f"{path}: cannot be read as TOML ({error})") from None
-    section = _section(document, "bootstrap", path)
+    section = _section(gold_toml(gold), "bootstrap", path)
     unknown = sorted(set(section) - {"tables", "columns", "scores"})
     if unknown:
         raise BadInputError(

@@ -235,7 +235,14 @@ def field_map(path: Path) -> FieldMap:
     BadInputError
         When a setting cannot be used; the message names the file and the setting.
     """
-    names, max_grade = _toml_settings(path.parent / SETTINGS_FILE)
+    # Tables of other names are settings of other commands.
+    ours = {
+        name: value
+        for name, value in gold_toml(path).items()
+        if name in _HEADER_HAS or not isinstance(value, dict)
+    }
+    names, stated = _checked(ours, f"{path.parent / SETTINGS_FILE}:")
+    max_grade = stated or DEFAULT_MAX_GRADE
     header = _first_line(path)
     value: Any = decode(header)[0]
     if not is_header(value):
@@ -268,20 +275,24 @@ def _first_line(path: Path) -> str:
     return ""
 
 
-def _toml_settings(path: Path) -> tuple[dict[str, str], int]:
-    if not path.exists():
-        return {}, DEFAULT_MAX_GRADE
-    text = read_text(path, path.parent)
+def gold_toml(path: Path) -> dict[str, Any]:
+    """Return the settings in the ``gold.toml`` beside a gold set, none without that file.
+
+    Raises
+    ------
+    BadInputError
+        When the file cannot be read or is no TOML.
+    """
+    settings = path.parent / SETTINGS_FILE
+    if not settings.exists():
+        return {}
+    text = read_text(settings, settings.parent)
     if text.value is None:
         raise BadInputError(text.problem)
     try:
-        settings = tomllib.loads(text.value)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise BadInputError(f"{path}: not valid TOML: {error}") from error
-    # Tables of other names are settings of other commands.
-    ours = {k: v for k, v in settings.items() if k in _HEADER_HAS or not isinstance(v, dict)}
-    names, max_grade = _checked(ours, f"{path}:")
-    return names, max_grade or DEFAULT_MAX_GRADE
+        return tomllib.loads(text.value)
+    except (ValueError, RecursionError) as error:
+        raise BadInputError(f"{settings}: not valid TOML: {error}") from error
 
 
 def _checked(settings: Any, where: str) -> tuple[dict[str, str], int | None]:
