@@ -20,8 +20,8 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.gold_set import gold_faults, load_gold_set
 from retrieval_eval.gold.relabel import read_mapping
-from retrieval_eval.search.measure import measure
 from tests.rechunking import recut, rows_of, same, split, write_rows
+from tests.searches import measure
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.gold_set import gold_faults, load_gold_set
-from retrieval_eval.search.measure import measure
+from tests.searches import measure
 
 
 def _run(command, *arguments):
