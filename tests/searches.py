@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from retrieval_eval.gold.model import GoldQuery, GoldSet
-from retrieval_eval.search.document import CorpusUse, RetrieverUse, search_run
+from retrieval_eval.model.search_run import CorpusFacts, RocPoint
+from retrieval_eval.model.search_run import QueryResult as StoredQuery
+from retrieval_eval.search.abstention import abstention_of
+from retrieval_eval.search.composite import composite_of
+from retrieval_eval.search.document import retriever_facts, search_run
 from retrieval_eval.search.measure import Request, measure_request
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import QueryResult
@@ -43,20 +50,59 @@ def failure(name: str, error: str = "the retriever raised KeyError: 'x'") -> Que
 
 
 def run_of(gold: GoldSet, answers: Sequence[QueryResult], **fields: Any) -> dict[str, Any]:
-    """The search run of these answers."""
+    """The search run of these answers, as plain objects."""
     settings = fields.pop("settings", Settings())
     options = fields.pop("options", {})
     facts = fields.pop("facts", {"name": "fake"})
-    corpora = [CorpusUse(name) for name in sorted({q.corpus for q in gold.queries})]
-    return search_run(
+    corpora = [
+        CorpusFacts(corpus=name, n_documents=None, fingerprint=None)
+        for name in sorted({query.corpus for query in gold.queries})
+    ]
+    run = search_run(
         gold,
         score_run(gold, answers, settings),
-        retriever=RetrieverUse("tests:fake", options, facts),
+        retriever=retriever_facts("tests:fake", options, facts),
         corpora=corpora,
         **{"generated_at": GENERATED_AT, "label": "", **fields},
     )
+    return plain(run)
+
+
+def plain(record: Any) -> Any:
+    """A record as it is read from a file: plain objects, with lists in place of tuples."""
+    return json.loads(msgspec.json.encode(record))
+
+
+def queries_of(run: Mapping[str, Any]) -> list[StoredQuery]:
+    """The queries of a run that is plain objects."""
+    return msgspec.convert(run["queries"], list[StoredQuery])
+
+
+def abstention_block(queries: Sequence[Mapping[str, Any]], **fields: Any) -> dict[str, Any] | None:
+    """The refusals of queries that are plain objects; what they lack of a stored query is made."""
+    fields_of = {
+        **dict.fromkeys(("query", "corpus", "source"), ""),
+        **dict.fromkeys(("area", "origin", "error")),
+        "is_refused": False,
+        "problems": [],
+        "n_retrieved": 0,
+        "metrics": {},
+        "reasons": {},
+    }
+    stored = [fields_of | query for query in queries]
+    for query in stored:
+        query["ranking"] = [{"doc": "", "grade": None, **found} for found in query["ranking"]]
+    return plain(abstention_of(msgspec.convert(stored, list[StoredQuery]), **fields))
+
+
+def composite_block(document: Mapping[str, Any], *bounds: Any) -> dict[str, Any]:
+    return plain(composite_of(document, *bounds))
 
 
 def measure(gold: Path, retriever: str, *, progress: Any = None, **fields: Any) -> dict[str, Any]:
     """The search run of a request, whose reports are written."""
     return measure_request(Request(gold, retriever, **fields), progress=progress).document
+
+
+def point(threshold: float | None, caught: float, refused: float) -> RocPoint:
+    return RocPoint(threshold=threshold, true_positive_rate=caught, false_refusal_rate=refused)

@@ -11,8 +11,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.abstention import Gate, Kinds, abstention_block, threshold_within
+from retrieval_eval.search.abstention import Gate, Kinds
 from retrieval_eval.search.roc import auc, auc_interval, roc_points
+from tests.searches import abstention_block, threshold_within
 
 SCORES = st.lists(st.sampled_from([-math.inf, 0.0, 0.5, 1.0, 2.5, 7.0]), max_size=12)
 THRESHOLDS = st.sampled_from([-1.0, 0.0, 0.3, 0.5, 1.0, 2.0, 2.5, 7.0, 8.0])

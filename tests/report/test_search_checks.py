@@ -37,7 +37,7 @@ from tests.report.search_practice import (
     with_drafts,
 )
 from tests.report.typst_source import code
-from tests.searches import answer, failure, gold_query, gold_set, run_of
+from tests.searches import answer, failure, gold_query, gold_set, plain, run_of
 
 
 def shown(block, kind=Table):
@@ -409,7 +409,7 @@ def test_agreement_of_the_judge_with_people_is_shown():
 def test_the_judge_stands_beside_the_coverage_with_what_it_is_known_for():
     document = with_drafts(run(), CLAIMS)
     assert SearchReport(SearchRun(document)).claims().sentences[-1].endswith("Judge: offline 1.")
-    document["claims"]["judge"] = RulesJudge().facts.to_json()
+    document["claims"]["judge"] = plain(RulesJudge().facts)
     said = SearchReport(SearchRun(document)).claims().sentences[-1]
     assert said.endswith(f"Judge: rules 2; {RULES_ERRORS}.")
 
