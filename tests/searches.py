@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from retrieval_eval.gold.model import GoldQuery, GoldSet
+from retrieval_eval.model import Record, to_builtins
 from retrieval_eval.model.search_run import CorpusFacts, RocPoint
 from retrieval_eval.model.search_run import QueryResult as StoredQuery
 from retrieval_eval.search.abstention import abstention_of
@@ -65,22 +66,12 @@ def run_of(gold: GoldSet, answers: Sequence[QueryResult], **fields: Any) -> dict
         corpora=corpora,
         **{"generated_at": GENERATED_AT, "label": "", **fields},
     )
-    return plain(run)
+    return written(run)
 
 
-def plain(record: Any) -> Any:
-    """A record as it is read from a file: plain objects, with lists in place of tuples."""
-    return json.loads(msgspec.json.encode(record))
-
-
-def queries_of(run: Mapping[str, Any]) -> list[StoredQuery]:
-    """The queries of a run that is plain objects."""
-    return msgspec.convert(run["queries"], list[StoredQuery])
-
-
-def abstention_block(queries: Sequence[Mapping[str, Any]], **fields: Any) -> dict[str, Any] | None:
-    """The refusals of queries that are plain objects; what they lack of a stored query is made."""
-    fields_of = {
+def stored_queries(queries: Sequence[Mapping[str, Any]]) -> list[StoredQuery]:
+    """Queries of a run from plain objects, which may lack what does not matter."""
+    absent = {
         **dict.fromkeys(("query", "corpus", "source"), ""),
         **dict.fromkeys(("area", "origin", "error")),
         "is_refused": False,
@@ -89,14 +80,25 @@ def abstention_block(queries: Sequence[Mapping[str, Any]], **fields: Any) -> dic
         "metrics": {},
         "reasons": {},
     }
-    stored = [fields_of | query for query in queries]
-    for query in stored:
+    whole = [absent | query for query in queries]
+    for query in whole:
         query["ranking"] = [{"doc": "", "grade": None, **found} for found in query["ranking"]]
-    return plain(abstention_of(msgspec.convert(stored, list[StoredQuery]), **fields))
+    return msgspec.convert(whole, list[StoredQuery])
+
+
+def abstention_block(queries: Sequence[Mapping[str, Any]], **fields: Any) -> dict[str, Any] | None:
+    """The refusals of queries that are plain objects."""
+    found = abstention_of(stored_queries(queries), **fields)
+    return None if found is None else written(found)
 
 
 def composite_block(document: Mapping[str, Any], *bounds: Any) -> dict[str, Any]:
-    return plain(composite_of(document, *bounds))
+    return written(composite_of(document, *bounds))
+
+
+def written(record: Record) -> Any:
+    """A record as it is read back from the document that it becomes."""
+    return json.loads(json.dumps(to_builtins(record)))
 
 
 def measure(gold: Path, retriever: str, *, progress: Any = None, **fields: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from retrieval_eval.cli.gold_agreement import agreement_command, settle_command
 from retrieval_eval.cli.gold_blind import blind_pack_command, blind_read_command
 from retrieval_eval.cli.gold_relabel import label_split_command, relabel_command
-from retrieval_eval.demo.search import write_search_demo
+from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.reading import gold_faults, read_gold_set

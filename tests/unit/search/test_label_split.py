@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.demo.search import write_search_demo
+from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.reading import read_gold_set

@@ -11,7 +11,7 @@ from retrieval_eval.search.abstention import (
     threshold_within,
 )
 from retrieval_eval.search.settings import Settings
-from tests.searches import answer, failure, gold_query, gold_set, point, queries_of, run_of
+from tests.searches import answer, failure, gold_query, gold_set, point, run_of, stored_queries
 
 
 def kinds_of(low, high):
@@ -22,7 +22,7 @@ def kinds_of(low, high):
         for row, score in zip(rows, (*low, *high), strict=True)
     ]
     settings = Settings(n_resamples=20)
-    return Kinds.of(queries_of(run_of(gold_set(*rows), answers, settings=settings)))
+    return Kinds.of(stored_queries(run_of(gold_set(*rows), answers, settings=settings)["queries"]))
 
 
 LOW, HIGH = [1.0, 2.0, 2.0, 6.0], [2.0, 3.0, 4.0, 5.0, 7.0]

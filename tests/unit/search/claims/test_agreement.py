@@ -10,7 +10,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import Corpus, Document
 from retrieval_eval.search.claims.agreement import HumanLabel, judge_agreement, read_human_labels
 from retrieval_eval.search.claims.judge import JudgeFacts, Judgement
-from tests.searches import plain
+from tests.searches import written
 
 CORPUS = Corpus(
     (Document("d1", "docs", "Title", "A text."), Document("d1", "other", "", "B text.")),
@@ -39,7 +39,7 @@ def labels(both, judge_only, human_only, neither):
 
 
 def test_kappa_accuracy_and_confusion():
-    found = plain(judge_agreement(labels(20, 5, 10, 15), Says()))
+    found = written(judge_agreement(labels(20, 5, 10, 15), Says()))
     # Seen 35/50; by chance (25·30 + 25·20)/2500 = 0.5: kappa (0.7 − 0.5) / 0.5.
     assert found["kappa"]["value"] == pytest.approx(0.4)
     assert found["accuracy"]["value"] == pytest.approx(0.7)
@@ -59,7 +59,7 @@ def test_kappa_is_that_of_scikit_learn():
 
 
 def test_one_sided_labels_have_no_kappa_but_an_accuracy():
-    found = plain(judge_agreement(labels(4, 0, 0, 0), Says()))
+    found = written(judge_agreement(labels(4, 0, 0, 0), Says()))
     assert (found["kappa"]["value"], found["kappa"]["reason"]) == (None, "constant_input")
     assert found["accuracy"]["value"] == 1.0
 

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.demo.search import write_search_demo
-from retrieval_eval.demo.search.drafts import planted_drafts, write_search_drafts
+from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.corpus import Corpus, Document
 from retrieval_eval.model import from_builtins
@@ -19,7 +18,8 @@ from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims, 
 from retrieval_eval.search.claims.rules import RulesJudge
 from retrieval_eval.search.measure import Request, measure_request
 from retrieval_eval.search.named_metrics import metric_value, per_query
-from tests.searches import answer, gold_query, gold_set, plain, run_of
+from tests.searches import answer, gold_query, gold_set, run_of, written
+from tests.simulators.search.drafts import planted_drafts
 
 GOLD = gold_set(
     gold_query("q1", {"d1": 2, "d2": 0}),
@@ -39,7 +39,7 @@ CORPUS = Corpus(
 
 
 def block_of(*drafts, judge=None, **fields):
-    return plain(claims_of(STORED, drafts, CORPUS, judge or RulesJudge(), gold=GOLD, **fields))
+    return written(claims_of(STORED, drafts, CORPUS, judge or RulesJudge(), gold=GOLD, **fields))
 
 
 class Failing:
@@ -176,7 +176,7 @@ def test_inputs_that_do_not_belong_together_are_named():
 def test_the_block_fits_the_schema_and_the_named_metrics():
     found = block_of(Draft("q1", "Copies are kept for 30 days and 31 people."))
     claims = from_builtins(found, Claims, "claims")
-    document = plain(with_claims(STORED, claims))
+    document = written(with_claims(STORED, claims))
     assert faults(document, "search_run") == []
     assert metric_value(document, "claim_coverage").value == found["coverage"]["value"]
     assert per_query(document, "claim_faithfulness") == {"q1": found["faithfulness"]["value"]}
@@ -188,10 +188,9 @@ def demo_run(tmp_path_factory):
     """The demo's drafts, measured: the document and what was planted, by query."""
     root = tmp_path_factory.mktemp("claims")
     demo = write_search_demo(root)
-    drafts = write_search_drafts(root)
     run = measure_request(Request(demo.gold, f"bm25:{demo.corpus}", out=root / "runs")).json_path
-    request = ClaimsRequest(run, drafts, demo.corpus, demo.gold, root / "claims.json", "rules")
-    document = plain(measure_claims(request))
+    request = ClaimsRequest(run, demo.drafts, demo.corpus, demo.gold, root / "claims.json", "rules")
+    document = written(measure_claims(request))
     assert request.out.exists()
     return document, {draft.query: draft for draft in planted_drafts()}, request
 

@@ -4,12 +4,12 @@ from collections import Counter
 
 import pytest
 
-from retrieval_eval.demo.dice import Dice
-from retrieval_eval.demo.search.claims import labelled_claims
-from retrieval_eval.demo.search.documents import compose
-from retrieval_eval.demo.search.tree import SEED
 from retrieval_eval.search.claims.judge import block_text
 from retrieval_eval.search.claims.rules import RulesJudge
+from tests.simulators.dice import Dice
+from tests.simulators.search.claims import labelled_claims
+from tests.simulators.search.documents import compose
+from tests.simulators.search.model import SEED
 
 BLOCK = (
     "We hold SOC 2 Type I and ISO/IEC 27001:2022. Both are audited annually by a Big Four firm."
