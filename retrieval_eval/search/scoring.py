@@ -219,7 +219,7 @@ def upper_bounds(
     "the first m unjudged documents are relevant" over every m, for all measures alike.
 
     The matching lower end is the value itself, where unjudged documents are not relevant. What
-    else the corpus holds could lower Recall and nDCG further, by how much nobody knows.
+    else the corpus holds could lower Recall and nDCG further, by an unknown amount.
 
     Parameters
     ----------

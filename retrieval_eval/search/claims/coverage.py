@@ -140,7 +140,7 @@ def claims_of(
     Both rest on all substantive claims together, with a bootstrap interval that resamples whole
     drafts (`bootstrap_mean` with clusters), cut at 0 and 1. A refused draft holds no claim. Of an
     unanswerable query no document supports anything, so every claim of its draft is uncovered.
-    Drafts of queries that nobody has labelled are counted and left out.
+    Drafts of queries without labels are counted and left out.
 
     Parameters
     ----------

@@ -91,8 +91,8 @@ class Judge(Protocol):
         Raises
         ------
         JudgeError
-            When there is none. A run then fails: a guess in its place would be a score that
-            nobody measured.
+            When there is none. A run then fails: a guess in its place would not be a
+            measurement.
         """
         ...
 
