@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from retrieval_eval.gold.model import GoldQuery, GoldSet
 from retrieval_eval.model import Record, to_builtins
+from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.search_run import CorpusFacts, RocPoint
 from retrieval_eval.model.search_run import QueryResult as StoredQuery
 from retrieval_eval.search.abstention import abstention_of

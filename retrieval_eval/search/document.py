@@ -12,8 +12,8 @@ from msgspec.structs import replace
 
 from retrieval_eval import __version__
 from retrieval_eval.distribution import NAME
-from retrieval_eval.gold.model import GoldSet
 from retrieval_eval.model import from_builtins, to_builtins
+from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.search_run import (
     CorpusFacts,
     GoldSetFacts,

@@ -9,7 +9,7 @@ from typing import Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.corpus import Corpus, Document
-from retrieval_eval.gold.model import GoldQuery, GoldSet
+from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.search_run import (
     Claim,
     Claims,
