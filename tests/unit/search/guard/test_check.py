@@ -10,7 +10,6 @@ from msgspec import structs
 
 from retrieval_eval import schema
 from retrieval_eval.gold.identity import fingerprint
-from retrieval_eval.search.abstention import abstention_block
 from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.pinned import Pinned
@@ -19,7 +18,16 @@ from retrieval_eval.search.guard.thresholds import Part, shipped_thresholds
 from retrieval_eval.search.noise import noise
 from retrieval_eval.search.settings import Settings
 from tests.guards import QUICK, drop, run_with, thresholds_of, with_claims
-from tests.searches import GENERATED_AT, answer, failure, gold_query, gold_set, run_of, written
+from tests.searches import (
+    GENERATED_AT,
+    abstention_block,
+    answer,
+    failure,
+    gold_query,
+    gold_set,
+    run_of,
+    written,
+)
 
 TODAY = date(2026, 1, 10)
 TRUE_POSITIVE = "ungrounded_true_positive_rate"
