@@ -17,7 +17,7 @@ import yaml
 
 from retrieval_eval import schema
 from retrieval_eval.cli.main import run
-from retrieval_eval.demo.search import write_search_demo
+from retrieval_eval.demo import write_search_demo
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.guard.rendering import MARKER
 from retrieval_eval.search.guard.thresholds import SHIPPED

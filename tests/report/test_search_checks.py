@@ -21,7 +21,7 @@ from retrieval_eval.report.search.noise import Noise, band_words
 from retrieval_eval.report.search.stale import check_labels
 from retrieval_eval.schema import faults
 from retrieval_eval.search.claims.judge import RULES_ERRORS
-from retrieval_eval.search.claims.offline import OfflineJudge
+from retrieval_eval.search.claims.rules import RulesJudge
 from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.pinned import pinned_text
 from retrieval_eval.search.guard.thresholds import read_thresholds
@@ -411,9 +411,9 @@ def test_agreement_of_the_judge_with_people_is_shown():
 def test_the_judge_stands_beside_the_coverage_with_what_it_is_known_for():
     document = with_drafts(run(), CLAIMS)
     assert SearchReport(SearchRun(document)).claims().sentences[-1].endswith("Judge: offline 1.")
-    document["claims"]["judge"] = OfflineJudge().facts.to_json()
+    document["claims"]["judge"] = RulesJudge().facts.to_json()
     said = SearchReport(SearchRun(document)).claims().sentences[-1]
-    assert said.endswith(f"Judge: rules 1; {RULES_ERRORS}.")
+    assert said.endswith(f"Judge: rules 2; {RULES_ERRORS}.")
 
 
 def test_private_claims_hold_no_text():

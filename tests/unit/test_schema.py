@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from retrieval_eval import schema
-from retrieval_eval.demo.search import write_search_demo
+from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import SchemaError
 from retrieval_eval.model import DOCUMENTS, from_builtins, to_builtins
 from retrieval_eval.pipeline import evaluate

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from retrieval_eval.demo.search import SearchDemo, write_search_demo
-from retrieval_eval.demo.search.drafts import write_search_drafts
+from retrieval_eval.demo import SearchDemo, write_search_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import answers, remove, write_json
 from retrieval_eval.model import to_builtins
@@ -60,7 +59,6 @@ class _Place:
     """The files of the demo, and the folder of what is measured."""
 
     demo: SearchDemo
-    drafts: Path
     out: Path
 
     @property
@@ -97,7 +95,7 @@ def measured_demo(root: Path, *, progress: Progress | None = None) -> MeasuredDe
     Both runs get the claims of the demo's drafts, and the second is repeated for its noise. Runs
     of an earlier demo in ``root`` stay; its baseline, noise and collection are replaced.
     """
-    place = _Place(write_search_demo(root), write_search_drafts(root), root / "eval")
+    place = _Place(write_search_demo(root), root / "eval")
     if place.baseline.exists():
         remove(place.baseline, root)
     first = _measured(place, "baseline", progress=progress)
@@ -128,7 +126,7 @@ def _measured(
     written = measure_request(request, progress=progress).json_path
     claims = ClaimsRequest(
         run=written,
-        drafts=place.drafts,
+        drafts=place.demo.drafts,
         corpus=place.demo.corpus,
         gold=place.demo.gold,
         out=_claims_file(written),
@@ -177,7 +175,7 @@ def _commands(place: _Place, first: Path, second: Path) -> tuple[str, ...]:
         *("--abstain-at", f"{ABSTAIN_AT:g}"),
     )
     judge = (
-        *("--drafts", str(place.drafts), "--gold", str(place.demo.gold)),
+        *("--drafts", str(place.demo.drafts), "--gold", str(place.demo.gold)),
         *("--corpus-file", str(place.demo.corpus), "--judge", RULES),
     )
     options = [word for name, value in CHANGED.items() for word in ("--option", f"{name}={value}")]
