@@ -47,7 +47,7 @@ _WIDTH = 60
     "--accept",
     multiple=True,
     type=click.Choice(_CODES),
-    help="Compare although this differs; may be given several times. A banner says so.",
+    help="Compare although this differs; may be given several times. A banner names it.",
 )
 @click.option("--queries", type=FILE, help="Pinned list of queries, shown as a slice of its own.")
 @click.option("--out", type=FILE, metavar="FILE.md", help="Also write the diff as Markdown.")
@@ -152,12 +152,12 @@ def diff(
 def _print_guard(paths: Sequence[Path], noise: Path | None) -> None:
     from retrieval_eval.search.guard.files import UNJUSTIFIED, guard_of
 
-    told = guard_of(paths[0], paths[1], noise)
-    if isinstance(told, str):
-        line = f"Guard not asked: {told}"
+    verdict = guard_of(paths[0], paths[1], noise)
+    if isinstance(verdict, str):
+        line = f"Guard not asked: {verdict}"
     else:
-        line = f"Guard, B against A: {told.headline}"
-        if told.verdict == "breach":
+        line = f"Guard, B against A: {verdict.headline}"
+        if verdict.verdict == "breach":
             line += f" ({UNJUSTIFIED})"
     echo(line)
     echo()

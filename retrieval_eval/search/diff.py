@@ -263,8 +263,8 @@ def _notices(a: Document, b: Document, pinned: Collection[str] | None) -> list[s
         )
     if names := unverified(a, b):
         found.append(
-            f"Nobody recorded the digest of corpus {', '.join(names)}, so that the documents were "
-            "the same is not known."
+            f"The digest of corpus {', '.join(names)} was not recorded, so it is not known whether "
+            "the documents were the same."
         )
     if pinned is not None and (missing := sorted(set(pinned) - (before & after))):
         found.append(
@@ -386,7 +386,7 @@ def moved_documents(a: Document, b: Document, cutoffs: Sequence[int]) -> dict[st
     -------
     dict
         Cut-off (as text) to ``gained`` and ``lost``, each a list of ``doc``, its ``grade`` (null
-        when nobody judged it) in the run that has it, ``rank_a`` and ``rank_b`` (from 1, null
+        when it is unjudged) in the run that has it, ``rank_a`` and ``rank_b`` (from 1, null
         when not retrieved), best rank first. Cut-offs without a change are left out.
     """
     if "failed" in (a["status"], b["status"]):

@@ -1,6 +1,6 @@
 """A diff as tables of plain text, for a terminal, and as Markdown to attach to a change.
 
-Text of the runs stands in the tables as it is; whoever prints them makes it safe.
+Text of the runs stands in the tables as it is; whoever prints them escapes it.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def diff_markdown(diff: SearchDiff) -> str:
     """Return a diff as Markdown.
 
     A banner heads it where fingerprints differ. Every text that comes from a query, a document or
-    a retriever is escaped: it shows as it stands and cannot become markup.
+    a retriever is escaped: it is shown unchanged and cannot become markup.
     """
     names = [side.label or "no label" for side in (diff.a, diff.b)]
     parts = [f"# Search diff: {escaped(names[0])} → {escaped(names[1])}"]

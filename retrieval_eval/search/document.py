@@ -105,7 +105,7 @@ def search_run(
         "claims": None,
     }
     body["composite"] = composite_block(body)
-    # Given where there is a baseline; see `held_against`.
+    # Given where there is a baseline; see `compare_with_baseline`.
     body |= {"delta": None, "delta_withheld": []}
     body["backlog"] = None if backlog is None else dict(backlog)
     return stamped(body, generated_at)

@@ -17,7 +17,7 @@ from retrieval_eval.io.files import remove, write_bytes, write_text
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import now
 from retrieval_eval.search.abstention import check_threshold
-from retrieval_eval.search.baseline import held_against
+from retrieval_eval.search.baseline import compare_with_baseline
 from retrieval_eval.search.document import CorpusUse, RetrieverUse, search_run
 from retrieval_eval.search.markdown import to_markdown
 from retrieval_eval.search.protocol import Retriever
@@ -164,7 +164,7 @@ def run_search(
         ids_checked=known is not None,
     )
     if before is not None:
-        document |= held_against(before, document, seed=settings.seed)
+        document |= compare_with_baseline(before, document, seed=settings.seed)
     return document
 
 
