@@ -20,6 +20,7 @@ from retrieval_eval.values import Value
 
 if TYPE_CHECKING:
     from retrieval_eval.events.normalise import extract_events
+    from retrieval_eval.gold.gold_set import load_gold_set
     from retrieval_eval.ground_truth import load_ground_truth
     from retrieval_eval.metrics.ranking import evaluate_rankings
     from retrieval_eval.pipeline import evaluate
@@ -43,6 +44,7 @@ __all__ = [
     "evaluate",
     "evaluate_rankings",
     "extract_events",
+    "load_gold_set",
     "load_ground_truth",
     "load_run",
     "read_trace",
@@ -58,6 +60,7 @@ _LAZY = {
     "evaluate_rankings": "retrieval_eval.metrics.ranking",
     "extract_events": "retrieval_eval.events.normalise",
     "load_ground_truth": "retrieval_eval.ground_truth",
+    "load_gold_set": "retrieval_eval.gold.gold_set",
     "load_run": "retrieval_eval.report",
     "read_trace": "retrieval_eval.traces",
     "run_search": "retrieval_eval.search.measure",

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from retrieval_eval.gold.model import GoldQuery, GoldSet
 from retrieval_eval.model import Record, to_builtins
+from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.search.document import CorpusUse, RetrieverUse, search_run
 from retrieval_eval.search.measure import Request, measure_request
 from retrieval_eval.search.protocol import ScoredDoc

@@ -93,9 +93,9 @@ class Evaluation:
 def evaluate(
     runs: Sequence[str | Path],
     *,
-    runs_root: Path | None = None,
-    benchmarks_root: Path | None = None,
-    output_dir: Path | None = None,
+    runs_root: Path | str | None = None,
+    benchmarks_root: Path | str | None = None,
+    output_dir: Path | str | None = None,
     k_values: Sequence[int] = DEFAULT_K,
     jobs: int = 1,
     seed: int = DEFAULT_SEED,
@@ -131,6 +131,10 @@ def evaluate(
     NothingToEvaluateError
         When no run holds a trial, or a folder is no run but holds runs.
     """
+    runs_root, benchmarks_root, output_dir = (
+        None if folder is None else Path(folder)
+        for folder in (runs_root, benchmarks_root, output_dir)
+    )
     cutoffs = _check_k_values(k_values)
     if seed < 0:
         raise BadInputError(f"the seed is {seed}; it must be 0 or more")

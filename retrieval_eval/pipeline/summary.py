@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from retrieval_eval.metrics.catalog import METRICS, Metric, read_metric, summarised
+from retrieval_eval.metrics.catalog import BY_NAME, Metric, read_metric, summarised
 from retrieval_eval.metrics.taxonomy import LABELS
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
 from retrieval_eval.records import Exclusion
@@ -77,7 +77,7 @@ def config_aggregates(documents: Iterable[Document]) -> dict[str, Any]:
     rewards = []
     for document in documents:
         groups[document["provenance"]["config_name"]].append(document)
-        if (reward := read_metric(document, METRICS["reward"]).value) is not None:
+        if (reward := read_metric(document, BY_NAME["reward"]).value) is not None:
             rewards.append((document["provenance"]["benchmark"], reward))
     unscaled = open_suites(rewards)
     return {config: _aggregate(groups[config], unscaled) for config in sorted(groups)}

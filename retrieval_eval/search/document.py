@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from retrieval_eval import __version__
 from retrieval_eval.distribution import NAME
-from retrieval_eval.gold.model import GoldSet
+from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.schema import SCHEMA_VERSION, stamped
 from retrieval_eval.search.abstention import Gate, abstention_block
 from retrieval_eval.search.composite import composite_block

@@ -11,9 +11,9 @@ from typing import Any, Final
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.backlog import read_backlog
 from retrieval_eval.gold.corpus import Corpus, corpus_fingerprint, read_corpus
-from retrieval_eval.gold.model import GoldSet
-from retrieval_eval.gold.reading import read_gold_set
+from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.io.files import remove, write_bytes, write_text
+from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import now
 from retrieval_eval.search.abstention import check_threshold
@@ -112,7 +112,7 @@ def run_search(
 
     Examples
     --------
-    >>> from retrieval_eval.gold.model import GoldQuery, GoldSet
+    >>> from retrieval_eval.model.gold import GoldQuery, GoldSet
     >>> class Library:
     ...     def search(self, query, *, corpus, k):
     ...         return [("d1", 2.0), ("d2", 1.0)]
@@ -121,7 +121,7 @@ def run_search(
     >>> run["metrics"]["RR"]["value"]
     0.5
     """
-    gold = gold_set if isinstance(gold_set, GoldSet) else read_gold_set(gold_set)
+    gold = gold_set if isinstance(gold_set, GoldSet) else load_gold_set(gold_set)
     chosen = sorted(set(corpora) or {query.corpus for query in gold.queries})
     if not gold.queries:
         raise NothingToEvaluateError(f"{gold.path or 'the gold set'} holds no query")

@@ -20,8 +20,8 @@ from time import perf_counter
 from typing import Any, Final, cast
 
 from retrieval_eval.errors import BadInputError, RetrievalEvalError
-from retrieval_eval.gold.model import GoldQuery, GoldSet
 from retrieval_eval.io.files import append_line, decode, json_bytes, read_bytes, write_bytes
+from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.records import Progress
 from retrieval_eval.search.protocol import (
     AnswersById,

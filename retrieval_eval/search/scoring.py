@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.gold.model import GoldQuery, GoldSet
 from retrieval_eval.metrics.ranking import RankingResult, evaluate_rankings, parse_measure
+from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import QueryResult
 from retrieval_eval.search.settings import CONVENTION, Settings, deepest_cutoff

@@ -10,7 +10,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.escape import html_text
-from retrieval_eval.metrics.catalog import Metric
+from retrieval_eval.metrics.catalog import BY_NAME, Metric
 from retrieval_eval.study.arms import config_pairs, configs_stated
 from retrieval_eval.study.gate import let_through
 from retrieval_eval.study.pairs import Pair
@@ -28,14 +28,9 @@ from retrieval_eval.values import DEFAULT_SEED, counted, signed
 if TYPE_CHECKING:
     import pandas as pd
 
-RETRIEVAL_METRICS: Final = (
-    "file_recall",
-    "mrr",
-    "ndcg@10",
-    "context_efficiency",
-    "util_read_overlap_with_relevant_files",
-)
-OUTCOME_METRICS: Final = ("reward", "cost_usd", "elapsed_seconds", "total_tokens")
+_ASSOCIATED: Final = [metric for metric in BY_NAME.values() if metric.is_associated]
+RETRIEVAL_METRICS: Final = tuple(m.name for m in _ASSOCIATED if m.path[0] != "outcome")
+OUTCOME_METRICS: Final = tuple(m.name for m in _ASSOCIATED if m.path[0] == "outcome")
 
 Family = tuple[tuple[Metric, Metric], ...]
 """The family of tests, declared before any is made: every retrieval metric with every outcome."""

@@ -41,19 +41,7 @@ from retrieval_eval.values import DEFAULT_SEED, signed
 if TYPE_CHECKING:
     import pandas as pd
 
-COMPARED: Final = (
-    "file_recall",
-    "mrr",
-    "ndcg@10",
-    "ttfr_seconds",
-    "ttfr_tokens",
-    "context_efficiency",
-    "util_read_overlap_with_relevant_files",
-    "reward",
-    "cost_usd",
-    "elapsed_seconds",
-    "total_tokens",
-)
+COMPARED: Final = tuple(name for name, metric in BY_NAME.items() if metric.is_compared)
 """The family of metrics that are compared pair by pair, declared before any is."""
 
 FAMILY: Final = metrics_named(COMPARED)

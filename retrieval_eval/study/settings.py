@@ -54,7 +54,7 @@ def metrics_named(given: Sequence[str | Metric]) -> tuple[Metric, ...]:
     ['MRR', 'reward']
     >>> metrics_named(["recall"])
     Traceback (most recent call last):
-    retrieval_eval.errors.BadInputError: 'recall' is no metric; closest: recall@10, file_recall; ...
+    retrieval_eval.errors.BadInputError: 'recall' is no metric; closest: recall@10, ...
     """
     found = []
     for metric in given:

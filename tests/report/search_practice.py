@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from retrieval_eval.gold.chunks import digest
 from retrieval_eval.gold.corpus import Corpus, Document, corpus_fingerprint
-from retrieval_eval.gold.model import Anchor, GoldSet, Label
-from retrieval_eval.gold.spans import digest
+from retrieval_eval.model.gold import Anchor, GoldSet, Label
 from retrieval_eval.model.noise import NoiseFloor
 from retrieval_eval.report import SearchRun
 from retrieval_eval.search.claims.measure import with_claims

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.corpus import Corpus, Document
-from retrieval_eval.gold.model import GoldQuery, GoldSet
+from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.records import Progress
 from retrieval_eval.search.claims.drafts import Draft
 from retrieval_eval.search.claims.judge import Judge, Judgement, ask_all, block_text

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.reading import read_gold_set
+from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.io.files import write_bytes
 from retrieval_eval.records import Progress
 from retrieval_eval.search.claims.agreement import judge_agreement, read_human_labels
@@ -55,7 +55,7 @@ def measure_claims(request: ClaimsRequest, *, progress: Progress | None = None) 
         that the cache keeps.
     """
     document = read_search_run(request.run)
-    gold = read_gold_set(request.gold)
+    gold = load_gold_set(request.gold)
     corpus = read_corpus(request.corpus)
     drafts = read_drafts(request.drafts)
     # Whatever cannot be used is found before a judge is asked, which may cost money.

@@ -14,8 +14,8 @@ from typing import Any, Final, Literal
 
 from msgspec.structs import asdict
 
-from retrieval_eval.gold.model import GoldSet
 from retrieval_eval.model import guard as model
+from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.guard import (
     DecisionRule,
     GuardedRun,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.reading import read_gold_set
+from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.io.files import answers, read_text, write_bytes
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.noise import NoiseFloor
@@ -75,7 +75,7 @@ def guard(request: Request, *, today: date) -> GuardRuling:
     justifications = (
         () if request.justification is None else read_justifications(request.justification)
     )
-    gold = read_gold_set(request.gold) if pinned is not None or lists else None
+    gold = load_gold_set(request.gold) if pinned is not None or lists else None
     noise = _noise(request.noise)
     paths = (
         _files(request.runs, "`retrieval-eval search run` writes one"),
@@ -145,7 +145,7 @@ def write_pinned(out: Path, gold: Path, *, ids: Path | None, size: int | None, s
     BadInputError
         When a file cannot be used, or an id is none of the gold set.
     """
-    known = read_gold_set(gold)
+    known = load_gold_set(gold)
     if ids is not None:
         text = read_text(ids, ids.parent)
         if text.value is None:

@@ -6,9 +6,10 @@ from datetime import date
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from retrieval_eval import schema
-from retrieval_eval.gold.fingerprint import fingerprint
+from retrieval_eval.gold.identity import fingerprint
 from retrieval_eval.search.abstention import abstention_block
 from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.justification import Justification
@@ -228,7 +229,7 @@ def broken(case):
     if case == "skipped corpus":
         return run_of(gold, answers[:3]), run_of(gold, answers)
     if case == "other labels":
-        other = gold_set(*(dataclasses.replace(q, relevant={"d1": 2}) for q in gold.queries))
+        other = gold_set(*(structs.replace(q, relevant={"d1": 2}) for q in gold.queries))
         return run_of(other, answers), run_of(gold, answers)
     if case == "other depth":
         return run_of(gold, answers, settings=Settings(depth=30)), run_of(gold, answers)
@@ -512,7 +513,7 @@ def test_a_run_of_the_pinned_queries_only_is_whole(tmp_path):
 
 def test_pinned_queries_whose_labels_moved_give_no_verdict(tmp_path):
     gold, run, baseline = pinned_world()
-    stale = pinned([dataclasses.replace(gold.queries[0], relevant={"d2": 1})])
+    stale = pinned([structs.replace(gold.queries[0], relevant={"d2": 1})])
     found = verdict_of(tmp_path, run, baseline, drop("RR", 100), gold=gold, pinned=stale)
     assert found["exit_code"] == 2
     assert "are no longer what they were" in found["reasons"][0]

@@ -1,14 +1,147 @@
-"""Finding the documents of an old corpus again in a new one that was cut otherwise."""
+"""Chunks of source texts, and where the text of an old chunk is after re-chunking."""
 
 from __future__ import annotations
 
+import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Final, Literal
+from pathlib import Path, PurePosixPath
+from typing import Any, Final, Literal
 
-from retrieval_eval.gold.spans import Chunk, Key, read_source
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.gold.corpus import Corpus, Document
+from retrieval_eval.io.files import Text, answers, read_text
+from retrieval_eval.model.gold import Anchor
+from retrieval_eval.model.meta import Record
+
+Key = tuple[str, str]
+"""A document: the name of its corpus and its id."""
+
+
+class Chunk(Record, frozen=True):
+    """A document as something cut from a source.
+
+    ``words`` is its text with white space collapsed. ``source``, ``start`` and ``end`` (in
+    characters) are None where the corpus does not say; ``place`` is its number in the file.
+    """
+
+    key: Key
+    words: str
+    sha256: str
+    source: str | None
+    start: int | None
+    end: int | None
+    place: int
+
+    @property
+    def anchor(self) -> Anchor | None:
+        """The anchor of a document with this text, None where its span is not known."""
+        if self.source is None or self.start is None or self.end is None:
+            return None
+        return Anchor(self.source, self.start, self.end, self.sha256)
+
+    @property
+    def order(self) -> tuple[int, int]:
+        """Sorts the chunks of one source as they stand there."""
+        return (self.place if self.start is None else self.start), self.place
+
+
+def chunks(corpus: Corpus, anchors: Mapping[Key, Anchor] | None = None) -> dict[Key, Chunk]:
+    """Return the chunks of a corpus by document.
+
+    A document says in ``source``, ``start`` and ``end`` where it stands; for those that do not,
+    ``anchors`` may.
+    """
+    known = anchors or {}
+    return {
+        (document.corpus, document.id): _chunk(
+            document, place, known.get((document.corpus, document.id))
+        )
+        for place, document in enumerate(corpus.documents)
+    }
+
+
+def collapsed(text: str) -> str:
+    r"""Return a text with white space collapsed: what a new line break does not change.
+
+    Examples
+    --------
+    >>> collapsed(" one\n two  ")
+    'one two'
+    """
+    return " ".join(text.split())
+
+
+def digest(text: str) -> str:
+    """Return the SHA-256 (hexadecimal) of a text, as anchors hold it."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def read_source(root: Path, source: str) -> Text:
+    """Return the text of a source below ``root``; nothing else is read, and no link followed."""
+    parts = PurePosixPath(source).parts
+    if not parts or PurePosixPath(source).is_absolute() or ".." in parts or "\0" in source:
+        return Text(None, f"{source[:80]!r} is no path below the folder of sources")
+    path = root
+    try:
+        for part in parts:
+            path = path / part
+            if path.is_symlink():
+                return Text(None, f"{source[:80]!r}: is a link, which is not followed")
+        if path.exists() and not path.is_file():
+            return Text(None, f"{source[:80]!r}: is no file")
+    except OSError as error:
+        return Text(None, f"{source[:80]!r}: cannot be read ({error.strerror or error})")
+    return read_text(path, root)
+
+
+def misplaced(found: Iterable[Chunk], root: Path) -> tuple[set[Key], list[str]]:
+    """Return the chunks that do not stand where they say, and why sources could not be read.
+
+    Raises
+    ------
+    BadInputError
+        When there is no such folder of sources.
+    """
+    if not answers(root.is_dir):
+        raise BadInputError(f"{root}: no such folder of sources")
+    texts: dict[str, Text] = {}
+    wrong = set()
+    for chunk in found:
+        if chunk.source is None or chunk.start is None or chunk.end is None:
+            continue
+        if chunk.source not in texts:
+            texts[chunk.source] = read_source(root, chunk.source)
+        text = texts[chunk.source].value
+        if text is None or collapsed(text[chunk.start : chunk.end]) != chunk.words:
+            wrong.add(chunk.key)
+    return wrong, [text.problem for text in texts.values() if text.problem is not None]
+
+
+def _chunk(document: Document, place: int, anchor: Anchor | None) -> Chunk:
+    said: Iterable[Any] = (document.extra.get(name) for name in ("source", "start", "end"))
+    source, start, end = said
+    if not isinstance(source, str) or not source.strip():
+        source = start = end = None
+    elif not (_is_offset(start) and _is_offset(end)) or start > end:
+        start = end = None
+    if source is None and anchor is not None:
+        source, start, end = anchor.source, anchor.start, anchor.end
+    return Chunk(
+        (document.corpus, document.id),
+        collapsed(document.text),
+        digest(document.text),
+        source,
+        start,
+        end,
+        place,
+    )
+
+
+def _is_offset(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
 
 How = Literal["moved", "carried", "changed", "gone"]
 
@@ -24,15 +157,15 @@ REASONS: Final[Mapping[str, str]] = {
 }
 """Why a label cannot be moved by machine, in words."""
 
-RUN: Final = 5
-"""So many words in a row in common show that one text comes from another; half of a short one."""
+MIN_SHARED_WORDS: Final = 5
+"""Consecutive shared words that prove common origin; for a short text, half of its words."""
 
 Gram = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """What became of an old document.
+    """Where the text of an old document is now.
 
     ``moved``: ``docs`` is the one document with the same text (up to white space). ``carried``:
     ``docs`` all contain the whole text, the shortest first. ``changed``: ``docs`` hold something
@@ -48,10 +181,10 @@ class Resolution:
 def resolve(
     old: Mapping[Key, Chunk], new: Mapping[Key, Chunk], sources: Path | None = None
 ) -> dict[Key, Resolution]:
-    """Return what became of every old document.
+    """Return where the text of every old document is now.
 
     The text decides, never an offset or an id: chunks that a shift of lines has moved, or that
-    were only wrapped anew, are the same. Equal texts of one source are told apart by their order.
+    were only wrapped anew, are the same. Equal texts of one source are matched in their order.
     A text that is not found whole is looked for in its own source alone.
 
     Parameters
@@ -76,7 +209,7 @@ def resolve(
             for chunk in missing:
                 found[chunk.key] = there.resolve(chunk) or _no_chunks(chunk.source, sources)
             continue
-        # Nobody can say where these stand, so only a document of the same id is looked at.
+        # Where these stand is not known, so only a document of the same id is a candidate.
         for chunk in missing:
             there = _Source([chunk], [new[chunk.key]] if chunk.key in new else [], taken)
             found[chunk.key] = there.resolve(chunk) or Resolution("gone", (), "text_gone")
@@ -113,7 +246,7 @@ def _by_order(equal: Sequence[Chunk], there: Sequence[Chunk]) -> Iterable[tuple[
 
 @dataclass(frozen=True, slots=True)
 class _Index:
-    """In how many old chunks a run of words stands, in which new ones, and which are shorter."""
+    """How many old chunks hold a run of words, which new ones do, and which are shorter."""
 
     n_old: Counter[Gram]
     with_gram: Mapping[Gram, Sequence[int]]
@@ -135,10 +268,10 @@ class _Source:
         self.indexes: dict[int, _Index] = {}
 
     def resolve(self, chunk: Chunk) -> Resolution | None:
-        """Return what became of a chunk whose text is nowhere as it was; None without chunks."""
+        """Return where a chunk that is no longer whole went; None where its source has no chunk."""
         if not self.new:
             return None
-        size = _run(chunk.words)
+        size = _words_needed(chunk.words)
         index = self._index(size)
         grams = _grams(chunk.words, size)
         rarest = min((index.with_gram.get(gram, ()) for gram in grams), key=len, default=())
@@ -146,7 +279,7 @@ class _Source:
         if whole:
             whole.sort(key=lambda p: (len(self.new[p].words), p))
             return Resolution("carried", self._ids(whole))
-        # Sentences that several chunks share tell nothing about where this one went.
+        # Sentences that several chunks share do not show where this one went.
         sharing = index.places({gram for gram in grams if index.n_old[gram] == 1} or grams)
         parts = {
             p
@@ -179,10 +312,10 @@ class _Source:
         return tuple(self.new[place].key[1] for place in places)
 
 
-def _run(words: str) -> int:
-    """Return how many words in a row tell that a text comes from this one."""
+def _words_needed(words: str) -> int:
+    """Return how many consecutive shared words prove common origin with this text."""
     n = len(words.split())
-    return max(min(RUN, n // 2), min(2, n))
+    return max(min(MIN_SHARED_WORDS, n // 2), min(2, n))
 
 
 def _grams(words: str, size: int) -> set[Gram]:
