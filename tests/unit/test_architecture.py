@@ -374,7 +374,7 @@ DOORS = (
         names=frozenset({"retrieval_eval.io.files.read_json"}),
         allowed={
             "search/run_files.py": _OWN,
-            "search/noise_files.py": _OWN,
+            "search/noise.py": _OWN,
             "search/run_names.py": _OWN,
             "search/guard/justification.py": "written by people, so untrusted",
             "report/search/backlog.py": _OWN,
@@ -403,14 +403,14 @@ DOORS = (
         "`html_text` also makes invisible characters visible:",
         ("escape.py",),
         names=frozenset({"html.escape", "xml.sax.saxutils.escape", "markupsafe.escape"}),
-        allowed={"search/guard/comment.py": "HTML inside a comment in Markdown"},
+        allowed={"search/guard/rendering.py": "HTML inside a comment in Markdown"},
     ),
     Door(
         "text to HTML",
         "A page is made where every value passes `html_text`:",
         ("report/show.py", "report/render.py", "serve/page.py"),
         is_forbidden_node=_is_html_template,
-        allowed={"search/guard/comment.py": "HTML inside a comment in Markdown"},
+        allowed={"search/guard/rendering.py": "HTML inside a comment in Markdown"},
     ),
     Door(
         "text to Markdown and typst",
