@@ -21,7 +21,7 @@ from retrieval_eval.model.search_run import CorpusFacts, Delta, SearchRun
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import now
 from retrieval_eval.search.abstention import check_threshold
-from retrieval_eval.search.baseline import held_against
+from retrieval_eval.search.baseline import compare_with_baseline
 from retrieval_eval.search.document import retriever_facts, search_run
 from retrieval_eval.search.markdown import to_markdown
 from retrieval_eval.search.protocol import Retriever
@@ -169,12 +169,12 @@ def run_search(
     )
     if before is None:
         return run
-    held = held_against(before, document_of(run), seed=settings.seed)
-    delta = held["delta"]
+    change = compare_with_baseline(before, document_of(run), seed=settings.seed)
+    delta = change["delta"]
     return replace(
         run,
         delta=None if delta is None else from_builtins(delta, Delta, "the delta"),
-        delta_withheld=tuple(held["delta_withheld"]),
+        delta_withheld=tuple(change["delta_withheld"]),
     )
 
 
