@@ -7,12 +7,12 @@ from pathlib import Path
 import click
 
 from retrieval_eval.cli.common import (
-    FOLDER,
     echo,
     json_option,
     page_options,
     print_json,
     progress_bar,
+    reports_dir_option,
 )
 from retrieval_eval.demo import write_demo
 from retrieval_eval.pipeline.roots import DEMO
@@ -20,13 +20,7 @@ from retrieval_eval.records import Renderer
 
 
 @click.command()
-@click.option(
-    "--reports-dir",
-    type=FOLDER,
-    default=Path("reports"),
-    show_default=True,
-    help="Where the report goes: REPORTS_DIR/demo/index.html.",
-)
+@reports_dir_option("demo/index.html")
 @page_options
 @json_option
 def demo(reports_dir: Path, renderer: Renderer, pdf: bool, as_json: bool) -> None:

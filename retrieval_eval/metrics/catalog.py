@@ -8,7 +8,7 @@ distributions add theirs through the entry-point group ``retrieval_eval.metrics`
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, Literal
@@ -175,30 +175,12 @@ class Metric:
 
 
 class _Metrics(Registry[Metric]):
-    """The registry, in which a metric with cut-offs also stands under each summarised one."""
-
     def add(self, name: str, entry: Metric) -> Metric:
         if not isinstance(entry, Metric):
             raise TypeError(f"{entry!r} is no metric; decorate the function with @metric(…)")
         if entry.name != name:
             raise ValueError(f"its own name is {entry.name!r}")
-        super().add(name, entry)
-        for k in entry.at:
-            path = (*entry.path, str(k))
-            super().add(
-                f"{name}@{k}",
-                replace(
-                    entry,
-                    name=f"{name}@{k}",
-                    label=f"{entry.label}@{k}",
-                    title=f"{entry.label}@{k}",
-                    meaning=entry.meaning.replace("{k}", str(k)),
-                    path=path,
-                    has_cutoff=False,
-                    at=(),
-                ),
-            )
-        return entry
+        return super().add(name, entry)
 
 
 METRICS: Final = _Metrics(
@@ -212,9 +194,45 @@ METRICS: Final = _Metrics(
     ),
     of=Metric,
 )
-"""Every metric by its name, in the order in which reports list them."""
+"""Every declared metric, in the order in which reports list them."""
 
-BY_NAME: Final = METRICS
+
+class _Numbers(Mapping[str, Metric]):
+    @cached_property
+    def _found(self) -> dict[str, Metric]:
+        found = {}
+        for entry in METRICS.values():
+            for one in _at_cutoffs(entry) if entry.has_cutoff else (entry,):
+                found[one.name] = one
+        return found
+
+    def __getitem__(self, name: str) -> Metric:
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+def _at_cutoffs(entry: Metric) -> Iterator[Metric]:
+    for k in entry.at:
+        yield replace(
+            entry,
+            name=f"{entry.name}@{k}",
+            label=f"{entry.label}@{k}",
+            title=f"{entry.label}@{k}",
+            meaning=entry.meaning.replace("{k}", str(k)),
+            path=(*entry.path, str(k)),
+            has_cutoff=False,
+            at=(),
+        )
+
+
+BY_NAME: Final = _Numbers()
+"""Every metric that is one number of a trial; one with cut-offs is ``name@k`` for each it is
+summarised at."""
 
 
 def metric(
@@ -258,7 +276,7 @@ def recorded(name: str, label: str, meaning: str, block: Block, **facts: Any) ->
 
 def summarised() -> list[Metric]:
     """Return the metrics that stand in the means of each configuration, outcomes last."""
-    return [m for m in METRICS.values() if m.is_summarised and not m.has_cutoff]
+    return [m for m in BY_NAME.values() if m.is_summarised]
 
 
 def fixed_cutoffs() -> tuple[int, ...]:

@@ -11,7 +11,6 @@ from typing import Any
 
 from retrieval_eval.demo import write_demo
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.impact import impact_analysis
 from retrieval_eval.io.artefacts import kept_artefact, write_artefact
 from retrieval_eval.io.files import (
     answers,
@@ -38,6 +37,7 @@ from retrieval_eval.pipeline.trial import Done, Job, evaluate_trial, give_up
 from retrieval_eval.pipeline.workers import run_in_workers, worth_starting
 from retrieval_eval.records import Exclusion, Progress
 from retrieval_eval.schema import now, stamped
+from retrieval_eval.study import impact_analysis
 from retrieval_eval.values import DEFAULT_SEED, counted
 
 ARTEFACTS = "retrieval_events"
@@ -93,9 +93,9 @@ class Evaluation:
 def evaluate(
     runs: Sequence[str | Path],
     *,
-    runs_root: Path | None = None,
-    benchmarks_root: Path | None = None,
-    output_dir: Path | None = None,
+    runs_root: Path | str | None = None,
+    benchmarks_root: Path | str | None = None,
+    output_dir: Path | str | None = None,
     k_values: Sequence[int] = DEFAULT_K,
     jobs: int = 1,
     seed: int = DEFAULT_SEED,
@@ -131,6 +131,10 @@ def evaluate(
     NothingToEvaluateError
         When no run holds a trial, or a folder is no run but holds runs.
     """
+    runs_root, benchmarks_root, output_dir = (
+        None if folder is None else Path(folder)
+        for folder in (runs_root, benchmarks_root, output_dir)
+    )
     cutoffs = _check_k_values(k_values)
     if seed < 0:
         raise BadInputError(f"the seed is {seed}; it must be 0 or more")

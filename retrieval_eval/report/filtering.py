@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Union
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
-from retrieval_eval.impact import impact_analysis
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX
 from retrieval_eval.pipeline.summary import run_summary
 from retrieval_eval.report.documents import TrialFiles
 from retrieval_eval.report.frames import coerce, lookup, records
 from retrieval_eval.report.separate import relabelled_metrics
 from retrieval_eval.schema import faults, stamped
+from retrieval_eval.study import impact_analysis
 from retrieval_eval.values import DEFAULT_SEED, counted
 
 if TYPE_CHECKING:

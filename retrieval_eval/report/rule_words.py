@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final
@@ -12,44 +13,11 @@ from retrieval_eval.report.gate import ArmLedger, Ledger, Rule
 from retrieval_eval.report.names import reason_sentence
 from retrieval_eval.report.numbers import of
 from retrieval_eval.report.whole_run import Passed
+from retrieval_eval.study.gate import RULES
 from retrieval_eval.values import counted
 
-TITLES: Final[dict[str, str]] = {
-    "crashed_before_start": "Crashed before the agent ran",
-    "dead_mcp_server": "Dead MCP server",
-    "mcp_in_baseline": "MCP calls in the control arm",
-    "mcp_role_unclear": "Unclear use of MCP",
-    "model_differs": "Another model",
-    "harness_version_differs": "Another harness version",
-    "task_checksum_differs": "Another version of the task",
-    "ground_truth_differs": "Another ground truth",
-    "degraded_trace": "Degraded trace",
-    "no_ground_truth": "No ground truth",
-    "missing_verifier_result": "No valid reward",
-    "opaque_share_differs": "Unequal share of opaque calls",
-    "not_passed": "Validity gate",
-}
-"""Rule to its printed name, the gravest fault first."""
-
-_OF_TRIALS: Final[dict[str, str]] = {
-    "crashed_before_start": "crashed before the agent ran",
-    "degraded_trace": "left no complete trace",
-    "no_ground_truth": "had no ground truth",
-    "mcp_in_baseline": "called MCP tools in the control arm",
-    "dead_mcp_server": "made no MCP call that succeeded",
-    "missing_verifier_result": "had no valid reward",
-}
-_OF_PAIRS: Final[dict[str, str]] = {
-    "model_differs": "the arms ran {tasks} with different models",
-    "harness_version_differs": "the arms ran {tasks} with different harness versions",
-    "task_checksum_differs": "the arms ran different versions of {tasks}",
-    "ground_truth_differs": "the ground truth differs between the arms on {tasks}",
-}
-_OF_ARMS: Final[dict[str, str]] = {
-    "opaque_share_differs": "the arms differ in their share of shell calls that cannot be resolved",
-    "mcp_role_unclear": "it cannot be told which arm is meant to use MCP",
-}
-
+NOT_PASSED: Final = "not_passed"
+"""Stands for the rule that failed where a gate did not pass and names none."""
 
 MAX_DETAIL: Final = 160
 """Characters of a rule's detail in a sentence: two configs with their counts."""
@@ -57,7 +25,9 @@ MAX_DETAIL: Final = 160
 
 def title(rule: str) -> str:
     """Return the printed name of a rule; an unknown one is printed as it is named."""
-    return TITLES.get(rule) or rule.replace("_", " ").capitalize()
+    if rule in RULES:
+        return RULES[rule].title
+    return "Validity gate" if rule == NOT_PASSED else rule.replace("_", " ").capitalize()
 
 
 def inside(text: str) -> str:
@@ -78,14 +48,16 @@ def finding(rule: Rule | None, fallback: str, comparison: Comparison) -> str:
     """
     if rule is None:
         return f"the rule “{inside(title(fallback))}” failed"
-    if rule.name in _OF_PAIRS:
+    if rule.name not in RULES:
+        return f"{_who(rule, comparison)} fall under the rule “{inside(title(rule.name))}”"
+    words = RULES[rule.name]
+    if words.subject == "tasks":
         tasks = counted(len({t.task_name for t in rule.trials}) or rule.count, "task")
-        return _OF_PAIRS[rule.name].format(tasks=tasks)
-    if rule.name in _OF_ARMS:
-        text = _OF_ARMS[rule.name]
-        return f"{text} ({name(rule.detail, MAX_DETAIL)})" if rule.detail else text
-    what = _OF_TRIALS.get(rule.name, f"fall under the rule “{inside(title(rule.name))}”")
-    return f"{_who(rule, comparison)} {what}"
+        return words.clause.format(tasks=tasks)
+    if words.subject == "arms":
+        detail = f" ({name(rule.detail, MAX_DETAIL)})" if rule.detail else ""
+        return f"{words.clause}{detail}"
+    return f"{_who(rule, comparison)} {words.clause}"
 
 
 def _who(rule: Rule, comparison: Comparison) -> str:
@@ -104,8 +76,8 @@ def _who(rule: Rule, comparison: Comparison) -> str:
 
 def failed_sentence(comparison: Comparison, limit: int = 2) -> str:
     """Return the failed rules in one sentence, the gravest first."""
-    places = {rule: place for place, rule in enumerate(TITLES)}
-    ordered = sorted(comparison.failed, key=lambda rule: places.get(rule, len(places)))
+    gravity = {rule: words.gravity for rule, words in RULES.items()}
+    ordered = sorted(comparison.failed, key=lambda rule: gravity.get(rule, math.inf))
     gate = comparison.gate
     clauses = [finding(gate.rule(r) if gate else None, r, comparison) for r in ordered[:limit]]
     rest = len(ordered) - len(clauses)

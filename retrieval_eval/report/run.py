@@ -181,6 +181,8 @@ class Run(frames.Measured):
             base["batch_timestamp"] = frames.coerce(trial.entry.get("batch_timestamp"), "text")
             provenance = frames.members(trial.metrics.get("provenance"))
             base["is_simulated"] = provenance.get("is_simulated") is True
+            exception = frames.lookup(trial.metrics, "outcome/exception")
+            base["has_exception"] = exception is not None
             base["status"] = frames.coerce(trial.entry.get("status"), "text")
             base["status_reason"] = frames.coerce(trial.entry.get("reason"), "text")
             rows.append(frames.read_row(trial.metrics, declared, base))

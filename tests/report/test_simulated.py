@@ -18,9 +18,9 @@ from retrieval_eval.report.publishing import write_frame
 from retrieval_eval.report.search.diffs.building import build_diff
 from retrieval_eval.report.search.diffs.loading import DiffSources
 from retrieval_eval.search.diff import diff
-from retrieval_eval.search.diff_markdown import diff_markdown
-from retrieval_eval.search.measure import measure
+from retrieval_eval.search.diff_text import diff_markdown
 from retrieval_eval.search.settings import Settings
+from tests.searches import measure
 
 SAID = "Simulated data: "
 

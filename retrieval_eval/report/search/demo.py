@@ -11,6 +11,7 @@ from typing import Final
 from retrieval_eval.demo import SearchDemo, write_search_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import answers, remove, write_json
+from retrieval_eval.model import to_builtins
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import now
 from retrieval_eval.search.baseline import plan_update, write_update
@@ -161,7 +162,7 @@ def _write_noise(place: _Place, change: tuple[Path, Path], progress: Progress | 
     runs = repeated_runs(request, repeats=REPEATS, progress=progress)
     before, after = map(read_search_run, change)
     found = noise(runs, generated_at=now(), seed=DEFAULT_SEED, change=(before, after))
-    write_json(place.noise, found, indent=1)
+    write_json(place.noise, to_builtins(found), indent=1)
 
 
 def _commands(place: _Place, first: Path, second: Path) -> tuple[str, ...]:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.events.normalise import normalise
+from retrieval_eval.events.normalise import extract_events
 from retrieval_eval.ground_truth import load_ground_truth
 from retrieval_eval.records import Event, GroundTruth, Trace
-from retrieval_eval.traces import NoTrace, read_trace
+from retrieval_eval.traces import NoTraceError, read_trace
 from tests.simulators import DemoPlan, Fault, TaskPlan, TrialPlan, simulate_run
 
 
@@ -48,10 +48,11 @@ def test_ground_truth_is_read_as_planted(demo: tuple[Path, DemoPlan]) -> None:
 def test_traces_are_read_as_planted(demo: tuple[Path, DemoPlan]) -> None:
     root, plan = demo
     for trial in plan.trials:
-        trace = read_trace(root / "runs" / trial.path)
         if trial.fate == "degraded":
-            assert isinstance(trace, NoTrace), trial.path
+            with pytest.raises(NoTraceError):
+                read_trace(root / "runs" / trial.path)
             continue
+        trace = read_trace(root / "runs" / trial.path)
         assert isinstance(trace, Trace), trial.path
         assert trace.problems == (), trial.path
         assert (trace.source, len(trace.calls)) == (trial.source, trial.n_calls), trial.path
@@ -64,12 +65,12 @@ def test_events_are_the_planted_actions(demo: tuple[Path, DemoPlan]) -> None:
     root, plan = demo
     tasks = {task.task_name: task for task in plan.tasks}
     for trial in plan.trials:
-        trace = read_trace(root / "runs" / trial.path)
-        if isinstance(trace, NoTrace):
+        if trial.fate == "degraded":
             continue
+        trace = read_trace(root / "runs" / trial.path)
         task = tasks[trial.task_name]
         start = agent_start(root, trial)
-        events = normalise(trace, truth_of(root, task), agent_started_at=start).events
+        events = extract_events(trace, truth_of(root, task), agent_started_at=start).events
         is_multi = any("::" in file for file in task.files)
         assert [seen(event, is_multi) for event in events] == planted(trial), trial.path
 
