@@ -17,8 +17,8 @@ from packaging.utils import canonicalize_name
 
 from retrieval_eval.events.retrieved import VIEWS
 from retrieval_eval.gold.backlog import STATUSES
-from retrieval_eval.impact.validity import RULES
 from retrieval_eval.metrics.taxonomy import LABELS
+from retrieval_eval.study.gate import RULES
 from retrieval_eval.values import REASONS
 
 LOCKS = ("requirements.lock", "requirements-dev.lock")
