@@ -77,6 +77,12 @@ def test_python_examples_compile_and_name_what_exists(readme):
             assert hasattr(retrieval_eval, name), name
 
 
+def test_every_public_function_is_in_the_readme(readme):
+    functions = [name for name in retrieval_eval.__all__ if re.match(r"[a-z]", name)]
+    assert functions
+    assert [name for name in functions if f"`rev.{name}`" not in readme] == []
+
+
 def _blocks(language: str, text: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
 
