@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
@@ -9,6 +10,7 @@ from typing import Any
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.catalog import BY_NAME, Metric
+from retrieval_eval.model import Record, to_builtins
 from retrieval_eval.study.trials import VIEWED
 
 
@@ -68,3 +70,9 @@ def metrics_named(given: Sequence[str | Metric]) -> tuple[Metric, ...]:
             metric = BY_NAME[metric]
         found.append(metric)
     return tuple(found)
+
+
+def as_entry(record: Record) -> dict[str, Any]:
+    """Return a record as it is read back from a document: with lists where it has tuples."""
+    entry: dict[str, Any] = json.loads(json.dumps(to_builtins(record)))
+    return entry
