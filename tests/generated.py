@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from retrieval_eval.model import DOCUMENTS, json_schema
+from retrieval_eval.model import DOCUMENTS, INPUTS, json_schema
 
 PROJECT = Path(__file__).resolve().parents[1]
 
@@ -17,7 +17,7 @@ def generated() -> dict[Path, str]:
             json_schema(kind), indent=2, ensure_ascii=False
         )
         + "\n"
-        for kind, document in DOCUMENTS.items()
+        for kind, document in {**DOCUMENTS, **INPUTS}.items()
     }
 
 

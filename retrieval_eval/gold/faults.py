@@ -1,4 +1,4 @@
-"""Faults of foreign lines: where they are, and what was found there, in words."""
+"""Faults in untrusted lines: where they are, and what was found there, in words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 MAX_DEPTH: Final = 64
-"""Rows nested deeper than this are refused, because nothing could write them again."""
+"""Rows nested deeper than this are refused, because they could not be written again."""
 
 _AFTER_THE_LINE: Final = re.compile(r"\(line 2, column 1: ")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -64,7 +64,7 @@ def kind(value: Any) -> str:
 
 
 def unusable_part(value: Any) -> str | None:
-    """Return what nobody could write again in a decoded JSON value, or None.
+    """Return the first part that cannot round-trip through JSON, or None.
 
     That is NaN and infinity, half of a surrogate pair, and nesting deeper than
     :data:`MAX_DEPTH`.

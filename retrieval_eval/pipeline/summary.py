@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from retrieval_eval.metrics.catalog import BY_NAME, OUTCOMES, RETRIEVAL, Metric, read_metric
+from retrieval_eval.metrics.catalog import BY_NAME, Metric, read_metric, summarised
 from retrieval_eval.metrics.taxonomy import LABELS
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
 from retrieval_eval.records import Exclusion
@@ -90,7 +90,7 @@ def _aggregate(documents: Sequence[Document], unscaled: Collection[str]) -> dict
         "n_trials": len(documents),
         "n_tasks": len(tasks),
         "n_computable": sum(bool(block.get("computable")) for block in files),
-        "metrics": {m.name: _over_tasks(tasks, m, unscaled) for m in (*RETRIEVAL, *OUTCOMES)},
+        "metrics": {m.name: _over_tasks(tasks, m, unscaled) for m in summarised()},
         "never_hit": {
             "count": sum(bool(block.get("never_hit")) for block in files),
             "denominator": sum(bool(block.get("computable")) for block in files),

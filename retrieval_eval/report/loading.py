@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.metrics.files import DEFAULT_K
+from retrieval_eval.metrics.trial import DEFAULT_K
 from retrieval_eval.pipeline import evaluate
 from retrieval_eval.pipeline.comparison import analyse
 from retrieval_eval.pipeline.evaluate import Evaluation

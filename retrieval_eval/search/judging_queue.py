@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.gold.model import GoldQuery, GoldSet
 from retrieval_eval.metrics.ranking import parse_measure
+from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.search.settings import HEADLINE, deepest_cutoff
 from retrieval_eval.values import counted
 

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from msgspec import structs
 
-from retrieval_eval.escape import html_text
-from retrieval_eval.metrics.catalog import Metric
+from retrieval_eval.metrics.catalog import BY_NAME, Metric
 from retrieval_eval.model.impact import Association, AssociationFamily, DifferenceAssociation
 from retrieval_eval.study.arms import config_pairs, configs_stated
-from retrieval_eval.study.frames import dtypes_of, frame_of
+from retrieval_eval.study.frames import dtypes_of, frame_of, notebook_html
 from retrieval_eval.study.gate import let_through
 from retrieval_eval.study.pairs import Pair
 from retrieval_eval.study.settings import Settings, as_entry, metrics_named
@@ -32,14 +31,9 @@ from retrieval_eval.values import DEFAULT_SEED, counted, signed
 if TYPE_CHECKING:
     import pandas as pd
 
-RETRIEVAL_METRICS: Final = (
-    "file_recall",
-    "mrr",
-    "ndcg@10",
-    "context_efficiency",
-    "util_read_overlap_with_relevant_files",
-)
-OUTCOME_METRICS: Final = ("reward", "cost_usd", "elapsed_seconds", "total_tokens")
+_ASSOCIATED: Final = [metric for metric in BY_NAME.values() if metric.is_associated]
+RETRIEVAL_METRICS: Final = tuple(m.name for m in _ASSOCIATED if m.path[0] != "outcome")
+OUTCOME_METRICS: Final = tuple(m.name for m in _ASSOCIATED if m.path[0] == "outcome")
 
 Family = tuple[tuple[Metric, Metric], ...]
 """The family of tests, declared before any is made: every retrieval metric with every outcome."""
@@ -87,8 +81,7 @@ class Associations:
         return f"<Associations: {n} of {declared} can be given; none of them shows a cause>"
 
     def _repr_html_(self) -> str:
-        items = "".join(f"<li>{html_text(sentence)}</li>" for sentence in self.sentences())
-        return f"<ul>{items}</ul>"
+        return notebook_html(self.sentences())
 
 
 def associate(
@@ -140,9 +133,23 @@ def associate(
 
     Examples
     --------
-    >>> from retrieval_eval import associate, load_run
-    >>> trials = load_run("demo").trials  # doctest: +SKIP
-    >>> associate(trials, ["file_recall"], ["reward"]).frame  # doctest: +SKIP
+    In a notebook the trials are ``load_run("demo").trials``. Here a few documents will do:
+
+    >>> trials = [
+    ...     {
+    ...         "provenance": {"benchmark": "suite", "task_name": f"t-{i}", "config_name": "new"},
+    ...         "coverage": {},
+    ...         "ledger": {"calls_seen": 5},
+    ...         "file_level_metrics": {"computable": True, "file_recall": i / 16},
+    ...         "outcome": {"reward": (i + i % 3) / 16},
+    ...     }
+    ...     for i in range(8)
+    ... ]
+    >>> found = associate(trials, ["file_recall"], ["reward"])
+    >>> found.frame["n"].tolist(), found.frame["spearman_r"].round(2).tolist()
+    ([8, 8, 8], [0.95, 0.95, 0.95])
+    >>> found.sentences()
+    ['Positive rank association of file recall and reward (Spearman r=+0.95, n=8); ...']
     """
     family = tuple(product(metrics_named(retrieval), metrics_named(outcomes)))
     ordered = some_trials(trials, needed=sorted({m.name for pair in family for m in pair}))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from msgspec import structs
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.escape import html_text, visible
+from retrieval_eval.escape import visible
 from retrieval_eval.events.retrieved import VIEWS
 from retrieval_eval.metrics.catalog import BY_NAME, Metric
 from retrieval_eval.model.impact import (
@@ -32,7 +32,7 @@ from retrieval_eval.study.estimates import (
     slices,
     with_holm,
 )
-from retrieval_eval.study.frames import dtypes_of, frame_of
+from retrieval_eval.study.frames import dtypes_of, frame_of, notebook_html
 from retrieval_eval.study.gate import Valid, screen
 from retrieval_eval.study.pairs import Pair, excluded_tasks, ledger, match, planned_tasks
 from retrieval_eval.study.settings import Settings, as_entry, metrics_named
@@ -53,19 +53,7 @@ from retrieval_eval.values import DEFAULT_SEED, signed
 if TYPE_CHECKING:
     import pandas as pd
 
-COMPARED: Final = (
-    "file_recall",
-    "mrr",
-    "ndcg@10",
-    "ttfr_seconds",
-    "ttfr_tokens",
-    "context_efficiency",
-    "util_read_overlap_with_relevant_files",
-    "reward",
-    "cost_usd",
-    "elapsed_seconds",
-    "total_tokens",
-)
+COMPARED: Final = tuple(name for name, metric in BY_NAME.items() if metric.is_compared)
 """The family of metrics that are compared pair by pair, declared before any is."""
 
 FAMILY: Final = metrics_named(COMPARED)
@@ -204,7 +192,7 @@ class Comparison:
         return f"<Comparison: {self.sentence()}>"
 
     def _repr_html_(self) -> str:
-        return f"<p>{html_text(self.sentence())}</p>\n{self.table().to_html(na_rep='—')}"
+        return notebook_html([self.sentence()], self.table())
 
 
 def compare(
@@ -266,9 +254,24 @@ def compare(
 
     Examples
     --------
-    >>> from retrieval_eval import compare, load_run
-    >>> trials = load_run("demo").trials  # doctest: +SKIP
-    >>> compare(trials, "baseline-local-direct", "mcp-remote-direct")  # doctest: +SKIP
+    In a notebook the trials are ``load_run("demo").trials``. Here a few documents will do:
+
+    >>> def trial(task, config, recall):
+    ...     return {
+    ...         "provenance": {"benchmark": "suite", "task_name": task, "config_name": config},
+    ...         "coverage": {},
+    ...         "ledger": {"calls_seen": 5},
+    ...         "file_level_metrics": {"computable": True, "file_recall": recall},
+    ...         "outcome": {"reward": 1.0},
+    ...     }
+    >>> tasks = {f"task-{i}": i / 16 for i in range(8)}
+    >>> trials = [trial(task, "old", recall) for task, recall in tasks.items()]
+    >>> trials += [trial(task, "new", recall + 0.25) for task, recall in tasks.items()]
+    >>> found = compare(trials, "old", "new")
+    >>> found.verdict.state, found.estimates["mean_difference"].tolist()[0]
+    ('better', 0.25)
+    >>> print(found.sentence())
+    new compared with old: better, file recall: mean difference +0.250 over 8 matched tasks, ...
     """
     if view is not None and view not in VIEWS:
         raise BadInputError(f"{view!r} is no view; there are: {', '.join(VIEWS)}")

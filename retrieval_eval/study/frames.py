@@ -1,11 +1,13 @@
-"""Records of a study as tidy frames, with columns and types from their structs."""
+"""Records of a study as tidy frames, and as what a notebook shows of them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
 
 from msgspec import structs
+
+from retrieval_eval.escape import html_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,3 +60,9 @@ def frame_of(rows: Iterable[Mapping[str, Any]], dtypes: Mapping[str, str]) -> pd
             for name, dtype in dtypes.items()
         }
     )
+
+
+def notebook_html(sentences: Sequence[str], frame: pd.DataFrame | None = None) -> str:
+    """Return what a notebook shows of a result: its sentences, and a table where there is one."""
+    said = "".join(f"<p>{html_text(sentence)}</p>" for sentence in sentences)
+    return said if frame is None else f"{said}\n{frame.to_html(na_rep='—')}"

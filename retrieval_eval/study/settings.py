@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from difflib import get_close_matches
@@ -56,7 +55,7 @@ def metrics_named(given: Sequence[str | Metric]) -> tuple[Metric, ...]:
     ['MRR', 'reward']
     >>> metrics_named(["recall"])
     Traceback (most recent call last):
-    retrieval_eval.errors.BadInputError: 'recall' is no metric; closest: recall@10, file_recall; ...
+    retrieval_eval.errors.BadInputError: 'recall' is no metric; closest: recall@10, ...
     """
     found = []
     for metric in given:
@@ -74,5 +73,11 @@ def metrics_named(given: Sequence[str | Metric]) -> tuple[Metric, ...]:
 
 def as_entry(record: Record) -> dict[str, Any]:
     """Return a record as it is read back from a document: with lists where it has tuples."""
-    entry: dict[str, Any] = json.loads(json.dumps(to_builtins(record)))
+    entry: dict[str, Any] = _with_lists(to_builtins(record))
     return entry
+
+
+def _with_lists(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_lists(member) for name, member in value.items()}
+    return [_with_lists(member) for member in value] if isinstance(value, list | tuple) else value

@@ -22,8 +22,10 @@ Document = Mapping[str, Any]
 Task = tuple[str, str]
 """Suite and name of a task: what trials of two configurations are paired by."""
 
-VIEWED: Final = ("file_recall", "mrr", "ndcg@10", "context_efficiency")
-"""Headline metrics whose value depends on the view."""
+VIEWED: Final = tuple(
+    name for name, metric in BY_NAME.items() if metric.is_compared and metric.is_of_view
+)
+"""Compared metrics whose value depends on the view."""
 
 _TEXT: Final = {
     "run_id": "provenance/run_id",

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from retrieval_eval.gold.model import GoldQuery, GoldSet
 from retrieval_eval.io.files import write_json
+from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.search.abstention import abstention_block
 from tests.report.conftest import HOSTILE
 

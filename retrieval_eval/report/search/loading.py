@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.model import GoldSet
-from retrieval_eval.gold.reading import read_gold_set
-from retrieval_eval.gold.relabel_files import read_mapping
+from retrieval_eval.gold.gold_set import load_gold_set
+from retrieval_eval.gold.relabel import read_mapping
 from retrieval_eval.io.files import answers
+from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.report.search.backlog import load_backlog
 from retrieval_eval.report.search.demo import DEMO_OUTPUT, MeasuredDemo, is_demo, measured_demo
 from retrieval_eval.report.search.run import SearchRun
@@ -21,7 +21,7 @@ from retrieval_eval.search.baseline import DEFAULT_BASELINE, held_against
 from retrieval_eval.search.guard.justification import read_justifications
 from retrieval_eval.search.guard.thresholds import read_thresholds
 from retrieval_eval.search.label_split import label_split
-from retrieval_eval.search.noise_files import read_noise
+from retrieval_eval.search.noise import read_noise
 from retrieval_eval.search.run_files import read_search_run
 
 _NUMBERED: Final = re.compile(r"eval-report-(\d{8}T\d{6}Z)(?:-(\d{1,9}))?\.json$")
@@ -174,7 +174,7 @@ def _label_split(
             "to tell labels that moved from retrieval that did, name both gold sets, the mapping "
             "between them, and the baseline"
         )
-    old = read_gold_set(Path(chosen.old_gold))
+    old = load_gold_set(Path(chosen.old_gold))
     return label_split(old, gold, read_mapping(Path(chosen.mapping), old), baseline, document)
 
 
@@ -220,7 +220,7 @@ def _held_against(baseline: Mapping[str, Any], document: Mapping[str, Any]) -> d
 def _gold(document: Mapping[str, Any], named: str) -> tuple[GoldSet | None, str | None]:
     if not named:
         return None, None
-    found = read_gold_set(Path(named))
+    found = load_gold_set(Path(named))
     wanted = document["run"]["gold_set"]["fingerprint"]
     if found.fingerprint == wanted:
         return found, None

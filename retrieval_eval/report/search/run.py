@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.gold.corpus import Corpus
-from retrieval_eval.gold.model import GoldSet
+from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import SEARCH_FRAMES, expand
 from retrieval_eval.report.frames import Row, coerce, members, records
@@ -19,6 +19,8 @@ from retrieval_eval.search.guard.thresholds import Thresholds
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from retrieval_eval.model.noise import NoiseFloor
 
 Document = Mapping[str, Any]
 
@@ -69,7 +71,7 @@ class SearchRun(frames.Measured):
         gold: GoldSet | None = None,
         gold_problem: str | None = None,
         corpus: Corpus | None = None,
-        noise: Document | None = None,
+        noise: NoiseFloor | None = None,
         thresholds: Thresholds | None = None,
         justifications: Sequence[Justification] = (),
         label_split: Document | None = None,

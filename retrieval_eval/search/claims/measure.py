@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.reading import read_gold_set
+from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.io.files import write_bytes
 from retrieval_eval.records import Progress
 from retrieval_eval.search.claims.agreement import judge_agreement, read_human_labels
 from retrieval_eval.search.claims.coverage import claims_block
 from retrieval_eval.search.claims.drafts import read_drafts
-from retrieval_eval.search.claims.opening import open_judge
+from retrieval_eval.search.claims.judge import open_judge
 from retrieval_eval.search.composite import composite_block
 from retrieval_eval.search.run_files import read_search_run, run_bytes
 
@@ -55,7 +55,7 @@ def measure_claims(request: ClaimsRequest, *, progress: Progress | None = None) 
         that the cache keeps.
     """
     document = read_search_run(request.run)
-    gold = read_gold_set(request.gold)
+    gold = load_gold_set(request.gold)
     corpus = read_corpus(request.corpus)
     drafts = read_drafts(request.drafts)
     # Whatever cannot be used is found before a judge is asked, which may cost money.

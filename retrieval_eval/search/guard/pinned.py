@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.gold.fingerprint import fingerprint
-from retrieval_eval.gold.model import GoldSet
+from retrieval_eval.gold.identity import fingerprint
 from retrieval_eval.io.files import read_text
+from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.search.guard.thresholds import PINNED, Thresholds
 
 _HEAD: Final = "# gold-fingerprint: "

@@ -4,9 +4,8 @@ import json
 
 import pytest
 
-from retrieval_eval.gold.anchors import Resolution, resolve
+from retrieval_eval.gold.chunks import Resolution, chunks, resolve
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.spans import chunks
 
 ALPHA = "The first paragraph says that fees are due on the first day of March."
 BETA = "The second one says that late fees are two percent for every started month."

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.beir import export_beir, import_beir
 from retrieval_eval.gold.corpus import Corpus, Document
-from retrieval_eval.gold.model import GoldQuery, GoldSet
+from retrieval_eval.gold.exchange import export_beir, import_beir
+from retrieval_eval.model.gold import GoldQuery, GoldSet
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.bootstrap import bootstrap
-from retrieval_eval.gold.ids import query_id
-from retrieval_eval.gold.reading import read_gold_set
+from retrieval_eval.gold.gold_set import load_gold_set
+from retrieval_eval.gold.identity import query_id
+from retrieval_eval.model import to_builtins
 
 LEVY, FEES = query_id("library", "levy"), query_id("library", "late fees")
 
@@ -75,7 +76,7 @@ def test_a_first_run_writes_the_rows_by_corpus_and_id(filled, gold):
     assert rows == sorted(expected, key=lambda row: row["id"])
     assert _counts(result) == (2, 0, 0, 0, 0, 0)
     assert result.is_written
-    assert [query.answerable for query in read_gold_set(gold).queries] == [True, True]
+    assert [query.answerable for query in load_gold_set(gold).queries] == [True, True]
 
 
 def test_a_second_run_changes_and_writes_nothing(filled, gold):
@@ -110,7 +111,7 @@ def test_a_chair_row_wins_by_its_id_when_its_wording_was_corrected(filled, gold)
     corrected = _row("levy").replace(b'"query": "levy"', b'"query": "the betterment levy"')
     _write(gold, corrected + b"\n")
     result = bootstrap(filled.url, gold)
-    assert [query.id for query in read_gold_set(gold).queries] == [LEVY, FEES]
+    assert [query.id for query in load_gold_set(gold).queries] == [LEVY, FEES]
     assert gold.read_bytes().startswith(corrected + b"\n")
     assert (result.n_covered, result.n_added) == (1, 1)
 
@@ -132,7 +133,7 @@ def test_rows_whose_queries_vanished_are_dropped_and_counted(filled, gold):
     bootstrap(filled.url, gold)
     filled.run("DELETE FROM search_relevance_feedback WHERE search_log_id = 1")
     result = bootstrap(filled.url, gold)
-    assert [query.id for query in read_gold_set(gold).queries] == [FEES]
+    assert [query.id for query in load_gold_set(gold).queries] == [FEES]
     assert _counts(result) == (0, 0, 1, 1, 0, 0)
     (change,) = result.changes
     assert (change.id, change.after) == (LEVY, None)
@@ -198,7 +199,7 @@ def test_the_header_line_and_a_byte_order_mark_stay_in_front(filled, gold):
     _write(gold, header + _row("levy", "bootstrap") + b"\r\n" + chair)
     bootstrap(filled.url, gold)
     assert gold.read_bytes().startswith(header + chair)
-    assert len(read_gold_set(gold).queries) == 3
+    assert len(load_gold_set(gold).queries) == 3
     assert not bootstrap(filled.url, gold).is_changed
 
 
@@ -208,7 +209,7 @@ def test_other_white_space_in_a_row_ends_no_line(filled, gold):
     _write(gold, chair)
     bootstrap(filled.url, gold)
     assert gold.read_bytes().startswith(chair + b"\n")
-    assert read_gold_set(gold).queries[0].note == "a\u2028b\u0085c"
+    assert load_gold_set(gold).queries[0].note == "a\u2028b\u0085c"
 
 
 def test_rows_of_the_seed_layout_are_kept_and_won(filled, gold):
@@ -224,7 +225,7 @@ def test_rows_of_the_seed_layout_are_kept_and_won(filled, gold):
     _write(gold, machine + b"\n" + chair + b"\n")
     result = bootstrap(filled.url, gold)
     assert _counts(result) == (0, 1, 0, 0, 1, 1)
-    assert [query.id for query in read_gold_set(gold).queries] == ["g001", FEES]
+    assert [query.id for query in load_gold_set(gold).queries] == ["g001", FEES]
 
 
 def test_gold_toml_names_the_tables_and_the_grades(filled, gold):
@@ -234,7 +235,7 @@ def test_gold_toml_names_the_tables_and_the_grades(filled, gold):
     (gold.parent / "gold.toml").write_text(toml)
     bootstrap(filled.url, gold)
     assert {
-        grade for query in read_gold_set(gold).queries for grade in query.relevant.values()
+        grade for query in load_gold_set(gold).queries for grade in query.relevant.values()
     } == {2}
 
 
@@ -254,7 +255,7 @@ def test_a_link_to_the_gold_set_stays_a_link(filled, gold, tmp_path):
     link.symlink_to(gold)
     bootstrap(filled.url, link)
     assert link.is_symlink()
-    assert len(read_gold_set(gold).queries) == 3
+    assert len(load_gold_set(gold).queries) == 3
 
 
 def test_settings_lie_beside_the_link_as_for_every_other_command(filled, gold, tmp_path):
@@ -264,7 +265,7 @@ def test_settings_lie_beside_the_link_as_for_every_other_command(filled, gold, t
     link = tmp_path / "named" / "link.jsonl"
     link.symlink_to(gold)
     bootstrap(filled.url, link)
-    assert {g for query in read_gold_set(link).queries for g in query.relevant.values()} == {3}
+    assert {g for query in load_gold_set(link).queries for g in query.relevant.values()} == {3}
 
 
 def test_the_result_never_holds_the_password(fresh_postgres_url, database, gold):
@@ -272,7 +273,7 @@ def test_the_result_never_holds_the_password(fresh_postgres_url, database, gold)
     database.add_logs((1, "levy", "library"))
     database.add_feedback((1, "d"))
     url = database.url.replace("tester@", "tester:correct-horse@")
-    document = bootstrap(url, gold).to_json()
+    document = to_builtins(bootstrap(url, gold))
     assert "correct-horse" not in json.dumps(document)
     assert document["n_added"] == 1
     assert document["changes"][0]["before"] is None

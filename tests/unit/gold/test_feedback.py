@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.feedback import read_feedback
-from retrieval_eval.gold.feedback_tables import FeedbackTables
+from retrieval_eval.gold.bootstrap import FeedbackTables, read_feedback
 from tests.databases import WritableDatabase
 
 

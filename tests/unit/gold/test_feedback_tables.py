@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.feedback_tables import FeedbackTables, feedback_settings
+from retrieval_eval.gold.bootstrap import FeedbackTables, feedback_settings
 
 
 def _settings(tmp_path, toml):
@@ -35,7 +35,8 @@ def test_the_file_renames_and_grades(tmp_path):
 @pytest.mark.parametrize(
     ("toml", "said"),
     [
-        ("[bootstrap", "cannot be read as TOML"),
+        ("[bootstrap", "not valid TOML"),
+        (f"n = {'9' * 5000}", "not valid TOML"),
         ("bootstrap = 3", r"\[bootstrap\] is a section"),
         ("[bootstrap]\ntable = 'x'", r"\[bootstrap\] has no 'table'; expected tables, columns"),
         ("[bootstrap]\ntables = 'x'", r"\[tables\] is a section"),

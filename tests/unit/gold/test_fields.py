@@ -3,7 +3,8 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.fields import FieldMap, field_map
+from retrieval_eval.gold.gold_set import field_map
+from retrieval_eval.model.gold import FieldMap
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def test_a_header_without_a_scale_leaves_the_one_of_gold_toml(path):
         ('[fields]\nanswer = "x"', "unknown field 'answer'; known: id, query"),
         ("[fields]\nrelevant = 3", "relevant: expected a field name as text"),
         ('[fields]\nrelevant = ""', "relevant: expected a field name as text"),
-        ('[fields]\nrelevant = "x"\narea = "x"', "stands for two fields"),
+        ('[fields]\nrelevant = "x"\narea = "x"', "two fields have the same name"),
         ('fields = "x"', "expected our field names"),
         ("max_grade = ", "not valid TOML"),
     ],

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from retrieval_eval.gold.ids import normalize_query, query_id
+from retrieval_eval.gold.identity import normalize_query, query_id
 
 
 @pytest.mark.parametrize(

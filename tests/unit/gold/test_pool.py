@@ -2,15 +2,14 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.pool import build_pool, pooled, write_pool
-from retrieval_eval.gold.reading import read_gold_set
-from retrieval_eval.gold.sheets import csv_sheet, jsonl_sheet
+from retrieval_eval.gold.gold_set import load_gold_set
+from retrieval_eval.gold.labelling import build_pool, csv_sheet, jsonl_sheet, pooled, write_pool
 
 N_QUERIES, N_DOCS = 8, 120
 
@@ -24,7 +23,7 @@ def gold(tmp_path):
     ]  # fmt: skip
     path = tmp_path / "gold-set.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return read_gold_set(path)
+    return load_gold_set(path)
 
 
 @pytest.fixture

@@ -7,11 +7,9 @@ import pytest
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.model import Label
-from retrieval_eval.gold.pool import build_pool, write_pool
-from retrieval_eval.gold.pool_reading import read_pool
-from retrieval_eval.gold.reading import read_gold_set
-from retrieval_eval.gold.writing import write_gold_set
+from retrieval_eval.gold.gold_set import load_gold_set, write_gold_set
+from retrieval_eval.gold.labelling import build_pool, read_pool, write_pool
+from retrieval_eval.model.gold import Label
 
 ROWS = [
     {"id": "q1", "query": "=SUM of fees", "corpus": "c", "relevant": {"d1": 2}, "source": "chair",
@@ -36,7 +34,7 @@ def pool(tmp_path):
         ),
         encoding="utf-8",
     )
-    found = build_pool(read_gold_set(gold), [RANKING], read_corpus(corpus), ["a", "b"])
+    found = build_pool(load_gold_set(gold), [RANKING], read_corpus(corpus), ["a", "b"])
     write_pool(found, tmp_path)
     return gold, tmp_path / "key.json", lambda *args: _fill(tmp_path, found.key, *args)
 
@@ -70,7 +68,7 @@ def test_grades_become_labels_and_the_rest_stays(pool, kind):
     gold, key, fill = pool
     first = fill("a", kind, {("q1", "d2"): 1, ("q1", "d1"): 0, ("q2", "d3"): 2})
     second = fill("b", kind, {("q1", "d1"): 2})
-    found = read_pool(read_gold_set(gold), [first, second], key)
+    found = read_pool(load_gold_set(gold), [first, second], key)
     one, two, three = found.queries
     assert one.labels == (
         Label("a", "d1", 0), Label("old", "d9", 0), Label("a", "d2", 1), Label("b", "d1", 2)
@@ -89,10 +87,10 @@ def test_reading_twice_changes_nothing_and_untouched_rows_keep_their_bytes(pool)
     gold, key, fill = pool
     untouched = gold.read_bytes().splitlines()[2]
     sheet = fill("a", "csv", {("q1", "d2"): 1}, {("q1", "d2"): "=is it?", ("q2", "d2"): "unsure"})
-    write_gold_set(gold, read_pool(read_gold_set(gold), [sheet], key).queries)
+    write_gold_set(gold, read_pool(load_gold_set(gold), [sheet], key).queries)
     once = gold.read_bytes()
     assert once.splitlines()[2] == untouched
-    again = read_pool(read_gold_set(gold), [sheet], key)
+    again = read_pool(load_gold_set(gold), [sheet], key)
     assert (again.n_added, again.n_changed, again.n_absent) == (0, 0, 4)
     write_gold_set(gold, again.queries)
     assert gold.read_bytes() == once
@@ -108,7 +106,7 @@ def test_every_fault_is_named_and_together(pool):
     csv_sheet = fill("a", "csv", {("q1", "d1"): 7})
     json_sheet = fill("a", "jsonl", {})
     with pytest.raises(BadInputError) as caught:
-        read_pool(read_gold_set(gold), [csv_sheet, json_sheet], key)
+        read_pool(load_gold_set(gold), [csv_sheet, json_sheet], key)
     lines = str(caught.value).splitlines()
     assert sum("off the scale" in line for line in lines) == 1
     assert sum("a second time" in line for line in lines) == 3
@@ -119,7 +117,7 @@ def test_a_query_that_is_gone_is_named(pool):
     sheet = fill("a", "jsonl", {("q1", "d1"): 1})
     gold.write_text(json.dumps(ROWS[1]) + "\n", encoding="utf-8")
     with pytest.raises(BadInputError, match="the query 'q1' is not in the gold set any more"):
-        read_pool(read_gold_set(gold), [sheet], key)
+        read_pool(load_gold_set(gold), [sheet], key)
 
 
 @pytest.mark.parametrize(
@@ -131,4 +129,4 @@ def test_a_file_that_is_no_key_is_refused(pool, tmp_path, text):
     path = tmp_path / "other.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadInputError, match=r"other\.json"):
-        read_pool(read_gold_set(gold), [fill("a", "csv", {})], path)
+        read_pool(load_gold_set(gold), [fill("a", "csv", {})], path)

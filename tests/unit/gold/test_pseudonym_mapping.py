@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.pseudonym_list import Entity
-from retrieval_eval.gold.pseudonym_mapping import PseudonymMapping, new_mapping
+from retrieval_eval.gold.pseudonyms import Entity, PseudonymMapping, new_mapping
 
 
 def _numbers(start, stop):

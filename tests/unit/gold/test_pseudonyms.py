@@ -12,10 +12,9 @@ import pytest
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.ids import query_id
-from retrieval_eval.gold.pseudonym_mapping import read_mapping
-from retrieval_eval.gold.pseudonyms import pseudonymize
-from retrieval_eval.gold.reading import gold_faults, read_gold_set
+from retrieval_eval.gold.gold_set import gold_faults, load_gold_set
+from retrieval_eval.gold.identity import query_id
+from retrieval_eval.gold.pseudonyms import pseudonymize, read_mapping
 
 PACKAGE = Path(__file__).resolve().parents[3] / "retrieval_eval"
 
@@ -196,14 +195,14 @@ def test_labelled_documents_still_match(case):
     result = pseudonymize(**case)
     assert gold_faults(result.gold, corpus=read_corpus(result.corpus)) == []
     ids = {document.id for document in read_corpus(result.corpus).documents}
-    queries = read_gold_set(result.gold).queries
+    queries = load_gold_set(result.gold).queries
     assert set(queries[0].relevant) == ids
     assert set(queries[1].relevant) < ids
 
 
 def test_what_could_confirm_a_guess_is_gone(case):
     result = pseudonymize(**case)
-    first, second = read_gold_set(result.gold).queries
+    first, second = load_gold_set(result.gold).queries
     assert first.anchors == {}
     assert result.n_anchors == 1
     # The id of a row without one of its own is a digest of corpus and query.
@@ -367,7 +366,7 @@ def test_nothing_else_reads_the_mapping():
             if any(".pseudonym" in name for name in names):
                 users.add(path.relative_to(PACKAGE).as_posix())
     own = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("gold/pseudonym*.py")}
-    assert users - own == {"cli/gold_labelling.py"}
+    assert users - own == {"cli/gold.py"}
 
 
 def test_the_longest_name_wins_and_leaves_no_rest(tmp_path):
@@ -440,7 +439,7 @@ def test_names_of_fields_go_with_the_file(tmp_path):
     case = _case(tmp_path, gold, [{"id": "d", "text": "t"}])
     toml = 'max_grade = 3\n[fields]\nrelevant = "hits"\n'
     (tmp_path / "gold.toml").write_text(toml, encoding="utf-8")
-    (query,) = read_gold_set(pseudonymize(**case).gold).queries
+    (query,) = load_gold_set(pseudonymize(**case).gold).queries
     assert dict(query.relevant) == {"d": 3}
 
 

@@ -8,10 +8,9 @@ import pytest
 from retrieval_eval import schema
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.fields import FieldMap
-from retrieval_eval.gold.ids import query_id
-from retrieval_eval.gold.model import Anchor, Label
-from retrieval_eval.gold.reading import gold_faults, read_gold_set
+from retrieval_eval.gold.gold_set import gold_faults, load_gold_set
+from retrieval_eval.gold.identity import query_id
+from retrieval_eval.model.gold import Anchor, FieldMap, Label
 
 SEED_ROW = (
     '{"id":"g001","query":"Betterment levy","practice_area":"betterment_levy", '
@@ -38,7 +37,7 @@ def faults_of(path, *rows):
 
 def test_the_row_of_seed_002_loads_unchanged(path):
     path.write_text(SEED_ROW + "\n" + SEED_ROW.replace("g001", "g2").replace("Better", "Worse"))
-    first, second = read_gold_set(path).queries
+    first, second = load_gold_set(path).queries
     assert first.id == "g001"
     assert first.area == "betterment_levy"
     assert first.corpus == "precedent_library"
@@ -63,7 +62,7 @@ def test_a_row_of_the_design(path):
             )
         )
     )
-    gold = read_gold_set(path)
+    gold = load_gold_set(path)
     (query,) = gold.queries
     assert query.relevant == {"d17": 2, "d4": 0}
     assert query.n_relevant == 1
@@ -76,7 +75,7 @@ def test_a_row_of_the_design(path):
 
 def test_what_is_not_said_is_derived(path):
     path.write_text('{"query": "late fees", "source": "chair", "id": null, "area": ""}\n')
-    (query,) = read_gold_set(path).queries
+    (query,) = load_gold_set(path).queries
     assert query.corpus == "default"
     assert query.id == query_id("default", "late fees")
     assert (query.area, query.answerable, query.relevant) == (None, None, {})
@@ -94,7 +93,7 @@ def test_what_is_not_said_is_derived(path):
 )
 def test_answerable(path, relevant, stated, answerable):
     assert faults_of(path, row(relevant=relevant, answerable=stated)) == []
-    assert read_gold_set(path).queries[0].answerable is answerable
+    assert load_gold_set(path).queries[0].answerable is answerable
 
 
 def test_other_names_through_gold_toml_a_header_or_an_argument(path):
@@ -105,13 +104,13 @@ def test_other_names_through_gold_toml_a_header_or_an_argument(path):
         "line 1: /query: is missing; expected text"
     ]
     names = FieldMap({"query": "text", "relevant": "docs"})
-    given = read_gold_set(path, fields=names)
+    given = load_gold_set(path, fields=names)
     path.write_text(header + line)
-    stated = read_gold_set(path)
+    stated = load_gold_set(path)
     assert stated.queries[0].line == 2
     path.write_text(line)
     (path.parent / "gold.toml").write_text('[fields]\nquery = "text"\nrelevant = "docs"\n')
-    beside = read_gold_set(path)
+    beside = load_gold_set(path)
     assert given.qrels == stated.qrels == beside.qrels == {"a": {"d": 1}}
     assert given.fingerprint == stated.fingerprint == beside.fingerprint
 
@@ -119,7 +118,7 @@ def test_other_names_through_gold_toml_a_header_or_an_argument(path):
 def test_byte_order_mark_line_ends_and_blank_lines_do_no_harm(path):
     rows = [json.dumps(row(id=key, query=key)).encode() for key in "ab"]
     path.write_bytes(b"\xef\xbb\xbf\r\n \n" + rows[0] + b"\r\n\r\n" + rows[1])
-    found = read_gold_set(path)
+    found = load_gold_set(path)
     assert [(query.id, query.line) for query in found.queries] == [("a", 3), ("b", 5)]
 
 
@@ -128,7 +127,7 @@ def test_a_link_is_followed_because_the_user_named_it(path, tmp_path):
     elsewhere.parent.mkdir()
     elsewhere.write_text(json.dumps(row()))
     path.symlink_to(elsewhere)
-    assert len(read_gold_set(path).queries) == 1
+    assert len(load_gold_set(path).queries) == 1
 
 
 GOOD = row(relevant={"d": 1})
@@ -146,7 +145,7 @@ BROKEN = [
     (row(note=1), "/note: expected text, found the number 1"),
     (
         row(source=...),
-        "/source: is missing; say 'chair' for a person's row, 'bootstrap' for a machine's",
+        "/source: is missing; use 'chair' for a reviewed row, 'bootstrap' for a generated one",
     ),
     (row(source="me"), "/source: 'me' is unknown; expected one of bootstrap, chair"),
     (row(source=["chair"]), "/source: a list is unknown; expected one of bootstrap, chair"),
@@ -267,13 +266,13 @@ def test_all_faults_of_all_lines_are_collected(path):
         b'{"gold_set":{}}\n'
     )
     with pytest.raises(BadInputError) as caught:
-        read_gold_set(path)
+        load_gold_set(path)
     assert str(caught.value).splitlines() == [
         "gold-set.jsonl: line 1: /id: expected text, found the number 1",
         "gold-set.jsonl: line 1: /query: is missing; expected text",
         (
-            "gold-set.jsonl: line 1: /source: is missing; say 'chair' for a person's row,"
-            " 'bootstrap' for a machine's"
+            "gold-set.jsonl: line 1: /source: is missing; use 'chair' for a reviewed row,"
+            " 'bootstrap' for a generated one"
         ),
         (
             "gold-set.jsonl: line 2: not valid JSON (column 2: Expecting property name enclosed in"
@@ -339,14 +338,14 @@ def test_the_scale_can_be_declared(path):
 @pytest.mark.parametrize("name", ["missing.jsonl", "."])
 def test_a_file_that_cannot_be_read(tmp_path, name):
     with pytest.raises(BadInputError, match="cannot be read"):
-        read_gold_set(tmp_path / name)
+        load_gold_set(tmp_path / name)
     (fault,) = gold_faults(tmp_path / name)
     assert fault.line == 0
 
 
 def test_an_empty_file_is_an_empty_set(path):
     path.write_text("\n")
-    gold = read_gold_set(path)
+    gold = load_gold_set(path)
     assert gold.queries == ()
     assert gold.is_provisional
 
@@ -374,7 +373,7 @@ def test_documents_unknown_to_the_corpus_are_faults(path, tmp_path):
 def test_the_fingerprint_sees_what_moves_a_metric_and_nothing_else(path):
     def fingerprint(*rows):
         assert faults_of(path, *rows) == []
-        return read_gold_set(path).fingerprint
+        return load_gold_set(path).fingerprint
 
     one, two = row(relevant={"d": 1, "e": 2}), row(id="b", query="other")
     first = fingerprint(one, two)

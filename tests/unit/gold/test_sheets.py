@@ -7,7 +7,7 @@ import json
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.sheets import (
+from retrieval_eval.gold.labelling import (
     COLUMNS,
     Item,
     csv_sheet,

@@ -6,9 +6,9 @@ import os
 import pytest
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.gold.chunks import chunks, digest, misplaced, read_source
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.model import Anchor
-from retrieval_eval.gold.spans import chunks, digest, misplaced, read_source
+from retrieval_eval.model.gold import Anchor
 
 
 @pytest.fixture

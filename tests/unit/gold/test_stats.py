@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import math
 
-from retrieval_eval.gold.model import GoldQuery, GoldSet, Label
-from retrieval_eval.gold.stats import gold_stats, percents
+from retrieval_eval.gold.gold_set import gold_stats, percents
+from retrieval_eval.model.gold import GoldQuery, GoldSet, Label
 
 
 def part(value, n, share, percent):

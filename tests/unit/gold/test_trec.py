@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.model import GoldQuery, GoldSet, Label
-from retrieval_eval.gold.trec import export_trec, import_trec, run_bytes
+from retrieval_eval.gold.exchange import export_trec, import_trec, run_bytes
+from retrieval_eval.model.gold import GoldQuery, GoldSet, Label
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.retrievers.ranked_file import open_ranked_file
 

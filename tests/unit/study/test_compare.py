@@ -101,7 +101,7 @@ def test_other_metrics_another_view_and_a_column_of_ones_own():
     assert list(reward.estimates["metric"]) == ["reward", "file_recall", "cost_usd"]
     assert reward.verdict.metric == "reward"
     frame = frame_of(rows).assign(steps=[i % 7 + (i % 2) for i in range(20)])
-    steps = Metric("steps", "steps taken", ("steps",), "lower_is_better", "steps")
+    steps = Metric("steps", "steps taken", ("steps",), "steps", better="lower", unit="steps")
     own = compare(frame, *ARMS, primary=steps, metrics=[steps])
     assert own.sentence().startswith("mcp compared with baseline: ")
     assert "steps taken: mean difference" in own.verdict.reason
@@ -166,7 +166,7 @@ def test_what_cannot_be_compared_is_named_with_the_closest():
     with pytest.raises(BadInputError, match="'seen' is no view; there are: accessed, opened"):
         compare(rows, *ARMS, view="seen")
     with pytest.raises(BadInputError, match="no column steps"):
-        compare(frame_of(rows), *ARMS, metrics=[Metric("steps", "steps", ("steps",))])
+        compare(frame_of(rows), *ARMS, metrics=[Metric("steps", "steps", ("steps",), "steps")])
     with pytest.raises(NothingToEvaluateError, match="there is no trial"):
         associate([])
     with pytest.raises(BadInputError, match="'gain' is no metric"):

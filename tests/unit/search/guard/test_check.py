@@ -1,15 +1,15 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from datetime import date
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from retrieval_eval import schema
-from retrieval_eval.gold.fingerprint import fingerprint
+from retrieval_eval.gold.identity import fingerprint
 from retrieval_eval.search.abstention import abstention_block
 from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.justification import Justification
@@ -19,7 +19,7 @@ from retrieval_eval.search.guard.thresholds import Part, shipped_thresholds
 from retrieval_eval.search.noise import noise
 from retrieval_eval.search.settings import Settings
 from tests.guards import QUICK, drop, run_with, thresholds_of, with_claims
-from tests.searches import GENERATED_AT, answer, failure, gold_query, gold_set, run_of
+from tests.searches import GENERATED_AT, answer, failure, gold_query, gold_set, run_of, written
 
 TODAY = date(2026, 1, 10)
 TRUE_POSITIVE = "ungrounded_true_positive_rate"
@@ -30,9 +30,9 @@ def verdict_of(folder, run, baseline, *rows, rule="threshold", **options):
     found = check(
         [run], [baseline], thresholds_of(folder, *rows, rule=rule), today=TODAY, **options
     )
-    document = found.to_json()
+    document = written(found)
     assert document["exit_code"] == found.exit_code
-    assert schema.faults(json.loads(json.dumps(document)), "search_guard") == []
+    assert schema.faults(document, "search_guard") == []
     return document
 
 
@@ -158,7 +158,7 @@ def broken(case):
     if case == "skipped corpus":
         return run_of(gold, answers[:3]), run_of(gold, answers)
     if case == "other labels":
-        other = gold_set(*(dataclasses.replace(q, relevant={"d1": 2}) for q in gold.queries))
+        other = gold_set(*(structs.replace(q, relevant={"d1": 2}) for q in gold.queries))
         return run_of(other, answers), run_of(gold, answers)
     if case == "other depth":
         return run_of(gold, answers, settings=Settings(depth=30)), run_of(gold, answers)
@@ -372,7 +372,7 @@ def test_an_unchanged_run_of_any_retriever_passes_the_shipped_guard(kind, rule):
         if given is None and rule == "threshold_and_beyond_noise":
             continue  # it asks for a noise file
         found = check([run], [baseline], thresholds, today=TODAY, noise=given)
-        assert (found.exit_code, found.verdict) == (0, "pass"), found.to_json()["rows"]
+        assert (found.exit_code, found.verdict) == (0, "pass"), written(found)["rows"]
         assert {row.verdict for row in found.rows} <= {"pass", "skipped"}
         assert all(row.reasons for row in found.rows if row.verdict == "skipped")
 
@@ -442,7 +442,7 @@ def test_a_run_of_the_pinned_queries_only_is_whole(tmp_path):
 
 def test_pinned_queries_whose_labels_moved_give_no_verdict(tmp_path):
     gold, run, baseline = pinned_world()
-    stale = pinned([dataclasses.replace(gold.queries[0], relevant={"d2": 1})])
+    stale = pinned([structs.replace(gold.queries[0], relevant={"d2": 1})])
     found = verdict_of(tmp_path, run, baseline, drop("RR", 100), gold=gold, pinned=stale)
     assert found["exit_code"] == 2
     assert "are no longer what they were" in found["reasons"][0]
