@@ -38,7 +38,9 @@ class FileView(Record, frozen=True, kw_only=True):
     ndcg: Annotated[dict[str, Share | None], about("nDCG@k, linear gain")] = EMPTY_MAP
     mrr: Annotated[Share | None, about("Reciprocal rank of the first hit")] = NULL
     map_score: Annotated[Share | None, about("Average precision")] = NULL
-    file_recall: Annotated[Share | None, about("Ground-truth files found anywhere / all")] = NULL
+    file_recall: Annotated[
+        Share | None, about("Ground-truth files found anywhere / all", unit="0–1")
+    ] = NULL
     context_efficiency: Annotated[
         Share | None, about("Retrieved files that are relevant / retrieved")
     ] = NULL
@@ -53,15 +55,27 @@ class FileLevel(Record, frozen=True, kw_only=True):
     """File-level ranking metrics."""
 
     computable: Annotated[bool, about("Whether the metrics exist")]
-    reason: Annotated[str | None, about("Reason code when not")] = NULL
+    reason: Annotated[str | None, about("Reason code when not computable")] = NULL
     default_view: Annotated[str | None, about("The view the top-level metrics use")] = None
     convention: Annotated[str | None, about("Ranking convention")] = None
     k_values: Annotated[tuple[Positive, ...], about("Cut-offs")] = ()
-    precision: Annotated[dict[str, Share | None], about("P@k", unit="0–1")] = ABSENT_MAP
-    recall: Annotated[dict[str, Share | None], about("Recall@k", unit="0–1")] = ABSENT_MAP
-    f1: Annotated[dict[str, Share | None], about("F1@k", unit="0–1")] = ABSENT_MAP
-    ndcg: Annotated[dict[str, Share | None], about("nDCG@k, linear gain", unit="0–1")] = ABSENT_MAP
-    mrr: Annotated[Share | None, about("Reciprocal rank of the first hit", unit="0–1")] = None
+    precision: Annotated[
+        dict[str, Share | None], about("P@k: hits in the first k / k", unit="0–1")
+    ] = ABSENT_MAP
+    recall: Annotated[
+        dict[str, Share | None],
+        about("Recall@k: hits in the first k / ground-truth files", unit="0–1"),
+    ] = ABSENT_MAP
+    f1: Annotated[
+        dict[str, Share | None], about("F1@k: harmonic mean of precision and recall", unit="0–1")
+    ] = ABSENT_MAP
+    ndcg: Annotated[
+        dict[str, Share | None],
+        about("nDCG@k: discounted gain of the first k / ideal, linear gain", unit="0–1"),
+    ] = ABSENT_MAP
+    mrr: Annotated[Share | None, about("1 / rank of the first ground-truth file", unit="0–1")] = (
+        None
+    )
     map_score: Annotated[Share | None, about("Average precision", unit="0–1")] = None
     file_recall: Annotated[
         Share | None, about("Ground-truth files found anywhere / all", unit="0–1")
@@ -103,9 +117,9 @@ class FileLevel(Record, frozen=True, kw_only=True):
     never_hit: Annotated[bool | None, about("No ground-truth file was found (right-censored)")] = (
         None
     )
-    found_by: Annotated[dict[str, Count], about("Ground-truth files by what found them")] = (
-        ABSENT_MAP
-    )
+    found_by: Annotated[
+        dict[str, Count], about("Ground-truth files by what found them", unit="files")
+    ] = ABSENT_MAP
     views: Annotated[dict[str, FileView], about("The metrics under each view")] = ABSENT_MAP
     censored_at_seconds: Annotated[
         NonNegative | None, about("Seconds a trial that never hit was observed")
@@ -193,8 +207,8 @@ class Utilization(Record, frozen=True, kw_only=True):
 class ErrorRate(Record, frozen=True, kw_only=True):
     """A rate."""
 
-    count: Annotated[Count | None, about("Files")] = None
-    denominator: Annotated[Count | None, about("Out of")] = None
+    count: Annotated[Count | None, about("Files", unit="files")] = None
+    denominator: Annotated[Count | None, about("Out of", unit="files")] = None
     denominator_of: Annotated[str | None, about("What the denominator counts")] = None
     rate: Share | None = NULL
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from retrieval_eval.report.columns import SEARCH_FRAMES
-from retrieval_eval.report.frames import Row, coerce, members, records
 from retrieval_eval.report.search.checks import Checks
+from retrieval_eval.report.search.reading import Row, coerce, members, records
 
 Document = Mapping[str, Any]
 
