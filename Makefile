@@ -102,6 +102,10 @@ schemas: $(STAMPS)/dev ## Write schemas/ anew from the structs in retrieval_eval
 bench: $(STAMPS)/dev ## Run the benchmarks
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
 
+.PHONY: demo-data
+demo-data: $(STAMPS)/dev ## Record the data of the demo anew, from the simulators beside the tests
+	$(BIN)/python -m tests.simulators.record_demo
+
 .PHONY: lock
 lock: $(STAMPS)/dev ## Bring the lock files up to date with pyproject.toml and the newest releases
 	$(COMPILE) --upgrade --group build -o requirements.lock >/dev/null

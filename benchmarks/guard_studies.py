@@ -15,10 +15,9 @@ from guard_systems import DROPS, METRICS, SYSTEMS, Drop, Queries, again, bad_day
 from numpy.typing import NDArray
 from simulated_draws import generator
 
-from retrieval_eval.search.beyond_noise import noise_test
 from retrieval_eval.search.guard.rule import BREACH, UNDECIDED, decide, harm_test
 from retrieval_eval.search.guard.thresholds import shipped_thresholds
-from retrieval_eval.search.noise_level import RunToRun, run_to_run
+from retrieval_eval.search.noise_level import RunToRun, noise_test, run_to_run
 from retrieval_eval.stats.resampling import Floats
 
 Row = list[str]

@@ -94,21 +94,18 @@ def evaluate_all(root: Path, jobs: int) -> None:
 
 def analyse(root: Path, part: str) -> None:
     """Do one part of the analysis over the metric documents that lie there."""
-    from retrieval_eval.impact import analysis
-    from retrieval_eval.impact.rewards import on_one_scale
-    from retrieval_eval.impact.settings import Settings
+    from retrieval_eval import study
 
     folder = root / "runs/large/retrieval_events"
     paths = sorted(folder.rglob("*.retrieval_metrics.json"))
     read = [json.loads(path.read_text(encoding="utf-8")) for path in paths]
-    documents = on_one_scale(read)
     start = time.process_time()
     if part == "associations":
-        analysis.associations(documents, Settings(1))
+        study.associate(read, seed=1)
     elif part == "comparison":
-        analysis.compare(documents, *CONFIGS, Settings(1))
+        study.compare(read, *CONFIGS, seed=1)
     elif part == "analysis":
-        analysis.impact_analysis(documents, seed=1)
+        study.impact_analysis(read, seed=1)
     print(f"{time.process_time() - start:.1f}", end="")
 
 

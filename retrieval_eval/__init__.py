@@ -19,9 +19,14 @@ from retrieval_eval.errors import (
 from retrieval_eval.values import Value
 
 if TYPE_CHECKING:
+    from retrieval_eval.events.normalise import extract_events
+    from retrieval_eval.ground_truth import load_ground_truth
     from retrieval_eval.metrics.ranking import evaluate_rankings
     from retrieval_eval.pipeline import evaluate
     from retrieval_eval.report import load_run
+    from retrieval_eval.search.measure import run_search
+    from retrieval_eval.study import associate, compare
+    from retrieval_eval.traces import read_trace
 
 __version__ = "0.1.0"
 
@@ -33,17 +38,29 @@ __all__ = [
     "SchemaError",
     "Value",
     "__version__",
+    "associate",
+    "compare",
     "evaluate",
     "evaluate_rankings",
+    "extract_events",
+    "load_ground_truth",
     "load_run",
+    "read_trace",
+    "run_search",
 ]
 
 distribution.refuse_conflict()
 
 _LAZY = {
+    "associate": "retrieval_eval.study",
+    "compare": "retrieval_eval.study",
     "evaluate": "retrieval_eval.pipeline",
     "evaluate_rankings": "retrieval_eval.metrics.ranking",
+    "extract_events": "retrieval_eval.events.normalise",
+    "load_ground_truth": "retrieval_eval.ground_truth",
     "load_run": "retrieval_eval.report",
+    "read_trace": "retrieval_eval.traces",
+    "run_search": "retrieval_eval.search.measure",
 }
 
 

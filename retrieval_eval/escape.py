@@ -1,4 +1,4 @@
-"""Foreign text made safe to print: task names, paths and messages of agents.
+"""Untrusted text made safe to show: task names, paths and messages of agents.
 
 Everything that comes from a trace or a run tree passes one of these functions on its way into a
 page. They never raise, whatever the text holds.

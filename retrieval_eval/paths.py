@@ -1,4 +1,4 @@
-"""Repo-relative path normalisation: pure text, the file system is never asked.
+"""Repo-relative path normalisation: pure text, the file system is never read.
 
 A path that lies in a known workspace folder loses that folder; a path outside keeps its leading
 slash, so that ``/tmp/x`` can never be taken for the repository's ``tmp/x``. Normalisation is

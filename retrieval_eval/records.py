@@ -150,7 +150,8 @@ class GroundTruth:
     ``expected_edit_files`` is None when no high-confidence source names edit targets.
     ``not_retrieval_targets`` are entries that name the agent's own output; ``output_files`` are
     the files the task tells the agent to write. ``reason`` is the reason code when ``files`` is
-    empty.
+    empty. ``unreadable`` are those of the ``problems`` that no good task has: sources that cannot
+    be read, in whose place a lower source, or none, was taken.
     """
 
     files: tuple[FileRef, ...] = ()
@@ -164,6 +165,7 @@ class GroundTruth:
     confidence: Confidence | None = None
     reason: str | None = "no_ground_truth"
     problems: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

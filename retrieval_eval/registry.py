@@ -34,6 +34,9 @@ class Registry(Generic[T]):
         What one entry is called in messages.
     modules
         Modules of this package that declare entries; they are imported on first use.
+    of
+        With a type, every instance of it at the top level of these modules is an entry, under its
+        ``name`` and in the order of the modules, whichever of them was imported first.
 
     Examples
     --------
@@ -47,10 +50,13 @@ class Registry(Generic[T]):
     retrieval_eval.errors.BadInputError: 'secnd' is no unit; did you mean 'second'?
     """
 
-    def __init__(self, group: str, noun: str, modules: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, group: str, noun: str, modules: tuple[str, ...] = (), *, of: type[T] | None = None
+    ) -> None:
         self.group = group
         self.noun = noun
         self._modules = modules
+        self._type = of
         self._entries: dict[str, T] = {}
         self._is_loaded = False
 
@@ -76,14 +82,13 @@ class Registry(Generic[T]):
         if self._is_loaded:
             return
         self._is_loaded = True
-        for module in self._modules:
-            import_module(module)
+        for name in self._modules:
+            module = import_module(name)
+            if self._type is not None:
+                for entry in vars(module).values():
+                    if isinstance(entry, self._type):
+                        self.add(str(getattr(entry, "name")), entry)  # noqa: B009  of any type
         for point in sorted(entry_points(group=self.group), key=lambda p: (p.name, p.value)):
-            if point.name in self._entries:
-                self._is_loaded = False
-                raise BadInputError(
-                    f"the {self.noun} {point.name!r} of {point.value} has a name that is taken"
-                )
             try:
                 self.add(point.name, point.load())
             except Exception as error:
@@ -112,6 +117,11 @@ class Registry(Generic[T]):
     def __len__(self) -> int:
         self.load()
         return len(self._entries)
+
+    def values(self) -> list[T]:
+        """Return the entries, in order."""
+        self.load()
+        return list(self._entries.values())
 
     def items(self) -> list[tuple[str, T]]:
         """Return names and entries, in order."""

@@ -86,20 +86,19 @@ def real_runs() -> Path:
 
 
 @pytest.fixture(scope="session")
-def _demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, object]:
+def demo_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The root of the recorded demo; read-only, because the whole session shares it."""
     from retrieval_eval.demo import write_demo
 
     root = tmp_path_factory.mktemp("demo")
-    return root, write_demo(root)
+    write_demo(root)
+    return root
 
 
 @pytest.fixture(scope="session")
-def demo_tree(_demo: tuple[Path, object]) -> Path:
-    """The root that the demo generator filled; read-only, because the whole session shares it."""
-    return _demo[0]
+def demo_plan() -> object:
+    """What the simulator planted in `demo_tree`, and what should be measured from it."""
+    from tests.simulators.plan import make_stage
+    from tests.simulators.tree import SEED
 
-
-@pytest.fixture(scope="session")
-def demo_plan(_demo: tuple[Path, object]) -> object:
-    """What the demo generator planted in `demo_tree`, and what should be measured from it."""
-    return _demo[1]
+    return make_stage(SEED).plan

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from retrieval_eval.demo.search import SearchDemo
+from retrieval_eval.demo import SearchDemo
 
 Row = dict[str, Any]
 Cut = Callable[[Row], list[Row]]

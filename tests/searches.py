@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from retrieval_eval.gold.model import GoldQuery, GoldSet
+from retrieval_eval.model import Record, to_builtins
 from retrieval_eval.search.document import CorpusUse, RetrieverUse, search_run
+from retrieval_eval.search.measure import Request, measure_request
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import QueryResult
 from retrieval_eval.search.scoring import score_run
@@ -53,3 +57,13 @@ def run_of(gold: GoldSet, answers: Sequence[QueryResult], **fields: Any) -> dict
         corpora=corpora,
         **{"generated_at": GENERATED_AT, "label": "", **fields},
     )
+
+
+def written(record: Record) -> Any:
+    """A record as it is read back from the document that it becomes."""
+    return json.loads(json.dumps(to_builtins(record)))
+
+
+def measure(gold: Path, retriever: str, *, progress: Any = None, **fields: Any) -> dict[str, Any]:
+    """The search run of a request, whose reports are written."""
+    return measure_request(Request(gold, retriever, **fields), progress=progress).document

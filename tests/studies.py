@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrieval_eval.impact import impact_analysis
+from retrieval_eval.study import impact_analysis
 
 
 def document(task, config, recall, reward=1.0, *, mcp=0, trial="t", **fields):
@@ -25,8 +25,8 @@ def document(task, config, recall, reward=1.0, *, mcp=0, trial="t", **fields):
     }
     ledger = {
         "calls_seen": fields.pop("calls", 5),
-        "mcp_calls": mcp,
-        "mcp_calls_ok": fields.pop("mcp_ok", mcp),
+        "mcp_calls": int(mcp),
+        "mcp_calls_ok": int(fields.pop("mcp_ok", mcp)),
         "shell_calls": fields.pop("shell", 0),
         "shell_opaque": fields.pop("opaque", 0),
     }
@@ -69,3 +69,16 @@ def study(n=8):
 def comparison(rows, seed=1):
     (found,) = impact_analysis(rows, seed=seed)["comparisons"]
     return found
+
+
+def frame_of(documents):
+    """Return the frame of trials that a run of these documents has."""
+    from retrieval_eval.report.columns import FRAMES, expand
+    from retrieval_eval.report.frames import make_frame, read_row
+
+    columns = expand(FRAMES["trials"][1], (1, 3, 5, 10))
+    rows = [
+        read_row(row, columns, {"has_exception": row["outcome"].get("exception") is not None})
+        for row in documents
+    ]
+    return make_frame(rows, columns)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from retrieval_eval.events.match import Workspace
-from retrieval_eval.events.normalise import TrialEvents
-from retrieval_eval.events.own_output import own_output
+from retrieval_eval.events.normalise import TrialEvents, own_output
 from retrieval_eval.paths import file_ref
 from retrieval_eval.records import Chunk, Event, FileRef, GroundTruth, Target
 

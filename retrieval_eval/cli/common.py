@@ -1,4 +1,4 @@
-"""Options and output that several commands share."""
+"""Options, exit codes and output that several commands share."""
 
 from __future__ import annotations
 
@@ -19,6 +19,15 @@ from retrieval_eval.values import DEFAULT_SEED
 F = TypeVar("F", bound=Callable[..., Any])
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
+
+EXIT_REGRESSED = 1
+EXIT_NO_VERDICT = 2
+EXIT_BAD_INPUT = 3
+EXIT_RENDERING = 4
+EXIT_USAGE = 64
+EXIT_UNEXPECTED = 70
+EXIT_INTERRUPTED = 130
+EXIT_PIPE_CLOSED = 141
 
 
 def root_options(function: F) -> F:
@@ -41,7 +50,7 @@ def root_options(function: F) -> F:
 
 
 def work_options(function: F) -> F:
-    """Add the options of commands that evaluate runs."""
+    """Add the options of commands that evaluate runs: where, with what, and how many at once."""
     k_values = click.option(
         "--k",
         "k_values",
@@ -49,7 +58,24 @@ def work_options(function: F) -> F:
         show_default=True,
         help="Cut-offs of the @k metrics, comma-separated; 5 and 10 are always measured.",
     )
-    return root_options(jobs_option(k_values(seed_option()(function))))
+    output_dir = click.option(
+        "--output-dir",
+        type=FOLDER,
+        help="Write artefacts to OUTPUT_DIR/<run_id>/ and leave the run tree untouched. "
+        "Default: inside each run, in retrieval_events/.",
+    )
+    return root_options(output_dir(jobs_option(k_values(seed_option()(function)))))
+
+
+def reports_dir_option(page: str) -> Callable[[F], F]:
+    """Return what adds ``--reports-dir``; ``page`` is the path of the page below it."""
+    return click.option(
+        "--reports-dir",
+        type=FOLDER,
+        default=Path("reports"),
+        show_default=True,
+        help=f"Where the page goes: REPORTS_DIR/{page}.",
+    )
 
 
 def seed_option(default: int = DEFAULT_SEED, text: str = "Seed of resampling.") -> Callable[[F], F]:
@@ -114,7 +140,7 @@ def parse_options(given: Sequence[str]) -> dict[str, str]:
 
 
 def print_json(value: Any) -> None:
-    """Print a document as JSON; what a terminal would obey is escaped as JSON escapes it."""
+    """Print a document as JSON, with control characters escaped as JSON escapes them."""
     text = json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False)
     click.echo("\n".join(made_visible(line, json_escape) for line in text.split("\n")))
 
@@ -132,7 +158,7 @@ def print_table(rows: Sequence[Sequence[str]], *, numbers_from: int = 1) -> None
 
 
 def echo(line: object = "", *, err: bool = False) -> None:
-    """Print one line; whatever it holds, it stays one and gives the terminal no order."""
+    """Print one line; line ends and control characters in it are escaped."""
     click.echo(made_visible(str(line)), err=err)
 
 

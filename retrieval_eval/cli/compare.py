@@ -1,4 +1,4 @@
-"""``retrieval-eval compare``: whether one configuration is better, as far as can be told."""
+"""``retrieval-eval compare``: whether one configuration is better than another."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from retrieval_eval.cli.common import (
-    FOLDER,
+    EXIT_NO_VERDICT,
+    EXIT_REGRESSED,
     echo,
     json_option,
     number,
@@ -17,6 +18,7 @@ from retrieval_eval.cli.common import (
     print_json,
     print_table,
     progress_bar,
+    reports_dir_option,
     work_options,
 )
 from retrieval_eval.records import Renderer
@@ -25,8 +27,6 @@ from retrieval_eval.values import counted
 if TYPE_CHECKING:
     from retrieval_eval.pipeline.comparison import SidesCompared
 
-EXIT_REGRESSED = 1
-EXIT_NO_VERDICT = 2
 _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
 
 
@@ -48,20 +48,13 @@ _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
     "meant not to. Default: what the trials of each used says it.",
 )
 @work_options
-@click.option("--output-dir", type=FOLDER, help="Where artefacts go. Default: inside each run.")
 @click.option(
     "--report",
     "is_reported",
     is_flag=True,
     help="Also write the comparison as a page, and print its path.",
 )
-@click.option(
-    "--reports-dir",
-    type=FOLDER,
-    default=Path("reports"),
-    show_default=True,
-    help="Where the page goes: REPORTS_DIR/<run_id>/compare/index.html.",
-)
+@reports_dir_option("<run_id>/compare/index.html")
 @page_options
 @json_option
 @click.pass_context
@@ -123,8 +116,8 @@ def compare(
             echo("only one configuration: there is nothing to compare")
     if is_reported:
         # Under --json the standard output is one document.
-        told = {**options, "mcp_configs": ",".join(mcp_configs), "renderer": renderer, "pdf": pdf}
-        page = _write_report(found, reports_dir, told)
+        more = {**options, "mcp_configs": ",".join(mcp_configs), "renderer": renderer, "pdf": pdf}
+        page = _write_report(found, reports_dir, more)
         echo(page, err=as_json)
     context.exit(_exit_code(impact["comparisons"]))
 

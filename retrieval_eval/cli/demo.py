@@ -1,4 +1,4 @@
-"""``retrieval-eval demo``: a true report on invented runs, on a fresh machine."""
+"""``retrieval-eval demo``: a true report on a simulated run, on a fresh machine."""
 
 from __future__ import annotations
 
@@ -7,47 +7,32 @@ from pathlib import Path
 import click
 
 from retrieval_eval.cli.common import (
-    FOLDER,
     echo,
     json_option,
     page_options,
     print_json,
     progress_bar,
+    reports_dir_option,
 )
-from retrieval_eval.demo import Fault, write_demo
+from retrieval_eval.demo import write_demo
 from retrieval_eval.pipeline.roots import DEMO
 from retrieval_eval.records import Renderer
 
 
 @click.command()
-@click.option(
-    "--reports-dir",
-    type=FOLDER,
-    default=Path("reports"),
-    show_default=True,
-    help="Where the report goes: REPORTS_DIR/demo/index.html.",
-)
-@click.option(
-    "--fault",
-    type=click.Choice([fault.value for fault in Fault]),
-    help="Plant a fault, to see what the report says of it; goes to REPORTS_DIR/FAULT/demo/.",
-)
+@reports_dir_option("demo/index.html")
 @page_options
 @json_option
-def demo(
-    reports_dir: Path, fault: str | None, renderer: Renderer, pdf: bool, as_json: bool
-) -> None:
-    """Simulate a benchmark run with known behaviour, evaluate it and write its report.
+def demo(reports_dir: Path, renderer: Renderer, pdf: bool, as_json: bool) -> None:
+    """Evaluate a simulated benchmark run with known behaviour and write its report.
 
-    The runs are written to REPORTS_DIR/demo/data, in the layout of real ones: look at them, or
-    point the other commands at them.
+    The recorded run is written to REPORTS_DIR/demo/data, in the layout of real ones: look at it,
+    or point the other commands at it.
     """
     from retrieval_eval.report import build
 
-    if fault is not None:
-        reports_dir = reports_dir / fault
     data = reports_dir / DEMO / "data"
-    write_demo(data, fault=None if fault is None else Fault(fault))
+    write_demo(data)
     with progress_bar("cell") as progress:
         page = build(
             [DEMO],

@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from retrieval_eval.cli.common import (
-    FOLDER,
     echo,
     json_option,
     number,
@@ -36,12 +35,6 @@ _COLUMNS = (
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @work_options
-@click.option(
-    "--output-dir",
-    type=FOLDER,
-    help="Write artefacts to OUTPUT_DIR/<run_id>/ and leave the run tree untouched. "
-    "Default: inside each run, in retrieval_events/.",
-)
 @json_option
 def evaluate(
     runs: tuple[str, ...],

@@ -13,7 +13,7 @@ import click
 
 
 class LazyGroup(click.Group):
-    """A group that also knows commands by where they are: name to ``module:attribute``."""
+    """A group that also lists commands by name and place, ``module:attribute``."""
 
     def __init__(self, *arguments: Any, lazy: Mapping[str, str], **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -24,7 +24,7 @@ class LazyGroup(click.Group):
         return sorted({*super().list_commands(ctx), *self._lazy})
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command, importing it first where that was put off; None if there is none."""
+        """Return a command, importing it first if it is lazy; None if there is none."""
         if cmd_name in self._lazy:
             module, attribute = self._lazy[cmd_name].split(":")
             command: click.Command = getattr(import_module(module), attribute)
@@ -32,7 +32,7 @@ class LazyGroup(click.Group):
         return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands; those that were put off are read, not imported, for it."""
+        """Write the list of commands; lazy ones are read, not imported."""
         names = self.list_commands(ctx)
         limit = formatter.width - 6 - max(map(len, names))
         rows = [(name, self._short_help(ctx, name, limit)) for name in names]

@@ -12,19 +12,21 @@ from typing import Any
 import click
 
 from retrieval_eval import __version__
-from retrieval_eval.cli.common import echo, echo_lines
+from retrieval_eval.cli.common import (
+    EXIT_BAD_INPUT,
+    EXIT_INTERRUPTED,
+    EXIT_NO_VERDICT,
+    EXIT_PIPE_CLOSED,
+    EXIT_RENDERING,
+    EXIT_UNEXPECTED,
+    EXIT_USAGE,
+    echo,
+    echo_lines,
+)
 from retrieval_eval.cli.lazy import LazyGroup
 from retrieval_eval.distribution import conflict
 from retrieval_eval.errors import NothingToEvaluateError, RenderError, RetrievalEvalError
 from retrieval_eval.io.private import write_log
-
-EXIT_NO_VERDICT = 2
-EXIT_BAD_INPUT = 3
-EXIT_RENDERING = 4
-EXIT_USAGE = 64
-EXIT_UNEXPECTED = 70
-EXIT_INTERRUPTED = 130
-EXIT_PIPE_CLOSED = 141
 
 _EXIT_CODES: tuple[tuple[type[RetrievalEvalError], int], ...] = (
     (NothingToEvaluateError, EXIT_NO_VERDICT),
@@ -49,7 +51,7 @@ COMMANDS = {
 
 
 class _Program(LazyGroup):
-    """All commands; the only one who leaves the program with `SystemExit` is click itself."""
+    """All commands; only click itself may raise `SystemExit`."""
 
     def main(
         self,
@@ -112,7 +114,7 @@ def run(args: Sequence[str] | None = None) -> int:
         echo_lines(f"retrieval-eval: {error}", err=True)
         return next(code for kind, code in _EXIT_CODES if isinstance(error, kind))
     except (BrokenPipeError, SystemExit):
-        # click leaves with 1 when nobody reads on, and that would say that a guard was breached.
+        # On a closed pipe click exits with 1, which is our code for a breach.
         return EXIT_PIPE_CLOSED
     except Exception as error:  # noqa: BLE001  a traceback is no answer to a user
         return _unexpected(error)
@@ -120,7 +122,7 @@ def run(args: Sequence[str] | None = None) -> int:
 
 
 def _unexpected(error: BaseException) -> int:
-    """Say in one sentence that this program failed and where the traceback is."""
+    """Report in one sentence that this program failed and where the traceback is."""
     what = traceback.format_exception_only(error)[-1].strip()
     versions = f"retrieval-eval {__version__}, Python {platform.python_version()}"
     log = write_log("".join([versions, "\n\n", *traceback.format_exception(error)]))

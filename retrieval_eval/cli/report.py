@@ -1,4 +1,4 @@
-"""``retrieval-eval report``: from runs to a page that a person reads."""
+"""``retrieval-eval report``: evaluate runs and write their page."""
 
 from __future__ import annotations
 
@@ -7,42 +7,24 @@ from pathlib import Path
 import click
 
 from retrieval_eval.cli.common import (
-    FOLDER,
     echo,
-    jobs_option,
     json_option,
     page_options,
     parse_k,
     print_json,
     progress_bar,
-    root_options,
-    seed_option,
+    reports_dir_option,
+    work_options,
 )
 from retrieval_eval.records import Renderer
 
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
-@root_options
-@click.option("--output-dir", type=FOLDER, help="Where artefacts go. Default: inside each run.")
-@click.option(
-    "--reports-dir",
-    type=FOLDER,
-    default=Path("reports"),
-    show_default=True,
-    help="Where the report goes: REPORTS_DIR/<run_id>/index.html.",
-)
-@jobs_option
+@work_options
+@reports_dir_option("<run_id>/index.html")
 @click.option("--baseline-config", default="", help="Baseline of the comparison that leads.")
 @click.option("--mcp-config", default="", help="Config compared with it.")
-@click.option(
-    "--k",
-    "k_values",
-    default="1,3,5,10",
-    show_default=True,
-    help="Cut-offs; 5 and 10 are always measured.",
-)
-@seed_option()
 @click.option("--privacy", is_flag=True, help="Leave out prompts, commands and file content.")
 @page_options
 @json_option

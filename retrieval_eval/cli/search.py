@@ -22,6 +22,7 @@ from retrieval_eval.cli.search_options import (
     BASELINE,
     DATA,
     FILE,
+    RetrieverOption,
     asking_options,
     backlog_at_hand,
     backlog_option,
@@ -62,9 +63,9 @@ def search() -> None:
 @search.command(short_help="Ask every gold query and score the answers.")
 @click.option(
     "--retriever",
+    cls=RetrieverOption,
     required=True,
     metavar="SPEC",
-    help="bm25:FILE, http(s)://..., postgresql://..., run:FILE or package.module:name.",
 )
 @asking_options
 @click.option("--label", default="", help="What to call this run, such as after-rerank-change.")
@@ -76,7 +77,7 @@ def search() -> None:
 @click.option("--baseline", type=FILE, help=f"Run to compare with. Default: {BASELINE}, if any.")
 @backlog_option
 @click.option("--out", type=FOLDER, default=DATA, show_default=True, help="Folder of the reports.")
-@click.option("--fresh", is_flag=True, help="Do not take up an interrupted run.")
+@click.option("--fresh", is_flag=True, help="Do not continue an interrupted run.")
 @seed_option()
 @json_option
 @click.pass_context
@@ -115,7 +116,7 @@ def run(
         fresh=fresh,
     )
     with progress_bar("query") as progress:
-        measured = measure_request(request, progress=progress, taken_up=_say_taken_up)
+        measured = measure_request(request, progress=progress, on_resume=_say_resumed)
     if as_json:
         print_json(measured.document)
     else:
@@ -184,8 +185,8 @@ def baseline(
     echo(f"{baseline} is now the run {path}", err=as_json)
 
 
-def _say_taken_up(n_answered: int, n_queries: int) -> None:
-    told = f"taking up an interrupted run: {n_answered} of {counted(n_queries, 'query')} answered"
+def _say_resumed(n_answered: int, n_queries: int) -> None:
+    told = f"continuing an interrupted run: {n_answered} of {counted(n_queries, 'query')} answered"
     echo(f"{told}; --fresh asks every query again", err=True)
 
 

@@ -13,8 +13,7 @@ from retrieval_eval.cli.search_options import data_option, run_files
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from retrieval_eval.search.abstention import Kinds
-    from retrieval_eval.search.operating_points import HalvedChoice, OperatingPoint
+    from retrieval_eval.search.abstention import HalvedChoice, Kinds, OperatingPoint
 
 
 @click.command(short_help="Show refusals, and which threshold to use.")
@@ -42,8 +41,13 @@ def abstention(run: str, data: Path, at: float | None, target_frr: float, as_jso
     queries failed, or the retriever gives no scores.
     """
     from retrieval_eval.errors import NothingToEvaluateError
-    from retrieval_eval.search.abstention import Kinds, abstention_block
-    from retrieval_eval.search.operating_points import CAPS, halved, operating_points
+    from retrieval_eval.search.abstention import (
+        CAPS,
+        Kinds,
+        abstention_block,
+        halved,
+        operating_points,
+    )
     from retrieval_eval.search.run_files import read_search_run
 
     (path,) = run_files([run], data)
@@ -78,8 +82,7 @@ def abstention(run: str, data: Path, at: float | None, target_frr: float, as_jso
 def _print(
     block: dict[str, Any], kinds: Kinds, points: tuple[OperatingPoint, ...], confidence: float
 ) -> None:
-    from retrieval_eval.search.abstention import rate_text, sentences
-    from retrieval_eval.search.operating_points import operating_point
+    from retrieval_eval.search.abstention import operating_point, rate_text, sentences
 
     for line in sentences(block):
         echo(line)

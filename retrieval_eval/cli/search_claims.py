@@ -17,7 +17,7 @@ from retrieval_eval.cli.common import (
     progress_bar,
 )
 from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
-from retrieval_eval.search.claims.judge import FORMER_NAMES, HTTP, JUDGES, RULES, RULES_ERRORS
+from retrieval_eval.search.claims.judge import FORMER_NAMES, JUDGES
 
 _CACHE = "claim-judgements.jsonl"
 
@@ -35,21 +35,20 @@ _CACHE = "claim-judgements.jsonl"
     "judge_name",
     type=click.Choice([*JUDGES, *FORMER_NAMES]),
     metavar="|".join(JUDGES),
-    help="Who decides whether a document supports a claim; must be named. rules compares words, "
-    f"numbers and negation: {RULES_ERRORS}. http asks a model.",
+    help="Who decides whether a document supports a claim; must be named. "
+    + " ".join(f"{name} {kind.summary}." for name, kind in JUDGES.items()),
 )
 @click.option(
     "--judge-option",
     "judge_options",
     multiple=True,
     metavar="NAME=VALUE",
-    help="Of http: base_url, model, api_key_env, timeout, concurrency, backoff. Of rules: "
-    "threshold.",
+    help=" ".join(f"Of {name}: {', '.join(kind.options)}." for name, kind in JUDGES.items()),
 )
 @click.option(
     "--cache", type=FILE, help=f"Verdicts of the http judge. Default: {_CACHE} beside RUN."
 )
-@click.option("--human-labels", type=FILE, help="Labels of people, to hold the judge against.")
+@click.option("--human-labels", type=FILE, help="Labels of people, to compare the judge with.")
 @click.option("--out", type=FILE, help="Where to write. Default: RUN.claims.json beside RUN.")
 @json_option
 def claims(
@@ -77,8 +76,8 @@ def claims(
 
     if judge_name is None:
         raise click.UsageError(
-            f"name who judges the claims: --judge {RULES} compares words, numbers and negation "
-            f"({RULES_ERRORS}), --judge {HTTP} asks a model"
+            "name who judges the claims: "
+            + "; ".join(f"--judge {name} {kind.summary}" for name, kind in JUDGES.items())
         )
     (path,) = run_files([run], data)
     plain_run = path.with_name(f"{path.name.removesuffix(WITH_CLAIMS)}.json")

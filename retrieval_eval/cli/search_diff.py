@@ -89,7 +89,7 @@ def diff(
     """
     from retrieval_eval.io.files import write_text
     from retrieval_eval.search.diff import diff as diff_of
-    from retrieval_eval.search.diff_markdown import diff_markdown
+    from retrieval_eval.search.diff_text import diff_markdown
     from retrieval_eval.search.guard.pinned import read_pinned
     from retrieval_eval.search.run_files import read_search_run
 
@@ -146,7 +146,7 @@ def diff(
 
 
 def _print_guard(paths: Sequence[Path], noise: Path | None) -> None:
-    from retrieval_eval.search.diff_guard import UNJUSTIFIED, guard_of
+    from retrieval_eval.search.guard.files import UNJUSTIFIED, guard_of
 
     told = guard_of(paths[0], paths[1], noise)
     if isinstance(told, str):
@@ -160,7 +160,7 @@ def _print_guard(paths: Sequence[Path], noise: Path | None) -> None:
 
 
 def _print(found: Mapping[str, Any]) -> None:
-    from retrieval_eval.search import diff_tables as tables
+    from retrieval_eval.search import diff_text as tables
 
     for sentence in [*([found["banner"]] if found["banner"] else []), *found["notices"]]:
         echo(sentence)

@@ -102,16 +102,17 @@ def guard(
     truncated, failed on queries, lacks a metric or a corpus, or measured something else than the
     baseline. 3: bad input.
     """
+    from retrieval_eval.model import to_builtins
     from retrieval_eval.search.guard.files import Request, write_reports
     from retrieval_eval.search.guard.files import guard as hold
-    from retrieval_eval.search.guard.table import to_text
+    from retrieval_eval.search.guard.rendering import to_text
 
     paths = run_files(runs, data)
     request = Request(paths, baselines, thresholds, queries, gold_path, justification, noise)
     verdict = hold(request, today=(today or datetime.now(UTC)).date())
     write_reports(verdict, comment=comment, junit=junit)
     if as_json:
-        print_json(verdict.to_json())
+        print_json(to_builtins(verdict))
     else:
         echo_lines(to_text(verdict))
     context.exit(verdict.exit_code)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,6 +24,9 @@ from retrieval_eval.cli.search_options import (
     request_of,
     run_files,
 )
+
+if TYPE_CHECKING:
+    from retrieval_eval.model.noise import NoiseFloor
 
 
 @click.command(short_help="Measure how much runs vary by themselves.")
@@ -69,6 +71,7 @@ def noise(
     if not runs and retriever is None:
         raise click.UsageError("name a --retriever to repeat, or finished runs")
     from retrieval_eval.io.files import write_json
+    from retrieval_eval.model import to_builtins
     from retrieval_eval.schema import now
     from retrieval_eval.search.guard.pinned import read_pinned
     from retrieval_eval.search.noise import check_distinct, repeated_runs
@@ -90,23 +93,24 @@ def noise(
         change=(pair[0], pair[1]) if pair else None,
         pinned=pinned,
     )
-    write_json(out, found, indent=1)
+    document = to_builtins(found)
+    write_json(out, document, indent=1)
     if as_json:
-        print_json(found)
+        print_json(document)
     else:
         _print(found)
         echo()
         echo(out)
 
 
-def _print(found: Mapping[str, Any]) -> None:
-    from retrieval_eval.search.noise_tables import (
+def _print(found: NoiseFloor) -> None:
+    from retrieval_eval.search.noise import (
         detectable_rows,
         level_rows,
         noise_sentences,
         shown_metrics,
+        snippet,
     )
-    from retrieval_eval.search.noise_thresholds import snippet
 
     for sentence in noise_sentences(found):
         echo(sentence)

@@ -23,6 +23,17 @@ BASELINE: Final = DATA / "baseline.json"
 DATABASE_VARIABLE: Final = "RETRIEVAL_EVAL_DATABASE_URL"
 
 
+class RetrieverOption(click.Option):
+    """An option for a retriever, whose help lists the kinds there are."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """Return name and help; the kinds are loaded only here, for the help alone needs them."""
+        from retrieval_eval.search.retrievers import shown_kinds
+
+        self.help = f"{shown_kinds()}."
+        return super().get_help_record(ctx)
+
+
 def gold_option(function: F) -> F:
     """Add ``--gold``."""
     return click.option(

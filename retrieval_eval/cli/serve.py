@@ -12,13 +12,13 @@ from retrieval_eval.cli.common import FOLDER, echo
 from retrieval_eval.cli.search_options import DATA, backlog_columns, backlog_option
 
 if TYPE_CHECKING:
-    from retrieval_eval.serve.sources import Sources
+    from retrieval_eval.serve.dashboard import Sources
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def source_options(function: F) -> F:
-    """Add the options that say what a face shows."""
+    """Add the options that name what is served."""
     for option in (
         click.option(
             "--backlog-name",
@@ -121,8 +121,7 @@ def _sources(
     backlog_created: str,
     backlog_name: str,
 ) -> Sources:
-    from retrieval_eval.serve.backlog import backlog_reader, check_name
-    from retrieval_eval.serve.sources import Sources
+    from retrieval_eval.serve.dashboard import Sources, backlog_reader, check_name
 
     check_name(backlog_name)
     if backlog is None:

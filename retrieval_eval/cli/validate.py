@@ -1,4 +1,4 @@
-"""``retrieval-eval validate``: hold artefacts against their schemas."""
+"""``retrieval-eval validate``: validate artefacts against their JSON Schemas."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from pathlib import Path
 
 import click
 
-from retrieval_eval.cli.common import echo, json_option, print_json
+from retrieval_eval.cli.common import EXIT_BAD_INPUT, echo, json_option, print_json
 from retrieval_eval.errors import BadInputError, SchemaError
 from retrieval_eval.io.artefacts import DAMAGED, DIGEST, is_whole
 from retrieval_eval.io.files import read_json
 from retrieval_eval.schema import SCHEMAS, check_version, faults, kind_of
 
-EXIT_INVALID = 3
 _MOST_FAULTS = 20
 
 
@@ -20,7 +19,7 @@ _MOST_FAULTS = 20
 @click.argument(
     "files", nargs=-1, required=True, metavar="FILE...", type=click.Path(path_type=Path)
 )
-@click.option("--kind", type=click.Choice(sorted(SCHEMAS)), help="Default: told by content.")
+@click.option("--kind", type=click.Choice(sorted(SCHEMAS)), help="Default: found from the content.")
 @json_option
 @click.pass_context
 def validate(
@@ -44,7 +43,7 @@ def validate(
             if not problems:
                 echo(f"{name}: valid")
     if any(found.values()):
-        context.exit(EXIT_INVALID)
+        context.exit(EXIT_BAD_INPUT)
 
 
 def _problems(path: Path, kind: str | None) -> list[str]:
@@ -55,7 +54,7 @@ def _problems(path: Path, kind: str | None) -> list[str]:
         return [document.problem.removeprefix(f"{path.name}: ")]
     kind = kind or kind_of(document.value)
     if kind is None:
-        return [f"/: looks like no artefact of this package (one of: {', '.join(sorted(SCHEMAS))})"]
+        return [f"/: not a file this tool writes (kinds: {', '.join(sorted(SCHEMAS))})"]
     try:
         check_version(document.value, "document")
     except SchemaError as error:

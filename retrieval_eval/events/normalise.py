@@ -8,22 +8,13 @@ from typing import Final
 
 from retrieval_eval.events.calls import Ledger, ReadCall, count, read_calls
 from retrieval_eval.events.match import Identity, Workspace
-from retrieval_eval.events.own_output import own_output
-from retrieval_eval.records import (
-    Event,
-    GroundTruth,
-    LineRange,
-    RawTarget,
-    Target,
-    ToolCall,
-    Trace,
-)
+from retrieval_eval.records import Event, GroundTruth, LineRange, RawTarget, Target, ToolCall, Trace
 from retrieval_eval.traces.shell import ShellEvent
 
 
 @dataclass(frozen=True, slots=True)
 class TrialEvents:
-    """The events of one trial with the ground truth they are held against.
+    """The events of one trial with the ground truth they are compared with.
 
     ``own_output`` are the files that are the agent's own product. ``flags`` are quality flags
     that only show when calls are read: ``case_collision``, ``clock_skew``, ``results_missing``,
@@ -39,7 +30,7 @@ class TrialEvents:
     flags: tuple[str, ...] = ()
 
 
-def normalise(
+def extract_events(
     trace: Trace, ground_truth: GroundTruth, *, agent_started_at: float | None = None
 ) -> TrialEvents:
     """Return the events of ``trace`` in execution order, matched to ``ground_truth``.
@@ -49,8 +40,30 @@ def normalise(
 
     Parameters
     ----------
+    trace, ground_truth
+        What :func:`~retrieval_eval.traces.read_trace` and
+        :func:`~retrieval_eval.ground_truth.load_ground_truth` return.
     agent_started_at
         Unix seconds from which elapsed time counts; else the first agent step of the trace.
+
+    Returns
+    -------
+    TrialEvents
+        The events, the ground truth, and a ledger of what became of every call. Never raises on
+        what a trace holds.
+
+    Examples
+    --------
+    >>> from retrieval_eval.records import FileRef, ToolResult
+    >>> call = ToolCall(
+    ...     "c1", "Bash", {"command": "cd /workspace && grep -rn x ."}, ToolResult("./a.py:3:x = 1")
+    ... )
+    >>> trace = Trace((call,), "example", "transcript", has_trajectory=False, has_transcript=True)
+    >>> found = extract_events(trace, GroundTruth(files=(FileRef("a.py"), FileRef("b.py"))))
+    >>> [(event.tool_name, event.tool_category, event.matched) for event in found.events]
+    [('Bash', 'other', ()), ('grep', 'code_search', (0,))]
+    >>> [(str(target.file), target.access, target.lines) for target in found.events[1].targets]
+    [('a.py', 'matched', ((3, 3),))]
     """
     reads = read_calls(trace)
     remote = (t.repository for read in reads for t, _ in read.raw_targets() if t.repository)
@@ -210,3 +223,38 @@ class _Builder:
         self.is_skewed = self.is_skewed or elapsed < 0 or is_back
         self._latest = max(self._latest, elapsed)
         return elapsed if elapsed >= 0 else None
+
+
+# --------------------------------------------------------------------------------------------------
+# Which files of a trial are the agent's own product, neither evidence nor wrong evidence.
+
+
+def own_output(
+    events: Iterable[Event], ground_truth: GroundTruth, workspace: Workspace
+) -> frozenset[Identity]:
+    """Return the files the agent produced for itself.
+
+    These are the files the task tells the agent to write, and files that the agent created (the
+    first touch is a write) outside the workspace or directly at its root. A ground-truth file is
+    never one.
+    """
+    relevant = {f.key for f in ground_truth.files}
+    named = {
+        ref.key
+        for raw in (*ground_truth.output_files, *ground_truth.not_retrieval_targets)
+        if (ref := workspace.resolve(raw)) is not None
+    }
+    created: dict[Identity, bool] = {}
+    for event in events:
+        for target in event.targets:
+            created.setdefault(target.file.key, target.access == "written")
+    return frozenset(
+        key
+        for key, is_created in created.items()
+        if key not in relevant and (key in named or (is_created and _is_outside(key)))
+    )
+
+
+def _is_outside(key: Identity) -> bool:
+    repository, path = key
+    return path.startswith("/") or (repository is None and "/" not in path)

@@ -1,4 +1,4 @@
-"""Ground truth of a task: the seed's priority chain, one module per kind of source."""
+"""Ground truth of a task: the priority chain of the sources that state or suggest it."""
 
 from __future__ import annotations
 
@@ -7,39 +7,42 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from retrieval_eval.ground_truth import (
-    changes,
-    defects,
-    ground_truth_json,
-    patches,
-    solve,
-    spec,
-    text,
+from retrieval_eval.ground_truth.readers import (
+    GROUND_TRUTH_FILES,
+    read_changes,
+    read_defects,
+    read_gold_patch,
+    read_ground_truth_json,
+    read_instruction,
+    read_patches,
+    read_task_spec,
+    read_test_script,
+    required_files,
 )
 from retrieval_eval.ground_truth.resolve import Aligner, Resolved, locate, resolve
 from retrieval_eval.ground_truth.source import RawChunk, RawSymbol, Source
 from retrieval_eval.ground_truth.workspace import Workspace, read_workspace
 from retrieval_eval.records import Chunk, FileRef, GroundTruth, Repository, Symbol
 
-__all__ = ["load_ground_truth", "read_ground_truth"]
+__all__ = ["load_ground_truth"]
 
 T = TypeVar("T", bound=Hashable)
 Reader = Callable[[Path], Source | None]
 
 STATED: tuple[Reader, ...] = (
-    *(partial(ground_truth_json.read, file_name=n) for n in ground_truth_json.FILE_NAMES),
-    defects.read,
-    changes.read,
-    patches.read,
-    spec.read,
+    *(partial(read_ground_truth_json, file_name=n) for n in GROUND_TRUTH_FILES),
+    read_defects,
+    read_changes,
+    read_patches,
+    read_task_spec,
 )
 """Sources that state the ground truth, in order of priority."""
 
-GUESSED: tuple[Reader, ...] = (text.read_instruction, text.read_test_script)
+GUESSED: tuple[Reader, ...] = (read_instruction, read_test_script)
 """Sources that are only read when no other one yields a file."""
 
 
-def load_ground_truth(task_dir: Path | None) -> GroundTruth:
+def load_ground_truth(task_dir: Path | str | None) -> GroundTruth:
     """Return what a task expects an agent to find.
 
     The first source that yields files wins and gives its name (relative to the task) and its
@@ -65,19 +68,21 @@ def load_ground_truth(task_dir: Path | None) -> GroundTruth:
     -------
     GroundTruth
         Empty with reason ``no_ground_truth`` where no source yields a file. Unreadable sources
-        become sentences in ``problems``; nothing is raised.
-    """
-    return read_ground_truth(task_dir)[0]
+        become sentences in ``problems`` and ``unreadable``; nothing is raised.
 
-
-def read_ground_truth(task_dir: Path | None) -> tuple[GroundTruth, tuple[str, ...]]:
-    """Return the ground truth of a task and those of its problems that no good task has.
-
-    The latter name sources that cannot be read, so that a lower source, or none, stands in for
-    them; the other problems are remarks on what a sound source says.
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     (Path(folder) / "tests").mkdir()
+    ...     _ = (Path(folder) / "tests/ground_truth.json").write_text('{"files": ["src/a.py"]}')
+    ...     truth = load_ground_truth(folder)
+    >>> [str(file) for file in truth.files], truth.source, truth.confidence
+    (['src/a.py'], 'tests/ground_truth.json', 'high')
     """
     if task_dir is None:
-        return GroundTruth(), ()
+        return GroundTruth()
+    task_dir = Path(task_dir)
     workspace = read_workspace(task_dir)
     sources = tuple(_stated(task_dir, workspace))
     resolved = [resolve(s.entries, workspace, s.name) for s in sources]
@@ -90,30 +95,30 @@ def read_ground_truth(task_dir: Path | None) -> tuple[GroundTruth, tuple[str, ..
         winner = _first_with_files(guessed, found)
     problems = (*workspace.problems, *(p for s in (*sources, *guessed) for p in s.problems))
     if winner is None:
-        empty = GroundTruth(
+        return GroundTruth(
             not_retrieval_targets=outputs,
-            output_files=workspace.told,
+            output_files=workspace.output_files,
             repositories=workspace.repositories,
             reason="not_a_retrieval_target" if outputs else "no_ground_truth",
             problems=problems,
+            unreadable=problems,
         )
-        return empty, problems
     source, own = winner
     aligner = Aligner(own.files)
-    truth = GroundTruth(
+    return GroundTruth(
         files=own.files,
         symbols=_symbols(sources, aligner, workspace),
         chunks=_chunks(sources, aligner, workspace),
         expected_edit_files=_edit_files(sources, aligner, workspace),
         not_retrieval_targets=own.own_outputs,
-        output_files=workspace.told,
+        output_files=workspace.output_files,
         repositories=_repositories(own.files, workspace),
         source=source.name,
         confidence=source.confidence,
         reason=None,
         problems=(*problems, *source.notes, *own.problems),
+        unreadable=problems,
     )
-    return truth, problems
 
 
 def _stated(task_dir: Path, workspace: Workspace) -> Iterator[Source]:
@@ -121,10 +126,10 @@ def _stated(task_dir: Path, workspace: Workspace) -> Iterator[Source]:
         source = reader(task_dir)
         if source is not None:
             yield source
-    required = spec.required_files(workspace.document or {})
+    required = required_files(workspace.document or {})
     if required is not None:
         yield required
-    gold = solve.read(task_dir)
+    gold = read_gold_patch(task_dir)
     if gold is not None:
         yield gold
 
@@ -141,7 +146,7 @@ def _edit_files(
 ) -> tuple[FileRef, ...] | None:
     """Return the edit files of the first source that has any; a bare statement comes last."""
     stating = [source for source in sources if source.edit_entries]
-    stating.sort(key=lambda s: s.name.rsplit("/", 1)[-1] in ground_truth_json.FILE_NAMES)
+    stating.sort(key=lambda s: s.name.rsplit("/", 1)[-1] in GROUND_TRUTH_FILES)
     for source in stating:
         found = resolve(source.edit_entries or (), workspace, source.name).files
         if found:

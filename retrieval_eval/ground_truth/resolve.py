@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from retrieval_eval.ground_truth.outputs import OwnOutputs
 from retrieval_eval.ground_truth.source import Entry
-from retrieval_eval.ground_truth.workspace import Workspace
+from retrieval_eval.ground_truth.workspace import OwnOutputs, Workspace
 from retrieval_eval.paths import file_ref
 from retrieval_eval.records import FileRef
 
@@ -29,7 +28,7 @@ def resolve(entries: Iterable[Entry], workspace: Workspace, source: str) -> Reso
     """
     listed = tuple(entries)
     repeats_folder = _repeats_folder(listed, workspace)
-    own = OwnOutputs(workspace.told)
+    own = OwnOutputs(workspace.output_files)
     files: dict[tuple[str | None, str], FileRef] = {}
     outputs: dict[str, None] = {}
     problems: list[str] = []

@@ -34,7 +34,7 @@ def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_whole(document: Mapping[str, Any]) -> bool | None:
-    """Return whether the body is the one that was written; None where no digest tells.
+    """Return whether the body is the one that was written; None without a digest.
 
     Layout and line ends of the file do not matter.
     """
@@ -80,8 +80,8 @@ def read_record(path: Path, root: Path, struct: type[AnyRecord]) -> AnyRecord:
 def read_artefact(path: Path, root: Path) -> Json:
     """Return a document of this package; a damaged one is a problem that names the file.
 
-    One of an earlier version has no digest and is taken as it is. Raises ``SchemaError`` for one of
-    another major version.
+    One of an earlier version has no digest and is accepted as it is. Raises ``SchemaError`` for
+    one of another major version.
     """
     found = read_json(path, root)
     if found.problem is not None:

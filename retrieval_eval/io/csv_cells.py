@@ -1,4 +1,4 @@
-r"""The one writer of CSV: cells that no spreadsheet runs and no terminal obeys, without loss.
+r"""The one writer of CSV: cells that no spreadsheet runs and no terminal interprets, without loss.
 
 A cell of text that would be a formula gets an apostrophe before it, as spreadsheets write text. A
 control character becomes ``\u....``. :func:`cell_text` undoes both. Numbers are not text and stay
@@ -41,7 +41,7 @@ def cell(text: str) -> str:
 
 
 def cell_text(shown: str) -> str:
-    """Return the text of which :func:`cell` made this cell."""
+    """Return the original text of a cell that :func:`cell` made."""
     if shown.startswith("'") and _FORMULA.match(shown, 1):
         shown = shown[1:]
     return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), shown)

@@ -1,4 +1,4 @@
-"""JSON and JSONL reading that never raises on foreign data, and whole-or-nothing writing.
+"""Reading of untrusted JSON and JSONL that never raises, and whole-or-nothing writing.
 
 Every reader returns a problem sentence instead of raising, so that one bad file degrades one
 trial and not the batch. A file is only read when it really lies below ``root``: a link that
@@ -56,10 +56,10 @@ def is_inside(path: Path, root: Path) -> bool:
         return False
 
 
-def answers(question: Callable[[], bool]) -> bool:
-    """Return the answer about a path, such as ``path.is_file``, or False where nobody may ask."""
+def answers(check: Callable[[], bool]) -> bool:
+    """Call a predicate of a path, such as ``path.is_file``; False on ``OSError``."""
     try:
-        return question()
+        return check()
     except OSError:
         return False
 
@@ -67,8 +67,8 @@ def answers(question: Callable[[], bool]) -> bool:
 def is_there(path: Path) -> bool:
     """Return whether a file, a folder or a broken link has this name.
 
-    Where nobody may look it counts as there, for its reader says why it cannot be read. A pipe or
-    a device does not: whoever opened it would wait for somebody to write.
+    What may not be looked at counts as there, for its reader reports why it cannot be read. A pipe
+    or a device does not: opening it would wait for a writer.
     """
     try:
         mode = path.stat().st_mode
@@ -246,7 +246,7 @@ def remove_leftovers(folder: Path, root: Path) -> None:
 
 
 def _is_running(process: int) -> bool:
-    """Return whether a process may be running; only POSIX can be asked without harm."""
+    """Return whether a process may be running; only POSIX can tell without harm."""
     if os.name != "posix":
         return True
     try:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal
 
-from retrieval_eval.io.files import is_inside
-from retrieval_eval.io.trials import TIMESTAMP, Folder, inspect
+from retrieval_eval.io.files import is_inside, is_there, read_json
 from retrieval_eval.records import Exclusion, TrialRef
 
 OWN_FOLDER = "retrieval_events"
@@ -24,6 +24,9 @@ EXCLUSION_REASONS: dict[str, str] = {
 }
 """Every reason of an :class:`~retrieval_eval.records.Exclusion` with its sentence."""
 
+TIMESTAMP = re.compile(r"\d{4}-\d{2}-\d{2}__\d{2}-\d{2}-\d{2}")
+"""The name of a batch folder."""
+
 _JOB = re.compile("ccb_|csb_")
 _MARKERS = "archive|__broken|__duplicate|__all_errored|__partial|__integrated"
 _MARKED_RUN = re.compile(_MARKERS, re.IGNORECASE)
@@ -31,6 +34,14 @@ _MARKED_LEVEL = re.compile(
     rf"archived?|{TIMESTAMP.pattern}.*(?:{_MARKERS}).*", re.IGNORECASE | re.DOTALL
 )
 """Below a run: an archive folder, and a batch with a marker behind its time."""
+
+_TRIAL_FIELDS = frozenset(
+    {"task_name", "trial_name", "agent_info", "agent_result", "verifier_result", "task_checksum"}
+)
+_LONGEST_NAME = 200
+_HASH = re.compile(r"(?P<task>.+)__[A-Za-z0-9]{4,12}", re.DOTALL)
+
+Kind = Literal["trial", "unfinished", "other"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +109,7 @@ def _run_of(trial: Path, folder: Path) -> Path:
 
 def trial_at(path: Path, run_dir: Path) -> TrialRef | None:
     """Return the trial in a folder of a run, or None when it holds none; nothing else is read."""
-    folder = inspect(path, run_dir)
+    folder = _inspect(path, run_dir)
     if folder.kind != "trial":
         return None
     return _trial_ref(path, path.relative_to(run_dir).parts, run_dir.name, folder)
@@ -126,7 +137,7 @@ class _Walk:
         if levels and path.is_symlink():
             self._exclude(path, levels, "link")
             return []
-        folder = inspect(path, self._run_dir)
+        folder = _inspect(path, self._run_dir)
         if folder.kind == "trial":
             self._take_trial(path, levels, folder, marked)
             return []
@@ -207,3 +218,95 @@ def _config(levels: tuple[str, ...]) -> str | None:
 def _order(trial: TrialRef) -> tuple[str, str, str, str]:
     batch = trial.batch_timestamp or ""
     return (trial.config_name, batch, trial.trial_name, trial.path.as_posix())
+
+
+# --- which folder is a trial: decided by what it holds, never by its name or depth ---
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """What a folder of a run is and, for a trial, the names its files give.
+
+    ``unfinished`` is a folder named like a trial that holds neither a result nor a trace; it may
+    still be a level above trials.
+    """
+
+    kind: Kind
+    task_name: str = ""
+    benchmark: str | None = None
+
+
+def _inspect(path: Path, root: Path) -> Folder:
+    """Return what the folder ``path`` of the run ``root`` is.
+
+    A trial holds a ``result.json`` with the fields of a trial, or an agent's trace where that
+    file is missing or broken. A batch's own ``result.json`` makes no trial.
+    """
+    result = path / "result.json"
+    document = read_json(result, root) if is_there(result) else None
+    value = document.value if document is not None else None
+    fields: dict[str, Any] = value if isinstance(value, dict) else {}
+    if not fields.keys().isdisjoint(_TRIAL_FIELDS):
+        return _trial(path, root, fields)
+    if "n_total_trials" in fields or "stats" in fields:
+        return Folder("other")
+    looks_like_trial = bool(_HASH.fullmatch(path.name)) and not TIMESTAMP.fullmatch(path.name)
+    is_broken = document is not None and looks_like_trial and not _holds_results(path)
+    if is_broken or _has_trace(path, root):
+        return _trial(path, root, {})
+    return Folder("unfinished" if looks_like_trial else "other")
+
+
+def task_of(trial_name: str) -> str:
+    """Return the task name inside a trial's folder name: what precedes the last ``__<hash>``.
+
+    Examples
+    --------
+    >>> task_of("django__django-123__aB3dE5f")
+    'django__django-123'
+    """
+    match = _HASH.fullmatch(trial_name)
+    return match["task"] if match else trial_name
+
+
+def _trial(path: Path, root: Path, result: dict[str, Any]) -> Folder:
+    task_name = _task_name(result.get("task_name")) or task_of(path.name)
+    return Folder("trial", task_name, _benchmark(path, root, result))
+
+
+def _task_name(stated: Any) -> str | None:
+    """Return a stated task name without the registry before it, or None when it is none."""
+    if not isinstance(stated, str) or not stated.isprintable():
+        return None
+    name = stated.strip().replace("\\", "/").rstrip("/").rsplit("/", 1)[-1]
+    return name if name.strip(".") and len(name) <= _LONGEST_NAME else None
+
+
+def _benchmark(path: Path, root: Path, result: dict[str, Any]) -> str | None:
+    """Return the suite that the trial's metrics or the stored address of its task names."""
+    metrics = path / "task_metrics.json"
+    value = read_json(metrics, root).value if is_there(metrics) else None
+    stated = value.get("benchmark") if isinstance(value, dict) else None
+    if isinstance(stated, str) and stated.strip():
+        return stated.strip()
+    task_id = result.get("task_id")
+    address = task_id.get("path") if isinstance(task_id, dict) else None
+    parts = address.split("/") if isinstance(address, str) else []
+    return parts[-2] if len(parts) > 2 and parts[-3] == "benchmarks" else None
+
+
+def _holds_results(path: Path) -> bool:
+    try:
+        return any((item / "result.json").exists() for item in path.iterdir() if item.is_dir())
+    except OSError:
+        return False
+
+
+def _has_trace(path: Path, root: Path) -> bool:
+    agent = path / "agent"
+    try:
+        if not agent.is_dir() or not is_inside(agent, root):
+            return False
+        return any(item.is_file() or item.name == "sessions" for item in agent.iterdir())
+    except OSError:
+        return False

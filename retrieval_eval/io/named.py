@@ -1,4 +1,4 @@
-"""Files that a person named: links are followed wherever they lead, and messages say that name."""
+"""Files given on the command line: links are followed, and messages use the given name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that only their owner may read, at every moment of their life."""
+"""Files that only their owner may ever read."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _OTHERS: Final = 0o077
 def write_private(path: Path, data: bytes) -> None:
     """Write ``data`` to ``path`` with mode 0600, whole or not at all, creating its folder.
 
-    The file is created with this mode and only then filled, so that nobody else can open it for
-    a moment in between; a file that is replaced loses wider rights. Raises `BadInputError` when it
+    The file is created with this mode and only then filled, so that no other user can open it
+    in between; a file that is replaced loses wider rights. Raises `BadInputError` when it
     cannot be written.
     """
     write_bytes(path, data, mode=PRIVATE)
 
 
 def is_private(path: Path) -> bool:
-    """Return whether nobody but the owner has any right on ``path``; always True off POSIX."""
+    """Return whether only the owner has rights on ``path``; always True off POSIX."""
     return os.name != "posix" or not path.stat().st_mode & _OTHERS
 
 

@@ -1,4 +1,4 @@
-"""Several files that only make sense together: all of them are written, or none."""
+"""Write several files or none: files that only make sense together."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from retrieval_eval.io.files import replace_bytes, rights_of
 
 
 def write_together(files: Mapping[Path, bytes]) -> None:
-    """Write files, creating their folders.
+    """Write all files or none, creating their folders.
 
-    Everything that can fail for want of space or rights happens in temporary folders beside the
-    files; then each replaces what it is named after.
+    Everything that can fail for lack of space or rights happens in temporary folders beside the
+    files; then each temporary file replaces its target.
 
     Parameters
     ----------

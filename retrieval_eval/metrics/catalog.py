@@ -1,108 +1,327 @@
-"""The numbers of a trial that are aggregated, compared and associated, declared once as data."""
+"""The metrics of a trial: each is declared once, with its facts, where it is computed.
+
+A decorated function is a metric: it stands in the documents and their schema, in the frames, in
+the reference of columns, in the means and, if it says so, in comparisons and associations. Other
+distributions add theirs through the entry-point group ``retrieval_eval.metrics``.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final, Literal
 
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.events.match import Identity
+from retrieval_eval.events.normalise import TrialEvents
+from retrieval_eval.events.retrieved import files_with, ranking
+from retrieval_eval.metrics.ranking import rank_metrics
+from retrieval_eval.model.meta import Better
+from retrieval_eval.records import FileRef
+from retrieval_eval.registry import Registry
 from retrieval_eval.values import REASONS, Value
 
 Direction = Literal["higher_is_better", "lower_is_better"]
+Block = Literal["file_level_metrics", "chunk_level_metrics", "utilization_probes", "outcome"]
+
+FILES: Final = "file_level_metrics"
+
+
+class TrialView:
+    """What a metric of a trial is computed from; each part is found once, when it is first used.
+
+    Parameters
+    ----------
+    trial
+        The events of the trial with its ground truth.
+    """
+
+    def __init__(self, trial: TrialEvents) -> None:
+        self.trial = trial
+
+    @cached_property
+    def relevant(self) -> frozenset[Identity]:
+        """The ground-truth files."""
+        return frozenset(f.key for f in self.trial.ground_truth.files)
+
+    @cached_property
+    def read(self) -> Mapping[Identity, FileRef]:
+        """The files whose content was shown."""
+        return files_with(self.trial, "opened")
+
+    @cached_property
+    def written(self) -> Mapping[Identity, FileRef]:
+        """The files written, without the agent's own output."""
+        return files_with(self.trial, "written")
+
+    @property
+    def no_ground_truth(self) -> str:
+        """The reason code of a metric that needs ground truth, where there is none."""
+        return self.trial.ground_truth.reason or "no_ground_truth"
+
+
+class FileView:
+    """The files of a trial as one definition of "retrieved" ranks them.
+
+    Parameters
+    ----------
+    trial
+        The events of the trial with its ground truth, which names at least one file.
+    name
+        The definition, one of `retrieval_eval.events.retrieved.VIEWS`.
+    k_values
+        The cut-offs that will be asked of `measure`.
+    """
+
+    def __init__(self, trial: TrialEvents, name: str, k_values: Sequence[int]) -> None:
+        self.trial = trial
+        self.name = name
+        self.ranked: tuple[str, ...] = tuple(_id(f.key) for f in ranking(trial, name))
+        self.relevant: frozenset[str] = frozenset(_id(f.key) for f in trial.ground_truth.files)
+        self.found: frozenset[str] = self.relevant.intersection(self.ranked)
+        self._measures = [
+            *(f"{measure}@{k}" for measure in ("P", "Recall", "F1", "nDCG") for k in k_values),
+            *("RR", "AP", "Recall"),
+        ]
+
+    def measure(self, name: str) -> Value:
+        """Return a ranking measure such as ``nDCG@10`` of the retrieved files."""
+        return self._values[name]
+
+    @cached_property
+    def _values(self) -> dict[str, Value]:
+        return rank_metrics(self.ranked, self.relevant, self._measures)
 
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One number of a ``.retrieval_metrics.json`` document.
+    """One number of a trial, with everything that is known of it.
 
-    ``path`` leads to the number; ``reason`` is the code for a missing number whose block gives
-    none.
+    Parameters
+    ----------
+    name
+        What it is called in frames and options; the cut-off stands behind an ``@``.
+    label
+        Its name within a sentence.
+    path
+        Where the number stands in a trial's metric document.
+    meaning
+        Its definition, in one phrase.
+    better
+        Which direction is an improvement.
+    unit
+        ``share`` (0–1), ``reward``, ``s``, ``tokens`` or ``USD``.
+    reason
+        The reason code of a missing number whose block gives none.
+    compute
+        The function that computes it: of a `FileView` (also with a cut-off) or a `TrialView`.
+    is_summarised, is_compared, is_associated, is_headline
+        Whether it stands in the means of each configuration, in comparisons, in associations, in
+        the tables that a report leads with.
+    has_cutoff
+        Whether it is computed at every cut-off of the run.
+    at
+        The cut-offs at which it is summarised; there it is a metric of its own, ``name@k``, and
+        ``{k}`` in its meaning is the cut-off.
+    title
+        Its name as a heading; by default the label with a capital.
+    digits
+        Decimals in print.
     """
 
     name: str
     label: str
     path: tuple[str, ...]
-    direction: Direction = "higher_is_better"
+    meaning: str
+    better: Better = "higher"
     unit: str = "share"
     reason: str = "not_recorded"
+    compute: Callable[..., Value] | None = None
+    is_summarised: bool = True
+    is_compared: bool = False
+    is_associated: bool = False
+    is_headline: bool = False
+    has_cutoff: bool = False
+    at: tuple[int, ...] = ()
+    title: str = ""
+    digits: int = 2
+
+    def __post_init__(self) -> None:
+        if not self.title:
+            object.__setattr__(self, "title", f"{self.label[0].upper()}{self.label[1:]}")
+
+    def __call__(self, *arguments: Any) -> Value:
+        """Compute it."""
+        if self.compute is None:
+            raise TypeError(f"{self.name} is recorded, not computed")
+        return self.compute(*arguments)
+
+    @property
+    def direction(self) -> Direction:
+        """Which direction is an improvement, as documents say it."""
+        return "higher_is_better" if self.better == "higher" else "lower_is_better"
 
     @property
     def is_bounded(self) -> bool:
         """Whether no value can lie far above all others, as one cost or time can."""
         return self.unit in ("share", "reward")
 
+    @property
+    def is_of_view(self) -> bool:
+        """Whether its value depends on what counts as retrieved."""
+        return self.path[0] == FILES and self.compute is not None
 
-def _files(name: str, label: str, **options: Any) -> Metric:
-    path = ("file_level_metrics", *options.pop("key", (name,)))
-    return Metric(name, label, path, **options)
+
+class _Metrics(Registry[Metric]):
+    def add(self, name: str, entry: Metric) -> Metric:
+        if not isinstance(entry, Metric):
+            raise TypeError(f"{entry!r} is no metric; decorate the function with @metric(…)")
+        if entry.name != name:
+            raise ValueError(f"its own name is {entry.name!r}")
+        return super().add(name, entry)
 
 
-RETRIEVAL: Final = (
-    _files("file_recall", "file recall"),
-    _files("mrr", "MRR"),
-    _files("map_score", "MAP"),
-    _files("ndcg@10", "nDCG@10", key=("ndcg", "10")),
-    _files("precision@5", "P@5", key=("precision", "5")),
-    _files("recall@10", "Recall@10", key=("recall", "10")),
-    _files("context_efficiency", "context efficiency"),
-    _files(
-        "ttfr_seconds",
-        "TTFR (seconds)",
-        direction="lower_is_better",
-        unit="s",
-        reason="no_timestamps",
+METRICS: Final = _Metrics(
+    "retrieval_eval.metrics",
+    "metric",
+    (
+        "retrieval_eval.metrics.files",
+        "retrieval_eval.metrics.utilization",
+        "retrieval_eval.metrics.chunks",
+        "retrieval_eval.metrics.outcomes",
     ),
-    _files(
-        "ttfr_tokens",
-        "TTFR (tokens)",
-        direction="lower_is_better",
-        unit="tokens",
-        reason="no_tokens",
-    ),
-    Metric(
-        "util_read_overlap_with_relevant_files",
-        "read overlap",
-        ("utilization_probes", "util_read_overlap_with_relevant_files"),
-    ),
-    Metric(
-        "util_write_overlap_with_relevant_files_proxy",
-        "write overlap (proxy)",
-        ("utilization_probes", "util_write_overlap_with_relevant_files_proxy"),
-    ),
-    Metric(
-        "util_write_overlap_with_expected_edit_files",
-        "write overlap (expected edits)",
-        ("utilization_probes", "util_write_overlap_with_expected_edit_files"),
-    ),
-    Metric(
-        "util_read_before_write_ratio",
-        "read before write",
-        ("utilization_probes", "util_read_before_write_ratio"),
-    ),
-    Metric("chunk_recall", "chunk recall", ("chunk_level_metrics", "chunk_recall")),
+    of=Metric,
 )
-"""Retrieval and utilization metrics, in the order reports list them."""
+"""Every declared metric, in the order in which reports list them."""
 
-OUTCOMES: Final = (
-    Metric("reward", "reward", ("outcome", "reward"), unit="reward"),
-    Metric("cost_usd", "cost", ("outcome", "cost_usd"), "lower_is_better", "USD"),
-    Metric("elapsed_seconds", "time", ("outcome", "elapsed_seconds"), "lower_is_better", "s"),
-    Metric("total_tokens", "tokens", ("outcome", "total_tokens"), "lower_is_better", "tokens"),
-)
-"""Outcomes of a trial; their direction differs."""
 
-FIXED_K: Final = tuple(sorted({int(m.path[-1]) for m in RETRIEVAL if "@" in m.name}))
-"""The cut-offs in the names above. They are measured whatever others are asked for, so that
-nDCG@10 is a headline metric of every run and means the same in all of them."""
+class _Numbers(Mapping[str, Metric]):
+    @cached_property
+    def _found(self) -> dict[str, Metric]:
+        found = {}
+        for entry in METRICS.values():
+            for one in _at_cutoffs(entry) if entry.has_cutoff else (entry,):
+                found[one.name] = one
+        return found
 
-BY_NAME: Final = {metric.name: metric for metric in (*RETRIEVAL, *OUTCOMES)}
+    def __getitem__(self, name: str) -> Metric:
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+def _at_cutoffs(entry: Metric) -> Iterator[Metric]:
+    for k in entry.at:
+        yield replace(
+            entry,
+            name=f"{entry.name}@{k}",
+            label=f"{entry.label}@{k}",
+            title=f"{entry.label}@{k}",
+            meaning=entry.meaning.replace("{k}", str(k)),
+            path=(*entry.path, str(k)),
+            has_cutoff=False,
+            at=(),
+        )
+
+
+BY_NAME: Final = _Numbers()
+"""Every metric that is one number of a trial; one with cut-offs is ``name@k`` for each it is
+summarised at."""
+
+
+def metric(
+    name: str,
+    *,
+    label: str,
+    meaning: str,
+    block: Block = FILES,
+    **facts: Any,
+) -> Callable[[Callable[..., Value]], Metric]:
+    """Return a decorator that makes a function a metric of trials.
+
+    Parameters
+    ----------
+    name
+        The field of the document and the column of the frame.
+    label, meaning
+        Its name within a sentence, and its definition.
+    block
+        The block of the document it stands in. A metric of files is a function of a `FileView`
+        and is computed for each view; with ``has_cutoff`` it is a function of a view and a
+        cut-off. Metrics of the other blocks are functions of a `TrialView`.
+    **facts
+        Other facts of a `Metric`, such as ``better="lower"`` or ``is_compared=True``.
+
+    Examples
+    --------
+    >>> @metric("n_found", label="files found", meaning="ground-truth files found", unit="files")
+    ... def n_found(view):
+    ...     return Value.of(len(view.found), len(view.relevant))
+    >>> n_found.path, n_found.is_of_view, n_found.better
+    (('file_level_metrics', 'n_found'), True, 'higher')
+    """
+    return lambda function: Metric(name, label, (block, name), meaning, compute=function, **facts)
+
+
+def recorded(name: str, label: str, meaning: str, block: Block, **facts: Any) -> Metric:
+    """Return a metric that is read off the trial and not computed by a function of its own."""
+    return Metric(name, label, (block, name), meaning, **facts)
+
+
+def summarised() -> list[Metric]:
+    """Return the metrics that stand in the means of each configuration, outcomes last."""
+    return [m for m in BY_NAME.values() if m.is_summarised]
+
+
+def fixed_cutoffs() -> tuple[int, ...]:
+    """Return the cut-offs in the names of metrics.
+
+    They are measured whatever others are requested, so that nDCG@10 is a metric of every run and
+    means the same in all of them.
+    """
+    return tuple(sorted({k for m in METRICS.values() for k in m.at}))
 
 
 def in_view(metric: Metric, view: str) -> Metric:
     """Return a file-level metric as it is under another view of what "retrieved" means."""
     path = (metric.path[0], "views", view, *metric.path[1:])
     return replace(metric, path=path)
+
+
+def values_of(block: Block, view: object, reason: str | None = None) -> dict[str, Value]:
+    """Return the computed metrics of a block without cut-offs, by name.
+
+    With a ``reason`` why nothing of the trial is computable, none is computed and each has it.
+    """
+    return {
+        m.name: Value.missing(reason) if reason else _checked(m, m(view))
+        for m in METRICS.values()
+        if m.path == (block, m.name) and m.compute is not None and not m.has_cutoff
+    }
+
+
+def values_at(view: FileView, k_values: Sequence[int]) -> dict[str, dict[int, Value]]:
+    """Return the metrics with a cut-off, by name and cut-off."""
+    return {
+        m.name: {k: _checked(m, m(view, k)) for k in k_values}
+        for m in METRICS.values()
+        if m.has_cutoff
+    }
+
+
+def _checked(metric: Metric, value: Any) -> Value:
+    if not isinstance(value, Value):
+        raise BadInputError(
+            f"the metric {metric.name!r} returned {type(value).__name__}; expected a Value, such "
+            "as Value.of(0.5, n=4) or Value.missing('nothing_retrieved')"
+        )
+    return value
 
 
 def read_metric(document: Mapping[str, Any], metric: Metric) -> Value:
@@ -134,3 +353,8 @@ def _reason(block: Mapping[str, Any], metric: Metric) -> str:
         if reason in REASONS:
             return str(reason)
     return metric.reason
+
+
+def _id(key: Identity) -> str:
+    repository, path = key
+    return f"{repository or ''}::{path}"

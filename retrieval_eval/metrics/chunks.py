@@ -1,19 +1,98 @@
-"""Chunk-level metrics: whether the file of an expected line range was accessed, its lines seen."""
+"""Chunk metrics: whether files of expected line ranges were accessed, and their lines seen."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import Any, Final
 
 from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
-from retrieval_eval.events.retrieved import accesses, files_with, ranking
+from retrieval_eval.events.retrieved import accesses, ranking
+from retrieval_eval.metrics.catalog import Block, TrialView, metric
+from retrieval_eval.model.metrics import LineOverlap
 from retrieval_eval.records import LineRange
 from retrieval_eval.values import Value, ratio
 
-_PROCESS: Final = ("coverage_auc", "redundancy", "evidence_drop")
+_BLOCK: Block = "chunk_level_metrics"
+
+
+@metric(
+    "chunk_recall",
+    label="chunk recall",
+    meaning="expected chunks whose file was accessed / expected chunks",
+    block=_BLOCK,
+)
+def chunk_recall(view: TrialView) -> Value:
+    """Return the share of the expected chunks whose file was accessed, as the seed defines it."""
+    chunks = view.trial.ground_truth.chunks
+    return ratio(chunks_hit(view.trial), len(chunks), "no_chunk_ground_truth")
+
+
+@metric(
+    "coverage_auc",
+    label="coverage AUC",
+    meaning="area under cumulative file recall over the retrieving steps",
+    block=_BLOCK,
+    is_summarised=False,
+)
+def coverage_auc(view: TrialView) -> Value:
+    """Return the mean, over the retrieving events, of the recall reached by then."""
+    if not view.relevant:
+        return Value.missing(view.no_ground_truth)
+    accessed: dict[int, set[Identity]] = defaultdict(set)
+    for event, target in accesses(view.trial):
+        accessed[event.step_index].add(target.file.key)
+    # A tool of no known category may have shown files too.
+    steps = [
+        e
+        for e in view.trial.events
+        if e.tool_category not in {"other", "file_write"} or e.step_index in accessed
+    ]
+    if not steps:
+        return Value.missing("nothing_retrieved")
+    reached: set[Identity] = set()
+    recalls = []
+    for event in steps:
+        reached |= accessed.get(event.step_index, set()) & view.relevant
+        recalls.append(len(reached) / len(view.relevant))
+    return Value.of(math.fsum(recalls) / len(recalls), len(recalls))
+
+
+@metric(
+    "redundancy",
+    label="redundancy",
+    meaning="accesses of a file accessed before / accesses",
+    better="lower",
+    block=_BLOCK,
+    is_summarised=False,
+)
+def redundancy(view: TrialView) -> Value:
+    """Return the share of the accesses that repeat a file."""
+    total = sum(1 for _ in accesses(view.trial))
+    return ratio(total - len(ranking(view.trial, "accessed")), total, "nothing_retrieved")
+
+
+@metric(
+    "evidence_drop",
+    label="evidence drop",
+    meaning="retrieved ground-truth files neither opened nor written / those retrieved",
+    better="lower",
+    block=_BLOCK,
+    is_summarised=False,
+)
+def evidence_drop(view: TrialView) -> Value:
+    """Return the share of the retrieved ground-truth files that were not used afterwards."""
+    found = {t.file.key for _, t in accesses(view.trial)} & view.relevant
+    used = view.read.keys() | view.written.keys()
+    reason = "never_hit" if view.relevant else view.no_ground_truth
+    return ratio(len(found - used), len(found), reason)
+
+
+def chunks_hit(trial: TrialEvents) -> int:
+    """Return how many expected chunks lie in a file that was accessed."""
+    accessed = {target.file.key for _, target in accesses(trial)}
+    return sum(chunk.file.key in accessed for chunk in trial.ground_truth.chunks)
 
 
 @dataclass(slots=True)
@@ -25,48 +104,7 @@ class _Seen:
     is_unknown: bool = False
 
 
-def chunk_metrics(trial: TrialEvents, *, reason: str | None = None) -> dict[str, Any]:
-    """Return the ``chunk_level_metrics`` block.
-
-    ``chunk_recall`` follows the seed: a chunk is covered when its file was accessed
-    (``file_match_only``). ``line_overlap`` asks for its lines. Coverage over steps, redundancy and
-    evidence drop stand beside them.
-
-    Parameters
-    ----------
-    reason
-        Why nothing of the trial is computable (such as ``no_trace``), or None.
-    """
-    process = dict.fromkeys(_PROCESS, Value.missing(reason)) if reason else _process_metrics(trial)
-    block: dict[str, Any] = {name: value.value for name, value in process.items()}
-    block["reasons"] = {name: v.reason for name, v in process.items() if v.reason}
-    chunks = trial.ground_truth.chunks
-    if not chunks or reason:
-        why = reason or "no_chunk_ground_truth"
-        return {
-            "resolution": "chunk_level" if chunks else "file_level_only",
-            "validity": "unsupported",
-            "chunk_recall": None,
-            "chunks_total": len(chunks),
-            "chunks_hit": 0,
-            "line_overlap": {"computable": False, "reason": why},
-            **block,
-            "reasons": {"chunk_recall": why, **block["reasons"]},
-        }
-    accessed = {target.file.key for _, target in accesses(trial)}
-    hit = sum(chunk.file.key in accessed for chunk in chunks)
-    return {
-        "resolution": "chunk_level",
-        "validity": "file_match_only",
-        "chunk_recall": hit / len(chunks),
-        "chunks_total": len(chunks),
-        "chunks_hit": hit,
-        "line_overlap": line_overlap(trial),
-        **block,
-    }
-
-
-def line_overlap(trial: TrialEvents) -> dict[str, Any]:
+def line_overlap(trial: TrialEvents) -> LineOverlap:
     """Return line recall and precision over the expected chunks.
 
     A chunk whose file was accessed only by reads that do not tell their lines is left out and
@@ -77,7 +115,7 @@ def line_overlap(trial: TrialEvents) -> dict[str, Any]:
     known = [c for c in trial.ground_truth.chunks if not _is_unknown(seen.get(c.file.key))]
     unknown = len(trial.ground_truth.chunks) - len(known)
     if not known:
-        return {"computable": False, "reason": "no_line_ranges", "chunks_unknown": unknown}
+        return LineOverlap(computable=False, reason="no_line_ranges", chunks_unknown=unknown)
     wanted: dict[Identity, list[LineRange]] = defaultdict(list)
     for chunk in known:
         wanted[chunk.file.key].append((chunk.line_start, chunk.line_end))
@@ -87,19 +125,18 @@ def line_overlap(trial: TrialEvents) -> dict[str, Any]:
     lines_read = (
         sum(_length(_merge(s.ranges)) for s in seen.values()) if is_counted and seen else None
     )
-    return {
-        "computable": True,
-        "reason": None,
-        "line_recall": found / expected,
-        "line_precision": found / lines_read if lines_read else None,
-        "chunks_seen": sum(
+    return LineOverlap(
+        computable=True,
+        line_recall=found / expected,
+        line_precision=found / lines_read if lines_read else None,
+        chunks_seen=sum(
             _overlap([(c.line_start, c.line_end)], seen.get(c.file.key)) > 0 for c in known
         ),
-        "chunks_unknown": unknown,
-        "lines_expected": expected,
-        "lines_seen": found,
-        "lines_read": lines_read,
-    }
+        chunks_unknown=unknown,
+        lines_expected=expected,
+        lines_seen=found,
+        lines_read=lines_read,
+    )
 
 
 def _lines_seen(trial: TrialEvents) -> dict[Identity, _Seen]:
@@ -145,39 +182,3 @@ def _merge(ranges: list[LineRange]) -> list[LineRange]:
 
 def _length(ranges: list[LineRange]) -> int:
     return sum(last - first + 1 for first, last in ranges)
-
-
-def _process_metrics(trial: TrialEvents) -> dict[str, Value]:
-    """Coverage over steps, redundancy and evidence drop, each with its denominator."""
-    relevant = {f.key for f in trial.ground_truth.files}
-    total = sum(1 for _ in accesses(trial))
-    distinct = len(ranking(trial, "accessed"))
-    found = {t.file.key for _, t in accesses(trial)} & relevant
-    used = files_with(trial, "opened").keys() | files_with(trial, "written").keys()
-    no_truth = trial.ground_truth.reason or "no_ground_truth"
-    drop = ratio(len(found - used), len(found), "never_hit" if relevant else no_truth)
-    redundancy = ratio(total - distinct, total, "nothing_retrieved")
-    return dict(zip(_PROCESS, (_coverage_auc(trial, relevant), redundancy, drop), strict=True))
-
-
-def _coverage_auc(trial: TrialEvents, relevant: set[Identity]) -> Value:
-    """Mean over the retrieving events of the recall reached by then."""
-    if not relevant:
-        return Value.missing(trial.ground_truth.reason or "no_ground_truth")
-    accessed: dict[int, set[Identity]] = defaultdict(set)
-    for event, target in accesses(trial):
-        accessed[event.step_index].add(target.file.key)
-    # A tool of no known category may have shown files too.
-    steps = [
-        e
-        for e in trial.events
-        if e.tool_category not in {"other", "file_write"} or e.step_index in accessed
-    ]
-    if not steps:
-        return Value.missing("nothing_retrieved")
-    reached: set[Identity] = set()
-    recalls = []
-    for event in steps:
-        reached |= accessed.get(event.step_index, set()) & relevant
-        recalls.append(len(reached) / len(relevant))
-    return Value.of(math.fsum(recalls) / len(recalls), len(recalls))

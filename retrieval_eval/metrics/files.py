@@ -1,102 +1,187 @@
-"""File-level ranking metrics of a trial, under every view of what "retrieved" means."""
+"""Metrics of the retrieved files, and when the first relevant one was retrieved.
+
+Ranking metrics are those of trec_eval; an agent that retrieved nothing has no precision.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from typing import Any, Final
 
 from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
-from retrieval_eval.events.retrieved import VIEWS, accesses, ranking
-from retrieval_eval.metrics.ranking import rank_metrics
-from retrieval_eval.metrics.timing import time_to_first_relevant
-from retrieval_eval.records import FileRef
+from retrieval_eval.events.retrieved import accesses, ranking
+from retrieval_eval.metrics.catalog import FILES, FileView, metric, recorded
 from retrieval_eval.values import Value, ratio
 
-DEFAULT_K: Final = (1, 3, 5, 10)
-"""The seed's cut-offs."""
-
-CONVENTION: Final = "trec"
-
-_AT_K: Final = {"precision": "P", "recall": "Recall", "f1": "F1", "ndcg": "nDCG"}
+CLOCK_TOLERANCE: Final = 1.0
+"""Seconds by which the clocks of the trace and of the result may disagree."""
 
 
-def file_metrics(
-    trial: TrialEvents,
-    k_values: Sequence[int] = DEFAULT_K,
-    *,
-    reason: str | None = None,
-    lasted: float | None = None,
-) -> dict[str, Any]:
-    """Return the ``file_level_metrics`` block; ``computable: false`` with a reason otherwise.
+@metric(
+    "file_recall",
+    label="file recall",
+    meaning="ground-truth files found anywhere / ground-truth files",
+    is_compared=True,
+    is_associated=True,
+    is_headline=True,
+)
+def file_recall(view: FileView) -> Value:
+    """Return the share of the ground-truth files that were retrieved."""
+    return view.measure("Recall")
 
-    The top level holds the metrics of the default view ``accessed``, ``views`` those of all.
-    A single number that is not computable is null and has its reason code in ``reasons``.
 
-    Parameters
-    ----------
-    k_values
-        Cut-offs of P, Recall, F1 and nDCG.
-    reason
-        Why nothing of the trial is computable (such as ``no_trace``), or None.
-    lasted
-        How many seconds the agent ran, where that is known.
+@metric(
+    "mrr",
+    label="MRR",
+    meaning="1 / rank of the first ground-truth file",
+    is_compared=True,
+    is_associated=True,
+    is_headline=True,
+)
+def mrr(view: FileView) -> Value:
+    """Return the reciprocal rank of the first ground-truth file; 0 where none was retrieved."""
+    return view.measure("RR")
+
+
+@metric(
+    "map_score",
+    label="MAP",
+    meaning="precision at each hit, summed / ground-truth files",
+)
+def map_score(view: FileView) -> Value:
+    """Return the average precision of the trial."""
+    return view.measure("AP")
+
+
+@metric(
+    "ndcg",
+    label="nDCG",
+    meaning="discounted gain of the first {k} files / gain of the ideal order",
+    has_cutoff=True,
+    at=(10,),
+    is_compared=True,
+    is_associated=True,
+    is_headline=True,
+)
+def ndcg(view: FileView, k: int) -> Value:
+    """Return the normalised discounted cumulative gain of the first ``k`` files, linear gain."""
+    return view.measure(f"nDCG@{k}")
+
+
+@metric("precision", label="P", meaning="hits in the first {k} files / k", has_cutoff=True, at=(5,))
+def precision(view: FileView, k: int) -> Value:
+    """Return the hits among the first ``k`` files over ``k``."""
+    return view.measure(f"P@{k}")
+
+
+@metric(
+    "recall",
+    label="Recall",
+    meaning="hits in the first {k} files / ground-truth files",
+    has_cutoff=True,
+    at=(10,),
+)
+def recall(view: FileView, k: int) -> Value:
+    """Return the hits among the first ``k`` files over the ground-truth files."""
+    return view.measure(f"Recall@{k}")
+
+
+@metric("f1", label="F1", meaning="harmonic mean of precision and recall", has_cutoff=True)
+def f1(view: FileView, k: int) -> Value:
+    """Return the harmonic mean of precision and recall of the first ``k`` files."""
+    return view.measure(f"F1@{k}")
+
+
+TTFR_SECONDS: Final = recorded(
+    "ttfr_seconds",
+    "TTFR (seconds)",
+    "seconds from the agent's start to the first hit",
+    FILES,
+    better="lower",
+    unit="s",
+    title="Time to first relevant",
+    digits=1,
+    reason="no_timestamps",
+    is_compared=True,
+    is_headline=True,
+)
+TTFR_TOKENS: Final = recorded(
+    "ttfr_tokens",
+    "TTFR (tokens)",
+    "tokens used up to the first hit",
+    FILES,
+    better="lower",
+    unit="tokens",
+    title="Tokens to first relevant",
+    digits=0,
+    reason="no_tokens",
+    is_compared=True,
+)
+
+
+@metric(
+    "context_efficiency",
+    label="context efficiency",
+    meaning="retrieved files that are relevant / retrieved files",
+    is_compared=True,
+    is_associated=True,
+    is_headline=True,
+)
+def context_efficiency(view: FileView) -> Value:
+    """Return the share of the retrieved files that are relevant."""
+    return ratio(len(view.found), len(view.ranked), "nothing_retrieved")
+
+
+def time_to_first_relevant(trial: TrialEvents, lasted: float | None = None) -> dict[str, Any]:
+    """Return when the first ground-truth file was retrieved, as fields of the document.
+
+    Seconds count from the agent's start, tokens are truly cumulative, ``ttfr_calls`` counts
+    tool calls up to and including the hit. A trial that never hits is right-censored:
+    ``never_hit`` is true, the values are null and ``censored_at_seconds``,
+    ``censored_at_tokens`` and ``censored_at_calls`` say how long it was observed. Seconds before
+    the start of the trial or after its end, ``lasted`` seconds later, are not computable
+    (``outside_trial``).
     """
-    reason = reason or (None if trial.ground_truth.files else trial.ground_truth.reason)
-    if reason is not None:
-        return {"computable": False, "reason": reason}
-    views = {view: _view_metrics(trial, ranking(trial, view), k_values) for view in VIEWS}
-    retrieved = [target.file.key for _, target in accesses(trial)]
+    found = _first_hit(trial)
+    for name in ("ttfr_seconds", "censored_at_seconds"):
+        if found[name] is not None and _is_outside(found[name], lasted):
+            found |= {name: None, f"{name}_reason": "outside_trial"}
+    return found
+
+
+def _is_outside(seconds: float, lasted: float | None) -> bool:
+    end = math.inf if lasted is None else lasted + CLOCK_TOLERANCE
+    return not 0 <= seconds <= end
+
+
+def _first_hit(trial: TrialEvents) -> dict[str, Any]:
+    relevant = {f.key for f in trial.ground_truth.files}
+    for event, target in accesses(trial):
+        if target.file.key in relevant:
+            keys = [f.key for f in ranking(trial, "accessed")]
+            return {
+                "never_hit": False,
+                "first_gt_hit_step": event.step_index,
+                "ttfr_step": event.step_index,
+                "ttfr_calls": event.call_index + 1,
+                "ttfr_rank": next(r for r, key in enumerate(keys, 1) if key in relevant),
+                "ttfr_seconds": event.elapsed_seconds,
+                "ttfr_tokens": event.cumulative_tokens,
+                "censored_at_seconds": None,
+                "censored_at_tokens": None,
+                "censored_at_calls": None,
+            }
+    seconds = [e.elapsed_seconds for e in trial.events if e.elapsed_seconds is not None]
+    tokens = [e.cumulative_tokens for e in trial.events if e.cumulative_tokens is not None]
+    nothing = ("first_gt_hit_step", "ttfr_step", "ttfr_calls", "ttfr_rank")
     return {
-        "computable": True,
-        "reason": None,
-        "default_view": VIEWS[0],
-        "convention": CONVENTION,
-        "k_values": list(k_values),
-        **views[VIEWS[0]],
-        "n_ground_truth": len({f.key for f in trial.ground_truth.files}),
-        "n_repeats": len(retrieved) - len(set(retrieved)),
-        **time_to_first_relevant(trial, lasted),
-        "found_by": found_by(trial),
-        "views": views,
+        "never_hit": True,
+        **dict.fromkeys((*nothing, "ttfr_seconds", "ttfr_tokens")),
+        "censored_at_seconds": max(seconds, default=None),
+        "censored_at_tokens": max(tokens, default=None),
+        "censored_at_calls": trial.ledger.calls_seen or len(trial.events),
     }
-
-
-def _view_metrics(
-    trial: TrialEvents, ranked: Sequence[FileRef], k_values: Sequence[int]
-) -> dict[str, Any]:
-    ids = [_id(f.key) for f in ranked]
-    relevant = {_id(f.key) for f in trial.ground_truth.files}
-    names = [f"{measure}@{k}" for measure in _AT_K.values() for k in k_values]
-    values = rank_metrics(ids, relevant, [*names, "RR", "AP", "Recall"])
-    values["context_efficiency"] = ratio(
-        len(relevant.intersection(ids)), len(ids), "nothing_retrieved"
-    )
-    block: dict[str, Any] = {
-        field: {str(k): values[f"{measure}@{k}"].value for k in k_values}
-        for field, measure in _AT_K.items()
-    }
-    singles = {
-        "mrr": values["RR"],
-        "map_score": values["AP"],
-        "file_recall": values["Recall"],
-        "context_efficiency": values["context_efficiency"],
-    }
-    block.update({name: value.value for name, value in singles.items()})
-    block["n_retrieved"] = len(ids)
-    block["n_overlap"] = len(relevant.intersection(ids))
-    block["reasons"] = _reasons(values, singles)
-    return block
-
-
-def _reasons(values: dict[str, Value], singles: dict[str, Value]) -> dict[str, str]:
-    fields = {measure: field for field, measure in _AT_K.items()}
-    reasons = {name: v.reason for name, v in singles.items() if v.reason}
-    for name, value in values.items():
-        measure, at, k = name.partition("@")
-        if value.reason and at:
-            reasons[f"{fields[measure]}@{k}"] = value.reason
-    return reasons
 
 
 def found_by(trial: TrialEvents) -> dict[str, int]:
@@ -122,8 +207,3 @@ def found_by(trial: TrialEvents) -> dict[str, int]:
             counts["subagent_only"] += 1
         counts["listed_only"] += not seen & {"opened", "matched"}
     return counts
-
-
-def _id(key: Identity) -> str:
-    repository, path = key
-    return f"{repository or ''}::{path}"

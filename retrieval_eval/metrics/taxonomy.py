@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final, Literal
 
 from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.retrieved import files_with, ranking
+from retrieval_eval.model.metrics import ErrorRate, ErrorTaxonomy, TrialSlices
 from retrieval_eval.records import FileRef
 
 LABELS: Final[dict[str, str]] = {
@@ -27,7 +28,7 @@ SMALL_SET: Final = 5
 MEDIUM_SET: Final = 20
 
 
-def error_taxonomy(trial: TrialEvents, *, reason: str | None = None) -> dict[str, Any]:
+def error_taxonomy(trial: TrialEvents, *, reason: str | None = None) -> ErrorTaxonomy:
     """Return the ``error_taxonomy`` block: counts, rates with denominators, files, slices.
 
     Parameters
@@ -36,27 +37,28 @@ def error_taxonomy(trial: TrialEvents, *, reason: str | None = None) -> dict[str
         Why nothing of the trial is computable (such as ``no_trace``), or None.
     """
     reason = reason or (None if trial.ground_truth.files else trial.ground_truth.reason)
-    slices = candidate_slices(trial) if reason in {None, trial.ground_truth.reason} else _NO_SLICES
+    slices = (
+        candidate_slices(trial) if reason in {None, trial.ground_truth.reason} else TrialSlices()
+    )
     if reason is not None:
-        return {"computable": False, "reason": reason, "labels": {}, "slices": slices}
+        return ErrorTaxonomy(computable=False, reason=reason, slices=slices)
     groups = _groups(trial)
-    rates = {}
-    for label, (files, denominator) in groups.items():
-        rates[label] = {
-            "count": len(files),
-            "denominator": denominator,
-            "denominator_of": LABELS[label],
-            "rate": len(files) / denominator if denominator else None,
-        }
-    return {
-        "computable": True,
-        "reason": None,
-        "labels": {label: len(files) for label, (files, _) in groups.items()},
-        "rates": rates,
-        "files": {label: sorted(map(str, files)) for label, (files, _) in groups.items()},
-        "slices": slices,
-        "note": NOTE,
-    }
+    return ErrorTaxonomy(
+        computable=True,
+        labels={label: len(files) for label, (files, _) in groups.items()},
+        rates={
+            label: ErrorRate(
+                count=len(files),
+                denominator=denominator,
+                denominator_of=LABELS[label],
+                rate=len(files) / denominator if denominator else None,
+            )
+            for label, (files, denominator) in groups.items()
+        },
+        files={label: tuple(sorted(map(str, files))) for label, (files, _) in groups.items()},
+        slices=slices,
+        note=NOTE,
+    )
 
 
 def _groups(trial: TrialEvents) -> dict[str, tuple[list[FileRef], int]]:
@@ -92,23 +94,17 @@ def _folder(key: Identity, home: str | None) -> Identity:
     return (repository or home, path.rpartition("/")[0])
 
 
-_NO_SLICES: Final = {
-    "candidate_set_size": None,
-    "candidate_set_count": None,
-    "evidence_type": None,
-}
-
-
-def candidate_slices(trial: TrialEvents) -> dict[str, Any]:
+def candidate_slices(trial: TrialEvents) -> TrialSlices:
     """Return the calibration slices: candidate-set size and evidence type.
 
     The candidate set is the distinct files retrieved: small up to 5, medium up to 20, else large.
     Evidence is ``mcp`` once any call went to an MCP server.
     """
     size = len(ranking(trial, "accessed"))
+    name: Literal["small", "medium", "large"]
     name = "small" if size <= SMALL_SET else "medium" if size <= MEDIUM_SET else "large"
-    return {
-        "candidate_set_size": name,
-        "candidate_set_count": size,
-        "evidence_type": "mcp" if any(e.is_mcp for e in trial.events) else "local",
-    }
+    return TrialSlices(
+        candidate_set_size=name,
+        candidate_set_count=size,
+        evidence_type="mcp" if any(e.is_mcp for e in trial.events) else "local",
+    )

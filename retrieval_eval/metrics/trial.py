@@ -1,38 +1,165 @@
-"""All metric stages of one trial."""
+"""Everything that is measured of one trial."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from retrieval_eval.events.normalise import TrialEvents
-from retrieval_eval.metrics.chunks import chunk_metrics
-from retrieval_eval.metrics.files import DEFAULT_K, file_metrics
+from retrieval_eval.events.retrieved import VIEWS, accesses
+from retrieval_eval.metrics import chunks, files
+from retrieval_eval.metrics.catalog import (
+    FILES,
+    Block,
+    FileView,
+    TrialView,
+    values_at,
+    values_of,
+)
+from retrieval_eval.metrics.document import (
+    ChunkLevel,
+    FileLevel,
+    Measurement,
+    Utilization,
+)
+from retrieval_eval.metrics.document import FileView as ViewMetrics
 from retrieval_eval.metrics.taxonomy import error_taxonomy
-from retrieval_eval.metrics.utilization import utilization_probes
+from retrieval_eval.model.metrics import LineOverlap
+from retrieval_eval.values import Value
+
+DEFAULT_K: Final = (1, 3, 5, 10)
+"""The seed's cut-offs."""
+
+CONVENTION: Final = "trec"
 
 
-def trial_metrics(
+def measure(
     trial: TrialEvents,
     k_values: Sequence[int] = DEFAULT_K,
     *,
     reason: str | None = None,
     lasted: float | None = None,
-) -> dict[str, Any]:
-    """Return the four metric blocks of a trial.
+) -> Measurement:
+    """Return every metric of a trial's events.
 
     Parameters
     ----------
+    trial
+        The events of a trial with its ground truth, as `retrieval_eval.extract_events` gives them.
     k_values
-        Cut-offs of the ranking metrics.
+        Cut-offs of P, Recall, F1 and nDCG.
     reason
         Why nothing of the trial is computable (such as ``no_trace``), or None.
     lasted
         How many seconds the agent ran, where that is known.
+
+    Returns
+    -------
+    Measurement
+        Four blocks: ``file_level_metrics``, ``chunk_level_metrics``, ``utilization_probes`` and
+        ``error_taxonomy``. A number that is not computable is None and has its reason code in the
+        ``reasons`` of its block. Shares lie in 0–1, times are in seconds from the agent's start.
+
+    Examples
+    --------
+    >>> from retrieval_eval.events.normalise import TrialEvents
+    >>> from retrieval_eval.records import FileRef, GroundTruth
+    >>> measured = measure(TrialEvents((), GroundTruth(files=(FileRef("src/a.py"),))))
+    >>> measured.file_level_metrics.file_recall, measured.file_level_metrics.never_hit
+    (0.0, True)
+    >>> measured.file_level_metrics.reasons["context_efficiency"]
+    'nothing_retrieved'
     """
+    view = TrialView(trial)
+    return Measurement(
+        file_level_metrics=_file_level(trial, k_values, reason, lasted),
+        chunk_level_metrics=_chunk_level(view, reason),
+        utilization_probes=_utilization(view, reason),
+        error_taxonomy=error_taxonomy(trial, reason=reason),
+    )
+
+
+def _file_level(
+    trial: TrialEvents, k_values: Sequence[int], reason: str | None, lasted: float | None
+) -> FileLevel:
+    """Return the metrics of the default view, with those of every view in ``views``."""
+    reason = reason or (None if trial.ground_truth.files else trial.ground_truth.reason)
+    if reason is not None:
+        return FileLevel(computable=False, reason=reason)
+    views = {view: _view_fields(trial, view, k_values) for view in VIEWS}
+    retrieved = [target.file.key for _, target in accesses(trial)]
+    return FileLevel(
+        computable=True,
+        default_view=VIEWS[0],
+        convention=CONVENTION,
+        k_values=tuple(k_values),
+        **views[VIEWS[0]],
+        n_ground_truth=len({f.key for f in trial.ground_truth.files}),
+        n_repeats=len(retrieved) - len(set(retrieved)),
+        **files.time_to_first_relevant(trial, lasted),
+        found_by=files.found_by(trial),
+        views={view: ViewMetrics(**fields) for view, fields in views.items()},
+    )
+
+
+def _view_fields(trial: TrialEvents, name: str, k_values: Sequence[int]) -> dict[str, Any]:
+    view = FileView(trial, name, k_values)
+    singles, at_k = values_of(FILES, view), values_at(view, k_values)
+    reasons = _reasons(singles)
+    for field, by_k in at_k.items():
+        reasons |= _reasons({f"{field}@{k}": value for k, value in by_k.items()})
     return {
-        "file_level_metrics": file_metrics(trial, k_values, reason=reason, lasted=lasted),
-        "chunk_level_metrics": chunk_metrics(trial, reason=reason),
-        "utilization_probes": utilization_probes(trial, reason=reason),
-        "error_taxonomy": error_taxonomy(trial, reason=reason),
+        **{field: {str(k): v.value for k, v in by_k.items()} for field, by_k in at_k.items()},
+        **{field: value.value for field, value in singles.items()},
+        "n_retrieved": len(view.ranked),
+        "n_overlap": len(view.found),
+        "reasons": reasons,
     }
+
+
+def _chunk_level(view: TrialView, reason: str | None) -> ChunkLevel:
+    expected = view.trial.ground_truth.chunks
+    is_known = bool(expected) and reason is None
+    why = reason or "no_chunk_ground_truth"
+    return ChunkLevel(
+        resolution="chunk_level" if expected else "file_level_only",
+        validity="file_match_only" if is_known else "unsupported",
+        chunks_total=len(expected),
+        chunks_hit=chunks.chunks_hit(view.trial) if is_known else 0,
+        line_overlap=(
+            chunks.line_overlap(view.trial)
+            if is_known
+            else LineOverlap(computable=False, reason=why)
+        ),
+        **_metrics("chunk_level_metrics", view, reason),
+    )
+
+
+def _utilization(view: TrialView, reason: str | None) -> Utilization:
+    """Return the probes; a file is read when its content was shown, by a tool or a command."""
+    return Utilization(
+        probe_available=bool(view.relevant) and reason is None,
+        expected_edit_probe_available=(
+            bool(view.trial.ground_truth.expected_edit_files) and reason is None
+        ),
+        files_read=len(view.read),
+        files_written=len(view.written),
+        relevant_files_read=len(view.relevant & view.read.keys()),
+        relevant_files_written=len(view.relevant & view.written.keys()),
+        own_output_files=tuple(
+            sorted(f"{repo}::{path}" if repo else path for repo, path in view.trial.own_output)
+        ),
+        **_metrics("utilization_probes", view, reason),
+    )
+
+
+def _metrics(block: Block, view: TrialView, reason: str | None) -> dict[str, Any]:
+    values = values_of(block, view, reason)
+    return {
+        **{name: value.value for name, value in values.items()},
+        "reasons": _reasons(values),
+    }
+
+
+def _reasons(values: Mapping[str, Value]) -> dict[str, str]:
+    return {name: value.reason for name, value in values.items() if value.reason}

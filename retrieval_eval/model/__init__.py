@@ -8,41 +8,47 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from retrieval_eval.errors import SchemaError
-from retrieval_eval.model.events import EventDocument
-from retrieval_eval.model.guard import GuardRuling
-from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.meta import Record
-from retrieval_eval.model.metrics import TrialMetrics
-from retrieval_eval.model.noise import NoiseFloor
-from retrieval_eval.model.search_diff import SearchDiff
-from retrieval_eval.model.search_run import SearchRun
-from retrieval_eval.model.summary import RunSummary
 
 AnyRecord = TypeVar("AnyRecord", bound=Record)
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A kind of document: its struct, and the file in ``schemas/`` that describes it."""
+    """A kind of document: where its struct is declared, and the file in ``schemas/`` of it."""
 
-    struct: type[Record]
+    module: str
+    name: str
     schema_file: str
+
+    @property
+    def struct(self) -> type[Record]:
+        """The struct. That of a trial's metrics has a field for every registered metric."""
+        found: type[Record] = getattr(import_module(f"retrieval_eval.{self.module}"), self.name)
+        return found
 
 
 DOCUMENTS: Final[dict[str, Document]] = {
-    "retrieval_events": Document(EventDocument, "retrieval_events_schema.json"),
-    "retrieval_metrics": Document(TrialMetrics, "retrieval_metrics_schema.json"),
-    "run_retrieval_summary": Document(RunSummary, "run_retrieval_summary_schema.json"),
-    "run_impact_analysis": Document(ImpactAnalysis, "run_impact_analysis_schema.json"),
-    "search_run": Document(SearchRun, "search_run_schema.json"),
-    "search_diff": Document(SearchDiff, "search_diff_schema.json"),
-    "search_noise": Document(NoiseFloor, "noise_floor_schema.json"),
-    "search_guard": Document(GuardRuling, "search_guard_schema.json"),
+    "retrieval_events": Document("model.events", "EventDocument", "retrieval_events_schema.json"),
+    "retrieval_metrics": Document(
+        "metrics.document", "TrialMetrics", "retrieval_metrics_schema.json"
+    ),
+    "run_retrieval_summary": Document(
+        "model.summary", "RunSummary", "run_retrieval_summary_schema.json"
+    ),
+    "run_impact_analysis": Document(
+        "model.impact", "ImpactAnalysis", "run_impact_analysis_schema.json"
+    ),
+    "search_run": Document("model.search_run", "SearchRun", "search_run_schema.json"),
+    "search_diff": Document("model.search_diff", "SearchDiff", "search_diff_schema.json"),
+    "search_noise": Document("model.noise", "NoiseFloor", "noise_floor_schema.json"),
+    "search_guard": Document("model.guard", "GuardRuling", "search_guard_schema.json"),
 }
 """The kinds of documents by name."""
 
@@ -57,7 +63,7 @@ def to_builtins(record: Record) -> dict[str, Any]:
     {'baseline': 0.5, 'comparison': 1.0, 'difference': 0.5}
     """
     plain: dict[str, Any] = msgspec.to_builtins(record)
-    return plain
+    return record.in_document(plain)
 
 
 def from_builtins(document: Any, struct: type[AnyRecord], name: str) -> AnyRecord:

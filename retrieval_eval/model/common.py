@@ -132,15 +132,17 @@ class CallLedger(Record, frozen=True, kw_only=True):
         None
     )
     subagent_calls: Annotated[Count | None, about("Made by sub-agents", unit="calls")] = None
-    shell_calls: Annotated[Count | None, about("Shell calls")] = None
+    shell_calls: Annotated[Count | None, about("Shell calls", unit="calls")] = None
     shell_opaque: Annotated[
-        Count | None, about("Shell calls with a part that could not be resolved")
+        Count | None, about("Shell calls with a part that could not be resolved", unit="calls")
     ] = None
     shell_events: Annotated[
         Count | None, about("Events derived from shell commands", unit="calls")
     ] = None
-    mcp_calls: Annotated[Count | None, about("Calls to MCP servers")] = None
-    mcp_calls_ok: Annotated[Count | None, about("Calls to MCP servers that did not fail")] = None
+    mcp_calls: Annotated[Count | None, about("Calls to MCP servers", unit="calls")] = None
+    mcp_calls_ok: Annotated[
+        Count | None, about("Calls to MCP servers that did not fail", unit="calls")
+    ] = None
     not_retrieval_by_tool: Annotated[
         dict[str, Count], about("calls_not_retrieval by tool name")
     ] = EMPTY_MAP

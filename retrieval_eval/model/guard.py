@@ -159,6 +159,19 @@ class GuardRow(Record, frozen=True, kw_only=True):
     justification: Annotated[Justification | None, about("What accepted a breach in writing")]
     movers: Annotated[tuple[Mover, ...], about("The queries that moved it most, the worst first")]
 
+    @property
+    def name(self) -> str:
+        """The metric, and the slice where there is one."""
+        part = self.slice
+        return f"{self.metric} [{part.dimension} {part.value}]" if part else self.metric
+
+    @property
+    def harm_points(self) -> float | None:
+        """The change in points, positive where it is bad."""
+        if self.change_points is None or self.direction == "up is bad":
+            return self.change_points
+        return -self.change_points
+
 
 class GuardRuling(Record, frozen=True, kw_only=True):
     """Ruling of the regression guard.

@@ -19,6 +19,17 @@ Better = Literal["higher", "lower"]
 class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A part of a document: immutable, made by keyword, equal by value."""
 
+    def in_document(self, plain: dict[str, Any]) -> dict[str, Any]:
+        """Return what of its plain objects a document holds: all, unless a part says less."""
+        return plain
+
+
+def computable_part(plain: dict[str, Any]) -> dict[str, Any]:
+    """Return a block; of one that is not computable only what is known, with the reason."""
+    if plain["computable"]:
+        return plain
+    return {name: value for name, value in plain.items() if value is not None and value != {}}
+
 
 def about(
     meaning: str, *, unit: str | None = None, label: str | None = None, better: Better | None = None

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from retrieval_eval.io.files import is_there, read_json
-from retrieval_eval.outcomes.fields import section, text
-from retrieval_eval.outcomes.outcome import Outcome
-from retrieval_eval.outcomes.reward import read_reward
-from retrieval_eval.outcomes.shape import misfits
-from retrieval_eval.outcomes.timing import read_timing
+from retrieval_eval.outcomes.fields import misfits, number, seconds, section, span, text
 from retrieval_eval.outcomes.usage import (
+    agree,
     choose_cost,
     choose_tokens,
     metrics_usage,
@@ -24,7 +23,7 @@ __all__ = ["Outcome", "load_outcome"]
 _LONGEST_MESSAGE = 300
 
 
-def load_outcome(trial_dir: Path, trace: object = None) -> Outcome:
+def load_outcome(trial_dir: Path, trace: Trace | None = None) -> Outcome:
     """Return the outcome of a trial out of its result, its task metrics and its trace.
 
     Where the three disagree on cost or tokens, two that agree outvote the third; otherwise
@@ -37,22 +36,21 @@ def load_outcome(trial_dir: Path, trace: object = None) -> Outcome:
         The folder of the trial; ``result.json`` and ``task_metrics.json`` in it are read and
         never changed. Either may be missing or broken.
     trace
-        The trial's :class:`~retrieval_eval.records.Trace`; anything else counts as no trace.
+        The trial's trace, or None where there is none.
 
     Returns
     -------
     Outcome
         With None for what was not recorded, and a sentence for every file that is broken.
     """
-    known = trace if isinstance(trace, Trace) else None
     result, problems = _read(trial_dir, "result.json", is_expected=True)
     metrics, more = _read(trial_dir, "task_metrics.json", is_expected=False)
     broken = (*problems, *misfits(result, metrics), *more)
     reward = read_reward(result, metrics)
     usages = (metrics_usage(metrics), result_usage(result))
-    cost = choose_cost(*usages, known)
-    tokens = choose_tokens(*usages, known)
-    timing = read_timing(result, metrics, known)
+    cost = choose_cost(*usages, trace)
+    tokens = choose_tokens(*usages, trace)
+    timing = read_timing(result, metrics, trace)
     agent = section(result, "agent_info")
     return Outcome(
         reward=reward.value,
@@ -74,10 +72,10 @@ def load_outcome(trial_dir: Path, trace: object = None) -> Outcome:
         started_at=timing.started_at,
         finished_at=timing.finished_at,
         agent_started_at=timing.agent_started_at,
-        model=_model(result) or _known(known.model if known else None),
-        harness=_known(agent.get("name")) or _known(known.harness if known else None),
+        model=_model(result) or _known(trace.model if trace else None),
+        harness=_known(agent.get("name")) or _known(trace.harness if trace else None),
         harness_version=_known(agent.get("version"))
-        or _known(known.harness_version if known else None),
+        or _known(trace.harness_version if trace else None),
         exception=_exception(result, metrics),
         task_checksum=text(section(result).get("task_checksum")),
         is_simulated=section(result).get("simulated") is True,
@@ -124,3 +122,201 @@ def _exception(result: Any, metrics: Any) -> dict[str, str | None] | None:
     flat = section(metrics)
     message, kind = text(flat.get("error"), _LONGEST_MESSAGE), text(flat.get("failure_class"))
     return {"type": kind, "message": message} if message or kind else None
+
+
+# --------------------------------------------------------------------------------------------------
+# What came out of a trial: reward, cost, tokens, time, and who produced it.
+
+RewardScale = Literal["unit", "open"]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The outcome of one trial; None where a value was not recorded.
+
+    Attributes
+    ----------
+    reward, reward_reason, reward_source, reward_scale
+        The verifier's reward as recorded, or the reason code why there is none. The scale is
+        ``open`` when the reward lies outside 0 to 1, as un-normalised sums of checkpoints do.
+    cost_usd, cost_source, cost_other
+        US dollars, where they are from, and the sources that say something else.
+    input_tokens, output_tokens, total_tokens, token_source, token_other
+        Cached tokens are part of the input; the split is None when only a total is known.
+    is_token_total_confirmed
+        Whether the count over the trace's messages gives that total too.
+    elapsed_seconds, elapsed_source
+        The time the agent worked, without set-up and verification where that is recorded.
+    wall_seconds, started_at, finished_at, agent_started_at
+        The whole trial; times are Unix seconds (UTC).
+    model, harness, harness_version
+        Who worked; None for ``unknown``.
+    exception
+        ``type`` and ``message`` of the error that ended the trial. It is not a reward of 0.
+    is_simulated
+        Whether the result says that the trial was simulated; part of the provenance, not of the
+        JSON shape.
+    problems
+        Sentences that name the file and what is wrong with it.
+    unreadable
+        Those of the problems that say what could not be read; no part of the JSON shape.
+    """
+
+    reward: float | None = None
+    reward_reason: str | None = "not_recorded"
+    reward_source: str | None = None
+    reward_scale: RewardScale | None = None
+    cost_usd: float | None = None
+    cost_source: str | None = None
+    cost_other: Mapping[str, float] = field(default_factory=dict)
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    total_tokens: int | None = None
+    token_source: str | None = None
+    token_other: Mapping[str, float] = field(default_factory=dict)
+    is_token_total_confirmed: bool = False
+    elapsed_seconds: float | None = None
+    elapsed_source: str | None = None
+    wall_seconds: float | None = None
+    started_at: float | None = None
+    finished_at: float | None = None
+    agent_started_at: float | None = None
+    model: str | None = None
+    harness: str | None = None
+    harness_version: str | None = None
+    exception: Mapping[str, str | None] | None = None
+    task_checksum: str | None = None
+    is_simulated: bool = False
+    problems: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the JSON shape: its attributes by name, ``problems`` as a list."""
+        block = asdict(self) | {"problems": list(self.problems)}
+        del block["unreadable"], block["is_simulated"]
+        return block
+
+
+# --------------------------------------------------------------------------------------------------
+# The reward a verifier gave, or the reason why there is none.
+
+
+@dataclass(frozen=True, slots=True)
+class Reward:
+    """A recorded reward, or the reason code of a missing one.
+
+    ``unreadable`` are those of the problems that say a record is no number.
+    """
+
+    value: float | None
+    reason: str | None
+    source: str | None
+    problems: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
+
+    @property
+    def scale(self) -> RewardScale | None:
+        """Whether the reward lies in 0 to 1 (``unit``) or not (``open``)."""
+        if self.value is None:
+            return None
+        return "unit" if 0 <= self.value <= 1 else "open"
+
+
+def read_reward(result: Any, metrics: Any) -> Reward:
+    """Return the reward of ``result.json``, else of ``task_metrics.json``.
+
+    Text, booleans, NaN and infinity are recorded but no numbers (``not_a_number``); null and a
+    missing verifier result are ``not_recorded``, also when the trial ended with an exception.
+    """
+    recorded = [(s, v) for s, v in _candidates(result, metrics) if v is not None]
+    numbers = [(s, n) for s, v in recorded if (n := number(v)) is not None]
+    unreadable = tuple(
+        f"{source}: the reward {str(value)[:60]!r} is not a finite number"
+        for source, value in recorded
+        if number(value) is None
+    )
+    if not numbers or (recorded and number(recorded[0][1]) is None):
+        reason = "not_a_number" if recorded else "not_recorded"
+        return Reward(None, reason, recorded[0][0] if recorded else None, unreadable, unreadable)
+    source, value = numbers[0]
+    problems = unreadable
+    for other_source, other in numbers[1:]:
+        if not agree(value, other):
+            problems += (f"{other_source}: reward {other:g}, but {source} says {value:g}",)
+    return Reward(value, None, source, problems, unreadable)
+
+
+def _candidates(result: Any, metrics: Any) -> Iterator[tuple[str, Any]]:
+    rewards = section(result, "verifier_result", "rewards")
+    if "reward" in rewards:
+        yield "result.json", rewards["reward"]
+    elif len(rewards) == 1:
+        # Verifiers with one named score write it under that name.
+        yield "result.json", next(iter(rewards.values()))
+    else:
+        yield "result.json", section(result, "verifier_result").get("reward")
+    yield "task_metrics.json", section(metrics).get("reward")
+
+
+# --------------------------------------------------------------------------------------------------
+# When a trial and its agent started and ended.
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Unix seconds and durations; ``elapsed_seconds`` is the time the agent worked."""
+
+    started_at: float | None
+    finished_at: float | None
+    agent_started_at: float | None
+    wall_seconds: float | None
+    elapsed_seconds: float | None
+    elapsed_source: str | None
+    problems: tuple[str, ...] = ()
+
+
+def read_timing(result: Any, metrics: Any, trace: Trace | None) -> Timing:
+    """Return the times of a trial.
+
+    The agent's time comes from ``agent_execution`` of result.json, else from
+    ``agent_execution_seconds`` or ``timing.agent`` of task_metrics.json, else from the first to
+    the last time in the trace, else it is the whole trial's time; the source says which. A trial
+    that left no trace of an agent at work has no agent's time unless one is stated.
+    """
+    started, finished = _times(section(result))
+    if started is None and finished is None:
+        started, finished = _times(section(metrics))
+    agent_started, agent_finished = _times(section(result, "agent_execution"))
+    wall = span(started, finished)
+    stated_wall = _positive(section(metrics).get("wall_clock_seconds"))
+    candidates = (
+        ("result.json", span(agent_started, agent_finished)),
+        ("task_metrics.json", _stated_seconds(metrics)),
+        ("trace", span(trace.started_at, trace.finished_at) if trace is not None else None),
+        ("whole trial", wall if trace is not None else None),
+    )
+    source, elapsed = next(((source, value) for source, value in candidates if value), (None, None))
+    problems = tuple(
+        f"result.json: {name} ends before it starts"
+        for name, start, end in (
+            ("the trial", started, finished),
+            ("the agent", agent_started, agent_finished),
+        )
+        if start is not None and end is not None and end < start
+    )
+    return Timing(started, finished, agent_started, wall or stated_wall, elapsed, source, problems)
+
+
+def _times(holder: dict[str, Any]) -> tuple[float | None, float | None]:
+    finished = holder.get("finished_at", holder.get("completed_at"))
+    return seconds(holder.get("started_at")), seconds(finished)
+
+
+def _stated_seconds(metrics: Any) -> float | None:
+    flat = _positive(section(metrics).get("agent_execution_seconds"))
+    return flat or _positive(section(metrics, "timing").get("agent"))
+
+
+def _positive(value: Any) -> float | None:
+    found = number(value)
+    return found if found is not None and found > 0 else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.impact import impact_analysis
 from retrieval_eval.io.files import answers
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.pipeline.evaluate import Evaluation, evaluate
 from retrieval_eval.pipeline.roots import default_runs_root
 from retrieval_eval.schema import now, stamped
+from retrieval_eval.study import impact_analysis
+from retrieval_eval.study.arms import config_named, configs_stated
 
 Document = Mapping[str, Any]
 
@@ -153,14 +153,7 @@ def analyse(
     BadInputError
         When ``mcp_configs`` names no configuration of the trials.
     """
-    stated = None
-    if mcp_configs is not None:
-        known = {_config_of(d) for d in documents}
-        # A configuration that several runs have is labelled by its run too.
-        stated = [c for c in known if c in mcp_configs or c.rpartition("@")[0] in mcp_configs]
-        for name in mcp_configs:
-            if not any(name in (c, c.rpartition("@")[0]) for c in stated):
-                _config(name, documents)
+    stated = configs_stated(mcp_configs, sorted({_config_of(d) for d in documents}))
     found = impact_analysis(documents, seed=seed, pairs=pairs, mcp_configs=stated)
     return stamped(found, now())
 
@@ -182,12 +175,7 @@ def _config_of(document: Document) -> str:
 
 
 def _config(name: str, documents: Sequence[Document]) -> str:
-    known = sorted({_config_of(d) for d in documents})
-    if name in known:
-        return name
-    near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
-    ordered = [*near, *(config for config in known if config not in near)]
-    raise BadInputError(f"no configuration {name!r}; there are: {', '.join(ordered)}")
+    return config_named(name, sorted({_config_of(d) for d in documents}))
 
 
 def _only_config(run: str, documents: Sequence[Document]) -> str:

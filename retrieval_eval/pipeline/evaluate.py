@@ -11,7 +11,6 @@ from typing import Any
 
 from retrieval_eval.demo import write_demo
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.impact import impact_analysis
 from retrieval_eval.io.artefacts import kept_artefact, write_artefact
 from retrieval_eval.io.files import (
     answers,
@@ -22,9 +21,9 @@ from retrieval_eval.io.files import (
 from retrieval_eval.io.layout import EXCLUSION_REASONS, Discovery, discover, runs_inside
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
-from retrieval_eval.metrics.catalog import FIXED_K
-from retrieval_eval.metrics.files import DEFAULT_K
+from retrieval_eval.metrics.catalog import fixed_cutoffs
 from retrieval_eval.metrics.ranking.measures import MAX_CUTOFF
+from retrieval_eval.metrics.trial import DEFAULT_K
 from retrieval_eval.pipeline.fingerprint import combined
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX, artefact_stems
 from retrieval_eval.pipeline.roots import (
@@ -38,6 +37,7 @@ from retrieval_eval.pipeline.trial import Done, Job, evaluate_trial, give_up
 from retrieval_eval.pipeline.workers import run_in_workers, worth_starting
 from retrieval_eval.records import Exclusion, Progress
 from retrieval_eval.schema import now, stamped
+from retrieval_eval.study import impact_analysis
 from retrieval_eval.values import DEFAULT_SEED, counted
 
 ARTEFACTS = "retrieval_events"
@@ -93,9 +93,9 @@ class Evaluation:
 def evaluate(
     runs: Sequence[str | Path],
     *,
-    runs_root: Path | None = None,
-    benchmarks_root: Path | None = None,
-    output_dir: Path | None = None,
+    runs_root: Path | str | None = None,
+    benchmarks_root: Path | str | None = None,
+    output_dir: Path | str | None = None,
     k_values: Sequence[int] = DEFAULT_K,
     jobs: int = 1,
     seed: int = DEFAULT_SEED,
@@ -117,7 +117,7 @@ def evaluate(
         Artefacts go to ``<output_dir>/<run_id>/retrieval_events``; by default to
         ``<run>/retrieval_events``.
     k_values
-        Cut-offs of the ranking metrics; those of :data:`retrieval_eval.metrics.catalog.FIXED_K`
+        Cut-offs of the ranking metrics; those of `retrieval_eval.metrics.catalog.fixed_cutoffs`
         are always among them.
     jobs
         Processes to use.
@@ -131,6 +131,10 @@ def evaluate(
     NothingToEvaluateError
         When no run holds a trial, or a folder is no run but holds runs.
     """
+    runs_root, benchmarks_root, output_dir = (
+        None if folder is None else Path(folder)
+        for folder in (runs_root, benchmarks_root, output_dir)
+    )
     cutoffs = _check_k_values(k_values)
     if seed < 0:
         raise BadInputError(f"the seed is {seed}; it must be 0 or more")
@@ -170,7 +174,7 @@ def _check_k_values(k_values: Sequence[int]) -> tuple[int, ...]:
         raise BadInputError(
             f"k values are whole numbers from 1 to {MAX_CUTOFF:,}, not {list(k_values)!r}"
         )
-    return tuple(sorted({*k_values, *FIXED_K}))
+    return tuple(sorted({*k_values, *fixed_cutoffs()}))
 
 
 def _discover(

@@ -12,7 +12,7 @@ from retrieval_eval.io.files import answers
 from retrieval_eval.io.layout import discover, trial_at
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
-from retrieval_eval.metrics.files import DEFAULT_K
+from retrieval_eval.metrics.trial import DEFAULT_K
 from retrieval_eval.pipeline.roots import default_benchmarks_root, default_runs_root
 from retrieval_eval.pipeline.trial import Job, documents
 from retrieval_eval.records import TrialRef

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from retrieval_eval.impact.rewards import SCALES_DIFFER, are_poolable, on_one_scale
-from retrieval_eval.metrics.catalog import OUTCOMES, RETRIEVAL, Metric, read_metric
+from retrieval_eval.metrics.catalog import BY_NAME, Metric, read_metric, summarised
 from retrieval_eval.metrics.taxonomy import LABELS
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
 from retrieval_eval.records import Exclusion
 from retrieval_eval.schema import SCHEMA_VERSION
+from retrieval_eval.study.trials import SCALES_DIFFER, open_suites
 from retrieval_eval.values import Value, mean
 
 Document = Mapping[str, Any]
@@ -33,7 +33,7 @@ def run_summary(
     excluded
         What discovery left out.
     """
-    documents = on_one_scale([document for _, document in rows])
+    documents = [document for _, document in rows]
     return {
         "schema_version": SCHEMA_VERSION,
         "run_id": run_id,
@@ -74,19 +74,23 @@ def config_aggregates(documents: Iterable[Document]) -> dict[str, Any]:
     Repeats of a task are averaged first, so that ``n`` counts tasks.
     """
     groups: dict[str, list[Document]] = defaultdict(list)
+    rewards = []
     for document in documents:
         groups[document["provenance"]["config_name"]].append(document)
-    return {config: _aggregate(groups[config]) for config in sorted(groups)}
+        if (reward := read_metric(document, BY_NAME["reward"]).value) is not None:
+            rewards.append((document["provenance"]["benchmark"], reward))
+    unscaled = open_suites(rewards)
+    return {config: _aggregate(groups[config], unscaled) for config in sorted(groups)}
 
 
-def _aggregate(documents: Sequence[Document]) -> dict[str, Any]:
+def _aggregate(documents: Sequence[Document], unscaled: Collection[str]) -> dict[str, Any]:
     tasks = task_groups(documents)
     files = [d["file_level_metrics"] for d in documents]
     return {
         "n_trials": len(documents),
         "n_tasks": len(tasks),
         "n_computable": sum(bool(block.get("computable")) for block in files),
-        "metrics": {m.name: _over_tasks(tasks, m) for m in (*RETRIEVAL, *OUTCOMES)},
+        "metrics": {m.name: _over_tasks(tasks, m, unscaled) for m in summarised()},
         "never_hit": {
             "count": sum(bool(block.get("never_hit")) for block in files),
             "denominator": sum(bool(block.get("computable")) for block in files),
@@ -113,14 +117,21 @@ def task_groups(documents: Iterable[Document]) -> dict[tuple[str, str], list[Doc
     return dict(sorted(groups.items()))
 
 
-def _over_tasks(tasks: Mapping[Any, Sequence[Document]], metric: Metric) -> dict[str, Any]:
-    values = [mean(read_metric(d, metric) for d in group) for group in tasks.values()]
+def _over_tasks(
+    tasks: Mapping[tuple[str, str], Sequence[Document]], metric: Metric, unscaled: Collection[str]
+) -> dict[str, Any]:
+    known = {
+        task: [_read(document, metric, is_open=task[0] in unscaled) for document in group]
+        for task, group in tasks.items()
+    }
+    values = [mean(own) for own in known.values()]
     lost = Counter(
-        str(read_metric(group[0], metric).reason)
-        for group, value in zip(tasks.values(), values, strict=True)
+        str(own[0].reason)
+        for own, value in zip(known.values(), values, strict=True)
         if not value.computable
     )
-    if metric.name == "reward" and not are_poolable(d for group in tasks.values() for d in group):
+    suites = {suite for (suite, _), own in known.items() if any(v.computable for v in own)}
+    if metric.name == "reward" and len(suites) > 1 and not suites.isdisjoint(unscaled):
         values = [Value.missing(SCALES_DIFFER) for _ in values]
         lost = Counter({SCALES_DIFFER: len(values)})
     numbers = [v.value for v in values if v.value is not None]
@@ -134,6 +145,14 @@ def _over_tasks(tasks: Mapping[Any, Sequence[Document]], metric: Metric) -> dict
         "direction": metric.direction,
         "unit": metric.unit,
     }
+
+
+def _read(document: Document, metric: Metric, *, is_open: bool) -> Value:
+    """Return a number of a trial; a reward off the scale of its suite is none."""
+    value = read_metric(document, metric)
+    if metric.name != "reward" or is_open or value.value is None or 0 <= value.value <= 1:
+        return value
+    return Value.missing("reward_off_scale")
 
 
 def _pooled_rate(documents: Sequence[Document], label: str) -> dict[str, Any]:

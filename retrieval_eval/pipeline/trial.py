@@ -6,19 +6,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from retrieval_eval.events.coverage import coverage, why_nothing_is_computable
-from retrieval_eval.events.document import event_document
-from retrieval_eval.events.normalise import TrialEvents, normalise
-from retrieval_eval.ground_truth import read_ground_truth
+from retrieval_eval.events.document import coverage, event_document, why_nothing_is_computable
+from retrieval_eval.events.normalise import TrialEvents, extract_events
+from retrieval_eval.ground_truth import load_ground_truth
 from retrieval_eval.io.artefacts import kept_artefact, write_artefact
 from retrieval_eval.io.tasks import UNKNOWN_SUITE
-from retrieval_eval.metrics.trial import trial_metrics
+from retrieval_eval.metrics.trial import measure
+from retrieval_eval.model import to_builtins
 from retrieval_eval.outcomes import Outcome, load_outcome
 from retrieval_eval.pipeline.fingerprint import combined, fingerprint
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
 from retrieval_eval.records import GroundTruth, Trace, TrialRef
 from retrieval_eval.schema import SCHEMA_VERSION, now, stamped
-from retrieval_eval.traces import read_trace
+from retrieval_eval.traces import NoTraceError, read_trace
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,19 +121,22 @@ def _written(
 def documents(job: Job) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the event document and the metric document of a trial, without time stamps."""
     trial = job.trial
-    found = read_trace(trial.path)
-    trace = found if isinstance(found, Trace) else None
-    missing = None if isinstance(found, Trace) else found.reason
-    truth, unreadable = read_ground_truth(trial.task_dir)
+    try:
+        trace, missing = read_trace(trial.path), None
+    except NoTraceError as error:
+        trace, missing = None, error.reason
+    truth = load_ground_truth(trial.task_dir)
     if job.task_problem:
         truth = replace(truth, problems=(job.task_problem, *truth.problems))
-    outcome = load_outcome(trial.path, found)
+    outcome = load_outcome(trial.path, trace)
     events = (
         TrialEvents((), truth)
         if trace is None
-        else normalise(trace, truth, agent_started_at=outcome.agent_started_at)
+        else extract_events(trace, truth, agent_started_at=outcome.agent_started_at)
     )
-    covered = coverage(events, trace, missing, outcome=outcome.unreadable, ground_truth=unreadable)
+    covered = coverage(
+        events, trace, missing, outcome=outcome.unreadable, ground_truth=truth.unreadable
+    )
     return _documents(job, events, outcome, covered, trace)
 
 
@@ -167,7 +170,7 @@ def _documents(
         "coverage": covered,
         "event_summary": document["summary"],
         "ledger": document["ledger"],
-        **trial_metrics(events, job.k_values, reason=reason, lasted=outcome.elapsed_seconds),
+        **to_builtins(measure(events, job.k_values, reason=reason, lasted=outcome.elapsed_seconds)),
         "outcome": outcome.to_json(),
     }
     return document, metrics

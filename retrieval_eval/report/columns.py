@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, 
 
 from msgspec import Meta, Struct
 
+from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model.events import EventRow
 from retrieval_eval.model.impact import (
     Association,
@@ -24,7 +25,6 @@ from retrieval_eval.model.impact import (
     PairedStatistics,
     PairSlice,
 )
-from retrieval_eval.model.metrics import TrialMetrics
 from retrieval_eval.model.search_diff import (
     ChangedTop,
     MetricDifference,
@@ -165,9 +165,7 @@ FRAMES: Final[Frames] = {
                 "Why it is degraded or excluded",
                 "summary trials[]/reason",
             ),
-            _outcome("model", "text", "", "Model of the agent"),
-            _outcome("harness", "text", "", "Agent harness"),
-            _outcome("harness_version", "text", "", "Version of the harness"),
+            *_fields(TrialMetrics, "model harness harness_version", prefix="provenance"),
             Column(
                 "is_simulated",
                 "boolean",
@@ -178,12 +176,17 @@ FRAMES: Final[Frames] = {
             *_fields(
                 TrialMetrics,
                 "trace_source trace_format degraded_reason ground_truth_source "
-                "ground_truth_confidence ground_truth_reason has_trajectory has_transcript "
-                "has_ground_truth",
+                "ground_truth_confidence ground_truth_reason ground_truth_digest",
                 prefix="coverage",
             ),
+            _outcome("task_checksum", "text", "", "Version of the task"),
+            *_fields(
+                TrialMetrics, "has_trajectory has_transcript has_ground_truth", prefix="coverage"
+            ),
             *_fields(TrialMetrics, "computable", prefix="file_level_metrics"),
-            *_fields(TrialMetrics, "degraded_sources quality_flags", prefix="coverage"),
+            *_fields(
+                TrialMetrics, "degraded_sources quality_flags repositories", prefix="coverage"
+            ),
             *_fields(
                 TrialMetrics,
                 "reason file_recall mrr map_score context_efficiency",
@@ -196,9 +199,15 @@ FRAMES: Final[Frames] = {
             *(
                 _field(
                     TrialMetrics,
-                    f"file_level_metrics/views/{view}/file_recall",
-                    f"file_recall:{view}",
-                    meaning=f"File recall under the view {view}",
+                    f"file_level_metrics/views/{view}/{path}",
+                    f"{name}:{view}",
+                    meaning=f"{label} under the view {view}",
+                )
+                for name, path, label in (
+                    ("file_recall", "file_recall", "File recall"),
+                    ("mrr", "mrr", "MRR"),
+                    ("ndcg@10", "ndcg/10", "nDCG@10"),
+                    ("context_efficiency", "context_efficiency", "Context efficiency"),
                 )
                 for view in ("accessed", "opened", "structured", "listing_discounted")
             ),
@@ -223,7 +232,15 @@ FRAMES: Final[Frames] = {
             ),
             *_fields(TrialMetrics, "ttfr_seconds", prefix="file_level_metrics"),
             _field(TrialMetrics, "file_level_metrics/ttfr_tokens", "ttfr_tokens", type_="number"),
-            *_fields(TrialMetrics, "ttfr_step ttfr_rank", prefix="file_level_metrics"),
+            *_fields(
+                TrialMetrics,
+                "ttfr_step ttfr_rank ttfr_calls never_hit censored_at_seconds",
+                prefix="file_level_metrics",
+            ),
+            *(
+                _field(TrialMetrics, f"file_level_metrics/{name}", name, type_="number")
+                for name in ("censored_at_tokens", "censored_at_calls")
+            ),
             Column(
                 "ttfr_reason",
                 "text",
@@ -250,7 +267,9 @@ FRAMES: Final[Frames] = {
                 for part in ("count", "denominator")
             ),
             *_fields(
-                TrialMetrics, "candidate_set_size evidence_type", prefix="error_taxonomy/slices"
+                TrialMetrics,
+                "candidate_set_size candidate_set_count evidence_type",
+                prefix="error_taxonomy/slices",
             ),
             _outcome("reward", "number", "", "Reward of the verifier"),
             _outcome("reward_reason", "text", "", "Reason code when there is none"),
@@ -261,8 +280,27 @@ FRAMES: Final[Frames] = {
             _outcome("total_tokens", "number", "tokens", "Input and output"),
             _outcome("cost_source", "text", "", "Where the cost was recorded"),
             _outcome("elapsed_source", "text", "", "Where the time was recorded"),
-            _outcome("exception", "text", "", "Exception that ended the trial"),
+            Column(
+                "exception",
+                "text",
+                "",
+                "Exception that ended the trial",
+                "outcome/exception/type",
+                "outcome/exception/type",
+            ),
+            Column(
+                "has_exception",
+                "boolean",
+                "",
+                "The trial ended with an exception",
+                "outcome/exception is there",
+            ),
             *_fields(TrialMetrics, "total_events mcp_events local_events", prefix="event_summary"),
+            *_fields(
+                TrialMetrics,
+                "calls_seen mcp_calls mcp_calls_ok shell_calls shell_opaque",
+                prefix="ledger",
+            ),
         ),
     ),
     "events": (

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from retrieval_eval.errors import BadInputError, SchemaError
 from retrieval_eval.io.artefacts import read_artefact
 from retrieval_eval.io.files import answers
+from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model import AnyRecord, from_builtins
 from retrieval_eval.model.events import EventDocument, EventRow, TargetRow
-from retrieval_eval.model.metrics import TrialMetrics
 from retrieval_eval.model.summary import RunSummary, TrialEntry
 from retrieval_eval.report.columns import FRAMES
 from retrieval_eval.report.frames import Row, read_row

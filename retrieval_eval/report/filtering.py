@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
-from retrieval_eval.impact import impact_analysis
 from retrieval_eval.model import from_builtins, to_builtins
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.summary import RunSummary
@@ -21,6 +20,7 @@ from retrieval_eval.pipeline.naming import EVENTS_SUFFIX
 from retrieval_eval.pipeline.summary import run_summary
 from retrieval_eval.report.documents import TrialFiles
 from retrieval_eval.schema import stamped
+from retrieval_eval.study import impact_analysis
 from retrieval_eval.values import DEFAULT_SEED, counted
 
 if TYPE_CHECKING:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence
 from typing import Final
@@ -11,43 +12,8 @@ from retrieval_eval.report.comparison import arms, ledgers
 from retrieval_eval.report.findings import listed, name
 from retrieval_eval.report.names import reason_sentence
 from retrieval_eval.report.numbers import of
+from retrieval_eval.study.gate import RULES
 from retrieval_eval.values import counted
-
-TITLES: Final[dict[str, str]] = {
-    "crashed_before_start": "Crashed before the agent ran",
-    "dead_mcp_server": "Dead MCP server",
-    "mcp_in_baseline": "MCP calls in the control arm",
-    "mcp_role_unclear": "Unclear use of MCP",
-    "model_differs": "Another model",
-    "harness_version_differs": "Another harness version",
-    "task_checksum_differs": "Another version of the task",
-    "ground_truth_differs": "Another ground truth",
-    "degraded_trace": "Degraded trace",
-    "no_ground_truth": "No ground truth",
-    "missing_verifier_result": "No valid reward",
-    "opaque_share_differs": "Unequal share of opaque calls",
-}
-"""Rule to its printed name, the gravest fault first."""
-
-_OF_TRIALS: Final[dict[str, str]] = {
-    "crashed_before_start": "crashed before the agent ran",
-    "degraded_trace": "left no complete trace",
-    "no_ground_truth": "had no ground truth",
-    "mcp_in_baseline": "called MCP tools in the control arm",
-    "dead_mcp_server": "made no MCP call that succeeded",
-    "missing_verifier_result": "had no valid reward",
-}
-_OF_PAIRS: Final[dict[str, str]] = {
-    "model_differs": "the arms ran {tasks} with different models",
-    "harness_version_differs": "the arms ran {tasks} with different harness versions",
-    "task_checksum_differs": "the arms ran different versions of {tasks}",
-    "ground_truth_differs": "the ground truth differs between the arms on {tasks}",
-}
-_OF_ARMS: Final[dict[str, str]] = {
-    "opaque_share_differs": "the arms differ in their share of shell calls that cannot be resolved",
-    "mcp_role_unclear": "it cannot be told which arm is meant to use MCP",
-}
-
 
 MAX_DETAIL: Final = 160
 """Characters of a rule's detail in a sentence: two configs with their counts."""
@@ -55,7 +21,9 @@ MAX_DETAIL: Final = 160
 
 def title(rule: str) -> str:
     """Return the printed name of a rule; an unknown one is printed as it is named."""
-    return TITLES.get(rule) or rule.replace("_", " ").capitalize()
+    if rule in RULES:
+        return RULES[rule].title
+    return rule.replace("_", " ").capitalize()
 
 
 def inside(text: str) -> str:
@@ -71,14 +39,16 @@ def inside(text: str) -> str:
 
 def finding(rule: GateRule, comparison: ComparisonDocument) -> str:
     """Return what a rule found as a clause with its count of all trials of the arm."""
-    if rule.name in _OF_PAIRS:
+    if rule.name not in RULES:
+        return f"{_who(rule, comparison)} fall under the rule “{inside(title(rule.name))}”"
+    words = RULES[rule.name]
+    if words.subject == "tasks":
         tasks = counted(len({t.task_name for t in rule.trials}) or rule.count, "task")
-        return _OF_PAIRS[rule.name].format(tasks=tasks)
-    if rule.name in _OF_ARMS:
-        text = _OF_ARMS[rule.name]
-        return f"{text} ({name(rule.detail, MAX_DETAIL)})" if rule.detail else text
-    what = _OF_TRIALS.get(rule.name, f"fall under the rule “{inside(title(rule.name))}”")
-    return f"{_who(rule, comparison)} {what}"
+        return words.clause.format(tasks=tasks)
+    if words.subject == "arms":
+        detail = f" ({name(rule.detail, MAX_DETAIL)})" if rule.detail else ""
+        return f"{words.clause}{detail}"
+    return f"{_who(rule, comparison)} {words.clause}"
 
 
 def _who(rule: GateRule, comparison: ComparisonDocument) -> str:
@@ -95,9 +65,9 @@ def _who(rule: GateRule, comparison: ComparisonDocument) -> str:
 
 def failed_sentence(comparison: ComparisonDocument, limit: int = 2) -> str:
     """Return the failed rules in one sentence, the gravest first."""
-    places = {rule: place for place, rule in enumerate(TITLES)}
+    gravity = {rule: words.gravity for rule, words in RULES.items()}
     failed = [rule for rule in comparison.gate.rules if rule.failed]
-    ordered = sorted(failed, key=lambda rule: places.get(rule.name, len(places)))
+    ordered = sorted(failed, key=lambda rule: gravity.get(rule.name, math.inf))
     clauses = [finding(rule, comparison) for rule in ordered[:limit]]
     rest = len(ordered) - len(clauses)
     if rest:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.metrics.files import DEFAULT_K
+from retrieval_eval.metrics.trial import DEFAULT_K
 from retrieval_eval.model import from_builtins
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.pipeline import evaluate

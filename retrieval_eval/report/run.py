@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from retrieval_eval.metrics.files import DEFAULT_K
+from retrieval_eval.metrics.trial import DEFAULT_K
 from retrieval_eval.model.impact import ComparisonDocument, ImpactAnalysis
 from retrieval_eval.model.summary import RunSummary
 from retrieval_eval.pipeline.evaluate import IMPACT_FILE, SUMMARY_FILE
@@ -184,14 +184,16 @@ class Run(frames.Measured):
         declared = expand(_COLUMNS["trials"], self.k_values)
         rows = []
         for trial in self.trial_files:
-            provenance = trial.metrics.provenance if trial.metrics else None
+            metrics = trial.metrics
             base = trial.identity | {
                 "batch_timestamp": trial.entry.batch_timestamp,
-                "is_simulated": provenance is not None and provenance.is_simulated is True,
+                "is_simulated": metrics is not None and metrics.provenance.is_simulated is True,
+                "has_exception": metrics is not None
+                and metrics.outcome.get("exception") is not None,
                 "status": trial.entry.status,
                 "status_reason": trial.entry.reason,
             }
-            rows.append(read_row(trial.metrics, declared, base))
+            rows.append(read_row(metrics, declared, base))
         return make_frame(rows, declared)
 
     @frames.handed_out

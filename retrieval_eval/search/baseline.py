@@ -1,22 +1,39 @@
-"""The committed search run that later runs are held against, and how it is replaced."""
+"""The baseline: the committed search run, what changed since, and how it is replaced."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.io.files import is_there, write_bytes
-from retrieval_eval.search.delta import delta, differences, truncation
-from retrieval_eval.search.guard.soundness import own_faults
+from retrieval_eval.search.comparability import (
+    changes,
+    common_measures,
+    differences,
+    own_faults,
+    truncation,
+)
+from retrieval_eval.search.named_metrics import shares
+from retrieval_eval.search.paired_change import (
+    Change,
+    Resampling,
+    Sides,
+    change_of,
+    contributions,
+    restricted,
+    slice_of,
+    top1_differs,
+)
 from retrieval_eval.search.run_files import read_search_run, run_bytes
 from retrieval_eval.values import counted
 
 Document = Mapping[str, Any]
 
 DEFAULT_BASELINE: Final = Path("data/eval/baseline.json")
+SLICED_BY: Final = ("corpus", "area")
 
 ACCEPTABLE: Final = ("gold_set", "convention", "empty_ranking", "depth", "measures", "queries")
 """What may differ from the old baseline when that is named: see `differences`, and ``queries``,
@@ -150,3 +167,93 @@ def _left_out(
         return None
     n, of = len(wanted - asked), counted(len(wanted), "query")
     return f"{name} is truncated: it did not ask {n} of the {of} of {other_name}"
+
+
+def delta(baseline: Document, current: Document, *, seed: int) -> dict[str, Any]:
+    """Return the change from one search run to another, in points (hundredths).
+
+    Queries are paired by id. A measure is compared over the queries that have it in both runs;
+    those that have it in one only are counted. ``baseline`` and ``current`` are means over these
+    pairs, so their difference is a change of answers and never of queries. A query contributes
+    (current - baseline) / n_pairs, and these contributions add up to the change.
+
+    Interval and p-value are those of `compare_paired` (not computable below three and six pairs).
+    When the runs did not measure the same thing (see `differences`) there are no numbers.
+
+    Parameters
+    ----------
+    baseline, current
+        Search runs (schema ``search_run``).
+    seed
+        Seed of resampling; number and coverage are those of the current run.
+
+    Returns
+    -------
+    dict
+        The ``delta`` block of the current run.
+    """
+    reasons = differences(baseline, current)
+    block: dict[str, Any] = {
+        "baseline": {
+            "label": baseline["label"],
+            "generated_at": baseline["generated_at"],
+            "gold_fingerprint": baseline["run"]["gold_set"]["fingerprint"],
+        },
+        "is_comparable": not reasons,
+        "reasons": [f"{code}: {sentence}" for code, sentence in reasons.items()],
+        "changes": changes(baseline, current),
+        "metrics": {},
+        "slices": {},
+        "queries_top1_changed": [],
+        "queries": [],
+    }
+    if reasons:
+        return block
+    before = {query["id"]: query for query in baseline["queries"]}
+    after = {query["id"]: query for query in current["queries"]}
+    names = common_measures(baseline, current)
+    sides = {name: (shares(baseline, name), shares(current, name)) for name in names}
+    resampling = Resampling.of(current["run"]["settings"], seed)
+    block["metrics"] = _changes_of(sides, resampling)
+    block["slices"] = {
+        dimension: {
+            value: {
+                "metrics": _changes_of(
+                    restricted(sides, slice_of(baseline, current, dimension, value)), resampling
+                )
+            }
+            for value in current["slices"][dimension]
+        }
+        for dimension in SLICED_BY
+    }
+    block["queries_top1_changed"] = [
+        query for query in after if query in before and top1_differs(before[query], after[query])
+    ]
+    block["queries"] = _contributions(sides, after)
+    return block
+
+
+def _changes_of(sides: Sides, resampling: Resampling) -> dict[str, Any]:
+    return {name: _block(change_of(*pair, resampling)) for name, pair in sides.items()}
+
+
+def _block(change: Change) -> dict[str, Any]:
+    return {
+        "baseline": change.before,
+        "current": change.after,
+        "delta_points": change.delta_points,
+        "ci_low_points": change.ci_low_points,
+        "ci_high_points": change.ci_high_points,
+        "p_value": change.p_value,
+        "n_pairs": change.n_pairs,
+        "n_only_baseline": change.n_only_before,
+        "n_only_current": change.n_only_after,
+    }
+
+
+def _contributions(sides: Sides, after: Iterable[str]) -> list[dict[str, Any]]:
+    found: dict[str, dict[str, float]] = {query: {} for query in after}
+    for name, pair in sides.items():
+        for query, moved in contributions(*pair).items():
+            found[query][name] = moved
+    return [{"id": query, "contributions": moved} for query, moved in found.items() if moved]

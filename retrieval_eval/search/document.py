@@ -15,9 +15,8 @@ from retrieval_eval.gold.model import GoldSet
 from retrieval_eval.schema import SCHEMA_VERSION, stamped
 from retrieval_eval.search.abstention import Gate, abstention_block
 from retrieval_eval.search.composite import composite_block
-from retrieval_eval.search.means import Slice
 from retrieval_eval.search.results import PROBLEMS, UNTRUSTED
-from retrieval_eval.search.scoring import QueryScore, Scores
+from retrieval_eval.search.scoring import QueryScore, Scores, Slice
 from retrieval_eval.search.secrets import shown_options, shown_spec
 from retrieval_eval.values import Value, counted
 

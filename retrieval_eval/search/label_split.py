@@ -10,7 +10,7 @@ from typing import Any, Final
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.model import GoldSet
 from retrieval_eval.gold.spans import Key
-from retrieval_eval.search.delta import differences
+from retrieval_eval.search.comparability import differences
 from retrieval_eval.search.paired_change import POINTS
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import QueryResult

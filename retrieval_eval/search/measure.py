@@ -1,4 +1,4 @@
-"""The whole of ``search run``: ask the retriever, score, compare with the baseline, write."""
+"""Measure a retriever: ask it every gold query, score, compare with the baseline, write."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any, Final
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.backlog import read_backlog
 from retrieval_eval.gold.corpus import Corpus, corpus_fingerprint, read_corpus
+from retrieval_eval.gold.model import GoldSet
 from retrieval_eval.gold.reading import read_gold_set
 from retrieval_eval.io.files import remove, write_bytes, write_text
 from retrieval_eval.records import Progress
@@ -18,11 +19,11 @@ from retrieval_eval.schema import now
 from retrieval_eval.search.abstention import check_threshold
 from retrieval_eval.search.baseline import held_against
 from retrieval_eval.search.document import CorpusUse, RetrieverUse, search_run
-from retrieval_eval.search.facts import documents_of, facts_of
 from retrieval_eval.search.markdown import to_markdown
+from retrieval_eval.search.protocol import Retriever
 from retrieval_eval.search.retrievers import open_retriever
 from retrieval_eval.search.run_files import read_search_run, run_bytes
-from retrieval_eval.search.running import run_queries
+from retrieval_eval.search.running import describe_retriever, known_documents_of, run_queries
 from retrieval_eval.search.scoring import score_run
 from retrieval_eval.search.secrets import shown_options, shown_spec
 from retrieval_eval.search.settings import Settings
@@ -31,10 +32,145 @@ DEFAULT_GOLD: Final = Path("data/eval/gold-set.jsonl")
 DEFAULT_OUT: Final = Path("data/eval")
 JOURNAL: Final = "search-run.journal.jsonl"
 
+OnResume = Callable[[int, int], None]
+"""Called with the number of queries that an interrupted run has answered, and that of all."""
+
+
+def run_search(
+    gold_set: GoldSet | Path,
+    retriever: Retriever | str,
+    *,
+    options: Mapping[str, str] | None = None,
+    corpora: Collection[str] = (),
+    corpus: Corpus | Path | None = None,
+    label: str = "",
+    settings: Settings | None = None,
+    floor: float | None = None,
+    abstain_at: float | None = None,
+    use_rerank: bool = True,
+    baseline: Path | None = None,
+    backlog: str | None = None,
+    jobs: int = 1,
+    journal: Path | None = None,
+    fresh: bool = False,
+    progress: Progress | None = None,
+    on_resume: OnResume | None = None,
+) -> dict[str, Any]:
+    """Ask a retriever the queries of a gold set and score what it returns.
+
+    Nothing is written but the journal, where one is named. A query that fails is recorded, and the
+    run has no verdict then.
+
+    Parameters
+    ----------
+    gold_set
+        The gold set, or its file.
+    retriever
+        An object with ``search(query, *, corpus, k)``, or what `open_retriever` opens, such as
+        ``bm25:corpus.jsonl`` or ``package.module:name``.
+    options
+        For a retriever given by name: its options, as text.
+    corpora
+        Only queries of these corpora; by default of all.
+    corpus
+        The documents, or their file: an answer that names another one fails.
+    label
+        What to call the run.
+    settings
+        Cut-offs, depth of the rankings and the seed of resampling.
+    floor
+        Documents scored below are dropped; a query that loses all of them counts as refused.
+    abstain_at
+        A query whose top score lies below counts as refused.
+    use_rerank
+        False: ask for the first stage only, of a retriever that shows its stages.
+    baseline
+        A search run to compare with.
+    backlog
+        A database URL or a JSONL file of labels under review, which are counted.
+    jobs
+        Queries asked at once, of a retriever that allows it.
+    journal
+        A file that keeps answers: an interrupted run continues there, unless ``fresh``.
+    progress
+        Called after each query.
+    on_resume
+        Called when a journal holds answers.
+
+    Returns
+    -------
+    dict
+        The search run (schema ``search_run``): per query, per corpus, area, origin and source, and
+        overall, every measure with its interval, ties and unjudged bounds.
+
+    Raises
+    ------
+    BadInputError
+        When the gold set, the retriever, the baseline or an option cannot be used.
+    NothingToEvaluateError
+        When no query is left to ask.
+
+    Examples
+    --------
+    >>> from retrieval_eval.gold.model import GoldQuery, GoldSet
+    >>> class Library:
+    ...     def search(self, query, *, corpus, k):
+    ...         return [("d1", 2.0), ("d2", 1.0)]
+    >>> gold = GoldSet((GoldQuery("q1", "which port?", "docs", relevant={"d2": 1}),), "0" * 64)
+    >>> run = run_search(gold, Library())
+    >>> run["metrics"]["RR"]["value"]
+    0.5
+    """
+    gold = gold_set if isinstance(gold_set, GoldSet) else read_gold_set(gold_set)
+    chosen = sorted(set(corpora) or {query.corpus for query in gold.queries})
+    if not gold.queries:
+        raise NothingToEvaluateError(f"{gold.path or 'the gold set'} holds no query")
+    # Whatever cannot be used is found before the first query is asked.
+    check_threshold(abstain_at)
+    settings = settings or Settings()
+    before = None if baseline is None else read_search_run(baseline)
+    documents = read_corpus(corpus) if isinstance(corpus, Path) else corpus
+    if documents is not None:
+        _check_corpora(documents, chosen)
+    waiting = None if backlog is None else _backlog(backlog)
+    spec, asked = _opened(retriever, options or {})
+    facts = describe_retriever(asked)
+    known = known_documents_of(asked) if documents is None else documents.ids()
+    results = run_queries(
+        gold,
+        asked,
+        depth=settings.depth,
+        corpora=chosen,
+        floor=floor,
+        use_rerank=use_rerank,
+        journal=journal,
+        progress=progress,
+        jobs=jobs,
+        known_documents=known,
+        # As it is shown, for the journal is a file too.
+        identity={"spec": shown_spec(spec), "options": shown_options(options or {})},
+        fresh=fresh,
+        on_resume=on_resume,
+    )
+    document = search_run(
+        gold,
+        score_run(gold, results, settings),
+        retriever=RetrieverUse(spec, options or {}, facts, use_rerank, floor),
+        corpora=[_corpus_use(name, documents, facts) for name in chosen],
+        generated_at=now(),
+        label=label,
+        backlog=waiting,
+        abstain_at=abstain_at,
+        ids_checked=known is not None,
+    )
+    if before is not None:
+        document |= held_against(before, document, seed=settings.seed)
+    return document
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to measure and how; see `measure` for the meaning of each."""
+    """A run to make, perhaps several times; see `run_search` for the meaning of each field."""
 
     gold_path: Path
     retriever: str
@@ -62,50 +198,16 @@ class Measured:
     markdown_path: Path
 
 
-def measure(gold_path: Path, retriever: str, **options: Any) -> dict[str, Any]:
-    """Measure a retriever against a gold set, write the reports and return the search run.
-
-    Parameters
-    ----------
-    gold_path
-        The gold set.
-    retriever
-        What `open_retriever` opens, such as ``bm25:corpus.jsonl`` or ``package.module:name``.
-    options
-        ``options``: for the retriever, name to text. ``corpora``: only queries of these (none
-        named: of all). ``corpus_file``: the documents; an answer that names another fails.
-        ``label``, ``settings``, ``floor`` (documents scored below it are dropped), ``abstain_at``
-        (a query whose top score lies below it counts as refused), ``use_rerank``, ``baseline`` (a
-        search run to compare with), ``backlog`` (a database URL or JSONL file of labels under
-        review), ``out`` (folder of the reports), ``jobs`` (queries asked at once, of a retriever
-        that allows it), ``fresh`` (do not take up an interrupted run), ``progress``.
-
-    Raises
-    ------
-    BadInputError
-        When the gold set, the retriever, the baseline or an option cannot be used; nothing is
-        written then.
-    NothingToEvaluateError
-        When no query is left to ask.
-    """
-    progress: Progress | None = options.pop("progress", None)
-    return measure_request(Request(gold_path, retriever, **options), progress=progress).document
-
-
 def measure_request(
-    request: Request,
-    *,
-    progress: Progress | None = None,
-    taken_up: Callable[[int, int], None] | None = None,
+    request: Request, *, progress: Progress | None = None, on_resume: OnResume | None = None
 ) -> Measured:
-    """Do what `measure` does; also say where the reports are.
+    """Make the run of a request and write its reports.
 
-    The reports are ``eval-report-<utc>.json`` and ``.md``; an older one is never overwritten.
-    The journal of an interrupted run lies beside them and goes when a run is done; ``taken_up`` is
-    called with the number of queries it answers, and that of all.
+    They are ``eval-report-<utc>.json`` and ``.md`` in the folder ``out``; an older one is never
+    overwritten. The journal of an interrupted run lies beside them and goes when a run is done.
     """
     journal = request.out / JOURNAL
-    document = measured_document(request, journal=journal, progress=progress, taken_up=taken_up)
+    document = measured_document(request, journal=journal, progress=progress, on_resume=on_resume)
     written = _write(document, request.out)
     remove(journal, request.out)
     return written
@@ -116,62 +218,46 @@ def measured_document(
     *,
     journal: Path | None = None,
     progress: Progress | None = None,
-    taken_up: Callable[[int, int], None] | None = None,
+    on_resume: OnResume | None = None,
 ) -> dict[str, Any]:
-    """Return the search run of a request; nothing is written but the journal, where one is named.
+    """Return the search run of a request.
 
     The retriever is opened anew, so that what one run remembers does not answer for the next.
     """
-    gold = read_gold_set(request.gold_path)
-    chosen = sorted(set(request.corpora) or {query.corpus for query in gold.queries})
-    if not gold.queries:
-        raise NothingToEvaluateError(f"{request.gold_path} holds no query")
-    # Whatever cannot be used is found before the first query is asked.
-    check_threshold(request.abstain_at)
-    baseline = None if request.baseline is None else read_search_run(request.baseline)
-    corpus = None if request.corpus_file is None else read_corpus(request.corpus_file)
-    if corpus is not None:
-        _check_corpora(corpus, chosen)
-    backlog = None if request.backlog is None else _backlog(request.backlog)
-    retriever = open_retriever(request.retriever, request.options)
-    facts = facts_of(retriever)
-    known = documents_of(retriever) if corpus is None else corpus.ids()
-    settings = request.settings
-    results = run_queries(
-        gold,
-        retriever,
-        depth=settings.depth,
-        corpora=chosen,
-        floor=request.floor,
-        use_rerank=request.use_rerank,
-        journal=journal,
-        progress=progress,
-        jobs=request.jobs,
-        known_documents=known,
-        # As it is shown, for the journal is a file too.
-        identity={
-            "spec": shown_spec(request.retriever),
-            "options": shown_options(request.options),
-        },
-        fresh=request.fresh,
-        taken_up=taken_up,
-    )
-    document = search_run(
-        gold,
-        score_run(gold, results, settings),
-        retriever=RetrieverUse(
-            request.retriever, request.options, facts, request.use_rerank, request.floor
-        ),
-        corpora=[_corpus_use(name, corpus, facts) for name in chosen],
-        generated_at=now(),
+    return run_search(
+        request.gold_path,
+        request.retriever,
+        options=request.options,
+        corpora=request.corpora,
+        corpus=request.corpus_file,
         label=request.label,
-        backlog=backlog,
+        settings=request.settings,
+        floor=request.floor,
         abstain_at=request.abstain_at,
-        ids_checked=known is not None,
+        use_rerank=request.use_rerank,
+        baseline=request.baseline,
+        backlog=request.backlog,
+        jobs=request.jobs,
+        journal=journal,
+        fresh=request.fresh,
+        progress=progress,
+        on_resume=on_resume,
     )
-    if baseline is not None:
-        document |= held_against(baseline, document, seed=settings.seed)
-    return document
+
+
+def _opened(retriever: Retriever | str, options: Mapping[str, str]) -> tuple[str, Retriever]:
+    """Return a retriever and its spec; that of an object is where its class is."""
+    if isinstance(retriever, str):
+        return retriever, open_retriever(retriever, options)
+    if options:
+        raise BadInputError("a retriever that is an object takes no options")
+    if not isinstance(retriever, Retriever):
+        raise BadInputError(
+            f"a value of type {type(retriever).__name__} is no retriever; expected an object with"
+            " search(query, *, corpus, k), or the name of one"
+        )
+    kind = type(retriever)
+    return f"{kind.__module__}:{kind.__qualname__}", retriever
 
 
 def _write(document: dict[str, Any], out: Path) -> Measured:

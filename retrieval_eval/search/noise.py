@@ -1,35 +1,70 @@
-"""How much a search run moves when nothing changed, and what changes it can therefore show.
+"""Noise: how much a search run moves when nothing changed, and what changes it can therefore show.
 
-Two kinds of noise: between runs of one system on the same queries, and between samples of queries.
+Two kinds: between runs of one system on the same queries, and between samples of queries.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
 from typing import Any, Final
 
+from msgspec.structs import astuple
+
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.io.files import read_json
+from retrieval_eval.model import from_builtins
+from retrieval_eval.model.noise import (
+    DetectablePoints,
+    MetricNoise,
+    NoiseFloor,
+    NoiseSettings,
+    RepeatedRun,
+    RunToRun,
+    SuggestedThreshold,
+)
 from retrieval_eval.records import Progress
-from retrieval_eval.schema import SCHEMA_VERSION, stamped
-from retrieval_eval.search.beyond_noise import noise_band
-from retrieval_eval.search.delta import common_measures
+from retrieval_eval.schema import SCHEMA_VERSION, check_version, faults
+from retrieval_eval.search.comparability import (
+    changes,
+    common_measures,
+    copies,
+    differences,
+    own_faults,
+    system_changes,
+)
 from retrieval_eval.search.guard.pinned import Pinned
-from retrieval_eval.search.guard.soundness import copies, own_faults, system_changes
+from retrieval_eval.search.guard.rule import SMALLEST_RESOLUTION
+from retrieval_eval.search.guard.thresholds import shipped_thresholds
 from retrieval_eval.search.measure import Request, measured_document
 from retrieval_eval.search.named_metrics import BLOCK_OF, WHOLE_RUN_ONLY, Share, shares
 from retrieval_eval.search.noise_level import (
+    MOST_RUNS,
+    QUERY_COUNTS,
     by_query,
     detectable_changes,
+    noise_band,
     query_sampling,
     run_to_run,
+    runs_needed,
 )
-from retrieval_eval.search.noise_thresholds import suggestions
 from retrieval_eval.search.paired_change import Resampling, linear, pairs_of
+from retrieval_eval.search.settings import BASE_MEASURES, HEADLINE
+from retrieval_eval.search.summary import DASH
 
 Document = Mapping[str, Any]
+Rows = list[list[str]]
 
+DEFAULT_NOISE: Final = Path("data/eval/noise.json")
+OLDEST: Final = timedelta(days=92)
+"""A quarter: noise that was measured longer ago is measured again."""
 DEFAULT_REPEATS: Final = 10
+ALPHA: Final = 0.05
+_STEP: Final = 0.1
 _LEAST_RUNS: Final = 2
 _RANKED_FILE: Final = "run:"
 
@@ -78,7 +113,7 @@ def noise(
     seed: int,
     change: tuple[Document, Document] | None = None,
     pinned: Pinned | None = None,
-) -> dict[str, Any]:
+) -> NoiseFloor:
     """Return the noise of a system from runs of it that differ in nothing (A/A).
 
     Parameters
@@ -97,8 +132,8 @@ def noise(
 
     Returns
     -------
-    dict
-        Schema ``search_noise``: by metric the run-to-run noise (exactly 0 where deterministic),
+    NoiseFloor
+        By metric the run-to-run noise (exactly 0 where deterministic),
         the query-sampling noise, the smallest detectable changes, and suggested thresholds.
 
     Raises
@@ -122,36 +157,40 @@ def noise(
         if not table.size:
             continue
         level = run_to_run(table)
-        metrics[name] = {
-            "n_queries": level.n_queries,
-            "run_to_run": {
-                "sd_points": level.sd_points,
-                "sd_of_runs_points": level.sd_of_runs_points,
-                "sd_by_query_points": level.sd_by_query_points,
-                "largest_delta_points": level.largest_delta_points,
-                "step_points": level.step_points,
-                "is_deterministic": level.is_deterministic,
-            },
-            "band_points": noise_band(level, is_deterministic=n_varied == 0),
-            "query_sampling": query_sampling(table, resampling),
-            **detectable_changes(table, level.sd_points, _differences(change, name)),
-        }
-    body = {
-        "schema_version": SCHEMA_VERSION,
-        "n_runs": len(runs),
-        "n_queries": len(rankings[0]),
-        "pinned": None if pinned is None else pinned.fingerprint,
-        "n_queries_varied": n_varied,
-        "is_deterministic": n_varied == 0,
-        "run": dict(first["run"]),
-        "judge": (first.get("claims") or {}).get("judge"),
-        "runs": [{key: run[key] for key in ("label", "generated_at")} for run in runs],
-        "change": None if change is None else [run["label"] for run in change],
-        "settings": asdict(resampling),
-        "metrics": metrics,
-        "suggested_thresholds": suggestions(metrics, len(runs)),
-    }
-    return stamped(body, generated_at)
+        detectable = partial(detectable_changes, table, level.sd_points, _differences(change, name))
+        metrics[name] = MetricNoise(
+            n_queries=level.n_queries,
+            run_to_run=RunToRun(
+                sd_points=level.sd_points,
+                sd_of_runs_points=level.sd_of_runs_points,
+                sd_by_query_points=level.sd_by_query_points,
+                largest_delta_points=level.largest_delta_points,
+                step_points=level.step_points,
+                is_deterministic=level.is_deterministic,
+            ),
+            band_points=noise_band(level, is_deterministic=n_varied == 0),
+            query_sampling=query_sampling(table, resampling),
+            smallest_detectable_points=detectable(),
+            by_n_queries={str(n): detectable(n) for n in QUERY_COUNTS},
+        )
+    return NoiseFloor(
+        schema_version=SCHEMA_VERSION,
+        generated_at=generated_at,
+        n_runs=len(runs),
+        n_queries=len(rankings[0]),
+        pinned=None if pinned is None else pinned.fingerprint,
+        n_queries_varied=n_varied,
+        is_deterministic=n_varied == 0,
+        run=dict(first["run"]),
+        judge=(first.get("claims") or {}).get("judge"),
+        runs=tuple(
+            RepeatedRun(label=run["label"], generated_at=run["generated_at"]) for run in runs
+        ),
+        change=None if change is None else tuple(run["label"] for run in change),
+        settings=NoiseSettings(**asdict(resampling)),
+        metrics=metrics,
+        suggested_thresholds=suggestions(metrics, len(runs)),
+    )
 
 
 def _check_same(runs: Sequence[Document]) -> None:
@@ -200,3 +239,187 @@ def _differences(change: tuple[Document, Document] | None, name: str) -> list[fl
     pairs = pairs_of(*(shares(run, name) for run in change)).values()
     old, new = (linear([pair[side] for pair in pairs]) for side in (0, 1))
     return [b - a for a, b in zip(old, new, strict=True)]
+
+
+def read_noise(path: Path) -> NoiseFloor:
+    """Return the noise document in a file.
+
+    Raises
+    ------
+    BadInputError
+        When the file cannot be read or is no valid noise file; the message names JSON pointers.
+    """
+    if not path.is_file():
+        raise BadInputError(f"{path}: no such file; `retrieval-eval search noise` writes one")
+    found = read_json(path, path.parent)
+    if found.problem is not None:
+        raise BadInputError(f"not a noise file: {found.problem}")
+    check_version(found.value, str(path))
+    if wrong := faults(found.value, "search_noise"):
+        raise BadInputError(f"{path}: not a valid noise file: {'; '.join(map(str, wrong[:5]))}")
+    return from_builtins(found.value, NoiseFloor, str(path))
+
+
+def staleness(noise: NoiseFloor, run: Document) -> list[str]:
+    """Return why noise may not hold for a search run, in sentences; empty if it does.
+
+    It was measured on another gold set, under other settings, with another retriever or corpus, or
+    more than a quarter before the run.
+    """
+    repeated = {"run": noise.run}
+    found = [
+        f"the noise was measured otherwise: {sentence}"
+        for sentence in differences(repeated, run).values()
+    ]
+    found += [
+        f"the noise was measured before this changed: {change}" for change in changes(repeated, run)
+    ]
+    then, now = _moment(noise.generated_at), _moment(run["generated_at"])
+    if now - then > OLDEST:
+        found.append(
+            f"the noise was measured {(now - then).days} days before the run, more than a quarter"
+        )
+    return found
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def suggestions(metrics: Mapping[str, MetricNoise], n_runs: int) -> tuple[SuggestedThreshold, ...]:
+    """Return a suggested threshold for each shipped one whose metric was measured.
+
+    It is the shipped change, or, where that is less, what the difference of two runs of the same
+    system exceeds in 5 % of comparisons over all these thresholds together (Bonferroni; Student's
+    t, for the noise was estimated from ``n_runs``), in tenths of a point. Where nothing moved it
+    is the shipped one.
+    """
+    from scipy.special import stdtrit
+
+    rows = [
+        row
+        for row in shipped_thresholds().rows
+        if row.max_change is not None and row.unit == "points" and row.metric in metrics
+    ]
+    found = []
+    for row in rows:
+        assert row.max_change is not None
+        quantile = float(stdtrit(n_runs - 1, 1 - ALPHA / len(rows)))
+        beyond = quantile * math.sqrt(2.0) * metrics[row.metric].run_to_run.sd_points
+        found.append(
+            SuggestedThreshold(
+                metric=row.metric,
+                direction=row.direction,
+                shipped_max_change_points=row.max_change,
+                noise_points=beyond,
+                max_change_points=max(row.max_change, _rounded_up(beyond)),
+            )
+        )
+    return tuple(found)
+
+
+def snippet(noise: NoiseFloor) -> str:
+    """Return the suggested thresholds of a noise document as TOML for ``guard.toml``."""
+    moment = noise.generated_at[:10]
+    lines = [f"# Suggested from {noise.n_runs} runs of one system, {moment}."]
+    for row in noise.suggested_thresholds:
+        usual = row.shipped_max_change_points
+        lines += [
+            "",
+            f"# Noise reaches {row.noise_points:.2f} points; shipped: {usual:g}.",
+            "[[threshold]]",
+            f'metric = "{row.metric}"',
+            f'direction = "{row.direction}"',
+            f"max_change = {row.max_change_points:.1f}",
+            'unit = "points"',
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def _rounded_up(points: float) -> float:
+    return math.ceil(points / _STEP - 1e-9) / round(1 / _STEP)
+
+
+def noise_sentences(noise: NoiseFloor) -> list[str]:
+    """Return what was repeated, whether it is deterministic, and how many runs a guard needs."""
+    use, gold = noise.run["retriever"], noise.run["gold_set"]
+    asked = f"{noise.n_queries:,} queries of {gold['name']} ({gold['fingerprint'][:12]})"
+    found = [f"{noise.n_runs} runs of {use['name']} over {asked}."]
+    if noise.is_deterministic:
+        found.append("Deterministic: every query got the same documents in every run.")
+    else:
+        found.append(
+            f"{noise.n_queries_varied} of {noise.n_queries} queries got other documents in "
+            "some run."
+        )
+    return found + _runs_needed(noise)
+
+
+def _runs_needed(noise: NoiseFloor) -> list[str]:
+    alpha = ALPHA / max(len(noise.suggested_thresholds), 1)
+    told = []
+    for name in HEADLINE:
+        band = noise.metrics.get(name)
+        if band is None or not band.band_points:
+            continue
+        n = runs_needed(SMALLEST_RESOLUTION, band.band_points, noise.n_runs - 1, alpha=alpha)
+        told.append(f"{name} " + (f"more than {MOST_RUNS}" if n is None else f"{n:,}"))
+    what = f"Runs on either side whose means show a change of {SMALLEST_RESOLUTION:g} points"
+    return [f"{what} to the guard: {', '.join(told)}."] if told else []
+
+
+def shown_metrics(noise: NoiseFloor) -> list[str]:
+    """Return the metrics of the short list: base measures, and all that are no measures."""
+    return [name for name in noise.metrics if name in BASE_MEASURES or "@" not in name]
+
+
+def level_rows(noise: NoiseFloor, names: Sequence[str]) -> Rows:
+    """Return noise between runs and between samples of queries, and what can be detected."""
+    rows = [
+        [
+            *("metric", "queries", "run to run, SD", "largest", "sampling, SD"),
+            *("detectable: runs", "change", "unrelated"),
+        ]
+    ]
+    for name in names:
+        metric = noise.metrics[name]
+        level = metric.run_to_run
+        is_still = level.is_deterministic
+        detectable = metric.smallest_detectable_points
+        rows.append(
+            [
+                name,
+                str(metric.n_queries),
+                "deterministic" if is_still else _points(level.sd_points),
+                _points(level.largest_delta_points),
+                _points(metric.query_sampling.level_sd_points),
+                *map(_points, astuple(detectable)),
+            ]
+        )
+    return rows
+
+
+def detectable_rows(noise: NoiseFloor) -> Rows:
+    """Return the smallest detectable changes of the headline measures by number of queries.
+
+    The range is that from runs alone to unrelated systems; the number between, where there is
+    one, is for the given change.
+    """
+    names = [name for name in HEADLINE if name in noise.metrics]
+    rows = [["queries", *names]]
+    if not names:
+        return rows
+    for count in noise.metrics[names[0]].by_n_queries:
+        cells = [noise.metrics[name].by_n_queries[count] for name in names]
+        rows.append([f"{int(count):,}", *map(_range, cells)])
+    return rows
+
+
+def _range(detectable: DetectablePoints) -> str:
+    shown = [_points(value) for value in astuple(detectable) if value is not None]
+    return " … ".join(shown) or DASH
+
+
+def _points(value: float | None) -> str:
+    return DASH if value is None else f"{value:.2f}"

@@ -1,14 +1,15 @@
-"""How much a metric moves between runs of one and the same system."""
+"""Statistics of run-to-run noise: how much runs of one system differ, and what exceeds that."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
+from retrieval_eval.model.noise import DetectablePoints, QuerySampling
 from retrieval_eval.search.named_metrics import Share
 from retrieval_eval.search.paired_change import POINTS, Resampling, linear
 from retrieval_eval.stats.power import detectable_by_test_and_interval
@@ -16,6 +17,8 @@ from retrieval_eval.stats.resampling import Floats, is_constant, resample
 
 QUERY_COUNTS: Final = (50, 100, 200, 400, 600, 1_000, 2_000, 5_000)
 """Numbers of queries for which the smallest detectable changes are listed."""
+MOST_RUNS: Final = 100
+"""Runs on either side beyond which no number of repeats is recommended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,7 @@ def by_query(runs: Sequence[Mapping[str, Share]]) -> Floats:
     return np.array([linear([run[query] for query in shared]) for run in runs])
 
 
-def query_sampling(table: Floats, resampling: Resampling) -> dict[str, float]:
+def query_sampling(table: Floats, resampling: Resampling) -> QuerySampling:
     """Return how much a metric varies with the queries, by a paired bootstrap over them.
 
     Queries are resampled with all their runs. ``level_sd_points`` is the standard deviation of a
@@ -113,17 +116,15 @@ def query_sampling(table: Floats, resampling: Resampling) -> dict[str, float]:
     n_runs = len(table)
     of_pairs = 2 * (n_runs * variances.sum() - covariance.sum()) / (n_runs * (n_runs - 1))
     # Rounding can leave the variance of nothing a hair below 0.
-    return {
-        "level_sd_points": POINTS * math.sqrt(max(float(variances.mean()), 0.0)),
-        "delta_sd_points": 0.0
-        if _is_still(table)
-        else POINTS * math.sqrt(max(float(of_pairs), 0.0)),
-    }
+    return QuerySampling(
+        level_sd_points=POINTS * math.sqrt(max(float(variances.mean()), 0.0)),
+        delta_sd_points=0.0 if _is_still(table) else POINTS * math.sqrt(max(float(of_pairs), 0.0)),
+    )
 
 
 def detectable_changes(
-    table: Floats, sd_points: float, differences: Sequence[float] | None
-) -> dict[str, Any]:
+    table: Floats, sd_points: float, differences: Sequence[float] | None, n: int | None = None
+) -> DetectablePoints:
     """Return the smallest changes that 80 % of comparisons would find, in points.
 
     What hides a change is how much it varies from query to query, and that depends on the change.
@@ -140,25 +141,18 @@ def detectable_changes(
         Run-to-run standard deviation of a mean.
     differences
         By how much a typical change moved each query.
-
-    Returns
-    -------
-    dict
-        ``smallest_detectable_points`` for this number of queries and ``by_n_queries`` for others
-        (:data:`QUERY_COUNTS`), each by basis.
+    n
+        Number of queries to compare; None: those of the table.
     """
-    n = table.shape[1]
-    between_runs = math.sqrt(2 * n) * sd_points
+    n_queries = table.shape[1]
+    n = n_queries if n is None else n
+    between_runs = math.sqrt(2 * n_queries) * sd_points
     typical = None if differences is None else _spread(differences)
-    spreads = {
-        "run_to_run": between_runs,
-        "change": None if typical is None else max(typical, between_runs),
-        "unrelated": _spread(math.sqrt(2.0) * table.mean(axis=0)),
-    }
-    return {
-        "smallest_detectable_points": _by_basis(spreads, n),
-        "by_n_queries": {str(count): _by_basis(spreads, count) for count in QUERY_COUNTS},
-    }
+    return DetectablePoints(
+        run_to_run=_detectable(between_runs, n),
+        change=None if typical is None else _detectable(max(typical, between_runs), n),
+        unrelated=_detectable(_spread(math.sqrt(2.0) * table.mean(axis=0)), n),
+    )
 
 
 def _spread(values: Sequence[float] | Floats) -> float | None:
@@ -167,11 +161,134 @@ def _spread(values: Sequence[float] | Floats) -> float | None:
     return None if len(found) < 2 or is_constant(found) else POINTS * float(found.std(ddof=1))
 
 
-def _by_basis(spreads: Mapping[str, float | None], n: int) -> dict[str, float | None]:
-    return {basis: _detectable(sd, n) for basis, sd in spreads.items()}
-
-
 def _detectable(sd_points: float | None, n: int) -> float | None:
     if sd_points is None:
         return None
     return 0.0 if sd_points == 0 else detectable_by_test_and_interval(sd_points, n).value
+
+
+def noise_band(*levels: RunToRun, is_deterministic: bool) -> float:
+    """Return the standard deviation of one run to hold a change against, in points.
+
+    Of several groups of runs the variances are pooled, each by its degrees of freedom. To the
+    noise that was seen is added one query more that moves its whole step in one of the runs: what
+    stood still in a handful of runs, as metrics of few queries do, will not do so for ever. It is 0
+    where a metric of a deterministic system never moved.
+
+    Examples
+    --------
+    >>> still = RunToRun(4, 50, 0.0, 0.0, 0.0, 0.0, 2.0, is_deterministic=True)
+    >>> noise_band(still, is_deterministic=False), noise_band(still, is_deterministic=True)
+    (1.0, 0.0)
+    """
+    if is_deterministic and all(level.is_deterministic for level in levels):
+        return 0.0
+    squares = math.fsum((level.n_runs - 1) * level.sd_points**2 for level in levels)
+    seen = math.sqrt(squares / sum(level.n_runs - 1 for level in levels))
+    n_runs = sum(level.n_runs for level in levels)
+    unseen = POINTS / min(level.n_queries for level in levels) / math.sqrt(n_runs)
+    return math.hypot(seen, unseen)
+
+
+def beyond_noise(
+    harm_points: float, error_points: float, freedom: int, *, step_points: float = 0.0
+) -> float:
+    """Return the one-sided p-value of a harm between two sides under run-to-run noise alone.
+
+    The harm is one more difference of two runs of the system, or of the means of several
+    (`error_of_means`), whose standard error was estimated with so many degrees of freedom:
+    Student's t, less half a ``step_points``, since runs differ in whole steps (the continuity
+    correction of Yates 1934). Of a deterministic system, with error 0, any harm is real.
+
+    Examples
+    --------
+    >>> round(beyond_noise(0.5, error_of_means(0.25, 1, 1), 9), 3)
+    0.095
+    >>> beyond_noise(0.2, 0.0, 9), beyond_noise(0.0, 0.0, 9)
+    (0.0, 1.0)
+    """
+    if error_points == 0:
+        return 0.0 if harm_points > 0 else 1.0
+    from scipy.special import stdtr
+
+    return float(stdtr(freedom, (step_points / 2 - harm_points) / error_points))
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseTest:
+    """A harm held against run-to-run noise.
+
+    ``p_value`` is one-sided (`beyond_noise`), ``error_points`` its standard error with ``freedom``
+    degrees of freedom, and ``band_points`` the standard deviation of one run (`noise_band`).
+    """
+
+    p_value: float
+    error_points: float
+    freedom: int
+    band_points: float
+
+
+def noise_test(
+    harm_points: float,
+    levels: Sequence[RunToRun],
+    n_runs: tuple[int, int],
+    *,
+    is_deterministic: bool,
+) -> NoiseTest:
+    """Hold the harm between two means of so many runs against the noise of groups of runs.
+
+    Each group is of one system, and at least one is needed; the variances are pooled. Means of
+    several runs come in finer steps than runs.
+    """
+    band = noise_band(*levels, is_deterministic=is_deterministic)
+    error = error_of_means(band, *n_runs)
+    freedom = sum(level.n_runs - 1 for level in levels)
+    step = min(level.step_points for level in levels) / max(n_runs)
+    p_value = beyond_noise(harm_points, error, freedom, step_points=step)
+    return NoiseTest(p_value, error, freedom, band)
+
+
+def error_of_means(band_points: float, n_runs: int, n_other: int) -> float:
+    """Return the standard error of the difference between two means of so many runs, in points."""
+    return band_points * math.sqrt(1 / n_runs + 1 / n_other)
+
+
+def runs_needed(
+    points: float, band_points: float, freedom: int, *, alpha: float, power: float = 0.95
+) -> int | None:
+    """Return the least number of runs on either side whose means would show a harm.
+
+    Parameters
+    ----------
+    points
+        The harm, in points.
+    band_points
+        The standard deviation of one run (`noise_band`).
+    freedom
+        Degrees of freedom with which that is known from elsewhere, such as a noise file; each side
+        of k runs adds k - 1.
+    alpha
+        Level of the one-sided t test.
+    power
+        In which share of studies it is to be found.
+
+    Returns
+    -------
+    int or None
+        None where more than :data:`MOST_RUNS` would be needed.
+
+    Examples
+    --------
+    >>> runs_needed(2.0, 0.7, 9, alpha=0.01)
+    5
+    """
+    from scipy.special import stdtrit
+
+    for n in range(1, MOST_RUNS + 1):
+        known = freedom + 2 * (n - 1)
+        if not known:
+            continue
+        steps = float(stdtrit(known, 1 - alpha) + stdtrit(known, power))
+        if steps * error_of_means(band_points, n, n) <= points:
+            return n
+    return None

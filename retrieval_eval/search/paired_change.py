@@ -7,12 +7,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from retrieval_eval.search.named_metrics import Share
+from retrieval_eval.search.named_metrics import Share, query_ids
 from retrieval_eval.stats.paired import compare_paired
 
 POINTS: Final = 100.0
 """Points are hundredths: 0.72 → 0.725 is half a point."""
 
+Document = Mapping[str, Any]
 Shares = Mapping[str, Share]
 Pair = tuple[Shares, Shares]
 Sides = Mapping[str, Pair]
@@ -143,3 +144,18 @@ def _delta(old: Sequence[float], new: Sequence[float]) -> float:
 
 def _in_points(value: float | None) -> float | None:
     return None if value is None else POINTS * value
+
+
+def slice_of(
+    baseline: Document, current: Document, dimension: str, value: str
+) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the ids of the queries of a slice in either run."""
+    return query_ids(baseline, dimension, value), query_ids(current, dimension, value)
+
+
+def top1_differs(before: Document, after: Document) -> bool:
+    """Return whether a query has another first document, or none; False where it failed."""
+    if "failed" in (before["status"], after["status"]):
+        return False
+    tops = [query["ranking"][0]["doc"] if query["ranking"] else None for query in (before, after)]
+    return tops[0] != tops[1]

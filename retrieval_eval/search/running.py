@@ -1,26 +1,42 @@
-"""Asks a retriever every gold query, and keeps what was answered when something stops it."""
+"""Asks a retriever every gold query, and keeps what was answered when something stops it.
+
+The journal of a run in progress is a JSONL file: a header that says which settings it belongs to,
+then a result a line. What it holds is not asked again after an interruption.
+"""
 
 from __future__ import annotations
 
+import json
 import math
+import sys
 from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from retrieval_eval.errors import BadInputError, RetrievalEvalError
 from retrieval_eval.gold.model import GoldQuery, GoldSet
+from retrieval_eval.io.files import append_line, decode, json_bytes, read_bytes, write_bytes
 from retrieval_eval.records import Progress
-from retrieval_eval.search.facts import facts_of
-from retrieval_eval.search.journal import documents_fingerprint, open_journal
-from retrieval_eval.search.protocol import AnswersById, Retriever, Staged
-from retrieval_eval.search.results import QueryResult
+from retrieval_eval.search.protocol import (
+    AnswersById,
+    Described,
+    KnowsDocuments,
+    Retriever,
+    ScoredDoc,
+    Staged,
+)
+from retrieval_eval.search.results import UNTRUSTED, QueryResult, Status
 from retrieval_eval.search.returned import clean_text, rank, read_documents
 
 _LONGEST_ERROR: Final = 500
+_FORMAT: Final = "retrieval-eval search run, version 1"
+_START_ANEW: Final = "start anew with --fresh"
 
 
 def run_queries(
@@ -37,13 +53,13 @@ def run_queries(
     known_documents: Collection[str] | Mapping[str, Collection[str]] | None = None,
     identity: Mapping[str, Any] | None = None,
     fresh: bool = False,
-    taken_up: Callable[[int, int], None] | None = None,
+    on_resume: Callable[[int, int], None] | None = None,
 ) -> tuple[QueryResult, ...]:
     """Return what the retriever answers to each gold query, in the order of the gold set.
 
     Whatever goes wrong with one query makes that query ``failed`` and no more. Documents scored
     below ``floor`` are dropped. At most ``jobs`` queries are asked at once, and only of a retriever
-    that says ``is_thread_safe = True``. With a ``journal`` an interrupted run is taken up again:
+    that says ``is_thread_safe = True``. With a ``journal`` an interrupted run is continued:
     answered queries are not asked a second time, failed ones are.
 
     Parameters
@@ -62,7 +78,7 @@ def run_queries(
         fingerprint and the settings above it decides whether a journal belongs to this run.
     fresh
         Begin the journal anew.
-    taken_up
+    on_resume
         Called with the number of queries that the journal answers, and that of all, if it answers
         any: everything that can be refused has passed by then.
 
@@ -83,7 +99,7 @@ def run_queries(
         settings = {
             "gold_set": gold.fingerprint,
             "corpora": sorted({query.corpus for query in queries}),
-            "retriever": {**(identity or {}), "facts": facts_of(retriever)},
+            "retriever": {**(identity or {}), "facts": describe_retriever(retriever)},
             "depth": depth,
             "floor": floor,
             "use_rerank": use_rerank,
@@ -91,8 +107,8 @@ def run_queries(
         }
         book, answered = open_journal(journal, settings, fresh=fresh)
     results = {query.id: answered[query.id] for query in queries if query.id in answered}
-    if results and taken_up is not None:
-        taken_up(len(results), len(queries))
+    if results and on_resume is not None:
+        on_resume(len(results), len(queries))
     report = _Report(len(queries), progress)
     for result in results.values():
         report(result)
@@ -242,3 +258,220 @@ def _sentence(error: BaseException) -> str:
     if not isinstance(error, RetrievalEvalError):
         message = f"{type(error).__name__}: {message}" if message else type(error).__name__
     return clean_text(message[:_LONGEST_ERROR])
+
+
+def describe_retriever(retriever: object) -> dict[str, Any]:
+    """Return what a retriever says of itself as JSON; nothing where it does not describe itself.
+
+    Raises
+    ------
+    BadInputError
+        When ``describe`` raises, or returns what JSON cannot hold.
+
+    Examples
+    --------
+    >>> describe_retriever(object())
+    {}
+    """
+    if not isinstance(retriever, Described):
+        return {}
+    try:
+        facts = json.loads(json_bytes(retriever.describe()))
+    except Exception as error:
+        raise BadInputError(
+            f"the retriever's describe() is of no use ({type(error).__name__}: {error});"
+            " expected a mapping of JSON values"
+        ) from error
+    if not isinstance(facts, dict):
+        raise BadInputError("the retriever's describe() returned no mapping; expected JSON values")
+    return facts
+
+
+def known_documents_of(retriever: object) -> dict[str, frozenset[str]] | None:
+    """Return the ids of all documents of each corpus, None for a retriever that does not say.
+
+    Raises
+    ------
+    BadInputError
+        When ``known_documents`` raises, or is no mapping from corpora to ids.
+
+    Examples
+    --------
+    >>> known_documents_of(object()) is None
+    True
+    """
+    stated: Any = None
+    try:
+        if isinstance(retriever, KnowsDocuments):
+            stated = retriever.known_documents
+    except Exception as error:
+        raise BadInputError(
+            f"the retriever's known_documents is of no use ({type(error).__name__}: {error})"
+        ) from error
+    if stated is None:
+        return None
+    if not isinstance(stated, Mapping) or not all(map(_lists_ids, stated, stated.values())):
+        raise BadInputError(
+            "the retriever's known_documents is of no use; expected the ids of all documents by"
+            " corpus, as text"
+        )
+    return {corpus: frozenset(ids) for corpus, ids in stated.items()}
+
+
+def _lists_ids(corpus: object, ids: object) -> bool:
+    if not isinstance(ids, Collection) or isinstance(ids, str):
+        return False
+    return all(isinstance(text, str) for text in (corpus, *ids))
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """A JSONL file: a header that says which settings it belongs to, then a result a line."""
+
+    path: Path
+    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
+
+    def record(self, result: QueryResult) -> None:
+        """Append one result as a whole line; may be called from several threads.
+
+        Raises
+        ------
+        BadInputError
+            When the file cannot be written.
+        """
+        try:
+            with self._lock:
+                append_line(self.path, _line(result))
+        except OSError as error:
+            raise _cannot_be("written", self.path, error) from error
+
+
+def open_journal(
+    path: Path, settings: Mapping[str, Any], *, fresh: bool = False
+) -> tuple[Journal, dict[str, QueryResult]]:
+    """Return the journal at ``path`` and the answers it holds, by query id.
+
+    Failed queries are left out, and answers that an earlier version let pass (see
+    :data:`UNTRUSTED`): they are asked again. A last line without its end was being
+    written when the run stopped, and is dropped. ``fresh`` begins the journal anew.
+
+    Raises
+    ------
+    BadInputError
+        When the file is no journal (it is left alone), when a line of it is broken, or when it
+        belongs to a run with other settings and it is not begun anew.
+    """
+    # As they come back from the file, so that tuples and lists do not differ.
+    wanted = json.loads(json_bytes(dict(settings)))
+    answered: dict[str, QueryResult] = {}
+    try:
+        lines = _whole_lines(path) if path.exists() else []
+    except OSError as error:
+        raise _cannot_be("read", path, error) from error
+    if lines:
+        _refuse_other(path, lines[0], wanted, fresh=fresh)
+    if lines and not fresh:
+        results = (_result(path, number, line) for number, line in enumerate(lines[1:], 2))
+        answered = {result.id: result for result in results if _is_answer(result)}
+    try:
+        write_bytes(path, b"".join([_header(wanted), *map(_line, answered.values())]))
+    except OSError as error:
+        raise _cannot_be("written", path, error) from error
+    return Journal(path), answered
+
+
+def documents_fingerprint(documents: Mapping[str, Collection[str]]) -> str:
+    """Return the SHA-256 over the document ids of each corpus."""
+    listed = {name: sorted(ids) for name, ids in documents.items()}
+    return sha256(json.dumps(listed, sort_keys=True).encode()).hexdigest()
+
+
+def _cannot_be(what: str, path: Path, error: OSError) -> BadInputError:
+    return BadInputError(f"{path}: the journal cannot be {what}: {error.strerror or error}")
+
+
+def _is_answer(result: QueryResult) -> bool:
+    return result.status == "ok" and UNTRUSTED.keys().isdisjoint(result.problems)
+
+
+def _whole_lines(path: Path) -> list[bytes]:
+    data, problem = read_bytes(path, path.resolve().parent)
+    if problem is not None:
+        raise BadInputError(f"the journal cannot be used: {problem}")
+    if data and b"\n" not in data:
+        raise BadInputError(f"{path}: not a journal of a search run; name another file")
+    return data.split(b"\n")[:-1]
+
+
+def _header(settings: dict[str, Any]) -> bytes:
+    digest = sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()
+    return json_bytes({"journal": _FORMAT, "fingerprint": digest, "settings": settings})
+
+
+def _refuse_other(path: Path, line: bytes, wanted: dict[str, Any], *, fresh: bool) -> None:
+    header, _ = decode(line.decode("utf-8", "replace"))
+    settings = header.get("settings") if isinstance(header, dict) else None
+    if not isinstance(settings, dict) or header.get("journal") != _FORMAT:
+        raise BadInputError(f"{path}: not a journal of a search run; name another file")
+    if fresh or settings == wanted:
+        return
+    names = sorted(settings.keys() | wanted.keys())
+    differing = [name for name in names if settings.get(name) != wanted.get(name)]
+    raise BadInputError(
+        f"{path}: belongs to an unfinished run with other settings"
+        f" ({', '.join(differing)}); finish that run, {_START_ANEW}"
+    )
+
+
+def _line(result: QueryResult) -> bytes:
+    return json_bytes(
+        {
+            "id": result.id,
+            "status": result.status,
+            "error": result.error,
+            "ranking": [[doc.doc, doc.score] for doc in result.ranking],
+            "is_refused": result.is_refused,
+            "problems": list(result.problems),
+            "seconds": result.seconds,
+        }
+    )
+
+
+def _result(path: Path, number: int, line: bytes) -> QueryResult:
+    row, _ = decode(line.decode("utf-8", "replace"))
+    if not isinstance(row, dict) or not _is_result(row):
+        raise BadInputError(f"{path}: line {number}: no result of a query; {_START_ANEW}")
+    return QueryResult(
+        id=row["id"],
+        status=cast("Status", row["status"]),
+        error=row["error"],
+        ranking=tuple(ScoredDoc(doc, float(score)) for doc, score in row["ranking"]),
+        is_refused=row["is_refused"],
+        problems=tuple(row["problems"]),
+        seconds=row["seconds"],
+    )
+
+
+def _is_result(row: dict[str, Any]) -> bool:
+    ranking, problems = row.get("ranking"), row.get("problems")
+    return (
+        isinstance(row.get("id"), str)
+        and row.get("status") in ("ok", "failed")
+        and isinstance(row.get("error", 0), str | None)
+        and isinstance(row.get("is_refused"), bool)
+        and isinstance(problems, list)
+        and all(isinstance(code, str) for code in problems)
+        and isinstance(ranking, list)
+        and all(map(_is_document, ranking))
+        and (row.get("seconds", "") is None or _is_number(row.get("seconds")))
+    )
+
+
+def _is_document(pair: Any) -> bool:
+    is_pair = isinstance(pair, list) and len(pair) == 2
+    return is_pair and isinstance(pair[0], str) and _is_number(pair[1])
+
+
+def _is_number(value: Any) -> bool:
+    is_number = isinstance(value, float | int) and not isinstance(value, bool)
+    return is_number and abs(value) <= sys.float_info.max

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.model import GoldQuery, GoldSet
 from retrieval_eval.metrics.ranking import RankingResult, evaluate_rankings, parse_measure
-from retrieval_eval.search.means import Score, Slice, mean_of
+from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import QueryResult
-from retrieval_eval.search.settings import CONVENTION, Settings
-from retrieval_eval.search.unjudged import upper_bounds
+from retrieval_eval.search.settings import CONVENTION, Settings, deepest_cutoff
+from retrieval_eval.stats.intervals import Interval, bootstrap_mean
 from retrieval_eval.values import Value
+
+Qrels = Mapping[str, Mapping[str, int]]
 
 NO_NAME: Final = "(none)"
 """The slice of queries that name no area or no origin, so that slices add up to the whole."""
@@ -26,6 +29,59 @@ DIMENSIONS: Final[Mapping[str, Callable[[GoldQuery], str]]] = {
     "source": lambda query: query.source,
 }
 """What a run is sliced by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """One measure of one query, its range over orders of ties, and its unjudged upper bound.
+
+    The three numbers are None where ``value`` is not computable, ``unjudged_high`` also where the
+    measure has no such bound (Judged).
+    """
+
+    value: Value
+    tie_low: float | None = None
+    tie_high: float | None = None
+    unjudged_high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """The mean of a measure over queries and all that qualifies it.
+
+    ``value`` rests on the computable queries, ``not_computable`` counts the others by reason.
+    ``interval`` is the studentised bootstrap interval, queries being the units. ``ties`` is the
+    smallest and largest mean over orders of ties; ``unjudged_high`` the mean of the upper bounds
+    (see `upper_bounds`), whose lower end is the value itself.
+    """
+
+    value: Value
+    not_computable: Mapping[str, int]
+    interval: Interval
+    ties: tuple[float, float] | None
+    unjudged_high: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the ``metrics`` entry of a search run."""
+        return {
+            **self.value.to_json(),
+            "n_not_computable": sum(self.not_computable.values()),
+            "not_computable": dict(self.not_computable),
+            "ci_low": self.interval.low.value,
+            "ci_high": self.interval.high.value,
+            "tie_low": self.ties and self.ties[0],
+            "tie_high": self.ties and self.ties[1],
+            "unjudged_low": None if self.unjudged_high is None else self.value.value,
+            "unjudged_high": self.unjudged_high,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The means of some of the queries; ``n_queries`` counts those without scores too."""
+
+    n_queries: int
+    metrics: Mapping[str, Mean]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,3 +193,107 @@ def _slice(queries: Sequence[QueryScore], settings: Settings) -> Slice:
         name: mean_of([q.scores[name] for q in ordered], settings) for name in settings.measures
     }
     return Slice(len(queries), means)
+
+
+def mean_of(scores: Sequence[Score], settings: Settings) -> Mean:
+    """Return the mean of one measure over queries, given in a stable order (by query id)."""
+    numbers = [s.value.value for s in scores if s.value.value is not None]
+    gaps = Counter(s.value.reason for s in scores if s.value.reason is not None)
+    interval = _within_range(
+        bootstrap_mean(
+            numbers,
+            seed=settings.seed,
+            n_resamples=settings.n_resamples,
+            confidence=settings.confidence,
+        )
+    )
+    low = _average(score.tie_low for score in scores)
+    high = _average(score.tie_high for score in scores)
+    return Mean(
+        Value.of(math.fsum(numbers) / len(numbers), len(numbers))
+        if numbers
+        else Value.missing("no_computable_values"),
+        dict(sorted(gaps.items())),
+        interval,
+        None if low is None or high is None else (low, high),
+        _average(score.unjudged_high for score in scores),
+    )
+
+
+def _average(values: Iterable[float | None]) -> float | None:
+    numbers = [value for value in values if value is not None]
+    return math.fsum(numbers) / len(numbers) if numbers else None
+
+
+def _within_range(interval: Interval) -> Interval:
+    # Every measure lies between 0 and 1, and so does its mean; the interval does not know that.
+    low, high = interval.low.value, interval.high.value
+    if low is None or high is None:
+        return interval
+    ends = max(low, 0.0), min(high, 1.0)
+    return Interval.of(*ends, interval.low.n, interval.confidence, interval.method)
+
+
+def upper_bounds(
+    qrels: Qrels, rankings: Mapping[str, Sequence[ScoredDoc]], measures: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """Return the largest value each measure of each query could have, had everything been judged.
+
+    The largest over all choices of unjudged documents as relevant with grade 1, the others as not
+    relevant. Both retrieved and other documents may be chosen; one outside the first k can only
+    lower a measure at k (Recall and nDCG divide by more), so the best choice lies within them.
+    P, Recall and RR are largest with all unjudged documents there relevant: Recall is then
+    (hits + unjudged) / (R + unjudged). nDCG need not be, because its ideal order grows too. As
+    equally many choices have the same ideal, the first of them gain most: the bound is the best of
+    "the first m unjudged documents are relevant" over every m, for all measures alike.
+
+    The matching lower end is the value itself, where unjudged documents are not relevant. What
+    else the corpus holds could lower Recall and nDCG further, by how much nobody knows.
+
+    Parameters
+    ----------
+    qrels
+        Grades of the queries of ``rankings``.
+    rankings
+        Documents of each query in rank order.
+    measures
+        Their names; ``Judged`` has no bound and is left out.
+
+    Returns
+    -------
+    dict
+        Measure to query id to bound; only where the measure is computable as it stands.
+
+    Examples
+    --------
+    >>> ranking = [ScoredDoc("x", 2.0), ScoredDoc("a", 1.0)]
+    >>> upper_bounds({"q": {"a": 1}}, {"q": ranking}, ["P@1", "RR", "Recall@1"])
+    {'P@1': {'q': 1.0}, 'RR': {'q': 1.0}, 'Recall@1': {'q': 0.5}}
+    """
+    wanted = [name for name in measures if parse_measure(name).name != "Judged"]
+    owners: list[str] = []
+    supposed: dict[str, dict[str, int]] = {}
+    runs: dict[str, dict[str, float]] = {}
+    for query, ranking in rankings.items():
+        judged = qrels[query]
+        if not ranking or not any(grade >= 1 for grade in judged.values()):
+            continue
+        scores = {found.doc: found.score for found in ranking}
+        unjudged = [doc for doc in scores if doc not in judged]
+        # RR has no cut-off, but the first unjudged document alone decides it.
+        for m in range(min(len(unjudged), max(deepest_cutoff(wanted), 1)) + 1):
+            key = str(len(owners))
+            owners.append(query)
+            supposed[key] = {**judged, **dict.fromkeys(unjudged[:m], 1)}
+            runs[key] = scores
+    if not owners or not wanted:
+        return {name: {} for name in wanted}
+    found = evaluate_rankings(supposed, runs, wanted, convention=CONVENTION)
+    return {name: _largest(owners, found.scores[name].tolist()) for name in wanted}
+
+
+def _largest(owners: Sequence[str], values: Sequence[float]) -> dict[str, float]:
+    best: dict[str, float] = {}
+    for query, value in zip(owners, values, strict=True):
+        best[query] = max(value, best.get(query, value))
+    return best

@@ -8,8 +8,7 @@ from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.schema import SCHEMA_VERSION
-from retrieval_eval.search.guard.soundness import own_faults
-from retrieval_eval.search.mismatches import accepted_mismatches
+from retrieval_eval.search.comparability import accepted_mismatches, own_faults
 from retrieval_eval.search.named_metrics import (
     FALSE_REFUSAL_RATE,
     TRUE_POSITIVE_RATE,

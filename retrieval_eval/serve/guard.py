@@ -1,8 +1,8 @@
-"""What holds for every request: who may ask, how, and what browsers may do with the answer.
+"""Rules for every request: accepted host names and methods, and headers that restrict browsers.
 
 No credentials protect this server, so a page of another site must not be able to read it through
 a visitor's browser. A name of that site may resolve to the loopback address (DNS rebinding), but
-the browser then still sends the foreign name in ``Host``.
+the browser then still sends the name of that site in ``Host``.
 """
 
 from __future__ import annotations

@@ -10,8 +10,7 @@ from retrieval_eval import __version__
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode, json_bytes
-from retrieval_eval.serve.shape import dashboard_schema
-from retrieval_eval.serve.sources import Sources
+from retrieval_eval.serve.dashboard import Sources, dashboard, dashboard_schema
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -60,9 +59,9 @@ def create_server(sources: Sources) -> Server[Any]:
 
     async def call_tool(_: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
-            asked = _asked(params.name, params.arguments or {})
+            given = _given(params.name, params.arguments or {})
             found = await anyio.to_thread.run_sync(
-                lambda: sources.dashboard(run=asked.get("label"), corpus=asked.get("corpus"))
+                lambda: dashboard(sources, run=given.get("label"), corpus=given.get("corpus"))
             )
         except BadInputError as error:
             text = types.TextContent(type="text", text=str(error))
@@ -112,7 +111,7 @@ def _input_schema() -> dict[str, Any]:
     }
 
 
-def _asked(tool: str, arguments: Mapping[str, Any]) -> dict[str, str]:
+def _given(tool: str, arguments: Mapping[str, Any]) -> dict[str, str]:
     """Return the arguments that were given; raises ``BadInputError`` for what is not one."""
     if tool != TOOL:
         raise BadInputError(f"no tool {tool!r}; there is {TOOL}")

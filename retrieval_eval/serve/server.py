@@ -1,20 +1,33 @@
-"""Listening on an address and answering there until somebody stops it."""
+"""Bind a socket and run Uvicorn, with a deadline for every request.
+
+Connections that send no whole request are closed, so that they never keep others out.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import socket
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.serve.app import INSTALL
-from retrieval_eval.serve.connections import MOST, SECONDS_TO_ASK, bounded_protocol
 from retrieval_eval.serve.guard import Asgi
 
 if TYPE_CHECKING:
     import uvicorn
+    from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 _SECONDS_TO_FINISH = 5  # what a request in flight gets when the server is stopped
+
+SECONDS_TO_ASK: Final = 10.0
+"""What a connection gets for the head of a request, however it drips."""
+
+MOST_WAITING: Final = 64
+"""So many connections may be without a whole request; one more, and the oldest is closed."""
+
+MOST: Final = 256
+"""Connections above this number get status 503 (come back later)."""
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -56,7 +69,7 @@ def create_server(app: Asgi, *, seconds_to_ask: float = SECONDS_TO_ASK) -> uvico
     config = uvicorn.Config(
         app,
         # One parser everywhere, whatever else is installed: the same request, the same answer.
-        http=bounded_protocol(seconds_to_ask),
+        http=_bounded_protocol(seconds_to_ask),
         limit_concurrency=MOST,
         loop="asyncio",
         ws="none",
@@ -68,3 +81,53 @@ def create_server(app: Asgi, *, seconds_to_ask: float = SECONDS_TO_ASK) -> uvico
         timeout_graceful_shutdown=_SECONDS_TO_FINISH,
     )
     return uvicorn.Server(config)
+
+
+def _bounded_protocol(seconds: float = SECONDS_TO_ASK) -> type[H11Protocol]:
+    """Return Uvicorn's protocol with a deadline for the head of each request.
+
+    Uvicorn closes connections that are idle between two requests; one that never
+    sends a request, or sends one without end, it keeps open for ever.
+    """
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class BoundedProtocol(H11Protocol):
+        _waiting: dict[BoundedProtocol, asyncio.TimerHandle] = {}  # noqa: RUF012  all share it
+
+        def connection_made(self, transport: Any) -> None:
+            super().connection_made(transport)
+            self._watch()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            self._watch()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            self._watch()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._forget()
+            super().connection_lost(exc)
+
+        def _watch(self) -> None:
+            cycle: RequestResponseCycle | None = self.cycle
+            is_answering = cycle is not None and not cycle.response_complete
+            if is_answering or self.transport.is_closing():
+                self._forget()
+            elif self not in self._waiting:
+                self._waiting[self] = self.loop.call_later(seconds, self.give_up)
+                if len(self._waiting) > MOST_WAITING:
+                    next(iter(self._waiting)).give_up()
+
+        def _forget(self) -> None:
+            timer = self._waiting.pop(self, None)
+            if timer is not None:
+                timer.cancel()
+
+        def give_up(self) -> None:
+            """Close the connection; what is on its way to the client still arrives."""
+            self._forget()
+            self.transport.close()
+
+    return BoundedProtocol

@@ -2,63 +2,114 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.io.files import answers, entries, files_below, is_there
 from retrieval_eval.records import Trace
-from retrieval_eval.traces import files
+from retrieval_eval.traces.formats import file_names, read_document_file, read_line_file
 from retrieval_eval.traces.merge import join_trace, join_transcripts
-from retrieval_eval.traces.reading import Reading
+from retrieval_eval.traces.reading import Reading, Unreadable
 
-__all__ = ["NoTrace", "Trace", "read_trace"]
+__all__ = ["NoTraceError", "Trace", "read_trace"]
+
+_TRAJECTORY: Final = "trajectory.json"
+_NAMED_TRANSCRIPTS: Final = (
+    "claude-code.txt",
+    "transcript.jsonl",
+    "openhands.txt",
+    "codex-code.txt",
+)
+_LINE_SUFFIXES: Final = (".jsonl", ".txt")
 
 
-@dataclass(frozen=True, slots=True)
-class NoTrace:
-    """A trial without a readable trace, and the sentence that says why."""
+class NoTraceError(BadInputError):
+    """There is no readable trace; ``reason`` is the sentence that says why."""
 
-    reason: str
+    def __init__(self, path: Path, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.reason = reason
 
 
-def read_trace(trial_dir: Path) -> Trace | NoTrace:
-    """Read the trace of a trial.
+def read_trace(path: Path | str) -> Trace:
+    r"""Read the trace of a trial, or one trace file.
 
-    The trajectory is preferred for calls; transcripts add times, results that the trajectory
-    lacks or cut, and the calls of sub-agents. Formats are told by content. Nothing outside
-    ``trial_dir`` is opened and nothing a trace says is executed or opened.
+    In a trial the trajectory is preferred for calls; transcripts add times, results that the
+    trajectory lacks or cut, and the calls of sub-agents. Formats are told by content (see
+    :mod:`retrieval_eval.traces.formats`). Nothing outside ``path`` is opened and nothing a trace
+    says is executed or opened.
 
     Parameters
     ----------
-    trial_dir
-        The directory of one trial, with the trace in ``agent/`` or in the directory itself.
+    path
+        The directory of one trial, with the trace in ``agent/`` or in the directory itself; or
+        the file of a trajectory or transcript.
 
     Returns
     -------
-    Trace or NoTrace
+    Trace
         Calls in execution order, each once, with their results; times in Unix seconds;
         ``cumulative_tokens`` as described in :mod:`retrieval_eval.traces.tokens`. Damage shows in
-        ``flags`` and ``problems``. Never raises on the content of a trace.
+        ``flags`` and ``problems``; the content of a trace never raises an error.
+
+    Raises
+    ------
+    NoTraceError
+        When there is no trace, or none whose format is known.
+
+    Examples
+    --------
+    >>> import json, tempfile
+    >>> call = {"type": "tool_use", "id": "c1", "name": "Read", "input": {"file_path": "/w/a.py"}}
+    >>> answer = {"type": "tool_result", "tool_use_id": "c1", "content": "1\timport os"}
+    >>> lines = [
+    ...     {"type": "assistant", "message": {"id": "m1", "content": [call]}},
+    ...     {"type": "user", "message": {"content": [answer]}},
+    ... ]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "claude-code.txt"
+    ...     _ = file.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    ...     trace = read_trace(folder)
+    >>> trace.format, [(c.name, c.result.text) for c in trace.calls], trace.flags
+    ('claude-code-stream-json', [('Read', '1\timport os')], ('no_result_event',))
     """
+    path = Path(path)
+    if answers(path.is_file):
+        return _read_file(path)
     problems: list[str] = []
-    for folder in files.folders(trial_dir):
-        trajectory = _trajectory(folder, trial_dir, problems)
-        transcript, unreadable = _transcript(folder, trial_dir, problems)
+    for folder in (path / "agent", path):
+        if not answers(folder.is_dir):
+            continue
+        trajectory = _trajectory(folder, path, problems)
+        transcript, unreadable = _transcript(folder, path, problems)
         if trajectory is not None or transcript is not None:
             flags = ("transcript_unreadable",) if unreadable else ()
             return join_trace(trajectory, transcript, flags, tuple(problems))
         problems += unreadable
     reason = "; ".join(problems) or (
-        f"no trace file (looked for agent/{files.TRAJECTORY}, "
-        f"agent/{files.NAMED_TRANSCRIPTS[0]} and other transcripts, agent/sessions)"
+        f"no trace file (looked for agent/{_TRAJECTORY}, "
+        f"agent/{_NAMED_TRANSCRIPTS[0]} and other transcripts, agent/sessions)"
     )
-    return NoTrace(reason)
+    raise NoTraceError(path, reason)
+
+
+def _read_file(path: Path) -> Trace:
+    lines = read_line_file(path, path.parent)
+    if isinstance(lines, Reading):
+        return join_trace(None, lines)
+    document = read_document_file(path, path.parent)
+    if isinstance(document, Reading):
+        return join_trace(document, None)
+    raise NoTraceError(path, (lines if path.suffix in _LINE_SUFFIXES else document).reason)
 
 
 def _trajectory(folder: Path, trial_dir: Path, problems: list[str]) -> Reading | None:
-    path = files.trajectory(folder)
-    if path is None:
+    """Return the trajectory of ``folder``, if there is one; a dangling link counts as one."""
+    path = folder / _TRAJECTORY
+    if not is_there(path) or answers(path.is_dir):
         return None
-    reading = files.read_trajectory(path, trial_dir)
+    reading = read_document_file(path, trial_dir)
     if isinstance(reading, Reading):
         return reading
     problems.append(reading.reason)
@@ -73,12 +124,34 @@ def _transcript(
     Harnesses also write plain logs under these names, which matters only where nothing else is.
     """
     readings, unreadable = [], []
-    for path in [*files.transcripts(folder), *files.sessions(folder)]:
-        reading = files.read_transcript(path, trial_dir)
+    for path in [*_transcript_files(folder), *_session_files(folder)]:
+        reading = _read_transcript(path, trial_dir)
         if isinstance(reading, Reading):
             readings.append(reading)
         elif path.is_symlink():
             problems.append(reading.reason)
-        elif path.name in files.NAMED_TRANSCRIPTS:
+        elif path.name in _NAMED_TRANSCRIPTS:
             unreadable.append(reading.reason)
     return join_transcripts(readings), unreadable
+
+
+def _read_transcript(path: Path, trial_dir: Path) -> Reading | Unreadable:
+    lines = read_line_file(path, trial_dir)
+    if isinstance(lines, Reading) or path.suffix in _LINE_SUFFIXES:
+        return lines
+    return read_document_file(path, trial_dir)
+
+
+def _transcript_files(folder: Path) -> list[Path]:
+    """Return the files of ``folder`` that may be transcripts, those with known names first."""
+    rank = {name: place for place, name in enumerate(_NAMED_TRANSCRIPTS)}
+    further = file_names()
+    found = (p for p in entries(folder) if p.suffix in _LINE_SUFFIXES or p.name in further)
+    files = [path for path in found if answers(path.is_file)]
+    return sorted(files, key=lambda path: rank.get(path.name, len(rank)))
+
+
+def _session_files(folder: Path) -> list[Path]:
+    """Return the session files below ``folder``; folders that are links are not entered."""
+    found = files_below(folder / "sessions")
+    return [path for path in found if path.suffix == ".jsonl" and answers(path.is_file)]

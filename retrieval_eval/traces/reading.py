@@ -7,20 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from retrieval_eval.io.files import Line
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest
-from retrieval_eval.traces.foreign import clean
-from retrieval_eval.traces.lines import Complaints
 from retrieval_eval.traces.tokens import Gap, Item, Usage
-
-DELEGATING_TOOLS = frozenset(
-    {
-        *("Agent", "Task", "taskToolCall", "agent", "task", "call_omo_agent"),
-        *("delegate", "delegate_task", "invoke_agent", "spawn_agent"),
-        *("dynamic_task__create_task", "subagent__execute_task", "summon__delegate"),
-    }
-)
-"""Tools that hand work to a sub-agent, whose own calls a trace may or may not keep."""
+from retrieval_eval.traces.untrusted import clean
 
 CONTINUED_ELSEWHERE = "continued_elsewhere"
 SUBAGENT_ELSEWHERE = "subagent_elsewhere"
@@ -37,7 +28,8 @@ _CLEARED = "[Old tool result content cleared]"
 class Reading:
     """The calls, usages and declarations of one trace file, in the order of the file.
 
-    ``has_agent`` says whether the agent did or said anything at all.
+    ``has_agent`` says whether the agent did or said anything at all, ``holds_run`` that the format
+    keeps a whole run with its sub-agents in one file, so that other transcripts only fill it in.
     """
 
     format: str
@@ -54,6 +46,7 @@ class Reading:
     flags: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
     has_agent: bool = True
+    holds_run: bool = False
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -203,3 +196,52 @@ def arguments_of(value: Any) -> Mapping[str, Any]:
     if isinstance(value, dict):
         return dict(clean(value))
     return {} if value is None else {"input": clean(value)}
+
+
+# --------------------------------------------------------------------------------------------------
+# Complaints about parts of a trace, counted so that a broken file does not fill a report.
+
+_SHOWN = 3
+
+
+class Complaints:
+    """Collects lines, or steps of a document, that could not be used, as sentences.
+
+    Parameters
+    ----------
+    name
+        The file's name in messages.
+    unit
+        What the file consists of: ``line`` or ``step``.
+    """
+
+    def __init__(self, name: str, unit: str = "line") -> None:
+        self._name = name
+        self._unit = unit
+        self._sentences: list[str] = []
+        self._count = 0
+
+    def add(self, line: Line) -> None:
+        """Note a line that holds no JSON object."""
+        expected = f"{self._name}: line {line.number}: expected a JSON object"
+        self._add(line.problem or expected)
+
+    def note(self, where: str, what: str) -> None:
+        """Note what is wrong at a place, which names file and line or step."""
+        self._add(f"{where}: {what}")
+
+    def _add(self, sentence: str) -> None:
+        self._count += 1
+        if len(self._sentences) < _SHOWN:
+            self._sentences.append(sentence)
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return at most four sentences naming file and line or step."""
+        n_more = self._count - len(self._sentences)
+        if not n_more:
+            return tuple(self._sentences)
+        return (*self._sentences, f"{self._name}: {n_more} further {self._unit}s cannot be used")
+
+    def flags(self) -> tuple[str, ...]:
+        """Return the quality flag for unusable parts, if there were any."""
+        return (f"malformed_{self._unit}",) if self._count else ()

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from retrieval_eval.records import ToolCall
-from retrieval_eval.traces.foreign import amount_of, count_of, dict_of
+from retrieval_eval.traces.untrusted import amount_of, count_of, dict_of
 
 _ANTHROPIC_PROMPT = (
     "input_tokens",

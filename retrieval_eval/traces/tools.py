@@ -14,13 +14,11 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from retrieval_eval.records import RawTarget, ToolCall, ToolResult
+from retrieval_eval.traces.dialects import Tool, ToolName, tool_name, tool_row
 from retrieval_eval.traces.results.base import Found, Seen, distinct, text_argument
-from retrieval_eval.traces.results.catalogue import Tool, tool_row
 from retrieval_eval.traces.results.decorations import is_failure, is_harness_file, undecorated
-from retrieval_eval.traces.results.naming import ToolName, tool_name
 from retrieval_eval.traces.results.payload import parsed, unwrapped
-from retrieval_eval.traces.results.remote import unserved_remotely
-from retrieval_eval.traces.results.scripted import read_page
+from retrieval_eval.traces.results.remote import read_page, unserved_remotely
 
 LONGEST_ARGUMENT: Final = 500
 """Characters kept of one argument; the full length is kept beside it."""
@@ -64,7 +62,7 @@ class ToolUse:
 def interpret(call: ToolCall) -> ToolUse:
     r"""Return what a tool call did, from its name, arguments and result.
 
-    Never raises on foreign data: arguments and results may hold anything. A call without a
+    Never raises on untrusted data: arguments and results may hold anything. A call without a
     result found nothing and is neither an error nor opaque. Paths are absolute where the tool's
     rule and the working directory tell, else as the trace has them.
 

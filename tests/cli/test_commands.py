@@ -106,7 +106,7 @@ def test_validate_names_file_and_pointer(tree, capsys):
     [
         ('{"schema_version": "2.0", "events": []}', "schema version 2.0 has another major"),
         ('{"events": []}', "/schema_version: expected a version"),
-        ('{"x": 1}', "looks like no artefact"),
+        ('{"x": 1}', "not a file this tool writes"),
         ("[1", "not valid JSON (line 1"),
     ],
 )

@@ -11,13 +11,13 @@ from click.testing import CliRunner
 from retrieval_eval.cli.gold_agreement import agreement_command, settle_command
 from retrieval_eval.cli.gold_blind import blind_pack_command, blind_read_command
 from retrieval_eval.cli.gold_relabel import label_split_command, relabel_command
-from retrieval_eval.demo.search import write_search_demo
+from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.reading import gold_faults, read_gold_set
 from retrieval_eval.gold.relabel_files import read_mapping
-from retrieval_eval.search.measure import measure
 from tests.rechunking import recut, rows_of, same, split, write_rows
+from tests.searches import measure
 
 
 @pytest.fixture

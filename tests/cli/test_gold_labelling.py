@@ -9,11 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from retrieval_eval.cli.gold_labelling import pool, pool_read, pseudonymize
-from retrieval_eval.demo.search import write_search_demo
+from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.reading import gold_faults, read_gold_set
-from retrieval_eval.search.measure import measure
+from tests.searches import measure
 
 
 def _run(command, *arguments):

@@ -17,13 +17,14 @@ import yaml
 
 from retrieval_eval import schema
 from retrieval_eval.cli.main import run
-from retrieval_eval.demo.search import write_search_demo
+from retrieval_eval.demo import write_search_demo
 from retrieval_eval.schema import SCHEMA_VERSION
-from retrieval_eval.search.guard.comment import MARKER
+from retrieval_eval.search.guard.rendering import MARKER
 from retrieval_eval.search.guard.thresholds import SHIPPED
 from retrieval_eval.search.noise import noise
 from retrieval_eval.search.run_files import run_bytes
 from tests.guards import drop, run_with
+from tests.searches import written
 
 pytest_plugins = ["pytester"]
 
@@ -92,7 +93,7 @@ def test_json_is_one_document_with_the_same_exit_code(tree, capsys):
 
 def noise_file(folder, *runs):
     found = noise(runs, generated_at=runs[0]["generated_at"], seed=1)
-    write(folder, "data/eval/noise.json", json.dumps(found).encode())
+    write(folder, "data/eval/noise.json", json.dumps(written(found)).encode())
 
 
 def test_the_noise_file_at_hand_decides_and_each_row_says_so(tree, capsys):
@@ -252,8 +253,7 @@ def test_the_shipped_thresholds_can_be_taken_as_a_start(tree, capsys):
 def test_the_command_and_the_function_have_the_same_defaults():
     from retrieval_eval.cli import search_guard, search_noise
     from retrieval_eval.search.guard.files import DEFAULT_THRESHOLDS, Request
-    from retrieval_eval.search.noise import DEFAULT_REPEATS
-    from retrieval_eval.search.noise_files import DEFAULT_NOISE
+    from retrieval_eval.search.noise import DEFAULT_NOISE, DEFAULT_REPEATS
     from retrieval_eval.values import DEFAULT_SEED
 
     request = Request([Path("x")])
@@ -432,7 +432,7 @@ def test_the_fixture_takes_several_runs(pytester):
             verdict = retrieval_guard(
                 run=["now0.json", "now1.json"], baseline=["base0.json", "base1.json"]
             )
-            assert verdict.sides["run"]["n_runs"] == verdict.sides["baseline"]["n_runs"] == 2
+            assert verdict.run.n_runs == verdict.baseline.n_runs == 2
         """,
     )
     result.assert_outcomes(passed=1)

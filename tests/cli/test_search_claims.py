@@ -65,7 +65,7 @@ def test_claims_go_to_a_new_file_beside_the_run(tree, capsys):
     before = (tree / "run.json").read_bytes()
     assert run(COMMAND) == 0
     text = capsys.readouterr().out
-    assert "judge  : rules 1 (threshold=0.6, window=2)\n" in text
+    assert "judge  : rules 2 (threshold=0.6, window=2)\n" in text
     assert "accepted 10 of 16 wrong claims, and no paraphrase\n" in text
     assert "drafts : 2 (0 refused, 0 of unlabelled queries, 0 queries without a draft)" in text
     assert "claims : 3, 3 of them substantive" in text
@@ -92,7 +92,7 @@ def test_help_says_what_the_rule_based_judge_is_known_for(capsys):
     assert run(["search", "claims", "--help"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "--judge rules|http" in told
-    assert "it accepted 10 of 16 wrong claims, and no paraphrase" in told
+    assert "an earlier version accepted 10 of 16 wrong claims, and no paraphrase" in told
 
 
 def test_the_older_name_of_the_judge_still_names_it(tree):
@@ -101,8 +101,8 @@ def test_the_older_name_of_the_judge_still_names_it(tree):
     old, new = (json.loads((tree / name).read_text()) for name in ("old.json", "new.json"))
     assert old == new
     judge = new["claims"]["judge"]
-    assert (judge["name"], judge["version"]) == ("rules", "1")
-    assert judge["known_errors"].startswith("in an outside check it accepted 10 of 16 wrong")
+    assert (judge["name"], judge["version"]) == ("rules", "2")
+    assert judge["known_errors"].startswith("in an outside check an earlier version accepted")
 
 
 def test_json_and_out(tree, capsys):
@@ -151,7 +151,7 @@ def test_a_judge_that_fails_three_times_fails_the_run(tree, capsys):
         assert run([*command, "--judge-option", "concurrency=1"]) == 2
         assert len(server.requests) == 3
     shown = capsys.readouterr()
-    assert "answered 503: no *** (3 tries); the run fails" in shown.err
+    assert "answered 503 Service Unavailable: no *** (3 tries); the run fails" in shown.err
     assert KEY not in shown.err + shown.out
     assert files(tree) == before
 

@@ -11,7 +11,7 @@ from retrieval_eval.cli.main import group, run
 from retrieval_eval.gold.reading import read_gold_set
 from retrieval_eval.io.files import write_bytes
 from retrieval_eval.search.baseline import ACCEPTABLE as OF_A_BASELINE
-from retrieval_eval.search.mismatches import ACCEPTABLE
+from retrieval_eval.search.comparability import ACCEPTABLE
 from retrieval_eval.search.run_files import run_bytes
 from tests.searches import answer, run_of
 

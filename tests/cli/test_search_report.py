@@ -84,7 +84,7 @@ def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys):
 
 
 def test_what_lies_beside_the_gold_set_is_found_without_being_named(place, capsys):
-    from retrieval_eval.demo.search import write_search_demo
+    from retrieval_eval.demo import write_search_demo
 
     made = write_search_demo(place / "data" / "eval")
     retriever = ["--retriever", f"bm25:{made.corpus}", "--label", "a"]

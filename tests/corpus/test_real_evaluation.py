@@ -8,8 +8,10 @@ from collections import Counter
 
 import pytest
 
+from retrieval_eval import associate, compare
 from retrieval_eval.pipeline import evaluate
 from retrieval_eval.records import Trace
+from retrieval_eval.report import Run
 from retrieval_eval.schema import faults, kind_of
 from retrieval_eval.traces import read_trace
 
@@ -49,6 +51,20 @@ def test_every_artefact_is_valid(evaluated):
         for path in run.folder.rglob("*.json"):
             document = json.loads(path.read_text())
             assert faults(document, kind_of(document)) == [], path.name
+
+
+def test_comparing_the_frames_of_real_runs_gives_their_documents(evaluated):
+    n = 0
+    for run in evaluated.runs:
+        frame = Run([run.folder]).trials
+        stored = json.loads((run.folder / "run_impact_analysis.json").read_text())
+        for entry in stored["comparisons"]:
+            found = compare(frame, entry["baseline_config"], entry["comparison_config"])
+            assert json.loads(json.dumps(found.to_json())) == entry
+            n += 1
+        associated = json.loads(json.dumps(associate(frame).to_json()))
+        assert associated == stored["associations"]
+    assert n > 5
 
 
 def test_every_trial_found_its_task(trials):

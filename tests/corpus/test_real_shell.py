@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from retrieval_eval.ground_truth import load_ground_truth
-from retrieval_eval.traces import NoTrace, read_trace
+from retrieval_eval.traces import NoTraceError, read_trace
 from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
 from retrieval_eval.traces.tools import interpret
 
@@ -35,8 +35,9 @@ def calls(real_runs: Path) -> list[Analysed]:
     found: list[Analysed] = []
     for result in sorted((real_runs / "runs").rglob("result.json")):
         trial = result.parent
-        trace = read_trace(trial)
-        if isinstance(trace, NoTrace):
+        try:
+            trace = read_trace(trial)
+        except NoTraceError:
             continue
         task = tasks.get(str(json.loads(result.read_text(encoding="utf-8")).get("task_name")))
         expected = tuple(file.path for file in load_ground_truth(task).files)

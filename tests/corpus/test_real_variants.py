@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.pipeline.trial import Job, documents
 from retrieval_eval.records import ToolCall, Trace, TrialRef
 from retrieval_eval.schema import faults, stamped
-from retrieval_eval.traces import read_trace
+from retrieval_eval.traces import NoTraceError, read_trace
 
 pytestmark = [pytest.mark.corpus, pytest.mark.slow]
 
@@ -28,10 +29,13 @@ def streams(real_runs) -> list[tuple[TrialRef, Trace]]:
     index = TaskIndex(real_runs / "benchmarks")
     runs = sorted(p for p in (real_runs / "runs/official").iterdir() if p.is_dir())
     found = [trial for run in runs for trial in discover(run, run.name).trials]
-    pairs = [(t, read_trace(t.path)) for t in resolve_trials(found, index)[0]]
-    told = [(t, r) for t, r in pairs if isinstance(r, Trace) and "stream-json" in r.format]
-    assert len(told) > 10
-    return told
+    pairs = []
+    for trial in resolve_trials(found, index)[0]:
+        with suppress(NoTraceError):
+            pairs.append((trial, read_trace(trial.path)))
+    streams = [(trial, trace) for trial, trace in pairs if "stream-json" in trace.format]
+    assert len(streams) > 10
+    return streams
 
 
 def measured(trial: TrialRef, path: Path) -> dict[str, Any]:

@@ -11,8 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.abstention import Gate, Kinds, abstention_block
-from retrieval_eval.search.operating_points import threshold_within
+from retrieval_eval.search.abstention import Gate, Kinds, abstention_block, threshold_within
 from retrieval_eval.search.roc import auc, auc_interval, roc_points
 
 SCORES = st.lists(st.sampled_from([-math.inf, 0.0, 0.5, 1.0, 2.5, 7.0]), max_size=12)

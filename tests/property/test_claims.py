@@ -1,4 +1,4 @@
-"""Laws of claim splitting and of the offline judge, for any text."""
+"""Laws of claim splitting and of the rule-based judge, for any text."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval.search.claims.judge import block_text
-from retrieval_eval.search.claims.masking import collapsed, masked
-from retrieval_eval.search.claims.offline import OfflineJudge
-from retrieval_eval.search.claims.sentences import sentences
-from retrieval_eval.search.claims.splitting import split_claims
+from retrieval_eval.search.claims.rules import RulesJudge
+from retrieval_eval.search.claims.splitting import collapsed, masked, sentences, split_claims
 
 VOCABULARY = (
     "We It hold holds is are not and or but which with in 30 99.9 % days AES-256 SOC II data copies"
@@ -26,24 +24,22 @@ def test_spans_lie_in_the_draft_are_ordered_and_cover_only_its_text(draft):
         start, stop = claim.span
         assert end <= start < stop <= len(draft)
         end = stop
-        place = 0
-        for a, b in claim.head:
-            assert place <= a < b <= start
-            place = b
-        pieces = [masked(draft)[a:b] for a, b in (*claim.head, claim.span)]
-        assert claim.text == collapsed(" ".join(pieces))
+        assert claim.text == collapsed(masked(draft)[start:stop])
         assert claim.text
 
 
 @given(DRAFTS)
-def test_every_word_of_a_sentence_belongs_to_a_claim_or_joins_two(draft):
-    text = masked(draft)
-    left = list(text)
+def test_every_sentence_is_a_claim(draft):
+    spans = [claim.span for claim in split_claims(draft)]
+    assert spans == sentences(masked(draft))
+
+
+@given(st.lists(WORDS, min_size=1, max_size=20).map(" ".join))
+def test_what_is_left_out_between_claims_is_no_word(draft):
+    left = list(masked(draft))
     for claim in split_claims(draft):
         left[slice(*claim.span)] = " " * (claim.span[1] - claim.span[0])
-    rest = "".join("".join(left[sentence.start : sentence.end]) for sentence in sentences(text))
-    joining = {"and", "but", "while", "whereas"}
-    assert {word.strip(",;()\u2014\u2013").lower() for word in rest.split()} <= joining | {""}
+    assert not any(character.isalnum() for character in "".join(left))
 
 
 @given(DRAFTS)
@@ -55,8 +51,8 @@ def test_masking_moves_nothing(draft):
 @given(DRAFTS, DRAFTS, st.text(max_size=30))
 def test_the_judge_never_raises_and_its_span_lies_in_the_block(claim, block, title):
     text = block_text(title, block)
-    found = OfflineJudge().judge(claim, text)
-    assert found == OfflineJudge().judge(claim, text)
+    found = RulesJudge().judge(claim, text)
+    assert found == RulesJudge().judge(claim, text)
     assert (found.span is not None) == found.supported
     if found.span is not None:
         assert 0 <= found.span[0] < found.span[1] <= len(text)
@@ -65,12 +61,12 @@ def test_the_judge_never_raises_and_its_span_lies_in_the_block(claim, block, tit
 @given(st.lists(WORDS, min_size=1, max_size=25).map(" ".join))
 def test_a_higher_threshold_supports_no_more(text):
     block = "We hold data in Frankfurt. Copies are never encrypted with AES-256 for 30 days."
-    if OfflineJudge(0.9).judge(text, block).supported:
-        assert OfflineJudge(0.5).judge(text, block).supported
+    if RulesJudge(0.9).judge(text, block).supported:
+        assert RulesJudge(0.5).judge(text, block).supported
 
 
 @given(st.integers(2, 10_000), st.integers(2, 10_000))
 def test_another_number_is_never_supported(claimed, stated):
     block = f"Copies are kept for {stated} days."
-    judged = OfflineJudge().judge(f"Copies are kept for {claimed} days.", block)
+    judged = RulesJudge().judge(f"Copies are kept for {claimed} days.", block)
     assert judged.supported == (claimed == stated)

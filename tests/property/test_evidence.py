@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval_eval.events.coverage import why_nothing_is_computable
-from retrieval_eval.events.normalise import TrialEvents, normalise
+from retrieval_eval.events.document import why_nothing_is_computable
+from retrieval_eval.events.normalise import TrialEvents, extract_events
 from retrieval_eval.events.retrieved import accesses
 from retrieval_eval.records import Trace
-from retrieval_eval.traces.atif import read_atif
+from retrieval_eval.traces.formats.atif import read_atif
 from retrieval_eval.traces.merge import join_trace
 from retrieval_eval.traces.reading import Reading
 from tests.scenes import Call, atif
@@ -45,7 +45,7 @@ def read(document: dict[str, Any]) -> tuple[Trace, TrialEvents]:
     told = read_atif(document, "agent/trajectory.json")
     assert isinstance(told, Reading)
     trace = join_trace(told, None)
-    return trace, normalise(trace, TRUTH)
+    return trace, extract_events(trace, TRUTH)
 
 
 def seen(trial: TrialEvents) -> set[Any]:

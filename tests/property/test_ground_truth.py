@@ -11,11 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval.ground_truth import load_ground_truth
-from retrieval_eval.ground_truth.outputs import OwnOutputs, told_outputs
-from retrieval_eval.ground_truth.patches import patch_entries
+from retrieval_eval.ground_truth.readers import heredocs, patch_entries, path_like
 from retrieval_eval.ground_truth.shapes import literal_path
-from retrieval_eval.ground_truth.solve import heredocs
-from retrieval_eval.ground_truth.text import path_like
+from retrieval_eval.ground_truth.workspace import OwnOutputs, stated_outputs
 from retrieval_eval.io.files import json_bytes
 from retrieval_eval.outcomes import load_outcome
 from retrieval_eval.values import REASONS
@@ -100,7 +98,7 @@ def test_a_diff_names_what_it_changes(segments: list[str], data: st.DataObject) 
 @given(st.text())
 def test_text_readers_take_any_text(text: str) -> None:
     assert all("/" in path for path in path_like(text))
-    assert all(OwnOutputs([place]).includes(place) for place in told_outputs(text))
+    assert all(OwnOutputs([place]).includes(place) for place in stated_outputs(text))
     assert sum(map(len, heredocs(text))) <= len(text) + 1
     patch_entries(text)
 

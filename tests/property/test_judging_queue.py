@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from retrieval_eval.metrics.ranking import evaluate_rankings, parse_measure
 from retrieval_eval.search.judging_queue import judging_queue
 from retrieval_eval.search.protocol import ScoredDoc
-from retrieval_eval.search.scoring import score_run
+from retrieval_eval.search.scoring import score_run, upper_bounds
 from retrieval_eval.search.settings import CONVENTION, HEADLINE, Settings
-from retrieval_eval.search.unjudged import upper_bounds
 from tests.searches import answer, gold_query, gold_set
 
 SETTINGS = Settings(k_values=(5,), n_resamples=5)

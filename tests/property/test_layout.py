@@ -9,9 +9,8 @@ from pathlib import Path
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from retrieval_eval.io.decorations import CUT_LENGTH, plain, undecorated
 from retrieval_eval.io.layout import UNKNOWN_CONFIG, discover
-from retrieval_eval.io.tasks import TaskIndex
+from retrieval_eval.io.tasks import CUT_LENGTH, TaskIndex, plain, undecorated
 
 TASKS = (
     "ccx-onboard-search-208",

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.ranking import evaluate_rankings, rank_metrics, trec
-from retrieval_eval.metrics.ranking.decimals import parse_decimals
 from retrieval_eval.metrics.ranking.ids import Ids
+from retrieval_eval.metrics.ranking.trec import parse_decimals
 
 MEASURES = [
     *(f"{name}@{k}" for name in ("P", "Recall", "F1", "nDCG", "Success", "Judged") for k in (1, 3)),
@@ -202,11 +202,9 @@ def test_all_readers_of_runs_find_the_same(lines, space, end, size):
         patch.setattr(trec, "_CHUNK", size)
         found.append(_rows_or_message(trec.read_trec, path, "run"))
         if importlib.util.find_spec("pyarrow"):
-            from retrieval_eval.metrics.ranking import arrow
-
             patch.setattr(trec, "_LARGE", 0)
-            patch.setattr(arrow, "_PART", size)
-            patch.setattr(arrow, "_CHUNK", size // 3)
+            patch.setattr(trec, "_PART", size)
+            patch.setattr(trec, "_ARROW_CHUNK", size // 3)
             found.append(_rows_or_message(trec.read_trec, path, "run"))
     assert found.count(found[0]) == len(found)
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrieval_eval import schema
-from retrieval_eval.search.delta import delta
+from retrieval_eval.search.baseline import delta
 from retrieval_eval.search.diff import diff
-from retrieval_eval.search.diff_markdown import diff_markdown
+from retrieval_eval.search.diff_text import diff_markdown
 from retrieval_eval.search.settings import Settings
 from tests.searches import answer, failure, gold_query, gold_set, run_of
 

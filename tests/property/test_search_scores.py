@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval import schema
-from retrieval_eval.search.delta import delta
+from retrieval_eval.search.baseline import delta
 from retrieval_eval.search.markdown import to_markdown
 from retrieval_eval.search.run_files import run_bytes
 from retrieval_eval.search.scoring import score_run

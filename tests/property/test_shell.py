@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval.traces.shell import ShellSession
-from retrieval_eval.traces.shell.globs import fits
+from retrieval_eval.traces.shell.plan import fits
 from retrieval_eval.traces.shell.spans import merge, take
 
 WORDS = [

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.results.base import merged_ranges
-from retrieval_eval.traces.results.grep_lines import read_lines
+from retrieval_eval.traces.results.grep import grep_lines
 from retrieval_eval.traces.tools import LONGEST_ARGUMENT, ToolUse, interpret
 
 CATEGORIES = {
@@ -135,14 +135,14 @@ FILES = st.dictionaries(
 @given(FILES)
 def test_matching_lines_of_any_path_are_attributed(files: dict[str, list[int]]) -> None:
     lines = [f"{path}:{n}:text" for path, numbers in files.items() for n in sorted(numbers)]
-    found = read_lines(lines).files
+    found = grep_lines(lines).files
     assert found == {p: merged_ranges((n, n) for n in ns) for p, ns in files.items()}
 
 
 @given(PATHS_WITHOUT_SPACES, st.integers(3, 90), st.sampled_from(["x", "y: z", "a 5-6", ""]))
 def test_context_lines_of_any_path_are_attributed(path: str, number: int, text: str) -> None:
     lines = [f"{path}-{number - 1}-{text}", f"{path}:{number}:x", f"{path}-{number + 1}-{text}"]
-    assert read_lines(lines).files == {path: ((number - 1, number + 1),)}
+    assert grep_lines(lines).files == {path: ((number - 1, number + 1),)}
 
 
 @given(st.lists(PATHS, min_size=1, max_size=8, unique=True))

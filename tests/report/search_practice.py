@@ -9,6 +9,7 @@ from typing import Any
 from retrieval_eval.gold.corpus import Corpus, Document, corpus_fingerprint
 from retrieval_eval.gold.model import Anchor, GoldSet, Label
 from retrieval_eval.gold.spans import digest
+from retrieval_eval.model.noise import NoiseFloor
 from retrieval_eval.report import SearchRun
 from retrieval_eval.search.claims.measure import with_claims
 from retrieval_eval.search.noise import noise
@@ -128,7 +129,7 @@ def with_drafts(document: Mapping[str, Any], by: Mapping[str, Sequence[dict]]) -
     return with_claims(document, block)
 
 
-def noise_of(*runs: Mapping[str, Any], generated_at: str = "2026-01-05T09:00:00Z") -> dict:
+def noise_of(*runs: Mapping[str, Any], generated_at: str = "2026-01-05T09:00:00Z") -> NoiseFloor:
     return noise(runs, generated_at=generated_at, seed=1)
 
 

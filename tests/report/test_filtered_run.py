@@ -9,11 +9,13 @@ import pandas as pd
 import pytest
 from msgspec.structs import replace
 
+from retrieval_eval import associate, compare
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.layout import discover
 from retrieval_eval.report import Report, Run, TrialReport, columns, load_run
 from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.show import to_html
+from retrieval_eval.study.trials import COLUMNS, NUMBERS
 from tests.factories import write_run
 from tests.runs import write_task, write_trial
 
@@ -94,6 +96,30 @@ def test_any_choice_of_trials_gives_the_page_of_these_alone(demo_run, evaluated_
     chosen = (trials["reward"] > 0.6) | every_third
     expected = sections(evaluated_alone(trials[chosen]))
     assert sections(demo_run.filter(chosen)) == expected
+
+
+def test_a_comparison_of_a_filtered_frame_is_that_of_a_run_of_these_trials(demo_run, alone):
+    trials = demo_run.trials
+    chosen = trials[trials["benchmark"] == "demo_fix"]
+    (stored,) = alone.impact["comparisons"]
+    found = compare(chosen, stored["baseline_config"], stored["comparison_config"])
+    assert found.to_json() == stored
+    assert associate(chosen).to_json() == alone.impact["associations"]
+    (whole,) = demo_run.impact["comparisons"]
+    arms = (whole["baseline_config"], whole["comparison_config"])
+    assert compare(trials, *arms).to_json() == whole
+    pd.testing.assert_frame_equal(compare(trials, *arms).pairs, demo_run.pairs)
+    estimates, statistics = compare(trials, *arms).estimates, demo_run.statistics
+    both = [name for name in statistics if name in estimates]
+    assert len(both) > 25
+    pd.testing.assert_frame_equal(estimates[both], statistics[both])
+
+
+def test_every_column_that_a_comparison_reads_is_declared_with_its_source():
+    declared = {c.name: c.source for c in columns.expand(columns.FRAMES["trials"][1], (5, 10))}
+    sources = COLUMNS | {name: "/".join(path) for name, path in NUMBERS.items()}
+    assert sources.pop("has_exception") in declared["has_exception"]
+    assert {name: declared.get(name) for name in sources} == sources
 
 
 def test_every_frame_and_document_of_a_filtered_run_is_that_of_its_trials_alone(part, alone):

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from retrieval_eval.model.impact import ComparisonDocument, Discrimination
 from retrieval_eval.report import findings, gate_labels, prose
 from retrieval_eval.report.comparison import VERDICTS, swapped
+from retrieval_eval.study.gate import RULES as GATE_RULES
 from tests.report.made import arm, comparison, flip, gate, ledger, result, rule
 
 RESULT = result()
@@ -185,7 +186,7 @@ def test_a_failed_gate_withholds_the_difference_and_says_why(rule):
 
 
 def test_every_rule_with_a_name_has_words():
-    assert set(RULES) - {"unheard_of"} == set(gate_labels.TITLES)
+    assert set(RULES) - {"unheard_of"} == set(GATE_RULES)
 
 
 def test_unequal_opaque_shares_are_given_where_they_are_known():

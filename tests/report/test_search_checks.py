@@ -8,6 +8,7 @@ from datetime import date
 from statistics import NormalDist
 
 import pytest
+from msgspec import structs
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.model import Label
@@ -20,7 +21,7 @@ from retrieval_eval.report.search.noise import Noise, band_words
 from retrieval_eval.report.search.stale import check_labels
 from retrieval_eval.schema import faults
 from retrieval_eval.search.claims.judge import RULES_ERRORS
-from retrieval_eval.search.claims.offline import OfflineJudge
+from retrieval_eval.search.claims.rules import RulesJudge
 from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.pinned import pinned_text
 from retrieval_eval.search.guard.thresholds import read_thresholds
@@ -37,7 +38,7 @@ from tests.report.search_practice import (
     with_drafts,
 )
 from tests.report.typst_source import code
-from tests.searches import answer, failure, gold_query, gold_set, run_of
+from tests.searches import answer, failure, gold_query, gold_set, run_of, written
 
 
 def shown(block, kind=Table):
@@ -58,7 +59,7 @@ def test_what_the_tests_are_made_of_is_valid():
     for document, schema in (
         (made.document, "search_run"),
         (made.baseline, "search_run"),
-        (made.noise, "search_noise"),
+        (written(made.noise), "search_noise"),
     ):
         assert faults(document, schema) == []
 
@@ -268,8 +269,9 @@ def test_no_stale_label_and_no_corpus_are_told_apart(report):
 
 
 def test_the_band_of_noise_is_that_of_a_difference_and_wider_for_a_part():
-    metrics = {"P@5": {"band_points": 0.5, "n_queries": 100}}
-    noise = Noise({"metrics": metrics, "is_deterministic": False})
+    measured = noise_of(run(), run({"q2": "b"}))
+    level = structs.replace(measured.metrics["P@5"], band_points=0.5, n_queries=100)
+    noise = Noise(structs.replace(measured, metrics={"P@5": level}))
     whole_band = NormalDist().inv_cdf(0.975) * 2**0.5 * 0.5
     assert noise.band("P@5") == pytest.approx(whole_band)
     assert noise.band("P@5", 25) == pytest.approx(2 * whole_band)
@@ -409,9 +411,9 @@ def test_agreement_of_the_judge_with_people_is_shown():
 def test_the_judge_stands_beside_the_coverage_with_what_it_is_known_for():
     document = with_drafts(run(), CLAIMS)
     assert SearchReport(SearchRun(document)).claims().sentences[-1].endswith("Judge: offline 1.")
-    document["claims"]["judge"] = OfflineJudge().facts.to_json()
+    document["claims"]["judge"] = RulesJudge().facts.to_json()
     said = SearchReport(SearchRun(document)).claims().sentences[-1]
-    assert said.endswith(f"Judge: rules 1; {RULES_ERRORS}.")
+    assert said.endswith(f"Judge: rules 2; {RULES_ERRORS}.")
 
 
 def test_private_claims_hold_no_text():

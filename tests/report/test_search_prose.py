@@ -1,9 +1,9 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from retrieval_eval.report import SearchReport, SearchRun
 from retrieval_eval.report.prose import MAX_WORDS
@@ -181,9 +181,8 @@ def test_a_pass_leads_and_the_change_comes_second(tmp_path):
 def test_changes_within_noise_hold_and_are_counted(tmp_path):
     made = guarded(tmp_path, ONE_LOST, P5, drop("RR", 1))
     found = made.checks.verdict
-    made.checks.verdict = replace(
-        found, rows=(replace(found.rows[0], verdict="within_noise"), found.rows[1])
-    )
+    within = replace(found.rows[0], verdict="within_noise")
+    made.checks.verdict = replace(found, verdict="pass", rows=(within, found.rows[1]))
     assert prose.answer(made).title == (
         "Guard passed: 2 thresholds hold, 1 of them with a change that may be chance"
     )
@@ -202,7 +201,7 @@ def test_a_breach_that_was_accepted_is_said_in_the_lead(tmp_path):
     found = made.checks.verdict
     accepted = tuple(replace(row, verdict="overridden") for row in found.rows[:1])
     passed = tuple(replace(row, verdict="within_noise") for row in found.rows[1:])
-    made.checks.verdict = replace(found, rows=(*accepted, *passed))
+    made.checks.verdict = replace(found, verdict="pass", rows=(*accepted, *passed))
     found = prose.answer(made)
     assert found.title == "Guard passed by justification: P@5 fell by 1.67 points (limit 0.5)"
 

@@ -12,15 +12,15 @@ import pandas as pd
 import pytest
 
 from retrieval_eval.cli.main import run as command
-from retrieval_eval.demo.search import write_search_demo
+from retrieval_eval.demo import write_search_demo
 from retrieval_eval.report import Report, TrialReport, build, build_search, load_run
 from retrieval_eval.report.publishing import write_frame
 from retrieval_eval.report.search.diffs.building import build_diff
 from retrieval_eval.report.search.diffs.loading import DiffSources
 from retrieval_eval.search.diff import diff
-from retrieval_eval.search.diff_markdown import diff_markdown
-from retrieval_eval.search.measure import measure
+from retrieval_eval.search.diff_text import diff_markdown
 from retrieval_eval.search.settings import Settings
+from tests.searches import measure
 
 SAID = "Simulated data: "
 

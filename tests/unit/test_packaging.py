@@ -113,7 +113,9 @@ def test_the_installed_package_needs_no_checkout(wheel, tmp_path):
         "import sys; sys.path.insert(0, sys.argv[1]); "
         "import retrieval_eval, retrieval_eval.cli; "
         "from retrieval_eval.report.assets import notebook; "
-        "print(retrieval_eval.__file__); print(notebook('run_report'))"
+        "print(retrieval_eval.__file__); print(notebook('run_report')); "
+        "from pathlib import Path; from retrieval_eval.demo import write_demo, write_search_demo; "
+        "write_demo(Path('demo')); write_search_demo(Path('search'))"
     )
     done = subprocess.run(
         [sys.executable, "-P", "-c", program, str(tmp_path / "site")],
@@ -125,6 +127,8 @@ def test_the_installed_package_needs_no_checkout(wheel, tmp_path):
     assert done.returncode == 0, done.stderr[-1000:]
     for line in done.stdout.split("\n")[:2]:
         assert Path(line).is_relative_to(tmp_path / "site")
+    assert (tmp_path / "demo" / "runs" / "demo").is_dir()
+    assert (tmp_path / "search" / "gold-set.jsonl").is_file()
 
 
 def test_metadata_matches_the_project(project, wheel):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from retrieval_eval import schema
-from retrieval_eval.demo.search import write_search_demo
+from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import SchemaError
 from retrieval_eval.model import DOCUMENTS, from_builtins, to_builtins
 from retrieval_eval.pipeline import evaluate
@@ -18,6 +18,7 @@ from retrieval_eval.search.guard.thresholds import shipped_thresholds
 from retrieval_eval.search.measure import Request, measure_request
 from retrieval_eval.search.noise import noise
 from tests.generated import generated
+from tests.searches import written
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +50,8 @@ def artefacts(demo_tree, tmp_path_factory) -> dict[str, list[dict]]:
     runs = found["search_run"]
     found["search_diff"].append(diff(*runs, seed=1, pinned=[runs[0]["queries"][0]["id"]]))
     verdict = check([runs[1]], [runs[0]], shipped_thresholds(), today=date(2026, 1, 10))
-    found["search_guard"].append(verdict.to_json())
-    found["search_noise"].append(noise([runs[1]] * 2, generated_at=now(), seed=1))
+    found["search_guard"].append(written(verdict))
+    found["search_noise"].append(written(noise([runs[1]] * 2, generated_at=now(), seed=1)))
     return found
 
 

@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast, get_args
 import numpy as np
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.metrics.ranking.frames import table_from_frame
-from retrieval_eval.metrics.ranking.from_mapping import Rankings, hits_from_mapping
-from retrieval_eval.metrics.ranking.from_table import hits_from_table
-from retrieval_eval.metrics.ranking.hits import Hits
+from retrieval_eval.metrics.ranking.hits import Hits, Rankings, hits_from_mapping, hits_from_table
 from retrieval_eval.metrics.ranking.judgements import Judgements, Qrels
 from retrieval_eval.metrics.ranking.measures import Measure, as_measures
 from retrieval_eval.metrics.ranking.result import Convention, RankingResult
 from retrieval_eval.metrics.ranking.scoring import Scorer
-from retrieval_eval.metrics.ranking.table import Table
+from retrieval_eval.metrics.ranking.table import Table, table_from_frame
 from retrieval_eval.metrics.ranking.trec import read_trec
 
 if TYPE_CHECKING:

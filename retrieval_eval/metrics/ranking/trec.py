@@ -4,20 +4,200 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from codecs import BOM_UTF8
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.metrics.ranking.decimals import parse_decimals
 from retrieval_eval.metrics.ranking.ids import Ids, Ints
 from retrieval_eval.metrics.ranking.table import Floats, Source, Table, group
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
 Bytes = NDArray[np.uint8]
+_PART: Final = 1 << 23
+_BLOCK: Final = 1 << 20
+_ARROW_CHUNK: Final = 1 << 17
+_SPACE_BYTE, _NEWLINE_BYTE = b" \n"
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+
+
+class IrregularError(Exception):
+    """A file is not for this reader."""
+
+
+def read_columns(
+    path: Path, fields: Sequence[str], chosen: Sequence[str]
+) -> tuple[list[str], Ints, Ids, Floats]:
+    """Return the ``chosen`` fields: queries, the first row of each, documents and numbers.
+
+    A query may repeat. Only these columns are held, not the text of the file.
+
+    Raises
+    ------
+    IrregularError
+        When the file is empty, a field is no number, a query is not UTF-8, or anything but one
+        space, or one tab, throughout stands between fields.
+    OSError
+        When the file cannot be read.
+    """
+    from pyarrow import compute
+
+    size = path.stat().st_size
+    # Room for what so many bytes can hold at most: memory is taken only where it is written.
+    most_rows = size // (2 * len(fields)) + 1
+    text = np.empty(size + 8, dtype=np.uint8)
+    lengths, numbers = np.empty(most_rows, dtype=np.int64), np.empty(most_rows)
+    queries: list[str] = []
+    starts: list[Ints] = []
+    n_bytes = n_rows = 0
+    for batch in _batches(path, fields, chosen):
+        query, doc, number = batch.columns
+        runs = compute.run_end_encode(query)
+        queries += runs.values.to_pylist()
+        ends = runs.run_ends.to_numpy().astype(np.int64)
+        starts.append(n_rows + np.append(0, ends[:-1]))
+        docs = Ids.from_arrow(doc)
+        rows, n_new = slice(n_rows, n_rows + len(docs)), int(docs.lengths.sum())
+        if rows.stop > most_rows or n_bytes + n_new > size:
+            # It grew meanwhile.
+            raise IrregularError
+        lengths[rows] = docs.lengths
+        numbers[rows] = number.to_numpy()
+        if np.isnan(numbers[rows]).any():
+            raise IrregularError
+        text[n_bytes : n_bytes + n_new] = docs.buffer[docs.starts[0] :][:n_new]
+        n_bytes, n_rows = n_bytes + n_new, rows.stop
+    if not n_rows:
+        raise IrregularError
+    text[n_bytes : n_bytes + 8] = 0
+    docs = Ids.from_lengths(text[: n_bytes + 8], lengths[:n_rows])
+    return queries, np.concatenate(starts), docs, numbers[:n_rows]
+
+
+def _batches(path: Path, fields: Sequence[str], chosen: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    types = dict(zip(chosen, (pa.string(), pa.binary(), pa.float64()), strict=True))
+    reading = csv.ReadOptions(column_names=fields, block_size=_BLOCK)
+    converting = csv.ConvertOptions(include_columns=chosen, column_types=types, null_values=[])
+    for part in _parts(path):
+        parsing = csv.ParseOptions(delimiter=_delimiter(part), quote_char=False)
+        try:
+            table = csv.read_csv(pa.BufferReader(part), reading, parsing, converting)
+        except pa.ArrowInvalid as error:
+            raise IrregularError from error
+        yield from table.to_batches()
+
+
+def _parts(path: Path) -> Iterator[Bytes]:
+    """Yield whole lines, each time in the same memory."""
+    buffer = bytearray(_PART)
+    array = np.frombuffer(buffer, dtype=np.uint8)
+    n_kept = 0
+    with path.open("rb", buffering=0) as file:
+        while n_new := file.readinto(array[n_kept:].data):
+            n_read = n_kept + n_new
+            end = buffer.rfind(b"\n", 0, n_read) + 1
+            if end:
+                yield array[:end]
+            elif n_read == len(buffer):
+                raise IrregularError
+            n_kept = n_read - end
+            array[:n_kept] = array[end:n_read]
+    if n_kept:
+        # The line feed after the last line.
+        array[n_kept] = _NEWLINE_BYTE
+        yield array[: n_kept + 1]
+
+
+def _delimiter(part: Bytes) -> str:
+    """Return what separates the fields of whole lines: one space or one tab throughout."""
+    first = re.search(rb"[ \t]", part.data)
+    if first is None or part[0] <= _SPACE_BYTE or part[:3].tobytes() == _BYTE_ORDER_MARK:
+        raise IrregularError
+    for start in range(0, len(part), _ARROW_CHUNK):
+        # One byte more: neighbours may lie in two chunks.
+        chunk = part[start : start + _ARROW_CHUNK + 1]
+        is_white = chunk <= _SPACE_BYTE
+        is_known = (chunk == first[0][0]) | (chunk == _NEWLINE_BYTE)
+        if (is_white ^ is_known).any() or (is_white[1:] & is_white[:-1]).any():
+            raise IrregularError
+    return str(first[0], "ascii")
+
+
+_DECIMALS_CHUNK: Final = 1 << 13
+_MAX_LENGTH: Final = 18
+_POWERS: Final = np.array([float(10**exponent) for exponent in range(_MAX_LENGTH + 1)])
+_EXACT: Final = 1 << 53
+_MINUS, _POINT, _ZERO = (np.uint8(ord(sign)) for sign in "-.0")
+
+
+def parse_decimals(buffer: NDArray[np.uint8], starts: Ints, lengths: Ints, *, out: Floats) -> bool:
+    """Write the numbers at ``starts`` into ``out``; False when one of them is no number.
+
+    A whole number below 2**53 and a power of ten up to 10**22 are exact in binary, so their
+    quotient is the correctly rounded number (Clinger 1990); everything longer, or with an
+    exponent, goes through ``float``. ``buffer`` has room to read 18 bytes from every start.
+    """
+    for first in range(0, len(starts), _DECIMALS_CHUNK):
+        rows = slice(first, first + _DECIMALS_CHUNK)
+        is_plain = _parse_plain(buffer, starts[rows], lengths[rows], out[rows])
+        for row in (np.flatnonzero(~is_plain) + first).tolist():
+            start = int(starts[row])
+            try:
+                out[row] = float(buffer[start : start + int(lengths[row])].tobytes())
+            except ValueError:
+                return False
+    return True
+
+
+def _parse_plain(
+    buffer: NDArray[np.uint8], starts: Ints, lengths: Ints, out: Floats
+) -> NDArray[np.bool_]:
+    chars = _columns(buffer, starts, min(int(lengths.max(initial=1)), _MAX_LENGTH))
+    sizes = np.minimum(lengths, _MAX_LENGTH + 1).astype(np.uint8)
+    places = np.arange(len(chars), dtype=np.uint8)[:, np.newaxis]
+    is_inside = places < sizes
+    digits = chars - _ZERO
+    is_digit = (digits < 10) & is_inside
+    is_point = (chars == _POINT) & is_inside
+    is_negative = chars[0] == _MINUS
+    is_other = is_inside ^ is_digit ^ is_point
+    is_other[0] &= ~is_negative
+    # Digits move what is before them up by ten, the point and the sign leave it.
+    digits *= is_digit
+    scale = is_digit * np.uint8(9) + np.uint8(1)
+    whole = digits[0].astype(np.float64)
+    for place in range(1, len(chars)):
+        whole *= scale[place]
+        whole += digits[place]
+    has_point = is_point.any(axis=0)
+    n_decimals = np.where(has_point, lengths - 1 - (is_point * places).max(axis=0), 0)
+    np.divide(whole, _POWERS[np.minimum(n_decimals, _MAX_LENGTH)], out=out)
+    np.negative(out, out=out, where=is_negative)
+    is_plain: NDArray[np.bool_] = ~is_other.any(axis=0) & is_digit.any(axis=0) & (whole < _EXACT)
+    is_plain &= (is_point.sum(axis=0, dtype=np.int8) <= 1) & (lengths <= _MAX_LENGTH)
+    return is_plain
+
+
+def _columns(buffer: NDArray[np.uint8], starts: Ints, width: int) -> NDArray[np.uint8]:
+    """Return the first ``width`` bytes at each start, one place a row."""
+    view: NDArray[np.void] = np.ndarray(
+        (len(buffer) - width + 1,), dtype=f"V{width}", buffer=buffer, strides=(1,)
+    )
+    return np.ascontiguousarray(view[starts].view(np.uint8).reshape(-1, width).T)
+
+
 Kind = Literal["run", "qrels"]
 Columns = tuple[list[str], Ints, Ids, Floats]
 
@@ -69,7 +249,7 @@ def _read_with_arrow(path: Path, kind: Kind) -> Columns | None:
     # A pipe can be read only once, and has no size.
     if path.stat().st_size < _LARGE or find_spec("pyarrow") is None:
         return None
-    from retrieval_eval.metrics.ranking.arrow import IrregularError, read_columns
+    from retrieval_eval.metrics.ranking.trec import IrregularError, read_columns
 
     names = _FIELDS[kind]
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+from retrieval_eval.model import to_builtins
 from retrieval_eval.report.columns import SEARCH_FRAMES
 from retrieval_eval.report.search.checks import Checks
 from retrieval_eval.report.search.reading import Row, coerce, members, records
@@ -19,19 +20,15 @@ def check_rows(name: str, checks: Checks) -> list[Row]:
 
 def _guard(checks: Checks) -> Iterator[Row]:
     for row in checks.verdict.rows if checks.verdict else ():
-        found, part = row.to_json(), row.measured.threshold.part
-        measured = row.measured
+        part = row.slice
         values = {
-            "baseline": measured.baseline.value,
-            "current": measured.current.value,
-            "noise_points": checks.noise
-            and checks.noise.band(measured.threshold.metric, measured.n_pairs or None),
+            "part": None if part is None else f"{part.dimension} {part.value}",
+            "reasons": list(row.reasons),
+            "baseline": row.baseline.value,
+            "current": row.current.value,
+            "noise_points": checks.noise and checks.noise.band(row.metric, row.n_queries),
         }
-        yield (
-            _read(found, "guard")
-            | {"part": None if part is None else str(part), "reasons": list(row.reasons)}
-            | values
-        )
+        yield _read(to_builtins(row), "guard") | values
 
 
 def _components(checks: Checks) -> Iterator[Row]:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.agreement import LabellerPair, agreement
+from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.report.search.noise import Noise
 from retrieval_eval.report.search.stale import LabelCheck, check_labels
 from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.pinned import pinned_lists
 from retrieval_eval.search.guard.thresholds import shipped_thresholds
-from retrieval_eval.search.guard.verdict import Verdict
 from retrieval_eval.search.judging_queue import JudgingQueue, judging_queue
-from retrieval_eval.search.noise_files import staleness
+from retrieval_eval.search.noise import staleness
 from retrieval_eval.search.transfer import transfer
 from retrieval_eval.values import DEFAULT_SEED
 
@@ -45,7 +45,7 @@ class Checks:
         return Noise(document, tuple(staleness(document, self.run.document)))
 
     @cached_property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> GuardRuling | None:
         """The verdict of the guard; None where the file of the baseline was not read."""
         if self.run.baseline is None:
             return None

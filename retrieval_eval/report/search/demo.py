@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from retrieval_eval.demo.search import SearchDemo, write_search_demo
-from retrieval_eval.demo.search.drafts import write_search_drafts
+from retrieval_eval.demo import SearchDemo, write_search_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import answers, remove, write_json
+from retrieval_eval.model import to_builtins
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import now
 from retrieval_eval.search.baseline import plan_update, write_update
@@ -59,7 +59,6 @@ class _Place:
     """The files of the demo, and the folder of what is measured."""
 
     demo: SearchDemo
-    drafts: Path
     out: Path
 
     @property
@@ -96,7 +95,7 @@ def measured_demo(root: Path, *, progress: Progress | None = None) -> MeasuredDe
     Both runs get the claims of the demo's drafts, and the second is repeated for its noise. Runs
     of an earlier demo in ``root`` stay; its baseline, noise and collection are replaced.
     """
-    place = _Place(write_search_demo(root), write_search_drafts(root), root / "eval")
+    place = _Place(write_search_demo(root), root / "eval")
     if place.baseline.exists():
         remove(place.baseline, root)
     first = _measured(place, "baseline", progress=progress)
@@ -127,7 +126,7 @@ def _measured(
     written = measure_request(request, progress=progress).json_path
     claims = ClaimsRequest(
         run=written,
-        drafts=place.drafts,
+        drafts=place.demo.drafts,
         corpus=place.demo.corpus,
         gold=place.demo.gold,
         out=_claims_file(written),
@@ -163,7 +162,7 @@ def _write_noise(place: _Place, change: tuple[Path, Path], progress: Progress | 
     runs = repeated_runs(request, repeats=REPEATS, progress=progress)
     before, after = map(read_search_run, change)
     found = noise(runs, generated_at=now(), seed=DEFAULT_SEED, change=(before, after))
-    write_json(place.noise, found, indent=1)
+    write_json(place.noise, to_builtins(found), indent=1)
 
 
 def _commands(place: _Place, first: Path, second: Path) -> tuple[str, ...]:
@@ -176,7 +175,7 @@ def _commands(place: _Place, first: Path, second: Path) -> tuple[str, ...]:
         *("--abstain-at", f"{ABSTAIN_AT:g}"),
     )
     judge = (
-        *("--drafts", str(place.drafts), "--gold", str(place.demo.gold)),
+        *("--drafts", str(place.demo.drafts), "--gold", str(place.demo.gold)),
         *("--corpus-file", str(place.demo.corpus), "--judge", RULES),
     )
     options = [word for name, value in CHANGED.items() for word in ("--option", f"{name}={value}")]

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from retrieval_eval.escape import visible
+from retrieval_eval.model.guard import GuardRow, GuardRuling
 from retrieval_eval.report.numbers import rate
 from retrieval_eval.report.search.names import WORDS
-from retrieval_eval.search.guard.rows import Measured
-from retrieval_eval.search.guard.verdict import Row, Verdict
 from retrieval_eval.search.paired_change import POINTS
 from retrieval_eval.values import counted
 
@@ -24,7 +23,7 @@ _NAME_LIMIT: Final = 48
 _REASON_LIMIT: Final = 110
 
 
-def of(verdict: Verdict) -> tuple[str, str]:
+def of(verdict: GuardRuling) -> tuple[str, str]:
     """Return the verdict, and what it rests on: the worst threshold, or how many hold."""
     head, code = _HEADS[verdict.verdict], verdict.verdict
     if code == "no_verdict" and verdict.reasons:
@@ -36,19 +35,19 @@ def of(verdict: Verdict) -> tuple[str, str]:
     return head, _held(verdict)
 
 
-def is_breach(verdict: Verdict | None) -> bool:
+def is_breach(verdict: GuardRuling | None) -> bool:
     """Whether the guard was asked, and a threshold is breached."""
     return verdict is not None and verdict.verdict == "breach"
 
 
-def tone(verdict: Verdict, change: str) -> str:
+def tone(verdict: GuardRuling, change: str) -> str:
     """Return the tone of a page: that of the change where the guard passed, and no alarm then."""
     if verdict.verdict == "pass":
         return "none" if change == "worse" else change
     return "worse" if is_breach(verdict) else "none"
 
 
-def _worst(verdict: Verdict, code: str) -> str:
+def _worst(verdict: GuardRuling, code: str) -> str:
     """Return the worst threshold of a verdict in words, and how many more there are."""
     rows = sorted((row for row in verdict.rows if row.verdict == code), key=_beyond, reverse=True)
     more = f", and {len(rows) - 1} more" if len(rows) > 1 else ""
@@ -57,46 +56,46 @@ def _worst(verdict: Verdict, code: str) -> str:
     )
 
 
-def _row(row: Row) -> str:
-    measured, name = row.measured, _named(row)
-    if row.reasons and _out_of_bounds(measured):
+def _row(row: GuardRow) -> str:
+    name = _named(row)
+    if row.reasons and _out_of_bounds(row):
         return f"{name} {visible(row.reasons[0], _REASON_LIMIT)}"
     if row.reasons and not _excess(row):
         # What follows in brackets is a command.
         return f"{name} ({visible(row.reasons[0].partition(' (')[0], _REASON_LIMIT)})"
-    moved, limit = measured.change_points or 0.0, measured.limit_points or 0.0
+    moved, limit = row.change_points or 0.0, row.limit_points or 0.0
     text = f"{name} {'fell' if moved < 0 else 'rose'} by {rate(abs(moved))} points"
     text += f" (limit {limit:.3g})"
     return f"{text}, which may be chance" if row.verdict == "no_verdict" else text
 
 
-def _named(row: Row) -> str:
+def _named(row: GuardRow) -> str:
     """Return the metric of a row, and of which part of the queries, in words where it has some."""
-    metric = row.measured.threshold.metric
+    metric = row.metric
     return visible(row.name.replace(metric, WORDS.get(metric, metric), 1), _NAME_LIMIT)
 
 
-def _beyond(row: Row) -> float:
-    return max(_excess(row), _out_of_bounds(row.measured))
+def _beyond(row: GuardRow) -> float:
+    return max(_excess(row), _out_of_bounds(row))
 
 
-def _out_of_bounds(measured: Measured) -> float:
+def _out_of_bounds(row: GuardRow) -> float:
     """Return by how many points the value lies outside of its bounds; 0 where it does not."""
-    value, bounds = measured.current.value, measured.threshold
+    value = row.current.value
     if value is None:
         return 0.0
-    below = 0.0 if bounds.floor is None else bounds.floor - value
-    above = 0.0 if bounds.ceiling is None else value - bounds.ceiling
+    below = 0.0 if row.floor is None else row.floor - value
+    above = 0.0 if row.ceiling is None else value - row.ceiling
     return POINTS * max(below, above, 0.0)
 
 
-def _excess(row: Row) -> float:
+def _excess(row: GuardRow) -> float:
     """Return by how many points a change is worse than its limit; 0 where it is not."""
-    harm, limit = row.measured.harm_points, row.measured.limit_points
+    harm, limit = row.harm_points, row.limit_points
     return 0.0 if harm is None or limit is None else max(harm - limit, 0.0)
 
 
-def _held(verdict: Verdict) -> str:
+def _held(verdict: GuardRuling) -> str:
     counts = Counter(row.verdict for row in verdict.rows)
     n = counts["pass"] + counts["within_noise"]
     text = f"{counted(n, 'threshold')} {'holds' if n == 1 else 'hold'}"

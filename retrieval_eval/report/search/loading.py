@@ -21,7 +21,7 @@ from retrieval_eval.search.baseline import DEFAULT_BASELINE, held_against
 from retrieval_eval.search.guard.justification import read_justifications
 from retrieval_eval.search.guard.thresholds import read_thresholds
 from retrieval_eval.search.label_split import label_split
-from retrieval_eval.search.noise_files import read_noise
+from retrieval_eval.search.noise import read_noise
 from retrieval_eval.search.run_files import read_search_run
 
 _NUMBERED: Final = re.compile(r"eval-report-(\d{8}T\d{6}Z)(?:-(\d{1,9}))?\.json$")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Final
+from typing import Final
 
+from retrieval_eval.model.noise import NoiseFloor
 from retrieval_eval.report.numbers import MISSING, finite, rate
 
 STILL: Final = "Noise 0: repeated runs of the system gave the same documents."
@@ -23,9 +23,9 @@ MEANING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """A noise document (schema ``search_noise``), and in sentences why it may hold no longer."""
+    """The noise of a system, and in sentences why it may hold no longer."""
 
-    document: Mapping[str, Any]
+    document: NoiseFloor
     stale: tuple[str, ...] = ()
 
     def band(self, metric: str, n: int | None = None) -> float | None:
@@ -43,12 +43,12 @@ class Noise:
             Queries of the part looked at; the band of fewer queries is wider, by the root of
             their number, as if queries varied independently. None: of all.
         """
-        found = self.document["metrics"].get(metric)
-        deviation = None if found is None else finite(found["band_points"])
-        if deviation is None or n == 0:
+        found = self.document.metrics.get(metric)
+        deviation = None if found is None else finite(found.band_points)
+        if found is None or deviation is None or n == 0:
             return None
         quantile = NormalDist().inv_cdf((1 + SHARE) / 2)
-        wider = 1.0 if n is None else math.sqrt(max(found["n_queries"], n) / n)
+        wider = 1.0 if n is None else math.sqrt(max(found.n_queries, n) / n)
         return quantile * math.sqrt(2) * deviation * wider
 
     def words(self, metric: str, n: int | None = None) -> str:
@@ -58,7 +58,7 @@ class Noise:
     @property
     def is_deterministic(self) -> bool:
         """Whether every query got the same documents in every run."""
-        return self.document["is_deterministic"] is True
+        return self.document.is_deterministic
 
 
 def band_words(band: float | None) -> str:

@@ -20,6 +20,8 @@ from retrieval_eval.search.guard.thresholds import Thresholds
 if TYPE_CHECKING:
     import pandas as pd
 
+    from retrieval_eval.model.noise import NoiseFloor
+
 Document = Mapping[str, Any]
 
 _COLUMNS: Final = {name: columns for name, (_, columns) in SEARCH_FRAMES.items()}
@@ -69,7 +71,7 @@ class SearchRun(frames.Measured):
         gold: GoldSet | None = None,
         gold_problem: str | None = None,
         corpus: Corpus | None = None,
-        noise: Document | None = None,
+        noise: NoiseFloor | None = None,
         thresholds: Thresholds | None = None,
         justifications: Sequence[Justification] = (),
         label_split: Document | None = None,

@@ -13,7 +13,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import Corpus
 from retrieval_eval.gold.faults import kind, line_problem, pointer, unusable_part
 from retrieval_eval.io.files import iter_jsonl
-from retrieval_eval.search.claims.blocks import Blocks
+from retrieval_eval.search.claims.coverage import Blocks
 from retrieval_eval.search.claims.judge import Judge, ask_all
 from retrieval_eval.stats.agreement import cohen_kappa
 from retrieval_eval.stats.intervals import Interval, wilson

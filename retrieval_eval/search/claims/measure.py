@@ -14,7 +14,7 @@ from retrieval_eval.records import Progress
 from retrieval_eval.search.claims.agreement import judge_agreement, read_human_labels
 from retrieval_eval.search.claims.coverage import claims_block
 from retrieval_eval.search.claims.drafts import read_drafts
-from retrieval_eval.search.claims.opening import open_judge
+from retrieval_eval.search.claims.judge import open_judge
 from retrieval_eval.search.composite import composite_block
 from retrieval_eval.search.run_files import read_search_run, run_bytes
 

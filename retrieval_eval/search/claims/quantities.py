@@ -7,26 +7,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from retrieval_eval.search.claims.names import NUMBERED
-from retrieval_eval.search.claims.vocabulary import word_list
-from retrieval_eval.search.claims.words import STOP_WORDS, Token, stem
+from retrieval_eval.search.claims.words import STOP_WORDS, Token, stem, word_list
 
 _NUMBER_WORDS: Final = {
-    word: value
-    for value, word in enumerate(
-        word_list(
-            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
-            " fifteen sixteen seventeen eighteen nineteen"
-        )
+    word: str(value)
+    for values, words in (
+        (range(10), word_list("zero one two three four five six seven eight nine")),
+        (range(10, 15), word_list("ten eleven twelve thirteen fourteen")),
+        (range(15, 20), word_list("fifteen sixteen seventeen eighteen nineteen")),
+        (
+            range(20, 101, 10),
+            word_list("twenty thirty forty fifty sixty seventy eighty ninety hundred"),
+        ),
     )
-} | {
-    word: 10 * value
-    for value, word in enumerate(
-        word_list("twenty thirty forty fifty sixty seventy eighty ninety hundred"), start=2
-    )
+    for value, word in zip(values, words, strict=True)
+    # As often a pronoun as a number; see `_number`.
+    if word != "one"
 }
-# As often a pronoun as a number; see `_number`.
-_NUMBER_WORDS.pop("one")
+_ROMAN: Final = {"i": "1", "ii": "2", "iii": "3", "iv": "4", "v": "5", "vi": "6"}
+_NUMBERED: Final = frozenset(
+    word_list("annex category class grade level part phase section severity stage tier type")
+)
+"""What is numbered with a number behind it, which may be a Roman one: "Type II" is "type 2"."""
 
 _UNITS: Final = {
     "percent": "% percent pct",
@@ -102,8 +104,9 @@ _MORE: Final = frozenset({"more", "higher", "newer", "later"})
 class Quantity:
     """A number as text in one form, its unit, and whether it bounds from below or above.
 
-    ``unit`` is a unit of measure such as ``day`` or ``business day``; ``noun`` the stem of another
-    word that follows. ``bound`` is ``"lower"``, ``"upper"`` or None.
+    ``unit`` is a unit of measure such as ``day`` or ``business day``, or what the number numbers,
+    such as ``type``; ``noun`` the stem of another word that follows. ``bound`` is ``"lower"``,
+    ``"upper"`` or None.
     """
 
     number: str
@@ -121,8 +124,11 @@ def quantities(text: str, words: Sequence[Token]) -> list[Quantity]:
     found: list[Quantity] = []
     skip = -1
     for place, token in enumerate(words):
-        # "Type 2" is a name with a number in it, see `identifiers`.
-        if place <= skip or (place and words[place - 1].word in NUMBERED):
+        before = words[place - 1].word if place else ""
+        if place <= skip:
+            continue
+        if before in _NUMBERED and (token.is_number or token.word in _ROMAN):
+            found.append(Quantity(_ROMAN.get(token.word, token.word), before, None, None))
             continue
         date, n_used = _date(words, place)
         if date is not None:
@@ -131,7 +137,6 @@ def quantities(text: str, words: Sequence[Token]) -> list[Quantity]:
         elif (number := _number(words, place)) is not None:
             unit, noun, used = _unit(text, words, place)
             # A sign of money stands before its number.
-            before = words[place - 1].word if place else ""
             if unit is None and before in {"$", "\u20ac", "\u00a3"}:
                 unit, noun = _UNIT_OF[before], None
             shown = _canonical(number, is_measured=unit is not None)
@@ -177,8 +182,7 @@ def _number(words: Sequence[Token], place: int) -> str | None:
     following = words[place + 1].word if place + 1 < len(words) else ""
     if word == "one" and following in _UNIT_OF:
         return "1"
-    value = _NUMBER_WORDS.get(word)
-    return None if value is None else str(value)
+    return _NUMBER_WORDS.get(word)
 
 
 def _canonical(number: str, *, is_measured: bool) -> str:

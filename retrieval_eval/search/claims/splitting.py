@@ -1,61 +1,214 @@
-"""From a draft to its claims: sentences, then what is coordinated inside a sentence."""
+"""From a draft to its claims: sentences and list items, and which of them state something."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
-from retrieval_eval.search.claims.clauses import split_sentence
-from retrieval_eval.search.claims.masking import collapsed, masked
-from retrieval_eval.search.claims.sentences import sentences
-from retrieval_eval.search.claims.substance import is_substantive
+from retrieval_eval.search.claims.words import STOP_WORDS, tokens, word_list
 
 Span = tuple[int, int]
+
+_MARKERS: Final = re.compile(
+    r"""
+    \[\^?\d+(?:\s*[,;\u2013-]\s*\^?\d+)*\]                    # [1], [2, 3], [^4]
+    | \[(?:doc|source|ref|block|cite)s?\b[^\]\n]{0,120}\]       # [source: handbook]
+    | \[[\w.]*(?:[-_:/.]\w+)+\](?!\()                          # [pd-linux-card], but no [text](url)
+    | \((?:sources?|see|refs?|cf)\b[.:]?\s[^()\n]{1,120}\)      # (source: handbook)
+    | \u3010[^\u3011\n]{0,120}\u3011                           # a chat client's own brackets
+    | \]\([^()\s]{1,500}\)                                      # the address of a Markdown link
+    | \*\*|`                                                    # emphasis and code
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_ITEM: Final = re.compile(r"\s*(?:[-*+\u2022\u2013]|\(?(?:\d{1,3}|[A-Za-z])[.)])\s+")
+_HEADING: Final = re.compile(r"\s*#{1,6}\s")
+_RULE: Final = re.compile(r"\s*(?:[-=_*]\s*){3,}$")
+_GREETING: Final = r"(?:hi|hello|dear|greetings|good\ (?:morning|afternoon|evening))\b"
+_SALUTATION: Final = re.compile(rf"\s*{_GREETING}[^.!?\n]{{0,60}},\s*", re.IGNORECASE)
+_END: Final = re.compile(
+    r"[.!?\u2026]+[\"'\u201d\u2019)\]]*(?=\s|$)|;(?=\s|$)|[\u3002\uff01\uff1f]"
+)
+_LAST_WORD: Final = re.compile(r"[\w.]+$")
+_ABBREVIATIONS: Final = frozenset(
+    word_list(
+        "al approx art ca cf ch co corp dept dr e.g ed eg eq est fig figs i.e ie inc incl jr ltd"
+        " max min mr mrs ms no nos op p para pp prof resp sec sect sr st tel u.k u.s vol vs"
+    )
+)
+_TALK: Final = re.compile(
+    rf"""
+    (?:{_GREETING}[^,.!]{{0,60}}[,.!]\s*)?
+    (?:
+      (?:many\ )?(?:thanks?|thank\ you)\b(?!.*[,:\u2013\u2014]\s*(?:we|our|the|it|yes)\b)
+    | (?:kind|best|warm)\ (?:regards|wishes)\b | sincerely\b | yours\b | cheers\b
+    | please\b(?!\ (?:note|be\ aware|be\ advised|remember)\b)
+    | (?:if\ you\ (?:have|need)\b.{{0,60}}?,?\s*)?(?:do\ not|don't|feel\ free|you\ can\ always)\b
+      .{{0,20}}\b(?:hesitate|contact|ask|reach)\b
+    | (?:feel\ free|let\ (?:us|me)\ know|contact\ us|get\ in\ touch|reach\ out)\b
+    | (?:we|i)\ (?:look\ forward|hope|trust\ (?:this|that))\b
+    | (?:we|i)\ would\ be\ (?:happy|glad|pleased)\b
+    | (?:i\ am|i'm|we\ are|we're)\ (?:happy|glad|pleased|sorry|afraid|here\ to\ help)\b
+    | (?:as|i\ am|i'm)\ an?\ (?:ai|language\ model|assistant)\b
+    | (?:unfortunately,?\ )?(?:i|we)\ (?:cannot|can't|could\ not|couldn't|do\ not|don't)
+      \ (?:answer|find|help|determine|know\ (?:if|whether|the\ answer)|know\W*$
+      |provide\ an\ answer|have\ (?:enough\ |any\ )?information)\b
+    | (?:unfortunately,?\ )?(?:i\ am|we\ are)\ unable\ to\ (?:answer|find|help|determine)\b
+    | (?:i|we)\ (?:think|believe|guess)\ so\b
+    | (?:here|below)\ (?:is|are)\b\D*$
+    | (?:it|this|that|these|results?)\ (?:all\ )?(?:depends?|(?:may|can|might)\ vary|vary)\b\D*$
+    | (?:in\ (?:summary|short|conclusion)|to\ summari[sz]e|note|yes|no|sure|certainly)\W*$
+    | (?:of\ course|great\ question|good\ question)\W*$
+    | hope\ (?:this|that)\b
+    )
+    | {_GREETING}[^,.!]{{0,60}}\W*$
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_LONGEST_TALK: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One statement of a draft.
+    """One sentence or list item of a draft.
 
-    ``span`` are the characters of the draft that are its own; no two claims share any. ``head``
-    are pieces before it that it needs to be read alone, such as subject and verb of a list.
-    ``text`` is the text of head and span, without citation markers.
+    ``span`` are its characters in the draft, ``text`` what they say without citation markers and
+    mark-up. Greetings, questions, headings and the like are not ``is_substantive``.
     """
 
     text: str
     span: Span
-    head: tuple[Span, ...]
     is_substantive: bool
 
 
 def split_claims(draft: str) -> tuple[Claim, ...]:
-    """Return the claims of a draft in their order.
+    r"""Return the sentences and list items of a draft as its claims, in their order.
 
-    The rules are those of `sentences` and `split_sentence`; headings and talk are kept as claims
-    that are not substantive. The rules know words and marks, no grammar: where they are unsure a
-    sentence stays whole, and is then one claim that is supported as a whole or not at all.
+    A sentence that states several things is one claim, which is supported as a whole or not at
+    all. Citation markers such as ``[1]`` or ``[source: handbook]`` are no text.
 
     Examples
     --------
-    >>> for claim in split_claims(
-    ...     "We hold SOC 2 Type II and ISO 27001 [1], audited annually by a Big Four firm."
-    ... ):
-    ...     print(claim.text)
-    We hold SOC 2 Type II
-    We hold ISO 27001
-    audited annually by a Big Four firm.
+    >>> for claim in split_claims("Dear customer,\n- It is **safe** [1].\n- It costs 5 $; always."):
+    ...     print(claim.is_substantive, claim.text)
+    False Dear customer,
+    True It is safe.
+    True It costs 5 $
+    True always.
     """
     text = masked(draft)
-    claims = []
-    for sentence in sentences(text):
-        # A question or a heading is none, whatever it lists.
-        whole = text[sentence.start : sentence.end]
-        is_whole = sentence.is_heading or not is_substantive(collapsed(whole))
-        parts = (
-            [((), (sentence.start, sentence.end))]
-            if is_whole
-            else split_sentence(text, sentence.start, sentence.end)
-        )
-        for head, span in parts:
-            said = collapsed(" ".join(text[a:b] for a, b in (*head, span)))
-            claims.append(Claim(said, span, head, not is_whole and is_substantive(said)))
-    return tuple(claims)
+    return tuple(
+        Claim(said := collapsed(text[start:end]), (start, end), not is_title and states(said))
+        for start, end, is_title in _pieces(text)
+    )
+
+
+def sentences(text: str) -> list[Span]:
+    """Return where the sentences, list items and headings of a text begin and end, in order.
+
+    A sentence ends at ``.``, ``!``, ``?`` or ``…`` before white space, at a semicolon, and at the
+    end of a paragraph, list item or heading. The full stop of an abbreviation, of an initial and
+    one that a small letter follows end none; those inside numbers, versions and addresses have no
+    white space behind them. A line that begins with ``#``, or that stands alone and ends with a
+    colon, is a heading.
+
+    Examples
+    --------
+    >>> text = "Use v. 2.1, e.g. at night. It is 99.9 % up."
+    >>> [text[slice(*span)] for span in sentences(text)]
+    ['Use v. 2.1, e.g. at night.', 'It is 99.9 % up.']
+    """
+    return [(start, end) for start, end, _ in _pieces(text)]
+
+
+def states(sentence: str) -> bool:
+    """Return whether a sentence says something that is true or false of the subject.
+
+    Greetings, thanks, offers of help, requests to the reader, refusals, hedges that state nothing,
+    announcements ("Here is ..."), questions, and text without a word of content do not.
+
+    Examples
+    --------
+    >>> [states(text) for text in ("Please contact us.", "Is it safe?", "It is safe.")]
+    [False, False, True]
+    """
+    shown = sentence.strip().strip("\"'\u201c\u201d\u2018\u2019*_ ")
+    if not shown or shown.endswith("?") or _TALK.match(shown[:_LONGEST_TALK]):
+        return False
+    return any(token.word not in STOP_WORDS for token in tokens(shown))
+
+
+def masked(draft: str) -> str:
+    """Return the draft with citation markers and mark-up replaced by as many spaces."""
+    return _MARKERS.sub(lambda found: " " * len(found[0]), draft)
+
+
+def collapsed(text: str) -> str:
+    """Return a text with every run of white space as one space, and none at a punctuation mark."""
+    return re.sub(r"\s+(?=[.,;:!?](?:\s|$))", "", " ".join(text.split()))
+
+
+def _pieces(text: str) -> Iterator[tuple[int, int, bool]]:
+    for start, end in _blocks(text):
+        inner = text[start:end]
+        begin = start + len(inner) - len(inner.lstrip())
+        inner = inner.strip()
+        mark = _HEADING.match(inner)
+        is_lead = inner.endswith(":") and "\n" not in inner and not re.search(r"[.!?]\s", inner)
+        if mark or is_lead:
+            yield begin + (mark.end() if mark else 0), begin + len(inner), True
+        else:
+            yield from ((a, b, False) for a, b in _of_prose(text, begin, begin + len(inner)))
+
+
+def _blocks(text: str) -> Iterator[Span]:
+    """Yield paragraphs, list items without their marks, headings and salutations."""
+    begun = place = 0
+    for line in text.splitlines(keepends=True):
+        start, place = place, place + len(line)
+        mark = _ITEM.match(line)
+        is_alone = bool(_HEADING.match(line) or _SALUTATION.fullmatch(line))
+        is_blank = not line.strip() or bool(_RULE.fullmatch(line.rstrip()))
+        if not (mark or is_alone or is_blank):
+            continue
+        yield begun, start
+        begun = place if is_blank else start + mark.end() if mark else start
+        if is_alone:
+            yield start, place
+            begun = place
+    yield begun, len(text)
+
+
+def _of_prose(text: str, start: int, end: int) -> Iterator[Span]:
+    begun = start
+    for mark in _END.finditer(text, start, end):
+        if mark.end() == end or _ends_sentence(text, begun, mark, end):
+            yield from _trimmed(text, begun, mark.end())
+            begun = mark.end()
+    yield from _trimmed(text, begun, end)
+
+
+def _ends_sentence(text: str, begun: int, mark: re.Match[str], end: int) -> bool:
+    if not mark[0].startswith("."):
+        return True
+    following = text[mark.end() : end].lstrip()[:1]
+    if following.islower():
+        return False
+    word = _LAST_WORD.search(text, begun, mark.start())
+    if word is None or mark[0].startswith(".."):
+        return True
+    last = word[0].strip(".").lower()
+    # A lone letter is an initial ("J. Smith"), but not the end of "plan B." or "Type I.".
+    is_initial = len(last) == 1 and last.isalpha() and last != "i" and word.start() == begun
+    is_version = last in {"v", "ver"} and following.isdigit()
+    return not (last in _ABBREVIATIONS or is_initial or is_version)
+
+
+def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield a sentence without white space around it and without a semicolon, if words are left."""
+    inner = text[start:end].rstrip("; \t\r\n")
+    begin = start + len(inner) - len(inner.lstrip())
+    if collapsed(inner).strip(".,;:!?()[]-\u2013\u2014 "):
+        yield begin, start + len(inner)

@@ -1,26 +1,64 @@
-"""The guard itself: search runs of two systems and thresholds in, a verdict out."""
+"""The guard itself: search runs of two systems and thresholds in, a verdict out.
+
+First every threshold's metric is measured, then evidence is found that its change is real (measured
+noise, or the queries), then the rule, the bounds and the justifications give each row a verdict.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any
+from typing import Any, Final, Literal
+
+from msgspec.structs import asdict
 
 from retrieval_eval.gold.model import GoldSet
-from retrieval_eval.search.guard.evidence import noise_at_hand
+from retrieval_eval.model import guard as model
+from retrieval_eval.model.guard import (
+    DecisionRule,
+    GuardedRun,
+    GuardRow,
+    GuardRuling,
+    GuardSlice,
+    Mover,
+)
+from retrieval_eval.model.noise import NoiseFloor
+from retrieval_eval.schema import SCHEMA_VERSION
+from retrieval_eval.search.comparability import claim_faults, run_faults, run_notes
 from retrieval_eval.search.guard.justification import Justification
+from retrieval_eval.search.guard.measured import Measured, Side, measure
 from retrieval_eval.search.guard.pinned import Pinned, pinning_faults
-from retrieval_eval.search.guard.rows import Measured, measure
-from retrieval_eval.search.guard.rulings import rulings, with_movers
-from retrieval_eval.search.guard.sides import Side
-from retrieval_eval.search.guard.soundness import run_faults, run_notes
-from retrieval_eval.search.guard.thresholds import PINNED, Threshold, Thresholds
-from retrieval_eval.search.guard.verdict import Row, Verdict
-from retrieval_eval.search.named_metrics import query_ids
+from retrieval_eval.search.guard.rendering import headline
+from retrieval_eval.search.guard.rule import (
+    BREACH,
+    HOLDS,
+    UNDECIDED,
+    Decided,
+    Rule,
+    decide,
+    resolution,
+)
+from retrieval_eval.search.guard.thresholds import PINNED, Part, Threshold, Thresholds
+from retrieval_eval.search.named_metrics import BLOCK_OF, query_ids
+from retrieval_eval.search.noise import staleness
+from retrieval_eval.search.noise_level import MOST_RUNS, RunToRun, noise_test, runs_needed
 from retrieval_eval.search.paired_change import Resampling
 from retrieval_eval.values import DEFAULT_SEED, Value
 
 Document = Mapping[str, Any]
+RowVerdict = Literal["pass", "within_noise", "breach", "overridden", "no_verdict", "skipped"]
+RunVerdict = Literal["pass", "breach", "no_verdict"]
+DecidedBy = Literal["threshold", "noise", "significance"]
+
+N_MOVERS: Final = 10
+_EXIT_CODES: Final[Mapping[RunVerdict, Literal[0, 1, 2]]] = {
+    "pass": 0,
+    "breach": 1,
+    "no_verdict": 2,
+}
+_MEASURE: Final = "`retrieval-eval search noise --retriever SPEC` measures it"
 
 
 def check(
@@ -33,10 +71,10 @@ def check(
     pinned: Pinned | None = None,
     lists: Mapping[str, Pinned] | None = None,
     justifications: Sequence[Justification] = (),
-    noise: Document | None = None,
+    noise: NoiseFloor | None = None,
     notes: Sequence[str] = (),
     seed: int = DEFAULT_SEED,
-) -> Verdict:
+) -> GuardRuling:
     """Hold a search run against a baseline, or the mean of several against that of others.
 
     Parameters
@@ -78,38 +116,77 @@ def check(
         else:
             measured.append(measure(threshold, *sides, ids, Resampling.of(settings, seed)))
     held = noise_at_hand(noise, *sides, pinned)
-    rows = rulings(measured, thresholds, justifications, today, held)
-    notes = [*run_notes(runs, baselines), *notes, *_unused(rows, justifications, today)]
+    found = rulings(measured, thresholds, justifications, today, held)
+    notes = [*run_notes(runs, baselines), *notes, *_unused(found, justifications, today)]
     if noise is not None and held.document is None:
         notes.append(f"{held.why}, so it decided nothing")
-    return Verdict(
-        tuple(with_movers(row, *sides) for row in rows),
-        thresholds.rule,
-        thresholds.alpha,
-        seed,
+    return _verdict(
+        [_row(one, thresholds.alpha, _movers(one.measured, *sides)) for one in found],
+        thresholds,
         today,
-        tuple(faults),
-        tuple(notes),
-        {
-            "run": _side(sides[0]),
-            "baseline": _side(sides[1]),
-            "confidence": settings["confidence"],
-            "n_pinned": scope and len(scope),
-        },
+        seed=seed,
+        reasons=tuple(faults),
+        notes=tuple(notes),
+        run=_side(sides[0]),
+        baseline=_side(sides[1]),
+        confidence=settings["confidence"],
+        n_pinned=None if scope is None else len(scope),
     )
 
 
-def no_verdict(thresholds: Thresholds, reasons: Sequence[str], today: date) -> Verdict:
+def no_verdict(thresholds: Thresholds, reasons: Sequence[str], today: date) -> GuardRuling:
     """Return the verdict on a run or a baseline that cannot even be read as one."""
     gap = Value.missing("no_computable_values")
-    rows = tuple(
-        Row(Measured(threshold, gap, gap, faults=tuple(reasons)), "no_verdict", tuple(reasons))
+    found = [
+        Ruling(Measured(threshold, gap, gap, faults=tuple(reasons)), "no_verdict", tuple(reasons))
         for threshold in thresholds.rows
+    ]
+    rows = [_row(one, thresholds.alpha) for one in found]
+    return _verdict(rows, thresholds, today, reasons=tuple(reasons))
+
+
+def _verdict(
+    rows: Sequence[GuardRow],
+    thresholds: Thresholds,
+    today: date,
+    *,
+    reasons: tuple[str, ...],
+    notes: tuple[str, ...] = (),
+    seed: int = DEFAULT_SEED,
+    run: GuardedRun | None = None,
+    baseline: GuardedRun | None = None,
+    confidence: float | None = None,
+    n_pinned: int | None = None,
+) -> GuardRuling:
+    verdict = _overall(rows, reasons)
+    return GuardRuling(
+        schema_version=SCHEMA_VERSION,
+        verdict=verdict,
+        exit_code=_EXIT_CODES[verdict],
+        headline=headline(verdict, rows),
+        reasons=reasons,
+        notes=notes,
+        decision=DecisionRule(rule=thresholds.rule, alpha=thresholds.alpha, seed=seed),
+        today=today.isoformat(),
+        run=run,
+        baseline=baseline,
+        confidence=confidence,
+        n_pinned=n_pinned,
+        rows=tuple(rows),
     )
-    sides = dict.fromkeys(("run", "baseline", "confidence", "n_pinned"))
-    return Verdict(
-        rows, thresholds.rule, thresholds.alpha, DEFAULT_SEED, today, tuple(reasons), (), sides
-    )
+
+
+def _overall(rows: Sequence[GuardRow], reasons: Sequence[str]) -> RunVerdict:
+    """Return ``breach`` where a row is one, else ``no_verdict`` where one could not be checked.
+
+    ``pass`` needs at least one row that passed.
+    """
+    found = {row.verdict for row in rows}
+    if reasons or not found - {"skipped"}:
+        return "no_verdict"
+    if "breach" in found:
+        return "breach"
+    return "no_verdict" if "no_verdict" in found else "pass"
 
 
 def _pinning(pinned: Pinned, gold: GoldSet | None, run: Document) -> list[str]:
@@ -143,9 +220,9 @@ def _ids_of(
     return ids, why
 
 
-def _unused(rows: Sequence[Row], given: Sequence[Justification], today: date) -> list[str]:
-    used = [row.justification for row in rows]
-    breached = [row.measured.threshold for row in rows if row.verdict == "breach"]
+def _unused(rulings: Sequence[Ruling], given: Sequence[Justification], today: date) -> list[str]:
+    used = [one.justification for one in rulings]
+    breached = [one.measured.threshold for one in rulings if one.verdict == "breach"]
     found = []
     for one in given:
         if any(one is other for other in used):
@@ -159,13 +236,375 @@ def _unused(rows: Sequence[Row], given: Sequence[Justification], today: date) ->
     return found
 
 
-def _side(side: Side) -> dict[str, Any]:
+def _side(side: Side) -> GuardedRun:
     doc = side.first
-    gold = doc["run"]["gold_set"]
-    return {
-        "label": doc["label"],
-        "generated_at": doc["generated_at"],
-        "gold_fingerprint": gold["fingerprint"],
-        "n_queries": len(doc["queries"]),
-        "n_runs": len(side.runs),
-    }
+    return GuardedRun(
+        label=doc["label"],
+        generated_at=doc["generated_at"],
+        gold_fingerprint=doc["run"]["gold_set"]["fingerprint"],
+        n_queries=len(doc["queries"]),
+        n_runs=len(side.runs),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """The noise that a guard may use: a noise document, or in a sentence why there is none.
+
+    ``is_of_all`` tells whether it was measured over the very queries the guard looks at; the noise
+    of a deterministic system holds for any part of them. ``judge_faults`` say why it does not hold
+    for the claims. The runs of ``sides`` tell noise too, where one has several.
+    """
+
+    document: NoiseFloor | None
+    why: str
+    sides: tuple[Side, Side]
+    is_of_all: bool = False
+    judge_faults: tuple[str, ...] = ()
+
+    @property
+    def n_runs(self) -> tuple[int, int]:
+        """How many runs either side has."""
+        return len(self.sides[0].runs), len(self.sides[1].runs)
+
+    def gap(self, m: Measured) -> str | None:
+        """Return why a change has no measured noise to be held against, None where it has."""
+        name = m.threshold.metric
+        if self.document is None:
+            return f"{self.why}; {_MEASURE}"
+        found = self.document.metrics.get(name)
+        if found is None:
+            return (
+                f"the noise of {name} was not measured; `search noise RUN RUN…` takes finished runs"
+            )
+        if self.judge_faults and BLOCK_OF.get(name, ("",))[0] == "claims":
+            return f"noise was measured otherwise: {self.judge_faults[0]}"
+        if found.band_points == 0 or (self.is_of_all and m.threshold.part is None):
+            return None
+        if m.threshold.part is not None:
+            return f"noise was measured over all queries, which says little of {m.threshold.part}"
+        return "noise was measured over other queries; `search noise --queries` takes a pinned list"
+
+    def level(self, m: Measured) -> RunToRun | None:
+        """Return the measured noise of a change, None where there is none (`gap`).
+
+        Where the runs of a side vary too, only noise of the same queries goes with theirs.
+        """
+        is_of_same = self.is_of_all and m.threshold.part is None
+        if self.document is None or self.gap(m) is not None or (m.spreads and not is_of_same):
+            return None
+        found = self.document.metrics[m.threshold.metric]
+        return RunToRun(self.document.n_runs, found.n_queries, **asdict(found.run_to_run))
+
+    def is_deterministic(self, level: RunToRun | None) -> bool:
+        """Return whether no answer ever moved in the runs that noise is taken from."""
+        is_still = level is None or self.document is None or self.document.is_deterministic
+        return bool(is_still) and all(side.is_still for side in self.sides)
+
+
+def noise_at_hand(
+    document: NoiseFloor | None, run_side: Side, baseline_side: Side, pinned: Pinned | None
+) -> Noise:
+    """Return the noise that holds for the runs of two sides.
+
+    It must have been measured with the set-up of either: to say that a change did nothing is to
+    say that both are one system. It is stale a quarter before the run, whichever it was.
+    """
+    both = run_side, baseline_side
+    run, baseline = (side.first for side in both)
+    if document is None:
+        return Noise(None, "no noise was measured", both)
+    docs = (run, {**baseline, "generated_at": run["generated_at"]})
+    if all(staleness(document, doc) for doc in docs):
+        return Noise(None, "the noise file is stale", both)
+    if pinned is None:
+        is_of_all = document.pinned is None and document.n_queries == len(run["queries"])
+    else:
+        is_of_all = document.pinned == pinned.fingerprint
+    judged = {"claims": {"judge": document.judge}}
+    return Noise(document, "", both, is_of_all, tuple(claim_faults(run, judged)))
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a change is held against: one-sided p-value, standard error, degrees of freedom.
+
+    ``gap`` says why there is no verdict where the rule asks for noise that is not there. Of noise,
+    ``band_points`` is the standard deviation of one run, ``n_runs`` counts the runs it is known
+    from, ``elsewhere`` the degrees of freedom of those that are of neither side, and ``sides`` the
+    runs of either.
+    """
+
+    decided_by: DecidedBy
+    p_value: float
+    error_points: float
+    freedom: int
+    gap: str | None = None
+    band_points: float = math.nan
+    n_runs: int = 0
+    elsewhere: int = 0
+    sides: tuple[int, int] = (1, 1)
+
+
+def evidence(m: Measured, rule: Rule, noise: Noise) -> Evidence:
+    """Return what a change is held against under a rule.
+
+    A metric that is no mean over queries has nothing but its threshold.
+    """
+    found = Evidence("significance", m.p_value, m.error_points, m.n_pairs - 1)
+    if rule == "threshold" or m.change is None or m.harm_points is None:
+        return replace(found, decided_by="threshold")
+    if rule == "threshold_and_significant":
+        return found
+    measured = noise.level(m)
+    levels = m.spreads if measured is None else (*m.spreads, measured)
+    if not levels:
+        is_by_queries = rule == "threshold_and_real"
+        return found if is_by_queries else Evidence("noise", math.nan, math.nan, 0, noise.gap(m))
+    is_deterministic = noise.is_deterministic(measured)
+    test = noise_test(m.harm_points, levels, noise.n_runs, is_deterministic=is_deterministic)
+    return Evidence(
+        "noise",
+        test.p_value,
+        test.error_points,
+        test.freedom,
+        band_points=test.band_points,
+        n_runs=sum(level.n_runs for level in levels),
+        elsewhere=0 if measured is None else measured.n_runs - 1,
+        sides=noise.n_runs,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """One threshold with its verdict.
+
+    ``skipped`` means not applied. ``reasons`` say why it is no plain pass. ``evidence`` is what
+    decides where a change is beyond its threshold; None where only the value is bounded.
+    ``p_adjusted`` is its p-value over all rows (Holm; None: no test), ``detectable_points`` the
+    change that 80 % of such runs would show.
+    """
+
+    measured: Measured
+    verdict: RowVerdict
+    reasons: tuple[str, ...] = ()
+    evidence: Evidence | None = None
+    p_adjusted: float | None = None
+    detectable_points: float | None = None
+    justification: Justification | None = None
+
+
+def rulings(
+    measured: Sequence[Measured],
+    thresholds: Thresholds,
+    justifications: Sequence[Justification],
+    today: date,
+    noise: Noise,
+) -> list[Ruling]:
+    """Return a ruling for every threshold; the arguments are those of `check`."""
+    changes = [
+        m
+        for m in measured
+        if not m.faults and not m.not_applied and m.threshold.max_change is not None
+    ]
+    found = [evidence(m, thresholds.rule, noise) for m in changes]
+    decided = _decided(changes, found, thresholds)
+    strictest = thresholds.alpha / max(sum(not math.isnan(one.p_value) for one in found), 1)
+    place_of = {id(m): place for place, m in enumerate(changes)}
+    valid = [one for one in justifications if one.is_valid(today)]
+    rows = []
+    for m in measured:
+        place = place_of.get(id(m))
+        if place is None:
+            row = Ruling(m, *_ruling(m, HOLDS))
+        else:
+            p = _known(decided.p_adjusted[place])
+            shown = _known(decided.detectable_points[place])
+            code = int(decided.codes[place])
+            told = _ruling(m, code, found[place], p, shown, strictest)
+            row = Ruling(m, *told, found[place], p, shown)
+        rows.append(_excused(row, valid) if row.verdict == "breach" else row)
+    return rows
+
+
+def _excused(row: Ruling, justifications: Sequence[Justification]) -> Ruling:
+    """Return a breach as overridden where a justification states its metric and its size."""
+    threshold, points = row.measured.threshold, row.measured.breach_points
+    for one in justifications:
+        if one.excuses(threshold, points):
+            return replace(row, verdict="overridden", justification=one)
+    sizes = [one.metrics[threshold.metric] for one in justifications if one.covers(threshold)]
+    if not sizes:
+        return row
+    told = f"the justification excuses at most {max(sizes):g} points, and these are {points:.2f}"
+    return replace(row, reasons=(*row.reasons, told))
+
+
+def _row(found: Ruling, alpha: float, movers: tuple[Mover, ...] = ()) -> GuardRow:
+    """Return a ruling as a row of the document."""
+    m, change = found.measured, found.measured.change
+    threshold, n = m.threshold, m.n_pairs
+    moved, limit = m.change_points, m.limit_points
+    return GuardRow(
+        metric=threshold.metric,
+        slice=_slice(threshold.part),
+        direction=threshold.direction,
+        max_change=threshold.max_change,
+        unit=threshold.unit,
+        floor=threshold.floor,
+        ceiling=threshold.ceiling,
+        required=threshold.required,
+        verdict=found.verdict,
+        reasons=found.reasons,
+        baseline=_value(m.baseline),
+        current=_value(m.current),
+        paired_baseline=None if change is None else change.before,
+        paired_current=None if change is None else change.after,
+        change_points=moved,
+        limit_points=limit,
+        n_queries=n or None,
+        change_queries=_in_queries(moved, n),
+        limit_queries=_in_queries(limit, n),
+        n_up=None if change is None else change.n_up,
+        n_down=None if change is None else change.n_down,
+        ci_low_points=None if change is None else change.ci_low_points,
+        ci_high_points=None if change is None else change.ci_high_points,
+        decided_by=None if found.evidence is None else found.evidence.decided_by,
+        p_value=None if found.evidence is None else _known(found.evidence.p_value),
+        p_adjusted=found.p_adjusted,
+        is_noise=None if found.p_adjusted is None else found.p_adjusted > alpha,
+        detectable_points=found.detectable_points,
+        justification=_excuse(found),
+        movers=movers,
+    )
+
+
+def _slice(part: Part | None) -> GuardSlice | None:
+    return None if part is None else GuardSlice(dimension=part.dimension, value=part.value)
+
+
+def _value(value: Value) -> model.Measured:
+    return model.Measured(
+        value=value.value, n=value.n, computable=value.computable, reason=value.reason
+    )
+
+
+def _in_queries(points: float | None, n: int) -> float | None:
+    """Return points as a number of whole queries: 1.5 points of 150 are 2.25 queries."""
+    return None if points is None or not n else points * n / 100
+
+
+def _excuse(found: Ruling) -> model.Justification | None:
+    one, name = found.justification, found.measured.threshold.metric
+    if one is None:
+        return None
+    return model.Justification(
+        metric=name,
+        part=_slice(one.part),
+        reason=one.reason,
+        author=one.author,
+        second_approver=one.second_approver,
+        expires=one.expires.isoformat(),
+        max_points=one.metrics[name],
+        excused_points=found.measured.breach_points,
+    )
+
+
+def _movers(m: Measured, run: Side, baseline: Side) -> tuple[Mover, ...]:
+    """Return the queries that moved a metric most, the worst first."""
+    if not m.contributions:
+        return ()
+    sign = 1.0 if m.threshold.direction == "down is bad" else -1.0
+    worst = sorted(m.contributions.items(), key=lambda item: (sign * item[1], item[0]))[:N_MOVERS]
+    before, now = (side.per_query(m.threshold.metric) for side in (baseline, run))
+    queries = {query["id"]: query for query in run.first["queries"]}
+    return tuple(
+        Mover(
+            id=name,
+            query=queries[name]["query"],
+            corpus=queries[name]["corpus"],
+            before=before[name],
+            now=now[name],
+            points=points,
+        )
+        for name, points in worst
+    )
+
+
+def _decided(
+    changes: Sequence[Measured], found: Sequence[Evidence], thresholds: Thresholds
+) -> Decided:
+    def numbers(values: Sequence[float | None]) -> list[float]:
+        return [math.nan if value is None else value for value in values]
+
+    return decide(
+        numbers([m.harm_points for m in changes]),
+        numbers([m.limit_points for m in changes]),
+        [one.p_value for one in found],
+        [one.error_points for one in found],
+        [one.freedom for one in found],
+        rule=thresholds.rule,
+        alpha=thresholds.alpha,
+    )
+
+
+def _ruling(
+    m: Measured,
+    code: int,
+    found: Evidence | None = None,
+    p: float | None = None,
+    detectable: float | None = None,
+    strictest: float = math.nan,
+) -> tuple[RowVerdict, tuple[str, ...]]:
+    if m.not_applied:
+        return "skipped", (m.not_applied,)
+    if m.faults:
+        return "no_verdict", m.faults
+    bounds = _out_of_bounds(m)
+    if not bounds and found is not None and found.gap is not None:
+        return "no_verdict", (found.gap,)
+    if code == HOLDS:
+        return ("breach" if bounds else "pass"), bounds
+    told = (*bounds, f"{m.harm_points:.2f} points worse, and {m.limit_points:g} are allowed")
+    if bounds or code == BREACH or found is None:
+        return "breach", told
+    is_by_noise = found.decided_by == "noise"
+    chance = "repeating the run" if is_by_noise else "chance"
+    told += (f"{chance} alone would do that (adjusted p {p:.3f})",)
+    if code != UNDECIDED:
+        return "within_noise", told
+    shown = (
+        f"only {detectable:.1f} points or more" if detectable and detectable < 100 else "nothing"
+    )
+    if not is_by_noise:
+        reason = f"too few queries to tell: {m.n_pairs} of them, moving as they do,"
+        return "no_verdict", (*told, f"{reason} would show {shown}")
+    here, there = found.sides
+    means = "a run" if here == there == 1 else f"the mean of {here} against that of {there}"
+    reason = f"too noisy to tell: as {found.n_runs} runs of one system move, {means}"
+    return "no_verdict", (*told, f"{reason} would show {shown}", _remedy(m, found, strictest))
+
+
+def _remedy(m: Measured, found: Evidence, alpha: float) -> str:
+    """Return how many runs would show what the guard has to see."""
+    points = float(resolution(m.limit_points or 0.0))
+    needed = runs_needed(points, found.band_points, found.elsewhere, alpha=alpha)
+    if needed is None:
+        return f"even {MOST_RUNS} runs on either side would not show {points:g} points"
+    return f"the means of {needed} runs on either side would show {points:g} points"
+
+
+def _out_of_bounds(m: Measured) -> tuple[str, ...]:
+    value, bounds = m.current.value, m.threshold
+    if value is None:
+        return ()
+    found = []
+    if bounds.floor is not None and value < bounds.floor:
+        found.append(f"{value:.3f} is below the floor of {bounds.floor:g}")
+    if bounds.ceiling is not None and value > bounds.ceiling:
+        found.append(f"{value:.3f} is above the ceiling of {bounds.ceiling:g}")
+    return tuple(found)
+
+
+def _known(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

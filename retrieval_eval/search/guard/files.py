@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.reading import read_gold_set
 from retrieval_eval.io.files import answers, read_text, write_bytes
+from retrieval_eval.model.guard import GuardRuling
+from retrieval_eval.model.noise import NoiseFloor
 from retrieval_eval.search.baseline import DEFAULT_BASELINE
 from retrieval_eval.search.guard.check import check, no_verdict
-from retrieval_eval.search.guard.comment import to_comment
-from retrieval_eval.search.guard.junit import to_junit
 from retrieval_eval.search.guard.justification import read_justifications
 from retrieval_eval.search.guard.pinned import pinned_lists, pinned_text, read_pinned, sample
+from retrieval_eval.search.guard.rendering import to_comment, to_junit
 from retrieval_eval.search.guard.thresholds import (
     Thresholds,
     read_thresholds,
     shipped_thresholds,
 )
-from retrieval_eval.search.guard.verdict import Verdict
 from retrieval_eval.search.measure import DEFAULT_GOLD
-from retrieval_eval.search.noise_files import DEFAULT_NOISE, read_noise, staleness
+from retrieval_eval.search.noise import DEFAULT_NOISE, read_noise, staleness
 from retrieval_eval.search.run_files import read_search_run
 
 DEFAULT_THRESHOLDS: Final = Path("data/eval/guard.toml")
+UNJUSTIFIED: Final = "no justification was read; `search guard --justification` reads one"
+"""What stands beside a breach in a diff: the guard itself may pass it by justification."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class Request:
     noise: Path | None = None
 
 
-def guard(request: Request, *, today: date) -> Verdict:
+def guard(request: Request, *, today: date) -> GuardRuling:
     """Hold search runs in files against baselines in others.
 
     A run or a baseline that is there but is no valid search run has no verdict.
@@ -97,6 +99,18 @@ def guard(request: Request, *, today: date) -> Verdict:
     )
 
 
+def guard_of(a: Path, b: Path, noise: Path | None = None) -> GuardRuling | str:
+    """Return the verdict of the guard on B against A, or in a sentence why it cannot be asked.
+
+    It is what `search guard B --baseline A` says with its own defaults: thresholds and noise where
+    they usually lie, and nothing justified.
+    """
+    try:
+        return guard(Request([b], [a], noise=noise), today=datetime.now(UTC).date())
+    except BadInputError as error:
+        return str(error)
+
+
 def _files(paths: Sequence[Path], how: str) -> list[Path]:
     found = []
     for path in paths:
@@ -110,7 +124,7 @@ def _files(paths: Sequence[Path], how: str) -> list[Path]:
     return found
 
 
-def write_reports(verdict: Verdict, *, comment: Path | None, junit: Path | None) -> None:
+def write_reports(verdict: GuardRuling, *, comment: Path | None, junit: Path | None) -> None:
     """Write the comment and the JUnit file, where asked for; raises `BadInputError` if it fails."""
     if comment is not None:
         write_bytes(comment, to_comment(verdict).encode("utf-8", "replace"))
@@ -153,7 +167,7 @@ def _thresholds(path: Path | None) -> Thresholds:
     return read_thresholds(DEFAULT_THRESHOLDS) if is_there else shipped_thresholds()
 
 
-def _noise(path: Path | None) -> Mapping[str, Any] | None:
+def _noise(path: Path | None) -> NoiseFloor | None:
     if path is None and not DEFAULT_NOISE.is_file():
         return None
     return read_noise(path or DEFAULT_NOISE)

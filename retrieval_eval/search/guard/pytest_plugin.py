@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from retrieval_eval.search.guard.verdict import Verdict
+    from retrieval_eval.model.guard import GuardRuling
 
 Name = str | PathLike[str]
 
 
 @pytest.fixture
-def retrieval_guard(pytestconfig: pytest.Config) -> Callable[..., Verdict]:
+def retrieval_guard(pytestconfig: pytest.Config) -> Callable[..., GuardRuling]:
     """Give a function that fails the test unless a search run passes the guard.
 
     ``retrieval_guard(run=..., baseline=..., thresholds=..., queries=..., gold=...,
@@ -31,11 +31,11 @@ def retrieval_guard(pytestconfig: pytest.Config) -> Callable[..., Verdict]:
         baseline: Name | Sequence[Name] | None = None,
         today: date | None = None,
         **paths: Name,
-    ) -> Verdict:
+    ) -> GuardRuling:
         from retrieval_eval.errors import RetrievalEvalError
         from retrieval_eval.search.guard.files import DEFAULT_THRESHOLDS, Request, guard
-        from retrieval_eval.search.guard.table import to_text
-        from retrieval_eval.search.noise_files import DEFAULT_NOISE
+        from retrieval_eval.search.guard.rendering import to_text
+        from retrieval_eval.search.noise import DEFAULT_NOISE
 
         root = pytestconfig.rootpath
         found = {name: root / path for name, path in paths.items()}

@@ -1,22 +1,51 @@
-"""Retrievers by name: what ``--retriever`` understands."""
+"""Retrievers by name: what ``--retriever`` understands. Each module of this folder adds a kind."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from pkgutil import iter_modules
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.registry import Registry
 from retrieval_eval.search.protocol import Retriever
 
-_CALLABLE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _NO_OPTIONS: Final[Mapping[str, str]] = MappingProxyType({})
-_KINDS: Final = (
-    "bm25:CORPUS.jsonl, run:FILE (a TREC run or JSONL), http://… or https://…, postgresql://…,"
-    " package.module:callable"
+
+
+@dataclass(frozen=True, slots=True)
+class RetrieverKind:
+    """One kind of retriever.
+
+    Attributes
+    ----------
+    shown
+        How a spec of this kind is written, for help and messages.
+    open
+        Returns the retriever of a whole spec and its options, which are text. Raises
+        `BadInputError` for what cannot be used; see `Options`.
+    options
+        Names of its options, for help; empty: any, or none.
+    schemes
+        What stands before the colon of its specs (``postgresql`` and ``postgresql+driver`` are
+        one); by default the name it is registered by.
+    """
+
+    shown: str
+    open: Callable[[str, Mapping[str, str]], Any]
+    options: tuple[str, ...] = ()
+    schemes: tuple[str, ...] = ()
+
+
+RETRIEVERS: Final[Registry[RetrieverKind]] = Registry(
+    "retrieval_eval.retrievers",
+    "retriever",
+    tuple(f"{__name__}.{module.name}" for module in iter_modules(__path__)),
 )
+"""The kinds of retrievers by name, those of other distributions included."""
 
 
 def open_retriever(spec: str, options: Mapping[str, str] = _NO_OPTIONS) -> Retriever:
@@ -25,8 +54,9 @@ def open_retriever(spec: str, options: Mapping[str, str] = _NO_OPTIONS) -> Retri
     Parameters
     ----------
     spec
-        ``bm25:PATH`` (a corpus in JSONL), ``run:PATH`` (a TREC run or JSONL), ``http://…`` or
-        ``https://…``, ``postgresql://…``, or ``package.module:callable``.
+        Such as ``bm25:PATH`` (a corpus in JSONL), ``run:PATH`` (a TREC run or JSONL), ``http://…``
+        or ``https://…``, ``postgresql://…``, ``package.module:callable``, or what another
+        distribution adds to :data:`RETRIEVERS`.
     options
         Settings of that kind of retriever, as text.
 
@@ -36,46 +66,31 @@ def open_retriever(spec: str, options: Mapping[str, str] = _NO_OPTIONS) -> Retri
         When the spec is none of these, an option is unknown or out of range, or what the spec
         names does not exist or cannot be used.
     """
-    kind = retriever_kind(spec)
-    if kind == "http":
-        from retrieval_eval.search.retrievers.http import open_http
-
-        return open_http(spec, options)
-    if kind == "postgresql":
-        from retrieval_eval.search.retrievers.postgres import open_postgres
-
-        return open_postgres(spec, options)
-    if kind in ("bm25", "run"):
-        return _open_file(kind, spec.partition(":")[2], options)
-    if _CALLABLE.fullmatch(spec):
-        from retrieval_eval.search.retrievers.module import open_module
-
-        return open_module(spec, options)
-    raise BadInputError(f"{spec!r} names no retriever; expected {_KINDS}")
+    retriever: Retriever = RETRIEVERS[retriever_kind(spec)].open(spec, options)
+    return retriever
 
 
 def retriever_kind(spec: str) -> str:
-    """Return what kind of retriever a spec names: those of `open_retriever`.
+    """Return the kind of retriever that a spec names; what has no scheme of one is ``module``.
 
     Examples
     --------
     >>> retriever_kind("https://host/search"), retriever_kind("package.module:name")
     ('http', 'module')
     """
-    kind = spec.partition(":")[0].partition("+")[0]
-    if kind in ("http", "https"):
-        return "http"
-    return kind if kind in ("bm25", "run", "postgresql") else "module"
+    scheme = spec.partition(":")[0].partition("+")[0]
+    kinds = RETRIEVERS.items()
+    return next((name for name, kind in kinds if scheme in (kind.schemes or (name,))), "module")
 
 
-def _open_file(kind: str, name: str, options: Mapping[str, str]) -> Retriever:
+def shown_kinds() -> str:
+    """Return how specs of every kind are written, for help and messages."""
+    return ", ".join(kind.shown for _, kind in RETRIEVERS.items())
+
+
+def file_of(spec: str) -> Path:
+    """Return the file that a spec such as ``bm25:FILE`` names; raises BadInputError for none."""
+    kind, _, name = spec.partition(":")
     if not name:
-        raise BadInputError(f"{kind}: needs a file; expected {_KINDS}")
-    path = Path(name).expanduser()
-    if kind == "run":
-        from retrieval_eval.search.retrievers.ranked_file import open_ranked_file
-
-        return open_ranked_file(path, options)
-    from retrieval_eval.search.retrievers.bm25 import open_bm25
-
-    return open_bm25(path, options)
+        raise BadInputError(f"{kind}: needs a file; expected {shown_kinds()}")
+    return Path(name).expanduser()

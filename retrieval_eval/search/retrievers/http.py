@@ -1,82 +1,164 @@
-"""An HTTP endpoint that answers in JSON as a retriever."""
+"""An HTTP endpoint that answers in JSON as a retriever: how it is asked, and what it answers."""
 
 from __future__ import annotations
 
-import json
-import weakref
+import os
+import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
-from time import monotonic
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, field
+from typing import Any, Final
+from urllib.parse import urlsplit
 
-from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import decode
-from retrieval_eval.search.http_body import ACCEPTED, body_pieces
+from retrieval_eval.search.http import (
+    ACCEPTED,
+    HttpClient,
+    HttpError,
+    HttpPolicy,
+    require_http,
+)
+from retrieval_eval.search.options import Options
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import RetrieverError
-from retrieval_eval.search.retrievers.http_settings import HttpSettings, http_settings
+from retrieval_eval.search.retrievers import RETRIEVERS, RetrieverKind
 from retrieval_eval.search.returned import clean_text, read_documents
+from retrieval_eval.search.secrets import shown_options
 
-if TYPE_CHECKING:
-    import httpx
-    from tenacity import RetryCallState
+_HEADER: Final = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+OPTIONS: Final = (
+    "method",
+    "query",
+    "corpus",
+    "k",
+    "results",
+    "doc",
+    "score",
+    "connect_timeout",
+    "read_timeout",
+    "total_timeout",
+    "tries",
+    "backoff",
+    "max_retry_after",
+    "concurrency",
+    "max_bytes",
+    "bearer_env",
+)
+_PLAIN, _SECRET = "header.", "header_env."
 
-_RETRIED: Final = (429, 502, 503, 504)
-_MAX_REDIRECTS: Final = 5
-_LONGEST_WAIT: Final = 10.0
-_LONGEST_QUOTE: Final = 200
+
+@dataclass(frozen=True, slots=True)
+class HttpSettings:
+    """Each field is an option of the same name, but ``url`` and ``headers``.
+
+    Times are in seconds. ``query``, ``corpus`` and ``k`` name the fields of the request; an empty
+    name leaves the field out. ``results``, ``doc`` and ``score`` are paths into the answer, their
+    parts joined by dots; an empty ``results`` is the answer itself. ``headers`` come from the
+    options ``header.NAME=VALUE``, ``header_env.NAME=VARIABLE`` and ``bearer_env=VARIABLE``; the
+    last two read the environment, so that no secret stands in an option. ``secrets`` are the
+    values that no message may hold, the longest first.
+    """
+
+    url: str
+    method: str = "POST"
+    query: str = "query"
+    corpus: str = "corpus"
+    k: str = "k"
+    results: str = "results"
+    doc: str = "doc"
+    score: str = "score"
+    connect_timeout: float = 5.0
+    read_timeout: float = 30.0
+    total_timeout: float = 60.0
+    tries: int = 4
+    backoff: float = 0.5
+    max_retry_after: float = 30.0
+    concurrency: int = 4
+    max_bytes: int = 10_000_000
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def shown_url(self) -> str:
+        """The address without its query string, which may hold a secret."""
+        return self.url.partition("?")[0].partition("#")[0]
 
 
-def open_http(url: str, options: Mapping[str, str]) -> HttpRetriever:
-    """Return a retriever that asks ``url``.
+def http_settings(url: str, given: Mapping[str, str]) -> HttpSettings:
+    """Return the settings of a URL and textual options.
 
     Raises
     ------
     BadInputError
-        When an option is of no use, or httpx or tenacity is missing; the message then has the
-        command that installs them.
+        When the URL has no host or holds credentials, an option is unknown or out of range, or an
+        environment variable is not set; the message never holds a secret.
+
+    Examples
+    --------
+    >>> http_settings("https://kb.example/search", {"results": "data.hits", "doc": "id"}).doc
+    'id'
     """
-    settings = http_settings(url, options)
-    try:
-        import httpx  # noqa: F401
-        import tenacity  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise BadInputError(
-            f"a retriever behind HTTP needs httpx and tenacity: {install_hint('search')} ({error})"
-        ) from error
-    return HttpRetriever(settings)
+    options = Options("http", given)
+    options.only(OPTIONS, prefixes=(_PLAIN, _SECRET))
+    _check_url(url)
+    default = HttpSettings(url)
+    query = given.get("query", default.query)
+    doc = given.get("doc", default.doc)
+    if not query or not doc:
+        raise BadInputError("http: options query and doc cannot be empty")
+    return HttpSettings(
+        url=url,
+        method=options.choice("method", default.method, ("POST", "GET")),
+        query=query,
+        corpus=given.get("corpus", default.corpus),
+        k=given.get("k", default.k),
+        results=given.get("results", default.results),
+        doc=doc,
+        score=given.get("score", default.score),
+        connect_timeout=options.number("connect_timeout", default.connect_timeout, 0.01, 3600),
+        read_timeout=options.number("read_timeout", default.read_timeout, 0.01, 3600),
+        total_timeout=options.number("total_timeout", default.total_timeout, 0.01, 86_400),
+        tries=options.whole("tries", default.tries, 1, 100),
+        backoff=options.number("backoff", default.backoff, 0, 3600),
+        max_retry_after=options.number("max_retry_after", default.max_retry_after, 0, 3600),
+        concurrency=options.whole("concurrency", default.concurrency, 1, 1000),
+        max_bytes=options.whole("max_bytes", default.max_bytes, 1, 10**10),
+        headers=_headers(given),
+        secrets=_secrets(given),
+    )
 
 
 class HttpRetriever:
-    """Asks an endpoint once per query, and again when that can help.
+    """Asks an endpoint once per query, and again when that can help; see `HttpClient`.
 
-    Lost connections, time-outs and the answers 429, 502, 503 and 504 are tried again after an
-    exponential wait with full jitter, or after the ``Retry-After`` the server asks for, up to
-    a cap. Any other status outside 200-299 fails at once. Redirects are followed on the same
-    host only, and only where they keep the method. Threads may share a retriever.
+    Lost connections, time-outs and the answers 429, 502, 503 and 504 are tried again. Any other
+    status outside 200-299 fails at once. Redirects are followed on the same host only, and only
+    where they keep the method. Threads may share a retriever.
     """
 
     is_thread_safe = True
 
     def __init__(self, settings: HttpSettings) -> None:
-        import httpx
-
         self._settings = settings
-        timeout = httpx.Timeout(
-            settings.read_timeout, connect=settings.connect_timeout, pool=settings.total_timeout
+        self._client = HttpClient(
+            HttpPolicy(
+                where=settings.shown_url,
+                headers={
+                    "Accept": "application/json",
+                    "Accept-Encoding": ACCEPTED,
+                    **settings.headers,
+                },
+                tries=settings.tries,
+                backoff=settings.backoff,
+                connect_timeout=settings.connect_timeout,
+                read_timeout=settings.read_timeout,
+                total_timeout=settings.total_timeout,
+                max_bytes=settings.max_bytes,
+                concurrency=settings.concurrency,
+                max_retry_after=settings.max_retry_after,
+                secrets=settings.secrets,
+            )
         )
-        self._client = httpx.Client(
-            headers={
-                "Accept": "application/json",
-                "Accept-Encoding": ACCEPTED,
-                **settings.headers,
-            },
-            timeout=timeout,
-            limits=httpx.Limits(max_connections=settings.concurrency),
-        )
-        self.close = weakref.finalize(self, self._client.close)
+        self.close = self._client.close
 
     def search(self, query: str, *, corpus: str, k: int) -> list[ScoredDoc]:
         """Return the documents of the answer, in its order.
@@ -87,126 +169,30 @@ class HttpRetriever:
             When there is no usable answer within the tries and the time; the message has the
             address without its query string, and no header.
         """
-        import tenacity
-
         settings = self._settings
-        deadline = monotonic() + settings.total_timeout
-        attempts = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(_TransientError),
-            stop=tenacity.stop_after_attempt(settings.tries)
-            | tenacity.stop_before_delay(settings.total_timeout),
-            wait=_Wait(settings),
-            reraise=True,
-        )
+        fields = ((settings.query, clean_text(query)), (settings.corpus, corpus), (settings.k, k))
+        values = {name: value for name, value in fields if name}
+        send = self._client.get if settings.method == "GET" else self._client.post
         try:
-            body = attempts(self._exchange, self._request(query, corpus, k), deadline)
-        except _TransientError as error:
-            n_tries = attempts.statistics.get("attempt_number", 1)
-            raise RetrieverError(f"{error} (tries: {n_tries})") from error
-        return self._documents(body)
+            return self._client.ask(send(settings.url, values), self._documents)
+        except HttpError as error:
+            tries = "" if error.n_tries is None else f" (tries: {error.n_tries})"
+            raise RetrieverError(f"{error}{tries}") from error
 
     def describe(self) -> dict[str, Any]:
         """Return the address and the method."""
         settings = self._settings
         return {"name": settings.shown_url, "reranker": None, "method": settings.method}
 
-    def _request(self, query: str, corpus: str, k: int) -> httpx.Request:
+    def _documents(self, answer: Any) -> list[ScoredDoc]:
         settings = self._settings
-        fields = ((settings.query, clean_text(query)), (settings.corpus, corpus), (settings.k, k))
-        values = {name: value for name, value in fields if name}
-        if settings.method == "GET":
-            return self._client.build_request("GET", settings.url, params=_merged(settings, values))
-        return self._client.build_request(
-            "POST",
-            settings.url,
-            content=json.dumps(values).encode(),
-            headers={"Content-Type": "application/json"},
-        )
-
-    def _exchange(self, request: httpx.Request, deadline: float) -> bytes:
-        import httpx
-
-        where = self._settings.shown_url
-        left = max(deadline - monotonic(), 0.001)
-        limits = request.extensions["timeout"]
-        request.extensions["timeout"] = {name: min(limits[name], left) for name in limits}
-        try:
-            response = self._send(request)
-            try:
-                body = self._read(response, deadline)
-            finally:
-                response.close()
-        except (httpx.NetworkError, httpx.TimeoutException, httpx.RemoteProtocolError) as error:
-            kind = "time-out" if isinstance(error, httpx.TimeoutException) else "no connection"
-            raise _TransientError(f"{where}: {kind} ({type(error).__name__}: {error})") from error
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise RetrieverError(f"{where}: {type(error).__name__}: {error}") from error
-        if response.is_success:
-            return body
-        text = " ".join(body.decode("utf-8", "replace").split())
-        # A server may send back what it was sent; a secret of the environment stays there.
-        for secret in self._settings.secrets:
-            text = text.replace(secret, "***")
-        quote = text[:_LONGEST_QUOTE]
-        said = f"{where}: answered {response.status_code} {response.reason_phrase}".rstrip()
-        said += f": {quote}" if quote else ""
-        if response.status_code in _RETRIED:
-            raise _TransientError(said, _retry_after(response.headers.get("Retry-After")))
-        raise RetrieverError(said)
-
-    def _send(self, request: httpx.Request) -> httpx.Response:
-        for _ in range(_MAX_REDIRECTS + 1):
-            response = self._client.send(request, stream=True)
-            following = response.next_request
-            if following is None:
-                return response
-            response.close()
-            status, where = response.status_code, self._settings.shown_url
-            if not _is_same_host(request.url, following.url):
-                raise RetrieverError(
-                    f"{where}: answered {status}, a redirect to another host"
-                    f" ({following.url.host}), which is not followed"
-                )
-            if following.method != request.method:
-                raise RetrieverError(
-                    f"{where}: answered {status}, a redirect that turns {request.method} into"
-                    f" {following.method}; name the address it leads to"
-                )
-            request = following
-        raise RetrieverError(f"{where}: more than {_MAX_REDIRECTS} redirects")
-
-    def _read(self, response: httpx.Response, deadline: float) -> bytes:
-        limit, body = self._settings.max_bytes, bytearray()
-        for chunk in body_pieces(response):
-            body += chunk
-            if len(body) > limit:
-                raise RetrieverError(
-                    f"{self._settings.shown_url}: the answer is larger than {limit} bytes"
-                )
-            if monotonic() > deadline:
-                raise RetrieverError(
-                    f"{self._settings.shown_url}: no whole answer within"
-                    f" {self._settings.total_timeout:g} seconds"
-                )
-        return bytes(body)
-
-    def _documents(self, body: bytes) -> list[ScoredDoc]:
-        settings = self._settings
-        where = settings.shown_url
-        try:
-            answer, problem = decode(body.decode("utf-8-sig"))
-        except UnicodeDecodeError:
-            answer, problem = None, "not UTF-8 text"
-        if problem is not None:
-            raise RetrieverError(f"{where}: the answer is {problem}")
         results = _at(answer, settings.results)
         if not isinstance(results, list):
             raise RetrieverError(
-                f"{where}: the answer has no list at {settings.results!r} ({_fields(answer)});"
-                " name its place with the option results"
+                f"{settings.shown_url}: the answer has no list at {settings.results!r}"
+                f" ({_fields(answer)}); name its place with the option results"
             )
-        pairs = [self._pair(item, place) for place, item in enumerate(results, 1)]
-        return read_documents(pairs)
+        return read_documents([self._pair(item, place) for place, item in enumerate(results, 1)])
 
     def _pair(self, item: Any, place: int) -> tuple[Any, Any]:
         if isinstance(item, str | int) and not isinstance(item, bool):
@@ -220,53 +206,84 @@ class HttpRetriever:
         return doc, _at(item, self._settings.score) if self._settings.score else None
 
 
-class _TransientError(RetrieverError):
-    """A failure that may be gone at the next try."""
+def open_http(url: str, options: Mapping[str, str]) -> HttpRetriever:
+    """Return a retriever that asks ``url``.
 
-    def __init__(self, message: str, retry_after: float | None = None) -> None:
-        super().__init__(message)
-        self.retry_after = retry_after
-
-
-class _Wait:
-    """How long to wait before the next try."""
-
-    def __init__(self, settings: HttpSettings) -> None:
-        import tenacity
-
-        self._cap = settings.max_retry_after
-        self._jitter = tenacity.wait_random_exponential(settings.backoff, max=_LONGEST_WAIT)
-
-    def __call__(self, state: RetryCallState) -> float:
-        error = state.outcome.exception() if state.outcome else None
-        asked = error.retry_after if isinstance(error, _TransientError) else None
-        return self._jitter(state) if asked is None else min(asked, self._cap)
+    Raises
+    ------
+    BadInputError
+        When an option is of no use, or httpx or tenacity is missing; the message then has the
+        command that installs them.
+    """
+    settings = http_settings(url, options)
+    require_http("a retriever behind HTTP")
+    return HttpRetriever(settings)
 
 
-def _retry_after(value: str | None) -> float | None:
-    """Return the seconds a ``Retry-After`` header asks for; it holds seconds or a date."""
-    if value is None:
-        return None
-    if value.strip().isdecimal():
-        return float(value)
+RETRIEVERS.add(
+    "http",
+    RetrieverKind(
+        "http(s)://…",
+        open_http,
+        options=(*OPTIONS, f"{_PLAIN}NAME", f"{_SECRET}NAME"),
+        schemes=("http", "https"),
+    ),
+)
+
+
+def _check_url(url: str) -> None:
     try:
-        when = parsedate_to_datetime(value)
-    except (ValueError, OverflowError):
-        return None
-    when = when if when.tzinfo else when.replace(tzinfo=UTC)
-    return max(0.0, (when - datetime.now(UTC)).total_seconds())
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        # Before an @ the part that cannot be read may be of a password.
+        why = "" if "@" in url else f": {error}"
+        raise BadInputError(f"http: the address cannot be read{why}") from error
+    if not host:
+        raise BadInputError("http: the address names no host; expected https://host/path")
+    if parts.username is not None or parts.password is not None:
+        raise BadInputError(
+            "http: the address holds credentials, which a report would show; put them into an"
+            " environment variable and name it with bearer_env or header_env.NAME"
+        )
 
 
-def _merged(settings: HttpSettings, values: Mapping[str, Any]) -> httpx.QueryParams:
-    import httpx
+def _headers(given: Mapping[str, str]) -> dict[str, str]:
+    headers = {}
+    for option, value in given.items():
+        if option.startswith(_PLAIN):
+            name = option.removeprefix(_PLAIN)
+        elif option.startswith(_SECRET):
+            name, value = option.removeprefix(_SECRET), _from_environment(option, value)
+        elif option == "bearer_env":
+            name, value = "Authorization", f"Bearer {_from_environment(option, value)}"
+        else:
+            continue
+        if not _HEADER.fullmatch(name) or not (value.isascii() and value.isprintable()):
+            raise BadInputError(
+                f"http: option {option} makes no header; expected a name of letters, digits and"
+                " hyphens, and a value of printable ASCII"
+            )
+        headers[name] = value
+    return headers
 
-    # Given alone, `params` would replace the query string of the address.
-    return httpx.URL(settings.url).params.merge(dict(values))
+
+def _secrets(given: Mapping[str, str]) -> tuple[str, ...]:
+    shown, found = shown_options(given), set[str]()
+    for option, value in given.items():
+        if option == "bearer_env" or option.startswith(_SECRET):
+            found.add(_from_environment(option, value))
+        elif shown[option] != value:
+            # Of "Bearer abc" the second word alone is the secret, too.
+            found |= {value, value.split()[-1]} if value.split() else set()
+    return tuple(sorted(found, key=lambda secret: (-len(secret), secret)))
 
 
-def _is_same_host(old: httpx.URL, new: httpx.URL) -> bool:
-    is_upgrade = old.scheme == "http" and new.scheme == "https"
-    return old.host == new.host and (is_upgrade or (old.scheme, old.port) == (new.scheme, new.port))
+def _from_environment(option: str, variable: str) -> str:
+    value = os.environ.get(variable, "").strip()
+    if not value:
+        raise BadInputError(f"http: option {option}: environment variable {variable!r} is not set")
+    return value
 
 
 def _at(value: Any, path: str) -> Any:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.search.protocol import Retriever
+from retrieval_eval.search.retrievers import RETRIEVERS, RetrieverKind, shown_kinds
 
+_CALLABLE: Final = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
 _EXPECTED = (
     "expected an object with search(query, *, corpus, k), a class or factory of such objects,"
     " or a function (query, *, corpus, k)"
@@ -56,9 +59,11 @@ def open_module(spec: str, options: Mapping[str, str]) -> Retriever:
     Raises
     ------
     BadInputError
-        When there is no such module or attribute, importing or calling it fails, or what it gives
-        is no retriever.
+        When the spec is none of such a kind, there is no such module or attribute, importing or
+        calling it fails, or what it gives is no retriever.
     """
+    if not _CALLABLE.fullmatch(spec):
+        raise BadInputError(f"{spec!r} names no retriever; expected {shown_kinds()}")
     module_name, _, path = spec.partition(":")
     found = _attribute(_module(module_name, spec), path, spec)
     if not isinstance(found, type) and isinstance(found, Retriever):
@@ -138,3 +143,6 @@ def _listed(options: Mapping[str, str]) -> str:
 
 def _said(error: BaseException) -> str:
     return f"{type(error).__name__}: {' '.join(str(error).split())}"
+
+
+RETRIEVERS.add("module", RetrieverKind("package.module:callable", open_module, schemes=("",)))

@@ -19,9 +19,10 @@ from retrieval_eval.gold.database import (
     shown,
     table_of,
 )
+from retrieval_eval.search.options import Options
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import RetrieverError
-from retrieval_eval.search.retrievers.options import Options
+from retrieval_eval.search.retrievers import RETRIEVERS, RetrieverKind
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement, Connection, Executable, TableClause
@@ -257,3 +258,13 @@ def _counts(settings: PostgresSettings) -> Executable:
 def _documents(settings: PostgresSettings) -> TableClause:
     names = (settings.id, settings.text, settings.title, settings.corpus)
     return table_of(settings.table, filter(None, names))
+
+
+RETRIEVERS.add(
+    "postgresql",
+    RetrieverKind(
+        "postgresql://…",
+        open_postgres,
+        options=tuple(each.name for each in fields(PostgresSettings)),
+    ),
+)

@@ -15,9 +15,10 @@ from retrieval_eval.gold.fingerprint import sha256_file
 from retrieval_eval.gold.ids import normalize_query
 from retrieval_eval.io.files import decode, iter_jsonl
 from retrieval_eval.io.named import named_bytes
+from retrieval_eval.search.options import Options
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import RetrieverError
-from retrieval_eval.search.retrievers.options import Options
+from retrieval_eval.search.retrievers import RETRIEVERS, RetrieverKind, file_of
 from retrieval_eval.search.returned import read_documents
 
 Layout = Literal["trec", "jsonl"]
@@ -170,3 +171,12 @@ def _read_row(row: Any, where: str) -> tuple[str, list[ScoredDoc], str | None]:
 
 def _ordered(docs: list[ScoredDoc]) -> tuple[ScoredDoc, ...]:
     return tuple(sorted(docs, key=lambda doc: (doc.score, doc.doc), reverse=True))
+
+
+RETRIEVERS.add(
+    "run",
+    RetrieverKind(
+        "run:FILE (a TREC run or JSONL)",
+        lambda spec, options: open_ranked_file(file_of(spec), options),
+    ),
+)

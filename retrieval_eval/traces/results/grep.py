@@ -1,10 +1,10 @@
-"""Claude Code's Grep: file names, counts, or matching lines with and without their path."""
+"""Searches of local files: what Grep of Claude Code and of Cursor shows, and grep's lines."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from retrieval_eval.records import LineRange, RawTarget
@@ -13,14 +13,130 @@ from retrieval_eval.traces.results.base import (
     Found,
     Seen,
     distinct,
+    integer,
     joined,
+    merged_ranges,
     strings,
     text_argument,
 )
 from retrieval_eval.traces.results.decorations import is_empty_answer
-from retrieval_eval.traces.results.grep_lines import GrepLines, read_lines
 from retrieval_eval.traces.results.listing import listed_names, located
 from retrieval_eval.traces.results.mentions import read_mentions
+
+# --------------------------------------------------------------------------------------------------
+# Lines that grep and ripgrep print: ``path:12:text``, ``path-13-context``, ``12:text``.
+#
+# A path may itself hold ``-13-``, and a context line may hold ``:12:``. What decides is that every
+# file with context has at least one matching line, which has colons: a split of a line is believed
+# when some matching line has the same path.
+
+_SPLIT: Final = re.compile(r"([:-])(\d{1,9})(?=\1)")
+_BARE: Final = re.compile(r"(\d{1,9})([:-])")
+_SPLIT_WITHIN: Final = 4096
+_MOST_SPLITS: Final = 8
+_Split = tuple[str, str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class GrepLines:
+    """What a block of lines says.
+
+    ``files`` maps each printed path to the ranges shown, empty where lines carry no numbers.
+    ``single`` holds the ranges of lines that carry no path at all (None: they do carry one).
+    ``is_uncertain`` says that some line could not be attributed.
+    """
+
+    files: dict[str, tuple[LineRange, ...]]
+    single: tuple[LineRange, ...] | None = None
+    is_uncertain: bool = False
+
+
+def grep_lines(lines: Sequence[str], *, within: str | None = None) -> GrepLines:
+    """Attribute grep output to files; ``within`` is the absolute path that was searched.
+
+    Examples
+    --------
+    >>> grep_lines(["a-1-b.py-8-x", "a-1-b.py:9:y"]).files
+    {'a-1-b.py': ((8, 9),)}
+    >>> grep_lines(["12:x", "13-y"]).single
+    ((12, 13),)
+    """
+    lines = [line for line in lines if line != "--"]
+    splits = [_splits(line) for line in lines]
+    bare = [m for line in lines if (m := _BARE.match(line)) is not None]
+    # A path may start like "2024-01-": then no line starts with a number and a colon.
+    has_match = any(m[2] == ":" for m in bare) or not any(_colon_paths(s) for s in splits)
+    if lines and len(bare) == len(lines) and has_match:
+        return GrepLines({}, merged_ranges((int(m[1]), int(m[1])) for m in bare))
+    if not any(splits):
+        return _without_numbers(lines, within)
+    return _with_numbers(splits)
+
+
+def _splits(line: str) -> list[_Split]:
+    """Return the ways to cut a line into path, separator and number, leftmost first."""
+    found: list[_Split] = []
+    for match in _SPLIT.finditer(line[:_SPLIT_WITHIN]):
+        path = line[: match.start()]
+        if path and len(found) < _MOST_SPLITS:
+            found.append((path, match[1], int(match[2])))
+    return found
+
+
+def _with_numbers(splits: Sequence[Sequence[_Split]]) -> GrepLines:
+    known = {path for line in splits for path in _colon_paths(line)}
+    tails = {path.rsplit("/", 1)[-1] for path in known}
+    numbers: dict[str, list[int]] = {}
+    is_uncertain = False
+    for line in splits:
+        chosen = _choose(line, known, tails)
+        if chosen is None:
+            is_uncertain = True
+        else:
+            numbers.setdefault(chosen[0], []).append(chosen[2])
+    files = {p: merged_ranges((n, n) for n in ns) or () for p, ns in numbers.items()}
+    return GrepLines(files, None, is_uncertain)
+
+
+def _colon_paths(line: Sequence[_Split]) -> list[str]:
+    """Return the path of a matching line; a context line with spaces and colons has none."""
+    colons = [path for path, separator, _ in line if separator == ":"]
+    return [p for p in colons[:1] if not any(c.isspace() for c in p) or line[0][1] == ":"]
+
+
+def _choose(line: Sequence[_Split], known: set[str], tails: set[str]) -> _Split | None:
+    for split in line:
+        if split[0] in known:
+            return split
+    # The harness shortens the paths of matching lines only, so a context line may be absolute.
+    for split in line:
+        if split[1] == "-" and split[0].rsplit("/", 1)[-1] in tails:
+            return split
+    return line[0] if len(line) == 1 else None
+
+
+def _without_numbers(lines: Sequence[str], within: str | None) -> GrepLines:
+    """Read ``path:text`` lines, certain only where the path lies in the folder searched."""
+    if within is None:
+        return GrepLines({}, None, bool(lines))
+    folder = within.rstrip("/") + "/"
+    heads = [line[:_SPLIT_WITHIN].partition(":") for line in lines]
+    inside = [head for head, colon, _ in heads if colon and _may_lie_in(head, folder)]
+    if not inside:
+        return GrepLines({}, ())
+    return GrepLines(dict.fromkeys(inside, ()), None, len(inside) < len(lines))
+
+
+def _may_lie_in(path: str, folder: str) -> bool:
+    """Whether a path is absolute in a folder, or relative and repeats the end of its path."""
+    if path.startswith("/"):
+        return path.startswith(folder)
+    parts = folder.strip("/").split("/")
+    return any(path.startswith("/".join(parts[start:]) + "/") for start in range(len(parts)))
+
+
+# --------------------------------------------------------------------------------------------------
+# Claude Code's Grep: file names, counts, or matching lines with and without their path.
 
 _COUNT: Final = re.compile(r"(.+):(\d{1,9})$")
 _HAS_LINES: Final = re.compile(r"^[ ]{0,9}(?:L|Line )\d{1,9}: ", re.MULTILINE)
@@ -62,7 +178,7 @@ def _content(seen: Seen) -> Found:
     if seen.is_truncated and len(lines) > 1:
         lines.pop()
     place = _place(seen)
-    shown = read_lines(lines, within=None if place is None else joined(seen.cwd, place))
+    shown = grep_lines(lines, within=None if place is None else joined(seen.cwd, place))
     if shown.single is not None:
         if place is None:
             return Found(is_opaque=True)
@@ -98,3 +214,41 @@ def _place(seen: Seen) -> str | None:
 
 def _matched(paths: Iterable[str]) -> tuple[RawTarget, ...]:
     return distinct(RawTarget(path, "matched") for path in paths)
+
+
+# --------------------------------------------------------------------------------------------------
+# Cursor's grepToolCall: file names, counts or matches, grouped by workspace folder.
+
+
+def read_cursor_grep(seen: Seen) -> Found:
+    """Return the files that ``workspaceResults`` names, relative to their workspace folder."""
+    results = seen.value.get("workspaceResults") if isinstance(seen.value, dict) else None
+    if not isinstance(results, dict):
+        return read_grep(seen)
+    found = [t for root, result in results.items() for t in _in_workspace(root, result)]
+    return Found(distinct(found), is_opaque=seen.is_truncated)
+
+
+def _in_workspace(root: str, result: Any) -> Iterator[RawTarget]:
+    if not isinstance(result, dict):
+        return
+    for name in strings(_member(result, "files", "files")):
+        yield RawTarget(joined(root, name), "matched")
+    for key, inner in (("content", "matches"), ("count", "counts")):
+        records = _member(result, key, inner)
+        for record in records if isinstance(records, list) else []:
+            path = text_argument(record, ("file",)) if isinstance(record, dict) else None
+            if path is not None:
+                yield RawTarget(joined(root, path), "matched", None, _lines(record) or None)
+
+
+def _lines(record: dict[str, Any]) -> tuple[tuple[int, int], ...]:
+    matches = record.get("matches")
+    rows = [m for m in matches if isinstance(m, dict)] if isinstance(matches, list) else []
+    numbers = [n for m in rows if (n := integer(m.get("lineNumber"))) is not None]
+    return tuple((n, n) for n in numbers)
+
+
+def _member(value: dict[str, Any], key: str, inner: str) -> Any:
+    block = value.get(key)
+    return block.get(inner) if isinstance(block, dict) else None

@@ -1,4 +1,4 @@
-"""Results of remote searches: files named by JSON records, headers, links, diffs or grep lines."""
+"""Files that a search result mentions: in records, headers, addresses, diffs and grep lines."""
 
 from __future__ import annotations
 
@@ -6,22 +6,223 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
+from urllib.parse import unquote
 
 from retrieval_eval.paths import diff_path
 from retrieval_eval.records import Access, LineRange, RawTarget
 from retrieval_eval.traces.results.base import (
+    NOTHING,
     Found,
     Seen,
     distinct,
+    integer,
     joined,
     repository_argument,
     strings,
     text_argument,
 )
 from retrieval_eval.traces.results.decorations import is_empty_answer
-from retrieval_eval.traces.results.links import links_in
 from retrieval_eval.traces.results.listing import listed_names
-from retrieval_eval.traces.results.records_in import file_records, texts_in
+
+# --------------------------------------------------------------------------------------------------
+# Web addresses of files in code hosts and code search.
+
+_LINES: Final = re.compile(r"(?:[?#]|%3F)L(\d{1,9})(?:C\d{1,6})?(?:-L?(\d{1,9})(?:C\d{1,6})?)?$")
+_REVISION_PREFIXES: Final = (("refs", "heads"), ("refs", "tags"))
+_LONGEST: Final = 4096
+
+FileLink = tuple[str, str, tuple[LineRange, ...] | None]
+"""Repository with its host, path, and the lines the address points at."""
+
+
+def file_link(url: str) -> FileLink | None:
+    """Return repository, path and lines of a file's address, or None for any other address.
+
+    Understood are ``<host>/<repository>@<revision>/-/blob/<path>`` of code search,
+    ``github.com/<owner>/<name>/blob/<revision>/<path>`` (also ``raw`` and ``blame``) and
+    ``raw.githubusercontent.com``.
+
+    Examples
+    --------
+    >>> file_link("https://demo.host/github.com/acme/w@1f3c/-/blob/src/a.py%3FL3-9")
+    ('github.com/acme/w', 'src/a.py', ((3, 9),))
+    >>> file_link("https://raw.githubusercontent.com/acme/w/v1.9/src/a.py")
+    ('github.com/acme/w', 'src/a.py', None)
+    >>> file_link("https://github.com/acme/w/issues/3") is None
+    True
+    """
+    if len(url) > _LONGEST or not url.startswith(("https://", "http://")):
+        return None
+    address, lines = _without_lines(url.split("://", 1)[1])
+    host, _, rest = address.partition("/")
+    if "/-/blob/" in rest:
+        return _code_search(rest, lines)
+    parts = rest.split("?", 1)[0].split("#", 1)[0].split("/")
+    if host in {"raw.githubusercontent.com", "raw.github.com"}:
+        return _code_host(parts[:2], parts[2:], lines)
+    if host in {"github.com", "www.github.com"} and parts[2:3] in (["blob"], ["raw"], ["blame"]):
+        return _code_host(parts[:2], parts[3:], lines)
+    return None
+
+
+def _without_lines(address: str) -> tuple[str, tuple[LineRange, ...] | None]:
+    match = _LINES.search(address)
+    if match is None:
+        return address, None
+    start = int(match[1])
+    end = int(match[2]) if match[2] else start
+    lines = ((start, end),) if 0 < start <= end else None
+    return address[: match.start()], lines
+
+
+def _code_search(rest: str, lines: tuple[LineRange, ...] | None) -> FileLink | None:
+    repository, _, path = rest.partition("/-/blob/")
+    repository = unquote(repository).split("@", 1)[0].strip("/")
+    path = unquote(path)
+    return (repository, path, lines) if repository and path else None
+
+
+def _code_host(
+    repository: list[str], rest: list[str], lines: tuple[LineRange, ...] | None
+) -> FileLink | None:
+    revision = 3 if tuple(rest[:2]) in _REVISION_PREFIXES else 1
+    path = unquote("/".join(rest[revision:]))
+    if len(repository) != 2 or not all(repository) or not path:
+        return None
+    return f"github.com/{'/'.join(repository)}", path, lines
+
+
+def links_in(line: str) -> list[FileLink]:
+    """Return the file addresses in a line of prose or Markdown."""
+    if "/blob/" not in line and "raw.githubusercontent.com/" not in line:
+        return []
+    found = []
+    for token in line.split():
+        start = token.rfind("https://")
+        if start >= 0:
+            link = file_link(_trimmed(token[start:]))
+            if link is not None:
+                found.append(link)
+    return found
+
+
+def _trimmed(token: str) -> str:
+    """Cut what surrounds an address: quotes, punctuation, a bracket that it did not open."""
+    for mark in ('"', "'", "`", "<", ">", "]"):
+        token = token.split(mark, 1)[0]
+    token = token.rstrip(".,;:*")
+    unopened = max(0, token.count(")") - token.count("("))
+    bare = token.rstrip(")")
+    closing = min(unopened, len(token) - len(bare))
+    return token[: len(token) - closing].rstrip(".,;:*")
+
+
+# --------------------------------------------------------------------------------------------------
+# File records in JSON results: search blocks, listings, trees, commits of several servers.
+
+_PATHS: Final = (
+    "file",
+    "path",
+    "file_path",
+    "filePath",
+    "filename",
+    "relative_path",
+    "relativePath",
+    "relativeWorkspacePath",
+    "newPath",
+    "new_path",
+    "newFile",
+    "fileName",
+)
+_OLD_PATHS: Final = ("oldPath", "old_path", "oldFile", "previous_filename")
+_NAME_LISTS: Final = ("files", "paths", "filenames", "file_paths")
+_FOLDER_TYPES: Final = ("dir", "directory", "tree", "folder")
+_Repository = str | None
+
+
+def file_records(value: Any, access: Access, repository: str | None) -> Iterator[RawTarget]:
+    """Yield the files that nested records name, in document order.
+
+    A record is an object with a path; its repository is its own, else that of the object
+    around it, else ``repository``. Folders are left out.
+    """
+    waiting: list[tuple[Any, _Repository]] = [(value, repository)]
+    while waiting:
+        item, around = waiting.pop()
+        if isinstance(item, list):
+            waiting.extend((child, around) for child in reversed(item))
+        elif isinstance(item, dict):
+            inside = _repository(item) or around
+            yield from _record(item, access, inside)
+            waiting.extend(
+                (child, inside)
+                for key, child in reversed(item.items())
+                if isinstance(child, dict | list) and key not in {"repository", "chunks"}
+            )
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield the texts of several lines or with addresses inside JSON, in document order."""
+    waiting: list[Any] = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str) and ("\n" in item or "://" in item):
+            yield item
+        elif isinstance(item, list | dict):
+            children = item.values() if isinstance(item, dict) else item
+            waiting.extend(reversed(list(children)))
+
+
+def tree_names(tree: Any) -> Iterator[str]:
+    """Yield the paths of the files in a tree of objects with ``name`` and ``children``."""
+    waiting: list[tuple[Any, str]] = [(tree, "")]
+    while waiting:
+        item, folder = waiting.pop()
+        if isinstance(item, list):
+            waiting.extend((child, folder) for child in reversed(item))
+            continue
+        name = text_argument(item, ("name",)) if isinstance(item, dict) else None
+        if name is None:
+            continue
+        below = item.get("children")
+        if isinstance(below, list):
+            waiting.append((below, f"{folder}{name}/"))
+        elif item.get("type") not in _FOLDER_TYPES:
+            yield f"{folder}{name}"
+
+
+def _record(item: dict[str, Any], access: Access, repository: _Repository) -> Iterator[RawTarget]:
+    is_folder = item.get("isDirectory") is True or item.get("type") in _FOLDER_TYPES
+    if not is_folder:
+        for names in (_PATHS, _OLD_PATHS):
+            path = text_argument(item, names)
+            if path is not None:
+                yield RawTarget(path, access, repository, _lines(item))
+    for key in _NAME_LISTS:
+        yield from (RawTarget(n, access, repository) for n in strings(item.get(key)))
+
+
+def _repository(item: dict[str, Any]) -> _Repository:
+    value = item.get("repository")
+    if isinstance(value, dict):
+        return text_argument(value, ("full_name", "name"))
+    return text_argument(item, ("repo", "repository", "repoName"))
+
+
+def _lines(item: dict[str, Any]) -> tuple[LineRange, ...] | None:
+    chunks = item.get("chunks")
+    blocks = [item, *(chunks if isinstance(chunks, list) else [])]
+    found: list[LineRange] = []
+    for block in blocks:
+        if isinstance(block, dict):
+            start, end = integer(block.get("startLine")), integer(block.get("endLine"))
+            if start is not None and end is not None and start <= end:
+                found.append((start, end))
+    return tuple(found) or None
+
+
+# --------------------------------------------------------------------------------------------------
+# Results of remote searches: files named by JSON records, headers, links, diffs or grep lines.
 
 _HEADER: Final = re.compile(r"# ([^\s/]+/\S*) [–—-] (\S.*)$")
 _SECTION: Final = re.compile(r"(?:Path|File): (\S.*)$|(/\S{0,4096}[^\s:]):$")
@@ -158,3 +359,21 @@ def _inline(line: str, access: Access, asked: str | None) -> Iterator[RawTarget]
         return
     for repository, path, lines in links_in(line):
         yield RawTarget(path, access, repository, lines)
+
+
+# --------------------------------------------------------------------------------------------------
+# GitHub's one tool for everything about a pull request; its ``method`` says what is read.
+
+_ABOUT_FILES: Final = frozenset({"get_diff", "get_files"})
+
+
+def pull_request_category(arguments: Mapping[str, Any]) -> str:
+    """Return ``commit_search`` when the change itself is read, else ``other``."""
+    method = arguments.get("method")
+    is_change = isinstance(method, str) and method in _ABOUT_FILES
+    return "commit_search" if is_change else "other"
+
+
+def read_pull_request(seen: Seen) -> Found:
+    """Return the files of a change; reviews and states are about no file in particular."""
+    return NOTHING if seen.category == "other" else read_mentions(seen)

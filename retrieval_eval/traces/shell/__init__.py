@@ -9,7 +9,6 @@ The parser library is imported on first use, so importing this package costs not
 
 from __future__ import annotations
 
-from retrieval_eval.traces.shell.model import ShellAnalysis, ShellEvent
-from retrieval_eval.traces.shell.session import ShellSession
+from retrieval_eval.traces.shell.session import ShellAnalysis, ShellEvent, ShellSession
 
 __all__ = ["ShellAnalysis", "ShellEvent", "ShellSession"]

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
-from retrieval_eval.traces.shell.commands import Context
-from retrieval_eval.traces.shell.environment import Environment
-from retrieval_eval.traces.shell.evidence import shared_evidence
-from retrieval_eval.traces.shell.interpret import Interpreter
-from retrieval_eval.traces.shell.judge import Verdict, judge
-from retrieval_eval.traces.shell.model import ShellAnalysis, ShellEvent
-from retrieval_eval.traces.shell.output import Output, read_output
-from retrieval_eval.traces.shell.parse import parse
+from retrieval_eval.records import RawTarget
+from retrieval_eval.traces.shell.expansion import Environment
+from retrieval_eval.traces.shell.interpreter import Context, Interpreter
+from retrieval_eval.traces.shell.judge import Verdict, judge, shared_evidence
+from retrieval_eval.traces.shell.output import Output, align, read_output
 from retrieval_eval.traces.shell.pipeline import plan_pipeline
 from retrieval_eval.traces.shell.plan import Plan
-from retrieval_eval.traces.shell.segments import align
 from retrieval_eval.traces.shell.steps import Step
+from retrieval_eval.traces.shell.syntax import parse
 
 MAX_COMMAND: Final = 200_000
 """Characters of a command that are parsed; a longer one is opaque."""
@@ -112,3 +110,33 @@ def _record(
 def _is_placed(plan: Plan, path: str) -> bool:
     is_remote = plan.repository is not None or plan.style == "remote"
     return is_remote or plan.cwd is not None or path.startswith(("/", "~"))
+
+
+# --------------------------------------------------------------------------------------------------
+# The records of the shell room: what was typed, what it means, and what it touched.
+
+
+@dataclass(frozen=True, slots=True)
+class ShellEvent:
+    """One command inside a shell call that touched files.
+
+    ``category`` is ``file_read``, ``file_search``, ``code_search``, ``commit_search`` or
+    ``file_write``. A target's path is absolute when the working directory was known, else it is
+    as written; a target with a ``repository`` has a path inside that repository.
+    """
+
+    program: str
+    category: str
+    targets: tuple[RawTarget, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ShellAnalysis:
+    """The events of one shell call in order of execution.
+
+    ``opaque`` has one reason for each command that may have touched files and could not be
+    resolved with certainty; it is empty when the call was understood completely.
+    """
+
+    events: tuple[ShellEvent, ...] = ()
+    opaque: tuple[str, ...] = ()

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.events.coverage import coverage
-from retrieval_eval.events.normalise import normalise
+from retrieval_eval.events.document import coverage
+from retrieval_eval.events.normalise import extract_events
 from retrieval_eval.records import Trace
 from tests.trials import truth
 
@@ -17,6 +17,6 @@ from tests.trials import truth
 )
 def test_a_trace_that_goes_on_in_another_file_is_incomplete(flag, words):
     trace = Trace((), "test", "trajectory", True, False, flags=(flag,))
-    block = coverage(normalise(trace, truth("a.py")), trace, None)
+    block = coverage(extract_events(trace, truth("a.py")), trace, None)
     assert words in block["degraded_reason"]
     assert block["degraded_sources"] == ["trace"]

@@ -6,7 +6,7 @@ import pytest
 
 from retrieval_eval.errors import SchemaError
 from retrieval_eval.events.document import event_document, iso, read_event_document
-from retrieval_eval.events.normalise import normalise
+from retrieval_eval.events.normalise import extract_events
 from retrieval_eval.metrics.trial import trial_metrics
 from retrieval_eval.records import ToolCall, ToolResult, Trace
 from retrieval_eval.schema import faults, stamped
@@ -131,7 +131,7 @@ def test_a_file_below_a_folder_named_like_its_repository_reads_back_the_same():
         ToolCall(path, "Read", {"file_path": f"/workspace/{path}"}, ToolResult("1\tx\n2\ty"))
         for path in paths
     )
-    events = normalise(Trace(reads, "test", "transcript", False, True), truth("gcc::gcc/a.cc"))
+    events = extract_events(Trace(reads, "test", "transcript", False, True), truth("gcc::gcc/a.cc"))
     again = read_event_document(document(events), "document")
     files = [t.file for event in again.events for t in event.targets]
     assert [f.path for f in files] == ["gcc/a.cc", "gcc/b.cc", "b.cc"]

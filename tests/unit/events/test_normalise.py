@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from retrieval_eval.events.normalise import normalise
+from retrieval_eval.events.document import summarise
+from retrieval_eval.events.normalise import extract_events
 from retrieval_eval.events.retrieved import ranking
-from retrieval_eval.events.summary import summarise
 from retrieval_eval.records import ToolCall, ToolResult, Trace
 from tests.trials import truth
 
@@ -33,7 +33,7 @@ def bash(command: str, output: str, **fields) -> ToolCall:
 
 
 def test_a_shell_call_is_one_event_and_one_more_for_each_command():
-    found = normalise(
+    found = extract_events(
         trace(bash("cat src/a.py && grep -n foo src/b.py", "x = 1\n12:foo\n")), truth("src/b.py")
     )
     assert [(e.tool_category, e.via, e.call_index) for e in found.events] == [
@@ -47,7 +47,7 @@ def test_a_shell_call_is_one_event_and_one_more_for_each_command():
 
 
 def test_the_working_directory_lasts_and_each_sub_agent_has_its_own():
-    found = normalise(
+    found = extract_events(
         trace(
             bash("cd /workspace/pkg", ""),
             bash("cat a.py", "x"),
@@ -63,7 +63,7 @@ def test_an_error_finds_nothing():
     failed = call(
         "Read", {"file_path": "/workspace/src/a.py"}, "File does not exist.", is_error=True
     )
-    found = normalise(trace(failed), truth("src/a.py"))
+    found = extract_events(trace(failed), truth("src/a.py"))
     assert not found.events[0].targets
     assert found.events[0].is_error
     assert found.ledger.calls_error == 1
@@ -71,13 +71,13 @@ def test_an_error_finds_nothing():
 
 def test_elapsed_time_counts_from_the_agents_start():
     calls = [read("/workspace/a.py", timestamp=130.5)]
-    assert normalise(trace(*calls), truth()).events[0].elapsed_seconds == 30.5
-    started = normalise(trace(*calls), truth(), agent_started_at=120.0)
+    assert extract_events(trace(*calls), truth()).events[0].elapsed_seconds == 30.5
+    started = extract_events(trace(*calls), truth(), agent_started_at=120.0)
     assert started.events[0].elapsed_seconds == 10.5
 
 
 def test_a_clock_that_runs_backwards_gives_no_time_and_a_flag():
-    found = normalise(trace(read("/workspace/a.py", timestamp=90.0)), truth())
+    found = extract_events(trace(read("/workspace/a.py", timestamp=90.0)), truth())
     assert found.events[0].elapsed_seconds is None
     assert "clock_skew" in found.flags
 
@@ -85,7 +85,7 @@ def test_a_clock_that_runs_backwards_gives_no_time_and_a_flag():
 def test_a_clock_that_goes_back_in_the_middle_is_a_flag():
     def flags(*times, **more):
         calls = [read(f"/workspace/{t}.py", timestamp=t) for t in times]
-        return normalise(trace(*(replace(c, **more) for c in calls)), truth()).flags
+        return extract_events(trace(*(replace(c, **more) for c in calls)), truth()).flags
 
     assert "clock_skew" in flags(5000.0, 200.0)
     # Calls made together end in any order, and sub-agents are told one after the other.
@@ -94,7 +94,7 @@ def test_a_clock_that_goes_back_in_the_middle_is_a_flag():
 
 
 def test_the_ledger_adds_up():
-    found = normalise(
+    found = extract_events(
         trace(
             read("/workspace/a.py"),
             call("TodoWrite", {"todos": []}),
@@ -120,14 +120,14 @@ def test_the_ledger_adds_up():
 
 
 def test_a_listed_folder_is_no_file():
-    found = normalise(
+    found = extract_events(
         trace(bash("ls", "src\nREADME.md\n"), read("/workspace/src/a.py")), truth("src/a.py")
     )
     assert names(found) == ["README.md", "src/a.py"]
 
 
 def test_a_failed_edit_writes_nothing_and_a_write_finds_nothing():
-    found = normalise(
+    found = extract_events(
         trace(
             call("Edit", {"file_path": "/workspace/src/a.py"}, "String not found", is_error=True),
             call("Write", {"file_path": "/workspace/src/a.py", "content": "x"}, "File created"),
@@ -146,25 +146,25 @@ def test_the_output_a_task_names_is_the_agents_own_also_inside_the_checkout():
     )
     path = "/workspace/widgets/docs/REPORT.md"
     written = call("Write", {"file_path": path, "content": "x"}, "File created")
-    found = normalise(trace(written, read(path)), ground_truth)
+    found = extract_events(trace(written, read(path)), ground_truth)
     assert names(found) == []
     assert found.own_output
 
 
 def test_an_agent_that_reads_the_answer_is_flagged():
-    assert normalise(trace(read("/workspace/src/a.py")), truth()).flags == ()
-    found = normalise(trace(read("/workspace/.task/ground_truth.json")), truth())
+    assert extract_events(trace(read("/workspace/src/a.py")), truth()).flags == ()
+    found = extract_events(trace(read("/workspace/.task/ground_truth.json")), truth())
     assert found.flags == ("ground_truth_read",)
 
 
 def test_every_mcp_server_counts_as_mcp():
-    found = normalise(trace(call("mcp__other__search_code", {"query": "x"}, "")), truth())
+    found = extract_events(trace(call("mcp__other__search_code", {"query": "x"}, "")), truth())
     assert found.events[0].is_mcp
     assert found.events[0].server == "other"
 
 
 def test_summary_counts_by_category():
-    found = normalise(
+    found = extract_events(
         trace(read("/workspace/a.py"), read("/workspace/a.py"), bash("true", "")), truth("a.py")
     )
     summary = summarise(found)
@@ -175,14 +175,14 @@ def test_summary_counts_by_category():
 
 def test_lines_begin_at_1_whatever_a_tool_counts_from():
     grep = call("Grep", {"pattern": "x", "output_mode": "content"}, "a.py:0:x\na.py:1:x\nb.py:0:x")
-    found = normalise(trace(grep), truth("a.py"))
+    found = extract_events(trace(grep), truth("a.py"))
     assert [t.lines for t in found.events[0].targets] == [((1, 1),), None]
 
 
 def test_reasons_are_cut_and_the_rare_ones_counted_together():
     names = [f"p{n:02}" for n in range(60)]
     calls = [bash(f"{name} x", "y") for name in [*names, "p59", "q" * 900]]
-    reasons = dict(normalise(trace(*calls), truth("a.py")).ledger.opaque_reasons)
+    reasons = dict(extract_events(trace(*calls), truth("a.py")).ledger.opaque_reasons)
     assert sum(reasons.values()) == 62
     assert reasons["p59: not a program this package knows"] == 2
     assert reasons["11 further reasons"] == 11

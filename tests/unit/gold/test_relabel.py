@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from retrieval_eval.demo.search import write_search_demo
+from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.adjudication import settle
 from retrieval_eval.gold.corpus import read_corpus

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from retrieval_eval.ground_truth import load_ground_truth, read_ground_truth
+from retrieval_eval.ground_truth import load_ground_truth
 from retrieval_eval.records import Chunk, FileRef, Repository, Symbol
 
 
@@ -353,19 +353,18 @@ def test_what_cannot_be_read_is_told_apart_from_remarks(tmp_path: Path) -> None:
             "tests/ground_truth_agent.json": {"files": ["b.py"], "chunks": chunks},
         },
     )
-    truth, unreadable = read_ground_truth(tmp_path)
-    assert truth == load_ground_truth(tmp_path)
+    truth = load_ground_truth(tmp_path)
     assert [f.path for f in truth.files] == ["b.py"]
-    assert len(unreadable) == 1
-    assert unreadable[0].startswith("tests/ground_truth.json: not valid JSON")
+    assert len(truth.unreadable) == 1
+    assert truth.unreadable[0].startswith("tests/ground_truth.json: not valid JSON")
     assert len(truth.problems) == 2
 
 
 def test_an_instruction_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     (tmp_path / "instruction.md").write_bytes(b"Look at lib/a.py\n\xff")
-    found, unreadable = read_ground_truth(tmp_path)
+    found = load_ground_truth(tmp_path)
     assert found.reason == "no_ground_truth"
-    assert found.problems == unreadable == ("instruction.md: line 2 is not UTF-8",)
+    assert found.problems == found.unreadable == ("instruction.md: line 2 is not UTF-8",)
 
 
 def test_all_patches_of_a_solution_are_the_gold_patch(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.ground_truth.outputs import OwnOutputs, told_outputs
+from retrieval_eval.ground_truth.workspace import OwnOutputs, stated_outputs
 
 
 @pytest.mark.parametrize(
@@ -21,12 +21,12 @@ from retrieval_eval.ground_truth.outputs import OwnOutputs, told_outputs
         ("", set()),
     ],
 )
-def test_told_outputs(text: str, expected: set[str]) -> None:
-    assert set(told_outputs(text)) == expected
+def test_stated_outputs(text: str, expected: set[str]) -> None:
+    assert set(stated_outputs(text)) == expected
 
 
 @pytest.mark.parametrize(
-    ("raw", "told", "is_own"),
+    ("raw", "stated", "is_own"),
     [
         ("/workspace/documentation.md", (), True),
         ("/tmp/logs/agent/investigation.md", (), True),
@@ -46,10 +46,10 @@ def test_told_outputs(text: str, expected: set[str]) -> None:
         ("/workspace/src/report.py", (), False),
     ],
 )
-def test_own_outputs(raw: str, told: tuple[str, ...], is_own: bool) -> None:
-    assert OwnOutputs(told).includes(raw) is is_own
+def test_own_outputs(raw: str, stated: tuple[str, ...], is_own: bool) -> None:
+    assert OwnOutputs(stated).includes(raw) is is_own
 
 
 def test_long_hostile_text_is_read_in_linear_time() -> None:
-    assert told_outputs("write " + "OUTPUT_" * 40_000) == ()
-    assert told_outputs("write a/" * 60_000) == ()
+    assert stated_outputs("write " + "OUTPUT_" * 40_000) == ()
+    assert stated_outputs("write a/" * 60_000) == ()

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.ground_truth import patches, solve
-from retrieval_eval.ground_truth.patches import patch_entries
+from retrieval_eval.ground_truth.readers import patch_entries, read_gold_patch, read_patches
 
 HUNK = "@@ -1 +1 @@\n-a\n+b\n"
 
@@ -58,11 +57,11 @@ def test_the_first_patch_with_files_is_read(tmp_path: Path) -> None:
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests/reference_fix.patch").write_text("")
     (tmp_path / "tests/expected.diff").write_text(f"--- a/x.py\n+++ b/x.py\n{HUNK}")
-    found = patches.read(tmp_path)
+    found = read_patches(tmp_path)
     assert found is not None
     assert (found.name, [e.path for e in found.entries]) == ("tests/expected.diff", ["x.py"])
     assert found.problems == ("tests/reference_fix.patch: names no file",)
-    assert patches.read(tmp_path / "nowhere") is None
+    assert read_patches(tmp_path / "nowhere") is None
 
 
 def write(root: Path, name: str, content: str) -> None:
@@ -89,7 +88,7 @@ GOLD = f"--- a/gold.py\n+++ b/gold.py\n{HUNK}"
 def test_gold_patches(tmp_path: Path, files: dict[str, str], source: str) -> None:
     for name, content in files.items():
         write(tmp_path, name, content)
-    found = solve.read(tmp_path)
+    found = read_gold_patch(tmp_path)
     assert found is not None
     assert found.name.endswith(source)
     assert found.confidence == "medium"
@@ -99,9 +98,9 @@ def test_gold_patches(tmp_path: Path, files: dict[str, str], source: str) -> Non
 
 
 def test_a_solution_without_patch_names_nothing(tmp_path: Path) -> None:
-    assert solve.read(tmp_path) is None
+    assert read_gold_patch(tmp_path) is None
     write(tmp_path, "solution/solve.sh", "sed -i s/a/b/ src/x.py\n")
-    found = solve.read(tmp_path)
+    found = read_gold_patch(tmp_path)
     assert found is not None
     assert (found.entries, found.edit_entries) == ((), None)
 
@@ -111,6 +110,6 @@ def test_a_here_document_may_be_indented_by_tabs(tmp_path: Path) -> None:
     indented = "".join(f"\t{line}\n" for line in body.splitlines())
     (tmp_path / "solution").mkdir()
     (tmp_path / "solution/solve.sh").write_text(f"patch -p1 <<-END\n{indented}\tEND\n")
-    found = solve.read(tmp_path)
+    found = read_gold_patch(tmp_path)
     assert found is not None
     assert [entry.path for entry in found.entries] == ["src/a.py"]

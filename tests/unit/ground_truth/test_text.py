@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.ground_truth.text import path_like
+from retrieval_eval.ground_truth.readers import path_like
 
 
 @pytest.mark.parametrize(

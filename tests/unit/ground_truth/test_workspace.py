@@ -35,7 +35,7 @@ def test_repositories_and_outputs(tmp_path: Path) -> None:
         Repository("hyper"),
         Repository("llvm-project"),
     )
-    assert set(found.told) == {
+    assert set(found.output_files) == {
         "/workspace/answer.json",
         "/workspace/analysis/IMPACT.md",
         "/workspace/extra.json",
@@ -46,7 +46,7 @@ def test_repositories_and_outputs(tmp_path: Path) -> None:
 def test_wrong_types_say_nothing(tmp_path: Path) -> None:
     (tmp_path / "task.toml").write_text('repos = 3\ntask = "x"\nartifacts = [1]\nrepo = 4\n')
     found = read_workspace(tmp_path)
-    assert (found.repositories, found.told, found.problems) == ((), (), ())
+    assert (found.repositories, found.output_files, found.problems) == ((), (), ())
     (tmp_path / "task.toml").write_text('repos = [1, {path = 3}, {}, "acme/w"]\n')
     assert read_workspace(tmp_path).repositories == (Repository("w"),)
 

@@ -6,8 +6,13 @@ import pytest
 
 from retrieval_eval.events.retrieved import ranking
 from retrieval_eval.metrics.catalog import BY_NAME, read_metric
-from retrieval_eval.metrics.files import file_metrics
+from retrieval_eval.metrics.trial import DEFAULT_K, measure
+from retrieval_eval.model import to_builtins
 from tests.trials import trial, truth
+
+
+def file_metrics(made, k_values=DEFAULT_K, **options) -> dict:
+    return to_builtins(measure(made, k_values, **options).file_level_metrics)
 
 
 def names(files) -> list[str]:

@@ -4,10 +4,21 @@ from dataclasses import replace
 
 import pytest
 
-from retrieval_eval.metrics.chunks import chunk_metrics
-from retrieval_eval.metrics.taxonomy import error_taxonomy
-from retrieval_eval.metrics.utilization import utilization_probes
+from retrieval_eval.metrics.trial import measure
+from retrieval_eval.model import to_builtins
 from tests.trials import trial, truth
+
+
+def utilization_probes(made, **options) -> dict:
+    return to_builtins(measure(made, **options).utilization_probes)
+
+
+def chunk_metrics(made, **options) -> dict:
+    return to_builtins(measure(made, **options).chunk_level_metrics)
+
+
+def error_taxonomy(made, **options) -> dict:
+    return to_builtins(measure(made, **options).error_taxonomy)
 
 
 def test_utilization_by_hand():
@@ -28,7 +39,7 @@ def test_utilization_by_hand():
     assert block["util_read_before_write_ratio"] == 0.5
     assert block["probe_available"]
     assert block["expected_edit_probe_available"]
-    assert block["own_output_files"] == ["/tmp/notes.md"]
+    assert block["own_output_files"] == ("/tmp/notes.md",)
 
 
 def test_a_read_only_trial_has_no_write_overlap():
@@ -91,18 +102,18 @@ def test_taxonomy_by_hand():
         "unused_correct_retrieval": 2,
         "ambiguity_near_miss": 2,
     }
-    assert block["files"]["missed_key_evidence"] == ["lib/c.py"]
-    assert block["files"]["ambiguity_near_miss"] == ["src/near.py"]
+    assert block["files"]["missed_key_evidence"] == ("lib/c.py",)
+    assert block["files"]["ambiguity_near_miss"] == ("src/near.py",)
 
 
 def test_a_near_miss_is_in_the_same_repository():
     block = error_taxonomy(trial(truth("one::src/a.py"), ("opened", "one::src/x.py two::src/y.py")))
-    assert block["files"]["ambiguity_near_miss"] == ["one::src/x.py"]
+    assert block["files"]["ambiguity_near_miss"] == ("one::src/x.py",)
 
 
 def test_a_near_miss_need_not_state_the_only_repository():
     block = error_taxonomy(trial(truth("one::src/a.py"), ("opened", "src/x.py two::src/y.py")))
-    assert block["files"]["ambiguity_near_miss"] == ["src/x.py"]
+    assert block["files"]["ambiguity_near_miss"] == ("src/x.py",)
 
 
 def test_a_rate_without_denominator_is_not_zero():

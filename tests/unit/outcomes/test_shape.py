@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from retrieval_eval.outcomes.shape import misfits
+from retrieval_eval.outcomes.fields import misfits
 
 
 @pytest.mark.parametrize(

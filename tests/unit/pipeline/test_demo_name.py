@@ -67,7 +67,7 @@ def test_a_demo_never_replaces_a_run_that_no_demo_wrote(tmp_path):
     assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
     (tmp_path / "new").mkdir()
     write_demo(tmp_path / "new")
-    write_demo(tmp_path / "new", seed=7)
+    write_demo(tmp_path / "new")
 
 
 def test_the_command_exits_with_bad_input(tmp_path, monkeypatch, capsys):

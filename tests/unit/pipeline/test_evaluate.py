@@ -261,14 +261,14 @@ def test_a_missing_benchmarks_root_is_refused(tree):
 def test_an_unforeseen_failure_degrades_one_trial_and_not_the_batch(tree, monkeypatch):
     from retrieval_eval.pipeline import trial as module
 
-    original = module.normalise
+    original = module.extract_events
 
     def fail(trace, *arguments, **options):
         if len(trace.calls) == 1:
             raise RuntimeError("unforeseen")
         return original(trace, *arguments, **options)
 
-    monkeypatch.setattr(module, "normalise", fail)
+    monkeypatch.setattr(module, "extract_events", fail)
     (found,) = run_it(tree).runs
     assert found.summary["counts"]["degraded"] == 2
     reasons = [t["reason"] for t in found.summary["trials"] if t["reason"]]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.demo import Fault, write_demo
 from retrieval_eval.pipeline import evaluate
+from tests.simulators import Fault, simulate_run
 
 SINGLE = {
     "file_recall": "file_recall",
@@ -68,7 +68,7 @@ def differences(plan, document) -> list[tuple]:
 
 @pytest.mark.parametrize("seed", [20260101, 1, 2])
 def test_every_number_is_the_planted_one(tmp_path, seed):
-    plan = write_demo(tmp_path / "demo", seed=seed)
+    plan = simulate_run(tmp_path / "demo", seed=seed)
     (run,) = measure(tmp_path / "demo", tmp_path / "out").runs
     documents = {
         (d.metrics["provenance"]["config_name"], d.metrics["provenance"]["trial_name"]): d.metrics
@@ -121,7 +121,7 @@ GATE = {
 
 @pytest.mark.parametrize("fault", [None, *Fault])
 def test_every_planted_fault_is_seen_by_its_rule(tmp_path, fault):
-    plan = write_demo(tmp_path / "demo", fault=fault)
+    plan = simulate_run(tmp_path / "demo", fault=fault)
     evaluation = measure(tmp_path / "demo", tmp_path / "out")
     (comparison,) = evaluation.impact["comparisons"]
     assert (comparison["verdict"], comparison["gate"]["failed"]) == GATE[fault]

@@ -6,7 +6,7 @@ import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.search.baseline import ACCEPTABLE, held_against, plan_update, write_update
-from retrieval_eval.search.delta import differences
+from retrieval_eval.search.comparability import differences
 from retrieval_eval.search.run_files import read_search_run, run_bytes
 from tests.searches import answer, failure, gold_query, gold_set, run_of
 

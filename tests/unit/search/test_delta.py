@@ -5,7 +5,8 @@ import math
 import pytest
 
 from retrieval_eval import schema
-from retrieval_eval.search.delta import changes, delta, differences
+from retrieval_eval.search.baseline import delta
+from retrieval_eval.search.comparability import changes, differences
 from retrieval_eval.search.settings import Settings
 from tests.searches import answer, failure, gold_query, gold_set, run_of
 

@@ -6,10 +6,13 @@ import pytest
 
 from retrieval_eval import schema
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.search.diff import diff
-from retrieval_eval.search.diff_markdown import diff_markdown
-from retrieval_eval.search.diff_queries import movers
-from retrieval_eval.search.diff_tables import metric_changes, mover_rows, summary_sentences
+from retrieval_eval.search.diff import diff, movers
+from retrieval_eval.search.diff_text import (
+    diff_markdown,
+    metric_changes,
+    mover_rows,
+    summary_sentences,
+)
 from retrieval_eval.search.settings import Settings
 from tests.searches import answer, failure, gold_query, gold_set
 from tests.searches import run_of as measured

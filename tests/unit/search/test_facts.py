@@ -5,7 +5,7 @@ import math
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.facts import facts_of
+from retrieval_eval.search.running import describe_retriever
 
 
 class Says:
@@ -19,8 +19,11 @@ class Says:
 
 
 def test_facts_are_what_json_makes_of_them():
-    assert facts_of(Says({"name": "mine", "sizes": (1, 2)})) == {"name": "mine", "sizes": [1, 2]}
-    assert facts_of(object()) == {}
+    assert describe_retriever(Says({"name": "mine", "sizes": (1, 2)})) == {
+        "name": "mine",
+        "sizes": [1, 2],
+    }
+    assert describe_retriever(object()) == {}
 
 
 @pytest.mark.parametrize(
@@ -28,4 +31,4 @@ def test_facts_are_what_json_makes_of_them():
 )
 def test_facts_of_no_use_are_refused(facts):
     with pytest.raises(BadInputError, match="the retriever's describe\\(\\)"):
-        facts_of(Says(facts))
+        describe_retriever(Says(facts))

@@ -2,17 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.demo.search import write_search_demo
+from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.reading import read_gold_set
 from retrieval_eval.gold.relabel import relabel
 from retrieval_eval.gold.writing import write_gold_set
 from retrieval_eval.search.label_split import label_split
-from retrieval_eval.search.measure import measure
 from retrieval_eval.search.settings import Settings
 from tests.rechunking import recut, renamed, same, split, wrapped
-from tests.searches import answer, failure, gold_query, gold_set, run_of
+from tests.searches import answer, failure, gold_query, gold_set, measure, run_of
 
 
 def test_old_rankings_stand_between_the_runs():

@@ -5,7 +5,7 @@ import re
 import mistune
 import pytest
 
-from retrieval_eval.search.delta import delta
+from retrieval_eval.search.baseline import delta
 from retrieval_eval.search.markdown import escaped, to_markdown
 from retrieval_eval.search.summary import header, metric_rows, notices, points, shown_measures
 from tests.searches import answer, failure, gold_query, gold_set, run_of

@@ -8,9 +8,10 @@ import pytest
 from retrieval_eval import schema
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.search import measure as module
-from retrieval_eval.search.measure import JOURNAL, Request, measure, measure_request
+from retrieval_eval.search.measure import JOURNAL, Request, measure_request, run_search
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.run_files import read_search_run, run_bytes
+from tests.searches import gold_query, gold_set, measure
 
 ROWS = [
     {"id": "q1", "query": "red apple", "corpus": "fruit", "relevant": {"f1": 2, "f2": 1}},
@@ -305,3 +306,29 @@ def test_the_embedded_retriever_knows_its_documents(gold, out, tmp_path):
     document = measure_request(Request(gold, f"bm25:{corpus}", out=out)).document
     assert document["run"]["ids_checked"] is True
     assert document["status"]["n_failed"] == 0
+
+
+def test_an_object_and_a_gold_set_in_memory_are_measured_without_a_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    gold = gold_set(gold_query("q1", {"t1": 1}, query="steel nail", corpus="tools"))
+    document = run_search(gold, Words(), label="mine")
+    assert document["metrics"]["RR"]["value"] == 1
+    retriever = document["run"]["retriever"]
+    assert retriever["spec"] == f"{__name__}:Words"
+    assert retriever["name"] == "words"
+    assert schema.faults(document, "search_run") == []
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("retriever", "options", "message"),
+    [
+        (Words(), {"k1": "2"}, "takes no options"),
+        (7, {}, "a value of type int is no retriever"),
+        ("bm25:absent.jsonl", {}, "absent.jsonl"),
+    ],
+)
+def test_what_is_no_retriever_is_refused(tmp_path, retriever, options, message):
+    gold = gold_set(gold_query("q1", {"t1": 1}))
+    with pytest.raises(BadInputError, match=message):
+        run_search(gold, retriever, options=options)

@@ -12,13 +12,19 @@ from retrieval_eval.search import measure as measuring
 from retrieval_eval.search.guard.pinned import Pinned
 from retrieval_eval.search.guard.thresholds import read_thresholds, shipped_thresholds
 from retrieval_eval.search.measure import Request
-from retrieval_eval.search.noise import noise, repeated_runs
-from retrieval_eval.search.noise_files import read_noise, staleness
-from retrieval_eval.search.noise_tables import detectable_rows, level_rows, noise_sentences
-from retrieval_eval.search.noise_thresholds import snippet
+from retrieval_eval.search.noise import (
+    detectable_rows,
+    level_rows,
+    noise,
+    noise_sentences,
+    read_noise,
+    repeated_runs,
+    snippet,
+    staleness,
+)
 from retrieval_eval.search.settings import Settings
 from tests.guards import run_with, with_claims
-from tests.searches import answer, failure, gold_query, gold_set
+from tests.searches import answer, failure, gold_query, gold_set, written
 from tests.searches import run_of as measured
 
 QUICK = Settings(n_resamples=50)
@@ -46,33 +52,31 @@ def noise_of(*rankings, **options):
 
 def test_equal_runs_are_deterministic():
     found = noise_of(STILL, STILL, STILL)
-    assert (found["is_deterministic"], found["n_queries_varied"], found["n_runs"]) == (True, 0, 3)
-    level = found["metrics"]["P@5"]["run_to_run"]
-    assert level["is_deterministic"]
-    assert (level["sd_points"], level["largest_delta_points"]) == (0, 0)
-    assert found["metrics"]["P@5"]["smallest_detectable_points"]["run_to_run"] == 0
+    assert (found.is_deterministic, found.n_queries_varied, found.n_runs) == (True, 0, 3)
+    level = found.metrics["P@5"].run_to_run
+    assert level.is_deterministic
+    assert (level.sd_points, level.largest_delta_points) == (0, 0)
+    assert found.metrics["P@5"].smallest_detectable_points.run_to_run == 0
     assert noise_sentences(found)[1].startswith("Deterministic: every query got the same")
     assert len(noise_sentences(found)) == 2
-    assert {row["max_change_points"] for row in found["suggested_thresholds"]} == {0.5}
-    assert schema.faults(json.loads(json.dumps(found)), "search_noise") == []
-    assert schema.kind_of(found) == "search_noise"
+    assert {row.max_change_points for row in found.suggested_thresholds} == {0.5}
+    assert schema.faults(written(found), "search_noise") == []
+    assert schema.kind_of(written(found)) == "search_noise"
 
 
 def test_noise_by_hand():
     found = noise_of(STILL, MOVED)
     # One of eight queries gained one of five: 0.2 / 8 = 2.5 points, SD 2.5 / root 2.
-    level = found["metrics"]["P@5"]["run_to_run"]
-    assert level["largest_delta_points"] == pytest.approx(2.5)
-    assert level["sd_of_runs_points"] == pytest.approx(2.5 / 2**0.5)
-    assert found["n_queries_varied"] == 1
+    level = found.metrics["P@5"].run_to_run
+    assert level.largest_delta_points == pytest.approx(2.5)
+    assert level.sd_of_runs_points == pytest.approx(2.5 / 2**0.5)
+    assert found.n_queries_varied == 1
     # P@5 comes in fifths: a fifth of an eighth.
-    assert level["step_points"] == pytest.approx(2.5)
+    assert level.step_points == pytest.approx(2.5)
     # RR stood still, and one query's whole step is an eighth, of two runs.
-    assert found["metrics"]["RR"]["run_to_run"]["is_deterministic"]
-    assert found["metrics"]["RR"]["band_points"] == pytest.approx(12.5 / 2**0.5)
-    assert found["metrics"]["P@5"]["band_points"] == pytest.approx(
-        (2.5**2 / 2 + 12.5**2 / 2) ** 0.5
-    )
+    assert found.metrics["RR"].run_to_run.is_deterministic
+    assert found.metrics["RR"].band_points == pytest.approx(12.5 / 2**0.5)
+    assert found.metrics["P@5"].band_points == pytest.approx((2.5**2 / 2 + 12.5**2 / 2) ** 0.5)
     # t with one degree of freedom is out of reach; with 198 more, (2.0 + 1.7) * 9 * sqrt(2 / 100).
     assert noise_sentences(found)[-1].startswith(
         "Runs on either side whose means show a change of 2 points to the guard: P@5 more than 100"
@@ -89,18 +93,18 @@ def test_pinned_queries_alone_are_measured():
 
     found = noise_of(STILL, MOVED, pinned=pinned("q0", "q1"))
     # The one of two queries gained one of five: 0.2 / 2 = 10 points.
-    assert found["metrics"]["P@5"]["run_to_run"]["largest_delta_points"] == pytest.approx(10)
-    assert (found["n_queries"], found["n_queries_varied"], found["pinned"]) == (2, 1, "a" * 64)
-    assert schema.faults(json.loads(json.dumps(found)), "search_noise") == []
-    assert noise_of(STILL, MOVED, pinned=pinned("q1", "q2"))["is_deterministic"]
-    assert noise_of(STILL, MOVED)["pinned"] is None
+    assert found.metrics["P@5"].run_to_run.largest_delta_points == pytest.approx(10)
+    assert (found.n_queries, found.n_queries_varied, found.pinned) == (2, 1, "a" * 64)
+    assert schema.faults(written(found), "search_noise") == []
+    assert noise_of(STILL, MOVED, pinned=pinned("q1", "q2")).is_deterministic
+    assert noise_of(STILL, MOVED).pinned is None
     with pytest.raises(NothingToEvaluateError, match=r"lack 1 of 2 pinned queries, .* 'q9'"):
         noise_of(STILL, MOVED, pinned=pinned("q0", "q9"))
 
 
 def test_runs_of_different_judges_are_no_repeats():
     runs = [with_claims(run_with([3] * 4), [[True]] * 4) for _ in range(2)]
-    assert noise(runs, generated_at=MOMENT, seed=1)["judge"] == runs[0]["claims"]["judge"]
+    assert noise(runs, generated_at=MOMENT, seed=1).judge == runs[0]["claims"]["judge"]
     runs[1]["claims"]["judge"] = {**runs[1]["claims"]["judge"], "version": "2"}
     with pytest.raises(NothingToEvaluateError, match="another judge decided"):
         noise(runs, generated_at=MOMENT, seed=1)
@@ -109,31 +113,31 @@ def test_runs_of_different_judges_are_no_repeats():
 def test_a_judge_that_wavers_over_unchanged_documents_is_noise():
     runs = [with_claims(run_with([3] * 4), [[True, shown]] * 4) for shown in (True, False)]
     found = noise(runs, generated_at=MOMENT, seed=1)
-    assert found["is_deterministic"]
-    assert found["metrics"]["P@5"]["band_points"] == 0
+    assert found.is_deterministic
+    assert found.metrics["P@5"].band_points == 0
     # Half of the claims fall with the second run: 50 points between two runs.
-    coverage = found["metrics"]["claim_coverage"]
-    assert coverage["run_to_run"]["largest_delta_points"] == pytest.approx(50)
-    assert coverage["band_points"] > coverage["run_to_run"]["sd_points"] > 35
+    coverage = found.metrics["claim_coverage"]
+    assert coverage.run_to_run.largest_delta_points == pytest.approx(50)
+    assert coverage.band_points > coverage.run_to_run.sd_points > 35
 
 
 def test_other_documents_are_noise_even_if_no_metric_moves():
     found = noise_of(STILL, [["a", "z"], *STILL[1:]])
-    assert (found["is_deterministic"], found["n_queries_varied"]) == (False, 1)
-    assert found["metrics"]["P@5"]["run_to_run"]["is_deterministic"]
+    assert (found.is_deterministic, found.n_queries_varied) == (False, 1)
+    assert found.metrics["P@5"].run_to_run.is_deterministic
 
 
 def test_suggested_thresholds_are_what_noise_rarely_exceeds(tmp_path):
     from scipy.stats import t
 
     found = noise_of(STILL, MOVED)
-    by_metric = {row["metric"]: row for row in found["suggested_thresholds"]}
+    by_metric = {row.metric: row for row in found.suggested_thresholds}
     # Two runs differ with 2.5 points of standard deviation, which two runs hardly tell (t, one
     # degree of freedom); 5 % over two thresholds.
     assert by_metric.keys() == {"P@5", "Recall@20"}
     expected = 2.5 * t.isf(0.05 / 2, 1)
-    assert by_metric["P@5"]["noise_points"] == pytest.approx(expected)
-    assert by_metric["P@5"]["max_change_points"] == 31.8
+    assert by_metric["P@5"].noise_points == pytest.approx(expected)
+    assert by_metric["P@5"].max_change_points == 31.8
     path = tmp_path / "guard.toml"
     path.write_text(snippet(found), encoding="utf-8")
     rows = {row.metric: row for row in read_thresholds(path).rows}
@@ -155,9 +159,9 @@ def test_where_nothing_moves_the_shipped_thresholds_are_suggested(tmp_path):
 def test_a_typical_change_is_used():
     pair = (run(STILL, label="x"), run([["x"], ["x"], *STILL[2:]], label="y"))
     found = noise_of(STILL, STILL, change=pair)
-    assert found["change"] == ["x", "y"]
-    detectable = found["metrics"]["P@5"]["smallest_detectable_points"]
-    assert 0 == detectable["run_to_run"] < detectable["change"] < detectable["unrelated"]
+    assert found.change == ("x", "y")
+    detectable = found.metrics["P@5"].smallest_detectable_points
+    assert 0 == detectable.run_to_run < detectable.change < detectable.unrelated
 
 
 @pytest.mark.parametrize(
@@ -223,9 +227,9 @@ def test_a_noise_file_is_checked(tmp_path):
     with pytest.raises(BadInputError, match="no such file; `retrieval-eval search noise`"):
         read_noise(path)
     found = noise_of(STILL, MOVED)
-    write_json(path, found)
-    assert read_noise(path) == json.loads(json.dumps(found))
-    write_json(path, {**found, "n_runs": 1})
+    write_json(path, written(found))
+    assert read_noise(path) == found
+    write_json(path, {**written(found), "n_runs": 1})
     with pytest.raises(BadInputError, match=r"noise\.json: not a valid noise file: /n_runs: 1 is"):
         read_noise(path)
     path.write_text("[")
@@ -270,7 +274,7 @@ def test_repeats_open_the_retriever_anew_and_write_nothing(tmp_path, monkeypatch
     assert seen == [(i, 6) for i in range(1, 7)]
     assert [path.name for path in tmp_path.iterdir()] == ["gold-set.jsonl"]
     found = noise(runs, generated_at=MOMENT, seed=1)
-    assert found["metrics"]["P@1"]["run_to_run"]["largest_delta_points"] == 50
+    assert found.metrics["P@1"].run_to_run.largest_delta_points == 50
 
 
 def test_what_cannot_be_repeated_is_refused(tmp_path):

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.search.abstention import Kinds
-from retrieval_eval.search.operating_points import (
+from retrieval_eval.search.abstention import (
+    Kinds,
     halved,
     operating_point,
     operating_points,

@@ -6,6 +6,8 @@ import hashlib
 import json
 from pathlib import Path
 
+from retrieval_eval.serve.dashboard import Sources, dashboard
+
 MEASURES = ("P@5", "Recall@20")
 
 BACKLOG = {
@@ -178,6 +180,10 @@ def query(name):
         "metrics": {"P@5": 0.2, "Recall@20": 1.0},
         "reasons": {},
     }
+
+
+def dashboard_of(root: Path, *, run=None, corpus=None, **backlog):
+    return dashboard(Sources(root, root, **backlog), run=run, corpus=corpus)
 
 
 def write(root: Path, name: str, document) -> Path:

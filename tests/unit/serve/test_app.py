@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.serve.app import create_app
-from retrieval_eval.serve.files import CONTENT_TYPES
-from retrieval_eval.serve.sources import Sources
+from retrieval_eval.serve.app import CONTENT_TYPES, create_app
+from retrieval_eval.serve.dashboard import Sources
 from tests.unit.serve.asgi import ask
 from tests.unit.serve.documents import BACKLOG, digest, search_run, write
 
@@ -147,9 +146,9 @@ def test_other_methods_are_refused(app, method, path):
 
 
 @pytest.mark.parametrize("path", ["/", "/api/metrics", "/reports/run-1/index.html", "/none"])
-def test_head_tells_what_get_would(app, path):
-    got, told = ask(app, path), ask(app, path, "HEAD")
-    assert (told.status, told.headers) == (got.status, got.headers)
+def test_head_has_the_status_and_headers_of_get(app, path):
+    got, head = ask(app, path), ask(app, path, "HEAD")
+    assert (head.status, head.headers) == (got.status, got.headers)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +162,7 @@ def test_head_tells_what_get_would(app, path):
         [(b"host", b"\xff")],
     ],
 )
-def test_a_foreign_host_is_refused(app, headers):
+def test_an_unknown_host_name_is_refused(app, headers):
     for path in ("/", "/api/metrics", "/reports/run-1/index.html"):
         answer = ask(app, path, headers=headers)
         assert answer.status == 421
@@ -179,7 +178,7 @@ def test_an_allowed_name(place):
     assert ask(app, "/", headers=[(b"host", b"other.example:80")]).status == 421
 
 
-def test_an_unexpected_error_is_told_without_details(place):
+def test_an_unexpected_error_is_reported_without_details(place):
     def broken():
         raise RuntimeError("postgresql://me:secret@db/x")
 

@@ -5,22 +5,29 @@ import json
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.serve.backlog import backlog_block, backlog_reader, check_name
+from retrieval_eval.serve.dashboard import backlog_reader, check_name
+from tests.unit.serve.documents import dashboard_of
 
 NAMES = {"table": "items", "status": "review_status", "created": "created_at"}
+
+
+def shown(folder, reader):
+    """The block and the reason as the dashboard of a folder without runs has them."""
+    found = dashboard_of(folder, backlog=reader)
+    return found["backlog"], found["backlog_reason"]
 
 
 def test_a_file_is_read_afresh_at_every_call(tmp_path):
     path = tmp_path / "items.jsonl"
     read = backlog_reader(str(path), **NAMES)
-    block, reason = backlog_block(read)
+    block, reason = shown(tmp_path, read)
     assert block is None
     assert "items.jsonl" in reason
 
     statuses = ["pending_review", "pending_review", "approved", "lost"]
     lines = [{"review_status": s, "created_at": "2026-01-02T00:00:00Z"} for s in statuses]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    block, reason = backlog_block(read)
+    block, reason = shown(tmp_path, read)
     assert reason is None
     counts = [block[k] for k in ("pending_review", "approved", "rejected", "published", "other")]
     assert counts == [2, 1, 0, 0, 1]
@@ -28,9 +35,9 @@ def test_a_file_is_read_afresh_at_every_call(tmp_path):
     assert block["oldest_pending_at"] == "2026-01-02T00:00:00Z"
 
 
-def test_a_password_is_in_no_reason():
+def test_a_password_is_in_no_reason(tmp_path):
     url = "postgresql://me:tell-nobody@127.0.0.1:1/none"
-    block, reason = backlog_block(backlog_reader(url, **NAMES))
+    block, reason = shown(tmp_path, backlog_reader(url, **NAMES))
     assert block is None
     assert "127.0.0.1" in reason
     assert "tell-nobody" not in reason

@@ -3,13 +3,13 @@ from __future__ import annotations
 from retrieval_eval import __version__
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.schema import SCHEMA_VERSION, SCHEMAS
-from retrieval_eval.serve.diagnostics import diagnostics
+from retrieval_eval.serve.dashboard import Sources, diagnostics
 from tests.unit.serve.documents import BACKLOG, search_run, write
 
 
 def test_all_is_well(tmp_path):
     write(tmp_path, "1", search_run(p5=0.5))
-    found = diagnostics(tmp_path, tmp_path, backlog=lambda: BACKLOG)
+    found = diagnostics(Sources(tmp_path, tmp_path, backlog=lambda: BACKLOG))
     assert found["status"] == "ok"
     assert found["degraded_reasons"] == []
     assert found["package"] == {"name": "retrieval-evidence", "version": __version__}
@@ -21,19 +21,19 @@ def test_all_is_well(tmp_path):
 
 def test_an_unconfigured_backlog_is_no_fault(tmp_path):
     write(tmp_path, "1", search_run())
-    found = diagnostics(tmp_path, tmp_path, backlog_name="halacha_backlog")
+    found = diagnostics(Sources(tmp_path, tmp_path, backlog_name="halacha_backlog"))
     assert found["status"] == "ok"
     assert found["halacha_backlog"] is None
     assert found["halacha_backlog_reason"]
 
 
-def test_everything_that_is_amiss_is_named(tmp_path):
+def test_every_fault_is_named(tmp_path):
     def down():
         raise BadInputError("the database is down")
 
     write(tmp_path, "1", search_run(n_failed=2))
     write(tmp_path, "2", "{")
-    found = diagnostics(tmp_path, tmp_path / "none", backlog=down)
+    found = diagnostics(Sources(tmp_path, tmp_path / "none", backlog=down))
     assert found["status"] == "degraded"
     verdict, skipped, reports, backlog = found["degraded_reasons"]
     assert verdict.endswith("carries no verdict (2 of 4 queries failed)")
@@ -44,6 +44,6 @@ def test_everything_that_is_amiss_is_named(tmp_path):
 
 
 def test_no_run_is_degraded(tmp_path):
-    found = diagnostics(tmp_path, tmp_path)
+    found = diagnostics(Sources(tmp_path, tmp_path))
     assert found["latest_run"] is None
     assert found["degraded_reasons"] == [f"latest run: {found['latest_run_reason']}"]

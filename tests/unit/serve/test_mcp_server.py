@@ -7,8 +7,8 @@ import anyio
 import pytest
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.serve.dashboard import Sources, dashboard
 from retrieval_eval.serve.mcp_server import create_server
-from retrieval_eval.serve.sources import Sources
 from tests.unit.serve.documents import BACKLOG, digest, search_run, write
 
 
@@ -46,7 +46,7 @@ def test_without_arguments_it_is_the_dashboard(sources, arguments):
     _, result = call(sources, arguments)
     assert not result.is_error
     found = result.structured_content
-    assert found == sources.dashboard()
+    assert found == dashboard(sources)
     assert json.loads(result.content[0].text) == found
     block = found["backlog"]
     counted = ("pending_review", "approved", "rejected", "published", "other")

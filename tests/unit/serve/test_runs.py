@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from retrieval_eval.serve.runs import read_runs
+from retrieval_eval.serve.dashboard import read_runs
 from tests.unit.serve.documents import search_run, write
 
 

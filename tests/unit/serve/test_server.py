@@ -12,8 +12,8 @@ import pytest
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.serve.app import create_app
+from retrieval_eval.serve.dashboard import Sources
 from retrieval_eval.serve.server import create_server, listen, url_of
-from retrieval_eval.serve.sources import Sources
 from tests.unit.serve.documents import BACKLOG, digest, search_run, write
 
 SECRET = "nobody outside may read this"
@@ -96,10 +96,10 @@ def test_a_client_reads_it_all(client):
 
 
 def test_head_has_no_body(client):
-    told, got = client.head("/api/metrics"), client.get("/api/metrics")
-    assert told.status_code == 200
-    assert told.content == b""
-    assert told.headers["content-length"] == str(len(got.content))
+    head, got = client.head("/api/metrics"), client.get("/api/metrics")
+    assert head.status_code == 200
+    assert head.content == b""
+    assert head.headers["content-length"] == str(len(got.content))
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"])
@@ -161,7 +161,7 @@ def test_raw_targets_do_not_lead_out(server, place, target):
         b"GET /api/metrics HTTP/1.1\r\n\r\n",
     ],
 )
-def test_foreign_hosts_get_nothing(server, request_):
+def test_unknown_host_names_get_nothing(server, request_):
     answer = raw(server, request_)
     assert answer.startswith((b"HTTP/1.1 421", b"HTTP/1.1 400"))
     assert b"latest_run" not in answer
@@ -215,7 +215,7 @@ def test_a_host_with_anything_beside_it_is_refused(server, host):
     assert raw(server, get(b"/api/metrics", host)).startswith(b"HTTP/1.1 4")
 
 
-# --- connections that never ask ---
+# --- connections that send no whole request ---
 
 HALF = b"GET /api/metrics HTTP/1.1\r\nHost: local"
 

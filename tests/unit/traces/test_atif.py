@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from retrieval_eval.traces.atif import read_atif
+from retrieval_eval.traces.formats.atif import read_atif
 from retrieval_eval.traces.reading import Unreadable
 from retrieval_eval.traces.tokens import accumulate
 

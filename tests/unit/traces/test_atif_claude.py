@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from retrieval_eval.traces.atif_claude import result, undecorated
+from retrieval_eval.traces.formats.atif import result_of_claude_code, undecorated
 
 
 @pytest.mark.parametrize(
@@ -47,15 +47,17 @@ def test_a_cut_decoration_gives_what_it_certainly_held():
 
 def test_the_extra_of_another_call_is_not_used():
     extra = {"tool_result_metadata": {"raw_tool_result": {"tool_use_id": "b", "content": "B"}}}
-    assert result("a", "A", False, extra).text == "A"
+    assert result_of_claude_code("a", "A", False, extra).text == "A"
 
 
 def test_the_original_makes_a_cut_result_whole():
     raw = {"tool_use_id": "a", "content": [{"type": "text", "text": "whole"}]}
-    told = result("a", "who", True, {"tool_result_metadata": {"raw_tool_result": raw}})
+    told = result_of_claude_code(
+        "a", "who", True, {"tool_result_metadata": {"raw_tool_result": raw}}
+    )
     assert (told.text, told.is_truncated) == ("whole", False)
 
 
 @pytest.mark.parametrize("extra", [{"tool_result_metadata": 3}, {"tool_result_metadata": {}}])
 def test_strange_extras_do_no_harm(extra):
-    assert result("a", "A", False, extra).text == "A"
+    assert result_of_claude_code("a", "A", False, extra).text == "A"

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from retrieval_eval.io.files import Line
-from retrieval_eval.traces.claude_session import read_claude_session
+from retrieval_eval.traces.formats.claude_session import read_claude_session
 from retrieval_eval.traces.tokens import accumulate
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.io.files import Line
-from retrieval_eval.traces.claude_stream import declared_total, read_claude_stream
+from retrieval_eval.traces.formats.claude_stream import declared_total, read_claude_stream
 from retrieval_eval.traces.tokens import accumulate, count_tokens
 
 

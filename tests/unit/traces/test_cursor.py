@@ -5,7 +5,7 @@ import json
 import pytest
 
 from retrieval_eval.io.files import Line
-from retrieval_eval.traces.cursor import read_cursor_document, read_cursor_lines
+from retrieval_eval.traces.formats.cursor import read_cursor_document, read_cursor_lines
 from retrieval_eval.traces.reading import Unreadable
 
 INIT = {

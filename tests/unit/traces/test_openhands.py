@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from retrieval_eval.traces.openhands import repaired, result
+from retrieval_eval.traces.formats.openhands import repaired, result
 
 VIEW = "Here's the result of running `cat -n` on /w/a.py:\n   {}\tx = 1\n   {}\ty = 2\n"
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from retrieval_eval.traces import NoTrace, Trace, read_trace
+from retrieval_eval.traces import NoTraceError, Trace, read_trace
 
 
 def put(folder, name, *lines):
@@ -93,11 +93,33 @@ def ids(trace):
     return [call.call_id for call in trace.calls]
 
 
+def refusal(path):
+    with pytest.raises(NoTraceError) as caught:
+        read_trace(path)
+    assert str(caught.value) == f"{path}: {caught.value.reason}"
+    return caught.value.reason
+
+
+def test_a_single_file_is_read_as_what_it_is(tmp_path):
+    trajectory = put(tmp_path, "elsewhere/run.json", atif(("a", "Read", {}, "x")))
+    trace = read_trace(trajectory)
+    assert (trace.source, trace.has_trajectory, trace.has_transcript, ids(trace)) == (
+        *("trajectory", True, False),
+        ["a"],
+    )
+    transcript = put(tmp_path, "elsewhere/session.jsonl", *STREAM)
+    trace = read_trace(str(transcript))
+    assert (trace.source, trace.has_trajectory, trace.has_transcript) == ("transcript", False, True)
+    assert ids(trace) == ["t", "sub", "a"]
+    (tmp_path / "noise.txt").write_text("12:00 starting\n", encoding="utf-8")
+    assert refusal(tmp_path / "noise.txt") == (
+        "noise.txt: not a known trace format (no JSON lines)"
+    )
+
+
 def test_a_trial_without_files_has_no_trace(tmp_path):
-    told = read_trace(tmp_path)
-    assert isinstance(told, NoTrace)
-    assert "agent/trajectory.json" in told.reason
-    assert isinstance(read_trace(tmp_path / "missing"), NoTrace)
+    assert "agent/trajectory.json" in refusal(tmp_path)
+    assert "agent/trajectory.json" in refusal(tmp_path / "missing")
 
 
 def test_a_trajectory_alone(tmp_path):
@@ -306,9 +328,7 @@ def test_cursor_lines_in_a_trajectory_file_are_read(tmp_path):
 def test_an_unreadable_trajectory_is_named(tmp_path, text, reason):
     (tmp_path / "agent").mkdir()
     (tmp_path / "agent/trajectory.json").write_text(text, encoding="utf-8")
-    told = read_trace(tmp_path)
-    assert isinstance(told, NoTrace)
-    assert told.reason.startswith(reason)
+    assert refusal(tmp_path).startswith(reason)
     put(tmp_path, "agent/claude-code.txt", *STREAM)
     trace = read_trace(tmp_path)
     assert (trace.source, trace.has_trajectory) == ("transcript", False)
@@ -329,8 +349,8 @@ def test_a_plain_log_matters_only_where_there_is_nothing_else(tmp_path):
     (tmp_path / "agent").mkdir()
     (tmp_path / "agent/openhands.txt").write_text("12:00 starting\n", encoding="utf-8")
     (tmp_path / "agent/setup.txt").write_text("installing\n", encoding="utf-8")
-    told = read_trace(tmp_path)
-    assert told.reason == "agent/openhands.txt: not a known trace format (no JSON lines)"
+    expected = "agent/openhands.txt: not a known trace format (no JSON lines)"
+    assert refusal(tmp_path) == expected
     put(tmp_path, "agent/trajectory.json", atif(("a", "Read", {}, "x")))
     trace = read_trace(tmp_path)
     assert trace.problems == ()
@@ -348,10 +368,9 @@ def test_links_out_of_the_trial_are_not_followed(tmp_path):
     (trial / "agent/claude-code.txt").symlink_to(outside / "claude-code.txt")
     (trial / "agent/sessions/s.jsonl").symlink_to(outside / "s.jsonl")
     (trial / "agent/sessions/more").symlink_to(outside)
-    told = read_trace(trial)
-    assert isinstance(told, NoTrace)
+    reason = refusal(trial)
     for name in ("trajectory.json", "claude-code.txt", "sessions/s.jsonl"):
-        assert f"agent/{name}: a link that leads out of the" in told.reason
+        assert f"agent/{name}: a link that leads out of the" in reason
 
 
 def test_links_inside_the_trial_are_followed(tmp_path):
@@ -365,7 +384,7 @@ def test_circular_links_end(tmp_path):
     (tmp_path / "agent/sessions").mkdir(parents=True)
     (tmp_path / "agent/sessions/again").symlink_to(tmp_path / "agent")
     (tmp_path / "agent/trajectory.json").symlink_to(tmp_path / "agent/trajectory.json")
-    assert isinstance(read_trace(tmp_path), NoTrace)
+    assert refusal(tmp_path)
 
 
 def test_what_is_read_can_be_written(tmp_path):
@@ -380,4 +399,4 @@ def test_what_is_read_can_be_written(tmp_path):
 def test_a_folder_where_a_file_should_be_is_no_trace(tmp_path):
     (tmp_path / "agent/trajectory.json").mkdir(parents=True)
     (tmp_path / "agent/claude-code.txt").mkdir()
-    assert isinstance(read_trace(tmp_path), NoTrace)
+    assert refusal(tmp_path)

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
 from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.lines import Complaints
-from retrieval_eval.traces.reading import CallLog, arguments_of
+from retrieval_eval.traces.reading import CallLog, Complaints, arguments_of
 
 
 def call(call_id, timestamp=None, **arguments):

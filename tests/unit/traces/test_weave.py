@@ -1,8 +1,8 @@
 from __future__ import annotations
 
 from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.traces.merge import weave
 from retrieval_eval.traces.tokens import Gap, Usage
-from retrieval_eval.traces.weave import weave
 
 
 def call(call_id, timestamp=None, name="Read", result=None, **arguments):

@@ -102,7 +102,7 @@ def provenance(facts: DiffFacts) -> Block:
         ]
     rows += [(name, str(value)) for name, value in facts.document["settings"].items()]
     rows += [
-        ("Noise", facts.noise.document["generated_at"] if facts.noise else "not measured"),
+        ("Noise", facts.noise.document.generated_at if facts.noise else "not measured"),
         ("Schema version", facts.document["schema_version"]),
         ("Package", package_version()),
         ("Git commit", commit() or "not run from a checkout"),

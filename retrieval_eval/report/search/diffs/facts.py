@@ -8,13 +8,13 @@ from functools import cached_property
 from typing import Any, Final
 
 from retrieval_eval.escape import visible
+from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.report.comparison import ALPHA
 from retrieval_eval.report.search.diffs.run import SearchDiff
 from retrieval_eval.report.search.facts import TEXT_LIMIT, no_verdict
 from retrieval_eval.report.search.noise import Noise
 from retrieval_eval.report.search.reading import read_as
 from retrieval_eval.report.search.records import Change
-from retrieval_eval.search.guard.verdict import Verdict
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.stats.multiplicity import adjust_family
 
@@ -39,7 +39,7 @@ class DiffFacts:
         return self.diff.document
 
     @property
-    def verdict(self) -> Verdict | None:
+    def verdict(self) -> GuardRuling | None:
         """The verdict of the guard on B against A; None where it could not be asked."""
         return None if isinstance(self.diff.guard, str) else self.diff.guard
 

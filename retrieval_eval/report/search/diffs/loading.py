@@ -11,9 +11,9 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.report.search.demo import DEMO, DEMO_OUTPUT, MeasuredDemo, measured_demo
 from retrieval_eval.report.search.diffs.run import SearchDiff
 from retrieval_eval.search.diff import DEFAULT_FLAG_POINTS, diff
-from retrieval_eval.search.diff_guard import guard_of
+from retrieval_eval.search.guard.files import guard_of
 from retrieval_eval.search.guard.pinned import read_pinned
-from retrieval_eval.search.noise_files import read_noise
+from retrieval_eval.search.noise import read_noise
 from retrieval_eval.search.run_names import named_run
 from retrieval_eval.values import DEFAULT_SEED
 
@@ -66,7 +66,7 @@ def load_diff(
     data
         The folder whose reports are known by their labels.
     accept
-        Fingerprints that may differ, by name (see `retrieval_eval.search.mismatches`), as a
+        Fingerprints that may differ, by name (see `retrieval_eval.search.comparability`), as a
         sequence or separated by commas.
     flag_points
         Metrics that moved by more are flagged.

@@ -12,7 +12,7 @@ from retrieval_eval.report.search import tables
 from retrieval_eval.report.search.diffs.facts import DiffFacts, Query
 from retrieval_eval.report.search.figures import moved
 from retrieval_eval.report.search.names import SHOWN, cutoff
-from retrieval_eval.search.diff_queries import movers
+from retrieval_eval.search.diff import movers
 from retrieval_eval.values import counted
 
 DOC_LIMIT: Final = 32

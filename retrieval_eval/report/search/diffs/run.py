@@ -10,12 +10,13 @@ from retrieval_eval.report.columns import DIFF_FRAMES
 from retrieval_eval.report.search.noise import Noise
 from retrieval_eval.report.search.reading import Row, coerce, lookup, members, read_row, records
 from retrieval_eval.report.search.run import n_simulated
-from retrieval_eval.search.noise_files import staleness
+from retrieval_eval.search.noise import staleness
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from retrieval_eval.search.guard.verdict import Verdict
+    from retrieval_eval.model.guard import GuardRuling
+    from retrieval_eval.model.noise import NoiseFloor
 
 Document = Mapping[str, Any]
 
@@ -50,9 +51,9 @@ class SearchDiff(frames.Measured):
         a: Document,
         b: Document,
         *,
-        noise: Document | None = None,
+        noise: NoiseFloor | None = None,
         notices: tuple[str, ...] = (),
-        guard: Verdict | str = "no thresholds were read",
+        guard: GuardRuling | str = "no thresholds were read",
     ) -> None:
         self.document = document
         self.runs = (a, b)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from retrieval_eval.escape import visible
+from retrieval_eval.model.guard import GuardRow, GuardRuling, Mover
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.numbers import MISSING, count, finite, of, rate, signed
 from retrieval_eval.report.search import tables
@@ -12,8 +13,7 @@ from retrieval_eval.report.search.checks import NO_BASELINE
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.noise import STALE, STILL, Noise
 from retrieval_eval.report.search.reading import members, records
-from retrieval_eval.search.guard.table import HEAD, cells, method, remarks
-from retrieval_eval.search.guard.verdict import WORDS, Mover, Row, Verdict
+from retrieval_eval.search.guard.rendering import HEAD, WORDS, cells, method, remarks
 from retrieval_eval.values import counted
 
 NOT_ASKED: Final = "not asked"
@@ -29,12 +29,12 @@ def verdict_words(facts: Facts) -> str:
     return verdict_text(verdict)
 
 
-def verdict_text(verdict: Verdict) -> str:
+def verdict_text(verdict: GuardRuling) -> str:
     """Return a verdict with the count of thresholds by theirs."""
     return f"{_OVERALL[verdict.verdict]} ({_counts(verdict)})"
 
 
-def _counts(verdict: Verdict) -> str:
+def _counts(verdict: GuardRuling) -> str:
     counts = {code: sum(row.verdict == code for row in verdict.rows) for code in WORDS}
     told = [f"{n} {WORDS[code].lower()}" for code, n in counts.items() if n]
     return f"{', '.join(told)} of {counted(len(verdict.rows), 'threshold')}"
@@ -63,7 +63,7 @@ def guard(facts: Facts) -> Block:
     return section(finding, table, *([moved] if moved else []))
 
 
-def _notes(facts: Facts, verdict: Verdict) -> tuple[str, ...]:
+def _notes(facts: Facts, verdict: GuardRuling) -> tuple[str, ...]:
     said = remarks(verdict)
     if facts.privacy and verdict.reasons:
         # The reasons of a run without a verdict repeat what its retriever said.
@@ -75,13 +75,13 @@ def _notes(facts: Facts, verdict: Verdict) -> tuple[str, ...]:
     return tuple(visible(told, 600) for told in (*said, *stale, method(verdict)))
 
 
-def _row(row: Row, noise: Noise | None) -> tuple[str, ...]:
+def _row(row: GuardRow, noise: Noise | None) -> tuple[str, ...]:
     *shown, verdict = (visible(cell, 90) for cell in cells(row))
-    band = noise and noise.words(row.measured.threshold.metric, row.measured.n_pairs or None)
+    band = noise and noise.words(row.metric, row.n_queries)
     return (*shown, *([band] if band else []), verdict)
 
 
-def _movers(facts: Facts, verdict: Verdict) -> Table | None:
+def _movers(facts: Facts, verdict: GuardRuling) -> Table | None:
     rows = [
         (
             facts.title(facts.by_id[mover.id], tables.TEXTS),
@@ -106,8 +106,8 @@ def _movers(facts: Facts, verdict: Verdict) -> Table | None:
     )
 
 
-def _harmful(row: Row) -> list[Mover]:
-    sign = 1 if row.measured.threshold.direction == "down is bad" else -1
+def _harmful(row: GuardRow) -> list[Mover]:
+    sign = 1 if row.direction == "down is bad" else -1
     return [mover for mover in row.movers if sign * mover.points < 0][:MAX_MOVERS]
 
 

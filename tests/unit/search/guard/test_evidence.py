@@ -1,11 +1,11 @@
 from __future__ import annotations
 
-import json
 import math
 from datetime import date
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from scipy.stats import t
 
 from retrieval_eval import schema
@@ -14,7 +14,7 @@ from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.pinned import Pinned
 from retrieval_eval.search.noise import noise
 from tests.guards import drop, run_with, thresholds_of, with_claims
-from tests.searches import gold_query, gold_set
+from tests.searches import gold_query, gold_set, written
 
 MOMENT = "2026-01-04T00:00:00Z"
 REAL, BEYOND = "threshold_and_real", "threshold_and_beyond_noise"
@@ -29,21 +29,22 @@ def noise_of(hits=BEFORE, *, band=1.0, step=0.0, n_runs=10, **fields):
     found = noise(
         [run_with(hits, **fields), run_with(other, **fields)], generated_at=MOMENT, seed=1
     )
-    found["n_runs"] = n_runs
-    metric = found["metrics"]["P@5"]
+    metric = found.metrics["P@5"]
     # A query that moves in one run more is added to what was seen.
-    unseen = 100 / metric["n_queries"] / math.sqrt(n_runs)
-    metric["run_to_run"] |= {"sd_points": math.sqrt(band**2 - unseen**2), "step_points": step}
-    return found
+    unseen = 100 / metric.n_queries / math.sqrt(n_runs)
+    level = replace(metric.run_to_run, sd_points=math.sqrt(band**2 - unseen**2), step_points=step)
+    metrics = {**found.metrics, "P@5": replace(metric, run_to_run=level)}
+    return replace(found, n_runs=n_runs, metrics=metrics)
 
 
 def held(folder, document, *rows, rule=REAL, before=BEFORE, after=AFTER, run=None, **options):
     run = run or run_with(after)
     thresholds = thresholds_of(folder, *(rows or [drop("P@5", 0.5)]), rule=rule)
-    verdict = check(
+    ruling = check(
         [run], [run_with(before)], thresholds, today=date(2026, 1, 10), noise=document, **options
-    ).to_json()
-    assert schema.faults(json.loads(json.dumps(verdict)), "search_guard") == []
+    )
+    verdict = written(ruling)
+    assert schema.faults(verdict, "search_guard") == []
     return verdict
 
 
@@ -161,26 +162,26 @@ def test_noise_of_pinned_queries_holds_for_exactly_these(tmp_path):
     gold = gold_set(*queries)
     pinned = Pinned(tuple(q.id for q in queries[:20]), fingerprint(queries[:20]), Path("p.txt"))
     options = {"pinned": pinned, "gold": gold, "rule": BEYOND}
-    (row,) = held(tmp_path, {**noise_of(), "pinned": pinned.fingerprint}, **options)["rows"]
+    (row,) = held(tmp_path, replace(noise_of(), pinned=pinned.fingerprint), **options)["rows"]
     # Eight of twenty: 8 points.
     assert row["p_value"] == pytest.approx(t.sf(8 / math.sqrt(2), 9))
     (row,) = held(tmp_path, noise_of(), **options)["rows"]
     assert row["reasons"] == [
         "noise was measured over other queries; `search noise --queries` takes a pinned list"
     ]
-    (row,) = held(tmp_path, {**noise_of(), "pinned": pinned.fingerprint}, rule=BEYOND)["rows"]
+    (row,) = held(tmp_path, replace(noise_of(), pinned=pinned.fingerprint), rule=BEYOND)["rows"]
     assert row["verdict"] == "no_verdict"
 
 
 def test_noise_of_fewer_queries_than_the_run_asked_decides_nothing(tmp_path):
     assert (
-        held(tmp_path, {**noise_of(), "n_queries": 39})["rows"][0]["decided_by"] == "significance"
+        held(tmp_path, replace(noise_of(), n_queries=39))["rows"][0]["decided_by"] == "significance"
     )
 
 
 def test_a_metric_whose_noise_was_not_measured(tmp_path):
     document = noise_of()
-    del document["metrics"]["RR"]
+    del document.metrics["RR"]
     rows = [drop("P@5", 0.5), drop("RR", 0.5)]
     found = held(tmp_path, document, *rows)["rows"]
     assert [row["decided_by"] for row in found] == ["noise", "significance"]
@@ -195,7 +196,7 @@ def test_noise_under_another_judge_says_nothing_of_claims(tmp_path):
         with_claims(run_with(AFTER), drafts),
     )
     measured = noise([base] * 2, generated_at=MOMENT, seed=1)
-    other = {**measured, "judge": {**measured["judge"], "version": "0"}}
+    other = replace(measured, judge={**measured.judge, "version": "0"})
     thresholds = thresholds_of(tmp_path, drop("claim_coverage", 1), drop("P@5", 1), rule=BEYOND)
     for document, verdicts in ((measured, ["breach"] * 2), (other, ["no_verdict", "breach"])):
         found = check([run], [base], thresholds, today=date(2026, 1, 10), noise=document).rows
@@ -205,7 +206,7 @@ def test_noise_under_another_judge_says_nothing_of_claims(tmp_path):
 
 def test_rows_of_either_kind_are_one_family(tmp_path):
     document = noise_of()
-    del document["metrics"]["RR"]
+    del document.metrics["RR"]
     found = held(tmp_path, document, drop("P@5", 0.5), drop("RR", 0.5))["rows"]
     assert found[0]["p_adjusted"] == pytest.approx(2 * found[0]["p_value"])
 
@@ -246,7 +247,7 @@ def several(hits, n=3, **fields):
 def held_means(folder, runs, baselines, *rows, noise_file=None, rule=REAL):
     thresholds = thresholds_of(folder, *(rows or [drop("P@5", 0.5)]), rule=rule)
     verdict = check(runs, baselines, thresholds, today=date(2026, 1, 10), noise=noise_file)
-    document = json.loads(json.dumps(verdict.to_json()))
+    document = written(verdict)
     assert schema.faults(document, "search_guard") == []
     return document
 

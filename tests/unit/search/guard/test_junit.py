@@ -4,8 +4,8 @@ from datetime import date
 from xml.etree import ElementTree as ET
 
 from retrieval_eval.search.guard.check import check, no_verdict
-from retrieval_eval.search.guard.junit import to_junit
 from retrieval_eval.search.guard.justification import Justification
+from retrieval_eval.search.guard.rendering import to_junit
 from tests.guards import drop, run_with, thresholds_of
 
 TODAY = date(2026, 1, 10)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.search.guard.sides import Side
+from retrieval_eval.search.guard.measured import Side
 from retrieval_eval.search.named_metrics import metric_value, per_query, shares
 from tests.guards import run_with, with_claims
 

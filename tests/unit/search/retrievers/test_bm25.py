@@ -12,8 +12,7 @@ import pytest
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.search.results import RetrieverError
 from retrieval_eval.search.retrievers import open_retriever
-from retrieval_eval.search.retrievers.bm25 import METHODS, STOPWORDS, bm25_settings
-from retrieval_eval.search.retrievers.tokens import tokenize
+from retrieval_eval.search.retrievers.bm25 import METHODS, STOPWORDS, bm25_settings, tokenize
 
 # Lengths 2, 4 and 3: the mean is 3.
 TAXES = [

@@ -11,7 +11,7 @@ import pytest
 from retrieval_eval.search.results import PROBLEMS
 from retrieval_eval.search.retrievers import open_retriever
 from retrieval_eval.search.retrievers.bm25 import METHODS, Bm25Settings
-from retrieval_eval.search.retrievers.http_settings import HttpSettings
+from retrieval_eval.search.retrievers.http import HttpSettings
 
 
 @pytest.fixture(scope="module")

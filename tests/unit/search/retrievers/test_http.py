@@ -8,10 +8,7 @@ import threading
 import tracemalloc
 import zlib
 from contextlib import ExitStack
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from functools import partial
-from types import SimpleNamespace
 
 import pytest
 
@@ -20,8 +17,7 @@ from retrieval_eval.gold.model import GoldQuery, GoldSet
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import RetrieverError
 from retrieval_eval.search.retrievers import open_retriever
-from retrieval_eval.search.retrievers.http import _retry_after, _TransientError, _Wait
-from retrieval_eval.search.retrievers.http_settings import HttpSettings, http_settings
+from retrieval_eval.search.retrievers.http import http_settings
 from retrieval_eval.search.running import run_queries
 from tests.local_server import body, hang_up, local_server, stall
 
@@ -154,30 +150,6 @@ def test_no_wait_begins_that_would_pass_the_total_time(opened):
         with pytest.raises(RetrieverError, match=r"429 .*\(tries: 1\)"):
             ask(opened(server.url, total_timeout="10", max_retry_after="3600"))
         assert len(server.requests) == 1
-
-
-def test_the_wait_is_the_servers_or_random_below_a_growing_bound():
-    def state(error, attempt):
-        return SimpleNamespace(
-            outcome=SimpleNamespace(exception=lambda: error), attempt_number=attempt
-        )
-
-    wait = _Wait(HttpSettings("http://x", backoff=0.5, max_retry_after=30))
-    assert wait(state(_TransientError("", 7.0), 1)) == 7.0
-    assert wait(state(_TransientError("", 99.0), 1)) == 30.0
-    for attempt, bound in ((1, 0.5), (2, 1.0), (3, 2.0), (12, 10.0)):
-        waits = [wait(state(_TransientError(""), attempt)) for _ in range(200)]
-        assert 0 <= min(waits) < max(waits) <= bound
-        assert max(waits) > bound / 2  # 200 draws below the half: once in 2^200
-
-
-def test_retry_after_is_seconds_or_a_date():
-    later = format_datetime(datetime.now(UTC) + timedelta(hours=1), usegmt=True)
-    assert 3500 < _retry_after(later) <= 3600
-    assert _retry_after("120") == 120.0
-    assert _retry_after("Wed, 21 Oct 2015 07:28:00 GMT") == 0.0
-    assert [_retry_after(text) for text in (None, "", "soon", "-1", "1.5")] == [None] * 5
-    assert _retry_after("Wed, 21 Oct 2015 07:28:00 +999999999999999999") is None
 
 
 def test_a_server_that_is_not_there_is_named(opened):

@@ -11,11 +11,11 @@ from sqlalchemy import make_url
 from sqlalchemy import text as sql
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.facts import facts_of
 from retrieval_eval.search.protocol import Retriever
 from retrieval_eval.search.results import RetrieverError
 from retrieval_eval.search.retrievers import open_retriever
 from retrieval_eval.search.retrievers.postgres import PostgresSettings, _statement, open_postgres
+from retrieval_eval.search.running import describe_retriever
 from tests.databases import WritableDatabase
 
 DOCUMENTS = [
@@ -142,7 +142,7 @@ def test_other_tables_and_columns(opened, documents):
     )
     retriever = opened(table="My Law.blocks", id="block%id", text="select", title="", corpus="")
     assert _found(retriever, "fees", corpus="anything") == ["7", "12"]
-    assert facts_of(retriever)["corpora"] == [
+    assert describe_retriever(retriever)["corpora"] == [
         {"corpus": "*", "n_documents": 2, "fingerprint": None}
     ]
     documents.run('DROP SCHEMA "My Law" CASCADE')
@@ -150,7 +150,7 @@ def test_other_tables_and_columns(opened, documents):
 
 def test_description_identifies_the_index_without_the_password(opened, documents):
     url = documents.url.replace("tester@", "tester:correct-horse@")
-    facts = facts_of(opened(url, normalization="1"))
+    facts = describe_retriever(opened(url, normalization="1"))
     assert "correct-horse" not in json.dumps(facts)
     assert facts["name"] == "PostgreSQL full text"
     assert (facts["table"], facts["language"], facts["normalization"]) == (

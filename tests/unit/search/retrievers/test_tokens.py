@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval_eval.search.retrievers.tokens import stem, tokenize
+from retrieval_eval.search.retrievers.bm25 import stem, tokenize
 
 
 @pytest.mark.parametrize(

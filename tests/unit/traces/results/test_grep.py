@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.results.grep_lines import read_lines
+from retrieval_eval.traces.results.grep import grep_lines
 from retrieval_eval.traces.tools import ToolUse, interpret
 
 
@@ -166,13 +166,13 @@ def test_a_cut_trace_gives_what_is_certain_and_is_opaque() -> None:
 
 
 def test_a_context_line_that_may_be_a_match_is_uncertain() -> None:
-    found = read_lines(["a.py-2-see b.py:9:z"])
+    found = grep_lines(["a.py-2-see b.py:9:z"])
     assert found.files == {}
     assert found.is_uncertain
 
 
 def test_context_of_a_file_whose_match_was_cut_away_is_uncertain() -> None:
-    found = read_lines(["docs/rfc-123-x.md-6-a"])
+    found = grep_lines(["docs/rfc-123-x.md-6-a"])
     assert found.files == {}
     assert found.is_uncertain
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from retrieval_eval.traces.results.links import file_link, links_in
+from retrieval_eval.traces.results.mentions import file_link, links_in
 
 
 @pytest.mark.parametrize(

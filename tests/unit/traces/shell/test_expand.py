@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.traces.shell import ShellSession
-from retrieval_eval.traces.shell.environment import Environment, Unknown
-from retrieval_eval.traces.shell.expand import arithmetic, expand_words
-from retrieval_eval.traces.shell.parse import parse
+from retrieval_eval.traces.shell.expansion import Environment, Unknown, arithmetic, expand_words
 from retrieval_eval.traces.shell.steps import Arg
-from retrieval_eval.traces.shell.syntax import Command
+from retrieval_eval.traces.shell.syntax import Command, parse
 
 VARIABLES = {
     "X": "a b", "P": "/x/y.tar.gz", "L": ("a", "b c"), "N": "7", "G": Unknown("src/*.py"), "E": "",

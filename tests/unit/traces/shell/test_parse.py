@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from retrieval_eval.traces.shell.parse import MAX_DEPTH, parse
 from retrieval_eval.traces.shell.syntax import (
+    MAX_DEPTH,
     Branch,
     Command,
     For,
@@ -19,6 +19,7 @@ from retrieval_eval.traces.shell.syntax import (
     Unparsed,
     While,
     Word,
+    parse,
 )
 
 

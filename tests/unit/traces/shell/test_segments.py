@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from retrieval_eval.traces.shell.output import read_output
-from retrieval_eval.traces.shell.segments import align
+from retrieval_eval.traces.shell.output import align, read_output
 from retrieval_eval.traces.shell.steps import Invocation, Marker, Step
 
 RUN = Step((Invocation("cat"),))

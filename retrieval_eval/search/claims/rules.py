@@ -1,0 +1,249 @@
+"""The rule-based judge, which needs no model: words are shared, and facts are not contradicted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from retrieval_eval.search.claims.judge import (
+    JUDGES,
+    RULES,
+    RULES_ERRORS,
+    JudgeFacts,
+    JudgeKind,
+    Judgement,
+)
+from retrieval_eval.search.claims.quantities import Quantity, is_of_quantity, matches, quantities
+from retrieval_eval.search.claims.splitting import Span, sentences
+from retrieval_eval.search.claims.words import STOP_WORDS, Token, stem, tokens, word_list
+from retrieval_eval.search.options import Options
+
+THRESHOLD: Final = 0.6
+"""The smallest share of a claim's words that its evidence holds; see docs/claims.md."""
+
+_WINDOW: Final = 2
+"""Sentences one behind the other that may support a claim together."""
+
+SUPPORTED: Final = "supported"
+NO_CONTENT: Final = "no_content"
+TOO_LITTLE_OVERLAP: Final = "too_little_overlap"
+NUMBER_DIFFERS: Final = "number_differs"
+NEGATION_DIFFERS: Final = "negation_differs"
+
+_NEGATORS: Final = frozenset(
+    word_list(
+        "not no never none without cannot n't neither nor nobody nothing nowhere unable impossible"
+    )
+)
+_NO_NEGATION: Final = frozenset(("only", "just", "least", "merely", "more", "less", "fewer"))
+_BOUNDED: Final = frozenset(("later", "earlier", "longer"))
+_BREAK: Final = re.compile(r"[,;:.!?()\u2013\u2014]")
+_CONJUNCTIONS: Final = frozenset(
+    word_list("and but while whereas although because so that which who whose where when if until")
+)
+
+
+def _form(word: str) -> str:
+    return word if word in STOP_WORDS else stem(word)
+
+
+_OPPOSITES: Final = tuple(
+    (_form(one), _form(other))
+    for pair in word_list(
+        "before:after always:never inbound:outbound internal:external minimum:maximum"
+        " enabled:disabled encrypted:unencrypted allowed:forbidden permitted:prohibited"
+        " accept:refuse include:exclude required:optional mandatory:optional mandatory:voluntary"
+        " increase:decrease succeed:fail success:failure manual:automatic manually:automatically"
+        " public:private free:paid supported:unsupported protected:unprotected limited:unlimited"
+        " first:last earlier:later highest:lowest oldest:newest"
+    )
+    for one, other in (pair.split(":"), pair.split(":")[::-1])
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What the judge compares of a text.
+
+    ``stems`` are those of its words with content, without what belongs to ``numbers``. ``affirmed``
+    and ``negated`` are the stems in clauses without and with a negation; ``denied`` those that a
+    negation concerns most: the first word with content behind it. ``words`` serve for opposites.
+    """
+
+    stems: frozenset[str]
+    numbers: tuple[Quantity, ...]
+    affirmed: frozenset[str]
+    negated: frozenset[str]
+    denied: frozenset[str]
+    words: frozenset[str]
+
+
+@lru_cache(maxsize=4096)
+def statement(text: str) -> Statement:
+    """Return what the judge compares of a text."""
+    words = tokens(text)
+    affirmed, negated, denied = set[str](), set[str](), set[str]()
+    for clause in _clauses(text, words):
+        is_negated, stems, first_stems = _negation(clause)
+        (negated if is_negated else affirmed).update(stems)
+        denied |= first_stems
+    return Statement(
+        frozenset(stem(w.word) for w in words if _has_content(w) and not is_of_quantity(w.word)),
+        tuple(quantities(text, words)),
+        frozenset(affirmed),
+        frozenset(negated),
+        frozenset(denied),
+        frozenset(_form(token.word) for token in words),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RulesJudge:
+    """Supports a claim where one or two neighbouring sentences of a block hold it.
+
+    They hold it when at least ``threshold`` of the claim's words with content are among theirs
+    (by stem, the block's title helping), every number of the claim stands there with its unit,
+    and neither side denies what the other says. Wording decides, so a free paraphrase is not
+    supported. A wrong claim in the words of a document passes where its error is a common word, a
+    name or an identifier without a number. Its error rates are in ``docs/claims.md``.
+
+    Examples
+    --------
+    >>> block = "Copies are kept for 30 business days. They are encrypted."
+    >>> RulesJudge().judge("Copies are kept for 30 business days", block)
+    Judgement(supported=True, span=(0, 37), reason='supported')
+    >>> RulesJudge().judge("Copies are kept for 30 days", block).reason
+    'number_differs'
+    """
+
+    threshold: float = THRESHOLD
+
+    @property
+    def facts(self) -> JudgeFacts:
+        """Its name, version and threshold."""
+        settings = {"threshold": self.threshold, "window": _WINDOW}
+        return JudgeFacts(RULES, "2", settings, RULES_ERRORS)
+
+    @property
+    def concurrency(self) -> int:
+        """One: threads would not make it faster."""
+        return 1
+
+    def judge(self, claim: str, block_text: str) -> Judgement:
+        """Return the judgement; the span is that of the sentences that hold the claim."""
+        ours = statement(claim)
+        if not ours.stems and not ours.numbers:
+            return Judgement(False, None, NO_CONTENT)
+        supporting: list[tuple[float, int, Span]] = []
+        nearest = (-1.0, TOO_LITTLE_OVERLAP)
+        for (start, end), theirs in _windows(block_text):
+            # A bare number ("30 days.") has no words that could be missing.
+            share = len(ours.stems & theirs.stems) / len(ours.stems) if ours.stems else 1.0
+            reason = TOO_LITTLE_OVERLAP if share < self.threshold else _contradiction(ours, theirs)
+            if reason is None:
+                supporting.append((share, start - end, (start, end)))
+            elif share > nearest[0]:
+                nearest = share, reason
+        if not supporting:
+            return Judgement(False, None, nearest[1])
+        # The best words in the least text, and of equals the first.
+        best = max(supporting, key=lambda found: found[:2])
+        return Judgement(True, best[2], SUPPORTED)
+
+
+def _contradiction(ours: Statement, theirs: Statement) -> str | None:
+    if not all(matches(number, theirs.numbers) for number in ours.numbers):
+        return NUMBER_DIFFERS
+    is_denied_here_only = not ours.denied <= theirs.negated
+    is_denied_there_only = theirs.denied & (ours.affirmed - ours.negated - theirs.affirmed)
+    if is_denied_here_only or is_denied_there_only or _has_opposite(ours.words, theirs.words):
+        return NEGATION_DIFFERS
+    return None
+
+
+def _has_opposite(ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Return whether a text has only the opposite of a word of the claim."""
+    return any(
+        one in ours and other not in ours and other in theirs and one not in theirs
+        for one, other in _OPPOSITES
+    )
+
+
+def _clauses(text: str, words: Sequence[Token]) -> list[list[Token]]:
+    """Return the words between punctuation marks and conjunctions."""
+    parts: list[list[Token]] = [[]]
+    end = 0
+    for token in words:
+        if _BREAK.search(text[end : token.start]) or token.word in _CONJUNCTIONS:
+            parts.append([])
+        parts[-1].append(token)
+        end = token.end
+    return parts
+
+
+def _negation(clause: Sequence[Token]) -> tuple[bool, set[str], set[str]]:
+    """Return whether a clause is negated, its stems, and the first stem behind each negation.
+
+    "No more than", "not later than", "not only" and their like deny nothing; "no longer" does,
+    unless "than" follows.
+    """
+    stems, denied = set[str](), set[str]()
+    is_negated = is_pending = False
+    words = [token.word for token in clause] + ["", ""]
+    for place, token in enumerate(clause):
+        word, following, after = words[place : place + 3]
+        if word in _NEGATORS:
+            is_bound = following in _BOUNDED and after == "than"
+            is_number = word == "no" and following[:1].isdecimal()
+            if not (is_bound or is_number or following in _NO_NEGATION):
+                is_negated = is_pending = True
+        elif (word, following) in {("rather", "than"), ("instead", "of")}:
+            is_negated = is_pending = True
+        elif _has_content(token):
+            stems.add(stem(word))
+            if is_pending and word != "longer":
+                denied.add(stem(word))
+                is_pending = False
+    return is_negated, stems, denied
+
+
+def _has_content(token: Token) -> bool:
+    return token.word not in STOP_WORDS and token.word not in _NEGATORS
+
+
+@lru_cache(maxsize=1024)
+def _windows(block: str) -> tuple[tuple[Span, Statement], ...]:
+    title, gap, text = block.partition("\n\n")
+    # A first paragraph that ends like a sentence, or that nothing follows, is the text itself.
+    is_title = (
+        text.strip() and "\n" not in title and not title.rstrip().endswith((".", "!", "\u2026"))
+    )
+    body = len(title) + len(gap) if is_title else 0
+    prefix = f"{title}. " if body else ""
+    parts = [span for span in sentences(block) if span[0] >= body]
+    return tuple(
+        ((first[0], last[1]), statement(prefix + block[first[0] : last[1]]))
+        for size in range(1, _WINDOW + 1)
+        for first, last in zip(parts, parts[size - 1 :], strict=False)
+    )
+
+
+def open_rules(options: Mapping[str, str]) -> RulesJudge:
+    """Return the judge of textual options; raises BadInputError for one that is of no use."""
+    given = Options("rules judge", options)
+    given.only(("threshold",))
+    return RulesJudge(given.number("threshold", THRESHOLD, 0.01, 1.0))
+
+
+JUDGES.add(
+    RULES,
+    JudgeKind(
+        f"compares words, numbers and negation: {RULES_ERRORS}",
+        open_rules,
+        options=("threshold",),
+        is_cached=False,
+    ),
+)

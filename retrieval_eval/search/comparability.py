@@ -1,0 +1,332 @@
+"""May two search runs be compared: what each lacks, in what they differ, what was accepted."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.search.claims.judge import is_same_judge
+from retrieval_eval.search.document import believed
+from retrieval_eval.search.retrievers import retriever_kind
+from retrieval_eval.values import counted
+
+Document = Mapping[str, Any]
+
+ACCEPTABLE: Final = ("gold_set", "convention", "empty_ranking", "depth", "corpus", "queries")
+"""What two runs may differ in when that is named: see `mismatches`."""
+
+_DIGEST: Final = re.compile(r"\b[0-9a-f]{32,}\b")
+
+
+def differences(baseline: Document, current: Document) -> dict[str, str]:
+    """Return why two runs cannot be compared: a sentence for each code, empty when they can.
+
+    The codes: ``gold_set`` (other queries or judgements), ``convention``, ``empty_ranking``,
+    ``depth`` (RR looks at the whole ranking) and ``measures`` (none in common).
+    """
+    found = {}
+    was, now = baseline["run"]["gold_set"], current["run"]["gold_set"]
+    if was["fingerprint"] != now["fingerprint"]:
+        found["gold_set"] = (
+            f"the gold set changed from {counted(was['n_queries'], 'query')} and "
+            f"{counted(was['n_labelled_pairs'], 'labelled pair')} "
+            f"({was['fingerprint'][:12]}) to {now['n_queries']:,} and {now['n_labelled_pairs']:,} "
+            f"({now['fingerprint'][:12]})"
+        )
+    old, new = baseline["run"]["settings"], current["run"]["settings"]
+    for code, words in (
+        ("convention", "measures are defined otherwise"),
+        ("empty_ranking", "empty rankings are scored otherwise"),
+        ("depth", "another number of documents was asked for"),
+    ):
+        if old[code] != new[code]:
+            found[code] = f"{words} ({old[code]}, now {new[code]})"
+    if not common_measures(baseline, current):
+        found["measures"] = "the runs have no measure in common"
+    return found
+
+
+def common_measures(baseline: Document, current: Document) -> list[str]:
+    """Return the measures that both runs have, in the order of the second."""
+    known = baseline["run"]["settings"]["measures"]
+    return [name for name in current["run"]["settings"]["measures"] if name in known]
+
+
+def changes(baseline: Document, current: Document) -> list[str]:
+    """Return in words what else differs between the set-ups of two runs, such as an option.
+
+    Options of two kinds of retriever have nothing to do with each other; only the kinds are told.
+    """
+    kinds = [retriever_kind(run["run"]["retriever"]["spec"]) for run in (baseline, current)]
+    is_same_kind = kinds[0] == kinds[1]
+    old, new = (_setup(run, with_options=is_same_kind) for run in (baseline, current))
+    told = [] if is_same_kind else [f"kind of retriever: {kinds[0]} → {kinds[1]}"]
+    told += [
+        f"{name}: {old.get(name, 'not there')} → {new.get(name, 'not there')}"
+        for name in dict.fromkeys([*old, *new])
+        if old.get(name) != new.get(name)
+    ]
+    # Where only one of them has unanswerable queries, nobody knows the other's threshold.
+    blocks = [run.get("abstention") for run in (baseline, current)]
+    if None not in blocks:
+        was, now = (_told(block["threshold"]) for block in blocks if block is not None)
+        told += [f"abstain_at: {was} → {now}"] if was != now else []
+    return told
+
+
+def _setup(document: Document, *, with_options: bool) -> dict[str, str]:
+    use = document["run"]["retriever"]
+    found = {key: use[key] for key in ("spec", "name", "reranker", "uses_rerank", "floor")}
+    if with_options:
+        # Where a retriever states an option itself, with its default, that is the fuller truth.
+        found |= {**use["options"], **use["facts"]}
+        found.pop("corpora", None)
+    for corpus in document["run"]["corpora"]:
+        size, digest = corpus["n_documents"], corpus["fingerprint"]
+        known = "size unknown" if size is None else counted(size, "document")
+        found[f"corpus {corpus['corpus']}"] = (
+            f"{known}, {f'digest {digest}' if digest else 'no digest'}"
+        )
+    return {name: _told(value) for name, value in found.items()}
+
+
+def _told(value: object) -> str:
+    return "none" if value is None else _DIGEST.sub(lambda hit: hit[0][:12], str(value))
+
+
+def truncation(run: Document) -> str | None:
+    """Return how much of its gold set a run asked, None where it asked all of it."""
+    n, n_gold = len({query["id"] for query in run["queries"]}), run["run"]["gold_set"]["n_queries"]
+    return f"it asked {n} of the {counted(n_gold, 'query')} of the gold set" if n < n_gold else None
+
+
+def mismatches(a: Document, b: Document) -> dict[str, str]:
+    """Return in which fingerprints two runs differ: a sentence for each of :data:`ACCEPTABLE`.
+
+    ``corpus``: one run searched a corpus that the other did not, or a corpus has another digest
+    or number of documents. What is unknown of a corpus differs from nothing; see `unverified`.
+    ``queries``: one run asked a query that the other, of the same gold set, did not.
+    """
+    found = {code: text for code, text in differences(a, b).items() if code in ACCEPTABLE}
+    old, new = _corpora_by_name(a), _corpora_by_name(b)
+    wrong = [f"corpus {name} was searched by one run only" for name in sorted(old.keys() ^ new)]
+    for name in sorted(old.keys() & new.keys()):
+        wrong += [
+            f"corpus {name} has another {what} ({_short(old[name][key])}, then "
+            f"{_short(new[name][key])})"
+            for key, what in (("n_documents", "size"), ("fingerprint", "digest"))
+            if None not in (old[name][key], new[name][key]) and old[name][key] != new[name][key]
+        ]
+    if wrong:
+        found["corpus"] = "; ".join(wrong)
+    asked = [{query["id"] for query in run["queries"]} for run in (a, b)]
+    if asked[0] != asked[1] and "gold_set" not in found:
+        found["queries"] = "; ".join(
+            f"run {name} did not ask {len(missing)} of the {counted(len(other), 'query')} of run "
+            f"{other_name}"
+            for name, other_name, missing, other in (
+                ("A", "B", asked[1] - asked[0], asked[1]),
+                ("B", "A", asked[0] - asked[1], asked[0]),
+            )
+            if missing
+        )
+    return found
+
+
+def unverified(a: Document, b: Document) -> list[str]:
+    """Return the corpora of both runs whose digest one of them does not record, by name."""
+    old, new = _corpora_by_name(a), _corpora_by_name(b)
+    return [
+        name
+        for name in sorted(old.keys() & new.keys())
+        if None in (old[name]["fingerprint"], new[name]["fingerprint"])
+    ]
+
+
+def accepted_mismatches(a: Document, b: Document, accept: Collection[str]) -> dict[str, str]:
+    """Return the mismatches of two runs, all of which were accepted.
+
+    Raises
+    ------
+    NothingToEvaluateError
+        When the runs differ in something not named in ``accept``, or share no measure, which
+        nobody can accept.
+    BadInputError
+        When ``accept`` names something that is none of :data:`ACCEPTABLE`.
+    """
+    if unknown := sorted(set(accept) - set(ACCEPTABLE)):
+        raise BadInputError(
+            f"{unknown[0]!r} cannot be accepted; expected one of {', '.join(ACCEPTABLE)}"
+        )
+    if not common_measures(a, b):
+        raise NothingToEvaluateError("the runs have no measure in common")
+    found = mismatches(a, b)
+    open_codes = [code for code in found if code not in accept]
+    if open_codes:
+        flags = " ".join(f"--accept {code}" for code in open_codes)
+        raise NothingToEvaluateError(
+            "the runs did not measure the same thing: "
+            f"{'; '.join(found[code] for code in open_codes)}. If that is meant, add {flags}"
+        )
+    return found
+
+
+def _corpora_by_name(run: Document) -> dict[str, Document]:
+    return {corpus["corpus"]: corpus for corpus in run["run"]["corpora"]}
+
+
+def _short(value: object) -> str:
+    return str(value)[:12]
+
+
+def run_faults(
+    runs: Sequence[Document], baselines: Sequence[Document], scope: Collection[str] | None
+) -> list[str]:
+    """Return why runs have no verdict against baselines, in sentences; empty when they have one.
+
+    Any of them may lack a verdict of its own, hold no query, hold one twice, or have failed on one;
+    they may have measured different things (`differences`); a run that asked fewer queries than its
+    gold set has, or left out a corpus, is not the whole; and several runs of a side may hold a copy
+    (`copies`) or be of several systems (`system_changes`).
+
+    Parameters
+    ----------
+    scope
+        Ids of pinned queries, which are then all that has to be there; None: the whole gold set.
+    """
+    found = []
+    named = [*_named("the baseline", baselines), *_named("the run", runs)]
+    for name, doc in named:
+        found += [f"{name} has no verdict of its own: {why}" for why in own_faults(doc)]
+        found += _missing_queries(name, doc, scope)
+    for whose, side in (("baseline", baselines), ("run", runs)):
+        found += [f"on the side of the {whose}, {why}" for why in copies(side)]
+        found += [f"on the side of the {whose}, {why}" for why in system_changes(side)]
+    run, baseline = runs[0], baselines[0]
+    found += differences(baseline, run).values()
+    skipped = _corpora(baseline, scope) - _corpora(run, scope)
+    if skipped:
+        found.append(f"the run skipped the corpus {', '.join(sorted(skipped))}")
+    return found
+
+
+def run_notes(runs: Sequence[Document], baselines: Sequence[Document]) -> list[str]:
+    """Return what a reader should know of runs that have a verdict."""
+    run, baseline = runs[0], baselines[0]
+    found = []
+    if run["run"]["gold_set"]["is_provisional"]:
+        found.append("the gold set is provisional: no person has reviewed a row of it")
+    # Earlier versions did not record it.
+    if any(one["run"].get("ids_checked") is False for one in runs):
+        found.append(
+            "the document ids of the run were not checked (no --corpus-file): one that the corpus "
+            "lacks counts as not relevant"
+        )
+    told = [{(one["generated_at"], one["label"]) for one in side} for side in (runs, baselines)]
+    if told[0] & told[1]:
+        is_whole = told[0] == told[1]
+        found.append(
+            "the run is the baseline itself, so nothing can have changed"
+            if is_whole
+            else "a run stands on both sides, which hides what changed"
+        )
+    old, new = _digests(baseline), _digests(run)
+    found += [
+        f"the documents of corpus {name} are others than the baseline's: labels may be stale"
+        for name in sorted(old.keys() & new.keys())
+        if None not in (old[name], new[name]) and old[name] != new[name]
+    ]
+    return found
+
+
+def copies(runs: Sequence[Document]) -> list[str]:
+    """Return which runs stand in a list twice, in sentences: they would show no noise.
+
+    A run is known by its label, the second it was measured in and its answers, so that a copy of
+    it, such as the baseline, is found, too.
+    """
+    return [
+        f"run {number} is run {other} again; a run shows no noise against itself"
+        for number, run in enumerate(runs, 1)
+        for other, earlier in enumerate(runs[: number - 1], 1)
+        if all(run[key] == earlier[key] for key in ("generated_at", "label", "queries"))
+    ]
+
+
+def system_changes(runs: Sequence[Document]) -> list[str]:
+    """Return why runs are not all of one system over the same queries, in sentences."""
+    found = []
+    for number, (one, other) in enumerate(pairwise(runs), 2):
+        apart = [
+            *differences(one, other).values(),
+            *changes(one, other),
+            *claim_faults(other, one),
+        ]
+        if {q["id"] for q in one["queries"]} != {q["id"] for q in other["queries"]}:
+            apart.append("other queries were asked")
+        if apart:
+            found.append(
+                f"run {number} is not of the same system as the one before, so what lies between "
+                f"them is no noise: {'; '.join(apart)}"
+            )
+    return found
+
+
+def claim_faults(run: Document, baseline: Document) -> list[str]:
+    """Return why claim metrics of two runs cannot be compared: another judge decided."""
+    old, new = ((doc.get("claims") or {}).get("judge") for doc in (baseline, run))
+    if old is None or new is None or is_same_judge(old, new):
+        return []
+    return [f"another judge decided ({_judge(old)}, now {_judge(new)})"]
+
+
+def own_faults(doc: Document) -> list[str]:
+    """Return why a run has no verdict whatever it is held against, in sentences."""
+    if not doc["queries"]:
+        return ["it holds no query"]
+    doc = believed(doc)
+    found = list(doc["status"]["reasons"])
+    n_failed = sum(query["status"] == "failed" for query in doc["queries"])
+    if n_failed and not found:
+        found.append(f"{n_failed} of {len(doc['queries'])} queries failed")
+    if not doc["status"]["has_verdict"] and not found:
+        found.append("it says so without a reason")
+    twice = [query for query, n in Counter(q["id"] for q in doc["queries"]).items() if n > 1]
+    if twice:
+        told = f"it holds {counted(len(twice), 'query')} more than once"
+        found.append(f"{told}, the first is {twice[0]!r}")
+    return found
+
+
+def _named(name: str, runs: Sequence[Document]) -> list[tuple[str, Document]]:
+    if len(runs) == 1:
+        return [(name, runs[0])]
+    return [(f"{name} {number} of {len(runs)}", run) for number, run in enumerate(runs, 1)]
+
+
+def _missing_queries(name: str, doc: Document, scope: Collection[str] | None) -> list[str]:
+    asked = {query["id"] for query in doc["queries"]}
+    if scope is not None:
+        missing = sorted(set(scope) - asked)
+        told = f"{name} lacks {len(missing)} of {len(set(scope))} pinned queries"
+        return [f"{told}, the first is {missing[0]!r}"] if missing else []
+    n_gold = doc["run"]["gold_set"]["n_queries"]
+    if asked and len(asked) < n_gold:
+        return [f"{name} is truncated: it asked {len(asked)} of {n_gold} queries of the gold set"]
+    return []
+
+
+def _corpora(doc: Document, scope: Collection[str] | None) -> set[str]:
+    return {q["corpus"] for q in doc["queries"] if scope is None or q["id"] in scope}
+
+
+def _digests(doc: Document) -> dict[str, str | None]:
+    return {corpus["corpus"]: corpus["fingerprint"] for corpus in doc["run"]["corpora"]}
+
+
+def _judge(judge: Document) -> str:
+    return f"{judge.get('name')} {judge.get('version')}"

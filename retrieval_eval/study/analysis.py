@@ -1,0 +1,264 @@
+"""``run_impact_analysis.json``: every comparison, and what describes the configurations alone."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from retrieval_eval.schema import SCHEMA_VERSION
+from retrieval_eval.study.arms import config_pairs
+from retrieval_eval.study.associations import associations
+from retrieval_eval.study.compare import comparison_of
+from retrieval_eval.study.gate import by_task, let_through
+from retrieval_eval.study.settings import Settings
+from retrieval_eval.study.trials import (
+    SCALES_DIFFER,
+    Trial,
+    Trials,
+    are_poolable,
+    average,
+    trials_of,
+)
+from retrieval_eval.values import Value
+
+if TYPE_CHECKING:
+    from retrieval_eval.stats.calibration import Cell
+    from retrieval_eval.stats.intervals import Interval
+
+TIERS: Final = ("none", "below half", "half or more", "all")
+"""How much of the ground truth a trial found."""
+
+UNITS: Final = {
+    "seconds": ("ttfr_seconds", "censored_at_seconds"),
+    "tokens": ("ttfr_tokens", "censored_at_tokens"),
+    "calls": ("ttfr_calls", "censored_at_calls"),
+}
+"""Unit to the columns of the time of the hit, and of the end of watching without one."""
+
+_WHOLE: Final = {"seconds": "elapsed_seconds", "tokens": "total_tokens"}
+"""Unit to the outcome that says how long a trial was."""
+
+
+def impact_analysis(
+    trials: Trials,
+    *,
+    seed: int,
+    pairs: Sequence[tuple[str, str]] | None = None,
+    mcp_configs: Sequence[str] | None = None,
+) -> dict[str, Any]:
+    """Return the impact document over trials of one or several runs, without ``generated_at``.
+
+    It is the export of :func:`~retrieval_eval.compare` for every pair of configurations and of
+    :func:`~retrieval_eval.associate`. Associations, tiers, calibration and time to first relevant
+    use the trials that the validity gate let through
+    (:func:`~retrieval_eval.study.gate.let_through`); the document says how many.
+
+    The result does not depend on the order of the trials. Language and statistics are
+    associational: nothing here says that retrieval caused an outcome.
+
+    Parameters
+    ----------
+    trials
+        A frame of trials, or their metrics documents.
+    seed
+        Seed of every resampling.
+    pairs
+        The (baseline, comparison) pairs of configurations to compare; by default every pair.
+    mcp_configs
+        The configurations that are meant to use MCP; by default what their trials used says it.
+    """
+    settings = Settings(seed).with_roles(mcp_configs)
+    ordered = trials_of(trials)
+    chosen = pairs if pairs is not None else tuple(config_pairs(ordered))
+    valid = let_through(ordered, chosen, settings.mcp_configs)
+    associated = associations(valid.trials, settings, among=ordered)
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "run_ids": sorted({trial.run_id for trial in ordered}),
+        "association_only": True,
+        "comparisons": [comparison_of(ordered, *pair, settings).to_json() for pair in chosen],
+        "let_through": list(valid.rows),
+        "associations": associated.to_json(),
+        "family": dict(associated.family),
+        "tiers": tiers(valid.trials, settings),
+        "calibration": calibration(valid.trials, settings),
+        "time_to_first_relevant": time_to_first_relevant(valid.trials, settings),
+        "parameters": settings.to_json(),
+    }
+
+
+# Rewards by how much was retrieved
+
+
+def tiers(trials: Sequence[Trial], settings: Settings) -> list[dict[str, Any]]:
+    """Return the mean reward of every configuration by how much of the ground truth it found.
+
+    As in :func:`calibration`, tasks count as independent of each other.
+    """
+    rows = []
+    for config, points, reason in _points(trials):
+        is_binary = all(reward in {0.0, 1.0} for _, reward in points)
+        for tier in TIERS:
+            rewards = [reward for recall, reward in points if _tier(recall) == tier]
+            found = _cell(rewards, is_binary, settings)
+            rows.append({"config_name": config, "tier": tier, **_outcome(found), "reason": reason})
+    return rows
+
+
+def calibration(trials: Sequence[Trial], settings: Settings) -> list[dict[str, Any]]:
+    """Return mean reward against mean file recall in fifths of recall, per configuration.
+
+    The intervals take tasks as independent, also those that share a repository or suite: a cell
+    seldom holds the six clusters that an interval over clusters needs. So they are too narrow
+    where such tasks are alike, which the report says beside them.
+    """
+    from retrieval_eval.stats.calibration import reliability
+
+    return [
+        {
+            "config_name": config,
+            "low": found.low,
+            "high": found.high,
+            "mean_recall": found.predictor.value,
+            **_outcome(found.outcome),
+            "reason": reason,
+        }
+        for config, points, reason in _points(trials)
+        for found in reliability(
+            [recall for recall, _ in points],
+            [reward for _, reward in points],
+            seed=settings.seed,
+            n_resamples=settings.n_resamples,
+            confidence=settings.confidence,
+        )
+    ]
+
+
+def _points(
+    trials: Sequence[Trial],
+) -> Iterator[tuple[str, list[tuple[float, float]], str | None]]:
+    """Yield every configuration with (file recall, reward) of its tasks, repeats averaged.
+
+    A configuration whose rewards are on several scales has none, for the reason given.
+    """
+    for config, own in _by_config(trials).items():
+        if not are_poolable(own):
+            yield config, [], SCALES_DIFFER
+            continue
+        sides = (
+            (average(group, "file_recall"), average(group, "reward"))
+            for group in by_task(own).values()
+        )
+        yield config, [(r, w) for r, w in sides if r is not None and w is not None], None
+
+
+def _by_config(trials: Sequence[Trial]) -> dict[str, list[Trial]]:
+    groups: dict[str, list[Trial]] = defaultdict(list)
+    for trial in trials:
+        groups[trial.config_name].append(trial)
+    return dict(sorted(groups.items()))
+
+
+def _tier(recall: float) -> str:
+    if recall in {0.0, 1.0}:
+        return TIERS[0] if recall == 0.0 else TIERS[-1]
+    return TIERS[1] if recall < 0.5 else TIERS[2]
+
+
+def _cell(rewards: Sequence[float], is_binary: bool, settings: Settings) -> Cell:
+    from retrieval_eval.stats.calibration import cell
+
+    return cell(
+        rewards,
+        is_binary=is_binary,
+        seed=settings.seed,
+        n_resamples=settings.n_resamples,
+        confidence=settings.confidence,
+    )
+
+
+def _outcome(found: Cell) -> dict[str, Any]:
+    return {
+        "n": found.n,
+        "interpretable": found.is_interpretable,
+        "mean_reward": found.mean.value,
+        "ci_low": found.interval.low.value,
+        "ci_high": found.interval.high.value,
+    }
+
+
+# Time to the first relevant file
+
+
+def time_to_first_relevant(trials: Sequence[Trial], settings: Settings) -> list[dict[str, Any]]:
+    """Return Kaplan-Meier curve, median and restricted mean for every configuration and unit.
+
+    A task's first trial stands for it: times of repeats cannot be averaged when some never hit.
+    """
+    groups = _by_config([trial for trial in trials if trial.computable])
+    watched = {
+        config: {unit: _times([own[0] for own in by_task(group).values()], unit) for unit in UNITS}
+        for config, group in groups.items()
+    }
+    rows = []
+    for unit in UNITS:
+        ends = [max((t for t, _ in by[unit]), default=None) for by in watched.values()]
+        known = [end for end in ends if end is not None]
+        for config, by in watched.items():
+            until = min(known) if known else None
+            rows.append({"config_name": config, "unit": unit, **_row(by[unit], until, settings)})
+    return rows
+
+
+def _times(trials: Sequence[Trial], unit: str) -> list[tuple[float, bool]]:
+    hit, end = UNITS[unit]
+    times = []
+    for trial in trials:
+        has_hit = not trial.never_hit
+        time = trial.numbers.get(hit if has_hit else end)
+        if time is None and trial.total_events == 0:
+            # Who never looked never hit: no event says how long that was, its outcome may.
+            time = trial.numbers.get(_WHOLE.get(unit, ""))
+        if time is not None:
+            times.append((time, has_hit))
+    return times
+
+
+def _row(
+    times: list[tuple[float, bool]], until: float | None, settings: Settings
+) -> dict[str, Any]:
+    n = len(times)
+    if n == 0 or until is None:
+        names = ("share_never", "median", "restricted_mean")
+        ends = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
+        return {"n": n, "n_hit": 0, "n_never": 0, "until": None, "curve": [], **dict.fromkeys(ends)}
+    from retrieval_eval.stats.time_to_event import time_to_event
+
+    found = time_to_event(
+        [time for time, _ in times],
+        [has_hit for _, has_hit in times],
+        seed=settings.seed,
+        until=until,
+        n_resamples=settings.n_resamples,
+        confidence=settings.confidence,
+    )
+    curve = found.curve
+    return {
+        "n": n,
+        "n_hit": curve.n_events,
+        "n_never": n - curve.n_events,
+        **_ends("share_never", found.never, found.never_interval),
+        **_ends("median", found.median, found.median_interval),
+        **_ends("restricted_mean", found.restricted_mean, found.restricted_mean_interval),
+        "until": until,
+        "curve": [[t, 1 - s] for t, s in zip(curve.times, curve.survival, strict=True)],
+    }
+
+
+def _ends(name: str, value: Value, interval: Interval) -> dict[str, float | None]:
+    return {
+        name: value.value,
+        f"{name}_low": interval.low.value,
+        f"{name}_high": interval.high.value,
+    }

@@ -1,0 +1,353 @@
+"""Associations of retrieval with outcomes: pooled, within config and suite, and of changes."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from typing import TYPE_CHECKING, Any, Final
+
+from retrieval_eval.escape import html_text
+from retrieval_eval.metrics.catalog import BY_NAME, Metric
+from retrieval_eval.study.arms import config_pairs, configs_stated
+from retrieval_eval.study.gate import let_through
+from retrieval_eval.study.pairs import Pair
+from retrieval_eval.study.settings import Settings, metrics_named
+from retrieval_eval.study.trials import (
+    SCALES_DIFFER,
+    Trial,
+    Trials,
+    are_poolable,
+    average,
+    some_trials,
+)
+from retrieval_eval.values import DEFAULT_SEED, counted, signed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ASSOCIATED: Final = [metric for metric in BY_NAME.values() if metric.is_associated]
+RETRIEVAL_METRICS: Final = tuple(m.name for m in _ASSOCIATED if m.path[0] != "outcome")
+OUTCOME_METRICS: Final = tuple(m.name for m in _ASSOCIATED if m.path[0] == "outcome")
+
+Family = tuple[tuple[Metric, Metric], ...]
+"""The family of tests, declared before any is made: every retrieval metric with every outcome."""
+
+FAMILY: Final[Family] = tuple(
+    product(metrics_named(RETRIEVAL_METRICS), metrics_named(OUTCOME_METRICS))
+)
+
+MIN_GROUP: Final = 5
+"""A group with fewer units does not contradict the pooled sign."""
+
+
+@dataclass(frozen=True)
+class Associations:
+    """Rank associations of retrieval metrics with outcomes; none of them shows a cause.
+
+    ``family`` has the number ``m`` of tests with a p-value, those ``declared``, and the
+    ``method`` that makes their q-values. See :func:`associate`.
+    """
+
+    family: Mapping[str, Any]
+    _rows: Sequence[Mapping[str, Any]] = field(repr=False)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One row an association: metrics, scope, group, n, r with interval, p and q."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            {
+                name: pd.Series([row.get(name) for row in self._rows], dtype=dtype)
+                for name, dtype in _COLUMNS.items()
+            }
+        )
+
+    def sentences(self) -> list[str]:
+        """Return what was seen of every pooled association, in a sentence each."""
+        return [row["interpretation"] for row in self._rows if row["scope"] == "pooled"]
+
+    def to_json(self) -> list[dict[str, Any]]:
+        """Return the entries of ``associations`` in a ``run_impact_analysis.json``."""
+        return [dict(row) for row in self._rows]
+
+    def __repr__(self) -> str:
+        n = sum(row["computable"] for row in self._rows if row["scope"] == "pooled")
+        declared = counted(self.family["declared"], "association")
+        return f"<Associations: {n} of {declared} can be given; none of them shows a cause>"
+
+    def _repr_html_(self) -> str:
+        items = "".join(f"<li>{html_text(sentence)}</li>" for sentence in self.sentences())
+        return f"<ul>{items}</ul>"
+
+
+_COLUMNS: Final = {
+    **dict.fromkeys(("retrieval_metric", "outcome_metric", "scope", "group"), "object"),
+    **dict.fromkeys(("reason", "interpretation"), "object"),
+    **dict.fromkeys(("n", "clusters"), "Int64"),
+    **dict.fromkeys(("sign_change", "computable"), "boolean"),
+    **dict.fromkeys(("spearman_r", "ci_low", "ci_high", "p_value", "q_value"), "float64"),
+    **dict.fromkeys(("p_method", "p_reason"), "object"),
+}
+
+
+def associate(
+    trials: Trials,
+    retrieval: Sequence[str | Metric] = RETRIEVAL_METRICS,
+    outcomes: Sequence[str | Metric] = OUTCOME_METRICS,
+    *,
+    seed: int = DEFAULT_SEED,
+    pairs: Sequence[tuple[str, str]] | None = None,
+    mcp_configs: Sequence[str] | None = None,
+    n_resamples: int = 10_000,
+    confidence: float = 0.95,
+) -> Associations:
+    """Return how retrieval metrics and outcomes go together over trials, by Spearman's r.
+
+    Only the trials count that the validity gate lets through in at least one comparison. A unit
+    is a task under one configuration, repeats averaged; the units of one task are one cluster.
+    Pooled over everything, and within each configuration and each suite, since pooling can turn a
+    sign round; the false discovery rate is controlled over the pooled family.
+
+    Parameters
+    ----------
+    trials
+        ``load_run(…).trials`` or rows of it, or metrics documents of trials.
+    retrieval, outcomes
+        The metrics of both sides: every one of the first with every one of the second is the
+        family. For a column of numbers of your own give a
+        :class:`~retrieval_eval.metrics.catalog.Metric` of its name.
+    seed
+        Seed of every resampling.
+    pairs
+        The comparisons whose gate decides; by default those of every pair of configurations.
+    mcp_configs
+        The configurations that are meant to use MCP; by default what their trials used says it.
+    n_resamples, confidence
+        Number of resamples, and coverage of every interval.
+
+    Returns
+    -------
+    Associations
+        Not computable below three units, or where one side is constant.
+
+    Raises
+    ------
+    BadInputError
+        When a metric or configuration is not known, or the frame lacks a column that is read.
+    NothingToEvaluateError
+        When there is no trial.
+
+    Examples
+    --------
+    >>> from retrieval_eval import associate, load_run
+    >>> trials = load_run("demo").trials  # doctest: +SKIP
+    >>> associate(trials, ["file_recall"], ["reward"]).frame  # doctest: +SKIP
+    """
+    family = tuple(product(metrics_named(retrieval), metrics_named(outcomes)))
+    ordered = some_trials(trials, needed=sorted({m.name for pair in family for m in pair}))
+    configs = sorted({trial.config_name for trial in ordered})
+    stated = configs_stated(mcp_configs, configs)
+    settings = Settings(seed, n_resamples, confidence).with_roles(stated)
+    chosen = tuple(config_pairs(ordered)) if pairs is None else pairs
+    valid = let_through(ordered, chosen, settings.mcp_configs)
+    return associations(valid.trials, settings, among=ordered, family=family)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One task under one configuration: its numbers with repeats averaged."""
+
+    task: str
+    config: str
+    suite: str
+    values: Mapping[str, float | None]
+    trials: tuple[Trial, ...]
+
+
+def associations(
+    trials: Sequence[Trial],
+    settings: Settings,
+    *,
+    among: Sequence[Trial],
+    family: Family = FAMILY,
+) -> Associations:
+    """Return the associations over trials that the gate let through.
+
+    Configurations and suites are those of ``among``, all trials: one of which no trial is left
+    has no association, with the reason. This is the only way an association is computed.
+    """
+    units = _units(trials, family)
+    known: dict[tuple[int, ...], list[dict[str, Any]]] = {}
+    results: list[dict[str, Any]] = []
+    for scope, group, rows in _groups(units, among):
+        # A run of one configuration, or of one suite, has the same units there as in all.
+        same = tuple(map(id, rows))
+        if same not in known:
+            known[same] = _associate(rows, settings, family)
+        results += [row | {"scope": scope, "group": group} for row in known[same]]
+    pooled = [r for r in results if r["scope"] == "pooled"]
+    m, method = _adjust(pooled)
+    for result in pooled:
+        result["sign_change"] = _changes_sign(result, results)
+    for result in results:
+        result["interpretation"] = _sentence(result, family)
+    return Associations({"m": m, "declared": len(pooled), "method": method}, results)
+
+
+def difference_associations(pairs: Sequence[Pair], settings: Settings) -> list[dict[str, Any]]:
+    """Return whether a larger change of retrieval goes with a larger change of an outcome."""
+    units = []
+    for pair in pairs:
+        values = {
+            metric.name: _difference(*pair.values(settings.column(metric)))
+            for metric in _both_sides(FAMILY)
+        }
+        task = f"{pair.benchmark}/{pair.task_name}"
+        trials = (*pair.baseline, *pair.comparison)
+        units.append(Unit(task, "", pair.benchmark, values, trials))
+    rows = _associate(units, settings, FAMILY)
+    _adjust(rows)
+    for row in rows:
+        row["interpretation"] = _sentence(row | {"group": None}, FAMILY, "the change of ")
+    return rows
+
+
+def _difference(before: float | None, after: float | None) -> float | None:
+    # Differences that are the same on paper tie; their last digits would rank them.
+    return None if before is None or after is None else round(after - before, 12)
+
+
+def _both_sides(family: Family) -> list[Metric]:
+    return list(dict.fromkeys(metric for side in zip(*family, strict=True) for metric in side))
+
+
+def _units(trials: Sequence[Trial], family: Family) -> list[Unit]:
+    groups: dict[tuple[str, str, str], list[Trial]] = defaultdict(list)
+    for trial in trials:
+        groups[*trial.task, trial.config_name].append(trial)
+    return [
+        Unit(
+            f"{suite}/{task}",
+            config,
+            suite,
+            {metric.name: average(group, metric.name) for metric in _both_sides(family)},
+            tuple(group),
+        )
+        for (suite, task, config), group in sorted(groups.items())
+    ]
+
+
+def _groups(
+    units: Sequence[Unit], among: Sequence[Trial]
+) -> Iterator[tuple[str, str | None, Sequence[Unit]]]:
+    yield "pooled", None, units
+    for config in sorted({trial.config_name for trial in among}):
+        yield "config", config, [unit for unit in units if unit.config == config]
+    for suite in sorted({trial.benchmark for trial in among}):
+        yield "suite", suite, [unit for unit in units if unit.suite == suite]
+
+
+def _associate(units: Sequence[Unit], settings: Settings, family: Family) -> list[dict[str, Any]]:
+    """Return every association of the family over some units."""
+    from retrieval_eval.stats.correlation import spearman_of
+
+    found = spearman_of(
+        {
+            metric.name: [math.nan if (v := u.values[metric.name]) is None else v for u in units]
+            for metric in _both_sides(family)
+        },
+        [(metric.name, outcome.name) for metric, outcome in family],
+        seed=settings.seed,
+        n_resamples=settings.n_resamples,
+        confidence=settings.confidence,
+        clusters=[unit.task for unit in units],
+    )
+    has_one_scale = are_poolable(trial for unit in units for trial in unit.trials)
+    return [
+        _not_computable(metric.name, outcome.name, SCALES_DIFFER)
+        | {"n": result.n, "clusters": result.n_clusters}
+        if outcome.name == "reward" and not has_one_scale
+        else {
+            "retrieval_metric": metric.name,
+            "outcome_metric": outcome.name,
+            "n": result.n,
+            "clusters": result.n_clusters,
+            "computable": result.r.computable,
+            "reason": result.r.reason,
+            "spearman_r": result.r.value,
+            "ci_low": result.interval.low.value,
+            "ci_high": result.interval.high.value,
+            "p_value": result.p_value.value,
+            "p_method": result.p_method,
+            "p_reason": result.p_value.reason,
+            "q_value": None,
+        }
+        for (metric, outcome), result in zip(family, found, strict=True)
+    ]
+
+
+def _not_computable(metric: str, outcome: str, reason: str) -> dict[str, Any]:
+    names = ("spearman_r", "ci_low", "ci_high", "p_value", "p_method", "q_value")
+    return {
+        "retrieval_metric": metric,
+        "outcome_metric": outcome,
+        "computable": False,
+        "reason": reason,
+        "p_reason": reason,
+        **dict.fromkeys(names),
+    }
+
+
+def _adjust(rows: Sequence[dict[str, Any]]) -> tuple[int, str]:
+    """Add q-values over a family; return its size and the method."""
+    from retrieval_eval.stats.multiplicity import benjamini_hochberg
+
+    adjusted = benjamini_hochberg([row["p_value"] for row in rows])
+    for row, q_value in zip(rows, adjusted.values, strict=True):
+        row["q_value"] = q_value
+    return adjusted.m, adjusted.method
+
+
+def _changes_sign(pooled: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether every group of some scope that is large enough has the other sign.
+
+    One deviating group among many is noise; a whole scope that deviates is a pooling artefact.
+    """
+    if not pooled["computable"]:
+        return False
+    for scope in ("config", "suite"):
+        signs = [
+            r["spearman_r"] * pooled["spearman_r"] < 0
+            for r in results
+            if r["scope"] == scope
+            and r["computable"]
+            and r["n"] >= MIN_GROUP
+            and r["retrieval_metric"] == pooled["retrieval_metric"]
+            and r["outcome_metric"] == pooled["outcome_metric"]
+        ]
+        if signs and all(signs):
+            return True
+    return False
+
+
+def _sentence(result: Mapping[str, Any], family: Family, prefix: str = "") -> str:
+    """Say what was seen; never that one thing caused the other."""
+    labels = {metric.name: metric.label for metric in _both_sides(family)}
+    metric, outcome = (labels[result[f"{side}_metric"]] for side in ("retrieval", "outcome"))
+    what = f"{prefix}{metric} and {prefix}{outcome}"
+    where = f" within {result['group']}" if result["group"] else ""
+    if not result["computable"]:
+        return f"No association of {what}{where} can be given (n={result['n']})."
+    r = result["spearman_r"]
+    sign = "positive" if r > 0 else "negative" if r < 0 else "no"
+    sentence = (
+        f"{sign.capitalize()} rank association of {what}{where} "
+        f"(Spearman r={signed(r)}, n={result['n']}); an association, not a cause."
+    )
+    if result.get("sign_change"):
+        sentence += " Within the groups it has the other sign: the pooled value mixes them."
+    return sentence

@@ -1,0 +1,450 @@
+"""Two configurations compared on the tasks that both ran: a function of a frame of trials."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.escape import html_text, visible
+from retrieval_eval.events.retrieved import VIEWS
+from retrieval_eval.metrics.catalog import BY_NAME, Metric
+from retrieval_eval.study.arms import arm, config_named, configs_stated
+from retrieval_eval.study.associations import difference_associations
+from retrieval_eval.study.estimates import (
+    Block,
+    Measure,
+    discrimination,
+    reward_by_suite,
+    slices,
+    with_holm,
+)
+from retrieval_eval.study.gate import Valid, screen
+from retrieval_eval.study.pairs import Pair, excluded_tasks, ledger, match, planned_tasks
+from retrieval_eval.study.settings import Settings, metrics_named
+from retrieval_eval.study.trials import VIEWED, Trial, Trials, some_trials
+from retrieval_eval.study.verdict import (
+    cautions,
+    few_clusters,
+    lacking_values,
+    never_hit,
+    partial_use,
+    permitted,
+    role_notes,
+    scales,
+    verdict_of,
+)
+from retrieval_eval.values import DEFAULT_SEED, signed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COMPARED: Final = tuple(name for name, metric in BY_NAME.items() if metric.is_compared)
+"""The family of metrics that are compared pair by pair, declared before any is."""
+
+FAMILY: Final = metrics_named(COMPARED)
+
+PRIMARY: Final = "file_recall"
+"""The metric the verdict is about."""
+
+_HAVE_VERDICT: Final = frozenset({"better", "worse", "fragile"})
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a comparison shows of its primary metric.
+
+    ``state`` is ``better`` or ``worse`` where the difference is clear, ``fragile`` where values
+    that an arm lacks could overturn it, ``no_detectable_difference``, ``too_few_pairs``, or
+    ``no_verdict`` where the arms cannot be compared. ``reason`` says why, in a sentence.
+    ``cautions`` are outcomes that clearly move the other way, and ``threats`` the sentences about
+    what lowers or withholds the verdict.
+    """
+
+    state: str
+    metric: str
+    reason: str
+    cautions: tuple[str, ...] = ()
+    threats: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.state.replace("_", " ")
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two configurations on the tasks that both ran; differences are comparison minus baseline.
+
+    ``baseline`` and ``comparison`` are the configurations. See :func:`compare`.
+    """
+
+    baseline: str
+    comparison: str
+    _document: Mapping[str, Any] = field(repr=False)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What the comparison shows, and why."""
+        found = self._document
+        return Verdict(
+            found["verdict"],
+            found["verdict_metric"],
+            found["verdict_reason"],
+            tuple(found["cautions"]),
+            tuple(t["sentence"] for t in found["threats"] if t["effect"] != "none"),
+        )
+
+    @property
+    def gate(self) -> Mapping[str, Any]:
+        """Whether the arms may be compared: ``passed``, ``failed``, and every rule's finding."""
+        found: Mapping[str, Any] = self._document["gate"]
+        return found
+
+    @property
+    def ledger(self) -> Mapping[str, Any]:
+        """What became of every trial of both arms, down to the pairs used."""
+        found: Mapping[str, Any] = self._document["ledger"]
+        return found
+
+    @property
+    def pairs(self) -> pd.DataFrame:
+        """One row a matched task and metric, with both sides (repeats averaged) and difference."""
+        return _frame(
+            [
+                {
+                    **self._arms(),
+                    "benchmark": pair["benchmark"],
+                    "task_name": pair["task_name"],
+                    "metric": metric,
+                    **sides,
+                    "n_trials_baseline": pair["n_trials_baseline"],
+                    "n_trials_comparison": pair["n_trials_comparison"],
+                }
+                for pair in self._document["pairs"]
+                for metric, sides in pair["metrics"].items()
+            ],
+            _PAIR_COLUMNS,
+        )
+
+    @property
+    def estimates(self) -> pd.DataFrame:
+        """One row a metric: number of pairs, mean difference, interval, p, Holm's p and others."""
+        rows = [
+            {**self._arms(), "metric": metric, **block}
+            for metric, block in self._document["metrics"].items()
+        ]
+        return _frame(rows, _ESTIMATE_COLUMNS)
+
+    def table(self, metrics: Sequence[str] | None = None) -> pd.DataFrame:
+        """Return the estimates of some metrics as a frame for people, a row a metric.
+
+        Parameters
+        ----------
+        metrics
+            Names of compared metrics; by default all of them.
+
+        Raises
+        ------
+        BadInputError
+            When a metric was not compared; the message names those that were.
+        """
+        import pandas as pd
+
+        known = self._document["metrics"]
+        chosen = list(known) if metrics is None else list(metrics)
+        if unknown := [name for name in chosen if name not in known]:
+            raise BadInputError(f"{unknown[0]!r} was not compared; compared: {', '.join(known)}")
+        found = self.estimates.set_index("metric").loc[chosen, list(_TABLE_COLUMNS)]
+        labels = [BY_NAME[name].label if name in BY_NAME else name for name in chosen]
+        index = pd.Index(labels, name="Metric", dtype="object")
+        return found.rename(columns=_TABLE_COLUMNS).set_axis(index, axis="index")
+
+    def sentence(self) -> str:
+        """Return the comparison in one sentence: verdict, reason, and what speaks against it."""
+        verdict = self.verdict
+        against = "".join(f"; {said}" for said in (*verdict.cautions, *verdict.threats))
+        text = f"{self.comparison} compared with {self.baseline}: {verdict}, {verdict.reason}"
+        return visible(f"{text}{against}.")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry in ``comparisons`` of a ``run_impact_analysis.json``."""
+        return dict(self._document)
+
+    def _arms(self) -> dict[str, str]:
+        return {"baseline_config": self.baseline, "comparison_config": self.comparison}
+
+    def __repr__(self) -> str:
+        return f"<Comparison: {self.sentence()}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p>{html_text(self.sentence())}</p>\n{self.table().to_html(na_rep='—')}"
+
+
+def compare(
+    trials: Trials,
+    baseline: str,
+    comparison: str,
+    *,
+    seed: int = DEFAULT_SEED,
+    primary: str | Metric = PRIMARY,
+    metrics: Sequence[str | Metric] = COMPARED,
+    view: str | None = None,
+    mcp_configs: Sequence[str] | None = None,
+    n_resamples: int = 10_000,
+    confidence: float = 0.95,
+) -> Comparison:
+    """Compare two configurations on the tasks that both ran.
+
+    Trials that cannot be compared are removed by the rules of the validity gate
+    (:data:`~retrieval_eval.study.gate.RULES`); repeats of a task are averaged; every metric is
+    estimated over the matched tasks, tasks of one repository or suite counting together. All of
+    it is computed from the trials that are given: a frame cut to one suite gives the gate, pairs,
+    intervals and verdict of this suite. The scale of a suite's rewards is that of all given
+    trials, also of other configurations. The order of the trials changes nothing.
+
+    Parameters
+    ----------
+    trials
+        ``load_run(…).trials`` or rows of it, or metrics documents of trials.
+    baseline, comparison
+        The two configurations. Differences are comparison minus baseline.
+    seed
+        Seed of every resampling.
+    primary
+        The metric the verdict is about.
+    metrics
+        The family of metrics to compare, over which p is adjusted (Holm). For a column of
+        numbers of your own give a :class:`~retrieval_eval.metrics.catalog.Metric` of its name.
+    view
+        What counts as retrieved in the metrics that depend on it, such as ``opened``; by default
+        any access.
+    mcp_configs
+        The configurations that are meant to use MCP; by default what their trials used says it.
+    n_resamples, confidence
+        Number of resamples, and coverage of every interval.
+
+    Returns
+    -------
+    Comparison
+        Verdict, pairs, estimates, gate and ledger. With fewer than three pairs nothing is
+        computable, with fewer than six there is no p-value and no verdict.
+
+    Raises
+    ------
+    BadInputError
+        When a configuration, metric or view is not known, both sides are the same, or the frame
+        lacks a column that a comparison reads; the message names the closest.
+    NothingToEvaluateError
+        When there is no trial.
+
+    Examples
+    --------
+    >>> from retrieval_eval import compare, load_run
+    >>> trials = load_run("demo").trials  # doctest: +SKIP
+    >>> compare(trials, "baseline-local-direct", "mcp-remote-direct")  # doctest: +SKIP
+    """
+    if view is not None and view not in VIEWS:
+        raise BadInputError(f"{view!r} is no view; there are: {', '.join(VIEWS)}")
+    first = metrics_named([primary])[0]
+    family = metrics_named(metrics)
+    family = family if first in family else (first, *family)
+    settings = Settings(seed, n_resamples, confidence, view=view)
+    ordered = some_trials(trials, needed=[settings.column(metric) for metric in family])
+    configs = sorted({trial.config_name for trial in ordered})
+    sides = config_named(baseline, configs), config_named(comparison, configs)
+    if sides[0] == sides[1]:
+        raise BadInputError(f"both sides are {visible(sides[0])}")
+    stated = configs_stated(mcp_configs, configs)
+    return comparison_of(
+        ordered, *sides, settings.with_roles(stated), metrics=family, primary=first
+    )
+
+
+def comparison_of(
+    trials: Sequence[Trial],
+    baseline: str,
+    comparison: str,
+    settings: Settings,
+    *,
+    metrics: Sequence[Metric] = FAMILY,
+    primary: Metric = BY_NAME[PRIMARY],
+) -> Comparison:
+    """Return the comparison over trials that :func:`~retrieval_eval.study.trials.trials_of` gave.
+
+    This is the only way a comparison is computed.
+    """
+    from retrieval_eval.stats.paired import MIN_PAIRS
+
+    arms = (arm(trials, baseline), arm(trials, comparison))
+    valid = screen(*arms, settings.mcp_configs)
+    pairs = match(valid)
+    measure = Measure(pairs, planned_tasks(arms, valid), settings)
+    blocks = with_holm({metric.name: measure(metric) for metric in metrics})
+    lead = blocks[primary.name]
+    by_suite = reward_by_suite(measure, blocks.get("reward"))
+    views = {view: _view(measure, valid, view) for view in VIEWS}
+    verdict, reason = verdict_of(primary, lead, valid, len(pairs))
+    is_computable = len(pairs) >= MIN_PAIRS
+    document = {
+        "baseline_config": baseline,
+        "comparison_config": comparison,
+        "computable": is_computable,
+        "reason": None if is_computable else "too_few_pairs",
+        "verdict": verdict,
+        "verdict_metric": primary.name,
+        "verdict_reason": reason,
+        "cautions": cautions(primary, metrics, blocks) if verdict in _HAVE_VERDICT else [],
+        "threats": [
+            *few_clusters(lead, pairs),
+            *lacking_values(lead, arms, is_fragile=verdict == "fragile"),
+            *role_notes(valid),
+            *partial_use(settings.column(primary), valid, arms, pairs),
+            *never_hit(blocks.get("ttfr_seconds"), arms),
+            *scales(blocks.get("reward"), by_suite),
+        ],
+        "gate": {
+            "passed": not valid.failed,
+            "failed": valid.failed,
+            "rules": [finding.to_json() for finding in valid.findings],
+        },
+        "ledger": ledger(arms, valid, pairs),
+        "n_tasks_baseline": len({trial.task for trial in arms[0].trials}),
+        "n_tasks_comparison": len({trial.task for trial in arms[1].trials}),
+        "n_pairs": len(pairs),
+        "excluded": excluded_tasks(arms, valid, pairs),
+        "metrics": blocks,
+        "reward_by_suite": by_suite,
+        "views": views,
+        "flips": _flips(views, valid) if is_computable else [],
+        "discrimination": discrimination(pairs, metrics, settings),
+        "difference_associations": difference_associations(pairs, settings),
+        "slices": slices(pairs, settings),
+        "pairs": [_pair_row(pair, metrics, settings) for pair in pairs],
+    }
+    return Comparison(baseline, comparison, document)
+
+
+def _view(measure: Measure, valid: Valid, view: str) -> dict[str, Any]:
+    blocks = {name: measure(BY_NAME[name], view) for name in VIEWED}
+    return {**blocks, "verdict": permitted(blocks[PRIMARY], valid)}
+
+
+def _flips(views: Mapping[str, Mapping[str, Any]], valid: Valid) -> list[dict[str, Any]]:
+    """Return every headline whose sign or conclusion is another under another view."""
+    rows = []
+    for name in VIEWED:
+        default = views[VIEWS[0]][name]
+        for view in VIEWS[1:]:
+            there = views[view][name]
+            shown = (permitted(default, valid), permitted(there, valid))
+            kind = _flip(default, there, has_same_conclusion=shown[0] == shown[1])
+            if kind is not None:
+                rows.append(
+                    {
+                        "metric": name,
+                        "view": view,
+                        "kind": kind,
+                        "default": default["mean_difference"],
+                        "there": there["mean_difference"],
+                        "sentence": (
+                            f"{BY_NAME[name].label}: {signed(default['mean_difference'])} "
+                            f"({shown[0].replace('_', ' ')}) under {VIEWS[0]}, "
+                            f"{signed(there['mean_difference'])} "
+                            f"({shown[1].replace('_', ' ')}) under {view}"
+                        ),
+                    }
+                )
+    return rows
+
+
+def _flip(default: Block, there: Block, *, has_same_conclusion: bool) -> str | None:
+    if not (default["computable"] and there["computable"]):
+        return None
+    if not has_same_conclusion:
+        return "verdict"
+    # Thirds that add up to 0 on paper leave a last digit, which has no sign.
+    means = (round(block["mean_difference"], 9) for block in (default, there))
+    return "sign" if math.prod(means) < 0 else None
+
+
+def _pair_row(pair: Pair, metrics: Sequence[Metric], settings: Settings) -> dict[str, Any]:
+    sides = {metric.name: pair.values(settings.column(metric)) for metric in metrics}
+    return {
+        "benchmark": pair.benchmark,
+        "task_name": pair.task_name,
+        "n_trials_baseline": len(pair.baseline),
+        "n_trials_comparison": len(pair.comparison),
+        "metrics": {
+            name: {
+                "baseline": before,
+                "comparison": after,
+                "difference": None if before is None or after is None else after - before,
+            }
+            for name, (before, after) in sides.items()
+        },
+    }
+
+
+# Frames
+
+_ARMS: Final = {"baseline_config": "object", "comparison_config": "object"}
+_PAIR_COLUMNS: Final = {
+    **_ARMS,
+    **dict.fromkeys(("benchmark", "task_name", "metric"), "object"),
+    **dict.fromkeys(("baseline", "comparison", "difference"), "float64"),
+    **dict.fromkeys(("n_trials_baseline", "n_trials_comparison"), "Int64"),
+}
+_ESTIMATE_COLUMNS: Final = {
+    **_ARMS,
+    "metric": "object",
+    "direction": "object",
+    "unit": "object",
+    "n_pairs": "Int64",
+    "n_not_computable": "Int64",
+    "computable": "boolean",
+    "reason": "object",
+    "averaged_over": "object",
+    **dict.fromkeys(("mean_baseline", "mean_comparison", "mean_difference"), "float64"),
+    **dict.fromkeys(("median_difference", "ci_low", "ci_high"), "float64"),
+    "ci_method": "object",
+    "ci_reason": "object",
+    "p_value": "float64",
+    "p_holm": "float64",
+    "p_method": "object",
+    "p_reason": "object",
+    **dict.fromkeys(("wins", "ties", "losses"), "Int64"),
+    **dict.fromkeys(("rank_biserial", "smallest_detectable_difference"), "float64"),
+    "cluster_by": "object",
+    "n_clusters": "Int64",
+    **dict.fromkeys(("bound_low", "bound_high"), "float64"),
+    **dict.fromkeys(("n_planned", "n_lacking_baseline", "n_lacking_comparison"), "Int64"),
+    **dict.fromkeys(("tipping_baseline", "tipping_comparison"), "float64"),
+    **dict.fromkeys(
+        ("n_never_baseline", "n_never_comparison", "n_watched_baseline", "n_watched_comparison"),
+        "Int64",
+    ),
+}
+_TABLE_COLUMNS: Final = {
+    "n_pairs": "Tasks",
+    "mean_baseline": "Baseline",
+    "mean_comparison": "Comparison",
+    "mean_difference": "Difference",
+    "ci_low": "From",
+    "ci_high": "To",
+    "p_value": "p",
+    "p_holm": "p (Holm)",
+}
+
+
+def _frame(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> pd.DataFrame:
+    """Return a frame with these columns; text is of dtype object, as some cannot be encoded."""
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            name: pd.Series([row.get(name) for row in rows], dtype=dtype)
+            for name, dtype in columns.items()
+        }
+    )

@@ -1,0 +1,446 @@
+"""Numbers over matched pairs: one metric's difference, what is not known of it, its slices."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, Final
+
+from retrieval_eval.metrics.catalog import BY_NAME, Metric
+from retrieval_eval.metrics.taxonomy import MEDIUM_SET, SMALL_SET
+from retrieval_eval.study.pairs import Clusters, Pair, Planned, Side, clusters_of, labels_by
+from retrieval_eval.study.settings import Settings
+from retrieval_eval.study.trials import SCALES_DIFFER, Trial, are_poolable, known_values
+from retrieval_eval.values import signed
+
+TIMES: Final = ("ttfr_seconds", "ttfr_tokens")
+"""Metrics that a trial which never finds a file lacks, because its time would be endless."""
+
+Block = dict[str, Any]
+"""The estimate of one metric as it stands in a document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Estimates metrics over the pairs; called once for every metric and view."""
+
+    pairs: Sequence[Pair]
+    planned: Sequence[Planned]
+    settings: Settings
+
+    def __call__(self, metric: Metric, view: str | None = None) -> Block:
+        """Return the estimate of a metric, under a view of what counts as retrieved."""
+        from retrieval_eval.stats.paired import CLUSTER_MEANS, compare_paired
+
+        column = self.settings.column(metric, view)
+        sides = [(pair, *pair.values(column)) for pair in self.pairs]
+        rows = [(pair, a, b) for pair, a, b in sides if a is not None and b is not None]
+        is_pooled = metric.name != "reward" or are_poolable(_trials(p for p, _, _ in rows))
+        rows = rows if is_pooled else []
+        clusters = clusters_of([pair for pair, _, _ in rows])
+        result = compare_paired(
+            [a for _, a, _ in rows],
+            [b for _, _, b in rows],
+            seed=self.settings.seed,
+            is_higher_better=metric.direction == "higher_is_better",
+            n_resamples=self.settings.n_resamples,
+            confidence=self.settings.confidence,
+            clusters=clusters.labels,
+        )
+        is_by_means = result.clustering == CLUSTER_MEANS
+        has_range = metric.unit == "share" or (
+            metric.name == "reward" and not any(t.is_reward_open for t in _trials(self.pairs))
+        )
+        is_bounded = has_range and result.mean_difference.computable
+        low, high = result.interval.low.value, result.interval.high.value
+        if has_range and low is not None and high is not None:
+            # With few clusters t reaches beyond what a difference of two shares can be.
+            low, high = max(low, -1.0), min(high, 1.0)
+        block = {
+            "direction": metric.direction,
+            "unit": metric.unit,
+            "n_pairs": result.n,
+            "n_not_computable": len(sides) - result.n,
+            "computable": result.mean_difference.computable,
+            "reason": result.mean_difference.reason if is_pooled else SCALES_DIFFER,
+            "averaged_over": "clusters" if is_by_means else "tasks",
+            "mean_baseline": result.mean_baseline.value,
+            "mean_comparison": result.mean_comparison.value,
+            "mean_difference": result.mean_difference.value,
+            "median_difference": result.median_difference.value,
+            "ci_low": low,
+            "ci_high": high,
+            "ci_method": result.interval.method,
+            "ci_reason": result.interval.low.reason if is_pooled else SCALES_DIFFER,
+            "p_value": result.p_value.value,
+            "p_method": result.p_method,
+            "p_reason": result.p_value.reason if is_pooled else SCALES_DIFFER,
+            "wins": result.wins,
+            "ties": result.ties,
+            "losses": result.losses,
+            "rank_biserial": result.rank_biserial.value,
+            "smallest_detectable_difference": result.smallest_detectable_difference.value,
+            "cluster_by": clusters.by,
+            "n_clusters": clusters.n,
+            **(
+                bounds(self.planned, metric, column, clusters, is_by_means=is_by_means)
+                if is_bounded
+                else UNBOUNDED
+            ),
+        }
+        return _with_never_hit(block, sides) if metric.name in TIMES else block
+
+
+def _trials(pairs: Iterable[Pair]) -> Iterator[Trial]:
+    for pair in pairs:
+        yield from (*pair.baseline, *pair.comparison)
+
+
+def _with_never_hit(
+    block: Block, sides: Sequence[tuple[Pair, float | None, float | None]]
+) -> Block:
+    """Add to the times of tasks on which both arms found a file on how many a trial never did.
+
+    A task on which one arm alone found a file counts as a win or a loss. Where the tasks with a
+    trial that never did are not the same in both arms, the others are no fair sample of both:
+    then there is neither interval nor test.
+    """
+    arms = ([p.baseline for p, _, _ in sides], [p.comparison for p, _, _ in sides])
+    watched = [sum(any(t.computable for t in trials) for trials in own) for own in arms]
+    missed = [[any(t.never_hit for t in trials) for trials in own] for own in arms]
+    gains = sum(b is not None and all(t.never_hit for t in pair.baseline) for pair, _, b in sides)
+    drops = sum(a is not None and all(t.never_hit for t in pair.comparison) for pair, a, _ in sides)
+    block = block | {
+        "wins": block["wins"] + gains,
+        "losses": block["losses"] + drops,
+        "n_never_baseline": sum(missed[0]),
+        "n_never_comparison": sum(missed[1]),
+        "n_watched_baseline": watched[0],
+        "n_watched_comparison": watched[1],
+    }
+    if missed[0] == missed[1]:
+        return block
+    nothing = ("ci_low", "ci_high", "p_value", "p_method", "rank_biserial")
+    reasons = dict.fromkeys(("ci_reason", "p_reason"), "never_hit_differs")
+    return block | dict.fromkeys((*nothing, "smallest_detectable_difference")) | reasons
+
+
+def reward_by_suite(measure: Measure, pooled: Block | None) -> list[Block]:
+    """Return the reward of every suite, where rewards of several suites cannot be averaged."""
+    if pooled is None or pooled["reason"] != SCALES_DIFFER:
+        return []
+    return [
+        {
+            "benchmark": suite,
+            **replace(
+                measure,
+                pairs=[p for p in measure.pairs if p.benchmark == suite],
+                planned=[t for t in measure.planned if t.benchmark == suite],
+            )(BY_NAME["reward"]),
+        }
+        for suite in sorted({pair.benchmark for pair in measure.pairs})
+    ]
+
+
+def with_holm(metrics: dict[str, Block]) -> dict[str, Block]:
+    """Add Holm's adjusted p-value over the family of metrics."""
+    from retrieval_eval.stats.multiplicity import holm
+
+    adjusted = holm([block["p_value"] for block in metrics.values()])
+    return {
+        name: {**block, "p_holm": value}
+        for (name, block), value in zip(metrics.items(), adjusted.values, strict=True)
+    }
+
+
+# What the values that an arm lacks could do to a mean difference
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Between which ends the mean difference over all planned tasks lies (Manski 1989).
+
+    Every value that an arm lacks is taken as 0 and as 1. ``n_lacking_…`` counts the tasks of
+    which an arm lacks the value, or that of some repeats. ``tipping_…`` is the mean of what an arm
+    lacks at which the difference over all planned tasks would be 0, where the other arm's lacking
+    values are taken as the mean of those it has; None where no mean from 0 to 1 does that.
+    """
+
+    bound_low: float
+    bound_high: float
+    n_planned: int
+    n_lacking_baseline: int
+    n_lacking_comparison: int
+    tipping_baseline: float | None
+    tipping_comparison: float | None
+
+
+UNBOUNDED = {field.name: None for field in fields(Bounds)}
+"""The fields of :class:`Bounds` of a metric without a largest value."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is known of one side of a task: its value is ``part`` + ``missing`` × (0 to 1)."""
+
+    part: float
+    missing: float
+
+
+def bounds(
+    planned: Sequence[Planned],
+    metric: Metric,
+    column: str,
+    clusters: Clusters,
+    *,
+    is_by_means: bool,
+) -> dict[str, Any]:
+    """Return the :class:`Bounds` of the mean difference of a metric from 0 to 1.
+
+    Parameters
+    ----------
+    planned
+        Every task that an arm was meant to run. Those without ground truth have no value of a
+        retrieval metric in any arm, so they lack none.
+    metric, column
+        The metric, which lies between 0 and 1, and where its numbers are.
+    clusters
+        What the matched tasks are clustered by.
+    is_by_means
+        Whether the mean difference is that of the clusters' means.
+    """
+    tasks = [t for t in planned if t.has_ground_truth or metric.path[0] == "outcome"]
+    if not tasks:
+        return UNBOUNDED
+    weights = list(_weights(tasks, clusters.by if is_by_means else None))
+    before = [_known(task.baseline, column) for task in tasks]
+    after = [_known(task.comparison, column) for task in tasks]
+    known = math.fsum(w * (b.part - a.part) for w, a, b in zip(weights, before, after, strict=True))
+    gaps = [
+        math.fsum(w * side.missing for w, side in zip(weights, sides, strict=True))
+        for sides in (before, after)
+    ]
+    means = [_mean_known(sides) for sides in (before, after)]
+    return asdict(
+        Bounds(
+            known - gaps[0],
+            known + gaps[1],
+            len(tasks),
+            sum(side.missing > 0 for side in before),
+            sum(side.missing > 0 for side in after),
+            _tipping(known + gaps[1] * means[1], gaps[0]),
+            _tipping(gaps[0] * means[0] - known, gaps[1]),
+        )
+    )
+
+
+def _weights(tasks: Sequence[Planned], by: str | None) -> Iterator[float]:
+    if by is None:
+        yield from [1 / len(tasks)] * len(tasks)
+        return
+    labels = labels_by(by, tasks)
+    sizes = Counter(labels)
+    yield from (1 / (len(sizes) * sizes[label]) for label in labels)
+
+
+def _known(side: Side, column: str) -> _Known:
+    known = known_values(side.trials, column)
+    if not known:
+        return _Known(0.0, 1.0)
+    n = len(side.trials) + side.n_lost
+    return _Known(statistics.mean(known) * (len(known) / n), (n - len(known)) / n)
+
+
+def _mean_known(sides: Sequence[_Known]) -> float:
+    known = [side.part / (1 - side.missing) for side in sides if side.missing < 1]
+    return math.fsum(known) / len(known) if known else 0.5
+
+
+def _tipping(rest: float, gap: float) -> float | None:
+    """Return the mean of the lacking values that makes ``rest`` vanish, where there is one."""
+    if gap == 0 or not 0 <= rest / gap <= 1:
+        return None
+    return rest / gap
+
+
+# Which metrics can tell tasks and configurations apart
+
+SATURATED_SHARE: Final = 0.9
+"""A share-like metric with this much of its values at 0, or at 1, is saturated."""
+
+REDUNDANT_R: Final = 0.98
+"""Two metrics whose ranks correlate this strongly say the same."""
+
+MIN_VALUES: Final = 6
+
+Values = Sequence[float | None]
+
+
+def discrimination(
+    pairs: Sequence[Pair], metrics: Sequence[Metric], settings: Settings
+) -> list[dict[str, Any]]:
+    """Return for each metric whether it discriminates, over both sides of all pairs.
+
+    ``constant``: every value is the same. ``saturated``: nearly all values sit at an end of the
+    scale. ``redundant``: it ranks the units as an earlier metric of the list does. Otherwise
+    ``discriminates``, or ``not_computable`` below six values. Rewards of several scales are none.
+    """
+    rows: list[dict[str, Any]] = []
+    kept: dict[str, Values] = {}
+    for metric in metrics:
+        is_known = metric.name != "reward" or are_poolable(_trials(pairs))
+        sides = (pair.values(settings.column(metric)) for pair in pairs if is_known)
+        values = [value for side in sides for value in side]
+        status, detail, other = _status(metric, values, kept)
+        if status == "discriminates":
+            kept[metric.name] = values
+        rows.append({"metric": metric.name, "status": status, "detail": detail, "with": other})
+    return rows
+
+
+def _status(
+    metric: Metric, column: Values, kept: Mapping[str, Values]
+) -> tuple[str, str, str | None]:
+    values = [v for v in column if v is not None]
+    if len(values) < MIN_VALUES:
+        return "not_computable", f"{len(values)} values", None
+    if len(set(values)) == 1:
+        return "constant", f"all {len(values)} values are {values[0]:g}", None
+    if metric.unit == "share":
+        for end in (0.0, 1.0):
+            share = values.count(end) / len(values)
+            if share >= SATURATED_SHARE:
+                return "saturated", f"{share:.2f} of {len(values)} values are {end:g}", None
+    for name, other in kept.items():
+        r = _rank_correlation(column, other)
+        if r is not None and abs(r) >= REDUNDANT_R:
+            label = BY_NAME[name].label if name in BY_NAME else name
+            return "redundant", f"ranks as {label} does (r = {signed(r, 3)})", name
+    return "discriminates", f"{len(set(values))} distinct of {len(values)} values", None
+
+
+def _rank_correlation(xs: Values, ys: Values) -> float | None:
+    from retrieval_eval.stats.correlation import spearman
+
+    known = [(x, y) for x, y in zip(xs, ys, strict=True) if x is not None and y is not None]
+    if len(known) < MIN_VALUES:
+        return None
+    return spearman([x for x, _ in known], [y for _, y in known], seed=0, n_resamples=1).r.value
+
+
+# The paired difference within slices of the tasks
+
+SLICED: Final = "file_recall"
+
+
+def slices(pairs: Sequence[Pair], settings: Settings) -> list[dict[str, Any]]:
+    """Return the paired difference in file recall by every dimension and level, with its n.
+
+    A cell with too few tasks is marked as not interpretable. Its tasks count as independent of
+    each other: a slice seldom holds the six clusters that an interval over clusters needs.
+    """
+    from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
+    from retrieval_eval.stats.paired import compare_paired
+
+    column = settings.column(BY_NAME[SLICED])
+    rows = []
+    for dimension, level_of in DIMENSIONS.items():
+        cells: dict[str, list[tuple[float, float]]] = defaultdict(list)
+        for pair in pairs:
+            before, after = pair.values(column)
+            if before is not None and after is not None:
+                cells[level_of(pair)].append((before, after))
+        for level in sorted(cells, key=lambda name: (_ORDER.get(name, 99), name)):
+            cell = cells[level]
+            found = compare_paired(
+                [a for a, _ in cell],
+                [b for _, b in cell],
+                seed=settings.seed,
+                n_resamples=settings.n_resamples,
+                confidence=settings.confidence,
+            )
+            rows.append(
+                {
+                    "dimension": dimension,
+                    "level": level,
+                    "n_pairs": found.n,
+                    "interpretable": found.n >= MIN_INTERPRETABLE,
+                    "mean_baseline": found.mean_baseline.value,
+                    "mean_comparison": found.mean_comparison.value,
+                    "mean_difference": found.mean_difference.value,
+                    "ci_low": found.interval.low.value,
+                    "ci_high": found.interval.high.value,
+                }
+            )
+    return rows
+
+
+def _suite(pair: Pair) -> str:
+    return pair.benchmark
+
+
+def _candidate_set(pair: Pair) -> str:
+    """Return the size of the candidate set, averaged over all trials of the pair."""
+    counts = [trial.candidate_set_count for trial in (*pair.baseline, *pair.comparison)]
+    known = [count for count in counts if count is not None]
+    if not known:
+        return "unknown"
+    size = sum(known) / len(known)
+    return "small" if size <= SMALL_SET else "medium" if size <= MEDIUM_SET else "large"
+
+
+def _evidence(pair: Pair) -> str:
+    """Return whether trials used MCP, in the arm that did so more: arms can be swapped."""
+    return max(map(_evidence_of, (pair.baseline, pair.comparison)), key=_BY_MCP.index)
+
+
+def _evidence_of(trials: Sequence[Trial]) -> str:
+    types = {trial.evidence_type for trial in trials if trial.evidence_type is not None}
+    return types.pop() if len(types) == 1 else "mixed" if types else "unknown"
+
+
+def _truth_size(pair: Pair) -> str:
+    size = pair.baseline[0].n_ground_truth
+    if size is None:
+        return "unknown"
+    return next(name for name, most in _TRUTH_SIZES if size <= most)
+
+
+def _repositories(pair: Pair) -> str:
+    n = len(pair.repositories)
+    return "unstated" if n == 0 else "one repository" if n == 1 else "several repositories"
+
+
+def _confidence(pair: Pair) -> str:
+    return pair.baseline[0].ground_truth_confidence or "unknown"
+
+
+_BY_MCP: Final = ("unknown", "local", "mixed", "mcp")
+_TRUTH_SIZES: Final = (
+    ("1 file", 1),
+    ("2 to 5 files", 5),
+    ("6 to 10 files", 10),
+    ("over 10 files", float("inf")),
+)
+_ORDERED: Final = (
+    *("small", "high", "medium", "low", "large"),
+    *("local", "mcp", "mixed"),
+    *(name for name, _ in _TRUTH_SIZES),
+    *("one repository", "several repositories"),
+    *("unstated", "unknown"),
+)
+_ORDER: Final = {name: place for place, name in enumerate(_ORDERED)}
+"""Sizes and confidences share a medium, so they stand in one order."""
+
+DIMENSIONS: Final[Mapping[str, Callable[[Pair], str]]] = {
+    "suite": _suite,
+    "candidate_set_size": _candidate_set,
+    "evidence_type": _evidence,
+    "n_ground_truth_files": _truth_size,
+    "n_repositories": _repositories,
+    "ground_truth_confidence": _confidence,
+}
+"""Every dimension with the function that puts a pair into one of its levels."""

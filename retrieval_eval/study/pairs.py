@@ -1,0 +1,204 @@
+"""Matched pairs: the same task under two configurations, repeats averaged inside it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from retrieval_eval.study.arms import Arm
+from retrieval_eval.study.gate import RULES, Valid
+from retrieval_eval.study.trials import Task, Trial, average
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One task under two configurations; repeats are kept and averaged when read."""
+
+    benchmark: str
+    task_name: str
+    baseline: tuple[Trial, ...]
+    comparison: tuple[Trial, ...]
+
+    def values(self, column: str) -> tuple[float | None, float | None]:
+        """Return a number of both sides, repeats averaged."""
+        return average(self.baseline, column), average(self.comparison, column)
+
+    @property
+    def repositories(self) -> tuple[str, ...]:
+        """The repositories of the task, by name."""
+        return repositories_of(self.baseline)
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """The valid trials of one arm on a task, and how many others the gate took from them."""
+
+    trials: tuple[Trial, ...]
+    n_lost: int
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A task that at least one arm ran, with what each arm has of it."""
+
+    benchmark: str
+    task_name: str
+    baseline: Side
+    comparison: Side
+    repositories: tuple[str, ...]
+    has_ground_truth: bool
+
+
+def repositories_of(trials: Sequence[Trial]) -> tuple[str, ...]:
+    """Return the repositories of a task, by name, as the first of its trials that has any does."""
+    return next(filter(None, (trial.repositories for trial in trials)), ())
+
+
+def match(valid: Valid) -> tuple[Pair, ...]:
+    """Return a pair for every task that valid trials of both arms ran, by suite and task."""
+    shared = sorted(valid.baseline.keys() & valid.comparison.keys())
+    return tuple(Pair(*task, valid.baseline[task], valid.comparison[task]) for task in shared)
+
+
+@dataclass(frozen=True, slots=True)
+class Clusters:
+    """What tasks are clustered by, in how many clusters, and the label of each task.
+
+    Without ``labels`` every task counts by itself: nothing joins any (``by`` is None), or all of
+    them are of one cluster, which is then all that the result is about.
+    """
+
+    by: str | None = None
+    n: int | None = None
+    labels: Sequence[Hashable] | None = None
+
+
+def clusters_of(tasks: Sequence[Pair] | Sequence[Planned]) -> Clusters:
+    """Return the clusters of tasks: by repository where some share one, else by suite.
+
+    Tasks that share a repository are alike, and so are those of one suite. A task that states no
+    repository is a cluster of its own. A metric that some tasks lack is clustered by what is left
+    of them.
+    """
+    for by in ("repository", "suite"):
+        labels = labels_by(by, tasks)
+        n = len(set(labels))
+        if n == 1 and by == "suite" and all(task.repositories for task in tasks):
+            # The repositories say already that these tasks are independent.
+            break
+        if n < len(labels):
+            return Clusters(by, n, labels if n > 1 else None)
+    return Clusters()
+
+
+def labels_by(by: str, tasks: Sequence[Pair] | Sequence[Planned]) -> list[Hashable]:
+    """Return the label of every task: its suite, or its repository, or itself without one.
+
+    Of several repositories a task is labelled with the one that most tasks state, so that tasks
+    which share it are one cluster; one that all state tells none apart, and counts only for tasks
+    that state no other.
+    """
+    if by == "suite":
+        return [task.benchmark for task in tasks]
+    stated = Counter(name for task in tasks for name in set(task.repositories))
+    n_stating = sum(bool(task.repositories) for task in tasks)
+
+    def commonest(names: Sequence[str]) -> str:
+        own = [name for name in names if stated[name] < n_stating] or names
+        return min(own, key=lambda name: (-stated[name], name))
+
+    return [
+        commonest(task.repositories)
+        if task.repositories
+        else (task.benchmark, task.task_name, None)
+        for task in tasks
+    ]
+
+
+def planned_tasks(arms: tuple[Arm, Arm], valid: Valid) -> tuple[Planned, ...]:
+    """Return every task that a trial of either arm ran, by suite and task.
+
+    A trial of another version, model or harness that left valid ones behind is not lost: it was
+    none of what is compared. Of a task without a valid trial everything is.
+    """
+    lost = Counter(
+        (trial.config_name, trial.task)
+        for finding in valid.findings
+        if RULES[finding.name].is_loss
+        for trial in finding.removed
+    )
+    trials: dict[Task, list[Trial]] = defaultdict(list)
+    for arm in arms:
+        for trial in arm.trials:
+            trials[trial.task].append(trial)
+    rows = []
+    for task, own in sorted(trials.items()):
+        before, after = (
+            Side(left.get(task, ()), lost[arm.config, task])
+            for arm, left in zip(arms, (valid.baseline, valid.comparison), strict=True)
+        )
+        has_truth = not any(trial.lacks_ground_truth for trial in own)
+        rows.append(Planned(*task, before, after, repositories_of(own), has_truth))
+    return tuple(rows)
+
+
+def excluded_tasks(
+    arms: tuple[Arm, Arm], valid: Valid, pairs: Sequence[Pair]
+) -> list[dict[str, Any]]:
+    """Return every task of either arm that gave no pair, with the rule that left an arm none."""
+    paired = {(pair.benchmark, pair.task_name) for pair in pairs}
+    left = {arms[0].config: valid.baseline, arms[1].config: valid.comparison}
+    removed_by: dict[Task, str] = {}
+    for finding in valid.findings:
+        for trial in finding.removed:
+            if trial.task not in left[trial.config_name]:
+                removed_by.setdefault(trial.task, finding.name)
+    tasks = [{trial.task for trial in arm.trials} for arm in arms]
+    rows = []
+    for task in sorted((tasks[0] | tasks[1]) - paired):
+        if task in tasks[0] and task in tasks[1]:
+            reason = removed_by[task]
+        else:
+            reason = f"only in {arms[task in tasks[1]].config}"
+        rows.append({"benchmark": task[0], "task_name": task[1], "reason": reason})
+    return rows
+
+
+def ledger(arms: tuple[Arm, Arm], valid: Valid, pairs: Sequence[Pair]) -> dict[str, Any]:
+    """Return what became of every trial of both arms, down to the pairs used.
+
+    In each arm ``trials`` is the sum of ``removed`` (by rule), ``unmatched`` and ``used``.
+    ``outcomes_only`` counts the used trials that have no recall, by rule: a part of ``used``.
+    ``ran`` counts the trials with any call, ``mcp_called`` those of them that called an MCP server,
+    and ``mcp_answered`` those in which one answered, where a trial of either arm did.
+    """
+    uses_mcp = any(arm.n_callers for arm in arms)
+    paired = {(pair.benchmark, pair.task_name) for pair in pairs}
+    sides = {}
+    for side, arm, left in zip(
+        ("baseline", "comparison"), arms, (valid.baseline, valid.comparison), strict=True
+    ):
+        removed = Counter(
+            finding.name
+            for finding in valid.findings
+            for trial in finding.removed
+            if trial.config_name == arm.config
+        )
+        unmatched = sum(len(trials) for task, trials in left.items() if task not in paired)
+        used = [trial for task, trials in left.items() if task in paired for trial in trials]
+        without_truth = sum(trial.lacks_ground_truth for trial in used)
+        sides[side] = {
+            "trials": len(arm.trials),
+            "removed": dict(sorted(removed.items())),
+            "unmatched": {"no valid trial in the other arm": unmatched} if unmatched else {},
+            "used": len(used),
+            "outcomes_only": {"no_ground_truth": without_truth} if without_truth else {},
+            **(
+                {"ran": arm.n_ran, "mcp_called": arm.n_callers, "mcp_answered": arm.n_users}
+                if uses_mcp
+                else {}
+            ),
+        }
+    return {**sides, "n_pairs": len(pairs)}

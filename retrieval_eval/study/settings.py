@@ -1,0 +1,70 @@
+"""What a study depends on besides its trials."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass, replace
+from difflib import get_close_matches
+from typing import Any
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.metrics.catalog import BY_NAME, Metric
+from retrieval_eval.study.trials import VIEWED
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Seed, number of resamples and coverage of every interval, and what the user stated.
+
+    ``mcp_configs`` are the configurations meant to use MCP; None where trials are to show it.
+    ``view`` is what counts as retrieved in the metrics that depend on it; None is the default.
+    """
+
+    seed: int
+    n_resamples: int = 10_000
+    confidence: float = 0.95
+    mcp_configs: tuple[str, ...] | None = None
+    view: str | None = None
+
+    def column(self, metric: Metric, view: str | None = None) -> str:
+        """Return the column of trials that holds a metric, under a view or the stated one."""
+        view = view or self.view
+        return f"{metric.name}:{view}" if view and metric.name in VIEWED else metric.name
+
+    def with_roles(self, mcp_configs: Collection[str] | None) -> Settings:
+        """Return the settings with the configurations that are meant to use MCP."""
+        return replace(self, mcp_configs=None if mcp_configs is None else tuple(mcp_configs))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the ``parameters`` block; what was not stated is left out."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
+
+
+def metrics_named(given: Sequence[str | Metric]) -> tuple[Metric, ...]:
+    """Return metrics by their names, or those given themselves.
+
+    Raises
+    ------
+    BadInputError
+        When there is no metric of a name; the message names the closest.
+
+    Examples
+    --------
+    >>> [metric.label for metric in metrics_named(["mrr", "reward"])]
+    ['MRR', 'reward']
+    >>> metrics_named(["recall"])
+    Traceback (most recent call last):
+    retrieval_eval.errors.BadInputError: 'recall' is no metric; closest: recall@10, ...
+    """
+    found = []
+    for metric in given:
+        if isinstance(metric, str):
+            if metric not in BY_NAME:
+                close = get_close_matches(metric, BY_NAME, n=3, cutoff=0.4) or list(BY_NAME)
+                raise BadInputError(
+                    f"{metric!r} is no metric; closest: {', '.join(close)}; for a column of your "
+                    "own give a Metric of its name"
+                )
+            metric = BY_NAME[metric]
+        found.append(metric)
+    return tuple(found)

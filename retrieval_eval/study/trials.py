@@ -1,0 +1,389 @@
+"""What a study reads of a trial, from its metrics document or from a row of a frame of trials."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final, Union, cast
+
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.events.retrieved import VIEWS
+from retrieval_eval.metrics.catalog import BY_NAME, in_view
+from retrieval_eval.values import as_number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Document = Mapping[str, Any]
+Task = tuple[str, str]
+"""Suite and name of a task: what trials of two configurations are paired by."""
+
+VIEWED: Final = tuple(
+    name for name, metric in BY_NAME.items() if metric.is_compared and metric.is_of_view
+)
+"""Compared metrics whose value depends on the view."""
+
+_TEXT: Final = {
+    "run_id": "provenance/run_id",
+    "benchmark": "provenance/benchmark",
+    "task_name": "provenance/task_name",
+    "config_name": "provenance/config_name",
+    "trial_name": "provenance/trial_name",
+    "batch_timestamp": "provenance/batch_timestamp",
+    "model": "provenance/model",
+    "harness": "provenance/harness",
+    "harness_version": "provenance/harness_version",
+    "degraded_reason": "coverage/degraded_reason",
+    "ground_truth_confidence": "coverage/ground_truth_confidence",
+    "ground_truth_digest": "coverage/ground_truth_digest",
+    "task_checksum": "outcome/task_checksum",
+    "reason": "file_level_metrics/reason",
+    "evidence_type": "error_taxonomy/slices/evidence_type",
+}
+_LISTS: Final = {
+    "degraded_sources": "coverage/degraded_sources",
+    "repositories": "coverage/repositories",
+}
+_COUNTS: Final = {
+    "calls_seen": "ledger/calls_seen",
+    "mcp_calls": "ledger/mcp_calls",
+    "mcp_calls_ok": "ledger/mcp_calls_ok",
+    "shell_calls": "ledger/shell_calls",
+    "shell_opaque": "ledger/shell_opaque",
+    "total_events": "event_summary/total_events",
+    "n_ground_truth": "file_level_metrics/n_ground_truth",
+    "candidate_set_count": "error_taxonomy/slices/candidate_set_count",
+}
+_FLAGS: Final = {
+    "computable": "file_level_metrics/computable",
+    "never_hit": "file_level_metrics/never_hit",
+}
+COLUMNS: Final = {
+    **_TEXT,
+    **_LISTS,
+    **_COUNTS,
+    **_FLAGS,
+    "has_exception": "outcome/exception",
+}
+"""The columns that every frame of trials needs, with their places in a metrics document."""
+
+NUMBERS: Final = {
+    **{name: metric.path for name, metric in BY_NAME.items()},
+    **{f"{name}:{view}": in_view(BY_NAME[name], view).path for name in VIEWED for view in VIEWS},
+    **{
+        name: ("file_level_metrics", name)
+        for name in ("ttfr_calls", *(f"censored_at_{u}" for u in ("seconds", "tokens", "calls")))
+    },
+}
+"""The columns of numbers with their places; a number that is not known is missing."""
+
+_SECTIONS: Final = ("provenance", "coverage", "ledger", "file_level_metrics", "outcome")
+"""What a metrics document cannot do without."""
+
+_NO_TRUTH: Final = frozenset({"no_ground_truth", "not_a_retrieval_target"})
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What comparisons and associations read of one trial, and nothing else.
+
+    ``reason`` says why the trial has no recall. ``numbers`` holds every number that is known by
+    its column: a metric's name, or ``metric:view``. ``is_reward_open`` is set by
+    :func:`on_one_scale` where the scale of the suite's rewards is not known.
+    """
+
+    run_id: str
+    benchmark: str
+    task_name: str
+    config_name: str
+    trial_name: str
+    batch_timestamp: str | None
+    model: str | None
+    harness: str | None
+    harness_version: str | None
+    degraded_reason: str | None
+    degraded_sources: tuple[str, ...]
+    repositories: tuple[str, ...]
+    ground_truth_confidence: str | None
+    ground_truth_digest: str | None
+    task_checksum: str | None
+    has_exception: bool
+    calls_seen: int
+    mcp_calls: int
+    mcp_calls_ok: int
+    shell_calls: int
+    shell_opaque: int
+    total_events: int | None
+    n_ground_truth: int | None
+    candidate_set_count: int | None
+    evidence_type: str | None
+    computable: bool
+    never_hit: bool
+    reason: str | None
+    numbers: Mapping[str, float] = field(repr=False)
+    is_reward_open: bool = False
+
+    @property
+    def task(self) -> Task:
+        """Suite and task."""
+        return (self.benchmark, self.task_name)
+
+    @property
+    def has_degraded_trace(self) -> bool:
+        """Whether the trace is at fault; documents before 1.2 do not say what is."""
+        is_trace = not self.degraded_sources or "trace" in self.degraded_sources
+        return bool(self.degraded_reason) and is_trace
+
+    @property
+    def lacks_ground_truth(self) -> bool:
+        """Whether there is no recall because the task names no file to find."""
+        return "file_recall" not in self.numbers and self.reason in _NO_TRUTH
+
+    @property
+    def has_called_mcp(self) -> bool:
+        """Whether an MCP server was called, whatever it answered."""
+        return self.mcp_calls > 0
+
+    @property
+    def was_answered(self) -> bool:
+        """Whether an MCP server answered a call."""
+        return self.mcp_calls_ok > 0
+
+
+Trials = Union["pd.DataFrame", Iterable[Trial | Document]]
+"""A frame of trials, or trials, or their metrics documents."""
+
+
+def from_document(document: Document) -> Trial:
+    """Return what a study reads of a trial's metrics document.
+
+    Raises
+    ------
+    LookupError
+        When a part that every such document has is missing.
+    """
+    for name in _SECTIONS:
+        document[name]
+    numbers = {name: _finite(_at(document, path)) for name, path in NUMBERS.items()}
+    return _trial(lambda column: _at(document, _PATHS[column]), numbers)
+
+
+def from_frame(frame: pd.DataFrame, needed: Collection[str] = ()) -> list[Trial]:
+    """Return the trials of a frame, a row each.
+
+    Parameters
+    ----------
+    frame
+        The frame :attr:`Run.trials <retrieval_eval.report.Run>`, or some of its rows; the numbers
+        may be changed, and further columns of numbers added.
+    needed
+        Columns of numbers that the frame must have.
+
+    Raises
+    ------
+    BadInputError
+        When a column is missing or holds something else than it should.
+    """
+    import pandas as pd
+
+    if frame.empty:
+        return []
+    _refuse_missing([*COLUMNS, *needed], [str(name) for name in frame.columns])
+    numeric = [n for n in dict.fromkeys((*NUMBERS, *needed)) if n in frame.columns]
+    values = {name: _known(frame[name], pd) for name in (*COLUMNS, *numeric)}
+    _refuse_other_kinds(values, numeric)
+    return [
+        _trial(
+            lambda column, row=row: values[column][row],  # type: ignore[misc]
+            {name: _finite(values[name][row]) for name in numeric},
+        )
+        for row in range(len(frame))
+    ]
+
+
+def trials_of(given: Trials, needed: Collection[str] = ()) -> list[Trial]:
+    """Return trials in a fixed order with their rewards on one scale, whatever they come from.
+
+    Parameters
+    ----------
+    given
+        A frame of trials, or :class:`Trial` records or metrics documents.
+    needed
+        Columns of numbers that must be known of some trial.
+
+    Raises
+    ------
+    BadInputError
+        When the frame lacks a column, or what is given is neither.
+    """
+    if hasattr(given, "columns"):
+        found = from_frame(cast("pd.DataFrame", given), needed)
+    else:
+        found = [row if isinstance(row, Trial) else from_document(row) for row in given]
+        extra = {name for trial in found for name in trial.numbers} - NUMBERS.keys()
+        _refuse_missing(needed, [*NUMBERS, *extra])
+    return on_one_scale(sorted(found, key=order_of))
+
+
+def some_trials(given: Trials, needed: Collection[str] = ()) -> list[Trial]:
+    """Return :func:`trials_of`; raises ``NothingToEvaluateError`` where there is none."""
+    found = trials_of(given, needed)
+    if not found:
+        raise NothingToEvaluateError("there is no trial: the frame, or the list, is empty")
+    return found
+
+
+def order_of(trial: Trial) -> tuple[str, ...]:
+    """Return the key by which trials are sorted, so that input order never matters."""
+    names = (*trial.task, trial.config_name, trial.run_id, trial.batch_timestamp or "")
+    return (*names, trial.trial_name)
+
+
+def average(trials: Iterable[Trial], column: str) -> float | None:
+    """Return the mean of a number over the trials of which it is known, rounded once."""
+    known = known_values(trials, column)
+    return statistics.mean(known) if known else None
+
+
+def known_values(trials: Iterable[Trial], column: str) -> list[float]:
+    """Return a number of every trial of which it is known."""
+    return [trial.numbers[column] for trial in trials if column in trial.numbers]
+
+
+# The scale of rewards
+
+MIN_ON_SCALE: Final = 0.9
+"""A suite of which a smaller share of rewards lies between 0 and 1 has another scale."""
+
+SCALES_DIFFER: Final = "reward_scales_differ"
+
+
+def on_one_scale(trials: Sequence[Trial]) -> list[Trial]:
+    """Return the trials with the scale of their suite's rewards, and without rewards off it.
+
+    Where nine in ten rewards of a suite lie between 0 and 1 that is its scale, and one outside is
+    a fault: it is not computable. Else the scale is not known (``is_reward_open``), and
+    :func:`are_poolable` says what may be averaged.
+    """
+    unknown = open_suites(
+        (trial.benchmark, trial.numbers["reward"]) for trial in trials if "reward" in trial.numbers
+    )
+    return [_scaled(trial, trial.benchmark in unknown) for trial in trials]
+
+
+def open_suites(rewards: Iterable[tuple[str, float]]) -> set[str]:
+    """Return the suites whose rewards are not from 0 to 1.
+
+    Examples
+    --------
+    >>> open_suites([("a", 0.5), ("a", 1.0), ("b", 37.0)])
+    {'b'}
+    """
+    by_suite: dict[str, list[float]] = defaultdict(list)
+    for suite, reward in rewards:
+        by_suite[suite].append(reward)
+    return {
+        suite
+        for suite, values in by_suite.items()
+        if sum(0 <= value <= 1 for value in values) < MIN_ON_SCALE * len(values)
+    }
+
+
+def are_poolable(trials: Iterable[Trial]) -> bool:
+    """Whether the rewards of trials may be averaged, or ranked together.
+
+    They may when they are of one suite, or all of suites whose rewards go from 0 to 1.
+    """
+    scales = {t.benchmark: t.is_reward_open for t in trials if "reward" in t.numbers}
+    return len(scales) < 2 or not any(scales.values())
+
+
+def _scaled(trial: Trial, is_open: bool) -> Trial:
+    if is_open:
+        return replace(trial, is_reward_open=True)
+    if 0 <= trial.numbers.get("reward", 0) <= 1:
+        return trial
+    return replace(trial, numbers={k: v for k, v in trial.numbers.items() if k != "reward"})
+
+
+# Reading
+
+
+def _trial(read: Callable[[str], Any], numbers: Mapping[str, float | None]) -> Trial:
+    """Return a trial from its columns; what is of another kind than declared is not known."""
+    text = {name: value if isinstance(value := read(name), str) else None for name in _TEXT}
+    lists = {
+        name: tuple(v for v in value if isinstance(v, str))
+        for name in _LISTS
+        if isinstance(value := read(name) or (), list | tuple)
+    }
+    counts = {name: None if (n := _finite(read(name))) is None else int(n) for name in _COUNTS}
+    never = {name: bool(read(name)) for name in _FLAGS}
+    exception = read("has_exception")
+    fields: dict[str, Any] = {
+        **text,
+        **{name: text[name] or "" for name in _NAMES},
+        **dict.fromkeys(_LISTS, ()),
+        **lists,
+        **counts,
+        **{name: counts[name] or 0 for name in _CALLS},
+        **never,
+        "has_exception": exception is not None and exception is not False,
+    }
+    return Trial(**fields, numbers={n: v for n, v in numbers.items() if v is not None})
+
+
+_PATHS: Final = {name: tuple(path.split("/")) for name, path in COLUMNS.items()}
+_NAMES: Final = ("run_id", "benchmark", "task_name", "config_name", "trial_name")
+_CALLS: Final = ("calls_seen", "mcp_calls", "mcp_calls_ok", "shell_calls", "shell_opaque")
+
+
+def _at(document: Any, path: Iterable[str]) -> Any:
+    for key in path:
+        if not isinstance(document, Mapping):
+            return None
+        document = document.get(key)
+    return document
+
+
+def _finite(value: Any) -> float | None:
+    number = float(value) if type(value) in {int, float} else as_number(value)
+    return number if number is not None and math.isfinite(number) else None
+
+
+def _known(column: pd.Series[Any], pd: Any) -> list[Any]:
+    """Return the values of a column as plain objects, None for one that is missing."""
+    return [
+        None if value is pd.NA or (isinstance(value, float) and math.isnan(value)) else value
+        for value in column.tolist()
+    ]
+
+
+_MOST_NAMED: Final = 5
+
+
+def _refuse_missing(needed: Iterable[str], columns: Sequence[str]) -> None:
+    missing = [name for name in needed if name not in columns]
+    if not missing:
+        return
+    close = get_close_matches(missing[0], columns, n=3, cutoff=0.5)
+    hint = f"; closest: {', '.join(close)}" if close else ""
+    more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+    raise BadInputError(
+        f"the trials have no column {', '.join(missing[:_MOST_NAMED])}{more}{hint}; take the frame "
+        "load_run(…).trials, or rows of it with all its columns"
+    )
+
+
+def _refuse_other_kinds(values: Mapping[str, Sequence[Any]], numeric: Iterable[str]) -> None:
+    for name in _LISTS:
+        if any(isinstance(value, str) for value in values[name]):
+            raise BadInputError(f"the column {name} holds text instead of lists")
+    for name in (*_COUNTS, *numeric):
+        for value in values[name]:
+            if value is not None and as_number(value) is None:
+                raise BadInputError(f"the column {name} holds {value!r}, which is no number")

@@ -1,0 +1,250 @@
+"""What estimates allow to conclude: the verdict, and the threats that could overturn it.
+
+``effect`` of a threat is ``none`` where the numbers already allow for it or merely carry it,
+``lowers`` where the verdict is less than the measured tasks alone would show, and ``withholds``
+where there is none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from retrieval_eval.metrics.catalog import Metric
+from retrieval_eval.stats.clusters import MIN_CLUSTERS
+from retrieval_eval.study.arms import Arm
+from retrieval_eval.study.estimates import Block
+from retrieval_eval.study.gate import RULES, Valid
+from retrieval_eval.study.pairs import Pair
+from retrieval_eval.study.trials import SCALES_DIFFER
+from retrieval_eval.values import REASONS, counted, signed
+
+ALPHA: Final = 0.05
+
+OUTCOMES: Final = ("reward",)
+"""Outcomes that retrieval is for; one that moves against the verdict is named beside it."""
+
+
+def apparent(block: Block) -> str:
+    """Return what the measured tasks show: better, worse or no_detectable_difference.
+
+    A difference is only called one when the interval of its mean leaves out 0 and the test
+    agrees, for each of them alone is wrong too often somewhere. Differences that are all the same
+    have no interval; then the test alone decides.
+    """
+    low, high, p_value = block["ci_low"], block["ci_high"], block["p_value"]
+    if block["ci_reason"] == "constant_input":
+        low = high = block["mean_difference"]
+    if low is None or high is None or p_value is None:
+        return "no_detectable_difference"
+    if p_value >= ALPHA or low <= 0 <= high:
+        return "no_detectable_difference"
+    is_gain = (block["mean_difference"] > 0) == (block["direction"] == "higher_is_better")
+    return "better" if is_gain else "worse"
+
+
+def conclusion(block: Block) -> str:
+    """Return what one compared metric shows, values that an arm lacks considered.
+
+    As :func:`apparent`, but ``fragile`` where the values that were not measured could give the
+    mean difference over all planned tasks the other sign, or none.
+    """
+    found = apparent(block)
+    if found == "no_detectable_difference" or block["bound_low"] is None:
+        return found
+    is_up = block["mean_difference"] > 0
+    worst = block["bound_low"] if is_up else -block["bound_high"]
+    has_gap = block["n_lacking_baseline"] or block["n_lacking_comparison"]
+    # What adds up to 0 on paper can leave a last digit.
+    return "fragile" if has_gap and round(worst, 9) <= 0 else found
+
+
+def permitted(block: Block, valid: Valid) -> str:
+    """Return what one compared metric shows, as far as the gate and the number of tasks allow.
+
+    As :func:`conclusion`, but ``no_verdict`` where the gate failed and ``too_few_pairs`` where no
+    test could decide. The verdict and that of every view are such.
+    """
+    from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+
+    if valid.failed:
+        return "no_verdict"
+    return "too_few_pairs" if block["n_pairs"] < MIN_PAIRS_FOR_P else conclusion(block)
+
+
+def verdict_of(primary: Metric, block: Block, valid: Valid, n_pairs: int) -> tuple[str, str]:
+    """Return the verdict about a metric, and why, in a sentence."""
+    from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+
+    found = permitted(block, valid)
+    if found == "no_verdict":
+        named = "; ".join(f"{name} ({RULES[name].meaning})" for name in valid.failed)
+        return found, f"the arms cannot be compared: {named}"
+    n = block["n_pairs"]
+    if found == "too_few_pairs":
+        return found, (
+            f"{n} of {n_pairs} matched tasks have a {primary.label}; "
+            f"no test can tell a difference below {MIN_PAIRS_FOR_P}"
+        )
+    difference, p_value = block["mean_difference"], block["p_value"]
+    numbers = f"mean difference {signed(difference, 3)} over {n} matched tasks"
+    if block["averaged_over"] == "clusters":
+        numbers += f" (mean of {block['n_clusters']} {block['cluster_by']} means)"
+    if p_value is not None:
+        numbers += ", p < 0.001" if p_value < 0.001 else f", p = {p_value:.3f}"
+    return found, f"{primary.label}: {numbers}"
+
+
+def cautions(primary: Metric, metrics: Sequence[Metric], blocks: Mapping[str, Block]) -> list[str]:
+    """Return a sentence for every outcome that clearly moves against the verdict's metric."""
+    found = apparent(blocks[primary.name])
+    sentences = []
+    for metric in metrics:
+        block = blocks[metric.name]
+        shown = apparent(block) if metric.name in OUTCOMES else found
+        if {found, shown} == {"better", "worse"}:
+            sentences.append(
+                f"{primary.label} is {found}, but {metric.label} is {shown} "
+                f"({signed(block['mean_difference'])} {metric.unit} "
+                f"over {block['n_pairs']} tasks)"
+            )
+    return sentences
+
+
+# Threats
+
+Threat = dict[str, Any]
+
+_MAX_SUITES: Final = 4
+"""Suites whose reward a sentence gives."""
+
+_PLURAL: Final = {"repository": "repositories", "suite": "suites"}
+
+
+def _threat(name: str, value: float | None, unit: str, effect: str, sentence: str) -> Threat:
+    return {"name": name, "value": value, "unit": unit, "effect": effect, "sentence": sentence}
+
+
+def few_clusters(block: Block, pairs: Sequence[Pair]) -> Iterator[Threat]:
+    """Yield what a metric's statistics are about where its tasks are of fewer than six clusters."""
+    by, n, n_pairs = block["cluster_by"], block["n_clusters"], block["n_pairs"]
+    if by is None or n >= MIN_CLUSTERS or not block["computable"]:
+        return
+    tasks = counted(n_pairs, "matched task")
+    if n == 1:
+        text = f"{tasks}, all of one {by}: the result is about this {by} only"
+        if not any(pair.repositories for pair in pairs):
+            text += ", and takes tasks as independent, because none states its repository"
+    else:
+        text = (
+            f"{tasks} in {n} {_PLURAL[by]}: means, interval and p are computed from the {by} "
+            f"means, each counting the same (t, {counted(n - 1, 'degree')} of freedom)"
+        )
+        if by == "repository" and not all(pair.repositories for pair in pairs):
+            text += "; a task that states no repository counts as one of its own"
+    yield _threat("few_clusters", n, _PLURAL[by], "none", text)
+
+
+def lacking_values(block: Block, arms: tuple[Arm, Arm], *, is_fragile: bool) -> Iterator[Threat]:
+    """Yield what the values that an arm lacks could do to the mean difference."""
+    if block["bound_low"] is None:
+        return
+    lacking = (block["n_lacking_baseline"], block["n_lacking_comparison"])
+    if not any(lacking):
+        return
+    n = block["n_planned"]
+    parts = [
+        f"{k} of {counted(n, 'task')} with {arm.config}"
+        for k, arm in zip(lacking, arms, strict=True)
+        if k
+    ]
+    text = (
+        f"values are missing on {' and '.join(parts)}: over all of them the mean "
+        f"difference lies between {signed(block['bound_low'], 3)} and "
+        f"{signed(block['bound_high'], 3)}"
+    )
+    is_up = block["mean_difference"] > 0
+    # What the comparison lacks overturns a gain when it is low, what the baseline lacks when high.
+    tips = [
+        f"those of {arm.config} average {'above' if is_up == (arm is arms[0]) else 'below'} "
+        f"{tip:.2f}"
+        for arm, tip in zip(
+            arms, (block["tipping_baseline"], block["tipping_comparison"]), strict=True
+        )
+        if tip is not None
+    ]
+    worst = block["bound_low"] if is_up else block["bound_high"]
+    if is_fragile and not round(worst, 9):
+        text += ", so there may be no difference at all"
+    elif is_fragile:
+        text += f"; the sign changes if {' or if '.join(tips)}" if tips else "; the sign can change"
+    elif is_up == (worst > 0) and worst:
+        text += ", so they cannot change its sign"
+    effect = "lowers" if is_fragile else "none"
+    yield _threat("lacking_values", worst, "mean difference, worst case", effect, text)
+
+
+def role_notes(valid: Valid) -> Iterator[Threat]:
+    """Yield where the name of an arm and what its trials used disagree."""
+    for arm, why in valid.roles.doubt:
+        yield _threat("mcp_role", arm.n_callers, "trials", "withholds", f"{arm.config}: {why}")
+    for note in valid.roles.notes:
+        text = f"{note}; it is taken as an arm that is meant to"
+        yield _threat("mcp_role", None, "trials", "none", text)
+
+
+def partial_use(
+    column: str, valid: Valid, arms: tuple[Arm, Arm], pairs: Sequence[Pair]
+) -> Iterator[Threat]:
+    """Yield of each arm that only some trials called an MCP server, and the estimate of those.
+
+    Trials of a control and arms whose role is in doubt are the gate's.
+    """
+    known = [valid.roles.control, *(arm for arm, _ in valid.roles.doubt)]
+    for side, arm in zip(("baseline", "comparison"), arms, strict=True):
+        if any(arm is other for other in known) or not 0 < arm.n_callers < arm.n_ran:
+            continue
+        own = [p.values(column) for p in pairs if all(t.has_called_mcp for t in getattr(p, side))]
+        changes = [b - a for a, b in own if a is not None and b is not None]
+        text = f"only {arm.use} called an MCP server"
+        if changes:
+            text += (
+                f"; over {counted(len(changes), 'matched task')} on which all did, the mean "
+                f"difference is {signed(math.fsum(changes) / len(changes), 3)}"
+            )
+        yield _threat("mcp_role", arm.n_callers, "trials", "none", text)
+
+
+def never_hit(block: Block | None, arms: tuple[Arm, Arm]) -> Iterator[Threat]:
+    """Yield how often either arm never found a relevant file, where it differs."""
+    if block is None or block["ci_reason"] != "never_hit_differs":
+        return
+    counts = [
+        f"{block[f'n_never_{side}']} of "
+        f"{counted(block[f'n_watched_{side}'], 'task')} with {arm.config}"
+        for side, arm in zip(("baseline", "comparison"), arms, strict=True)
+    ]
+    text = (
+        f"no relevant file was found on {' and '.join(counts)}: which was faster cannot be "
+        "told from the tasks on which both found one"
+    )
+    yield _threat("never_hit", None, "tasks", "none", text)
+
+
+def scales(reward: Block | None, by_suite: Sequence[Block]) -> Iterator[Threat]:
+    """Yield that rewards cannot be averaged over the suites, and their differences by suite."""
+    if reward is None or reward["reason"] != SCALES_DIFFER:
+        return
+    known = [row for row in by_suite if row["computable"]]
+    given = [
+        f"{signed(row['mean_difference'])} in {row['benchmark']} "
+        f"({counted(row['n_pairs'], 'task')})"
+        for row in known[:_MAX_SUITES]
+    ]
+    if rest := len(known) - len(given):
+        given.append(f"{counted(rest, 'further suite')} in the analysis")
+    text = f"{REASONS[SCALES_DIFFER]}: reward is given by suite"
+    if given:
+        text += f", the mean difference is {', '.join(given)}"
+    yield _threat("reward_scales", None, "suites", "none", text)

@@ -1,0 +1,216 @@
+"""Tool dialects: what harnesses and MCP servers call their tools, one table each.
+
+Each module of this folder declares one table. Another distribution adds one with an entry point
+of the group ``retrieval_eval.dialects`` whose object is a :class:`Dialect`; a server's entry has
+the server's name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import cache, lru_cache
+from pkgutil import iter_modules
+from typing import Any, Final, Literal
+
+from retrieval_eval.registry import Registry
+from retrieval_eval.traces.results.base import Found, Parser, Seen
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One row: what kind of action a tool is and how its results are read.
+
+    Parameters
+    ----------
+    names
+        Names in lower-case snake form without the decorations of a harness, so that
+        ``readToolCall``, ``Read`` and ``read`` are one name. A ``*`` is any text.
+    category
+        One of the eight categories, or a function of the arguments where these decide.
+    parser
+        Reads a successful result.
+    is_retrieval
+        False for a harness's own housekeeping, which becomes no event.
+    is_shell
+        Whether the tool runs a command text.
+    """
+
+    names: tuple[str, ...]
+    category: str | Callable[[Mapping[str, Any]], str]
+    parser: Parser
+    is_retrieval: bool = True
+    is_shell: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """The tools that one harness, or one MCP server, offers.
+
+    Parameters
+    ----------
+    tools
+        Rows; whole names come before patterns.
+    guesses
+        Rows for tools that are in no dialect, by what their names suggest; looked at last.
+    offered_by
+        Whether the rows are about a harness's own tools, a server's, or both.
+    namespaces
+        Prefixes before ``__`` that mark a harness's own tools; any other prefix names a server.
+    own_names
+        Bare names of a server's tools that no harness uses, for harnesses that drop prefixes.
+    own_names_with_repository
+        Bare names that are the server's only when the arguments name a repository.
+    delegating
+        Names, as traces have them, of tools that hand work to a sub-agent.
+
+    Examples
+    --------
+    >>> from retrieval_eval.traces.results.local_files import read_local
+    >>> my_agent = Dialect(tools=(Tool(("peek",), "file_read", read_local),))
+    """
+
+    tools: tuple[Tool, ...] = ()
+    guesses: tuple[Tool, ...] = ()
+    offered_by: Literal["harness", "server", "both"] = "harness"
+    namespaces: frozenset[str] = frozenset()
+    own_names: frozenset[str] = frozenset()
+    own_names_with_repository: frozenset[str] = frozenset()
+    delegating: frozenset[str] = frozenset()
+
+
+DIALECTS = Registry[Dialect](
+    "retrieval_eval.dialects",
+    "tool dialect",
+    tuple(f"{__name__}.{module.name}" for module in iter_modules(__path__)),
+)
+
+
+def read_nothing(_seen: Seen) -> Found:
+    """Return nothing: the tool's result is about no file in particular."""
+    return Found()
+
+
+def read_unknown(seen: Seen) -> Found:
+    """Return nothing; an answer of an unknown tool may have shown any file."""
+    return Found(is_opaque=bool(seen.text.strip()) or bool(seen.value))
+
+
+_UNKNOWN: Final = Tool(("*",), "other", read_unknown)
+
+
+@lru_cache(maxsize=1024)
+def tool_row(name: str, is_mcp: bool) -> Tool:
+    """Return the row of a tool by its snake-case name; unknown names are ``other``.
+
+    Examples
+    --------
+    >>> tool_row("nls_search", True).category
+    'code_search'
+    >>> tool_row("read_file_lines", False).category
+    'file_read'
+    >>> tool_row("make_coffee", True).category
+    'other'
+    """
+    other = "harness" if is_mcp else "server"
+    dialects = [dialect for _, dialect in DIALECTS.items() if dialect.offered_by != other]
+    rows = [tool for dialect in dialects for tool in dialect.tools]
+    guesses = [tool for dialect in dialects for tool in dialect.guesses]
+    for tool in rows:
+        if name in tool.names:
+            return tool
+    for tool in (*rows, *guesses):
+        if any(fnmatchcase(name, pattern) for pattern in tool.names):
+            return tool
+    return _UNKNOWN
+
+
+@cache
+def delegating_tools() -> frozenset[str]:
+    """Return the tools that hand work to a sub-agent, whose calls a trace may not keep."""
+    return frozenset(name for _, dialect in DIALECTS.items() for name in dialect.delegating)
+
+
+_LONGEST: Final = 200
+_NAMESPACED: Final = re.compile(r"(?P<server>[A-Za-z][\w-]*?)__(?P<tool>\w.*)")
+_MCP_NAMES: Final = (
+    re.compile(r"mcp__(?P<server>.+?)__(?P<tool>.+)"),
+    re.compile(r"mcp_(?P<server>[^_]+)_(?P<tool>.+)"),
+    _NAMESPACED,
+)
+_HUMP: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_SEPARATORS: Final = re.compile(r"[\s.\-/]+")
+
+
+@dataclass(frozen=True, slots=True)
+class ToolName:
+    """The bare snake-case name of a tool and the MCP server that offers it, if one does."""
+
+    bare: str
+    server: str | None
+
+    @property
+    def is_mcp(self) -> bool:
+        """Whether an MCP server offers the tool."""
+        return self.server is not None
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What the dialects say about names alone: own namespaces, and servers by bare name."""
+
+    namespaces: frozenset[str]
+    servers: Mapping[str, str]
+    servers_with_repository: Mapping[str, str]
+
+
+@cache
+def _names() -> _Names:
+    dialects = DIALECTS.items()
+    return _Names(
+        frozenset(name for _, dialect in dialects for name in dialect.namespaces),
+        {name: server for server, dialect in dialects for name in dialect.own_names},
+        {n: server for server, dialect in dialects for n in dialect.own_names_with_repository},
+    )
+
+
+def tool_name(name: str, arguments: Mapping[str, Any]) -> ToolName:
+    """Split a tool's name, as the trace has it, into its bare name and its server.
+
+    Some harnesses drop the prefix of MCP tools. A name that no harness uses is then its
+    server's; one that native tools share is taken for a server's only when a repository is
+    requested.
+
+    Examples
+    --------
+    >>> tool_name("mcp__sourcegraph__sg_read_file", {})
+    ToolName(bare='read_file', server='sourcegraph')
+    >>> tool_name("readToolCall", {})
+    ToolName(bare='read', server=None)
+    >>> tool_name("read_file", {"repo": "acme/w"}).server, tool_name("read_file", {}).server
+    ('sourcegraph', None)
+    >>> tool_name("developer__shell", {}), tool_name("search__grep", {}).server
+    (ToolName(bare='shell', server=None), 'search')
+    """
+    known = _names()
+    name = name.strip()[:_LONGEST].removeprefix("functions.")
+    for pattern in _MCP_NAMES:
+        match = pattern.fullmatch(name)
+        if match is None:
+            continue
+        if pattern is _NAMESPACED and match["server"].lower() in known.namespaces:
+            return ToolName(_snake(match["tool"]), None)
+        return ToolName(_snake(match["tool"]).removeprefix("sg_"), match["server"])
+    bare = _snake(name.removesuffix("ToolCall"))
+    short = bare.removeprefix("sg_")
+    if short != bare or short in known.servers:
+        return ToolName(short, known.servers.get(short, "sourcegraph"))
+    if bare in known.servers_with_repository and isinstance(arguments.get("repo"), str):
+        return ToolName(bare, known.servers_with_repository[bare])
+    return ToolName(bare, None)
+
+
+def _snake(name: str) -> str:
+    return _SEPARATORS.sub("_", _HUMP.sub("_", name)).lower()

@@ -1,0 +1,15 @@
+"""GitHub's MCP server."""
+
+from __future__ import annotations
+
+from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool
+from retrieval_eval.traces.results.remote import read_remote
+
+DIALECTS.add(
+    "github",
+    Dialect(
+        offered_by="server",
+        own_names=frozenset({"get_file_contents", "get_repository_tree", "search_code"}),
+        tools=(Tool(("get_file_contents",), "file_read", read_remote),),
+    ),
+)

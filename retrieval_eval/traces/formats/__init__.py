@@ -1,0 +1,181 @@
+"""Trace formats: each module of this folder declares how its format is recognised and read.
+
+A format is told by content and never by its file's name. Another distribution adds one with an
+entry point of the group ``retrieval_eval.formats`` whose object is a :class:`LineFormat` or a
+:class:`DocumentFormat`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from pkgutil import iter_modules
+from typing import Any, TypeVar
+
+from retrieval_eval.io.files import Line, is_inside, iter_jsonl, label, read_json
+from retrieval_eval.registry import Registry
+from retrieval_eval.traces.reading import Reading, Unreadable
+from retrieval_eval.traces.untrusted import dict_of, text_of
+
+_HEAD = 200
+"""Lines that are looked at before a file counts as unknown."""
+
+Mark = Callable[[Mapping[str, Any]], bool]
+"""Whether a JSON object shows a format; the object is untrusted, any field may hold any type."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineFormat:
+    """A format of JSON lines: events that the agent's harness wrote one after another.
+
+    Parameters
+    ----------
+    recognises
+        Whether one line, a decoded JSON object, proves the format. The first line of a file that
+        any format recognises decides.
+    read
+        Reads the lines of a file, given its name for messages. Must not raise on their content:
+        what cannot be used is collected with :class:`~retrieval_eval.traces.reading.Complaints`.
+    example
+        A few lines with at least one call and its result.
+    may_be
+        A weaker mark, looked at as the last resort: when no line proves any format.
+    priority
+        Which format is asked first about the same line: the higher one. Formats of this package
+        have priorities from 0 to 9.
+    file_names
+        Names of files to look into besides ``*.jsonl`` and ``*.txt``.
+
+    Examples
+    --------
+    >>> from retrieval_eval.records import ToolCall
+    >>> def read(lines, name):
+    ...     calls = (line.value for line in lines if isinstance(line.value, dict))
+    ...     items = [ToolCall(str(c.get("id")), str(c.get("tool")), {}, None) for c in calls]
+    ...     return Reading("my-agent", tuple(items))
+    >>> my_agent = LineFormat(
+    ...     recognises=lambda line: line.get("writer") == "my-agent",
+    ...     read=read,
+    ...     example=({"writer": "my-agent", "id": "1", "tool": "read_file"},),
+    ... )
+    >>> my_agent.recognises(my_agent.example[0])
+    True
+    """
+
+    recognises: Mark
+    read: Callable[[Iterable[Line], str], Reading | Unreadable]
+    example: Sequence[Mapping[str, Any]]
+    may_be: Mark | None = None
+    priority: int = 0
+    file_names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentFormat:
+    """A format of one JSON document; the fields are those of :class:`LineFormat`.
+
+    ``recognises`` and ``read`` take the whole document. ``file_names`` are looked into besides
+    ``trajectory.json``.
+    """
+
+    recognises: Mark
+    read: Callable[[Mapping[str, Any], str], Reading | Unreadable]
+    example: Mapping[str, Any]
+    may_be: Mark | None = None
+    priority: int = 0
+    file_names: tuple[str, ...] = ()
+
+
+FORMATS = Registry[LineFormat | DocumentFormat](
+    "retrieval_eval.formats",
+    "trace format",
+    tuple(f"{__name__}.{module.name}" for module in iter_modules(__path__)),
+)
+
+_F = TypeVar("_F", LineFormat, DocumentFormat)
+
+
+def _recognised(kind: type[_F], values: Sequence[Mapping[str, Any]]) -> _F | None:
+    """Return the format of the first value that proves one, else of the first that hints at one."""
+    known = [entry for _, entry in FORMATS.items() if isinstance(entry, kind)]
+    known.sort(key=lambda entry: -entry.priority)
+    for value in values:
+        for entry in known:
+            if entry.recognises(value):
+                return entry
+    for value in values:
+        for entry in known:
+            if entry.may_be is not None and entry.may_be(value):
+                return entry
+    return None
+
+
+def file_names() -> frozenset[str]:
+    """Return the names of files that formats want to be looked into."""
+    return frozenset(name for _, entry in FORMATS.items() for name in entry.file_names)
+
+
+def read_document_file(path: Path, trial_dir: Path) -> Reading | Unreadable:
+    """Read a file that should hold one document; one with the lines of a line format is read too.
+
+    Links that lead out of ``trial_dir`` are not followed.
+    """
+    name = label(path, trial_dir)
+    document = read_json(path, trial_dir)
+    if document.problem is not None:
+        lines = read_line_file(path, trial_dir)
+        return lines if isinstance(lines, Reading) else Unreadable(document.problem)
+    return read_document(document.value, name)
+
+
+def read_document(document: Any, name: str) -> Reading | Unreadable:
+    """Read a decoded JSON document in whichever known format it has."""
+    if not isinstance(document, dict):
+        return Unreadable(f"{name}: expected a JSON object")
+    found = _recognised(DocumentFormat, [document])
+    if found is None:
+        return Unreadable(f"{name}: not a known trace format (no schema_version)")
+    return found.read(document, name)
+
+
+def read_line_file(path: Path, trial_dir: Path) -> Reading | Unreadable:
+    """Read a file of JSON lines; a link that leads out of ``trial_dir`` is not followed."""
+    name = label(path, trial_dir)
+    if not is_inside(path, trial_dir):
+        return Unreadable(f"{name}: a link that leads out of the trial is not followed")
+    return read_lines(iter_jsonl(path, trial_dir), name)
+
+
+def read_lines(lines: Iterable[Line], name: str) -> Reading | Unreadable:
+    """Read JSON lines in whichever known format they have.
+
+    Parameters
+    ----------
+    lines
+        The file's lines; each is decoded once and they are not kept.
+    name
+        The file's name in messages.
+    """
+    rest = iter(lines)
+    head = list(islice(rest, _HEAD))
+    found = _recognised(LineFormat, [line.value for line in head if isinstance(line.value, dict)])
+    if found is not None:
+        return found.read(chain(head, rest), name)
+    if not head:
+        return Unreadable(f"{name}: the file is empty")
+    if len(head) == 1 and head[0].number == 0:
+        return Unreadable(head[0].problem or f"{name}: cannot be read")
+    return Unreadable(f"{name}: not a known trace format ({_description(head)})")
+
+
+def _description(head: list[Line]) -> str:
+    kinds = [
+        kind[:40] for line in head if (kind := text_of(dict_of(line.value).get("type"))) is not None
+    ]
+    if kinds:
+        return "lines of type " + ", ".join(sorted(set(kinds))[:4])
+    if any(isinstance(line.value, dict) for line in head):
+        return "JSON lines without a type"
+    return "no JSON lines"

@@ -1,0 +1,505 @@
+"""ATIF trajectories: steps with tool calls and, in the same step, the observed results.
+
+Source: the Agent Trajectory Interchange Format, versions 1.0 to 1.8. Results are joined by
+``source_call_id``; one that lacks it belongs to the one call of a step with one call and one
+result, and otherwise to none. Steps marked ``is_copied_context`` replay what happened
+before and are left out. Embedded sub-agent trajectories follow the call that refers to them; a
+reference to another file is not opened.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.traces.clock import latest, unix_seconds
+from retrieval_eval.traces.formats import FORMATS, DocumentFormat, openhands
+from retrieval_eval.traces.formats.claude_lines import marked
+from retrieval_eval.traces.reading import (
+    CONTINUED_ELSEWHERE,
+    SUBAGENT_ELSEWHERE,
+    CallLog,
+    Complaints,
+    Reading,
+    Unreadable,
+    arguments_of,
+    is_summary,
+)
+from retrieval_eval.traces.served import states_exit_status
+from retrieval_eval.traces.tokens import Usage, is_misstated
+from retrieval_eval.traces.truncated import (
+    TRIMMED,
+    TRUNCATED,
+    complete_json,
+    is_placeholder,
+    preview_of,
+    whole_or_rest,
+)
+from retrieval_eval.traces.untrusted import (
+    amount_of,
+    blocks_text,
+    clean,
+    count_of,
+    dict_of,
+    list_of,
+    text_of,
+)
+
+_VERSION = re.compile(r"ATIF-v(\d{1,6})(?:\.(\d{1,6}))?", re.IGNORECASE)
+NEWEST_MINOR = 8
+_DEEPEST_DELEGATION = 8
+_FAILURES_ARE_EMPTY = frozenset({"gemini-cli", "qwen-coder", "goose"})
+"""Agents whose trajectories lose the text of a failed call, so that an empty one says nothing."""
+
+
+@dataclass(slots=True)
+class _State:
+    name: str
+    agent: str
+    log: CallLog
+    flags: dict[str, None] = field(default_factory=dict)
+    has_agent: bool = False
+    started_at: float | None = None
+    finished_at: float | None = None
+
+
+def read_atif(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
+    """Return what an ATIF document says, or why its version cannot be read."""
+    version = _VERSION.fullmatch(text_of(document.get("schema_version")) or "")
+    if version is None or int(version[1]) != 1:
+        stated = str(document.get("schema_version"))[:60]
+        return Unreadable(f"{name}: schema_version {stated} is not readable (expected ATIF-v1.x)")
+    if not isinstance(document.get("steps"), list):
+        return Unreadable(f"{name}: an ATIF trajectory without a list of steps")
+    agent = dict_of(document.get("agent"))
+    complaints = Complaints(name, "step")
+    log = CallLog(complaints, are_ids_reused=True)
+    state = _State(name, (text_of(agent.get("name")) or "").lower(), log)
+    if int(version[2] or 0) > NEWEST_MINOR:
+        state.flags["newer_minor_version"] = None
+    if document.get("_corpus_trim_applied"):
+        state.flags[TRIMMED] = None
+    if text_of(document.get("continued_trajectory_ref")):
+        state.flags[CONTINUED_ELSEWHERE] = None
+    _take_document(state, document, "", is_subagent=False, depth=0)
+    metrics = dict_of(document.get("final_metrics"))
+    session = text_of(document.get("session_id"))
+    return Reading(
+        format=f"atif-1.{int(version[2] or 0)}",
+        items=state.log.items(),
+        session_ids=frozenset({session} if session else ()),
+        harness=text_of(agent.get("name")),
+        harness_version=text_of(agent.get("version")),
+        model=text_of(agent.get("model_name")) or _model(document),
+        started_at=state.started_at,
+        finished_at=state.finished_at,
+        cwd=_folder(agent),
+        declared_tokens=declared_tokens(metrics),
+        declared_cost_usd=amount_of(metrics.get("total_cost_usd")),
+        flags=(*state.flags, *state.log.flags, *complaints.flags()),
+        problems=complaints.sentences(),
+        has_agent=state.has_agent,
+    )
+
+
+def _take_document(
+    state: _State, document: Mapping[str, Any], pointer: str, *, is_subagent: bool, depth: int
+) -> None:
+    """Log all steps of a trajectory, then the embedded ones that no step refers to."""
+    children: dict[str, tuple[int, Any]] = {}
+    for index, child in enumerate(list_of(document.get("subagent_trajectories"))):
+        key = text_of(dict_of(child).get("trajectory_id"))
+        children[f"#{index}" if key is None or key in children else key] = (index, child)
+    tokens = StepTokens(state.agent, pointer or state.name, is_subagent)
+
+    def descend(key: str) -> None:
+        index, child = children.pop(key)
+        place = f"{pointer}/subagent_trajectories/{index}"
+        if depth < _DEEPEST_DELEGATION:
+            _take_document(state, dict_of(child), place, is_subagent=True, depth=depth + 1)
+
+    n_before = state.log.n_calls
+    before: Any = None
+    for index, step in enumerate(list_of(document.get("steps"))):
+        entry, place = dict_of(step), f"{pointer}/steps/{index}"
+        if is_placeholder(entry) or _is_apart(before, entry.get("step_id")):
+            state.flags[TRIMMED] = None
+            state.log.add_gap()
+        before = entry.get("step_id")
+        if is_placeholder(entry):
+            continue
+        if not isinstance(step, dict):
+            _complain(state, place, "expected an object")
+        elif entry and not entry.get("is_copied_context"):
+            if _is_summary(entry):
+                state.log.note_summary(n_before)
+            _take_usage(state, entry, tokens.of(entry, index), place)
+            for key in _take_step(state, entry, place, is_subagent):
+                if key in children:
+                    descend(key)
+    for key in list(children):
+        descend(key)
+
+
+def _take_usage(state: _State, step: Mapping[str, Any], usage: Usage | None, pointer: str) -> None:
+    if is_misstated(step.get("metrics"), COUNTS):
+        _complain(state, pointer, "the token counts are no numbers")
+    elif usage is not None:
+        state.log.add_usage(usage)
+
+
+def _is_apart(before: Any, number: Any) -> bool:
+    """Return whether steps are missing between two step numbers."""
+    return isinstance(number, int) and isinstance(before, int) and number > before + 1
+
+
+def _is_summary(step: Mapping[str, Any]) -> bool:
+    extra = dict_of(whole_or_rest(step.get("extra"), keep_cut_text=False))
+    if step.get("source") == "system" and dict_of(extra.get("context_management")):
+        return True
+    message = whole_or_rest(step.get("message"), keep_cut_text=True)
+    return step.get("source") in ("user", "system") and is_summary(blocks_text(message))
+
+
+def _take_step(
+    state: _State, step: Mapping[str, Any], pointer: str, is_subagent: bool
+) -> list[str]:
+    """Log one step and return the ids of the embedded trajectories it refers to."""
+    timestamp = unix_seconds(step.get("timestamp"))
+    state.finished_at = latest(state.finished_at, timestamp)
+    state.has_agent = state.has_agent or step.get("source") not in ("user", "system")
+    if state.started_at is None and step.get("source") == "agent":
+        state.started_at = timestamp
+    extra = dict_of(whole_or_rest(step.get("extra"), keep_cut_text=False))
+    results = _results(state, step, pointer)
+    calls = _calls(state, step, extra, pointer)
+    state.log.begin_step()
+    for call_id, name, arguments in calls:
+        if state.agent == openhands.HARNESS and len(calls) == 1:
+            text = results[0].text if len(results) == 1 else None
+            seen = openhands.repaired(name, arguments, step.get("message"), text)
+            if seen is not None:
+                arguments = seen
+                if preview_of(step.get("tool_calls")) is None:
+                    state.flags["argument_mismatch"] = None
+        state.log.add(
+            ToolCall(
+                call_id=call_id or pointer,
+                name=name,
+                arguments=arguments,
+                result=None,
+                timestamp=timestamp,
+                is_subagent=is_subagent or extra.get("is_sidechain") is True,
+                cwd=text_of(extra.get("cwd")),
+                where=f"{state.name}#{pointer}",
+            )
+        )
+    names = {call_id: name for call_id, name, _ in calls}
+    if len(calls) == len(results) == 1 and results[0].call_id is None and _is_single(step):
+        call_id, name, _ = calls[0]
+        results = [replace(results[0], call_id=call_id or pointer)]
+        names = {call_id or pointer: name}
+    for found in results:
+        if found.call_id:
+            told = _result(state, found, names.get(found.call_id, ""), extra, len(calls))
+            if told is not None:
+                state.log.join(found.call_id, told)
+        elif found.text or not found.refers_to:
+            state.log.flags["result_without_call"] = None
+    return [key for found in results for key in found.refers_to]
+
+
+def _is_single(step: Mapping[str, Any]) -> bool:
+    """Return whether a step surely held one call and one result and no more."""
+    return all(
+        isinstance(entries, list) and len(entries) == 1
+        for entries in (
+            step.get("tool_calls"),
+            dict_of(step.get("observation")).get("results"),
+        )
+    )
+
+
+def _complain(state: _State, pointer: str, what: str) -> None:
+    """Note a step that cannot be used; what it cost is unknown, and so is every later total."""
+    state.log.complaints.note(f"{state.name}#{pointer}", what)
+    state.log.add_gap()
+
+
+def _objects(state: _State, value: Any, pointer: str, what: str) -> list[Mapping[str, Any]]:
+    """Return the objects of a list; anything but a list of objects (or null) is complained of."""
+    stated = [value] if isinstance(value, dict) else value
+    found: list[Mapping[str, Any]] = [e for e in list_of(stated) if isinstance(e, dict)]
+    if stated is not None and (not isinstance(stated, list) or len(found) < len(stated)):
+        _complain(state, pointer, f"{what} are no list of objects")
+    return found
+
+
+def _calls(
+    state: _State, step: Mapping[str, Any], extra: Mapping[str, Any], pointer: str
+) -> list[tuple[str, str, Mapping[str, Any]]]:
+    stated = step.get("tool_calls")
+    if preview_of(stated) is not None:
+        state.flags[TRUNCATED] = None
+        stated = whole_or_rest(stated, keep_cut_text=False)
+    calls = []
+    for call in _objects(state, stated, pointer, "the tool calls"):
+        name = text_of(call.get("function_name"))
+        if name is not None:
+            arguments = call.get("arguments", extra.get("raw_arguments"))
+            calls.append((text_of(call.get("tool_call_id")) or "", name, arguments_of(arguments)))
+        elif preview_of(step.get("tool_calls")) is None:
+            _complain(state, pointer, "a tool call without a name")
+    return calls
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    call_id: str | None
+    text: str
+    has_content: bool
+    is_truncated: bool
+    extra: Mapping[str, Any]
+    refers_to: tuple[str, ...]
+
+
+def _results(state: _State, step: Mapping[str, Any], pointer: str) -> list[_Found]:
+    stated = step.get("observation")
+    is_cut = preview_of(stated) is not None
+    if is_cut:
+        state.flags[TRUNCATED] = None
+    told = whole_or_rest(stated, keep_cut_text=True)
+    if told is not None and not isinstance(told, dict):
+        _complain(state, pointer, "the observation is no object")
+    entries = _objects(state, dict_of(told).get("results"), pointer, "the results")
+    are_failures_empty = state.agent in _FAILURES_ARE_EMPTY
+    found = []
+    for entry in entries:
+        refs = [dict_of(ref) for ref in list_of(entry.get("subagent_trajectory_ref"))]
+        if any(not text_of(ref.get("trajectory_id")) for ref in refs):
+            state.flags[SUBAGENT_ELSEWHERE] = None
+        content = entry.get("content")
+        if not isinstance(content, str | list | None):
+            _complain(state, pointer, "the content of a result is no text")
+        found.append(
+            _Found(
+                text_of(entry.get("source_call_id")),
+                blocks_text(content),
+                content is not None and (content != "" or not are_failures_empty),
+                is_cut and entry is entries[-1],
+                dict_of(entry.get("extra")),
+                tuple(key for ref in refs if (key := text_of(ref.get("trajectory_id")))),
+            )
+        )
+    return found
+
+
+def _result(
+    state: _State, found: _Found, name: str, extra: Mapping[str, Any], n_calls: int
+) -> ToolResult | None:
+    """Return what a call was answered, or None where an empty result does not say how it ended."""
+    own = extra if n_calls == 1 else {}
+    if state.agent == CLAUDE_CODE:
+        told = result_of_claude_code(found.call_id or "", found.text, found.is_truncated, own)
+        told = marked(replace(told, is_error=True)) if _is_error(found.extra) else told
+        is_answer = found.has_content or told.is_error or bool(told.text or told.structured)
+        return told if is_answer or found.refers_to else None
+    if state.agent == openhands.HARNESS:
+        told = openhands.result(name, found.text, found.is_truncated)
+    else:
+        told = ToolResult(found.text, None, _is_error(own), found.is_truncated)
+    records = [found.extra, own, *(dict_of(e.get("tool_metadata")) for e in (found.extra, own))]
+    details = dict_of(dict_of(extra.get("tool_call_details")).get(found.call_id or ""))
+    records += [details, dict_of(details.get("metadata"))]
+    has_ended = states_exit_status(told.text, *records)
+    if told.is_error or _is_error(found.extra):
+        return replace(told, is_error=True, is_unfinished=not has_ended)
+    is_answer = found.has_content or has_ended or found.extra.get("success") is True
+    return told if is_answer or found.refers_to else None
+
+
+def _is_error(extra: Mapping[str, Any]) -> bool:
+    flags = ("is_error", "isError", "tool_result_is_error")
+    return any(extra.get(flag) is True for flag in flags) or extra.get("success") is False
+
+
+def _model(document: Mapping[str, Any]) -> str | None:
+    steps = map(dict_of, list_of(document.get("steps")))
+    return next((model for step in steps if (model := text_of(step.get("model_name")))), None)
+
+
+def _folder(agent: Mapping[str, Any]) -> str | None:
+    folders = list_of(dict_of(agent.get("extra")).get("cwds"))
+    return text_of(clean(folders[0])) if len(folders) == 1 else None
+
+
+# --------------------------------------------------------------------------------------------------
+# Tool results as Claude Code's ATIF converter writes them: original text plus decorations.
+#
+# A result's content is the original text, then ``[stdout]``, ``[stderr]`` and ``[metadata]`` copies
+# of the structured result, then ``[error] tool reported failure``. The original is kept in the
+# step's ``extra``; where that was lost, the decorations are taken off again.
+
+_FAILURE = "[error] tool reported failure"
+_METADATA = "[metadata] {"
+_STREAM = re.compile(r"(?:\A|\n\n)\[std(?:out|err)\]\n")
+
+
+def result_of_claude_code(
+    call_id: str, content: str, is_truncated: bool, extra: Mapping[str, Any]
+) -> ToolResult:
+    """Return the result of a call.
+
+    Parameters
+    ----------
+    call_id, content, is_truncated
+        The observed result; a truncated one may end anywhere.
+    extra
+        The ``extra`` of a step with this one call (empty when it has several).
+    """
+    text, structured, is_error = undecorated(content, is_truncated)
+    metadata = dict_of(extra.get("tool_result_metadata"))
+    raw = dict_of(metadata.get("raw_tool_result"))
+    if raw.get("tool_use_id") == call_id and isinstance(raw.get("content"), (str, list)):
+        text, is_truncated = blocks_text(raw["content"]), False
+    if isinstance(metadata.get("tool_use_result"), (dict, list)):
+        structured = clean(metadata["tool_use_result"])
+    is_error = is_error or extra.get("tool_result_is_error") is True or raw.get("is_error") is True
+    return marked(ToolResult(text, structured, is_error, is_truncated))
+
+
+def undecorated(content: str, is_truncated: bool = False) -> tuple[str, Any, bool]:
+    r"""Return a result's original text, its structured result and whether it failed.
+
+    Examples
+    --------
+    >>> undecorated('a.py\n\n[stdout]\na.py\n[metadata] {"noOutputExpected": false}')
+    ('a.py', {'noOutputExpected': False}, False)
+    >>> undecorated("no such file\n\n[error] tool reported failure")
+    ('no such file', None, True)
+    """
+    text, is_error, structured = content, False, None
+    if text.endswith(_FAILURE):
+        text, is_error = text.removesuffix(_FAILURE).rstrip("\n"), True
+    # The copies are JSON on one line, so the last line that begins like this is the decoration.
+    at = text.rfind("\n" + _METADATA) + 1
+    if text.startswith(_METADATA, at):
+        structured = _decoded_metadata(text[at + len(_METADATA) - 1 :], is_truncated)
+        if structured is not None:
+            text = text[:at].rstrip("\n")
+    return _without_streams(text), structured, is_error
+
+
+def _decoded_metadata(text: str, is_truncated: bool) -> Any:
+    if is_truncated:
+        return clean(complete_json(text, keep_cut_text=False))
+    try:
+        return clean(json.loads(text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _without_streams(text: str) -> str:
+    """Cut the copy of standard output where it certainly repeats what stands before it."""
+    found = _STREAM.search(text)
+    if found is None:
+        return text
+    before = text[: found.start()]
+    copy = text[found.end() :].split("\n[stderr]\n", 1)[0].strip()
+    is_copy = bool(before) and (before.startswith(copy) or copy.startswith(before))
+    return before if is_copy else text
+
+
+# --------------------------------------------------------------------------------------------------
+# Tokens of ATIF steps, where one message of the model may be spread over several steps.
+
+CLAUDE_CODE = "claude-code"
+COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens")
+"""The names of the token counts in a step's ``metrics``."""
+
+
+class StepTokens:
+    """Turns the ``metrics`` of successive steps into usages, one for each message.
+
+    Steps have no message id. The Claude Code converter writes a step for each block of a message
+    and repeats the message's prompt counts on each, so neighbouring steps with the same prompt
+    counts are one message there (prompts only grow). Its ``prompt_tokens`` leave out the tokens
+    written to the cache; they are added where the numbers prove that they are missing.
+    """
+
+    def __init__(self, agent: str, scope: str, is_subagent: bool) -> None:
+        self._repeats = agent == CLAUDE_CODE
+        self._scope = scope
+        self._is_subagent = is_subagent
+        self._key: tuple[Any, ...] | None = None
+        self._message_id = ""
+
+    def of(self, step: Mapping[str, Any], index: int) -> Usage | None:
+        """Return the usage that a step states, or None when it states none."""
+        metrics = dict_of(step.get("metrics"))
+        prompt = count_of(metrics.get("prompt_tokens"))
+        output = count_of(metrics.get("completion_tokens"))
+        if not prompt + output:
+            return None
+        extra = dict_of(metrics.get("extra"))
+        written = count_of(extra.get("cache_creation_input_tokens"))
+        read = max(
+            count_of(metrics.get("cached_tokens")), count_of(extra.get("cache_read_input_tokens"))
+        )
+        key = (prompt, read, written)
+        if not self._repeats or key != self._key:
+            self._message_id = f"{self._scope}/steps/{index}"
+        self._key = key
+        # A prompt that included what was read and what was written could not be smaller.
+        is_written_missing = prompt < read + written
+        prompt += written if is_written_missing else 0
+        return Usage(self._message_id, prompt, output, self._is_subagent)
+
+
+def declared_tokens(metrics: Mapping[str, Any]) -> int | None:
+    """Return the prompt and completion tokens that ``final_metrics`` declares, if any.
+
+    The Claude Code converter sums over steps, so its declared totals count messages repeatedly.
+    """
+    total = count_of(metrics.get("total_prompt_tokens")) + count_of(
+        metrics.get("total_completion_tokens")
+    )
+    return total or None
+
+
+def _is_atif(document: Mapping[str, Any]) -> bool:
+    return _VERSION.fullmatch(text_of(document.get("schema_version")) or "") is not None
+
+
+def _may_be_atif(document: Mapping[str, Any]) -> bool:
+    """Whether a document states any version at all: the reader then says which it expects."""
+    return text_of(document.get("schema_version")) is not None
+
+
+FORMATS.add(
+    "atif",
+    DocumentFormat(
+        recognises=_is_atif,
+        read=read_atif,
+        may_be=_may_be_atif,
+        example={
+            "schema_version": "ATIF-v1.6",
+            "session_id": "s",
+            "agent": {"name": "codex", "version": "1"},
+            "steps": [
+                {
+                    "step_id": 1,
+                    "source": "agent",
+                    "tool_calls": [
+                        {"tool_call_id": "c", "function_name": "shell", "arguments": {}}
+                    ],
+                    "observation": {"results": [{"source_call_id": "c", "content": "a.py"}]},
+                }
+            ],
+        },
+    ),
+)

@@ -1,0 +1,351 @@
+"""Local files that a tool read, viewed, edited or wrote, and the lines that were shown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from retrieval_eval.records import LineRange, RawTarget
+from retrieval_eval.traces.results.base import (
+    NOTHING,
+    PATH_ARGUMENTS,
+    Found,
+    Seen,
+    distinct,
+    integer,
+    joined,
+    merged_ranges,
+    repository_argument,
+    strings,
+    text_argument,
+)
+from retrieval_eval.traces.results.decorations import is_empty_answer, is_saved_result
+
+# --------------------------------------------------------------------------------------------------
+# Text with a line number before every line: ``12→…``, ``12<TAB>…``, ``12: …``.
+
+_LISTED: Final = re.compile(r"^[ ]{0,9}\d{1,9}[→\t]")
+_HEADING: Final = 2
+_NUMBER: Final = re.compile(r"[ ]{0,9}L?(\d{1,9})(?:→|\t|\||:[ ]|:$)")
+
+
+def line_ranges(text: str) -> tuple[LineRange, ...] | None:
+    r"""Return the ranges of line numbers a listing shows, or None when it has no numbers.
+
+    A listing begins with its numbers, but for a short heading, and most of its lines have one;
+    elsewhere a line that begins with a number is content.
+
+    Examples
+    --------
+    >>> line_ranges("10: a\n11: b\n20: c")
+    ((10, 11), (20, 20))
+    >>> line_ranges('import re\n\n\ndef f():\n    return {\n        200: "OK",\n    }') is None
+    True
+    """
+    lines = [_NUMBER.match(line) for line in text.split("\n") if line.strip()]
+    places = [place for place, match in enumerate(lines) if match is not None]
+    if not places or places[0] > _HEADING or 2 * len(places) < places[-1] - places[0] + 1:
+        return None
+    numbers = [int(match[1]) for match in lines if match is not None]
+    return merged_ranges((n, n) for n in numbers if n > 0)
+
+
+def without_numbers(text: str) -> str:
+    r"""Return a numbered listing without its numbers; any other line stays as it is.
+
+    Examples
+    --------
+    >>> without_numbers("     1\ta.py\n     2\tb.py")
+    'a.py\nb.py'
+    """
+    return "\n".join(_LISTED.sub("", line, count=1) for line in text.split("\n"))
+
+
+def has_content(text: str) -> bool:
+    """Whether any line has something besides its number.
+
+    Code hosts answer a range behind the end of a file with one empty numbered line.
+    """
+    for line in text.split("\n"):
+        match = _NUMBER.match(line)
+        if line[match.end() if match else 0 :].strip():
+            return True
+    return False
+
+
+# --------------------------------------------------------------------------------------------------
+# The line range a read asked for, in the argument names of several harnesses.
+
+_STARTS: Final = ("startLine", "start_line", "line_start", "start_line_one_indexed", "StartLine")
+_ENDS: Final = ("endLine", "end_line", "line_end", "end_line_one_indexed_inclusive", "EndLine")
+
+
+def requested_range(arguments: Mapping[str, Any]) -> LineRange | None:
+    """Return the range a read asked for, or None when it asked for the whole file.
+
+    ``offset`` and ``limit`` (or ``head``) cover offset … offset + limit - 1. An end that is not
+    given, or that is -1, is open: the range then ends at the largest line number.
+
+    Examples
+    --------
+    >>> requested_range({"offset": 900, "limit": 100})
+    (900, 999)
+    >>> requested_range({"view_range": [1, 40]})
+    (1, 40)
+    >>> requested_range({"file_path": "a.py"}) is None
+    True
+    """
+    view = arguments.get("view_range")
+    if isinstance(view, list) and len(view) == 2:
+        return _range(integer(view[0]), integer(view[1]))
+    start = _first(arguments, _STARTS)
+    end = _first(arguments, _ENDS)
+    if start is not None or end is not None:
+        return _range(start, end)
+    offset = integer(arguments.get("offset"))
+    limit = _first(arguments, ("limit", "head"))
+    if offset is None and limit is None:
+        return None
+    first = offset or 1
+    return _range(first, None if limit is None else first + limit - 1)
+
+
+def is_from_end(arguments: Mapping[str, Any]) -> bool:
+    """Return whether the lines asked for are counted back from the end of the file."""
+    offset = arguments.get("offset")
+    is_negative = isinstance(offset, int | float) and offset < 0
+    return is_negative or integer(arguments.get("tail")) is not None
+
+
+def shown_range(asked: LineRange | None) -> tuple[LineRange, ...] | None:
+    """Return a range asked for as the lines seen, unless it is open-ended and so unknown."""
+    return None if asked is None or asked[1] == OPEN_END else (asked,)
+
+
+OPEN_END: Final = 10**9
+"""The end of a range that runs to the end of the file."""
+
+
+def _range(start: int | None, end: int | None) -> LineRange | None:
+    if start is None and end is None:
+        return None
+    first, last = start or 1, end or OPEN_END
+    return (first, last) if first <= last else None
+
+
+def _first(arguments: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
+    for name in names:
+        value = integer(arguments.get(name))
+        if value is not None:
+            return value
+    return None
+
+
+# --------------------------------------------------------------------------------------------------
+# Reads of local files: Claude Code's Read, Cursor's readToolCall and their relatives.
+#
+# The file is the named one, provided that content came back; the lines are those the result
+# shows, else those that were asked for.
+
+_WITHOUT_LINES: Final = ("image", "notebook", "pdf", "parts")
+_DEFAULT_LIMIT: Final = 2000
+"""Lines that Claude Code's Read returns when no limit is given; more means it was cut."""
+
+
+def read_local(seen: Seen) -> Found:
+    """Return the file a local read opened; nothing when no content came back."""
+    several = strings(seen.arguments.get("paths"))
+    if several:
+        return _several(seen, several)
+    path = text_argument(seen.arguments, PATH_ARGUMENTS)
+    block = seen.value.get("file") if isinstance(seen.value, dict) else None
+    file = block if isinstance(block, dict) else None
+    if path is None and file is not None:
+        path = text_argument(file, PATH_ARGUMENTS)
+    if path is None:
+        return Found(is_opaque=not is_empty_answer(seen.text))
+    if is_saved_result(path):
+        return Found(is_opaque=True)
+    if _is_warning(seen.text):
+        return NOTHING
+    if file is not None and integer(file.get("numLines")) is not None:
+        lines, is_whole = _declared(file)
+    elif has_content(seen.text):
+        lines, is_whole = _shown(seen)
+    elif _is_not_text(seen.value):
+        lines, is_whole = None, True
+    else:
+        return NOTHING
+    target = RawTarget(
+        joined(seen.cwd, path), "opened", repository_argument(seen.arguments), lines, is_whole
+    )
+    return Found((target,))
+
+
+def _declared(file: dict[str, Any]) -> tuple[tuple[LineRange, ...] | None, bool]:
+    """Read Claude Code's ``{startLine, numLines, totalLines}``."""
+    start, count = integer(file.get("startLine")) or 1, integer(file.get("numLines")) or 1
+    total = integer(file.get("totalLines"))
+    return ((start, start + count - 1),), start == 1 and total is not None and count >= total
+
+
+def _shown(seen: Seen) -> tuple[tuple[LineRange, ...] | None, bool]:
+    asked = requested_range(seen.arguments)
+    numbered = None if _is_raw(seen) else line_ranges(seen.text)
+    if is_from_end(seen.arguments):
+        return numbered, False
+    if seen.is_truncated:
+        return shown_range(asked) or numbered, False
+    if numbered is not None:
+        limit = _DEFAULT_LIMIT if asked is None else asked[1] - asked[0] + 1
+        shown = sum(end - start + 1 for start, end in numbered)
+        return numbered, numbered[0][0] == 1 and len(numbered) == 1 and shown < limit
+    if asked is None:
+        is_cut = isinstance(seen.value, dict) and bool(seen.value.get("exceededLimit"))
+        return None, not is_cut
+    last = asked[0] + seen.text.removesuffix("\n").count("\n")
+    if asked[1] == OPEN_END:
+        return ((asked[0], last),), asked[0] == 1
+    return ((asked[0], min(last, asked[1])),), False
+
+
+def _is_raw(seen: Seen) -> bool:
+    """Whether the text is the file's own, as Cursor answers, so that no number is a line's."""
+    return isinstance(seen.value, dict) and seen.value.get("content") == seen.text
+
+
+def _several(seen: Seen, paths: list[str]) -> Found:
+    """Read the answer to a list of paths: sections that start with the path and a colon."""
+    starts = {section.split("\n", 1)[0].strip() for section in seen.text.split("\n---\n")}
+    repository = repository_argument(seen.arguments)
+    opened = tuple(
+        RawTarget(joined(seen.cwd, path), "opened", repository, None, True)
+        for path in paths
+        if f"{path}:" in starts
+    )
+    return Found(opened, is_opaque=not opened and not is_empty_answer(seen.text))
+
+
+def _is_warning(text: str) -> bool:
+    return text.lstrip().startswith("<system-reminder>Warning:")
+
+
+def _is_not_text(value: Any) -> bool:
+    """Whether Claude Code answered with an image, a notebook or a PDF, which has no lines."""
+    return isinstance(value, dict) and value.get("type") in _WITHOUT_LINES
+
+
+# --------------------------------------------------------------------------------------------------
+# The view/create/str_replace/insert/undo_edit tool of OpenHands and the Anthropic API.
+#
+# Arguments of parallel calls can belong to another call in OpenHands traces, so where the result
+# names its file, the result is believed.
+
+_FILE_VIEW: Final = re.compile(r"Here's the result of running `cat -n` on ([^\n]{1,4096}):\n")
+_FOLDER_VIEW: Final = re.compile(r"Here(?:'|i)s the files and directories up to \d levels deep in ")
+_WRITTEN: Final = re.compile(
+    r"(?:File created successfully at: |The file |Last edit to )"
+    r"(\S[^\n]{0,4095}?)(?: has been edited| undone successfully|\.?$)",
+    re.MULTILINE,
+)
+_CUT: Final = ("<response clipped>", "[... Observation truncated", "<NOTE>")
+
+
+def editor_category(arguments: Mapping[str, Any]) -> str:
+    """Return ``file_write`` for the writing commands, else ``file_read``."""
+    command = arguments.get("command")
+    writes = ("create", "str_replace", "insert", "undo_edit", "write")
+    return "file_write" if command in writes else "file_read"
+
+
+def read_editor(seen: Seen) -> Found:
+    """Return the file viewed or written, or the files of a folder view as ``listed``."""
+    text = seen.text
+    view = _FILE_VIEW.match(text[:4200])
+    if view is not None:
+        return _file_view(seen, view[1], text[view.end() :])
+    if _FOLDER_VIEW.match(text[:200]) is not None:
+        return _folder_view(seen)
+    if editor_category(seen.arguments) == "file_write":
+        written = _WRITTEN.match(text[:4400])
+        path = written[1] if written is not None else _path(seen)
+        if path is None:
+            return NOTHING
+        return Found((RawTarget(joined(seen.cwd, path), "written"),))
+    path = _path(seen)
+    if path is None or is_empty_answer(text):
+        return Found(is_opaque=not is_empty_answer(text))
+    return _file_view(seen, path, text)
+
+
+def _file_view(seen: Seen, path: str, body: str) -> Found:
+    lines = line_ranges(body)
+    asked = requested_range(seen.arguments)
+    is_cut = any(mark in body for mark in _CUT)
+    if seen.is_truncated:
+        # The arguments may be another call's; then the first line shown is not the one asked for.
+        is_own = asked is not None and lines is not None and asked[0] == lines[0][0]
+        lines = (shown_range(asked) if is_own else None) or lines
+    target = RawTarget(
+        joined(seen.cwd, path),
+        "opened",
+        None,
+        lines,
+        is_whole=not (asked or is_cut or seen.is_truncated) and (not lines or lines[0][0] == 1),
+    )
+    return Found((target,), category="file_read")
+
+
+def _folder_view(seen: Seen) -> Found:
+    """Folders end in a slash; a view that marks none cannot tell files from folders."""
+    names = [line.strip() for line in seen.text.split("\n")[1:]]
+    if seen.is_truncated and names:
+        names.pop()
+    names = [n for n in names if n.startswith("/")]
+    if not any(n.endswith("/") for n in names):
+        return Found(is_opaque=bool(names), category="file_search")
+    files = distinct(RawTarget(n, "listed") for n in names)
+    return Found(files, is_opaque=seen.is_truncated, category="file_search")
+
+
+def _path(seen: Seen) -> str | None:
+    return text_argument(seen.arguments, PATH_ARGUMENTS)
+
+
+# --------------------------------------------------------------------------------------------------
+# Writes: the named file of a write that succeeded, or the files of an applied patch.
+
+_PATCH_FILE: Final = re.compile(
+    r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (\S[^\n]*)$", re.MULTILINE
+)
+_DIFF_FILE: Final = re.compile(r"^(?:---|\+\+\+) [ab]/([^\t\n]+)", re.MULTILINE)
+_PATCH_ARGUMENTS: Final = ("input", "patch", "patchText", "diff")
+
+
+def read_write(seen: Seen) -> Found:
+    """Return the file written; opaque when a successful write names none."""
+    path = text_argument(seen.arguments, PATH_ARGUMENTS)
+    if path is None and isinstance(seen.value, dict):
+        path = text_argument(seen.value, PATH_ARGUMENTS)
+    files = seen.arguments.get("files")
+    paths = [path] if path is not None else []
+    if not paths and isinstance(files, list):
+        named = [text_argument(f, PATH_ARGUMENTS) for f in files if isinstance(f, dict)]
+        paths = [p for p in named if p is not None]
+    repository = repository_argument(seen.arguments)
+    base = None if repository is not None else seen.cwd
+    return _written(paths, base, repository)
+
+
+def read_patch(seen: Seen) -> Found:
+    """Return the files named by the headers of an applied patch."""
+    patch = text_argument(seen.arguments, _PATCH_ARGUMENTS) or ""
+    paths = [m[1].strip() for m in _PATCH_FILE.finditer(patch)]
+    paths = paths or [m[1].strip() for m in _DIFF_FILE.finditer(patch)]
+    return _written(paths, seen.cwd, None) if paths else read_write(seen)
+
+
+def _written(paths: list[str], base: str | None, repository: str | None) -> Found:
+    targets = distinct(RawTarget(joined(base, p), "written", repository) for p in paths)
+    return Found(targets, is_opaque=not targets)

@@ -1,0 +1,319 @@
+"""What must hold of every comparison: of whom it is, in which order, and how often repeated."""
+
+from __future__ import annotations
+
+import copy
+import json
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from retrieval_eval.errors import RetrievalEvalError
+from retrieval_eval.study import analysis, associate, compare, impact_analysis
+from retrieval_eval.study.compare import comparison_of
+from retrieval_eval.study.settings import Settings
+from retrieval_eval.study.trials import trials_of
+from tests.studies import frame_of
+
+FEW = Settings(seed=7, n_resamples=200)
+"""Enough resamples to see that two intervals are the same."""
+
+ARMS = ("baseline", "mcp")
+VIEWS = ("accessed", "opened", "structured", "listing_discounted")
+SHARES = st.sampled_from([None, 0.0, 0.1, 0.25, 0.4, 0.5, 0.75, 0.9, 1.0])
+LOW, HIGH = st.sampled_from([0.0, 0.1, 0.25]), st.sampled_from([0.2, 0.75, 0.9, 1.0])
+REWARDS = st.sampled_from([None, 0.0, 0.0, 0.3, 0.5, 0.5, 1.0, 1.0])
+
+FAULTS = ("crashed_before_start", "degraded_trace", "no_ground_truth", "missing_verifier_result")
+
+
+@st.composite
+def trials(draw, config, task, shares):
+    recall = draw(shares)
+    hits = recall is not None and recall > 0
+    block = {
+        "computable": recall is not None,
+        "reason": None if recall is not None else "no_ground_truth",
+        "never_hit": recall == 0,
+        "n_ground_truth": task % 7 + 1,
+        "ttfr_seconds": draw(st.integers(1, 90)) if hits else None,
+        "censored_at_seconds": 100.0,
+        "views": {
+            view: {"file_recall": None if recall is None else draw(SHARES)} for view in VIEWS[1:]
+        }
+        | {"accessed": {"file_recall": recall}},
+        "file_recall": recall,
+        "mrr": draw(SHARES) if hits else recall,
+    }
+    calls = draw(st.integers(1, 40))
+    n_mcp = draw(st.sampled_from([0, 0, 0, 0, 0, 0, 3] if config == ARMS[0] else [0, 2, 3]))
+    return {
+        "provenance": {
+            "run_id": "r",
+            "benchmark": f"suite-{task % 3}",
+            "task_name": f"task-{task:02d}",
+            "config_name": config,
+            "trial_name": f"t-{draw(st.integers(0, 10**6))}",
+            "batch_timestamp": None,
+            "model": draw(st.sampled_from(["m"] * 9 + ["n"])),
+            "harness": "h",
+            "harness_version": draw(st.sampled_from(["1"] * 9 + ["2"])),
+        },
+        "coverage": {
+            "degraded_reason": None,
+            "degraded_sources": [],
+            "repositories": [f"repository-{task % 7}"],
+            "ground_truth_confidence": "high",
+            "ground_truth_digest": "d",
+        },
+        "ledger": {
+            "calls_seen": calls,
+            "mcp_calls": n_mcp,
+            "mcp_calls_ok": draw(st.integers(0, n_mcp)),
+            "shell_calls": calls,
+            "shell_opaque": draw(st.sampled_from([0, 0, 0, calls // 4])),
+        },
+        "file_level_metrics": block,
+        "utilization_probes": {},
+        "error_taxonomy": {
+            "slices": {
+                "candidate_set_count": draw(st.integers(0, 30)),
+                "evidence_type": draw(st.sampled_from(["local", "mcp"])),
+            }
+        },
+        "outcome": {
+            "reward": draw(REWARDS),
+            "cost_usd": draw(st.sampled_from([None, 0.1, 0.2, 0.7])),
+            "exception": None,
+            "task_checksum": None,
+        },
+    }
+
+
+@st.composite
+def studies(draw, most=2):
+    """Return the trials of two arms over up to twelve tasks; some tasks only one arm ran.
+
+    The arms have recall from the same values, or from values far apart, either way round.
+    """
+    shares = draw(st.sampled_from([(SHARES, SHARES), (LOW, HIGH), (HIGH, LOW)]))
+    rows = []
+    for task in range(draw(st.sampled_from([12, 10, 7, 5, 2, 0]))):
+        for config, own in zip(ARMS, shares, strict=True):
+            n = draw(st.sampled_from([1, 1, 1, 2, most, 0]))
+            rows += [draw(trials(config, task, own)) for _ in range(n)]
+    for number, row in enumerate(rows):
+        row["provenance"]["trial_name"] += f"-{number}"
+    return rows
+
+
+def compared(rows, first=ARMS[0], second=ARMS[1]):
+    return comparison_of(trials_of(rows), first, second, FEW).to_json()
+
+
+def same(one, other):
+    """Whether two documents are equal but for the last digits of their numbers."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[k], other[k]) for k in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, float) and isinstance(other, float):
+        return one == pytest.approx(other, rel=1e-9, abs=1e-9)
+    return one == other
+
+
+@settings(max_examples=25, deadline=None)
+@given(rows=studies())
+def test_repeating_every_trial_changes_no_number_but_counts_of_trials(rows):
+    again = copy.deepcopy(rows)
+    for row in again:
+        row["provenance"]["trial_name"] += "-again"
+        for name in ("calls_seen", "shell_calls", "shell_opaque"):
+            # The opaque share needs ten calls: doubling few would make them enough.
+            row["ledger"][name] = row["ledger"][name] + 40 * (name != "shell_opaque")
+    for row in rows:
+        for name in ("calls_seen", "shell_calls"):
+            row["ledger"][name] += 40
+    once, twice = compared(rows), compared(rows + again)
+    for name in ("metrics", "views", "flips", "slices", "difference_associations", "excluded"):
+        assert same(once[name], twice[name]), name
+    for name in ("verdict", "n_pairs", "verdict_reason", "cautions"):
+        assert once[name] == twice[name]
+    assert once["gate"]["failed"] == twice["gate"]["failed"]
+    for arm in ("baseline", "comparison"):
+        assert twice["ledger"][arm]["trials"] == 2 * once["ledger"][arm]["trials"]
+        assert twice["ledger"][arm]["used"] == 2 * once["ledger"][arm]["used"]
+
+
+@settings(max_examples=15, deadline=None)
+@given(rows=studies(), seed=st.integers(0, 1000))
+def test_the_order_of_the_trials_changes_no_byte(rows, seed):
+    shuffled = copy.deepcopy(rows)
+    random.Random(seed).shuffle(shuffled)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            analysis, "Settings", lambda seed, **given: Settings(seed, n_resamples=100, **given)
+        )
+        one, other = (json.dumps(impact_analysis(r, seed=3)) for r in (rows, shuffled))
+    assert one == other
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows=studies(), kept=st.integers(1, 5))
+def test_a_frame_of_trials_and_any_part_of_it_give_what_their_documents_give(rows, kept):
+    frame, mask = frame_of(rows), [number % kept == 0 for number in range(len(rows))]
+    part = [row for row, is_kept in zip(rows, mask, strict=True) if is_kept]
+    for table, documents in ((frame, rows), (frame.loc[mask], part)):
+        configs = {row["provenance"]["config_name"] for row in documents}
+        if configs == set(ARMS):
+            found = compare(table, *ARMS, seed=7, n_resamples=50).to_json()
+            assert found == compare(documents, *ARMS, seed=7, n_resamples=50).to_json()
+        else:
+            with pytest.raises(RetrievalEvalError, match=r"there is no trial|no configuration"):
+                compare(table, *ARMS)
+        if configs:
+            one, other = (associate(g, seed=7, n_resamples=50) for g in (table, documents))
+            assert (one.to_json(), one.family) == (other.to_json(), other.family)
+
+
+NEGATED = ("mean_difference", "median_difference", "rank_biserial")
+KEPT = (
+    *("direction", "unit", "n_pairs", "n_not_computable", "computable", "reason", "ties"),
+    *("p_value", "p_method", "p_reason", "ci_method", "ci_reason", "cluster_by", "n_clusters"),
+    "smallest_detectable_difference",
+)
+SIDES = (("mean_baseline", "mean_comparison"), ("wins", "losses"))
+
+
+def negated(value):
+    return None if value is None else -value
+
+
+def is_mirrored(one, other):
+    """Whether a compared metric is the other with its arms swapped."""
+    return (
+        all(same(one[k], other[k]) for k in KEPT)
+        and all(same(one[k], negated(other[k])) for k in NEGATED)
+        and all(one[a] == other[b] and one[b] == other[a] for a, b in SIDES)
+        and same(one["ci_low"], negated(other["ci_high"]))
+        and same(one["ci_high"], negated(other["ci_low"]))
+        and same(one.get("p_holm"), other.get("p_holm"))
+    )
+
+
+OPPOSITE = {"better": "worse", "worse": "better"}
+
+
+@settings(max_examples=40, deadline=None)
+@given(rows=studies())
+def test_swapping_the_arms_turns_every_sign_and_nothing_else(rows):
+    one, other = compared(rows), compared(rows, *ARMS[::-1])
+    assert one["verdict"] == OPPOSITE.get(other["verdict"], other["verdict"])
+    assert one["gate"]["failed"] == other["gate"]["failed"]
+    found = {r["name"]: (r["count"], r["n_removed"], r["share_removed"]) for r in _rules(one)}
+    assert found == {
+        r["name"]: (r["count"], r["n_removed"], r["share_removed"]) for r in _rules(other)
+    }
+    assert one["ledger"]["baseline"] == other["ledger"]["comparison"]
+    assert one["ledger"]["comparison"] == other["ledger"]["baseline"]
+    for name in ("computable", "reason", "n_pairs", "excluded", "discrimination"):
+        assert one[name] == other[name]
+    for name, block in one["metrics"].items():
+        assert is_mirrored(block, other["metrics"][name]), name
+    for view in VIEWS:
+        there, here = one["views"][view], other["views"][view]
+        assert there["verdict"] == OPPOSITE.get(here["verdict"], here["verdict"])
+        assert all(is_mirrored(there[m], here[m]) for m in there if m != "verdict")
+    _holds_for_parts(one, other)
+
+
+def _rules(comparison):
+    return comparison["gate"]["rules"]
+
+
+def _holds_for_parts(one, other):
+    flips = [(f["metric"], f["view"], f["kind"]) for f in one["flips"]]
+    assert flips == [(f["metric"], f["view"], f["kind"]) for f in other["flips"]]
+    for a, b in zip(one["difference_associations"], other["difference_associations"], strict=True):
+        assert same({**a, "interpretation": ""}, {**b, "interpretation": ""})
+    for a, b in zip(one["slices"], other["slices"], strict=True):
+        assert (a["dimension"], a["level"], a["n_pairs"]) == (
+            b["dimension"],
+            b["level"],
+            b["n_pairs"],
+        )
+        assert same(a["mean_difference"], negated(b["mean_difference"]))
+        assert same(a["ci_low"], negated(b["ci_high"]))
+
+
+def plant(row, fault):
+    if fault == "crashed_before_start":
+        row["outcome"] |= {"exception": {"type": "E", "message": "x"}, "reward": 0.0}
+        row["ledger"] |= {"calls_seen": 0, "shell_calls": 0, "shell_opaque": 0}
+    elif fault == "degraded_trace":
+        row["coverage"] |= {"degraded_reason": "cut", "degraded_sources": ["trace"]}
+    elif fault == "no_ground_truth":
+        row["file_level_metrics"] = {"computable": False, "reason": "no_ground_truth"}
+    else:
+        row["outcome"]["reward"] = None
+
+
+@settings(max_examples=60, deadline=None)
+@given(rows=studies(most=3), data=st.data())
+def test_every_trial_is_in_the_ledger_and_every_planted_fault_is_found(rows, data):
+    planted = {fault: set() for fault in FAULTS}
+    for row in rows:
+        fault = data.draw(st.sampled_from([None, None, None, *FAULTS]))
+        if fault is not None:
+            plant(row, fault)
+            planted[fault].add(row["provenance"]["trial_name"])
+    found = compared(rows)
+    rules = {r["name"]: r for r in _rules(found)}
+    for fault in FAULTS[:2]:
+        assert {t["trial_name"] for t in rules[fault]["trials"]} == planted[fault]
+        assert rules[fault]["n_removed"] == len(planted[fault])
+    _ledger_adds_up(found, rows)
+    gone = {
+        config: sum(
+            row["provenance"]["config_name"] == config
+            and row["provenance"]["trial_name"] in planted["crashed_before_start"]
+            for row in rows
+        )
+        for config in ARMS
+    }
+    total = {c: sum(row["provenance"]["config_name"] == c for row in rows) for c in ARMS}
+    lacking = {
+        row["provenance"]["trial_name"]
+        for row in rows
+        if row["file_level_metrics"]["computable"] is False
+    }
+    found_lacking = {t["trial_name"] for t in rules["no_ground_truth"]["trials"]}
+    elsewhere = {t["trial_name"] for r in _rules(found) if r["n_removed"] for t in r["trials"]}
+    assert lacking - elsewhere <= found_lacking <= lacking
+    is_too_much = any(3 * gone[c] > total[c] for c in ARMS)
+    assert rules["crashed_before_start"]["failed"] == is_too_much
+    if found["gate"]["failed"]:
+        assert found["verdict"] == "no_verdict"
+
+
+def _ledger_adds_up(found, rows):
+    for side, config in zip(("baseline", "comparison"), ARMS, strict=True):
+        row = found["ledger"][side]
+        assert row["trials"] == sum(r["provenance"]["config_name"] == config for r in rows)
+        parts = sum(row["removed"].values()) + sum(row["unmatched"].values())
+        assert row["trials"] == parts + row["used"]
+        assert sum(row["outcomes_only"].values()) <= row["used"]
+        assert row["used"] == sum(pair[f"n_trials_{side}"] for pair in found["pairs"])
+        removed = {r["name"]: 0 for r in _rules(found)} | row["removed"]
+        assert all(removed[r["name"]] <= r["n_removed"] for r in _rules(found))
+    n_tasks = {(r["provenance"]["benchmark"], r["provenance"]["task_name"]) for r in rows}
+    assert len(n_tasks) == found["n_pairs"] + len(found["excluded"])
+    lost = found["n_pairs"] - found["metrics"]["file_recall"]["n_pairs"]
+    truthless = sum(sum(s["outcomes_only"].values()) for s in _arms(found))
+    assert (lost > 0) <= (truthless > 0)
+
+
+def _arms(found):
+    return (found["ledger"]["baseline"], found["ledger"]["comparison"])

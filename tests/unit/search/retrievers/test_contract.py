@@ -1,0 +1,89 @@
+"""What every kind of retriever promises, those of other distributions included."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.search.protocol import Retriever
+from retrieval_eval.search.retrievers import (
+    RETRIEVERS,
+    RetrieverKind,
+    open_retriever,
+    retriever_kind,
+    shown_kinds,
+)
+
+SPECS = {
+    "bm25": "bm25:corpus.jsonl",
+    "http": "http://127.0.0.1:1/search",
+    "module": "json:loads",
+    "postgresql": "postgresql://127.0.0.1:1/none",
+    "run": "run:run.trec",
+}
+NEED_A_SERVER = {"postgresql"}
+
+
+@pytest.fixture(autouse=True)
+def _files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "corpus.jsonl").write_text('{"id": "a", "text": "tax"}\n')
+    (tmp_path / "run.trec").write_text("q Q0 a 1 2.0 x\n")
+    (tmp_path / "mine.py").write_text("def search(query, *, corpus, k): return ['a']\n")
+    monkeypatch.setitem(SPECS, "module", "mine:search")
+
+
+@pytest.fixture(params=sorted(RETRIEVERS))
+def kind(request):
+    return request.param
+
+
+def test_a_spec_names_its_kind(kind):
+    assert retriever_kind(SPECS[kind]) == kind
+    assert RETRIEVERS[kind].shown in shown_kinds()
+
+
+def test_it_opens_describes_itself_in_json_and_closes(kind):
+    if kind in NEED_A_SERVER:
+        pytest.skip("tested against a server")
+    retriever = open_retriever(SPECS[kind])
+    assert isinstance(retriever, Retriever)
+    assert json.loads(json.dumps(retriever.describe()))["name"]
+    close = getattr(retriever, "close", lambda: None)
+    close()
+    close()
+
+
+def test_an_unknown_option_is_named_each_time_alike(kind):
+    said = set()
+    for _ in range(2):
+        with pytest.raises(BadInputError, match="nonsense") as caught:
+            open_retriever(SPECS[kind], {"nonsense": "1"})
+        said.add(str(caught.value))
+    assert len(said) == 1
+
+
+def test_the_options_of_the_help_are_those_there_are(kind):
+    for name in RETRIEVERS[kind].options:
+        # No option has such a value, or it takes any; both ways the option is known.
+        said = ""
+        try:
+            open_retriever(SPECS[kind], {name: "\n"})
+        except BadInputError as error:
+            said = str(error)
+        assert "has no option" not in said
+
+
+def test_another_distribution_adds_a_kind_by_its_scheme():
+    opened = []
+    mine = RetrieverKind("mine:PLACE", lambda spec, options: opened.append((spec, options)))
+    RETRIEVERS.add("mine", mine)
+    try:
+        open_retriever("mine:here", {"depth": "2"})
+        assert "mine:PLACE" in shown_kinds()
+    finally:
+        del RETRIEVERS._entries["mine"]
+    assert opened == [("mine:here", {"depth": "2"})]
+    assert retriever_kind("mine:here") == "module"

@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from retrieval_eval.serve.app import CONTENT_TYPES, find_report, list_pages
+
+
+@pytest.fixture
+def reports(tmp_path):
+    root = tmp_path / "reports"
+    (root / "run-1" / ".hidden").mkdir(parents=True)
+    for name in ("index.html", "a.csv", "notes.txt", "key.pem", ".env.html", ".hidden/x.html"):
+        (root / "run-1" / name).write_text(name)
+    (tmp_path / "secret.html").write_text("secret")
+    (tmp_path / "reports-2").mkdir()
+    (tmp_path / "reports-2" / "x.html").write_text("secret")
+    return root
+
+
+def test_known_suffixes_below_the_root_are_found(reports):
+    found = find_report(reports, "run-1/index.html")
+    assert found == (reports / "run-1" / "index.html").resolve()
+    assert find_report(reports, "run-1/a.csv") is not None
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("", ".", "..", "/", "run-1", "run-1/", "run-1/none.html"),
+        *("run-1/notes.txt", "run-1/key.pem", "run-1/.env.html", "run-1/.hidden/x.html"),
+        *("../secret.html", "run-1/../../secret.html", "run-1/../run-1/index.html"),
+        *("run-1/./index.html", "run-1//index.html", "/run-1/index.html"),
+        *("../reports-2/x.html", "..\\secret.html", "run-1\\index.html"),
+        *("run-1/index.html\0", "\0", "run-1/index.html\n", "%2e%2e/secret.html", "x" * 5000),
+        *("\ud800.html", "/etc/passwd", "//etc/passwd", "~/x.html", "index.html/x.html"),
+    ],
+)
+def test_everything_else_does_not_exist(reports, path):
+    assert find_report(reports, path) is None
+
+
+def test_links_out_of_the_tree_do_not_exist(reports):
+    outside = reports.parent
+    (reports / "link.html").symlink_to(outside / "secret.html")
+    (reports / "folder").symlink_to(outside / "reports-2")
+    (reports / "loop.html").symlink_to(reports / "loop.html")
+    (reports / "hidden.html").symlink_to(reports / "run-1" / ".env.html")
+    (reports / "notes.html").symlink_to(reports / "run-1" / "notes.txt")
+    for path in ("link.html", "folder/x.html", "loop.html", "hidden.html", "notes.html"):
+        assert find_report(reports, path) is None, path
+
+
+def test_a_link_within_the_tree_is_followed(reports):
+    (reports / "latest.html").symlink_to(reports / "run-1" / "index.html")
+    assert find_report(reports, "latest.html") == (reports / "run-1" / "index.html").resolve()
+
+
+def test_only_regular_files(reports):
+    os.mkfifo(reports / "pipe.html")
+    (reports / "folder.html").mkdir()
+    assert find_report(reports, "pipe.html") is None
+    assert find_report(reports, "folder.html") is None
+
+
+def test_a_name_that_is_not_utf_8_has_no_address(reports):
+    before = list_pages(reports)
+    try:
+        Path(os.fsdecode(os.fsencode(reports) + b"/\xff.html")).write_text("x")
+    except OSError:
+        pytest.skip("this file system has no such names")
+    assert list_pages(reports) == before
+    assert find_report(reports, "\udcff.html") is None
+
+
+def test_pages_are_listed_by_address(reports):
+    (reports / "b & c").mkdir()
+    (reports / "b & c" / "ä#.HTML").write_text("x")
+    (reports / "out").symlink_to(reports.parent / "reports-2")
+    (reports / "out.html").symlink_to(reports.parent / "secret.html")
+    assert list_pages(reports) == ["b%20%26%20c/%C3%A4%23.HTML", "run-1/index.html"]
+    assert list_pages(reports / "none") == []
+
+
+PIECES = ["..", ".", "run-1", "index.html", "secret.html", "/", "\\", "\0", "%2e", "folder", "x"]
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=4), max_size=8), st.sampled_from("/\\"))
+def test_whatever_the_path_nothing_outside_is_found(tmp_path_factory, parts, separator):
+    root = tmp_path_factory.getbasetemp() / "files-fuzz" / "reports"
+    if not root.exists():
+        (root / "run-1").mkdir(parents=True)
+        (root / "run-1" / "index.html").write_text("in")
+        (root.parent / "secret.html").write_text("out")
+        (root / "folder").symlink_to(root.parent)
+    found = find_report(root, separator.join(parts))
+    assert found is None or (found.is_relative_to(root.resolve()) and found.read_text() == "in")
+
+
+def test_content_types_cannot_be_taken_for_scripts():
+    assert not [kind for kind in CONTENT_TYPES.values() if "javascript" in kind]
