@@ -107,7 +107,7 @@ def test_a_document_that_is_not_as_declared_is_refused_with_file_and_pointer(
 
 def test_an_outcome_of_a_wrong_type_is_missing(tmp_path):
     folder = write_run(tmp_path, n_tasks=4)
-    wrong = {"reward": "NaN", "cost_usd": [], "elapsed_seconds": True, "model": 5}
+    wrong = {"reward": "NaN", "cost_usd": [], "elapsed_seconds": True, "cost_source": 5}
     change(folder / "0" / "0000.retrieval_metrics.json", "outcome", wrong)
     assert Run([folder]).trials.iloc[0][list(wrong)].isna().all()
 
