@@ -66,14 +66,10 @@ def test_a_rule_finds_what_it_is_about_and_has_words_for_it(name):
     assert entry["meaning"] == RULES[name].meaning
     assert entry["failed"] == (name != "no_ground_truth")
     assert gate_labels.title(name) == RULES[name].title
-    clause = gate_labels.finding(gate_labels_rule(found, name), name, read_comparison(found))
+    typed = from_builtins(found, ComparisonDocument, "made")
+    (entry,) = [r for r in typed.gate.rules if r.name == name]
+    clause = gate_labels.finding(entry, typed)
     assert RULES[name].clause.format(tasks="9 tasks") in clause
-
-
-def gate_labels_rule(found, name):
-    gate = read_comparison(found).gate
-    assert gate is not None
-    return gate.rule(name)
 
 
 @pytest.mark.parametrize("name", RULES)
