@@ -53,7 +53,7 @@ def loaded(demo_tree, tmp_path):
 def test_the_mark_is_in_the_trials_and_not_in_the_name(loaded):
     run = loaded("my_study", is_simulated=True)
     total = len(run.trial_files)
-    assert run.summaries[0]["counts"]["simulated"] == run.n_simulated == total > 0
+    assert run.summaries[0].counts.simulated == run.n_simulated == total > 0
     assert run.trials["is_simulated"].all()
     said = f"{SAID}all {total} trials are invented; the findings are about no real agent."
     assert Report(run).header().finding == said
