@@ -122,7 +122,7 @@ def _notes(queue: JudgingQueue) -> list[str]:
     notes = [f"{len(queue.candidates)} of {counted(queue.n_candidates, 'document')}"]
     for n, noun, words in (
         (queue.n_unlabelled, "query", "without a relevant document yet, and so without bounds"),
-        (queue.n_awaiting, "document", "left out: nobody has settled the labels"),
+        (queue.n_awaiting, "document", "left out: their labels are not settled"),
         (queue.n_failed, "answer", "missing because the retriever failed"),
     ):
         if n:

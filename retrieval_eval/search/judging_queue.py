@@ -41,7 +41,7 @@ class JudgingQueue:
 
     ``candidates`` are the first ``n`` of ``n_candidates``. ``n_unlabelled`` queries have no
     relevant document yet, so that their measures have no bounds; ``n_awaiting`` documents have
-    labels that nobody has settled; and ``n_failed`` counts the answers, over all runs, that a
+    labels that are not settled; and ``n_failed`` counts the answers, over all runs, that a
     retriever failed to give.
     """
 
@@ -55,7 +55,7 @@ class JudgingQueue:
 def judging_queue(gold: GoldSet, runs: Sequence[Document], *, n: int | None = None) -> JudgingQueue:
     """Return the unjudged documents whose judgement could move the headline measures, most first.
 
-    While nobody has judged a document, a measure lies between its value (it is not relevant) and
+    While a document is unjudged, a measure lies between its value (it is not relevant) and
     its upper bound (it is; see `upper_bounds`). Judging it closes a part of that gap, whichever
     part the grade decides; ``gain_points`` counts the larger one. Ties go by rank, then by query
     and document id. Judging every candidate closes the gaps: value and bound are then the same.
@@ -165,9 +165,9 @@ def _docs(row: Document) -> list[str]:
 
 
 def _check_known(run: Document, queries: Mapping[str, GoldQuery]) -> None:
-    foreign = [row["id"] for row in run["queries"] if row["id"] not in queries]
-    if foreign:
+    unknown = [row["id"] for row in run["queries"] if row["id"] not in queries]
+    if unknown:
         raise BadInputError(
-            f"not in the gold set: {counted(len(foreign), 'query')} of the run {run['label']!r},"
-            f" such as {foreign[0]!r}; was it made with another one?"
+            f"not in the gold set: {counted(len(unknown), 'query')} of the run {run['label']!r},"
+            f" such as {unknown[0]!r}; was it made with another one?"
         )
