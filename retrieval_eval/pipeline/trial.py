@@ -84,7 +84,7 @@ def give_up(job: Job, reason: str) -> Done:
     """Write the documents of a trial that could not be measured: degraded, with the reason."""
     nothing = TrialEvents((), GroundTruth())
     covered = coverage(nothing, None, reason)
-    events, metrics = _documents(job, nothing, Outcome(), covered, None)
+    events, metrics = _documents(job, nothing, Outcome(reward_reason="not_recorded"), covered, None)
     # What failed for a moment, such as memory, is tried again: no inputs have this digest.
     digest = combined([_input_digest(job), "failed"])
     return _written(job, events, metrics, digest, (f"{job.trial.trial_name}: {reason}",))
@@ -172,6 +172,6 @@ def _documents(
         "event_summary": document["summary"],
         "ledger": document["ledger"],
         **to_builtins(measure(events, job.k_values, reason=reason, lasted=outcome.elapsed_seconds)),
-        "outcome": outcome.to_json(),
+        "outcome": to_builtins(outcome),
     }
     return document, metrics
