@@ -360,11 +360,9 @@ DOORS = (
             "traces/partial.py": "completes a JSON text that was cut",
             "traces/atif_claude.py": _INSIDE,
             "traces/results/payload.py": _INSIDE,
-            "gold/writing.py": "rows that were read before through the door",
-            "gold/reading.py": "watches for keys that occur twice, behind a first reading",
+            "gold/gold_set.py": "rows that were read through the door, and their repeated keys",
             "search/facts.py": "a round trip of what a retriever describes",
             "search/journal.py": "a round trip of settings",
-            "schema.py": "the schemas in the package",
         },
     ),
     Door(
