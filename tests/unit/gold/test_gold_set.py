@@ -9,6 +9,7 @@ import sys
 import pytest
 from msgspec.structs import replace
 
+import retrieval_eval
 from retrieval_eval import schema
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
@@ -724,3 +725,8 @@ def test_printed_shares_add_up_where_rounding_each_would_not():
     assert percents([0, 5]) == [0.0, 100.0]
     assert percents([]) == percents([0]) == []
     assert math.fsum(percents([1, 1, 1])) == 100.0
+
+
+def test_the_reader_is_public_and_takes_a_path_as_text(path):
+    path.write_text('{"query":"late fees","relevant":["d"],"source":"chair"}\n')
+    assert retrieval_eval.load_gold_set(str(path)) == load_gold_set(path)
