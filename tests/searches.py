@@ -73,7 +73,7 @@ def stored_queries(queries: Sequence[Mapping[str, Any]]) -> list[StoredQuery]:
     """Queries of a run from plain objects, which may lack what does not matter."""
     absent = {
         **dict.fromkeys(("query", "corpus", "source"), ""),
-        **dict.fromkeys(("area", "origin", "error")),
+        **dict.fromkeys(("area", "origin", "error", "answerable")),
         "is_refused": False,
         "problems": [],
         "n_retrieved": 0,
