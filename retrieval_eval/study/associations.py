@@ -99,8 +99,8 @@ def associate(
 
     Only the trials count that the validity gate lets through in at least one comparison. A unit
     is a task under one configuration, repeats averaged; the units of one task are one cluster.
-    Pooled over everything, and within each configuration and each suite, since pooling can turn a
-    sign round; the false discovery rate is controlled over the pooled family.
+    Pooled over everything, and within each configuration and each suite, since pooling can reverse
+    a sign; the false discovery rate is controlled over the pooled family.
 
     Parameters
     ----------

@@ -427,7 +427,7 @@ _ORDERED: Final = (
     *("unstated", "unknown"),
 )
 _ORDER: Final = {name: place for place, name in enumerate(_ORDERED)}
-"""Sizes and confidences share a medium, so they stand in one order."""
+"""Sizes and confidences share the level medium, so one order serves both."""
 
 DIMENSIONS: Final[Mapping[str, Callable[[Pair], str]]] = {
     "suite": _suite,

@@ -131,7 +131,7 @@ def test_roles_may_be_stated():
 
 
 @pytest.mark.parametrize(
-    ("change", "error", "told"),
+    ("change", "error", "message"),
     [
         (lambda f: f.iloc[:0], NothingToEvaluateError, "there is no trial"),
         (lambda _: pd.DataFrame(), NothingToEvaluateError, "there is no trial"),
@@ -149,9 +149,9 @@ def test_roles_may_be_stated():
         (lambda f: f.assign(repositories="a"), BadInputError, "repositories holds text instead"),
     ],
 )
-def test_a_frame_that_cannot_be_compared_is_named(change, error, told):
+def test_a_frame_that_cannot_be_compared_is_named(change, error, message):
     frame = change(frame_of(study(6)))
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=message):
         compare(frame, *ARMS)
 
 
