@@ -135,6 +135,11 @@ def test_a_metric_returns_a_value():
         catalog._checked(wrong, wrong(None))
 
 
+def test_a_recorded_metric_is_not_computed():
+    with pytest.raises(TypeError, match="reward is recorded, not computed"):
+        METRICS["reward"](None)
+
+
 def test_an_unknown_metric_is_told_with_the_closest_name():
     with pytest.raises(BadInputError, match="'file_recal' is no metric; did you mean 'file_reca"):
         METRICS["file_recal"]
