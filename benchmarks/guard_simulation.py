@@ -70,7 +70,7 @@ takes {resamples} resamples here, 10,000 in the guard. A change beyond its thres
   the system, or from 5 or 20, in place of the test. Without noise that is the threshold alone.
 
 **The shipped rule**, `threshold_and_real`, is *noise* where a noise file holds for the run, and
-*significance* where none does. **Several runs** on either side are held against each other by their
+*significance* where none does. **Several runs** on either side are compared by their
 means, and measure their noise themselves, without a noise file or beside one.
 """
 

@@ -34,13 +34,14 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
     """One metric compared pair by pair, outside the family of compared metrics."""
 
     direction: Annotated[
-        Literal["higher_is_better", "lower_is_better"], about("Which way is better")
+        Literal["higher_is_better", "lower_is_better"],
+        about("Which way is better: higher_is_better or lower_is_better"),
     ]
     unit: Annotated[str | None, about("Unit")] = None
     n_pairs: Annotated[Count, about("Pairs with a value on both sides", unit="tasks")]
     n_not_computable: Annotated[Count | None, about("Pairs without")] = None
     computable: Annotated[bool, about("There are at least three pairs")]
-    reason: Annotated[str | None, about("Reason code when not")]
+    reason: Annotated[str | None, about("Reason code when not computable")]
     mean_baseline: Annotated[float | None, about("Mean of the baseline", unit="of the metric")] = (
         NULL
     )
@@ -60,7 +61,10 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
         float | None,
         about("Lower end of the interval of the mean difference", unit="of the metric"),
     ] = NULL
-    ci_high: Annotated[float | None, about("Upper end", unit="of the metric")] = NULL
+    ci_high: Annotated[
+        float | None,
+        about("Upper end of the interval of the mean difference", unit="of the metric"),
+    ] = NULL
     rank_biserial: Annotated[
         float | None, about("Matched-pairs rank-biserial correlation", unit="−1–1")
     ] = NULL
@@ -69,7 +73,7 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
         about("Smallest mean difference this n could show with 80 % power", unit="of the metric"),
     ] = NULL
     ci_method: Annotated[str | None, about("How the interval was made")] = None
-    ci_reason: Annotated[str | None, about("Why there is no interval")] = NULL
+    ci_reason: Annotated[str | None, about("Reason code of a missing interval")] = NULL
     p_value: Annotated[
         Share | None,
         about("Two-sided sign-flip permutation test, or t test of cluster means", unit="0–1"),
@@ -79,21 +83,21 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
     wins: Annotated[
         Count | None,
         about(
-            "Pairs where the comparison is better; for times also tasks on which it alone "
+            "Tasks on which the comparison did better; for times also those on which it alone "
             "found a file",
             unit="tasks",
         ),
     ] = None
-    ties: Annotated[Count | None, about("Equal pairs", unit="tasks")] = None
+    ties: Annotated[Count | None, about("Tasks without a difference", unit="tasks")] = None
     losses: Annotated[
         Count | None,
         about(
-            "Pairs where it is worse; for times also tasks on which the baseline alone found "
-            "a file",
+            "Tasks on which it did worse; for times also those on which the baseline alone "
+            "found a file",
             unit="tasks",
         ),
     ] = None
-    cluster_by: Annotated[str | None, about("What the pairs are clustered by")] = NULL
+    cluster_by: Annotated[str | None, about("What the tasks of a cluster share")] = NULL
     n_clusters: Annotated[
         Count | None,
         about("Clusters used; 1: all tasks are of one, and each counts by itself", unit="clusters"),
@@ -113,7 +117,9 @@ class PairedEstimate(Record, frozen=True, kw_only=True):
             unit="of the metric",
         ),
     ] = NULL
-    bound_high: Annotated[float | None, about("Upper end", unit="of the metric")] = NULL
+    bound_high: Annotated[
+        float | None, about("The same with every lacking value at its best", unit="of the metric")
+    ] = NULL
     n_planned: Annotated[
         Count | None,
         about("Tasks that at least one arm ran and that have the metric", unit="tasks"),
@@ -172,9 +178,13 @@ class PairedStatistics(PairedEstimate, frozen=True, kw_only=True):
 class PairValues(Record, frozen=True, kw_only=True):
     """Both sides."""
 
-    baseline: float | None
-    comparison: float | None
-    difference: float | None
+    baseline: Annotated[
+        float | None, about("Mean over the trials of the first arm", unit="of the metric")
+    ]
+    comparison: Annotated[
+        float | None, about("Mean over the trials of the second arm", unit="of the metric")
+    ]
+    difference: Annotated[float | None, about("Comparison − baseline", unit="of the metric")]
 
 
 class MatchedPair(Record, frozen=True, kw_only=True):
@@ -182,8 +192,8 @@ class MatchedPair(Record, frozen=True, kw_only=True):
 
     benchmark: Annotated[str, about("Suite")]
     task_name: Annotated[str, about("Task")]
-    n_trials_baseline: Annotated[Count | None, about("Repeats averaged")] = None
-    n_trials_comparison: Annotated[Count | None, about("Repeats averaged")] = None
+    n_trials_baseline: Annotated[Count | None, about("Repeats averaged", unit="trials")] = None
+    n_trials_comparison: Annotated[Count | None, about("Repeats averaged", unit="trials")] = None
     metrics: Annotated[dict[str, PairValues], about("Both sides by metric")]
 
 
@@ -200,11 +210,13 @@ class GateRule(Record, frozen=True, kw_only=True):
 
     name: Annotated[str, about("Rule")]
     meaning: Annotated[str, about("What it finds")]
-    count: Annotated[Count, about("Trials found")]
-    n_removed: Annotated[Count, about("Trials it removed")]
-    share_removed: Annotated[Share | None, about("Largest share of an arm it removed")] = NULL
-    failed: Annotated[bool, about("It fails the gate")]
-    detail: Annotated[str | None, about("Why")] = NULL
+    count: Annotated[Count, about("Trials found", unit="trials")]
+    n_removed: Annotated[Count, about("Trials it removed", unit="trials")]
+    share_removed: Annotated[
+        Share | None, about("Largest share of an arm it removed", unit="0–1")
+    ] = NULL
+    failed: Annotated[bool, about("Whether it withholds the verdict")]
+    detail: Annotated[str | None, about("What that rests on")] = NULL
     trials: Annotated[tuple[NamedTrial, ...], about("Trials found")] = EMPTY_LIST
 
 
@@ -396,9 +408,9 @@ class Association(Record, frozen=True, kw_only=True):
 
     retrieval_metric: Annotated[str, about("retrieval side")]
     outcome_metric: Annotated[str, about("outcome side")]
-    scope: Annotated[Literal["pooled", "config", "suite"], about("Over everything, or within one")]
-    group: Annotated[str | None, about("Config or suite")] = NULL
-    n: Annotated[Count, about("Tasks under a config", unit="observations")]
+    scope: Annotated[Literal["pooled", "config", "suite"], about("pooled, config or suite")]
+    group: Annotated[str | None, about("Config or suite of the scope")] = NULL
+    n: Annotated[Count, about("Tasks under a config, repeats averaged", unit="observations")]
     computable: Annotated[bool, about("whether there is a coefficient")]
     reason: Annotated[str | None, about("reason code when not computable")]
     spearman_r: Annotated[
@@ -414,7 +426,7 @@ class Association(Record, frozen=True, kw_only=True):
         Share | None, about("Benjamini-Hochberg over the pooled family; null elsewhere", unit="0–1")
     ] = NULL
     interpretation: Annotated[str | None, about("An associational sentence")] = None
-    clusters: Annotated[Count | None, about("Distinct tasks", unit="tasks")] = None
+    clusters: Annotated[Count | None, about("Distinct tasks they come from", unit="tasks")] = None
     sign_change: Annotated[bool | None, about("Every large enough group has the other sign")] = None
 
 
@@ -457,22 +469,36 @@ class CalibrationBin(Record, frozen=True, kw_only=True):
 class FirstHitCurve(Record, frozen=True, kw_only=True):
     """One configuration and unit."""
 
-    config_name: str
-    unit: Literal["seconds", "tokens", "calls"]
-    n: Count
-    n_hit: Count
-    n_never: Count
-    until: float | None = NULL
+    config_name: Annotated[str, about("Config")]
+    unit: Annotated[Literal["seconds", "tokens", "calls"], about("Seconds, tokens or calls")]
+    n: Annotated[Count, about("Tasks watched; of repeats the first", unit="tasks")]
+    n_hit: Annotated[Count, about("Found a relevant file", unit="tasks")]
+    n_never: Annotated[Count, about("Never found one: right-censored", unit="tasks")]
+    until: Annotated[float | None, about("End of the restricted mean", unit="of the unit")] = NULL
     curve: Annotated[tuple[tuple[float, float], ...], about("Time and share that hit by then")]
-    share_never: float | None = NULL
-    share_never_low: float | None = NULL
-    share_never_high: float | None = NULL
-    median: float | None = NULL
-    median_low: float | None = NULL
-    median_high: float | None = NULL
-    restricted_mean: float | None = NULL
-    restricted_mean_low: float | None = NULL
-    restricted_mean_high: float | None = NULL
+    share_never: Annotated[float | None, about("Share that never hit", unit="0–1")] = NULL
+    share_never_low: Annotated[
+        float | None, about("Share that never hit, lower end", unit="0–1")
+    ] = NULL
+    share_never_high: Annotated[
+        float | None, about("Share that never hit, upper end", unit="0–1")
+    ] = NULL
+    median: Annotated[float | None, about("By then half had hit", unit="of the unit")] = NULL
+    median_low: Annotated[
+        float | None, about("By then half had hit, lower end", unit="of the unit")
+    ] = NULL
+    median_high: Annotated[
+        float | None, about("By then half had hit, upper end", unit="of the unit")
+    ] = NULL
+    restricted_mean: Annotated[
+        float | None, about("Mean time without a hit within `until`", unit="of the unit")
+    ] = NULL
+    restricted_mean_low: Annotated[
+        float | None, about("Mean time without a hit within `until`, lower end", unit="of the unit")
+    ] = NULL
+    restricted_mean_high: Annotated[
+        float | None, about("Mean time without a hit within `until`, upper end", unit="of the unit")
+    ] = NULL
 
 
 class LetThrough(Record, frozen=True, kw_only=True):
