@@ -1,6 +1,6 @@
-# Two commands matter: `make report` shows what this project does, `make test` whether it works.
-# Everything is installed into .venv from the lock files; nothing else on the machine changes,
-# but for the system packages the tests need (.ci/system-packages).
+# The two main targets: `make report` shows what this project does, `make test` whether it works.
+# Everything is installed into .venv from the lock files. Nothing else on the machine changes,
+# except the system packages that the tests need (.ci/system-packages).
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -18,20 +18,20 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-ver
 SOURCES := retrieval_eval tests $(wildcard benchmarks)
 WORKERS ?= 2
 
-# The other tested Python: whichever of the two .venv does not have, where this machine has it.
+# The other tested Python: the one of the two that .venv does not use, if it is installed.
 OTHER = $(shell $(BIN)/python -c 'import sys; print("3.11" if sys.version_info[:2] == (3, 12) else "3.12")')
 
-# The same examples and the same order of sets in every run; `make test-deep` draws at random.
+# Every run has the same examples and the same order of sets; `make test-deep` draws at random.
 test test-other-python test-notebooks coverage: export PYTHONHASHSEED := 0
 
 export RETRIEVAL_EVAL_SCREENSHOTS ?= $(CURDIR)/build/screenshots
 
 .PHONY: help
-help: ## Say what can be made
+help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: report
-report: $(STAMPS)/package ## Produce the demo report and print its path
+report: $(STAMPS)/package ## Render the demo report and print its path
 	@$(BIN)/retrieval-eval demo
 
 .PHONY: test
@@ -43,7 +43,7 @@ test-main: $(STAMPS)/dev system
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 
 .PHONY: test-deep
-test-deep: $(STAMPS)/dev system ## Search for counterexamples at random; keep each one found as an @example
+test-deep: $(STAMPS)/dev system ## Search for counterexamples at random; add each one found as an @example
 	HYPOTHESIS_PROFILE=deep $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider \
 		-m "not slow and not browser" tests/property tests/oracle tests/unit
 
@@ -65,11 +65,11 @@ format: $(STAMPS)/dev ## Fix style
 types: $(STAMPS)/dev ## Check types
 	$(BIN)/mypy
 
-# Without the extra `fast`, which may change speed but no number: each of the two ways is tested.
+# Without the extra `fast`, which may change speed but no number, so that both ways are tested.
 .PHONY: test-other-python
-test-other-python: $(STAMPS)/dev ## Run the quick tests under the other tested Python, if it is here
+test-other-python: $(STAMPS)/dev ## Run the quick tests under the other tested Python, if installed
 	@python="$$(.ci/find-python $(OTHER))"; \
-	if [ -z "$$python" ]; then echo "no Python $(OTHER) here: its tests are left out"; exit 0; fi; \
+	if [ -z "$$python" ]; then echo "Python $(OTHER) is not installed: its tests are skipped"; exit 0; fi; \
 	venv="$(VENV)-$(OTHER)"; \
 	if ! cmp -s requirements-dev.lock "$$venv/installed.lock"; then \
 		"$$python" -m venv --clear "$$venv"; \
@@ -80,8 +80,8 @@ test-other-python: $(STAMPS)/dev ## Run the quick tests under the other tested P
 	"$$venv/bin/python" -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider \
 		-m "not slow and not browser" tests/unit tests/property retrieval_eval
 
-# Of copies that are given the demo: without a run they stop, and a notebook writes beside itself. The
-# main run cannot do this one, because the cells of a notebook must stay together and in order.
+# Runs copies of the notebooks with the demo as their run, because a notebook stops without a run and
+# writes beside itself. Not part of the main run, where the cells of a notebook would be split.
 .PHONY: test-notebooks
 test-notebooks: $(STAMPS)/dev ## Run every cell of every notebook
 	@rm -rf build/notebooks && $(BIN)/python tests/notebooks/with_demo.py notebooks build/notebooks
@@ -89,13 +89,13 @@ test-notebooks: $(STAMPS)/dev ## Run every cell of every notebook
 		$$(find build/notebooks -name '*.ipynb' | sort)
 
 .PHONY: coverage
-coverage: $(STAMPS)/dev system ## Say which lines no test runs
+coverage: $(STAMPS)/dev system ## List the lines that no test runs
 	$(BIN)/coverage run -m pytest
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --skip-covered --show-missing
 
 .PHONY: schemas
-schemas: $(STAMPS)/dev ## Write schemas/ anew from the structs in retrieval_eval/model
+schemas: $(STAMPS)/dev ## Generate schemas/ from the structs in retrieval_eval/model
 	@PYTHONPATH=. $(BIN)/python tests/generated.py
 
 .PHONY: bench
@@ -103,18 +103,18 @@ bench: $(STAMPS)/dev ## Run the benchmarks
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
 
 .PHONY: demo-data
-demo-data: $(STAMPS)/dev ## Record the data of the demo anew, from the simulators beside the tests
+demo-data: $(STAMPS)/dev ## Record the data of the demo from the simulators in tests/simulators
 	$(BIN)/python -m tests.simulators.record_demo
 
 .PHONY: lock
-lock: $(STAMPS)/dev ## Bring the lock files up to date with pyproject.toml and the newest releases
+lock: $(STAMPS)/dev ## Update the lock files to pyproject.toml and the newest releases
 	$(COMPILE) --upgrade --group build -o requirements.lock >/dev/null
 	$(COMPILE) --upgrade --group dev --extra fast --extra pdf --extra search \
 		--extra postgres --extra serve --extra mcp --extra pytest -c requirements.lock \
 		-o requirements-dev.lock >/dev/null
 
 .PHONY: clean
-clean: ## Remove what was generated, and the environments
+clean: ## Remove generated files and the environments
 	rm -rf $(VENV) $(VENV)-3.* build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find reports -mindepth 1 -maxdepth 1 ! -name README.md -exec rm -rf {} +
 	find retrieval_eval tests -name __pycache__ -prune -exec rm -rf {} +
@@ -122,8 +122,8 @@ clean: ## Remove what was generated, and the environments
 $(BIN)/python:
 	@python="$$(.ci/find-python)"; "$$python" -m venv $(VENV)
 
-# The package is installed editable and without its dependencies: those are the lock's. It was
-# called retrieval-eval once, and two distributions of it in one environment are refused.
+# The package is installed in editable mode without its dependencies, which come from the lock file.
+# An earlier distribution was called retrieval-eval; two distributions of the package are refused.
 $(STAMPS)/package: requirements.lock pyproject.toml | $(BIN)/python
 	@echo "installing into $(VENV): the locked packages, then this one"
 	@$(BIN)/python $(LOCKED) requirements.lock

@@ -18,10 +18,11 @@ TARGET = Path(__file__).resolve().parents[1] / "docs" / "guard-simulation.md"
 INTRODUCTION = """\
 # How often the guard is right
 
-Pairs of search runs are simulated whose truth is known, and the guard decides on each with its own
-functions (`retrieval_eval.search.guard.rule`). With {studies} studies a share of 5 or 95 % has a
-standard error of {error:.2f} points. **Bold** is what does not hold: alarms in more than 5 % of
-pairs of equally good systems, a planted drop caught in less than 95 %.
+Pairs of search runs are simulated whose truth is known, and the guard decides on each pair with
+its own functions (`retrieval_eval.search.guard.rule`). With {studies} studies a share of 5 or
+95 % has a standard error of {error:.2f} points. **Bold** marks a broken promise: alarms on more
+than 5 % of pairs of equally good systems, or a planted drop that is caught in less than 95 % of
+studies.
 
 This page is written by
 
@@ -29,101 +30,101 @@ This page is written by
 python benchmarks/guard_simulation.py --write
 ```
 
-Every row has its own seed, made of its name, so the numbers do not depend on the order of the rows
-or on the number of processes.
+Every row has its own seed, derived from its name, so the numbers do not depend on the order of the
+rows or on the number of processes.
 
 ## What is simulated
 
-**Queries** are drawn anew for each study. An answerable query ranks 40 documents, of which 9 are
-relevant on average; 71 % of the first five are (P@5 has a standard deviation of 25 points between
-queries and comes in fifths), and 89 % of the relevant ones are among the first 20. A draft makes
-one to five claims, 85 % of them supported. For ten answerable queries there is an unanswerable
-one; 83 % of those are refused, and 7 % of the answerable ones. The two runs of a study answer the
-same queries, and most of them alike.
+**Queries** are drawn for each study. An answerable query ranks 40 documents, of which 9 are
+relevant on average. Of the first five documents 71 % are relevant (P@5 varies between queries
+with a standard deviation of 25 points, in steps of a fifth), and 89 % of the relevant ones are
+among the first 20. A draft makes one to five claims, of which 85 % are supported. There is one
+unanswerable query for ten answerable ones; 83 % of the unanswerable and 7 % of the answerable
+ones are refused. The two runs of a study answer the same queries, most of them in the same way.
 
 **Equally good systems** differ in one of these ways:
 
 - *deterministic*: not at all;
-- *run-to-run noise* of x %: in every run x % of the first 20 documents, at most one a query, trade
-  places with one of the first 40, and x % of claims and refusals are judged by new luck;
-- *uneven run-to-run noise*: that share is drawn for each run (exponential, mean x %, at most 5 %),
-  so that a run is bad or good as a whole, as when an index was rebuilt or a judge has a bad day;
-- *one bad run in ten*: that share is 5 % with a chance of one in ten for each run, else x %;
-- *as good, other answers*: two systems that order the documents of x % of the queries each in its
-  own way, equally well over all queries there could be, but not on these;
-- *other queries*: each run asks a sample of its own. The guard refuses such runs by their
-  fingerprints; the row shows why.
+- *run-to-run noise* of x %: in every run x % of the first 20 documents, at most one per query, are
+  swapped with one of the first 40, and x % of claims and refusals are decided again at random;
+- *uneven run-to-run noise*: that share is drawn for each run (exponential, mean x %, at most 5 %).
+  A run is then bad or good as a whole, as after an index was rebuilt or on a judge's bad day;
+- *one bad run in ten*: with a chance of one in ten that share is 5 % for a run, else x %;
+- *as good, other answers*: two systems that order the documents of x % of the queries differently.
+  They are equally good over all possible queries, but not on these;
+- *other queries*: each run has its own sample of queries. The guard refuses such runs because
+  their fingerprints differ; the row shows why.
 
-**A drop** of P@5 by so many points, in expectation, is planted in the second run: *one of five*
-relevant documents is lost in as many queries as that takes, or *all of five* in fewer.
+**A drop** of P@5 by so many points, in expectation, is planted in the second run. *One of five*
+relevant documents is lost in as many queries as needed, or *all of five* in fewer queries.
 
-**The guard** has the change thresholds of the shipped `guard.toml`, in points:
-{limits}.
-Floors and ceilings are left out: they bound the level of a run, not a change. The sign-flip test
-takes {resamples} resamples here, 10,000 in the guard. A change beyond its threshold is a breach
+**The guard** has the change thresholds of the shipped `guard.toml`, in points: {limits}. Floors
+and ceilings are left out, because they bound the level of a run, not a change. The sign-flip test
+uses {resamples} resamples here, 10,000 in the guard. A change beyond its threshold is a breach
 
 - *threshold*: always;
-- *significance*: if the one-sided paired sign-flip test over the queries calls it real at 5 %,
-  adjusted over all thresholds (Holm). If not, and the run could not have shown a change that
-  matters either, there is no verdict;
-- *noise*: the same with the run-to-run noise that `search noise` measures from {repeats} repeats of
-  the system, or from 5 or 20, in place of the test. Without noise that is the threshold alone.
+- *significance*: if the one-sided paired sign-flip test over the queries is significant at 5 %,
+  adjusted over all thresholds (Holm). If it is not, and a change that matters could not have been
+  detected either, there is no verdict;
+- *noise*: the same, with the run-to-run noise that `search noise` measures from {repeats} repeats
+  of the system, or from 5 or 20, instead of the test. Without noise this equals the threshold
+  alone.
 
-**The shipped rule**, `threshold_and_real`, is *noise* where a noise file holds for the run, and
-*significance* where none does. **Several runs** on either side are held against each other by their
-means, and measure their noise themselves, without a noise file or beside one.
+**The shipped rule**, `threshold_and_real`, is *noise* if a noise file applies to the run, and
+*significance* if none does. **Several runs** on either side are compared by their means, and
+measure their noise themselves, with or without a noise file.
 """
 
 READING = """
-## What to take from it
+## Conclusions
 
-- **With measured noise the shipped rule keeps its promise** between runs of one system: with 10
-  repeats it alarms in at most 3.4 % of A/A pairs, whether noise is even, uneven or a bad run now
-  and then, and with even noise it catches a drop of two points on 600 queries in 96.8 % and more,
-  however the drop is spread.
-- **Without a noise file**, by significance, it keeps it for systems that are deterministic or
-  have even noise: alarms in at most 1.2 %, a drop spread over many queries caught in 99.8 % and
-  more. But a drop in few queries amid 2 % of noise is caught in 90.0 %, and uneven noise or a bad
-  run in ten makes it alarm in 8 to 30 %: the test takes queries for independent, and a run that
-  is bad as a whole looks like a real drop, which on that day it is. Only repeats can tell.
-- **The threshold alone does not keep it.** With noise it alarms in 9 to 62 % of A/A pairs. Where
-  noise is even that is less P@5 than refusals: one of 60 unanswerable queries is 1.67 points,
+- **With measured noise the shipped rule keeps its promise** between runs of one system. With 10
+  repeats it alarms on at most 3.4 % of A/A pairs, whether noise is even, uneven or an occasional
+  bad run. With even noise it catches a drop of two points on 600 queries in at least 96.8 % of
+  studies, however the drop is spread.
+- **Without a noise file**, by significance, it keeps its promise for systems that are
+  deterministic or have even noise: alarms on at most 1.2 %, and a drop spread over many queries
+  is caught in at least 99.8 %. But a drop in few queries amid 2 % of noise is caught in only
+  90.0 %, and uneven noise or one bad run in ten causes alarms on 8 to 30 %. The test treats
+  queries as independent, so a run that is bad as a whole looks like a real drop, which on that
+  day it is. Only repeats can show the difference.
+- **The threshold alone does not keep it.** With noise it alarms on 9 to 62 % of A/A pairs. With
+  even noise the cause is refusals more than P@5: one of 60 unanswerable queries is 1.67 points,
   more than the 1.5 allowed, and one answerable query refused is more than the 0 allowed. Without
-  any noise, on pinned queries, no rule ever alarms, and then the threshold alone, which is what
-  measured noise comes to, misses least.
-- **What one run against one cannot hold** (†): two points amid uneven noise of 1 %. Whoever knew
-  that noise exactly would find 72.4 %, and in 5.5 % the drop that is seen is not even beyond the
-  threshold. Measured noise finds 42.0 % and gives no verdict in another 50.5 %: it says that it
-  cannot tell, and how many runs could. By significance 91.5 % are found, at the price of alarms in
-  23 % of A/A pairs. Of a single bad run and a single drop the numbers are the same.
-- **Several runs on either side keep both promises**, without any noise file, whatever the noise
-  here: with 20 runs at most 1.5 % of A/A comparisons alarm, and a drop of two points is caught in
-  98.4 % and more. With 10 the alarms are at most 1.6 %, and the drop is caught in 95.9 % and more
-  but for three rows: 94.8 and 89.1 % where one run in ten is bad, and 90.3 % in few queries amid
-  uneven noise of 2 %. Five runs and a noise file do for noise of 0.5 %, and for uneven noise of 1 %
-  when the drop is spread (95.9 %). Two or three runs alone know their own noise too roughly: they
-  hardly ever alarm, and mostly say that they cannot tell.
-- **What measuring costs.** Noise is known as well as its repeats are many. Two points amid uneven
-  noise of 0.5 % are found in 85.7 % with 10 repeats and in 91.4 % with 20, where whoever knew it
-  exactly would find 97.7 %; with three runs on either side besides they are in 98.4 % and more.
-  Two points on 150 queries are found in 70.5 % and 84.7 %. Five repeats are too few: two points
-  amid even noise of 2 % are found in 94.2 % or, in few queries, in 86.3 %. Twenty alarm in 5.1 %
-  of pairs where one run in ten is bad, which is 5 % within the error of the simulation.
-- **No verdict is part of the price**, and does not pass either. By measured noise it is 1.5 % of
-  A/A pairs on 600 queries with even noise of 1 %, 10.7 % with 2 %, and up to 37 % with uneven
-  noise: 60 unanswerable queries are too few, or the runs too unlike, to tell. By significance it
-  is at most 4.0 % there, but up to two of three where many queries are answered otherwise. The
-  remedies are several runs on either side (with 10 at most 1.0 % are left without), more
-  unanswerable queries, and a system whose answers move less.
-- **Small drops.** One point is caught in 84 to 91 %, half a point, which is the threshold itself,
-  in a fifth to a third.
-- **Other questions have other answers.** To measured noise whatever a deterministic system does
-  otherwise is real, and on the pinned queries it is: between systems that are as good it alarms
-  as often as the threshold, and finds two points amid other answers in 99.6 % and more.
-  Significance asks whether the change is more than which queries happened to move: it alarms
-  there in at most 3.6 %, and misses two points where 20 % of the queries are answered otherwise
-  (85.8 %). `threshold_and_significant` is the rule for whom the pinned queries are a sample of
-  more.
+  any noise, on pinned queries, no rule ever alarms. Then the threshold alone, which measured
+  noise amounts to, misses least.
+- **What comparing one run with one cannot achieve** (†): two points amid uneven noise of 1 %.
+  With exact knowledge of that noise 72.4 % would be found, and in 5.5 % the observed drop is not
+  even beyond the threshold. Measured noise finds 42.0 % and gives no verdict in another 50.5 %;
+  it then reports how many runs would be enough. Significance finds 91.5 %, but alarms on 23 % of
+  A/A pairs. A single bad run and a single drop give the same numbers.
+- **Several runs on either side keep both promises**, without any noise file, for every kind of
+  noise here. With 20 runs at most 1.5 % of A/A comparisons alarm, and a drop of two points is
+  caught in at least 98.4 %. With 10 runs the alarms are at most 1.6 %, and the drop is caught in
+  at least 95.9 % except in three rows: 94.8 and 89.1 % if one run in ten is bad, and 90.3 % in
+  few queries amid uneven noise of 2 %. Five runs and a noise file are enough for noise of 0.5 %,
+  and for uneven noise of 1 % if the drop is spread (95.9 %). Two or three runs alone estimate
+  their own noise too roughly: they hardly ever alarm, and mostly give no verdict.
+- **What measuring costs.** More repeats estimate the noise better. Two points amid uneven noise
+  of 0.5 % are found in 85.7 % with 10 repeats and in 91.4 % with 20; with exact knowledge it
+  would be 97.7 %. With three runs on either side in addition, at least 98.4 % are found. Two
+  points on 150 queries are found in 70.5 % and 84.7 %. Five repeats are too few: two points amid
+  even noise of 2 % are found in 94.2 % or, in few queries, in 86.3 %. Twenty repeats alarm on
+  5.1 % of pairs if one run in ten is bad, which is 5 % within the error of the simulation.
+- **Some studies get no verdict**, which is not a pass. By measured noise these are 1.5 % of A/A
+  pairs on 600 queries with even noise of 1 %, 10.7 % with 2 %, and up to 37 % with uneven noise:
+  60 unanswerable queries are too few to decide, or the runs differ too much. By significance they
+  are at most 4.0 % there, but up to two thirds if many queries get other answers. The remedies
+  are several runs on either side (with 10, at most 1.0 % have no verdict), more unanswerable
+  queries, and a system whose answers vary less.
+- **Small drops.** A drop of one point is caught in 84 to 91 %. Half a point, which is the
+  threshold itself, is caught in a fifth to a third.
+- **Other questions have other answers.** For measured noise, any change of a deterministic system
+  is real, and on the pinned queries it is. So between equally good systems it alarms as often as
+  the threshold alone, and it finds two points amid other answers in at least 99.6 %. Significance
+  tests whether the change is more than an accident of which queries moved. It alarms there on at
+  most 3.6 %, and misses two points if 20 % of the queries get other answers (85.8 %). Choose
+  `threshold_and_significant` if the pinned queries are a sample of more queries.
 """
 
 ALARMS = (
@@ -140,9 +141,9 @@ MEANS = " | ".join([*(f"{n} runs" for n in ALONE), *(f"{n} and file" for n in WI
 TABLES = [
     Table(
         "The promise: two runs of one system (A/A)",
-        "In % of studies: any alarm (a breach of one of the five thresholds) under each rule; no "
-        "alarm but no verdict either, under significance and under noise of 10 repeats; and an "
-        "alarm of the row of P@5 alone.",
+        "In % of studies: any alarm (a breach of one of the five thresholds) under each rule; "
+        "neither alarm nor verdict, under significance and under noise of 10 repeats; and an alarm "
+        "of the row of P@5 alone.",
         ALARMS,
         equal_row,
         [("deterministic", 0.0, 600)]
@@ -153,11 +154,12 @@ TABLES = [
     ),
     Table(
         "The promise: two points of P@5 on 600 pinned queries",
-        "Caught by the row of P@5, in %: by whoever *knows* exactly how much P@5 moves without a "
-        "drop, and alarms in 5 % of pairs; under each rule; and left without verdict under "
-        "significance and under noise of 10 repeats. *Threshold* is also the share of studies in "
-        "which the drop that is seen is beyond the threshold at all. † marks what no rule can hold "
-        "that looks at the change of P@5 between two runs: one of these two shares is below 95 %.",
+        "Caught by the row of P@5, in %. *Known*: a rule that knows exactly how much P@5 varies "
+        "without a drop, and alarms on 5 % of pairs. Then each rule, and the share without a "
+        "verdict under significance and under noise of 10 repeats. *Threshold* is also the "
+        "share of studies in which the observed drop is beyond the threshold at all. † marks "
+        "what no rule can achieve that uses the change of P@5 between two runs: one of these "
+        "two shares is below 95 %.",
         CAUGHT,
         drop_row,
         [
@@ -170,8 +172,8 @@ TABLES = [
     ),
     Table(
         "The promise kept by repeating: means of several runs on either side (A/A)",
-        "In % of studies: any alarm / no alarm but no verdict either, by the number of runs on "
-        "either side; without a noise file, and with one of 10 repeats.",
+        "In % of studies: any alarm / neither alarm nor verdict, by the number of runs on either "
+        "side; without a noise file, and with one of 10 repeats.",
         f"systems | noise | queries | {MEANS}",
         equal_means_row,
         [("deterministic", 0.0, 600)]
@@ -181,7 +183,7 @@ TABLES = [
     ),
     Table(
         "The promise kept by repeating: two points of P@5 on 600 pinned queries",
-        "Caught by the row of P@5 / left without verdict, in %, by the number of runs on either "
+        "Caught by the row of P@5 / without a verdict, in %, by the number of runs on either "
         "side; without a noise file, and with one of 10 repeats. The same queries lose documents "
         "in every run.",
         f"points | lost | systems | noise | queries | {MEANS}",

@@ -103,7 +103,7 @@ class Table:
         return [pool.submit(self.row, *call, studies * self.times) for call in self.calls]
 
     def markdown(self, rows: list[Row], studies: int) -> Iterator[str]:
-        text = f"{self.text} {studies * self.times} studies a row."
+        text = f"{self.text} {studies * self.times} studies per row."
         if self.kinds is not None:
             yield from _section(
                 KINDS_TITLE, KINDS_TEXT, KINDS_COLUMNS.split(" | "), self._by_kind(rows)
@@ -147,11 +147,11 @@ def _is_bold(cell: str) -> bool:
 TABLES = [
     Table(
         "Interval of the mean difference",
-        "First differences as this package compares them: of recall, nDCG and rewards, bounded and "
-        "often 0, and of costs that both arms share most of; then single shapes. "
-        "Coverage in %, share of studies without an interval in %, and the median width as a "
-        "multiple of Student's. The last three columns are the coverage of the candidates that "
-        "were not taken, on the same studies.",
+        "The first rows are differences as this package compares them: of recall, nDCG and "
+        "rewards, which are bounded and often 0, and of costs, most of which both arms share. "
+        "Then come single shapes. Coverage in %, share of studies without an interval in %, and "
+        "the median width as a multiple of Student's. The last three columns are the coverage "
+        "of the candidates that were not chosen, on the same studies.",
         MEAN_COLUMNS,
         mean_row,
         [(name, n) for name in MEASUREMENTS | DIFFERENCES for n in SIZES],
@@ -159,9 +159,10 @@ TABLES = [
         limits=(
             "Where it fails",
             (
-                "The rows of that table whose coverage lies outside what was promised. No interval "
-                "of a mean can hold its level over all distributions (Bahadur & Savage 1956): "
-                "however many values there are, a tail that they do not show can carry the mean."
+                "The rows of that table whose coverage is outside the promise. No interval of a "
+                "mean can keep its level over all distributions (Bahadur & Savage 1956): "
+                "however many values there are, a tail that they do not show can determine the "
+                "mean."
             ),
         ),
         kinds=KINDS,
@@ -176,11 +177,11 @@ TABLES = [
         [(name, n) for name in COARSE for n in SIZES[:2]],
     ),
     Table(
-        "What ten values can tell",
-        "Coverage in %; in how many studies, in %, none of the ten values is of the largest tenth "
-        "of all that could be drawn; and the coverage with such a value and without. "
-        "Then how far above the mean the interval reaches (median), and how far 95 % would need "
-        "if the shape were known up to place and scale, in standard errors of the sample.",
+        "What ten values can show",
+        "Coverage in %; the share of studies, in %, in which none of the ten values is from the "
+        "largest tenth of the distribution; and the coverage with such a value and without. "
+        "Then how far above the mean the interval reaches (median), and how far it would have to "
+        "reach if the shape were known up to location and scale, in standard errors of the sample.",
         "differences | n | coverage | tail not seen | coverage, seen | coverage, not seen | "
         "reaches | needed",
         tail_row,
@@ -210,8 +211,8 @@ TABLES = [
     ),
     Table(
         "An interval from few differences",
-        "Coverage in % when an interval is only given with at least so many differences other "
-        "than 0, and in % how many studies then have none; – where fewer than 5 % have one.",
+        "Coverage in % if an interval is given only for at least so many nonzero differences, and "
+        "the share of studies, in %, that then have none; – if fewer than 5 % have one.",
         "differences | n | " + " | ".join(f"≥ {least} | none" for least in LEAST_MOVED),
         few_row,
         [(name, n) for name in SPARSE for n in (6, 10)],
@@ -219,7 +220,7 @@ TABLES = [
     ),
     Table(
         "Pairs in clusters",
-        "One to five differences a cluster, with the given share of their variance in common. "
+        "One to five differences per cluster, with the given share of their variance in common. "
         "Coverage of the interval, and alarms of the sign-flip test without any "
         "difference, both in %: by cluster, and as if the pairs were independent.",
         "differences | clusters | shared | coverage | coverage ignoring clusters | alarms | "
@@ -240,8 +241,9 @@ TABLES = [
     ),
     Table(
         "Two equal arms (A/A)",
-        "Both arms are drawn alike. Alarms of the sign-flip test (p < .05), and verdicts `better` "
-        "or `worse` (p < .05 and an interval without 0), in %; at most 5 is promised.",
+        "Both arms are drawn from one distribution. Alarms of the sign-flip test (p < .05), and "
+        "verdicts `better` or `worse` (p < .05 and an interval without 0), in %; at most 5 is "
+        "promised.",
         "measurement | n | alarms | verdicts",
         null_row,
         [(name, n) for name in ARMS for n in (6, *SIZES)],
@@ -278,7 +280,7 @@ TABLES = [
     ),
     Table(
         "Censored times",
-        "Exponential times, watched until the unit's own end. Coverage of the intervals of the "
+        "Exponential times, each observed until its own limit. Coverage of the intervals of the "
         "restricted mean and of the median, in %, by the share that is never hit.",
         "n | never hit, % | restricted mean | median",
         censored_row,

@@ -20,6 +20,7 @@ from retrieval_eval.values import Value
 
 if TYPE_CHECKING:
     from retrieval_eval.events.normalise import extract_events
+    from retrieval_eval.gold.gold_set import load_gold_set
     from retrieval_eval.ground_truth import load_ground_truth
     from retrieval_eval.metrics.ranking import evaluate_rankings
     from retrieval_eval.pipeline import evaluate
@@ -44,6 +45,7 @@ __all__ = [
     "evaluate",
     "evaluate_rankings",
     "extract_events",
+    "load_gold_set",
     "load_ground_truth",
     "load_run",
     "plot",
@@ -61,6 +63,7 @@ _LAZY = {
     "evaluate_rankings": "retrieval_eval.metrics.ranking",
     "extract_events": "retrieval_eval.events.normalise",
     "load_ground_truth": "retrieval_eval.ground_truth",
+    "load_gold_set": "retrieval_eval.gold.gold_set",
     "load_run": "retrieval_eval.report",
     "plot": "retrieval_eval.report.registered",
     "read_trace": "retrieval_eval.traces",

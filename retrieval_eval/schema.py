@@ -6,17 +6,15 @@ refused by name. Faults are reported as JSON pointers.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import SchemaError
-from retrieval_eval.model import DOCUMENTS, json_schema
+from retrieval_eval.model import DOCUMENTS, INPUTS, json_schema
 
 SCHEMA_VERSION: Final = "1.2"
 """The version of every artefact this package writes."""
@@ -24,12 +22,10 @@ SCHEMA_VERSION: Final = "1.2"
 SUPPORTED_MAJOR: Final = 1
 
 SCHEMAS: Final[dict[str, str]] = {
-    **{kind: document.schema_file for kind, document in DOCUMENTS.items()},
-    "gold_set": "gold_set_schema.json",
+    kind: document.schema_file for kind, document in {**DOCUMENTS, **INPUTS}.items()
 }
 """Artefact kind to schema file."""
 
-_HERE = Path(__file__).resolve().parent
 _VERSION = re.compile(r"^(\d+)\.(\d+)(?:\.\d+)?$")
 _MAJOR = re.compile(r"\s*[vV]?(\d{1,9})(?!\d)")
 
@@ -45,20 +41,10 @@ class Fault:
         return f"{self.pointer or '/'}: {self.message}"
 
 
-def schema_folder() -> Path:
-    """Return the folder of the schema files, in a wheel or in a checkout."""
-    shipped = _HERE / "_assets" / "schemas"
-    return shipped if shipped.is_dir() else _HERE.parent / "schemas"
-
-
 @cache
 def load_schema(kind: str) -> dict[str, Any]:
     """Return the JSON Schema of an artefact kind (a key of :data:`SCHEMAS`)."""
-    if kind in DOCUMENTS:
-        return json_schema(kind)
-    text = (schema_folder() / SCHEMAS[kind]).read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
+    return json_schema(kind)
 
 
 def check_version(document: Any, name: str) -> None:

@@ -9,46 +9,44 @@ from typing import Any, Final
 import click
 
 from retrieval_eval.cli.common import echo, json_option, print_json, print_table
+from retrieval_eval.cli.gold_options import corpus_file_option, folder_option, print_notes
 from retrieval_eval.cli.lazy import LazyGroup
-from retrieval_eval.cli.search_options import data_option, gold_option, run_files
+from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.gold.beir import export_beir, import_beir
 from retrieval_eval.gold.corpus import corpus_bytes, read_corpus
-from retrieval_eval.gold.exchange import Imported
-from retrieval_eval.gold.faults import LineFault
-from retrieval_eval.gold.reading import gold_faults, read_gold_set
-from retrieval_eval.gold.rows import DEFAULT_CORPUS
-from retrieval_eval.gold.stats import gold_stats
-from retrieval_eval.gold.trec import (
-    QRELS_FILE,
-    TOPICS_FILE,
+from retrieval_eval.gold.exchange import (
+    TREC_QRELS,
+    TREC_TOPICS,
+    Imported,
+    export_beir,
     export_trec,
+    import_beir,
     import_trec,
     run_bytes,
 )
-from retrieval_eval.gold.writing import gold_set_bytes
+from retrieval_eval.gold.faults import LineFault
+from retrieval_eval.gold.gold_set import gold_faults, gold_set_bytes, gold_stats, load_gold_set
 from retrieval_eval.io.together import write_together
+from retrieval_eval.model.gold import DEFAULT_CORPUS
 from retrieval_eval.search.run_files import read_search_run
 from retrieval_eval.values import counted
 
 EXIT_INVALID: Final = 3
-_FILE: Final = click.Path(path_type=Path)
 
 
 @click.group(
     cls=LazyGroup,
     lazy={
-        "agreement": "retrieval_eval.cli.gold_agreement:agreement_command",
-        "settle": "retrieval_eval.cli.gold_agreement:settle_command",
-        "blind-pack": "retrieval_eval.cli.gold_blind:blind_pack_command",
-        "blind-read": "retrieval_eval.cli.gold_blind:blind_read_command",
+        "agreement": "retrieval_eval.cli.gold_labelling:agreement_command",
+        "settle": "retrieval_eval.cli.gold_labelling:settle_command",
+        "blind-pack": "retrieval_eval.cli.gold_labelling:blind_pack_command",
+        "blind-read": "retrieval_eval.cli.gold_labelling:blind_read_command",
         "relabel": "retrieval_eval.cli.gold_relabel:relabel_command",
         "label-split": "retrieval_eval.cli.gold_relabel:label_split_command",
         "bootstrap": "retrieval_eval.cli.gold_database:bootstrap",
         "backlog": "retrieval_eval.cli.gold_database:backlog",
         "pool": "retrieval_eval.cli.gold_labelling:pool",
         "pool-read": "retrieval_eval.cli.gold_labelling:pool_read",
-        "pseudonymize": "retrieval_eval.cli.gold_labelling:pseudonymize",
     },
 )
 def gold() -> None:
@@ -57,7 +55,7 @@ def gold() -> None:
 
 @gold.command()
 @gold_option
-@click.option("--corpus-file", type=_FILE, help="Corpus that judged documents must be in.")
+@corpus_file_option("Corpus that judged documents must be in.")
 @json_option
 @click.pass_context
 def validate(
@@ -72,7 +70,7 @@ def validate(
     if faults:
         _print_faults(gold_path, faults, as_json=as_json)
         context.exit(EXIT_INVALID)
-    stats = gold_stats(read_gold_set(gold_path))
+    stats = gold_stats(load_gold_set(gold_path))
     if not stats["n_queries"]:
         raise NothingToEvaluateError(f"{gold_path} holds no query")
     counts = {key: stats[key] for key in ("n_queries", "n_labelled_pairs", "fingerprint")}
@@ -90,7 +88,7 @@ def validate(
 @json_option
 def stats(gold_path: Path, as_json: bool) -> None:
     """Show what a gold set is made of, with the share of each part."""
-    found = gold_stats(read_gold_set(gold_path))
+    found = gold_stats(load_gold_set(gold_path))
     if as_json:
         print_json(found)
         return
@@ -119,9 +117,11 @@ def stats(gold_path: Path, as_json: bool) -> None:
     help="trec: the files QRELS TOPICS (topics as TSV), or a folder with qrels.txt and"
     " topics.tsv. beir: a folder.",
 )
-@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=_FILE)
-@click.option("--gold", "gold_path", type=_FILE, required=True, help="Gold set to write.")
-@click.option("--corpus-file", type=_FILE, help="Corpus to write (beir).")
+@click.argument(
+    "sources", metavar="SOURCE...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+@click.option("--gold", "gold_path", type=FILE, required=True, help="Gold set to write.")
+@corpus_file_option("Corpus to write (beir).")
 @click.option(
     "--corpus", default=DEFAULT_CORPUS, show_default=True, help="Name of the queries' corpus."
 )
@@ -165,7 +165,7 @@ def import_(
 @click.option("--to", "form", type=click.Choice(["trec", "beir"]), required=True)
 @click.argument("target", type=click.Path(path_type=Path, file_okay=False))
 @gold_option
-@click.option("--corpus-file", type=_FILE, help="Corpus to export along with it (beir).")
+@corpus_file_option("Corpus to export along with it (beir).")
 @click.option(
     "--run",
     metavar="RUN",
@@ -188,7 +188,7 @@ def export(
     """
     if (form == "trec" and corpus_file is not None) or (form == "beir" and run is not None):
         raise click.UsageError("--corpus-file goes with --to beir, --run with --to trec")
-    found = read_gold_set(gold_path)
+    found = load_gold_set(gold_path)
     if form == "beir":
         corpus = None if corpus_file is None else read_corpus(corpus_file)
         lost = export_beir(found, target, corpus=corpus)
@@ -201,9 +201,81 @@ def export(
         _print_sentences([f"{target}: {counted(len(found.queries), 'query')}"], lost, "lost")
 
 
+@gold.command(short_help="Hide listed names in gold set and corpus.")
+@gold_option
+@corpus_file_option("The corpus, to rename alike.")
+@click.option(
+    "--entities",
+    type=FILE,
+    required=True,
+    help="TOML ([[entity]] with kind, name, aliases; [identifier] with further patterns) or JSONL.",
+)
+@click.option(
+    "--mapping",
+    type=FILE,
+    required=True,
+    help="The secret: key, names and pseudonyms, with mode 0600. Used again if it exists.",
+)
+@folder_option("Folder for the files to give away.")
+@json_option
+def pseudonymize(
+    gold_path: Path,
+    corpus_file: Path | None,
+    entities: Path,
+    mapping: Path,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Write gold set and corpus with pseudonyms for the listed entities.
+
+    The same entity has the same pseudonym everywhere, also in ids and paths. E-mail and IP
+    addresses, telephone, account and contract numbers, IBANs and digests get stand-ins of the
+    same length and shape. Anchors are left out, for their digests would let anyone check a guess.
+
+    What it cannot do: it does not find names that are not listed, misspelt names, initials,
+    translations, inflected forms, or descriptions that identify a person without the name. Names
+    of up to four letters are found as words of their own only (`match = "anywhere"` changes that).
+    Numbers in shapes that no pattern knows stay. Nothing inside pictures or encoded attachments is
+    seen. Read the result before you give it away.
+    """
+    # Here alone, so that no other command loads what reads the mapping.
+    from retrieval_eval.gold.pseudonyms import pseudonymize as hide
+
+    found = hide(gold_path, entities, out, mapping, corpus=corpus_file)
+    missing = found.n_entities - found.n_found
+    if as_json:
+        print_json(
+            {
+                "gold": str(found.gold),
+                "corpus": None if found.corpus is None else str(found.corpus),
+                "mapping": str(found.mapping),
+                "hidden": dict(found.n_hidden),
+                "n_entities": found.n_entities,
+                "n_entities_found": found.n_found,
+                "n_queries": found.n_queries,
+                "n_documents": found.n_documents,
+                "n_anchors_left_out": found.n_anchors,
+                "n_ids_renewed": found.n_ids,
+            }
+        )
+        return
+    echo(f"{found.gold}: {counted(found.n_queries, 'query')}")
+    if found.corpus is not None:
+        echo(f"{found.corpus}: {counted(found.n_documents or 0, 'document')}")
+    for kind, n in found.n_hidden.items():
+        echo(f"  {kind}: {n} replaced")
+    echo(f"{found.mapping}: the mapping; keep it to yourself")
+    notes = ["names that are not listed were not looked for; read the files before they leave"]
+    if missing:
+        notes.append(f"{missing} of {counted(found.n_entities, 'listed entity')} not found")
+    if found.n_anchors:
+        notes.append(f"{counted(found.n_anchors, 'anchor')} left out")
+    print_notes(notes)
+
+
 def _import_trec(sources: tuple[Path, ...], corpus: str) -> Imported:
     if len(sources) == 1 and sources[0].is_dir():
-        sources = (sources[0] / QRELS_FILE, sources[0] / TOPICS_FILE)
+        sources = (sources[0] / TREC_QRELS, sources[0] / TREC_TOPICS)
     if len(sources) == 1 and not sources[0].exists():
         raise BadInputError(f"{sources[0]}: no such folder")
     if len(sources) != 2:
@@ -239,8 +311,7 @@ def _print_faults(path: Path, faults: Sequence[LineFault], *, as_json: bool) -> 
 def _print_sentences(heads: Sequence[str], sentences: Sequence[str], mark: str) -> None:
     for head in heads:
         echo(head)
-    for sentence in sentences:
-        echo(f"  {mark}: {sentence}")
+    print_notes(sentences, mark)
 
 
 def _reviewed(found: dict[str, Any]) -> str:

@@ -15,9 +15,9 @@ from retrieval_eval.cli.search_options import (
     gold_option,
 )
 from retrieval_eval.gold.backlog import read_backlog
-from retrieval_eval.gold.bootstrap import BootstrapResult
+from retrieval_eval.gold.bootstrap import BootstrapResult, feedback_settings
 from retrieval_eval.gold.bootstrap import bootstrap as regenerate
-from retrieval_eval.gold.feedback_tables import feedback_settings
+from retrieval_eval.model import to_builtins
 from retrieval_eval.values import counted
 
 
@@ -86,7 +86,7 @@ def bootstrap(
             progress=progress,
         )
     if as_json:
-        print_json(result.to_json())
+        print_json(to_builtins(result))
     else:
         _show(result, dry_run)
 
@@ -118,7 +118,7 @@ def _show(result: BootstrapResult, dry_run: bool) -> None:
                 if row is not None:
                     echo(f"{sign} {row}")
     echo(
-        f"{result.path}: {counted(result.n_found, 'query')} from "
+        f"{result.gold}: {counted(result.n_found, 'query')} from "
         f"{counted(result.n_feedback, 'feedback row')} of {result.database}"
     )
     echo(

@@ -1,4 +1,4 @@
-"""``gold pool``, ``gold pool-read`` and ``gold pseudonymize``: gold sets and other people."""
+"""Gold commands for labellers: sheets, the grades they come back with, and how far people agree."""
 
 from __future__ import annotations
 
@@ -8,18 +8,57 @@ from typing import Any, Final
 
 import click
 
-from retrieval_eval.cli.common import echo, json_option, print_json, seed_option
+from retrieval_eval.cli.common import (
+    echo,
+    json_option,
+    number,
+    print_json,
+    print_table,
+    seed_option,
+)
+from retrieval_eval.cli.gold_options import (
+    corpus_file_option,
+    folder_option,
+    key_option,
+    labellers_option,
+    print_notes,
+    print_paths,
+    sheets_argument,
+    written_option,
+)
 from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
+from retrieval_eval.gold.agreement import (
+    MIN_OF_CORPUS,
+    WEIGHTS,
+    Compared,
+    Disagreement,
+    adjudication_sheet,
+    agreement,
+    blind_pack,
+    disagreements,
+    read_blind,
+    settle,
+)
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.pool import DEFAULT_DEPTH, Ranking, build_pool, write_pool
-from retrieval_eval.gold.pool_reading import read_pool
-from retrieval_eval.gold.pseudonyms import pseudonymize as hide
-from retrieval_eval.gold.reading import read_gold_set
-from retrieval_eval.gold.writing import write_gold_set
+from retrieval_eval.gold.gold_set import load_gold_set, write_gold_set
+from retrieval_eval.gold.labelling import (
+    DEFAULT_DEPTH,
+    Ranking,
+    build_pool,
+    csv_sheet,
+    jsonl_sheet,
+    read_pool,
+    write_pool,
+)
+from retrieval_eval.io.files import json_bytes
+from retrieval_eval.io.together import write_together
+from retrieval_eval.model import to_builtins
+from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.search.run_files import read_search_run
 from retrieval_eval.values import counted
 
-_FOLDER: Final = click.Path(path_type=Path, file_okay=False)
+_MOST_SHOWN: Final = 10
+_NAMES: Final = {"none": "unweighted", "linear": "linear", "quadratic": "quadratic"}
 
 
 @click.command(short_help="Make labelling sheets of what runs found.")
@@ -34,10 +73,8 @@ _FOLDER: Final = click.Path(path_type=Path, file_okay=False)
     "retrievers.",
 )
 @data_option
-@click.option("--corpus-file", type=FILE, required=True, help="Corpus with the texts to show.")
-@click.option(
-    "--labellers", required=True, metavar="A,B", help="Names of the labellers, comma-separated."
-)
+@corpus_file_option(is_required=True)
+@labellers_option("Names of the labellers, comma-separated.", is_required=True)
 @click.option(
     "--depth",
     type=click.IntRange(min=1),
@@ -46,7 +83,7 @@ _FOLDER: Final = click.Path(path_type=Path, file_okay=False)
     help="How many documents of each run go into the pool.",
 )
 @seed_option(0, "Seed of the order.")
-@click.option("--out", type=_FOLDER, required=True, help="Folder for the sheets.")
+@folder_option("Folder for the sheets.")
 @click.option(
     "--key", type=FILE, help="Where the key goes, which no labeller may see. Default: OUT/key.json"
 )
@@ -56,7 +93,7 @@ def pool(
     runs: tuple[str, ...],
     data: Path,
     corpus_file: Path,
-    labellers: str,
+    labellers: list[str],
     depth: int,
     seed: int,
     out: Path,
@@ -66,22 +103,22 @@ def pool(
     """Make labelling sheets of what one or several search runs found.
 
     Every labeller gets each pair of query and document once, in an order of their own, as CSV
-    and as JSONL. Nothing in a sheet tells which run found a document, or where. Labellers fill
+    and as JSONL. Nothing in a sheet shows which run found a document, or where. Labellers fill
     in the column `grade` (0 not relevant, 1 relevant, 2 highly relevant; empty: undecided) and
     perhaps `comment`; `gold pool-read` takes the sheets back.
     """
     files = run_files(runs, data)
     documents = [read_search_run(path) for path in files]
     found = build_pool(
-        read_gold_set(gold_path),
+        load_gold_set(gold_path),
         [_ranking(document) for document in documents],
         read_corpus(corpus_file),
-        [name.strip() for name in labellers.split(",")],
+        labellers,
         depth=depth,
         seed=seed,
     )
     paths = write_pool(found, out, key)
-    notes = [*_run_notes(files, documents, depth)]
+    notes = _run_notes(files, documents, depth)
     if found.n_without:
         notes.append(f"{counted(found.n_without, 'query')} of the gold set without a candidate")
     if as_json:
@@ -90,27 +127,26 @@ def pool(
         return
     pairs, queries = counted(found.n_pairs, "pair"), counted(found.n_queries, "query")
     echo(f"{pairs} of {queries} for each labeller")
-    for path in paths:
-        echo(f"  {path}")
-    _print_notes(notes)
+    print_paths(paths)
+    print_notes(notes)
 
 
 @click.command("pool-read", short_help="Read the grades of filled-in sheets.")
-@click.argument("sheets", metavar="SHEET...", type=FILE, nargs=-1, required=True)
-@click.option("--key", type=FILE, required=True, help="The key that was written with the sheets.")
+@sheets_argument
+@key_option
 @gold_option
-@click.option("--out", type=FILE, help="Gold set to write. Default: the one that is read.")
+@written_option
 @json_option
 def pool_read(
     sheets: tuple[Path, ...], key: Path, gold_path: Path, out: Path | None, as_json: bool
 ) -> None:
     """Put the grades of filled-in sheets into the gold set, as labels.
 
-    The judgements (`relevant`) stay as they are until somebody settles them. A bootstrap row
+    The judgements (`relevant`) stay as they are until `gold settle`. A bootstrap row
     that gets labels becomes a chair row, because the next bootstrap would drop them. Comments
     go to the field `label_comments`. Faults are named by line, and then nothing is written.
     """
-    found = read_pool(read_gold_set(gold_path), sheets, key)
+    found = read_pool(load_gold_set(gold_path), sheets, key)
     target = out or gold_path
     write_gold_set(target, found.queries)
     counts = {
@@ -129,77 +165,8 @@ def pool_read(
     if found.n_absent:
         notes.append(f"{counted(found.n_absent, 'item')} of the key in none of these sheets")
     if found.promoted:
-        notes.append(f"{counted(len(found.promoted), 'bootstrap row')} turned into chair rows")
-    _print_notes(notes)
-
-
-@click.command(short_help="Hide listed names in gold set and corpus.")
-@gold_option
-@click.option("--corpus-file", type=FILE, help="The corpus, to rename alike.")
-@click.option(
-    "--entities",
-    type=FILE,
-    required=True,
-    help="TOML ([[entity]] with kind, name, aliases; [identifier] with further patterns) or JSONL.",
-)
-@click.option(
-    "--mapping",
-    type=FILE,
-    required=True,
-    help="The secret: key, names and pseudonyms, with mode 0600. Used again if it exists.",
-)
-@click.option("--out", type=_FOLDER, required=True, help="Folder for the files to give away.")
-@json_option
-def pseudonymize(
-    gold_path: Path,
-    corpus_file: Path | None,
-    entities: Path,
-    mapping: Path,
-    out: Path,
-    as_json: bool,
-) -> None:
-    """Write gold set and corpus with pseudonyms for the listed entities.
-
-    The same entity has the same pseudonym everywhere, also in ids and paths. E-mail and IP
-    addresses, telephone, account and contract numbers, IBANs and digests get stand-ins of the
-    same length and shape. Anchors are left out, for their digests would let anyone check a guess.
-
-    What it cannot do: it does not find names that are not listed, misspelt names, initials,
-    translations, inflected forms, or what describes somebody without a name. Names of up to four
-    letters are found as words of their own only (`match = "anywhere"` changes that). Numbers in
-    shapes that no pattern knows stay. Nothing inside pictures or encoded attachments is seen.
-    Read the result before you give it away.
-    """
-    found = hide(gold_path, entities, out, mapping, corpus=corpus_file)
-    missing = found.n_entities - found.n_found
-    if as_json:
-        print_json(
-            {
-                "gold": str(found.gold),
-                "corpus": None if found.corpus is None else str(found.corpus),
-                "mapping": str(found.mapping),
-                "hidden": dict(found.n_hidden),
-                "n_entities": found.n_entities,
-                "n_entities_found": found.n_found,
-                "n_queries": found.n_queries,
-                "n_documents": found.n_documents,
-                "n_anchors_left_out": found.n_anchors,
-                "n_ids_renewed": found.n_ids,
-            }
-        )
-        return
-    echo(f"{found.gold}: {counted(found.n_queries, 'query')}")
-    if found.corpus is not None:
-        echo(f"{found.corpus}: {counted(found.n_documents or 0, 'document')}")
-    for kind, n in found.n_hidden.items():
-        echo(f"  {kind}: {n} replaced")
-    echo(f"{found.mapping}: the mapping; keep it to yourself")
-    notes = ["names that are not listed were not looked for; read the files before they leave"]
-    if missing:
-        notes.append(f"{missing} of {counted(found.n_entities, 'listed entity')} not found")
-    if found.n_anchors:
-        notes.append(f"{counted(found.n_anchors, 'anchor')} left out")
-    _print_notes(notes)
+        notes.append(_promoted(found.promoted))
+    print_notes(notes)
 
 
 def _ranking(document: dict[str, Any]) -> Ranking:
@@ -219,6 +186,257 @@ def _run_notes(paths: Sequence[Path], documents: Sequence[dict[str, Any]], depth
     return notes
 
 
-def _print_notes(notes: Sequence[str]) -> None:
-    for note in notes:
-        echo(f"  note: {note}")
+@click.command("agreement", short_help="Measure how far labellers agree.")
+@gold_option
+@click.option("--pair", "pairs", multiple=True, metavar="A,B", help="Only these two labellers.")
+@click.option(
+    "--weights",
+    multiple=True,
+    type=click.Choice(list(WEIGHTS)),
+    help="How disagreements count in kappa; several times for several. Default: all three.",
+)
+@click.option(
+    "--adjudicate",
+    "sheet",
+    type=FILE,
+    metavar="OUT",
+    help="Write the open disagreements as a sheet (.csv or .jsonl) for a third reviewer.",
+)
+@click.option("--adjudicator", metavar="NAME", help="Who will fill in that sheet.")
+@corpus_file_option("Corpus with the texts to show in the sheet.")
+@click.option("--key", type=FILE, help="Where the sheet's key goes. Default: OUT.key.json")
+@seed_option()
+@json_option
+def agreement_command(
+    gold_path: Path,
+    pairs: tuple[str, ...],
+    weights: tuple[str, ...],
+    sheet: Path | None,
+    adjudicator: str | None,
+    corpus_file: Path | None,
+    key: Path | None,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Measure how far labellers agree, and hand out what they disagree on.
+
+    For each two labellers, over the documents both graded: Cohen's kappa, unweighted and weighted
+    by the distance of the grades, with intervals that resample queries, the share of equal
+    grades, and the table of grades. The sheet for a third reviewer shows query and document and
+    not who graded what; `gold settle` reads it back.
+    """
+    gold = load_gold_set(gold_path)
+    found = agreement(
+        gold,
+        pairs=[_two(pair) for pair in pairs] or None,
+        weights=weights or tuple(WEIGHTS),
+        seed=seed,
+    )
+    apart = disagreements(gold)
+    written = _adjudicate(gold, sheet, adjudicator, corpus_file, key, seed)
+    if as_json:
+        print_json(
+            {
+                "gold_fingerprint": gold.fingerprint,
+                "seed": seed,
+                "pairs": [pair.to_json() for pair in found],
+                "disagreements": [to_builtins(one) for one in apart],
+                "files": [str(path) for path in written],
+            }
+        )
+        return
+    for pair in found:
+        echo(f"{pair.first} and {pair.second}")
+        _print_compared({"all": pair.overall, **pair.corpora})
+        _print_grades(pair.overall, pair.first, pair.second)
+        echo("")
+    _print_disagreements(apart)
+    print_paths(written)
+
+
+@click.command("settle", short_help="Make unanimous grades final.")
+@sheets_argument
+@key_option
+@gold_option
+@written_option
+@json_option
+def settle_command(
+    sheets: tuple[Path, ...], key: Path, gold_path: Path, out: Path | None, as_json: bool
+) -> None:
+    """Read sheets back and make final the grades on which all assigned labellers agree.
+
+    Works on the sheets of `gold agreement --adjudicate`, `gold relabel` and `gold pool`. Grades
+    become labels of the person named in the key. A grade that all of them gave goes to `relevant`,
+    and the field `decisions` says who decided what, why, and over which other grades. Such rows
+    become chair rows. Faults are named by line, and then nothing is written.
+    """
+    found = settle(load_gold_set(gold_path), sheets, key)
+    target = out or gold_path
+    write_gold_set(target, found.queries)
+    counts = {
+        name: getattr(found, name) for name in ("n_settled", "n_moved", "n_apart", "n_waiting")
+    }
+    if as_json:
+        print_json(
+            {
+                "gold": str(target),
+                "purpose": found.purpose,
+                **counts,
+                "n_added": found.reading.n_added,
+                "n_changed": found.reading.n_changed,
+                "promoted": list(found.reading.promoted),
+            }
+        )
+        return
+    echo(
+        f"{target}: {counted(found.n_settled, 'grade')} settled, {found.n_moved} of them new;"
+        f" {found.n_apart} graded differently, {found.n_waiting} still without a grade"
+    )
+    if found.reading.promoted:
+        print_notes([_promoted(found.reading.promoted)])
+
+
+def _promoted(rows: Sequence[str]) -> str:
+    return f"{counted(len(rows), 'bootstrap row')} became chair rows"
+
+
+def _two(pair: str) -> tuple[str, str]:
+    names = [name.strip() for name in pair.split(",")]
+    if len(names) != 2 or not all(names):
+        raise click.BadParameter(f"{pair!r} does not name two labellers", param_hint="--pair")
+    return names[0], names[1]
+
+
+def _adjudicate(
+    gold: GoldSet,
+    sheet: Path | None,
+    adjudicator: str | None,
+    corpus_file: Path | None,
+    key: Path | None,
+    seed: int,
+) -> list[Path]:
+    if sheet is None:
+        if adjudicator is not None or corpus_file is not None or key is not None:
+            raise click.UsageError("--adjudicator, --corpus-file and --key go with --adjudicate")
+        return []
+    if adjudicator is None or corpus_file is None:
+        raise click.UsageError("--adjudicate needs --adjudicator and --corpus-file")
+    if sheet.suffix.lower() not in (".csv", ".jsonl"):
+        raise click.UsageError("--adjudicate: the sheet is a .csv or a .jsonl file")
+    key = key or sheet.with_name(f"{sheet.stem}.key.json")
+    if key.resolve() == sheet.resolve():
+        raise click.UsageError("--adjudicate and --key name the same file")
+    made = adjudication_sheet(gold, read_corpus(corpus_file), adjudicator, seed=seed)
+    as_bytes = jsonl_sheet if sheet.suffix.lower() == ".jsonl" else csv_sheet
+    write_together(
+        {sheet: as_bytes(made.sheets[adjudicator]), key: json_bytes(dict(made.key), indent=1)}
+    )
+    return [sheet, key]
+
+
+def _print_compared(parts: dict[str, Compared]) -> None:
+    """Print a table of agreement, one row for each name."""
+    names = list(next(iter(parts.values())).kappas)
+    rows = [("", "pairs", "queries", "equal", *(f"κ {_NAMES[name]}" for name in names))]
+    for name, part in parts.items():
+        kappas = [_kappa(part, weights) for weights in names]
+        equal = number(part.agreement.value, 3)
+        rows.append((name, str(part.n), str(part.n_queries), equal, *kappas))
+    print_table(rows)
+    if any(part.n < MIN_OF_CORPUS for part in parts.values()):
+        echo(f"  note: no kappa below {MIN_OF_CORPUS} pairs of a corpus")
+
+
+def _kappa(part: Compared, weights: str) -> str:
+    if weights not in part.kappas:
+        return "—"
+    kappa = part.kappas[weights]
+    low, high = kappa.interval.low.value, kappa.interval.high.value
+    ends = "" if low is None or high is None else f" [{number(low, 3)}, {number(high, 3)}]"
+    return f"{number(kappa.value.value, 3)}{ends}"
+
+
+def _print_grades(part: Compared, first: str, second: str) -> None:
+    echo(f"grades of {first} (rows) by grades of {second}")
+    head = ("", *map(str, range(len(part.table))))
+    print_table([head, *((str(g), *map(str, row)) for g, row in enumerate(part.table))])
+
+
+def _print_disagreements(apart: Sequence[Disagreement]) -> None:
+    n_open = sum(not one.decided_by for one in apart)
+    n = counted(len(apart), "disagreement")
+    echo(f"{n}, {n_open} without an adjudicator on record")
+    for one in apart[:_MOST_SHOWN]:
+        grades: Any = ", ".join(f"{name} {grade}" for name, grade in one.grades.items())
+        by = f" (by {', '.join(one.decided_by)})" if one.decided_by else ""
+        final = "—" if one.final is None else f"{one.final}{by}"
+        echo(f"  {one.query}  {one.doc}: {grades}; final {final}")
+    if len(apart) > _MOST_SHOWN:
+        echo(f"  and {len(apart) - _MOST_SHOWN} more (--json lists them all)")
+
+
+@click.command("blind-pack", short_help="Make sheets to grade own pairs again.")
+@gold_option
+@click.option(
+    "--share",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.1,
+    show_default=True,
+    help="Share of each labeller's pairs, rounded up.",
+)
+@click.option("--labeller", "labellers", multiple=True, help="Only this one; several times.")
+@corpus_file_option(is_required=True)
+@seed_option(0, "Seed of choice and order.")
+@folder_option("Folder for the sheets and the key.")
+@json_option
+def blind_pack_command(
+    gold_path: Path,
+    share: float,
+    labellers: tuple[str, ...],
+    corpus_file: Path,
+    seed: int,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Make sheets in which labellers grade a share of their own pairs again.
+
+    Ids and order are new, and neither sheets nor key hold a grade. `gold blind-read` says how far
+    each labeller agrees with themselves; the labels of the gold set stay the first ones.
+    """
+    pack = blind_pack(
+        load_gold_set(gold_path),
+        read_corpus(corpus_file),
+        share=share,
+        labellers=labellers or None,
+        seed=seed,
+    )
+    paths = write_pool(pack, out, out / "blind-key.json")
+    if as_json:
+        print_json({"n_pairs": pack.n_pairs, "files": [str(path) for path in paths]})
+        return
+    for labeller, items in pack.sheets.items():
+        echo(f"{labeller}: {counted(len(items), 'pair')} to grade again")
+    print_paths(paths)
+
+
+@click.command("blind-read", short_help="Measure agreement with oneself.")
+@sheets_argument
+@key_option
+@gold_option
+@seed_option()
+@json_option
+def blind_read_command(
+    sheets: tuple[Path, ...], key: Path, gold_path: Path, seed: int, as_json: bool
+) -> None:
+    """Measure how far labellers agree with themselves; the gold set is not changed."""
+    found = read_blind(load_gold_set(gold_path), sheets, key, seed=seed)
+    if as_json:
+        print_json({"seed": seed, "labellers": [one.to_json() for one in found]})
+        return
+    _print_compared({one.labeller: one.compared for one in found})
+    for one in found:
+        echo(
+            f"{one.labeller}: {counted(len(one.changed), 'grade')} changed,"
+            f" {counted(one.n_undecided, 'item')} without a grade, {one.n_forgotten} without"
+            " an earlier one"
+        )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 
 from retrieval_eval.cli.common import (
+    FOLDER,
     echo,
     json_option,
     number,
@@ -15,20 +16,22 @@ from retrieval_eval.cli.common import (
     print_table,
     seed_option,
 )
+from retrieval_eval.cli.gold_options import (
+    folder_option,
+    labellers_option,
+    print_notes,
+    print_paths,
+)
 from retrieval_eval.cli.search_options import FILE, data_option, gold_option, run_files
-from retrieval_eval.gold.anchors import REASONS
+from retrieval_eval.gold.chunks import REASONS
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.reading import read_gold_set
-from retrieval_eval.gold.relabel import Relabelling, relabel
-from retrieval_eval.gold.relabel_files import read_mapping, relabel_files
-from retrieval_eval.gold.relabel_row import STATUSES
+from retrieval_eval.gold.gold_set import load_gold_set
+from retrieval_eval.gold.relabel import STATUSES, Relabelling, read_mapping, relabel, relabel_files
 from retrieval_eval.io.together import write_together
 from retrieval_eval.search.label_split import label_split
 from retrieval_eval.search.run_files import read_search_run
 from retrieval_eval.search.summary import points
 from retrieval_eval.values import counted
-
-_FOLDER: Final = click.Path(path_type=Path, file_okay=False)
 
 
 @click.command("relabel", short_help="Move labels to a re-chunked corpus.")
@@ -39,20 +42,17 @@ _FOLDER: Final = click.Path(path_type=Path, file_okay=False)
 @click.option("--new-corpus", type=FILE, required=True, help="The corpus after re-chunking.")
 @click.option(
     "--sources",
-    type=_FOLDER,
+    type=FOLDER,
     help="Folder of the new source texts, to check where documents stand. Nothing outside it is"
     " read, and no link is followed.",
 )
-@click.option(
-    "--out",
-    type=_FOLDER,
-    help="Folder for the new gold set, the queue and the mapping. Default: relabel, beside the "
-    "gold set.",
+@folder_option(
+    "Folder for the new gold set, the queue and the mapping. Default: relabel, beside the gold "
+    "set.",
+    is_required=False,
 )
-@click.option(
-    "--labellers",
-    metavar="A,B",
-    help="Who grades the queue, comma-separated: each gets a sheet. `gold settle` reads them.",
+@labellers_option(
+    "Who grades the queue, comma-separated: each gets a sheet. `gold settle` reads them."
 )
 @seed_option(0, "Seed of the sheets' order.")
 @json_option
@@ -62,7 +62,7 @@ def relabel_command(
     new_corpus: Path,
     sources: Path | None,
     out: Path | None,
-    labellers: str | None,
+    labellers: list[str],
     seed: int,
     as_json: bool,
 ) -> None:
@@ -76,21 +76,19 @@ def relabel_command(
     The gold set itself is never changed. The new one has its name, in the folder --out. The field
     `relabelled` of a row says which documents have their grade from another one.
     """
-    gold = read_gold_set(gold_path)
+    gold = load_gold_set(gold_path)
     old, new = read_corpus(old_corpus), read_corpus(new_corpus)
     found = relabel(gold, old, new, sources=sources)
-    names = [name.strip() for name in labellers.split(",")] if labellers is not None else []
     target = out or gold_path.parent / "relabel"
-    files = relabel_files(found, gold, old, new, target, labellers=names, seed=seed)
+    files = relabel_files(found, gold, old, new, target, labellers=labellers, seed=seed)
     write_together(files)
     if as_json:
         print_json({**found.to_json(), "files": [str(path) for path in files]})
         return
     _print_counts(found)
-    for path in files:
-        echo(f"  {path}")
-    if found.queue and not names:
-        echo("  note: name --labellers to get sheets for the queue")
+    print_paths(files)
+    if found.queue and not labellers:
+        print_notes(["name --labellers to get sheets for the queue"])
 
 
 @click.command("label-split", short_help="Split a change: labels or retrieval moved.")
@@ -113,12 +111,12 @@ def label_split_command(
     """Split the change between two search runs into labels moved and retrieval moved.
 
     BEFORE and AFTER are files, or labels of runs in the folder --data. BEFORE was measured with the
-    old gold set, AFTER with the re-labelled one. In between stand the old rankings, told in the new
-    documents and measured with the new labels.
+    old gold set, AFTER with the re-labelled one. Between the two, the old rankings are translated
+    to the new documents and measured with the new labels.
     """
-    old = read_gold_set(old_gold)
+    old = load_gold_set(old_gold)
     runs = map(read_search_run, run_files([before, after], data))
-    found = label_split(old, read_gold_set(new_gold), read_mapping(mapping, old), *runs)
+    found = label_split(old, load_gold_set(new_gold), read_mapping(mapping, old), *runs)
     if as_json:
         print_json(found)
         return
@@ -142,8 +140,7 @@ def _print_counts(found: Relabelling) -> None:
     print_table([head, *rows])
     for reason, n in found.reasons().items():
         echo(f"  {n} because {REASONS[reason]}")
-    for note in found.notes:
-        echo(f"  note: {note}")
+    print_notes(found.notes)
 
 
 def _row(name: str, block: dict[str, Any]) -> tuple[str, ...]:

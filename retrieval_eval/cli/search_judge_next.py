@@ -20,7 +20,7 @@ from retrieval_eval.cli.search_options import FILE, data_option, gold_option, ru
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
-    from retrieval_eval.gold.model import GoldSet
+    from retrieval_eval.model.gold import GoldSet
     from retrieval_eval.search.judging_queue import JudgingQueue
 
 
@@ -63,16 +63,16 @@ def judge_next(
     Exit code 2: no document is left to judge.
     """
     from retrieval_eval.errors import NothingToEvaluateError
-    from retrieval_eval.gold.reading import read_gold_set
+    from retrieval_eval.gold.gold_set import load_gold_set
     from retrieval_eval.search.judging_queue import judging_queue
-    from retrieval_eval.search.run_files import read_search_run
+    from retrieval_eval.search.run_files import load_search_run
 
     if out is not None and (corpus_file is None or labellers is None):
         raise click.UsageError("--out needs --corpus-file and --labellers")
     if out is None and (corpus_file or labellers or key):
         raise click.UsageError("--corpus-file, --labellers and --key need --out")
-    gold = read_gold_set(gold_path)
-    queue = judging_queue(gold, [read_search_run(path) for path in run_files(runs, data)], n=n)
+    gold = load_gold_set(gold_path)
+    queue = judging_queue(gold, [load_search_run(path) for path in run_files(runs, data)], n=n)
     if not queue.candidates:
         raise NothingToEvaluateError(
             "no unjudged document can move a headline measure; " + "; ".join(_notes(queue))
@@ -107,7 +107,7 @@ def _write(
     seed: int,
 ) -> list[Path]:
     from retrieval_eval.gold.corpus import read_corpus
-    from retrieval_eval.gold.pool import build_pool, write_pool
+    from retrieval_eval.gold.labelling import build_pool, write_pool
 
     docs: dict[str, list[str]] = {}
     for candidate in queue.candidates:
@@ -122,7 +122,7 @@ def _notes(queue: JudgingQueue) -> list[str]:
     notes = [f"{len(queue.candidates)} of {counted(queue.n_candidates, 'document')}"]
     for n, noun, words in (
         (queue.n_unlabelled, "query", "without a relevant document yet, and so without bounds"),
-        (queue.n_awaiting, "document", "left out: nobody has settled the labels"),
+        (queue.n_awaiting, "document", "left out: their labels are not settled"),
         (queue.n_failed, "answer", "missing because the retriever failed"),
     ):
         if n:

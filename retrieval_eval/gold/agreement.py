@@ -1,16 +1,35 @@
-"""How far labellers agree beyond chance: kappa for each pair of them, overall and by corpus."""
+"""How far labellers agree, with each other and with themselves, and how grades are settled."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import combinations
+from pathlib import Path
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.gold.disagreements import own_grades
-from retrieval_eval.gold.fields import DEFAULT_MAX_GRADE, field_map
-from retrieval_eval.gold.model import GoldQuery, GoldSet
+from retrieval_eval.gold.corpus import Corpus
+from retrieval_eval.gold.gold_set import max_grade_of
+from retrieval_eval.gold.labelling import (
+    KEY_VERSION,
+    LABELLING,
+    PURPOSE,
+    Item,
+    Pool,
+    PoolReading,
+    pair_digest,
+    pair_sheets,
+    read_key,
+    read_pool,
+    read_sheets,
+)
+from retrieval_eval.model import Record, to_builtins
+from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.stats.agreement import Kappa, Weights, cohen_kappa
 from retrieval_eval.values import DEFAULT_SEED, Value, ratio
 
@@ -29,7 +48,7 @@ MIN_OF_CORPUS: Final = 5
 class Compared:
     """Two rows of grades of the same (query, document) pairs.
 
-    ``agreement`` is the share of equal grades; ``kappas`` has the kappas that were asked for by
+    ``agreement`` is the share of equal grades; ``kappas`` has the requested kappas by
     the names of :data:`WEIGHTS`; ``table`` counts pairs by the first grade (rows) and the second
     (columns), both from 0 to the top of the scale.
     """
@@ -101,7 +120,7 @@ def agreement(
     NothingToEvaluateError
         When no two labellers graded the same document of a query.
     """
-    top = max_grade(gold)
+    top = max_grade_of(gold)
     grades = [(query, own_grades(query)) for query in sorted(gold.queries, key=lambda q: q.id)]
     labellers = sorted({name for _, docs in grades for given in docs.values() for name in given})
     chosen = list(combinations(labellers, 2)) if pairs is None else list(pairs)
@@ -110,8 +129,8 @@ def agreement(
             raise BadInputError(f"a pair has two labellers, not {first[:80]!r} twice")
     for name in (name for pair in chosen for name in pair):
         if name not in labellers:
-            known = ", ".join(labellers) or "nobody"
-            raise BadInputError(f"the labeller {name[:80]!r} has no label; labellers are {known}")
+            known = ", ".join(labellers) or "none"
+            raise BadInputError(f"the labeller {name[:80]!r} has no label; labellers: {known}")
     found = []
     for first, second in chosen:
         both = [
@@ -176,11 +195,6 @@ def compare_grades(
     )
 
 
-def max_grade(gold: GoldSet) -> int:
-    """Return the top of the scale of a gold set."""
-    return field_map(gold.path).max_grade if gold.path else DEFAULT_MAX_GRADE
-
-
 def _pair(
     first: str,
     second: str,
@@ -190,9 +204,9 @@ def _pair(
     seed: int,
     n_resamples: int,
 ) -> LabellerPair:
-    def compared(rows: Sequence[tuple[GoldQuery, int, int]], asked: Sequence[str]) -> Compared:
+    def compared(rows: Sequence[tuple[GoldQuery, int, int]], names: Sequence[str]) -> Compared:
         plain = [(query.id, one, other) for query, one, other in rows]
-        return compare_grades(plain, top, asked, seed=seed, n_resamples=n_resamples)
+        return compare_grades(plain, top, names, seed=seed, n_resamples=n_resamples)
 
     corpora = {}
     for name in sorted({query.corpus for query, _, _ in both}):
@@ -209,3 +223,368 @@ def _kappa_json(kappa: Kappa) -> dict[str, Any]:
         "observed": kappa.observed.value,
         "expected": kappa.expected.value,
     }
+
+
+DECISIONS: Final = "decisions"
+"""The field of a gold row that says who settled which grade, over which labels."""
+
+ADJUDICATION: Final = "adjudication"
+"""Why a grade was settled by a third person, who graded only the disagreements."""
+
+
+class Disagreement(Record, frozen=True):
+    """A document that labellers grade differently for one query.
+
+    ``final`` is the grade in ``relevant``, None where there is none; ``decided_by`` names who
+    adjudicated it, empty where no record says so.
+    """
+
+    query: str
+    corpus: str
+    doc: str
+    grades: Mapping[str, int]
+    final: int | None
+    decided_by: tuple[str, ...]
+
+
+def disagreements(gold: GoldSet) -> list[Disagreement]:
+    """Return the documents that were graded differently, by query and document.
+
+    An adjudicator's own grade is not counted among those that differ.
+    """
+    found = []
+    for query in sorted(gold.queries, key=lambda q: q.id):
+        deciders = adjudicators(query)
+        for doc, given in sorted(own_grades(query).items()):
+            if len(set(given.values())) > 1:
+                by = tuple(sorted(deciders.get(doc, ())))
+                final = query.relevant.get(doc)
+                found.append(Disagreement(query.id, query.corpus, doc, given, final, by))
+    return found
+
+
+def own_grades(query: GoldQuery) -> dict[str, dict[str, int]]:
+    """Return document to labeller to grade, without the grades that settled disagreements."""
+    deciders = adjudicators(query)
+    found: dict[str, dict[str, int]] = {}
+    for label in query.labels:
+        if label.labeller not in deciders.get(label.doc, ()):
+            found.setdefault(label.doc, {})[label.labeller] = label.grade
+    return {doc: dict(sorted(given.items())) for doc, given in found.items()}
+
+
+def adjudicators(query: GoldQuery) -> dict[str, frozenset[str]]:
+    """Return who settled disagreements, by document, as the field :data:`DECISIONS` says."""
+    found: dict[str, frozenset[str]] = {}
+    for record in query.records(DECISIONS):
+        doc, by = record.get("doc"), record.get("by")
+        if record.get("why") == ADJUDICATION and isinstance(doc, str) and isinstance(by, list):
+            names = frozenset(name for name in by if isinstance(name, str))
+            found[doc] = found.get(doc, frozenset()) | names
+    return found
+
+
+BLIND_KEY: Final = "blind_key"
+"""Marks the key of a blind pack, so that its grades are never read as labels."""
+
+
+class Changed(Record, frozen=True):
+    """A document that a labeller graded otherwise the second time."""
+
+    query: str
+    doc: str
+    earlier: int
+    now: int
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """How far one labeller agrees with themselves.
+
+    ``n_undecided`` items came back without a grade or not at all; for ``n_forgotten`` the gold
+    set has no earlier grade any more.
+    """
+
+    labeller: str
+    compared: Compared
+    changed: tuple[Changed, ...]
+    n_undecided: int
+    n_forgotten: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-able block."""
+        return {
+            "labeller": self.labeller,
+            **self.compared.to_json(),
+            "n_undecided": self.n_undecided,
+            "n_forgotten": self.n_forgotten,
+            "changed": [to_builtins(one) for one in self.changed],
+        }
+
+
+def blind_pack(
+    gold: GoldSet,
+    corpus: Corpus,
+    *,
+    share: float,
+    labellers: Sequence[str] | None = None,
+    seed: int = 0,
+) -> Pool:
+    """Return a share of every labeller's own pairs as a sheet, to be graded again.
+
+    Ids and order differ from those of the sheets that the labels came from; neither sheets nor
+    key hold a grade.
+
+    Parameters
+    ----------
+    corpus
+        The texts to show.
+    share
+        The share of each labeller's pairs, above 0 and at most 1; rounded up.
+    labellers
+        Who grades again; by default all who gave a label.
+    seed
+        Seed of the choice, the order and the ids.
+
+    Raises
+    ------
+    BadInputError
+        For a share out of range, a labeller without labels, or a document without text.
+    NothingToEvaluateError
+        When the gold set has no label.
+    """
+    if not 0 < share <= 1:
+        raise BadInputError(f"a share lies above 0 and is at most 1, not {share}")
+    own: dict[str, list[tuple[str, str]]] = {}
+    for query in gold.queries:
+        for doc, given in own_grades(query).items():
+            for labeller in given:
+                own.setdefault(labeller, []).append((query.id, doc))
+    if not own:
+        raise NothingToEvaluateError("the gold set has no label to give again")
+    sheets: dict[str, tuple[Item, ...]] = {}
+    key: dict[str, Any] = {}
+    items: dict[str, Any] = {}
+    n_pairs, queries = 0, set()
+    # Not the seed itself: with it a labeller could look the items up in a sheet of the pool.
+    inner = int(pair_digest("blind", seed)[:12], 16)
+    for labeller in dict.fromkeys(labellers or sorted(own)):
+        if labeller not in own:
+            raise BadInputError(f"the labeller {labeller[:80]!r} has no label")
+        pairs = sorted(own[labeller], key=lambda pair: pair_digest(seed, labeller, *pair))
+        # As it was written: 0.07 of 100 pairs are 7, and the product of floats is a little more.
+        chosen = pairs[: math.ceil(Fraction(str(share)) * len(pairs))]
+        docs: dict[str, list[str]] = {}
+        for query_id, doc in chosen:
+            docs.setdefault(query_id, []).append(doc)
+        pool = pair_sheets(gold, corpus, docs, [labeller], purpose="blind", seed=inner)
+        sheets |= pool.sheets
+        items |= pool.key["items"]
+        key = dict(pool.key)
+        n_pairs += len(chosen)
+        queries |= set(docs)
+    for name in ("pool_key", PURPOSE, "depth", "seed", "items"):
+        del key[name]
+    key = {BLIND_KEY: KEY_VERSION, **key, "share": share, "seed": seed}
+    key["items"] = dict(sorted(items.items()))
+    return Pool(sheets, key, len(queries), n_pairs, len(gold.queries) - len(queries))
+
+
+def read_blind(
+    gold: GoldSet, sheets: Sequence[Path], key: Path, *, seed: int = DEFAULT_SEED
+) -> list[Repeated]:
+    """Return how far each labeller agrees with themselves, by name; the gold set stays as it is.
+
+    Raises
+    ------
+    BadInputError
+        With every fault of the sheets by file and line.
+    NothingToEvaluateError
+        When no item has a grade now and one from before.
+    """
+    found = read_key(key, BLIND_KEY)
+    items = found["items"]
+    read, faults = read_sheets(sheets, items, found["max_grade"])
+    if faults:
+        raise BadInputError("\n".join(faults))
+    answers = {answer.item: answer.grade for answer in read}
+    before = {
+        (labeller, query.id, doc): grade
+        for query in gold.queries
+        for doc, given in own_grades(query).items()
+        for labeller, grade in given.items()
+    }
+    repeated = [
+        _repeated_by(
+            labeller,
+            [entry | {"now": answers.get(item)} for item, entry in items.items()
+             if entry["labeller"] == labeller],
+            before, max(max_grade_of(gold), found["max_grade"]), seed,
+        )
+        for labeller in sorted({entry["labeller"] for entry in items.values()})
+    ]  # fmt: skip
+    if not any(one.compared.n for one in repeated):
+        raise NothingToEvaluateError("no pair was graded a second time")
+    return repeated
+
+
+def _repeated_by(
+    labeller: str,
+    entries: Sequence[Mapping[str, Any]],
+    before: Mapping[tuple[str, str, str], int],
+    top: int,
+    seed: int,
+) -> Repeated:
+    graded = [entry for entry in entries if entry["now"] is not None]
+    rows = sorted(
+        (entry["query"], entry["doc"], before[labeller, entry["query"], entry["doc"]], entry["now"])
+        for entry in graded
+        if (labeller, entry["query"], entry["doc"]) in before
+    )
+    both = [(query, earlier, now) for query, _, earlier, now in rows]
+    return Repeated(
+        labeller,
+        compare_grades(both, top, seed=seed),
+        tuple(Changed(*row) for row in rows if row[2] != row[3]),
+        len(entries) - len(graded),
+        len(graded) - len(rows),
+    )
+
+
+Graders = Mapping[str, Sequence[str]]
+"""Document to the labellers who were assigned to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """Gold rows with settled grades, in the order they had.
+
+    Of the pairs of query and document in the key ``n_settled`` are settled, ``n_apart`` were
+    graded differently, and ``n_waiting`` lack a labeller's grade; ``n_moved`` of the settled ones
+    have another grade in ``relevant`` than before. ``reading`` says what the sheets brought.
+    """
+
+    queries: tuple[GoldQuery, ...]
+    purpose: str
+    n_settled: int
+    n_moved: int
+    n_apart: int
+    n_waiting: int
+    reading: PoolReading
+
+
+def adjudication_sheet(gold: GoldSet, corpus: Corpus, adjudicator: str, *, seed: int = 0) -> Pool:
+    """Return the disagreements without an adjudicator as a sheet for a third reviewer.
+
+    The reviewer sees query and document and not who graded what, so that the grade is their own.
+
+    Parameters
+    ----------
+    corpus
+        The texts to show.
+    adjudicator
+        The name to put on record, of a person whose own grade is not in question.
+    seed
+        Seed of the order and of the ids.
+
+    Raises
+    ------
+    BadInputError
+        When the adjudicator graded one of the documents before, or a document has no text.
+    NothingToEvaluateError
+        When nothing is open.
+    """
+    open_ones = [found for found in disagreements(gold) if not found.decided_by]
+    if not open_ones:
+        raise NothingToEvaluateError("there is no disagreement to adjudicate")
+    if any(adjudicator.casefold() in map(str.casefold, one.grades) for one in open_ones):
+        raise BadInputError(
+            f"{adjudicator[:80]!r} is one of those who disagree; a third reviewer decides"
+        )
+    docs: dict[str, list[str]] = {}
+    for one in open_ones:
+        docs.setdefault(one.query, []).append(one.doc)
+    return pair_sheets(gold, corpus, docs, [adjudicator], purpose=ADJUDICATION, seed=seed)
+
+
+def settle(gold: GoldSet, sheets: Sequence[Path], key: Path) -> Settlement:
+    """Read sheets back, and make final what all labellers of the key agree on.
+
+    Every grade becomes a label of the person the key names for it. Where all who were assigned to
+    a document gave the same grade, now or before, that grade also goes to ``relevant``, and a
+    record of it to the field :data:`~retrieval_eval.gold.agreement.DECISIONS`: the document,
+    the grade, ``by`` whom, ``why`` (the purpose of the key) and ``over`` which grades of others.
+    Reading the same sheets again changes nothing.
+
+    Raises
+    ------
+    BadInputError
+        With every fault by file and line (see `read_pool`), and when a document of a query that
+        the gold set calls unanswerable was settled as relevant: a person decides which is wrong.
+    """
+    found = read_key(key)
+    purpose = found.get(PURPOSE, LABELLING)
+    if not isinstance(purpose, str):
+        raise BadInputError(f"{key}: /{PURPOSE}: expected text; was the key edited?")
+    reading = read_pool(gold, sheets, key)
+    assigned: dict[str, dict[str, list[str]]] = {}
+    for entry in found["items"].values():
+        assigned.setdefault(entry["query"], {}).setdefault(entry["doc"], []).append(
+            entry["labeller"]
+        )
+    queries, faults = [], []
+    n_settled = n_moved = n_apart = n_waiting = 0
+    for query in reading.queries:
+        grades, waiting = _unanimous(query, assigned.get(query.id, {}))
+        n_waiting += waiting
+        n_apart += len(assigned.get(query.id, {})) - waiting - len(grades)
+        n_settled += len(grades)
+        n_moved += sum(query.relevant.get(doc) != grade for doc, grade in grades.items())
+        if query.answerable is False and any(grades.values()):
+            doc = next(doc for doc, grade in grades.items() if grade)
+            faults.append(
+                f"the query {query.id!r} is said to be unanswerable, yet {doc[:80]!r} was settled"
+                f" as relevant ({grades[doc]}); correct 'answerable' in its row, or the sheet"
+            )
+        queries.append(_settled(query, grades, assigned.get(query.id, {}), purpose))
+    if faults:
+        raise BadInputError("\n".join(faults))
+    return Settlement(tuple(queries), purpose, n_settled, n_moved, n_apart, n_waiting, reading)
+
+
+def _unanimous(query: GoldQuery, assigned: Graders) -> tuple[dict[str, int], int]:
+    """Return the grades on which all assigned labellers agree, and how many documents lack one."""
+    given = {(label.labeller, label.doc): label.grade for label in query.labels}
+    grades, waiting = {}, 0
+    for doc, labellers in sorted(assigned.items()):
+        theirs = {given.get((labeller, doc)) for labeller in labellers}
+        if None in theirs:
+            waiting += 1
+        elif len(theirs) == 1:
+            grades[doc] = next(grade for grade in theirs if grade is not None)
+    return grades, waiting
+
+
+def _settled(
+    query: GoldQuery, grades: Mapping[str, int], assigned: Graders, purpose: str
+) -> GoldQuery:
+    if not grades:
+        return query
+    kept = query.records(DECISIONS)
+    for doc, grade in grades.items():
+        by = sorted(assigned[doc])
+        others = {
+            label.labeller: label.grade
+            for label in query.labels
+            if label.doc == doc and label.labeller not in by
+        }
+        record = {"doc": doc, "grade": grade, "by": by, "why": purpose}
+        record["over"] = dict(sorted(others.items()))
+        same = [one for one in kept if all(one.get(n) == record[n] for n in ("doc", "by", "why"))]
+        kept = [one for one in kept if one not in same] + [record]
+    return replace(
+        query,
+        relevant={**query.relevant, **grades},
+        source="chair",
+        extra={**query.extra, DECISIONS: kept},
+    )

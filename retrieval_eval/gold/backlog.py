@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -13,7 +12,8 @@ from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.database import parse_url, reading, require_columns, shown, table_of
-from retrieval_eval.io.files import iter_jsonl
+from retrieval_eval.gold.faults import user_lines
+from retrieval_eval.model import Record, to_builtins
 
 STATUSES: Final = ("pending_review", "approved", "rejected", "published")
 TABLE: Final = "halachot"
@@ -23,14 +23,14 @@ NO_STATUS: Final = "(none)"
 _MOST_FAULTS: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Backlog:
+class Backlog(Record, frozen=True):
     """Items by review status.
 
     The five counts sum to ``total``. ``other`` are items of any other status, by name in
     ``other_statuses``, where ``(none)`` is no status at all. ``oldest_pending_at`` (UTC) is the
     oldest of the pending items that have a time; ``n_pending_undated`` have none. It is None
-    when no pending item has a time. ``as_of`` is the moment the age is counted to.
+    when no pending item has a time. ``oldest_pending_age_days`` are the days from then to
+    ``as_of``, negative when it lies in the future.
     """
 
     pending_review: int
@@ -38,35 +38,16 @@ class Backlog:
     rejected: int
     published: int
     other: int
-    other_statuses: Mapping[str, int]
+    total: int
     oldest_pending_at: datetime | None
+    oldest_pending_age_days: float | None
     n_pending_undated: int
+    other_statuses: Mapping[str, int]
     as_of: datetime
-
-    @property
-    def total(self) -> int:
-        """The number of items."""
-        return self.pending_review + self.approved + self.rejected + self.published + self.other
-
-    @property
-    def oldest_pending_age_days(self) -> float | None:
-        """Days from the oldest pending item to ``as_of``; negative when it lies in the future."""
-        if self.oldest_pending_at is None:
-            return None
-        return (self.as_of - self.oldest_pending_at) / timedelta(days=1)
 
     def to_json(self) -> dict[str, Any]:
         """Return the block that reports, diagnostics and ``--json`` show."""
-        return {
-            **{status: getattr(self, status) for status in STATUSES},
-            "other": self.other,
-            "total": self.total,
-            "oldest_pending_at": _iso(self.oldest_pending_at),
-            "oldest_pending_age_days": self.oldest_pending_age_days,
-            "n_pending_undated": self.n_pending_undated,
-            "other_statuses": dict(self.other_statuses),
-            "as_of": _iso(self.as_of),
-        }
+        return to_builtins(self)
 
 
 @dataclass(slots=True)
@@ -91,9 +72,13 @@ class _Tally:
         return Backlog(
             **{status: self.counts[status] for status in STATUSES},
             other=sum(others.values()),
-            other_statuses=others,
+            total=self.counts.total(),
             oldest_pending_at=self.oldest,
+            oldest_pending_age_days=(
+                None if self.oldest is None else (as_of - self.oldest) / timedelta(days=1)
+            ),
             n_pending_undated=self.n_undated,
+            other_statuses=others,
             as_of=as_of,
         )
 
@@ -161,10 +146,9 @@ def _of_database(source: str, name: str, status: str, created: str) -> _Tally:
 
 def _of_file(path: Path, status: str, created: str) -> _Tally:
     tally, faults = _Tally(), []
-    real = Path(os.path.realpath(path))
-    for line in iter_jsonl(real, real.parent):
+    for line in user_lines(path):
         if line.problem is not None:
-            faults.append(f"{path}: {line.problem.removeprefix(f'{real.name}: ')}")
+            faults.append(line.problem)
         elif problem := _add(tally, line.value, status, created):
             faults.append(f"{path}: line {line.number}: {problem}")
     if faults:
@@ -203,10 +187,6 @@ def _moment(value: Any) -> tuple[datetime | None, str | None]:
         return (value if value.tzinfo else value.replace(tzinfo=UTC)).astimezone(UTC), None
     except OverflowError:
         return None, f"{value.isoformat()!r} lies outside the years 1 to 9999 in UTC"
-
-
-def _iso(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat().replace("+00:00", "Z")
 
 
 def _first(faults: list[str]) -> Iterable[str]:

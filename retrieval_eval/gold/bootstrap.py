@@ -1,32 +1,375 @@
-"""Gold queries from real use: regenerate the machine's rows, leave a person's alone."""
+"""Gold queries from relevance feedback in a database; rows reviewed by people stay as they are."""
 
 from __future__ import annotations
 
 import codecs
 import os
+import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
-from typing import Any, Final
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.gold.database import parse_url, shown
-from retrieval_eval.gold.feedback import Feedback, read_feedback
-from retrieval_eval.gold.feedback_tables import FeedbackTables, feedback_settings
-from retrieval_eval.gold.fields import FieldMap, field_map
-from retrieval_eval.gold.ids import normalize_query
-from retrieval_eval.gold.model import GoldQuery
-from retrieval_eval.gold.reading import parse_gold, refuse
-from retrieval_eval.gold.writing import query_line
+from retrieval_eval.gold.database import (
+    ROWS_AT_A_TIME,
+    parse_url,
+    reading,
+    require_columns,
+    shown,
+    table_of,
+)
+from retrieval_eval.gold.gold_set import (
+    SETTINGS_FILE,
+    field_map,
+    gold_toml,
+    parse_gold,
+    query_line,
+    refuse,
+)
+from retrieval_eval.gold.identity import normalize_query, query_id
 from retrieval_eval.io.files import is_there, read_bytes, write_bytes
+from retrieval_eval.model import Record
+from retrieval_eval.model.gold import DEFAULT_CORPUS, FieldMap, GoldQuery
 from retrieval_eval.records import Progress
 from retrieval_eval.values import counted
+
+if TYPE_CHECKING:
+    from sqlalchemy import Executable
+
+
+TABLES: Final = ("search_logs", "search_relevance_feedback")
+OPTIONAL: Final = ("corpus", "practice_area")
+
+SCORES: Final[Mapping[int, int]] = MappingProxyType({3: 1})
+"""Feedback of score 3 (a finalised decision cites the document) is a judgement of grade 1."""
+
+_SCORE: Final = re.compile(r"-?[0-9]{1,18}")
+
+
+class FeedbackTables(Record, frozen=True):
+    """The names of the two tables and their columns; each field is the documented name.
+
+    ``search_logs`` has ``id``, ``query``, ``corpus`` and ``practice_area``;
+    ``search_relevance_feedback`` has ``search_log_id``, ``case_law_id`` and ``relevance_score``.
+    An empty ``practice_area`` or ``corpus`` says that there is no such column: areas are then
+    unknown, and the corpus is ``default``. A table may be named ``schema.table``.
+
+    >>> FeedbackTables().renamed(columns={"query": "query_text"}).query
+    'query_text'
+    """
+
+    search_logs: str = "search_logs"
+    search_relevance_feedback: str = "search_relevance_feedback"
+    id: str = "id"
+    query: str = "query"
+    corpus: str = "corpus"
+    practice_area: str = "practice_area"
+    search_log_id: str = "search_log_id"
+    case_law_id: str = "case_law_id"
+    relevance_score: str = "relevance_score"
+
+    def renamed(
+        self, *, tables: Mapping[str, str] = {}, columns: Mapping[str, str] = {}
+    ) -> FeedbackTables:
+        """Return the names with some replaced; raises :class:`BadInputError` for unknown ones."""
+        for given, known, what in ((tables, TABLES, "table"), (columns, COLUMNS, "column")):
+            for name, own in given.items():
+                if name not in known:
+                    raise BadInputError(
+                        f"{name!r} is no {what} of the feedback; expected one of {', '.join(known)}"
+                    )
+                if not own and name not in OPTIONAL:
+                    raise BadInputError(f"the {what} {name!r} cannot do without a name")
+        return replace(self, **tables, **columns)
+
+
+COLUMNS: Final = tuple(name for name in FeedbackTables.__struct_fields__ if name not in TABLES)
+
+DOCUMENTED: Final = FeedbackTables()
+
+
+@dataclass(frozen=True, slots=True)
+class FeedbackSettings:
+    """What ``gold.toml`` says of the feedback: the names, and the grade each score is worth."""
+
+    tables: FeedbackTables
+    scores: Mapping[int, int]
+
+
+def feedback_settings(gold: Path) -> FeedbackSettings:
+    """Read ``[bootstrap.tables]``, ``[bootstrap.columns]`` and ``[bootstrap.scores]``.
+
+    The file is the ``gold.toml`` beside the gold set; without one, or without these sections,
+    the documented names hold.
+
+    Raises
+    ------
+    BadInputError
+        The file is no TOML, or a section holds what it should not; names file and section.
+    """
+    path = gold.parent / SETTINGS_FILE
+    section = _section(gold_toml(gold), "bootstrap", path)
+    unknown = sorted(set(section) - {"tables", "columns", "scores"})
+    if unknown:
+        raise BadInputError(
+            f"{path}: [bootstrap] has no {unknown[0]!r}; expected tables, columns or scores"
+        )
+    try:
+        return FeedbackSettings(
+            DOCUMENTED.renamed(
+                tables=_names(section, "tables"), columns=_names(section, "columns")
+            ),
+            _scores(section) or SCORES,
+        )
+    except BadInputError as error:
+        raise BadInputError(f"{path}: {error}") from None
+
+
+def _section(document: Mapping[str, Any], name: str, where: object) -> Mapping[str, Any]:
+    value = document.get(name, {})
+    if not isinstance(value, dict):
+        raise BadInputError(f"{where}: [{name}] is a section, not a single value")
+    return value
+
+
+def _names(section: Mapping[str, Any], name: str) -> dict[str, str]:
+    found = _section(section, name, "[bootstrap]")
+    for key, value in found.items():
+        if not isinstance(value, str):
+            raise BadInputError(f"[bootstrap.{name}] {key}: expected a name in quotation marks")
+    return dict(found)
+
+
+def _scores(section: Mapping[str, Any]) -> dict[int, int]:
+    scores = {}
+    for key, grade in _section(section, "scores", "[bootstrap]").items():
+        if not _SCORE.fullmatch(key) or type(grade) is not int or grade < 0:
+            raise BadInputError(
+                f"[bootstrap.scores] {key}: expected a whole score and the grade it is worth, "
+                "0 or more, such as 3 = 1"
+            )
+        scores[int(key)] = grade
+    return scores
+
+
+NO_LOG, NO_QUERY, NO_CORPUS, NO_DOCUMENT = "no_log", "no_query", "no_corpus", "no_document"
+
+
+@dataclass(frozen=True, slots=True)
+class Feedback:
+    """What the database knows: one query per normalised text and corpus.
+
+    ``queries`` are ordered by (corpus, id). ``n_rows`` feedback rows had one of the wanted
+    scores; ``skipped`` counts those that judge nothing, by reason: ``no_log`` (the search is
+    gone), ``no_query``, ``no_corpus``, ``no_document`` (null or empty).
+    """
+
+    queries: tuple[GoldQuery, ...]
+    n_rows: int
+    skipped: Mapping[str, int]
+
+
+class _Row(NamedTuple):
+    log: Any
+    query: Any
+    corpus: Any
+    area: Any
+    document: Any
+    score: Any
+
+
+@dataclass(slots=True)
+class _Group:
+    """All searches of one normalised query in one corpus."""
+
+    surfaces: Counter[str] = field(default_factory=Counter)
+    areas: Counter[str] = field(default_factory=Counter)
+    relevant: dict[str, int] = field(default_factory=dict)
+
+
+def read_feedback(
+    engine_url: str,
+    tables: FeedbackTables = DOCUMENTED,
+    scores: Mapping[int, int] = SCORES,
+    *,
+    progress: Progress | None = None,
+) -> Feedback:
+    """Read the feedback of the wanted scores and group it into gold queries.
+
+    Searches of the same corpus whose queries differ only in case, white space or Unicode form
+    are one query. It is published in its most frequent form, surrounding white space dropped,
+    and with its most frequent area; a tie goes to the smallest text by code point. A document
+    with several scores keeps the highest grade. The same rows give the same queries, whatever
+    the database, its collation and the order of its rows.
+
+    Parameters
+    ----------
+    engine_url : str
+        A SQLAlchemy URL; the database is only read.
+    tables : FeedbackTables
+        The names of tables and columns.
+    scores : Mapping[int, int]
+        The scores that count, and the grade each is worth.
+    progress : callable, optional
+        Called with the rows read, the rows there are, and what they are.
+
+    Raises
+    ------
+    BadInputError
+        The database is down, or a table or column is missing, or ids are neither text, whole
+        numbers nor UUIDs; one sentence, never with the password.
+    """
+    with reading(engine_url) as connection:
+        url = parse_url(engine_url)
+        logs = {name: getattr(tables, name) for name in ("id", "query", "corpus", "practice_area")}
+        judged = (tables.search_log_id, tables.case_law_id, tables.relevance_score)
+        require_columns(connection, url, tables.search_logs, filter(None, logs.values()))
+        require_columns(connection, url, tables.search_relevance_feedback, judged)
+        statement, counting = _statements(tables, tuple(scores))
+        total = connection.execute(counting).scalar_one()
+        stream = connection.execution_options(yield_per=ROWS_AT_A_TIME).execute(statement)
+        rows = _counted(map(_Row._make, stream), total, progress)
+        try:
+            return _grouped(rows, scores)
+        except _IdError as error:
+            raise BadInputError(f"{shown(url)}: {error}") from None
+
+
+def _statements(tables: FeedbackTables, scores: tuple[int, ...]) -> tuple[Executable, Executable]:
+    """Return the joined feedback, all rows of a search together, and the count of its rows."""
+    from sqlalchemy import func, literal, null, select
+
+    logs = table_of(
+        tables.search_logs,
+        filter(None, (tables.id, tables.query, tables.corpus, tables.practice_area)),
+    )
+    feedback = table_of(
+        tables.search_relevance_feedback,
+        (tables.search_log_id, tables.case_law_id, tables.relevance_score),
+    )
+    score = feedback.c[tables.relevance_score]
+    columns = (
+        logs.c[tables.id],
+        logs.c[tables.query],
+        logs.c[tables.corpus] if tables.corpus else literal(DEFAULT_CORPUS),
+        logs.c[tables.practice_area] if tables.practice_area else null(),
+        feedback.c[tables.case_law_id],
+        score,
+    )
+    # Outer, so that feedback on a deleted search is counted and does not vanish unseen.
+    joined = feedback.outerjoin(logs, logs.c[tables.id] == feedback.c[tables.search_log_id])
+    labelled = [column.label(name) for name, column in zip(_Row._fields, columns, strict=True)]
+    return (
+        select(*labelled).select_from(joined).where(score.in_(scores)).order_by(logs.c[tables.id]),
+        select(func.count()).select_from(feedback).where(score.in_(scores)),
+    )
+
+
+def _counted(rows: Iterable[_Row], total: int, progress: Progress | None) -> Iterator[_Row]:
+    done = 0
+    for done, row in enumerate(rows, start=1):
+        yield row
+        if progress is not None and done % ROWS_AT_A_TIME == 0:
+            progress(done, max(done, total), "feedback")
+    if progress is not None:
+        progress(done, done, "feedback")
+
+
+def _grouped(rows: Iterable[_Row], scores: Mapping[int, int]) -> Feedback:
+    groups: defaultdict[tuple[str, str], _Group] = defaultdict(_Group)
+    skipped: Counter[str] = Counter()
+    n_rows = 0
+    for _, found in groupby(rows, key=itemgetter(0)):
+        # A search counts once for its wording, however many documents were relevant to it.
+        searches = set()
+        for row in found:
+            n_rows += 1
+            read = _understood(row)
+            if isinstance(read, str):
+                skipped[read] += 1
+                continue
+            corpus, query, area, document = read
+            key = (corpus, normalize_query(query))
+            searches.add((key, query, area))
+            relevant, grade = groups[key].relevant, scores[int(row.score)]
+            relevant[document] = max(grade, relevant.get(document, grade))
+        for key, query, area in searches:
+            groups[key].surfaces[query] += 1
+            if area is not None:
+                groups[key].areas[area] += 1
+    queries = (_query(corpus, group) for (corpus, _), group in groups.items())
+    return Feedback(
+        tuple(sorted(queries, key=lambda query: (query.corpus, query.id))),
+        n_rows,
+        dict(sorted(skipped.items())),
+    )
+
+
+def _query(corpus: str, group: _Group) -> GoldQuery:
+    text = _most_frequent(group.surfaces)
+    return GoldQuery(
+        id=query_id(corpus, text),
+        query=text,
+        corpus=corpus,
+        area=_most_frequent(group.areas) if group.areas else None,
+        relevant=dict(sorted(group.relevant.items())),
+        source="bootstrap",
+        origin="replayed",
+        answerable=True if any(group.relevant.values()) else None,
+    )
+
+
+def _most_frequent(counts: Counter[str]) -> str:
+    most = max(counts.values())
+    return min(text for text, count in counts.items() if count == most)
+
+
+def _understood(row: _Row) -> tuple[str, str, str | None, str] | str:
+    """Return (corpus, query, area, document) of a row, or the reason why it judges nothing."""
+    if row.log is None:
+        return NO_LOG
+    query, corpus, area, document = map(_value_text, row[1:5])
+    query = query.strip()
+    if not query:
+        return NO_QUERY
+    if not corpus.strip():
+        return NO_CORPUS
+    if not document.strip():
+        return NO_DOCUMENT
+    return corpus, query, area if area.strip() else None, document
+
+
+class _IdError(Exception):
+    """A value that has no one way to be written as text."""
+
+
+def _value_text(value: Any) -> str:
+    """Return text, whole numbers and UUIDs as text, and nothing for NULL."""
+    if value is None:
+        return ""
+    if isinstance(value, bytes | bytearray | memoryview):
+        raise _IdError(
+            "a query, corpus, area or document id is binary; expected text, whole numbers or UUIDs"
+        )
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, Decimal) and value.is_finite() and value == value.to_integral_value():
+        return str(int(value))
+    return str(value)
+
 
 MACHINE: Final = "bootstrap"
 
 
-@dataclass(frozen=True, slots=True)
-class RowChange:
+class RowChange(Record, frozen=True):
     """A machine's row that appears (no ``before``), vanishes (no ``after``) or differs."""
 
     id: str
@@ -34,64 +377,31 @@ class RowChange:
     after: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class BootstrapResult:
+class BootstrapResult(Record, frozen=True):
     """What a bootstrap did, or with ``dry_run`` would do.
 
     ``n_feedback`` feedback rows had a wanted score; ``skipped`` counts those that judge nothing,
-    by reason. They make ``n_found`` queries, of which ``n_covered`` have a person's row already.
-    ``changes`` are ordered as the rows are; ``n_chair`` rows of a person were kept as they stood.
-    ``is_changed`` also when only the order of rows differs.
+    by reason. They make ``n_found`` queries, of which ``n_covered`` have a reviewed row already.
+    Of the generated rows ``n_added`` were not there before, ``n_changed`` differ now, and
+    ``n_dropped`` have queries that the database no longer has; ``changes`` are all three, ordered
+    as the rows are. ``n_chair`` reviewed rows were kept as they stood. ``is_changed`` also when
+    only the order of rows differs.
     """
 
-    path: Path
+    gold: str
     database: str
     n_feedback: int
     skipped: Mapping[str, int]
     n_found: int
     n_covered: int
+    n_added: int
+    n_changed: int
     n_unchanged: int
+    n_dropped: int
     n_chair: int
-    changes: tuple[RowChange, ...]
     is_changed: bool
     is_written: bool
-
-    @property
-    def n_added(self) -> int:
-        """Rows that were not there before."""
-        return sum(change.before is None for change in self.changes)
-
-    @property
-    def n_dropped(self) -> int:
-        """Rows whose queries the database no longer has."""
-        return sum(change.after is None for change in self.changes)
-
-    @property
-    def n_changed(self) -> int:
-        """Rows that were there and differ now."""
-        return len(self.changes) - self.n_added - self.n_dropped
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the result as a JSON document."""
-        return {
-            "gold": str(self.path),
-            "database": self.database,
-            "n_feedback": self.n_feedback,
-            "skipped": dict(self.skipped),
-            "n_found": self.n_found,
-            "n_covered": self.n_covered,
-            "n_added": self.n_added,
-            "n_changed": self.n_changed,
-            "n_unchanged": self.n_unchanged,
-            "n_dropped": self.n_dropped,
-            "n_chair": self.n_chair,
-            "is_changed": self.is_changed,
-            "is_written": self.is_written,
-            "changes": [
-                {"id": change.id, "before": change.before, "after": change.after}
-                for change in self.changes
-            ],
-        }
+    changes: tuple[RowChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +460,7 @@ def bootstrap(
     existing = _read_existing(path, target)
     _check_scale(worth, existing.fields, path)
     feedback = read_feedback(engine_url, tables or settings.tables, worth, progress=progress)
-    # Somebody may have saved the file while a large database was read.
+    # The file may have been saved while a large database was read.
     if _bytes(target) != existing.data:
         existing = _read_existing(path, target)
     made = _without_covered(feedback.queries, existing.chair)
@@ -162,18 +472,24 @@ def bootstrap(
         refuse(f"{path.name} (not written)", parse_gold(data, existing.fields)[1])
         if not dry_run:
             write_bytes(target, data)
+    changes = tuple(_changes(existing, made, lines))
+    n_added = sum(change.before is None for change in changes)
+    n_dropped = sum(change.after is None for change in changes)
     return BootstrapResult(
-        path=path,
+        gold=str(path),
         database=shown(parse_url(engine_url)),
         n_feedback=feedback.n_rows,
         skipped=feedback.skipped,
         n_found=len(feedback.queries),
         n_covered=len(feedback.queries) - len(made),
+        n_added=n_added,
+        n_changed=len(changes) - n_added - n_dropped,
         n_unchanged=sum(existing.machine.get(key, (None, None))[1] == lines[key] for key in lines),
+        n_dropped=n_dropped,
         n_chair=len(existing.chair),
-        changes=tuple(_changes(existing, made, lines)),
         is_changed=data != existing.data,
         is_written=data != existing.data and not dry_run,
+        changes=changes,
     )
 
 

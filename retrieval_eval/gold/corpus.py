@@ -1,26 +1,25 @@
-"""Corpora: the documents that queries are asked of, one a line."""
+"""Corpora: the documents that queries search, one a line."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec import field
+
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.faults import kind, line_problem, pointer, unusable_part
-from retrieval_eval.gold.fingerprint import of_parts
-from retrieval_eval.gold.rows import DEFAULT_CORPUS
-from retrieval_eval.io.files import iter_jsonl
+from retrieval_eval.gold.faults import kind, pointer, unusable_part, user_lines
+from retrieval_eval.gold.identity import of_parts
+from retrieval_eval.model.gold import DEFAULT_CORPUS
+from retrieval_eval.model.meta import Record
 
 _MOST_FAULTS: Final = 100
 _OURS: Final = frozenset({"id", "_id", "title", "text", "corpus"})
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Record, frozen=True):
     """One document or block of a corpus; ``extra`` keeps fields that are not ours."""
 
     id: str
@@ -30,8 +29,7 @@ class Document:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Corpus:
+class Corpus(Record, frozen=True):
     """Documents in the order of the file.
 
     ``fingerprint`` is the SHA-256 of all of their content, whatever their order.
@@ -62,13 +60,12 @@ def read_corpus(path: Path) -> Corpus:
         wrong type, or an id for the second time in its corpus. The message names the first 100
         faults by line.
     """
-    real = Path(os.path.realpath(path))
     documents: list[Document] = []
     faults: list[str] = []
     seen: dict[tuple[str, str], int] = {}
-    for line in iter_jsonl(real, real.parent):
+    for line in user_lines(path):
         if line.problem is not None:
-            faults.append(f"{path}: {line_problem(line.problem, real)}")
+            faults.append(line.problem)
             continue
         document, messages = _document(line.value)
         if document is not None:

@@ -52,6 +52,11 @@ DOCUMENTS: Final[dict[str, Document]] = {
 }
 """The kinds of documents by name."""
 
+INPUTS: Final[dict[str, Document]] = {
+    "gold_set": Document("model.gold", "GoldRow", "gold_set_schema.json"),
+}
+"""Files that people write and whose schema is published; their readers name every fault."""
+
 
 def to_builtins(record: Record) -> dict[str, Any]:
     """Return a record as plain objects, as it stands in a document.
@@ -99,11 +104,12 @@ def from_builtins(document: Any, struct: type[AnyRecord], name: str) -> AnyRecor
 
 
 def json_schema(kind: str) -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of a kind of document, a key of `DOCUMENTS`."""
-    struct = DOCUMENTS[kind].struct
+    """Return the JSON Schema (draft 2020-12) of a key of `DOCUMENTS` or `INPUTS`."""
+    struct = {**DOCUMENTS, **INPUTS}[kind].struct
     generated = msgspec.json.schema(struct)
     definitions: dict[str, Any] = generated["$defs"]
     body = definitions.pop(struct.__name__)
+    struct.complete_schema(body)
     title, _, description = (struct.__doc__ or "").partition("\n")
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -130,6 +136,7 @@ def _with_pointer(message: str) -> str:
 
 __all__ = [
     "DOCUMENTS",
+    "INPUTS",
     "AnyRecord",
     "Document",
     "Record",

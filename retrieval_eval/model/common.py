@@ -12,6 +12,7 @@ from retrieval_eval.model.meta import (
     Record,
     about,
 )
+from retrieval_eval.records import Confidence, TraceSource
 
 
 class Provenance(Record, frozen=True, kw_only=True):
@@ -49,7 +50,7 @@ class Coverage(Record, frozen=True, kw_only=True):
     has_ground_truth: Annotated[bool, about("File-level expected files exist for the task")]
     has_chunk_ground_truth: Annotated[bool | None, about("Line-range annotations exist")] = None
     trace_source: Annotated[
-        Literal["trajectory", "transcript", "merged"] | None,
+        TraceSource | None,
         about("trajectory, transcript or merged: what produced the events; null in degraded mode"),
     ]
     degraded_reason: Annotated[
@@ -63,8 +64,7 @@ class Coverage(Record, frozen=True, kw_only=True):
         str | None, about("Which source of the priority chain named the files")
     ] = NULL
     ground_truth_confidence: Annotated[
-        Literal["high", "medium", "low"] | None,
-        about("Confidence of that source: high, medium or low"),
+        Confidence | None, about("Confidence of that source: high, medium or low")
     ] = NULL
     ground_truth_reason: Annotated[
         str | None, about("Reason code when there is no ground truth")

@@ -30,8 +30,8 @@ class UnpairedTask(Record, frozen=True, kw_only=True):
     reason: str
 
 
-class PairedStatistics(Record, frozen=True, kw_only=True):
-    """One metric compared pair by pair."""
+class PairedEstimate(Record, frozen=True, kw_only=True):
+    """One metric compared pair by pair, outside the family of compared metrics."""
 
     direction: Annotated[
         Literal["higher_is_better", "lower_is_better"],
@@ -97,9 +97,6 @@ class PairedStatistics(Record, frozen=True, kw_only=True):
             unit="tasks",
         ),
     ] = None
-    p_holm: Annotated[
-        Share | None, about("Holm's adjusted p over the compared metrics", unit="0–1")
-    ] = NULL
     cluster_by: Annotated[str | None, about("What the tasks of a cluster share")] = NULL
     n_clusters: Annotated[
         Count | None,
@@ -168,6 +165,14 @@ class PairedStatistics(Record, frozen=True, kw_only=True):
     n_watched_comparison: Annotated[
         Count | None, about("For times: tasks of the comparison on which one could be found")
     ] = None
+
+
+class PairedStatistics(PairedEstimate, frozen=True, kw_only=True):
+    """One metric compared pair by pair."""
+
+    p_holm: Annotated[
+        Share | None, about("Holm's adjusted p over the compared metrics", unit="0–1")
+    ] = NULL
 
 
 class PairValues(Record, frozen=True, kw_only=True):
@@ -322,107 +327,10 @@ class Threat(Record, frozen=True, kw_only=True):
     sentence: Annotated[str, about("The threat in words")]
 
 
-class RewardBySuite(Record, frozen=True, kw_only=True):
+class RewardBySuite(PairedEstimate, frozen=True, kw_only=True):
     """The reward of one suite, compared pair by pair."""
 
     benchmark: Annotated[str, about("Suite")]
-    direction: Annotated[
-        Literal["higher_is_better", "lower_is_better"], about("Which way is better")
-    ]
-    unit: Annotated[str | None, about("Unit")] = None
-    n_pairs: Annotated[Count, about("Pairs with a value on both sides")]
-    n_not_computable: Annotated[Count | None, about("Pairs without")] = None
-    computable: Annotated[bool, about("There are at least three pairs")]
-    reason: Annotated[str | None, about("Reason code when not")]
-    mean_baseline: Annotated[float | None, about("Mean of the baseline")] = NULL
-    mean_comparison: Annotated[float | None, about("Mean of the comparison")] = NULL
-    mean_difference: Annotated[
-        float | None, about("Mean of comparison minus baseline, over what averaged_over names")
-    ] = NULL
-    median_difference: Annotated[float | None, about("Median of comparison minus baseline")] = NULL
-    ci_low: Annotated[float | None, about("Lower end of the interval of the mean difference")] = (
-        NULL
-    )
-    ci_high: Annotated[float | None, about("Upper end")] = NULL
-    rank_biserial: Annotated[float | None, about("Matched-pairs rank-biserial correlation")] = NULL
-    smallest_detectable_difference: Annotated[
-        float | None, about("Smallest mean difference this n could show with 80 % power")
-    ] = NULL
-    ci_method: Annotated[str | None, about("How the interval was made")] = None
-    ci_reason: Annotated[str | None, about("Why there is no interval")] = NULL
-    p_value: Annotated[
-        Share | None, about("Two-sided sign-flip permutation test, or t test of cluster means")
-    ] = NULL
-    p_method: Annotated[str | None, about("exact, monte_carlo or t_of_cluster_means")] = NULL
-    p_reason: Annotated[str | None, about("Why there is no p-value")] = NULL
-    wins: Annotated[
-        Count | None,
-        about(
-            "Pairs where the comparison is better; for times also tasks on which it alone "
-            "found a file"
-        ),
-    ] = None
-    ties: Annotated[Count | None, about("Equal pairs")] = None
-    losses: Annotated[
-        Count | None,
-        about(
-            "Pairs where it is worse; for times also tasks on which the baseline alone found a file"
-        ),
-    ] = None
-    p_holm: Annotated[Share | None, about("Holm's adjusted p over the compared metrics")] = None
-    cluster_by: Annotated[str | None, about("What the pairs are clustered by")] = NULL
-    n_clusters: Annotated[
-        Count | None, about("Clusters used; 1: all tasks are of one, and each counts by itself")
-    ] = NULL
-    averaged_over: Annotated[
-        Literal["tasks", "clusters"] | None,
-        about(
-            "What the means, interval and p are of: tasks, or with two to five clusters the "
-            "clusters' means, each counting the same"
-        ),
-    ] = None
-    bound_low: Annotated[
-        float | None,
-        about(
-            "Lower end of the mean difference over all planned tasks, with every lacking "
-            "value at its worst; null for metrics without a largest value"
-        ),
-    ] = NULL
-    bound_high: Annotated[float | None, about("Upper end")] = NULL
-    n_planned: Annotated[
-        Count | None, about("Tasks that at least one arm ran and that have the metric")
-    ] = NULL
-    n_lacking_baseline: Annotated[
-        Count | None,
-        about("Planned tasks of which the baseline lacks the value, or that of a repeat"),
-    ] = NULL
-    n_lacking_comparison: Annotated[
-        Count | None,
-        about("Planned tasks of which the comparison lacks the value, or that of a repeat"),
-    ] = NULL
-    tipping_baseline: Annotated[
-        Share | None,
-        about(
-            "Mean of the baseline's lacking values at which the difference over all planned "
-            "tasks is 0, the comparison's taken as its mean; null where none from 0 to 1 is"
-        ),
-    ] = NULL
-    tipping_comparison: Annotated[
-        Share | None, about("The same of the comparison's lacking values")
-    ] = NULL
-    n_never_baseline: Annotated[
-        Count | None,
-        about("For times: tasks of the baseline with a trial that never found a relevant file"),
-    ] = None
-    n_never_comparison: Annotated[
-        Count | None, about("For times: tasks of the comparison with a trial that never did")
-    ] = None
-    n_watched_baseline: Annotated[
-        Count | None, about("For times: tasks of the baseline on which one could be found")
-    ] = None
-    n_watched_comparison: Annotated[
-        Count | None, about("For times: tasks of the comparison on which one could be found")
-    ] = None
 
 
 class ComparisonDocument(Record, frozen=True, kw_only=True):
@@ -458,7 +366,7 @@ class ComparisonDocument(Record, frozen=True, kw_only=True):
             str,
             dict[
                 str,
-                PairedStatistics
+                PairedEstimate
                 | Literal[
                     "better",
                     "worse",

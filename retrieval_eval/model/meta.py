@@ -19,6 +19,10 @@ Better = Literal["higher", "lower"]
 class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A part of a document: immutable, made by keyword, equal by value."""
 
+    @classmethod
+    def complete_schema(cls, schema: dict[str, Any]) -> None:
+        """Add to the generated JSON Schema what the types do not state; nothing by default."""
+
     def in_document(self, plain: dict[str, Any]) -> dict[str, Any]:
         """Return what of its plain objects a document holds: all, unless a part says less."""
         return plain

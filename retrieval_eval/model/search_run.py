@@ -355,7 +355,7 @@ class Claim(Record, frozen=True, kw_only=True):
 
     text: Annotated[
         str,
-        about("The claim, to be read alone: words it shares with the one before it are repeated"),
+        about("The claim: a sentence or list item of the draft, without citation markers"),
     ]
     draft_span: Annotated[
         tuple[Count, Count],
@@ -374,7 +374,7 @@ class Claim(Record, frozen=True, kw_only=True):
     reason: Annotated[
         str,
         about(
-            "Why, as the judge says: a code of the offline judge, a sentence of a model; "
+            "Why, as the judge says: a code of the rule-based judge, a sentence of a model; "
             "no_gold_block where no document is labelled relevant",
             unit="code",
         ),

@@ -7,13 +7,15 @@ here (``make schemas``): to add a column, add it below.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import UnionType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 from msgspec import Meta, Struct
 
+from retrieval_eval.events.retrieved import VIEWS
+from retrieval_eval.metrics.catalog import BY_NAME, FILES, METRICS, Block, in_view
 from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model.events import EventRow
 from retrieval_eval.model.impact import (
@@ -44,6 +46,7 @@ from retrieval_eval.model.search_run import (
 )
 from retrieval_eval.model.summary import ExcludedFolder, MetricSummary, RunSummary
 from retrieval_eval.report.names import LABELS
+from retrieval_eval.study.trials import VIEWED
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +140,17 @@ def _fields(
     )
 
 
+def _metrics(block: Block) -> Iterator[Column]:
+    """Return the columns of the computed metrics of a block, those with a cut-off last."""
+    declared = [m for m in METRICS.values() if m.path == (block, m.name) and m.compute is not None]
+    for m in sorted(declared, key=lambda m: m.has_cutoff):
+        at = "{k}" if m.has_cutoff else ""
+        if m.is_summarised:
+            yield _field(
+                TrialMetrics, f"{block}/{m.name}/{at}".rstrip("/"), f"{m.name}@{at}".rstrip("@")
+            )
+
+
 def _outcome(name: str, type_: str, unit: str, meaning: str) -> Column:
     """Return a column of a trial's outcome, whose members no struct declares."""
     return Column(name, type_, unit, meaning, f"outcome/{name}", f"outcome/{name}")
@@ -187,29 +201,17 @@ FRAMES: Final[Frames] = {
             *_fields(
                 TrialMetrics, "degraded_sources quality_flags repositories", prefix="coverage"
             ),
-            *_fields(
-                TrialMetrics,
-                "reason file_recall mrr map_score context_efficiency",
-                prefix="file_level_metrics",
-            ),
-            *(
-                _field(TrialMetrics, f"file_level_metrics/{measure}/{{k}}", f"{measure}@{{k}}")
-                for measure in ("precision", "recall", "f1", "ndcg")
-            ),
+            *_fields(TrialMetrics, "reason", prefix="file_level_metrics"),
+            *_metrics(FILES),
             *(
                 _field(
                     TrialMetrics,
-                    f"file_level_metrics/views/{view}/{path}",
+                    "/".join(in_view(BY_NAME[name], view).path),
                     f"{name}:{view}",
-                    meaning=f"{label} under the view {view}",
+                    meaning=f"{BY_NAME[name].title} under the view {view}",
                 )
-                for name, path, label in (
-                    ("file_recall", "file_recall", "File recall"),
-                    ("mrr", "mrr", "MRR"),
-                    ("ndcg@10", "ndcg/10", "nDCG@10"),
-                    ("context_efficiency", "context_efficiency", "Context efficiency"),
-                )
-                for view in ("accessed", "opened", "structured", "listing_discounted")
+                for name in VIEWED
+                for view in VIEWS
             ),
             *_fields(
                 TrialMetrics,
@@ -248,14 +250,8 @@ FRAMES: Final[Frames] = {
                 "Reason code when missing",
                 "file_level_metrics/ttfr_reason",
             ),
-            *_fields(TrialMetrics, "chunk_recall", prefix="chunk_level_metrics"),
-            *_fields(
-                TrialMetrics,
-                "util_read_overlap_with_relevant_files "
-                "util_write_overlap_with_relevant_files_proxy "
-                "util_write_overlap_with_expected_edit_files util_read_before_write_ratio",
-                prefix="utilization_probes",
-            ),
+            *_metrics("chunk_level_metrics"),
+            *_metrics("utilization_probes"),
             *(
                 _field(
                     TrialMetrics,

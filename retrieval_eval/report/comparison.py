@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, TypeVar
 
 from msgspec.structs import replace
 
@@ -14,6 +14,7 @@ from retrieval_eval.model.impact import (
     ComparisonDocument,
     Discrimination,
     Flip,
+    PairedEstimate,
     PairedStatistics,
     PairSlice,
 )
@@ -36,7 +37,9 @@ VERDICTS: Final[dict[str, str]] = {
 UNABLE: Final = ("constant", "saturated")
 """States of a metric in which no difference can show."""
 
-View = Mapping[str, PairedStatistics | str]
+AnyEstimate = TypeVar("AnyEstimate", bound=PairedEstimate)
+
+View = Mapping[str, PairedEstimate | str]
 """The statistics by metric under one view of what counts as retrieved, and its ``verdict``."""
 
 
@@ -61,7 +64,7 @@ def discrimination_of(comparison: ComparisonDocument, metric: str) -> Discrimina
     return next((d for d in comparison.discrimination if d.metric == metric), None)
 
 
-def metrics_of(view: View) -> dict[str, PairedStatistics]:
+def metrics_of(view: View) -> dict[str, PairedEstimate]:
     """Return the statistics by metric under a view."""
     return {name: found for name, found in view.items() if not isinstance(found, str)}
 
@@ -71,17 +74,17 @@ def verdict_of(view: View) -> str:
     return str(view.get("verdict", ""))
 
 
-def is_by_means(result: PairedStatistics) -> bool:
+def is_by_means(result: PairedEstimate) -> bool:
     """Return whether the statistics are those of the means of a few clusters."""
     return result.averaged_over == "clusters"
 
 
-def is_gain(result: PairedStatistics) -> bool:
+def is_gain(result: PairedEstimate) -> bool:
     """Return whether the mean difference points to the better side."""
     return ((result.mean_difference or 0) > 0) == (result.direction == "higher_is_better")
 
 
-def is_fragile(result: PairedStatistics) -> bool:
+def is_fragile(result: PairedEstimate) -> bool:
     """Return whether values that an arm lacks could give the mean difference the other sign."""
     if result.bound_low is None or result.bound_high is None or result.mean_difference is None:
         return False
@@ -90,7 +93,7 @@ def is_fragile(result: PairedStatistics) -> bool:
     return has_gap and worst <= 0
 
 
-def excludes_zero(result: PairedStatistics) -> bool:
+def excludes_zero(result: PairedEstimate) -> bool:
     """Return whether there is an interval and it lies on one side of 0."""
     low, high = result.ci_low, result.ci_high
     return low is not None and high is not None and not low <= 0 <= high
@@ -149,7 +152,7 @@ def swapped(comparison: ComparisonDocument) -> ComparisonDocument:
     )
 
 
-def _swapped_result(result: PairedStatistics) -> PairedStatistics:
+def _swapped_result(result: AnyEstimate) -> AnyEstimate:
     return replace(
         result,
         mean_baseline=result.mean_comparison,

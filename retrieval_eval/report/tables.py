@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from retrieval_eval.metrics.catalog import BY_NAME
-from retrieval_eval.model.impact import ComparisonDocument, PairedStatistics
+from retrieval_eval.model.impact import ComparisonDocument, PairedEstimate, PairedStatistics
 from retrieval_eval.report.comparison import (
     ALPHA,
     UNABLE,
@@ -166,7 +166,7 @@ def _tails(comparison: ComparisonDocument, metrics: Sequence[str]) -> list[str]:
     return [FEW_FOR_TAILS] if is_few else []
 
 
-def interval_of(metric: str, result: PairedStatistics) -> str:
+def interval_of(metric: str, result: PairedEstimate) -> str:
     """Return the interval of a metric's difference in the metric's own decimals, or the dash."""
     return interval(result.ci_low, result.ci_high, metric_name(metric).digits)
 

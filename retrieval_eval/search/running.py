@@ -20,8 +20,8 @@ from time import perf_counter
 from typing import Any, Final, cast
 
 from retrieval_eval.errors import BadInputError, RetrievalEvalError
-from retrieval_eval.gold.model import GoldQuery, GoldSet
 from retrieval_eval.io.files import append_line, decode, json_bytes, read_bytes, write_bytes
+from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.records import Progress
 from retrieval_eval.search.protocol import (
     AnswersById,
@@ -69,7 +69,7 @@ def run_queries(
     retriever
         What is measured. With ``use_rerank=False`` its ``first_stage`` alone.
     depth
-        Documents asked for per query.
+        Documents requested per query.
     known_documents
         The ids of all documents there are, or those of each corpus: an answer that names another
         fails. None when that is not known, and ids are not checked.

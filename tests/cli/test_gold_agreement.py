@@ -8,14 +8,18 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from retrieval_eval.cli.gold_agreement import agreement_command, settle_command
-from retrieval_eval.cli.gold_blind import blind_pack_command, blind_read_command
+from retrieval_eval.cli.gold_labelling import (
+    agreement_command,
+    blind_pack_command,
+    blind_read_command,
+    settle_command,
+)
 from retrieval_eval.cli.gold_relabel import label_split_command, relabel_command
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.reading import gold_faults, read_gold_set
-from retrieval_eval.gold.relabel_files import read_mapping
+from retrieval_eval.gold.gold_set import gold_faults, load_gold_set
+from retrieval_eval.gold.relabel import read_mapping
 from tests.rechunking import recut, rows_of, same, split, write_rows
 from tests.searches import measure
 
@@ -37,7 +41,7 @@ def _json(command, *arguments):
 
 def test_agreement_is_printed_with_its_counts(demo):
     text = _run(agreement_command, "--gold", demo.gold)
-    gold = read_gold_set(demo.gold)
+    gold = load_gold_set(demo.gold)
     n_pairs = sum(len(query.labels) for query in gold.queries) // 2
     n_apart = sum(
         len({label.grade for label in query.labels if label.doc == doc}) > 1
@@ -49,7 +53,7 @@ def test_agreement_is_printed_with_its_counts(demo):
     (whole,) = [line.split() for line in lines if line.startswith("all ")]
     assert int(whole[1]) == n_pairs
     assert float(whole[3]) == pytest.approx(1 - n_apart / n_pairs, abs=5e-4)
-    assert f"{n_apart} disagreements, {n_apart} without a record" in text
+    assert f"{n_apart} disagreements, {n_apart} without an adjudicator" in text
     assert "product_docs" in text
     assert f"and {n_apart - 10} more" in text
 
@@ -88,7 +92,7 @@ def test_disagreements_go_to_a_third_reviewer_and_come_back(demo, tmp_path):
     done = _json(settle_command, sheet, "--key", key, "--gold", demo.gold)
     assert (done["n_settled"], done["n_apart"], done["purpose"]) == (30, 0, "adjudication")
     assert done["n_waiting"] == len(rows) - 30
-    gold = read_gold_set(demo.gold)
+    gold = load_gold_set(demo.gold)
     assert gold_faults(demo.gold, corpus=read_corpus(demo.corpus)) == []
     decided = [one for query in gold.queries for one in query.extra.get("decisions", [])]
     assert len(decided) == 30
@@ -124,7 +128,7 @@ def test_blind_packs_go_out_and_come_back(demo, tmp_path):
     key = json.loads((out / "blind-key.json").read_text("utf-8"))
     grades = {
         (query.id, label.doc): label.grade
-        for query in read_gold_set(demo.gold).queries
+        for query in load_gold_set(demo.gold).queries
         for label in query.labels
         if label.labeller == "a"
     }
@@ -170,7 +174,7 @@ def test_relabelling_and_the_split_of_the_change(demo, tmp_path):
     other["gold"]["old"] = "0" * 64
     (out / "relabel.json").write_text(json.dumps(other))
     with pytest.raises(BadInputError, match="/gold/old: the labels of another gold set were moved"):
-        read_mapping(out / "relabel.json", read_gold_set(demo.gold))
+        read_mapping(out / "relabel.json", load_gold_set(demo.gold))
 
 
 def test_the_queue_goes_out_as_sheets(demo, tmp_path):
@@ -184,7 +188,7 @@ def test_the_queue_goes_out_as_sheets(demo, tmp_path):
     assert found["pairs"]["total"] == sum(
         n for name, n in found["pairs"].items() if name != "total"
     )
-    n_pairs = sum("pd-oracle-card" in q.relevant for q in read_gold_set(demo.gold).queries)
+    n_pairs = sum("pd-oracle-card" in q.relevant for q in load_gold_set(demo.gold).queries)
     assert found["reasons"] == {"split": n_pairs}
     assert len(rows_of(out / "sheet-dan.jsonl")) == found["n_to_grade"] == 2 * n_pairs
 

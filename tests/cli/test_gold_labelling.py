@@ -8,11 +8,12 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from retrieval_eval.cli.gold_labelling import pool, pool_read, pseudonymize
+from retrieval_eval.cli.gold import pseudonymize
+from retrieval_eval.cli.gold_labelling import pool, pool_read
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.reading import gold_faults, read_gold_set
+from retrieval_eval.gold.gold_set import gold_faults, load_gold_set
 from tests.searches import measure
 
 
@@ -50,12 +51,12 @@ def test_sheets_go_out_and_come_back(demo, run, tmp_path):
         writer.writeheader()
         writer.writerows(rows)
 
-    before = read_gold_set(demo.gold)
+    before = load_gold_set(demo.gold)
     found = json.loads(
         _run(pool_read, out / "sheet-c.csv", "--key", out / "key.json", "--gold", demo.gold,
              "--json")
     )  # fmt: skip
-    after = read_gold_set(demo.gold)
+    after = load_gold_set(demo.gold)
     assert (found["n_items"], found["n_graded"], found["n_added"]) == (len(rows), 40, 40)
     assert found["n_absent"] == len(rows)
     n_labels = [sum(len(query.labels) for query in gold.queries) for gold in (before, after)]

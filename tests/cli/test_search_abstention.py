@@ -14,9 +14,8 @@ from retrieval_eval.cli.search_abstention import abstention
 from retrieval_eval.cli.search_judge_next import judge_next
 from retrieval_eval.cli.search_transfer import transfer
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.gold.pool_reading import read_pool
-from retrieval_eval.gold.reading import read_gold_set
-from retrieval_eval.gold.writing import write_gold_set
+from retrieval_eval.gold.gold_set import load_gold_set, write_gold_set
+from retrieval_eval.gold.labelling import read_pool
 from retrieval_eval.io.files import write_bytes
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.run_files import run_bytes
@@ -181,7 +180,7 @@ def test_the_sheets_are_blind_and_read_back(place):
     writer.writeheader()
     writer.writerows(rows)
     sheet.write_text(filled.getvalue(), encoding="utf-8")
-    found = read_pool(read_gold_set(gold_path), [sheet], place / "sheets/key.json")
+    found = read_pool(load_gold_set(gold_path), [sheet], place / "sheets/key.json")
     assert found.n_added == 7
     labelled = {q.id for q in found.queries if q.labels}
     assert labelled == {f"a{i:02}" for i in range(7)}

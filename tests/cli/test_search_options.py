@@ -8,7 +8,7 @@ import click
 import pytest
 
 from retrieval_eval.cli.main import group, run
-from retrieval_eval.gold.reading import read_gold_set
+from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.io.files import write_bytes
 from retrieval_eval.search.baseline import ACCEPTABLE as OF_A_BASELINE
 from retrieval_eval.search.comparability import ACCEPTABLE
@@ -105,7 +105,7 @@ def tree(tmp_path, monkeypatch):
     ]
     corpus = "".join(json.dumps(row) + "\n" for row in texts)
     (tmp_path / "corpus.jsonl").write_text(corpus)
-    gold = read_gold_set(path)
+    gold = load_gold_set(path)
     for number, (label, docs) in enumerate([("before", ["a", "x"]), ("after", ["y", "a"])], 1):
         answers = [answer(query.id, docs) for query in gold.queries]
         document = run_of(gold, answers, label=label, generated_at=f"2026-01-0{number}T00:00:00Z")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.gold.bootstrap import bootstrap
-from retrieval_eval.gold.ids import normalize_query, query_id
-from retrieval_eval.gold.reading import read_gold_set
+from retrieval_eval.gold.gold_set import load_gold_set
+from retrieval_eval.gold.identity import normalize_query, query_id
 from tests.databases import WritableDatabase
 
 # Few values, so that groups, ties and meetings with chair rows are common; some sort or fold
@@ -113,7 +113,7 @@ def _chair_lines(path: Path) -> list[bytes]:
         return []
     lines = path.read_bytes().split(b"\n")
     return [
-        lines[query.line - 1] for query in read_gold_set(path).queries if query.source == "chair"
+        lines[query.line - 1] for query in load_gold_set(path).queries if query.source == "chair"
     ]
 
 
@@ -174,7 +174,7 @@ def test_the_rows_are_the_groups_of_the_database(databases, rows):
         path = Path(name) / "gold-set.jsonl"
         _fill(databases[:1], logs, feedback)
         written = _bootstrap(databases[0], path)
-        queries = read_gold_set(path).queries if written else ()
+        queries = load_gold_set(path).queries if written else ()
     assert {
         (query.corpus, normalize_query(query.query)): set(query.relevant) for query in queries
     } == expected

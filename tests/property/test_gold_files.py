@@ -3,23 +3,41 @@ from __future__ import annotations
 import json
 import math
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from retrieval_eval import schema
-from retrieval_eval.gold.beir import export_beir, import_beir
 from retrieval_eval.gold.corpus import Corpus, Document
-from retrieval_eval.gold.fields import FIELDS, FieldMap
-from retrieval_eval.gold.fingerprint import fingerprint
-from retrieval_eval.gold.ids import normalize_query, query_id
-from retrieval_eval.gold.model import ORIGINS, SOURCES, Anchor, GoldQuery, GoldSet, Label
-from retrieval_eval.gold.reading import gold_faults, parse_gold, read_gold_set
-from retrieval_eval.gold.stats import gold_stats, percents
-from retrieval_eval.gold.trec import export_trec, import_trec, run_bytes
-from retrieval_eval.gold.writing import query_line, write_gold_set
+from retrieval_eval.gold.exchange import (
+    export_beir,
+    export_trec,
+    import_beir,
+    import_trec,
+    run_bytes,
+)
+from retrieval_eval.gold.gold_set import (
+    gold_faults,
+    gold_stats,
+    load_gold_set,
+    parse_gold,
+    percents,
+    query_line,
+    write_gold_set,
+)
+from retrieval_eval.gold.identity import fingerprint, normalize_query, query_id
+from retrieval_eval.model.gold import (
+    FIELDS,
+    ORIGINS,
+    SOURCES,
+    Anchor,
+    FieldMap,
+    GoldQuery,
+    GoldSet,
+    Label,
+)
 from retrieval_eval.search.retrievers.ranked_file import open_ranked_file
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -81,7 +99,7 @@ def one_corpus():
 
 
 def unplaced(found):
-    return [replace(query, line=0) for query in found]
+    return [replace(query, line=0, written=None) for query in found]
 
 
 @given(sets())
@@ -90,7 +108,7 @@ def test_a_gold_set_is_read_back_as_it_was_written(written):
         path = Path(folder) / "gold-set.jsonl"
         write_gold_set(path, written)
         first = path.read_bytes()
-        gold = read_gold_set(path)
+        gold = load_gold_set(path)
         assert unplaced(gold.queries) == written
         assert gold.fingerprint == fingerprint(written)
         write_gold_set(path, gold.queries)

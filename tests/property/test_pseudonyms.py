@@ -9,9 +9,14 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval_eval.gold.pseudonym_list import IDENTIFIERS, Entity, Listed, letters
-from retrieval_eval.gold.pseudonym_mapping import PseudonymMapping
-from retrieval_eval.gold.pseudonym_text import Hider
+from retrieval_eval.gold.pseudonyms import (
+    IDENTIFIERS,
+    Entity,
+    Hider,
+    Listed,
+    PseudonymMapping,
+    letters,
+)
 
 NAMES = ("Zephyrine Holdings", "Quimby", "Löwenfurt & Söhne")
 KEY = bytes(32)

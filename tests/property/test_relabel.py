@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval.gold.corpus import Corpus, Document
-from retrieval_eval.gold.model import GoldQuery, GoldSet, Label
 from retrieval_eval.gold.relabel import relabel
+from retrieval_eval.model.gold import GoldQuery, GoldSet, Label
 
 N_WORDS = 60
 CUTS = st.sets(st.integers(1, N_WORDS - 1), max_size=8).map(sorted)
@@ -49,8 +49,10 @@ def test_every_pair_has_one_fate_and_every_grade_a_text(words, cuts, others, gra
     assert counts["labels"]["total"] == len(before.labels)
     for block in counts.values():
         assert sum(n for name, n in block.items() if name != "total") == block["total"]
-    assert [fate.doc for fate in found.fates] == list(before.relevant)
-    assert all((f.reason is None) == (f.status not in ("queued", "dropped")) for f in found.fates)
+    assert [pair.doc for pair in found.statuses] == list(before.relevant)
+    assert all(
+        (f.reason is None) == (f.status not in ("queued", "dropped")) for f in found.statuses
+    )
 
     texts = {document.id: document.text for document in (*old.documents, *new.documents)}
     queued = [one.doc for one in found.queue]
@@ -92,7 +94,7 @@ def test_a_shift_or_another_wrap_queues_nothing(words, cuts, grades, shift, gap)
     gold = graded(old, grades, labelled=("ana",))
     found = relabel(gold, old, new)
     assert found.queue == ()
-    assert {fate.status for fate in found.fates} == {"moved"}
+    assert {pair.status for pair in found.statuses} == {"moved"}
     (before,), (after,) = gold.queries, found.gold.queries
     assert after.relevant == {f"n{doc[1:]}": grade for doc, grade in before.relevant.items()}
     assert len(after.labels) == len(before.labels)

@@ -10,8 +10,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval_eval.gold.model import GoldQuery, GoldSet
 from retrieval_eval.io.files import json_bytes
+from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.search.results import PROBLEMS
 from retrieval_eval.search.returned import rank, read_documents
 from retrieval_eval.search.running import run_queries

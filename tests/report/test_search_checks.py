@@ -11,9 +11,8 @@ import pytest
 from msgspec import structs
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.model import Label
-from retrieval_eval.gold.reading import read_gold_set
-from retrieval_eval.gold.writing import write_gold_set
+from retrieval_eval.gold.gold_set import load_gold_set, write_gold_set
+from retrieval_eval.model.gold import Label
 from retrieval_eval.report import SearchReport, SearchRun, load_search
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.search.building import write_search_tables
@@ -135,10 +134,10 @@ def test_labels_that_moved_are_told_from_retrieval_that_did(tmp_path):
     for place, gold_name, doc in (("baseline", "old_gold", "a"), ("run", "gold", "x")):
         paths[gold_name] = tmp_path / f"{gold_name}.jsonl"
         write_gold_set(paths[gold_name], [gold_query("q0", {doc: 2, "b": 0})])
-        labels = read_gold_set(paths[gold_name])
+        labels = load_gold_set(paths[gold_name])
         asked = run_of(labels, [answer("q0", {"a": 3.0, "b": 2.0, "x": 1.0})], settings=QUICK)
         paths[place] = write(tmp_path, asked, f"{place}.json")
-    old = read_gold_set(paths["old_gold"]).fingerprint
+    old = load_gold_set(paths["old_gold"]).fingerprint
     documents = [{"corpus": "docs", "old": "a", "new": ["x"]}]
     paths["mapping"].write_text(
         json.dumps({"relabel": 1, "gold": {"old": old}, "documents": documents})
@@ -411,7 +410,7 @@ def test_agreement_of_the_judge_with_people_is_shown():
 def test_the_judge_stands_beside_the_coverage_with_what_it_is_known_for():
     document = with_drafts(run(), CLAIMS)
     assert SearchReport(SearchRun(document)).claims().sentences[-1].endswith("Judge: offline 1.")
-    document["claims"]["judge"] = RulesJudge().facts.to_json()
+    document["claims"]["judge"] = written(RulesJudge().facts)
     said = SearchReport(SearchRun(document)).claims().sentences[-1]
     assert said.endswith(f"Judge: rules 2; {RULES_ERRORS}.")
 

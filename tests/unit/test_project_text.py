@@ -1,16 +1,25 @@
-"""What stands in the files of the project itself: links that lead somewhere, locks that lock."""
+"""The files of the project itself: links lead somewhere, locks lock, the glossary is complete."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from retrieval_eval.events.retrieved import VIEWS
+from retrieval_eval.gold.backlog import STATUSES
+from retrieval_eval.metrics.taxonomy import LABELS
+from retrieval_eval.study.gate import RULES
+from retrieval_eval.values import REASONS
 
 LOCKS = ("requirements.lock", "requirements-dev.lock")
 
@@ -146,3 +155,35 @@ def test_every_decision_is_in_the_index(project):
     index = (folder / "README.md").read_text(encoding="utf-8")
     records = {path.name for path in folder.glob("[0-9]*.md")}
     assert records == set(re.findall(r"\((\d{4}-[^)]+\.md)\)", index))
+
+
+STATES = ("access", "decided_by", "effect", "status", "tier", "verdict")
+"""Fields of documents that hold one of a few words, which readers look up."""
+
+
+def _states(schema: Any) -> Iterator[tuple[str, str]]:
+    """Yield each such field of a JSON Schema with each of its words."""
+    if isinstance(schema, list):
+        for part in schema:
+            yield from _states(part)
+    elif isinstance(schema, dict):
+        for name, declared in schema.get("properties", {}).items():
+            if name in STATES:
+                for option in declared.get("anyOf", [declared]):
+                    yield from ((name, word) for word in option.get("enum", ()) if word)
+        for part in schema.values():
+            yield from _states(part)
+
+
+def test_the_glossary_has_the_words_of_documents_and_registries(project):
+    glossary = (project / "docs" / "glossary.md").read_text(encoding="utf-8")
+    schemas = sorted((project / "schemas").glob("*.json"))
+    found = {state for path in schemas for state in _states(json.loads(path.read_text("utf-8")))}
+    assert {name for name, _ in found} == set(STATES)
+    words = {word for _, word in found}.union(VIEWS, LABELS, RULES, REASONS, STATUSES)
+    assert sorted(word for word in words if f"`{word}`" not in glossary) == []
+
+
+def test_the_glossary_is_linked_where_readers_start(project):
+    for name in ("README.md", "CONTRIBUTING.md", "docs/search.md"):
+        assert "glossary.md" in (project / name).read_text(encoding="utf-8"), name

@@ -1,4 +1,4 @@
-"""The README tells the truth about the command, and its Python examples name what exists."""
+"""README and CONTRIBUTING name commands, options and files that exist; their examples work."""
 
 from __future__ import annotations
 
@@ -6,10 +6,18 @@ import re
 import subprocess
 import sys
 import textwrap
+import tomllib
+from pathlib import Path
 
 import pytest
 
 import retrieval_eval
+from retrieval_eval.metrics.catalog import METRICS
+from retrieval_eval.search.claims.judge import JUDGES
+from retrieval_eval.search.retrievers import RETRIEVERS
+from retrieval_eval.study.gate import RULES
+from retrieval_eval.traces.dialects import DIALECTS
+from retrieval_eval.traces.formats import FORMATS
 
 PROGRAM = "import sys; from retrieval_eval.cli import main; sys.exit(main())"
 
@@ -47,7 +55,7 @@ def test_options_that_are_told_exist(project, readme):
 
 
 def test_commands_that_are_shown_can_be_parsed(project, readme):
-    blocks = re.findall(r"^```\n(.*?)^```", readme, flags=re.MULTILINE | re.DOTALL)
+    blocks = _blocks("", readme)
     shown = [
         line.removeprefix(".venv/bin/").partition("#")[0].split()
         for block in blocks
@@ -61,9 +69,60 @@ def test_commands_that_are_shown_can_be_parsed(project, readme):
 
 
 def test_python_examples_compile_and_name_what_exists(readme):
-    examples = re.findall(r"^```python\n(.*?)^```", readme, flags=re.MULTILINE | re.DOTALL)
+    examples = _blocks("python", readme)
     assert examples
     for example in examples:
         compile(textwrap.dedent(example), "README.md", "exec")
         for name in re.findall(r"\brev\.(\w+)", example):
             assert hasattr(retrieval_eval, name), name
+
+
+def test_every_public_function_is_in_the_readme(readme):
+    functions = [name for name in retrieval_eval.__all__ if re.match(r"[a-z]", name)]
+    assert functions
+    assert [name for name in functions if f"`rev.{name}`" not in readme] == []
+
+
+def _blocks(language: str, text: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def contributing(project) -> str:
+    return (project / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+def test_examples_of_what_to_add_run_and_their_entry_points_name_them(contributing):
+    registries = {
+        module.group: module for module in (METRICS, FORMATS, DIALECTS, RETRIEVERS, JUDGES, RULES)
+    }
+    shown = set()
+    for section in re.split(r"^### ", contributing, flags=re.MULTILINE)[1:]:
+        defined: dict[str, object] = {}
+        for example in _blocks("python", section):
+            exec(compile(example, "CONTRIBUTING.md", "exec"), defined)
+        for text in _blocks("toml", section):
+            ((group, points),) = tomllib.loads(text)["project"]["entry-points"].items()
+            ((name, target),) = points.items()
+            entry = defined[target.partition(":")[2]]
+            assert isinstance(entry, type(registries[group].values()[0])) or group == FORMATS.group
+            assert name not in registries[group], "an example takes a name that is in use"
+            shown.add(group)
+    assert shown == set(registries)
+
+
+def test_files_that_contributors_are_sent_to_exist(project, contributing):
+    named = set(re.findall(r"`((?:retrieval_eval|tests|docs|schemas)/[\w./*]*)`", contributing))
+    walk = contributing.partition("## A newcomer's walk")[2].partition("\n## ")[0]
+    named |= {f"retrieval_eval/{path}" for path in re.findall(r"`(\w+/[\w/.]*)`", walk)}
+    assert len(named) > 40
+    assert sorted(path for path in named if not (project / path).exists()) == []
+
+
+def test_every_room_is_described_in_the_order_of_imports(contributing):
+    table = contributing.partition("## The rooms")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (`.*?) \|", table, flags=re.MULTILINE)
+    described = [room for row in rows for room in re.findall(r"`(\w+)`", row)]
+    package = Path(retrieval_eval.__file__).parent
+    rooms = {path.stem for path in package.iterdir() if re.match(r"[a-z]\w+(\.py)?$", path.name)}
+    assert set(described) == rooms

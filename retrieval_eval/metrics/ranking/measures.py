@@ -15,9 +15,6 @@ Gain = Literal["linear", "exp"]
 NAMES: Final = ("P", "Recall", "F1", "RR", "AP", "nDCG", "Success", "Rprec", "bpref", "Judged")
 """Every measure, in the order in which reports list them."""
 
-MAX_GRADE: Final = 1000
-"""The highest grade: no scale needs more, and ``2 ** grade`` stays finite."""
-
 MAX_CUTOFF: Final = 10**9 - 1
 """The highest cut-off that a measure can be named with."""
 

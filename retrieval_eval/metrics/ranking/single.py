@@ -9,10 +9,10 @@ from typing import Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.ranking.measures import (
-    MAX_GRADE,
     Measure,
     as_measures,
 )
+from retrieval_eval.model.gold import MAX_GRADE
 from retrieval_eval.values import Value
 
 PRECISION_LIKE: Final = frozenset({"P", "F1", "Judged"})

@@ -10,14 +10,14 @@ from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.model import GoldSet
-from retrieval_eval.gold.reading import read_gold_set
-from retrieval_eval.gold.relabel_files import read_mapping
+from retrieval_eval.gold.gold_set import load_gold_set
+from retrieval_eval.gold.relabel import read_mapping
 from retrieval_eval.io.files import answers
+from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.report.search.backlog import load_backlog
 from retrieval_eval.report.search.demo import DEMO_OUTPUT, MeasuredDemo, is_demo, measured_demo
 from retrieval_eval.report.search.run import SearchRun
-from retrieval_eval.search.baseline import DEFAULT_BASELINE, held_against
+from retrieval_eval.search.baseline import DEFAULT_BASELINE, compare_with_baseline
 from retrieval_eval.search.guard.justification import read_justifications
 from retrieval_eval.search.guard.thresholds import read_thresholds
 from retrieval_eval.search.label_split import label_split
@@ -112,7 +112,7 @@ def load_search(
     document = read_search_run(path)
     before = _baseline(document, path, chosen.baseline)
     if chosen.baseline and before is not None:
-        document |= _held_against(before, document)
+        document |= _with_baseline(before, document)
     labels, problem = _gold(document, chosen.gold)
     return SearchRun(
         document,
@@ -174,7 +174,7 @@ def _label_split(
             "to tell labels that moved from retrieval that did, name both gold sets, the mapping "
             "between them, and the baseline"
         )
-    old = read_gold_set(Path(chosen.old_gold))
+    old = load_gold_set(Path(chosen.old_gold))
     return label_split(old, gold, read_mapping(Path(chosen.mapping), old), baseline, document)
 
 
@@ -210,9 +210,9 @@ def _baseline(document: Mapping[str, Any], path: Path, named: str) -> Mapping[st
     return None
 
 
-def _held_against(baseline: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
+def _with_baseline(baseline: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return held_against(baseline, document, seed=document["run"]["settings"]["seed"])
+        return compare_with_baseline(baseline, document, seed=document["run"]["settings"]["seed"])
     except ValueError as error:  # settings of a run that were changed by hand
         raise BadInputError(f"the run cannot be compared with its baseline: {error}") from error
 
@@ -220,7 +220,7 @@ def _held_against(baseline: Mapping[str, Any], document: Mapping[str, Any]) -> d
 def _gold(document: Mapping[str, Any], named: str) -> tuple[GoldSet | None, str | None]:
     if not named:
         return None, None
-    found = read_gold_set(Path(named))
+    found = load_gold_set(Path(named))
     wanted = document["run"]["gold_set"]["fingerprint"]
     if found.fingerprint == wanted:
         return found, None

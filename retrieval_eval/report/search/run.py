@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.gold.corpus import Corpus
-from retrieval_eval.gold.model import GoldSet
+from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import SEARCH_FRAMES, expand
 from retrieval_eval.report.search.check_rows import CHECKED, check_rows

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from retrieval_eval.gold.chunks import digest
 from retrieval_eval.gold.corpus import Corpus
-from retrieval_eval.gold.model import GoldSet
-from retrieval_eval.gold.spans import digest
+from retrieval_eval.model.gold import GoldSet
 
 REASONS: Final[Mapping[str, str]] = {
     "document_gone": "the corpus has no such document",

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.fingerprint import sha256_file
-from retrieval_eval.gold.ids import normalize_query
+from retrieval_eval.gold.identity import normalize_query, sha256_file
 from retrieval_eval.io.files import decode, iter_jsonl
 from retrieval_eval.io.named import named_bytes
 from retrieval_eval.search.options import Options

@@ -6,15 +6,11 @@ import json
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.gold.adjudication import adjudication_sheet, settle
-from retrieval_eval.gold.agreement import agreement
+from retrieval_eval.gold.agreement import adjudication_sheet, agreement, disagreements, settle
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.disagreements import disagreements
-from retrieval_eval.gold.model import GoldSet, Label
-from retrieval_eval.gold.pair_sheets import pair_sheets
-from retrieval_eval.gold.pool import write_pool
-from retrieval_eval.gold.reading import read_gold_set
-from retrieval_eval.gold.writing import write_gold_set
+from retrieval_eval.gold.gold_set import load_gold_set, write_gold_set
+from retrieval_eval.gold.labelling import pair_sheets, write_pool
+from retrieval_eval.model.gold import GoldSet, Label
 
 
 def _label(labeller, doc, grade):
@@ -36,7 +32,7 @@ ROWS = [
 def gold(tmp_path):
     path = tmp_path / "gold-set.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in ROWS), encoding="utf-8")
-    return read_gold_set(path)
+    return load_gold_set(path)
 
 
 @pytest.fixture
@@ -95,7 +91,7 @@ def test_what_comes_back_is_final_and_on_record(gold, corpus, tmp_path):
 
     write_gold_set(gold.path, found.queries)
     once = gold.path.read_bytes()
-    again = read_gold_set(gold.path)
+    again = load_gold_set(gold.path)
     assert again.queries[0].extra["mine"] == 7
     write_gold_set(gold.path, settle(again, [back], key).queries)
     assert gold.path.read_bytes() == once
@@ -122,7 +118,7 @@ def test_nothing_open_is_said(tmp_path, corpus):
     path = tmp_path / "agreed.jsonl"
     path.write_text(json.dumps(ROWS[0] | {"labels": ROWS[0]["labels"][2:]}), encoding="utf-8")
     with pytest.raises(NothingToEvaluateError, match="no disagreement"):
-        adjudication_sheet(read_gold_set(path), corpus, "cleo")
+        adjudication_sheet(load_gold_set(path), corpus, "cleo")
 
 
 def test_documents_without_a_text_are_named(gold, tmp_path):

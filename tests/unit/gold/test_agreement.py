@@ -5,9 +5,8 @@ import json
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.gold.agreement import agreement, compare_grades
-from retrieval_eval.gold.disagreements import disagreements, own_grades
-from retrieval_eval.gold.reading import read_gold_set
+from retrieval_eval.gold.agreement import agreement, compare_grades, disagreements, own_grades
+from retrieval_eval.gold.gold_set import load_gold_set
 
 
 def _labels(**grades):
@@ -27,7 +26,7 @@ def _gold(tmp_path, *rows):
         for row in rows
     )
     path.write_text("\n".join(lines), encoding="utf-8")
-    return read_gold_set(path)
+    return load_gold_set(path)
 
 
 def test_each_pair_of_labellers_over_what_both_graded(tmp_path):
@@ -76,7 +75,7 @@ def test_the_order_of_rows_changes_nothing(tmp_path):
 def test_only_the_pairs_that_were_asked_for(tmp_path):
     gold = _gold(tmp_path, {"id": "q1", "labels": _labels(a="00", b="01", c="11")})
     assert [p.second for p in agreement(gold, pairs=[("b", "c")], n_resamples=10)] == ["c"]
-    with pytest.raises(BadInputError, match=r"'z' has no label; labellers are a, b, c"):
+    with pytest.raises(BadInputError, match=r"'z' has no label; labellers: a, b, c"):
         agreement(gold, pairs=[("a", "z")])
     with pytest.raises(BadInputError, match=r"not 'a' twice"):
         agreement(gold, pairs=[("a", "a")])

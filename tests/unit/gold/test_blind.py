@@ -5,11 +5,10 @@ import json
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.gold.blind import blind_pack, read_blind
+from retrieval_eval.gold.agreement import blind_pack, read_blind
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.pool import build_pool, write_pool
-from retrieval_eval.gold.pool_reading import read_pool
-from retrieval_eval.gold.reading import read_gold_set
+from retrieval_eval.gold.gold_set import load_gold_set
+from retrieval_eval.gold.labelling import build_pool, read_pool, write_pool
 
 DOCS = [f"d{n}" for n in range(10)]
 
@@ -24,7 +23,7 @@ def gold(tmp_path):
     ]  # fmt: skip
     path = tmp_path / "gold-set.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return read_gold_set(path)
+    return load_gold_set(path)
 
 
 @pytest.fixture
@@ -105,7 +104,7 @@ def test_labels_that_are_gone_are_counted(gold, corpus, tmp_path):
                           lambda _, grade: grade)  # fmt: skip
     rows = [json.loads(line) for line in gold.path.read_text("utf-8").splitlines()]
     gold.path.write_text("".join(json.dumps(row) + "\n" for row in rows[1:]), encoding="utf-8")
-    ana, _ = read_blind(read_gold_set(gold.path), [path], key)
+    ana, _ = read_blind(load_gold_set(gold.path), [path], key)
     assert (ana.compared.n, ana.n_forgotten) == (20, 10)
     assert ana.compared.kappas["linear"].value.value == 1
 
@@ -136,7 +135,7 @@ def test_what_cannot_be_packed_or_read_is_said(gold, corpus, tmp_path):
     bare = tmp_path / "bare.jsonl"
     bare.write_text('{"query": "x", "source": "chair"}', encoding="utf-8")
     with pytest.raises(NothingToEvaluateError, match="no label"):
-        blind_pack(read_gold_set(bare), corpus, share=1)
+        blind_pack(load_gold_set(bare), corpus, share=1)
     path, key = _answered(tmp_path / "out", blind_pack(gold, corpus, share=1), "ana",
                           lambda *_: None)  # fmt: skip
     with pytest.raises(NothingToEvaluateError, match="a second time"):
@@ -151,5 +150,5 @@ def test_a_share_is_taken_as_it_was_written(tmp_path):
     (tmp_path / "gold.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     rows = "".join(json.dumps({"id": doc, "text": f"text of {doc}"}) + "\n" for doc in docs)
     (tmp_path / "docs.jsonl").write_text(rows, encoding="utf-8")
-    gold, corpus = read_gold_set(tmp_path / "gold.jsonl"), read_corpus(tmp_path / "docs.jsonl")
+    gold, corpus = load_gold_set(tmp_path / "gold.jsonl"), read_corpus(tmp_path / "docs.jsonl")
     assert blind_pack(gold, corpus, share=0.07).n_pairs == 7

@@ -6,7 +6,7 @@ import pytest
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import Document, corpus_bytes, read_corpus
-from retrieval_eval.gold.fingerprint import sha256_file
+from retrieval_eval.gold.identity import sha256_file
 
 
 @pytest.fixture

@@ -1,3 +1,5 @@
+"""Pseudonyms: nothing of the original is left, and the same name is the same everywhere."""
+
 from __future__ import annotations
 
 import ast
@@ -12,10 +14,62 @@ import pytest
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.ids import query_id
-from retrieval_eval.gold.pseudonym_mapping import read_mapping
-from retrieval_eval.gold.pseudonyms import pseudonymize
-from retrieval_eval.gold.reading import gold_faults, read_gold_set
+from retrieval_eval.gold.gold_set import gold_faults, load_gold_set
+from retrieval_eval.gold.identity import query_id
+from retrieval_eval.gold.pseudonyms import (
+    Entity,
+    PseudonymMapping,
+    new_mapping,
+    pseudonymize,
+    read_mapping,
+)
+
+
+def _numbers(start, stop):
+    return [("room", str(number)) for number in range(start, stop)]
+
+
+@pytest.mark.parametrize("key", [bytes([n]) * 32 for n in range(5)])
+def test_stand_ins_differ_and_avoid_originals_where_room_is_scarce(key):
+    # Of the 90 numbers of two digits, 30 are taken, so 60 are left for 30.
+    mapping = PseudonymMapping(key)
+    mapping.add_identifiers(_numbers(10, 40))
+    drawn = set(mapping.identifiers.values())
+    assert len(drawn) == 30
+    assert drawn <= {str(number) for number in range(40, 100)}
+
+
+def test_too_little_room_is_said():
+    with pytest.raises(BadInputError, match="no stand-in is left"):
+        new_mapping().add_identifiers(_numbers(10, 60))
+
+
+def test_the_order_of_finds_does_not_matter():
+    one, two = PseudonymMapping(bytes(32)), PseudonymMapping(bytes(32))
+    one.add_identifiers(_numbers(10, 30))
+    two.add_identifiers(_numbers(10, 30)[::-1])
+    assert one.identifiers == two.identifiers
+
+
+def test_texts_that_are_pseudonymised_already_are_noticed():
+    mapping = PseudonymMapping(bytes(32))
+    mapping.add_identifiers([("account", "12345678")])
+    (stand_in,) = mapping.identifiers.values()
+    with pytest.raises(BadInputError, match="pseudonymised already"):
+        mapping.add_identifiers([("account", stand_in)])
+
+
+def test_entities_are_not_merged_behind_the_back():
+    mapping = PseudonymMapping(bytes(32))
+    mapping.add_entities([Entity("x", ("Ardent",), (False,)), Entity("x", ("Bolder",), (False,))])
+    with pytest.raises(BadInputError, match="different entities"):
+        mapping.add_entities([Entity("x", ("Ardent", "Bolder"), (False, False))])
+
+
+def test_keys_are_random():
+    assert new_mapping().key != new_mapping().key
+    assert len(new_mapping().key) == 32
+
 
 PACKAGE = Path(__file__).resolve().parents[3] / "retrieval_eval"
 
@@ -196,14 +250,14 @@ def test_labelled_documents_still_match(case):
     result = pseudonymize(**case)
     assert gold_faults(result.gold, corpus=read_corpus(result.corpus)) == []
     ids = {document.id for document in read_corpus(result.corpus).documents}
-    queries = read_gold_set(result.gold).queries
+    queries = load_gold_set(result.gold).queries
     assert set(queries[0].relevant) == ids
     assert set(queries[1].relevant) < ids
 
 
 def test_what_could_confirm_a_guess_is_gone(case):
     result = pseudonymize(**case)
-    first, second = read_gold_set(result.gold).queries
+    first, second = load_gold_set(result.gold).queries
     assert first.anchors == {}
     assert result.n_anchors == 1
     # The id of a row without one of its own is a digest of corpus and query.
@@ -367,7 +421,7 @@ def test_nothing_else_reads_the_mapping():
             if any(".pseudonym" in name for name in names):
                 users.add(path.relative_to(PACKAGE).as_posix())
     own = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("gold/pseudonym*.py")}
-    assert users - own == {"cli/gold_labelling.py"}
+    assert users - own == {"cli/gold.py"}
 
 
 def test_the_longest_name_wins_and_leaves_no_rest(tmp_path):
@@ -440,7 +494,7 @@ def test_names_of_fields_go_with_the_file(tmp_path):
     case = _case(tmp_path, gold, [{"id": "d", "text": "t"}])
     toml = 'max_grade = 3\n[fields]\nrelevant = "hits"\n'
     (tmp_path / "gold.toml").write_text(toml, encoding="utf-8")
-    (query,) = read_gold_set(pseudonymize(**case).gold).queries
+    (query,) = load_gold_set(pseudonymize(**case).gold).queries
     assert dict(query.relevant) == {"d": 3}
 
 

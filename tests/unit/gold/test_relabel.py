@@ -7,13 +7,12 @@ import pytest
 
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.adjudication import settle
+from retrieval_eval.gold.agreement import settle
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.model import Anchor, Label
-from retrieval_eval.gold.reading import gold_faults, read_gold_set
-from retrieval_eval.gold.relabel import relabel
-from retrieval_eval.gold.relabel_files import read_mapping, relabel_files
+from retrieval_eval.gold.gold_set import gold_faults, load_gold_set
+from retrieval_eval.gold.relabel import read_mapping, relabel, relabel_files
 from retrieval_eval.io.together import write_together
+from retrieval_eval.model.gold import Anchor, Label
 from tests.rechunking import recut, renamed, rows_of, same, split, wrapped, write_rows
 
 ALPHA = "The first paragraph says that fees are due on the first day of March."
@@ -42,7 +41,7 @@ def again(tmp_path):
         row = {"id": "q", "query": "fees", "source": "chair", **row}
         path.write_text(json.dumps(row) + "\n", encoding="utf-8")
         return relabel(
-            read_gold_set(path),
+            load_gold_set(path),
             _corpus(tmp_path / "old.jsonl", *old),
             _corpus(tmp_path / "new.jsonl", *new),
             **options,
@@ -55,7 +54,7 @@ OLD = (("a", ALPHA), ("b", BETA), ("c", GAMMA))
 
 
 def _pairs(found):
-    return {fate.doc: fate.status for fate in found.fates}
+    return {pair.doc: pair.status for pair in found.statuses}
 
 
 def test_labels_follow_the_text(again):
@@ -229,7 +228,7 @@ def demo(tmp_path_factory):
 
 
 def _relabelled(demo, new):
-    gold = read_gold_set(demo.gold)
+    gold = load_gold_set(demo.gold)
     return relabel(gold, read_corpus(demo.corpus), read_corpus(new.corpus), sources=new.sources)
 
 
@@ -239,7 +238,7 @@ def test_a_shift_of_lines_queues_nothing(demo, tmp_path, cut):
     found = _relabelled(demo, new)
     counts = found.counts()
     assert found.queue == ()
-    gold = read_gold_set(demo.gold)
+    gold = load_gold_set(demo.gold)
     n_pairs = sum(len({*q.relevant, *(label.doc for label in q.labels)}) for q in gold.queries)
     assert counts["pairs"]["moved"] == counts["pairs"]["total"] == n_pairs
     assert counts["labels"]["moved"] == sum(len(query.labels) for query in gold.queries)
@@ -259,22 +258,22 @@ CHANGED = ("pd-oracle-card", "pd-linux-install-6", "sp-access-summary")
 def test_three_documents_cut_anew_queue_exactly_their_pairs(demo, tmp_path):
     new = recut(demo, tmp_path / "new", split(*CHANGED), head="One line more.\n")
     found = _relabelled(demo, new)
-    gold = read_gold_set(demo.gold)
+    gold = load_gold_set(demo.gold)
     expected = {
         (query.id, doc) for query in gold.queries for doc in query.relevant if doc in CHANGED
     }
     assert len(expected) > 10
-    assert {(f.query, f.doc) for f in found.fates if f.status == "queued"} == expected
+    assert {(f.query, f.doc) for f in found.statuses if f.status == "queued"} == expected
     assert {(one.query, one.doc) for one in found.queue} == {
         (query, f"{doc}/{half}") for query, doc in expected for half in (0, 1)
     }
-    assert {f.status for f in found.fates} == {"moved", "queued"}
+    assert {f.status for f in found.statuses} == {"moved", "queued"}
     assert {doc for _, doc in found.documents} == set(CHANGED)
 
 
 def test_the_files_are_read_back_and_settled(demo, tmp_path):
     new = recut(demo, tmp_path / "new", split(*CHANGED))
-    gold, old, corpus = (read_gold_set(demo.gold), read_corpus(demo.corpus),
+    gold, old, corpus = (load_gold_set(demo.gold), read_corpus(demo.corpus),
                          read_corpus(new.corpus))  # fmt: skip
     found = relabel(gold, old, corpus)
     out = tmp_path / "out"
@@ -283,7 +282,7 @@ def test_the_files_are_read_back_and_settled(demo, tmp_path):
     write_together(files)
     assert read_mapping(out / "relabel.json") == found.documents
     assert gold_faults(out / "gold-set.jsonl", corpus=corpus) == []
-    written = read_gold_set(out / "gold-set.jsonl")
+    written = load_gold_set(out / "gold-set.jsonl")
     assert written.fingerprint == found.gold.fingerprint
 
     queue = rows_of(out / "queue.jsonl")
@@ -299,7 +298,7 @@ def test_the_files_are_read_back_and_settled(demo, tmp_path):
 
 
 def test_the_gold_set_that_was_read_is_never_replaced(demo):
-    gold, old = read_gold_set(demo.gold), read_corpus(demo.corpus)
+    gold, old = load_gold_set(demo.gold), read_corpus(demo.corpus)
     with pytest.raises(BadInputError, match="is the gold set that was read"):
         relabel_files(relabel(gold, old, old), gold, old, old, demo.root)
 
@@ -308,9 +307,9 @@ def test_a_higher_scale_goes_along(tmp_path, again):
     (tmp_path / "gold.toml").write_text("max_grade = 5\n", encoding="utf-8")
     found = again({"relevant": {"a": 5}}, OLD, OLD)
     old = read_corpus(tmp_path / "old.jsonl")
-    gold = read_gold_set(tmp_path / "gold-set.jsonl")
+    gold = load_gold_set(tmp_path / "gold-set.jsonl")
     write_together(relabel_files(found, gold, old, old, tmp_path / "out"))
-    assert read_gold_set(tmp_path / "out/gold-set.jsonl").queries[0].relevant == {"a": 5}
+    assert load_gold_set(tmp_path / "out/gold-set.jsonl").queries[0].relevant == {"a": 5}
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,8 @@ import pytest
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.reading import read_gold_set
+from retrieval_eval.gold.gold_set import load_gold_set, write_gold_set
 from retrieval_eval.gold.relabel import relabel
-from retrieval_eval.gold.writing import write_gold_set
 from retrieval_eval.search.label_split import label_split
 from retrieval_eval.search.settings import Settings
 from tests.rechunking import recut, renamed, same, split, wrapped
@@ -119,7 +118,7 @@ def demo(tmp_path_factory):
     """Return the search demo with its gold set, corpus, and a run of BM25 on it."""
     demo = write_search_demo(tmp_path_factory.mktemp("demo"))
     run = measure(demo.gold, f"bm25:{demo.corpus}", out=demo.root / "eval")
-    return demo, read_gold_set(demo.gold), read_corpus(demo.corpus), run
+    return demo, load_gold_set(demo.gold), read_corpus(demo.corpus), run
 
 
 def _after(demo, tmp_path, cut, **where):

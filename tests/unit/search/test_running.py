@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.model import GoldQuery, GoldSet
+from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.running import run_queries
 

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from retrieval_eval.escape import visible
-from retrieval_eval.gold.agreement import LabellerPair
-from retrieval_eval.gold.disagreements import adjudicators, disagreements, own_grades
-from retrieval_eval.gold.model import GoldQuery
+from retrieval_eval.gold.agreement import LabellerPair, adjudicators, disagreements, own_grades
+from retrieval_eval.model.gold import GoldQuery
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.numbers import of, rate, share
 from retrieval_eval.report.search import tables

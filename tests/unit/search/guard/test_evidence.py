@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from scipy.stats import t
 
 from retrieval_eval import schema
-from retrieval_eval.gold.fingerprint import fingerprint
+from retrieval_eval.gold.identity import fingerprint
 from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.pinned import Pinned
 from retrieval_eval.search.noise import noise

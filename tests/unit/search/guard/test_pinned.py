@@ -1,11 +1,10 @@
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
+from msgspec import structs
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.gold.fingerprint import fingerprint
+from retrieval_eval.gold.identity import fingerprint
 from retrieval_eval.search.guard.pinned import (
     pinned_text,
     pinning_faults,
@@ -41,7 +40,7 @@ def test_the_rest_of_the_gold_set_may_grow(tmp_path):
 def test_a_changed_label_or_query_unpins(tmp_path):
     pinned = read_pinned(written(tmp_path, pinned_text(GOLD, ["a", "b"])))
     for change in ({"relevant": {"d": 2}}, {"query": "another"}, {"corpus": "x"}):
-        changed = gold_set(dataclasses.replace(GOLD.queries[0], **change), *GOLD.queries[1:])
+        changed = gold_set(structs.replace(GOLD.queries[0], **change), *GOLD.queries[1:])
         (fault,) = pinning_faults(pinned, changed, {"a", "b"})
         assert "are no longer what they were" in fault
     (fault,) = pinning_faults(pinned, gold_set(*GOLD.queries[1:]), {"a", "b"})

@@ -13,7 +13,7 @@ from functools import partial
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.model import GoldQuery, GoldSet
+from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import RetrieverError
 from retrieval_eval.search.retrievers import open_retriever

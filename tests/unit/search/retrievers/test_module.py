@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.model import GoldQuery, GoldSet
+from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.search.protocol import Retriever, ScoredDoc, Staged
 from retrieval_eval.search.retrievers import open_retriever
 from retrieval_eval.search.running import run_queries

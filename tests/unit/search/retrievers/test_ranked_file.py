@@ -7,7 +7,7 @@ import math
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.model import GoldQuery, GoldSet
+from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.search.results import RetrieverError
 from retrieval_eval.search.retrievers import open_retriever
 from retrieval_eval.search.running import run_queries

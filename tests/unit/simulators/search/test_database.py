@@ -4,12 +4,12 @@ import json
 import sqlite3
 from collections import Counter
 from contextlib import closing
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
-from retrieval_eval.gold.feedback import read_feedback
-from retrieval_eval.gold.writing import query_line
+from retrieval_eval.gold.bootstrap import read_feedback
+from retrieval_eval.gold.gold_set import query_line
 from tests.simulators.search.database import REVIEWS
 
 

@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 import pytest
 
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.ids import query_id
-from retrieval_eval.gold.reading import gold_faults, read_gold_set
+from retrieval_eval.gold.gold_set import gold_faults, load_gold_set
+from retrieval_eval.gold.identity import query_id
 from tests.simulators.search import simulate_search
 
 
@@ -87,7 +87,7 @@ def test_no_pattern_is_left_unfilled(corpus, gold):
 
 def test_the_gold_set_has_no_fault_and_ids_are_the_published_ones(search_demo, gold):
     assert gold_faults(search_demo.gold, corpus=read_corpus(search_demo.corpus)) == []
-    assert len(read_gold_set(search_demo.gold).queries) == len(gold)
+    assert len(load_gold_set(search_demo.gold).queries) == len(gold)
     for row in gold:
         assert row["id"] == query_id(row["corpus"], row["query"])
 
