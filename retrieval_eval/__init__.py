@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from retrieval_eval.metrics.ranking import evaluate_rankings
     from retrieval_eval.pipeline import evaluate
     from retrieval_eval.report import load_run
+    from retrieval_eval.report.registered import plot, table
     from retrieval_eval.search.measure import run_search
     from retrieval_eval.study import associate, compare
     from retrieval_eval.traces import read_trace
@@ -47,8 +48,10 @@ __all__ = [
     "load_gold_set",
     "load_ground_truth",
     "load_run",
+    "plot",
     "read_trace",
     "run_search",
+    "table",
 ]
 
 distribution.refuse_conflict()
@@ -62,8 +65,10 @@ _LAZY = {
     "load_ground_truth": "retrieval_eval.ground_truth",
     "load_gold_set": "retrieval_eval.gold.gold_set",
     "load_run": "retrieval_eval.report",
+    "plot": "retrieval_eval.report.registered",
     "read_trace": "retrieval_eval.traces",
     "run_search": "retrieval_eval.search.measure",
+    "table": "retrieval_eval.report.registered",
 }
 
 

@@ -15,12 +15,24 @@ from typing import Any, Literal
 Access = Literal["opened", "matched", "listed", "written"]
 """How a file was touched: its content read, a search hit in it, its name listed, or written."""
 
+ToolCategory = Literal[
+    "file_read",
+    "file_search",
+    "symbol_navigation",
+    "code_search",
+    "commit_search",
+    "deep_search",
+    "file_write",
+    "other",
+]
+"""What a tool call does."""
+
 TraceSource = Literal["trajectory", "transcript", "merged"]
 Confidence = Literal["high", "medium", "low"]
 LineRange = tuple[int, int]
 
 Progress = Callable[[int, int, str], None]
-"""Told of long work: things done, things in all, and the name of the one just done."""
+"""Called during long work with the number done, the number in all, and the name of the last."""
 
 
 Renderer = Literal["auto", "embedded", "quarto"]
@@ -98,8 +110,8 @@ class FileRef:
 
     ``path`` keeps its case; matching ignores case. ``repository`` has no organisation and no
     revision: ``github.com/acme/widgets--1f3c`` is ``widgets``. ``key`` is the identity that
-    counts distinct files, without case and in one Unicode form; it is kept because it is asked
-    for at every access.
+    counts distinct files, without case and in one Unicode form; it is kept because every access
+    needs it.
     """
 
     path: str
@@ -173,7 +185,7 @@ class RawTarget:
     """One file a tool call touched, with its path exactly as the trace gives it.
 
     A relative path is relative to the working directory of the call. ``repository`` is the raw
-    repository name a remote tool was asked for or answered with. ``lines`` are the ranges seen;
+    repository name a remote tool was given or answered with. ``lines`` are the ranges seen;
     an opened file without ranges was read whole when ``is_whole`` is true.
     """
 
@@ -210,7 +222,7 @@ class Event:
     call_index: int
     call_id: str
     tool_name: str
-    tool_category: str
+    tool_category: ToolCategory
     is_mcp: bool
     targets: tuple[Target, ...] = ()
     matched: tuple[int, ...] = ()
@@ -218,7 +230,7 @@ class Event:
     elapsed_seconds: float | None = None
     cumulative_tokens: int | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    via: str | None = None
+    via: Literal["shell"] | None = None
     server: str | None = None
     is_error: bool = False
     is_subagent: bool = False

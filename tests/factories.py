@@ -160,8 +160,12 @@ def metrics_document(
                 for view in ("accessed", "opened", "structured", "listing_discounted")
             },
         },
-        "chunk_level_metrics": {},
-        "utilization_probes": {"util_read_overlap_with_relevant_files": recall},
+        "chunk_level_metrics": {"resolution": "file_level_only", "validity": "unsupported"},
+        "utilization_probes": {
+            "probe_available": computable,
+            "expected_edit_probe_available": False,
+            "util_read_overlap_with_relevant_files": recall,
+        },
         "error_taxonomy": {
             "computable": computable,
             "rates": {
@@ -212,6 +216,7 @@ def event_document(
     return {
         "schema_version": "1.1",
         "provenance": identity,
+        "coverage": metrics["coverage"],
         "ground_truth": truth,
         "events": events,
     }
@@ -228,11 +233,21 @@ def summary(
         "schema_version": "1.1",
         "generated_at": "2026-01-02T03:04:05Z",
         "run_id": run_id,
-        "counts": {"trials_found": len(trials) + len(excluded), "excluded": len(excluded)},
+        "counts": dict.fromkeys(
+            ("evaluated", "degraded", "without_trace", "without_ground_truth", "computable"), 0
+        )
+        | {"trials_found": len(trials) + len(excluded), "excluded": len(excluded)},
         "trials": trials,
         "excluded": list(excluded),
         "configs": {
-            config: {"metrics": {"file_recall": {"mean": 0.5, "median": 0.5, "n": 1}}}
+            config: {
+                **dict.fromkeys(("n_trials", "n_tasks", "n_computable"), 1),
+                "metrics": {
+                    "file_recall": {"mean": 0.5, "median": 0.5, "n": 1, "n_not_computable": 0}
+                },
+                "error_taxonomy": {},
+                "ledger": {},
+            }
             for config in {t["config_name"] for t in trials}
         },
     }

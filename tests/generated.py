@@ -3,22 +3,48 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 from retrieval_eval.model import DOCUMENTS, INPUTS, json_schema
+from retrieval_eval.report.columns import DIFF_FRAMES, FRAMES, SEARCH_FRAMES
 
 PROJECT = Path(__file__).resolve().parents[1]
+
+COLUMNS_HEAD = """# Columns of the data frames
+
+Generated from `retrieval_eval/report/columns.py` by `make schemas`. A missing number is a missing
+value, never 0. `{k}` stands for every cut-off of the run, `{measure}` for every measure of a
+search run. `run` comes from `load_run`, `search` from `load_search`, `diff` from `load_diff`. The
+frames of `run` are copies and cannot be assigned; `run.filter(…)` returns a run of the trials that
+pass a condition, with everything computed anew from these.
+
+A CSV made from simulated data begins with one more column, `simulated_data`, which holds `true` in
+every row; other CSVs and the frames do not have it.
+"""
 
 
 def generated() -> dict[Path, str]:
     """Return every generated file with its text."""
-    return {
+    schemas = {
         PROJECT / "schemas" / document.schema_file: json.dumps(
             json_schema(kind), indent=2, ensure_ascii=False
         )
         + "\n"
         for kind, document in {**DOCUMENTS, **INPUTS}.items()
     }
+    return {**schemas, PROJECT / "docs" / "columns.md": "\n".join(_columns_page())}
+
+
+def _columns_page() -> Iterator[str]:
+    yield COLUMNS_HEAD
+    for owner, frames in (("run", FRAMES), ("search", SEARCH_FRAMES), ("diff", DIFF_FRAMES)):
+        for name, (row, columns) in frames.items():
+            yield f"## `{owner}.{name}`\n\n{row[0].upper()}{row[1:]}.\n"
+            yield "| column | type | unit | meaning | source |\n|---|---|---|---|---|"
+            for c in columns:
+                yield f"| `{c.name}` | {c.type} | {c.unit or ' '} | {c.meaning} | `{c.source}` |"
+            yield ""
 
 
 if __name__ == "__main__":

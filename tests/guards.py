@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from retrieval_eval.search.abstention import abstention_block
 from retrieval_eval.search.guard.thresholds import Thresholds, read_thresholds
 from retrieval_eval.search.settings import Settings
-from tests.searches import answer, gold_query, gold_set, run_of
+from tests.searches import abstention_block, answer, gold_query, gold_set, run_of
 
 QUICK = Settings(n_resamples=200)
 GOOD = ["d1", "d2", "d3", "d4", "d5"]

@@ -8,9 +8,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from retrieval_eval.model import Record, to_builtins
 from retrieval_eval.model.gold import GoldQuery, GoldSet
-from retrieval_eval.search.document import CorpusUse, RetrieverUse, search_run
+from retrieval_eval.model.search_run import CorpusFacts, RocPoint
+from retrieval_eval.model.search_run import QueryResult as StoredQuery
+from retrieval_eval.search.abstention import abstention_of
+from retrieval_eval.search.composite import composite_of
+from retrieval_eval.search.document import retriever_facts, search_run
 from retrieval_eval.search.measure import Request, measure_request
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import QueryResult
@@ -45,18 +51,49 @@ def failure(name: str, error: str = "the retriever raised KeyError: 'x'") -> Que
 
 
 def run_of(gold: GoldSet, answers: Sequence[QueryResult], **fields: Any) -> dict[str, Any]:
-    """The search run of these answers."""
+    """The search run of these answers, as plain objects."""
     settings = fields.pop("settings", Settings())
     options = fields.pop("options", {})
     facts = fields.pop("facts", {"name": "fake"})
-    corpora = [CorpusUse(name) for name in sorted({q.corpus for q in gold.queries})]
-    return search_run(
+    corpora = [
+        CorpusFacts(corpus=name, n_documents=None, fingerprint=None)
+        for name in sorted({query.corpus for query in gold.queries})
+    ]
+    run = search_run(
         gold,
         score_run(gold, answers, settings),
-        retriever=RetrieverUse("tests:fake", options, facts),
+        retriever=retriever_facts("tests:fake", options, facts),
         corpora=corpora,
         **{"generated_at": GENERATED_AT, "label": "", **fields},
     )
+    return written(run)
+
+
+def stored_queries(queries: Sequence[Mapping[str, Any]]) -> list[StoredQuery]:
+    """Queries of a run from plain objects, which may lack what does not matter."""
+    absent = {
+        **dict.fromkeys(("query", "corpus", "source"), ""),
+        **dict.fromkeys(("area", "origin", "error", "answerable")),
+        "is_refused": False,
+        "problems": [],
+        "n_retrieved": 0,
+        "metrics": {},
+        "reasons": {},
+    }
+    whole = [absent | query for query in queries]
+    for query in whole:
+        query["ranking"] = [{"doc": "", "grade": None, **found} for found in query["ranking"]]
+    return msgspec.convert(whole, list[StoredQuery])
+
+
+def abstention_block(queries: Sequence[Mapping[str, Any]], **fields: Any) -> dict[str, Any] | None:
+    """The refusals of queries that are plain objects."""
+    found = abstention_of(stored_queries(queries), **fields)
+    return None if found is None else written(found)
+
+
+def composite_block(document: Mapping[str, Any], *bounds: Any) -> dict[str, Any]:
+    return written(composite_of(document, *bounds))
 
 
 def written(record: Record) -> Any:
@@ -67,3 +104,7 @@ def written(record: Record) -> Any:
 def measure(gold: Path, retriever: str, *, progress: Any = None, **fields: Any) -> dict[str, Any]:
     """The search run of a request, whose reports are written."""
     return measure_request(Request(gold, retriever, **fields), progress=progress).document
+
+
+def point(threshold: float | None, caught: float, refused: float) -> RocPoint:
+    return RocPoint(threshold=threshold, true_positive_rate=caught, false_refusal_rate=refused)

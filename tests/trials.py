@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from retrieval_eval.events.match import Workspace
 from retrieval_eval.events.normalise import TrialEvents, own_output
 from retrieval_eval.paths import file_ref
-from retrieval_eval.records import Chunk, Event, FileRef, GroundTruth, Target
+from retrieval_eval.records import Chunk, Event, FileRef, GroundTruth, Target, Trace
+from retrieval_eval.traces import NoTraceError, read_trace
 
 
 def ref(text: str) -> FileRef:
@@ -69,3 +71,11 @@ def trial(
         ground_truth,
         own_output=own_output(events, ground_truth, Workspace(ground_truth)),
     )
+
+
+def trace_or_none(path: Path) -> Trace | None:
+    """The trace of a trial, or None where there is none to read."""
+    try:
+        return read_trace(path)
+    except NoTraceError:
+        return None

@@ -1,4 +1,4 @@
-"""``retrieval-eval search``: measure a retriever, and keep the baseline it is held against."""
+"""``retrieval-eval search``: measure a retriever, and keep the baseline it is compared with."""
 
 from __future__ import annotations
 
@@ -186,8 +186,10 @@ def baseline(
 
 
 def _say_resumed(n_answered: int, n_queries: int) -> None:
-    told = f"continuing an interrupted run: {n_answered} of {counted(n_queries, 'query')} answered"
-    echo(f"{told}; --fresh asks every query again", err=True)
+    answered = (
+        f"continuing an interrupted run: {n_answered} of {counted(n_queries, 'query')} answered"
+    )
+    echo(f"{answered}; --fresh asks every query again", err=True)
 
 
 def _print_run(document: Mapping[str, Any]) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 from retrieval_eval.cli.common import echo, json_option, number, print_json, print_table
 from retrieval_eval.cli.search_options import data_option, run_files
@@ -13,6 +13,7 @@ from retrieval_eval.cli.search_options import data_option, run_files
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from retrieval_eval.model.search_run import Abstention
     from retrieval_eval.search.abstention import HalvedChoice, Kinds, OperatingPoint
 
 
@@ -44,33 +45,34 @@ def abstention(run: str, data: Path, at: float | None, target_frr: float, as_jso
     from retrieval_eval.search.abstention import (
         CAPS,
         Kinds,
-        abstention_block,
+        abstention_of,
         halved,
         operating_points,
     )
-    from retrieval_eval.search.run_files import read_search_run
+    from retrieval_eval.search.run_files import load_search_run
 
     (path,) = run_files([run], data)
-    document = read_search_run(path)
-    settings = document["run"]["settings"]
-    confidence = settings["confidence"]
-    threshold = at if at is not None else (document.get("abstention") or {}).get("threshold")
-    queries = document["queries"]
-    block = abstention_block(queries, threshold=threshold, confidence=confidence)
+    document = load_search_run(path)
+    settings = document.run.settings
+    confidence = settings.confidence
+    threshold = document.abstention.threshold if at is None and document.abstention else at
+    block = abstention_of(document.queries, threshold=threshold, confidence=confidence)
     if block is None:
         raise NothingToEvaluateError(f"{path}: no unanswerable query was asked")
-    kinds = Kinds.of(queries)
+    kinds = Kinds.of(document.queries)
     points = operating_points(kinds, (*CAPS, target_frr), confidence=confidence)
-    check = halved(kinds, target_frr, seed=settings["seed"])
+    check = halved(kinds, target_frr, seed=settings.seed)
     chosen = next((point for point in points if point.cap == target_frr), None)
     if as_json:
         print_json(
-            {
-                "abstention": block,
-                "operating_points": [asdict(point) for point in points],
-                "recommended": None if chosen is None else asdict(chosen),
-                "split_half": None if check is None else asdict(check),
-            }
+            msgspec.to_builtins(
+                {
+                    "abstention": block,
+                    "operating_points": points,
+                    "recommended": chosen,
+                    "split_half": check,
+                }
+            )
         )
         return
     _print(block, kinds, points, confidence)
@@ -80,33 +82,37 @@ def abstention(run: str, data: Path, at: float | None, target_frr: float, as_jso
 
 
 def _print(
-    block: dict[str, Any], kinds: Kinds, points: tuple[OperatingPoint, ...], confidence: float
+    block: Abstention, kinds: Kinds, points: tuple[OperatingPoint, ...], confidence: float
 ) -> None:
+    from retrieval_eval.model import to_builtins
     from retrieval_eval.search.abstention import operating_point, rate_text, sentences
 
-    for line in sentences(block):
+    for line in sentences(to_builtins(block)):
         echo(line)
-    gate = block["gate"]
+    gate = block.gate
     echo(
-        f"gate: ungrounded TP rate at least {number(gate['min_true_positive_rate'])} and "
-        f"answerable FR rate at most {number(gate['max_false_refusal_rate'])}"
+        f"gate: ungrounded TP rate at least {number(gate.min_true_positive_rate)} and "
+        f"answerable FR rate at most {number(gate.max_false_refusal_rate)}"
     )
     echo("")
-    now = operating_point(kinds, block["threshold"], confidence=confidence)
+    now = operating_point(kinds, block.threshold, confidence=confidence)
     rows = [["refuse below", "chosen for", "ungrounded TP rate", "answerable FR rate", "gate"]]
     for purpose, point in [("these decisions", now), *((_purpose(p), p) for p in points)]:
         rows.append(
             [
                 number(point.threshold, 4),
                 purpose,
-                rate_text(point.true_positive_rate),
-                rate_text(point.false_refusal_rate),
+                rate_text(to_builtins(point.true_positive_rate)),
+                rate_text(to_builtins(point.false_refusal_rate)),
                 _verdict(point.passes),
             ]
         )
-    for name, control in block["controls"].items():
-        rates = [number(control[key], 3) for key in ("true_positive_rate", "false_refusal_rate")]
-        rows.append(["—", name.replace("_", " "), *rates, _verdict(control["passes"])])
+    for name, control in (
+        ("always answer", block.controls.always_answer),
+        ("always refuse", block.controls.always_refuse),
+    ):
+        rates = (control.true_positive_rate, control.false_refusal_rate)
+        rows.append(["—", name, *(number(rate, 3) for rate in rates), _verdict(control.passes)])
     print_table(rows, numbers_from=len(rows[0]))
 
 

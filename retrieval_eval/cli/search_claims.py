@@ -72,6 +72,7 @@ def claims(
     is written. 3: bad input.
     """
     from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims
+    from retrieval_eval.search.run_files import document_of
     from retrieval_eval.search.run_names import WITH_CLAIMS
 
     if judge_name is None:
@@ -98,7 +99,7 @@ def claims(
         out=target,
     )
     with progress_bar("claim") as progress:
-        document = measure_claims(request, progress=progress)
+        document = document_of(measure_claims(request, progress=progress))
     if as_json:
         print_json(document)
         return

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,6 +20,9 @@ from retrieval_eval.cli.common import (
 )
 from retrieval_eval.cli.search_options import FILE, data_option, run_files
 from retrieval_eval.records import Renderer
+
+if TYPE_CHECKING:
+    from retrieval_eval.model.search_diff import SearchDiff
 
 EXIT_NO_VERDICT = 2
 
@@ -44,7 +47,7 @@ _WIDTH = 60
     "--accept",
     multiple=True,
     type=click.Choice(_CODES),
-    help="Compare although this differs; may be given several times. A banner says so.",
+    help="Compare although this differs; may be given several times. A banner names it.",
 )
 @click.option("--queries", type=FILE, help="Pinned list of queries, shown as a slice of its own.")
 @click.option("--out", type=FILE, metavar="FILE.md", help="Also write the diff as Markdown.")
@@ -88,6 +91,7 @@ def diff(
     that was not accepted. 3: no such run, or no valid one.
     """
     from retrieval_eval.io.files import write_text
+    from retrieval_eval.model import to_builtins
     from retrieval_eval.search.diff import diff as diff_of
     from retrieval_eval.search.diff_text import diff_markdown
     from retrieval_eval.search.guard.pinned import read_pinned
@@ -112,9 +116,9 @@ def diff(
     if out is not None:
         write_text(out, diff_markdown(found))
     if as_json:
-        print_json(found)
+        print_json(to_builtins(found))
     else:
-        if found["banner"] is None:
+        if found.banner is None:
             _print_guard(paths, noise)
         _print(found)
         if out is not None:
@@ -141,28 +145,28 @@ def diff(
                 progress=progress,
             )
         echo(page, err=as_json)
-    if found["no_verdict"]:
+    if found.no_verdict:
         context.exit(EXIT_NO_VERDICT)
 
 
 def _print_guard(paths: Sequence[Path], noise: Path | None) -> None:
     from retrieval_eval.search.guard.files import UNJUSTIFIED, guard_of
 
-    told = guard_of(paths[0], paths[1], noise)
-    if isinstance(told, str):
-        line = f"Guard not asked: {told}"
+    verdict = guard_of(paths[0], paths[1], noise)
+    if isinstance(verdict, str):
+        line = f"Guard not asked: {verdict}"
     else:
-        line = f"Guard, B against A: {told.headline}"
-        if told.verdict == "breach":
+        line = f"Guard, B against A: {verdict.headline}"
+        if verdict.verdict == "breach":
             line += f" ({UNJUSTIFIED})"
     echo(line)
     echo()
 
 
-def _print(found: Mapping[str, Any]) -> None:
+def _print(found: SearchDiff) -> None:
     from retrieval_eval.search import diff_text as tables
 
-    for sentence in [*([found["banner"]] if found["banner"] else []), *found["notices"]]:
+    for sentence in [*([found.banner] if found.banner else []), *found.notices]:
         echo(sentence)
         echo()
     lines = tables.side_lines(found)
@@ -177,7 +181,7 @@ def _print(found: Mapping[str, Any]) -> None:
     _print_queries("Another first document", tables.top1_rows(found), texts=4)
     echo("")
     print_table(tables.metric_changes(found, tables.shown_metrics(found)))
-    for dimension in found["slices"]:
+    for dimension in tables.sliced_by(found):
         echo("")
         print_table(_short(tables.slice_rows(found, dimension)))
 

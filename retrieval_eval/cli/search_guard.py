@@ -32,7 +32,7 @@ def _print_thresholds(context: click.Context, _parameter: click.Parameter, is_as
     context.exit()
 
 
-@click.command(short_help="Hold a run against the baseline.")
+@click.command(short_help="Compare a run with the baseline.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...")
 @data_option
 @click.option(
@@ -93,23 +93,23 @@ def guard(
     today: datetime | None,
     as_json: bool,
 ) -> None:
-    """Hold a search run against the baseline, threshold by threshold.
+    """Compare a search run with the baseline, threshold by threshold.
 
     RUN is a file, or the label of a run in the folder --data. Of several runs of one system the
-    mean is held against the baseline, and how much they vary tells what is real.
+    mean is compared with the baseline, and how much they vary shows what is real.
 
     Exit code 0: passed. 1: a threshold is breached. 2: no verdict, because the run is empty,
-    truncated, failed on queries, lacks a metric or a corpus, or measured something else than the
-    baseline. 3: bad input.
+    truncated, failed on queries, lacks a metric or a corpus, or measured something other than
+    the baseline. 3: bad input.
     """
     from retrieval_eval.model import to_builtins
     from retrieval_eval.search.guard.files import Request, write_reports
-    from retrieval_eval.search.guard.files import guard as hold
+    from retrieval_eval.search.guard.files import guard as guard_files
     from retrieval_eval.search.guard.rendering import to_text
 
     paths = run_files(runs, data)
     request = Request(paths, baselines, thresholds, queries, gold_path, justification, noise)
-    verdict = hold(request, today=(today or datetime.now(UTC)).date())
+    verdict = guard_files(request, today=(today or datetime.now(UTC)).date())
     write_reports(verdict, comment=comment, junit=junit)
     if as_json:
         print_json(to_builtins(verdict))

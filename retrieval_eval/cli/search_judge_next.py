@@ -65,14 +65,14 @@ def judge_next(
     from retrieval_eval.errors import NothingToEvaluateError
     from retrieval_eval.gold.gold_set import load_gold_set
     from retrieval_eval.search.judging_queue import judging_queue
-    from retrieval_eval.search.run_files import read_search_run
+    from retrieval_eval.search.run_files import load_search_run
 
     if out is not None and (corpus_file is None or labellers is None):
         raise click.UsageError("--out needs --corpus-file and --labellers")
     if out is None and (corpus_file or labellers or key):
         raise click.UsageError("--corpus-file, --labellers and --key need --out")
     gold = load_gold_set(gold_path)
-    queue = judging_queue(gold, [read_search_run(path) for path in run_files(runs, data)], n=n)
+    queue = judging_queue(gold, [load_search_run(path) for path in run_files(runs, data)], n=n)
     if not queue.candidates:
         raise NothingToEvaluateError(
             "no unjudged document can move a headline measure; " + "; ".join(_notes(queue))
@@ -122,7 +122,7 @@ def _notes(queue: JudgingQueue) -> list[str]:
     notes = [f"{len(queue.candidates)} of {counted(queue.n_candidates, 'document')}"]
     for n, noun, words in (
         (queue.n_unlabelled, "query", "without a relevant document yet, and so without bounds"),
-        (queue.n_awaiting, "document", "left out: nobody has settled the labels"),
+        (queue.n_awaiting, "document", "left out: their labels are not settled"),
         (queue.n_failed, "answer", "missing because the retriever failed"),
     ):
         if n:

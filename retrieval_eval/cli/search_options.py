@@ -85,7 +85,7 @@ def asking_options(function: F) -> F:
             type=click.IntRange(min=1),
             default=50,
             show_default=True,
-            help="Documents asked for, each query.",
+            help="Documents requested, each query.",
         ),
         click.option(
             "--k",
@@ -178,7 +178,7 @@ def backlog_columns(function: F) -> F:
 
 
 def backlog_at_hand(source: str | None) -> str | None:
-    """Return the source of a backlog, or None for one that nobody asked for and is of no use.
+    """Return the source of a backlog, or None for one of the environment that is of no use.
 
     The variable of the environment may name a database for its feedback alone, and that must not
     stop a run; it is said on standard error.

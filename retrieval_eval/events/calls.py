@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from retrieval_eval.model.common import CallLedger
 from retrieval_eval.records import RawTarget, ToolCall, ToolResult, Trace
 from retrieval_eval.traces.results.base import PATH_ARGUMENTS, text_argument
 from retrieval_eval.traces.results.local_files import without_numbers
@@ -16,31 +17,6 @@ from retrieval_eval.traces.tools import ToolUse, interpret
 
 _MOST_OPAQUE_REASONS = 50
 _LONGEST_REASON = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Ledger:
-    """What became of every tool call of a trial.
-
-    ``calls_seen`` is the sum of ``calls_not_retrieval``, ``calls_without_result``,
-    ``calls_error``, ``calls_opaque`` and ``calls_resolved``; a call counts in the first of
-    these that fits.
-    """
-
-    calls_seen: int = 0
-    calls_not_retrieval: int = 0
-    calls_without_result: int = 0
-    calls_error: int = 0
-    calls_opaque: int = 0
-    calls_resolved: int = 0
-    subagent_calls: int = 0
-    shell_calls: int = 0
-    shell_opaque: int = 0
-    shell_events: int = 0
-    mcp_calls: int = 0
-    mcp_calls_ok: int = 0
-    not_retrieval_by_tool: tuple[tuple[str, int], ...] = ()
-    opaque_reasons: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +38,7 @@ class ReadCall:
         return self.use.is_opaque or bool(self.shell and self.shell.opaque)
 
     @property
-    def fate(self) -> str:
+    def status(self) -> str:
         """The part of the ledger the call counts in."""
         if not self.use.is_retrieval:
             return "not_retrieval"
@@ -117,37 +93,42 @@ def _shell(session: ShellSession, call: ToolCall, use: ToolUse) -> ShellAnalysis
     return session.analyse(use.command, output, is_error=use.is_error, cwd=use.command_cwd)
 
 
-def count(reads: list[ReadCall]) -> Ledger:
-    """Return the ledger of a trial's calls."""
-    fates: Counter[str] = Counter(read.fate for read in reads)
+def count(reads: list[ReadCall]) -> CallLedger:
+    """Return what became of a trial's calls.
+
+    ``calls_seen`` is the sum of ``calls_not_retrieval``, ``calls_without_result``,
+    ``calls_error``, ``calls_opaque`` and ``calls_resolved``; a call counts in the first of
+    these that fits.
+    """
+    statuses: Counter[str] = Counter(read.status for read in reads)
     housekeeping = Counter(r.call.name for r in reads if not r.use.is_retrieval)
     shells = [r.shell for r in reads if r.shell is not None]
     reasons = Counter(reason[:_LONGEST_REASON] for shell in shells for reason in shell.opaque)
     mcp = [r for r in reads if r.use.is_mcp]
-    return Ledger(
+    return CallLedger(
         calls_seen=len(reads),
-        calls_not_retrieval=fates["not_retrieval"],
-        calls_without_result=fates["without_result"],
-        calls_error=fates["error"],
-        calls_opaque=fates["opaque"],
-        calls_resolved=fates["resolved"],
+        calls_not_retrieval=statuses["not_retrieval"],
+        calls_without_result=statuses["without_result"],
+        calls_error=statuses["error"],
+        calls_opaque=statuses["opaque"],
+        calls_resolved=statuses["resolved"],
         subagent_calls=sum(r.call.is_subagent for r in reads),
         shell_calls=sum(r.use.command is not None for r in reads),
         shell_opaque=sum(bool(shell.opaque) for shell in shells),
         shell_events=sum(len(shell.events) for shell in shells),
         mcp_calls=len(mcp),
-        mcp_calls_ok=sum(r.fate in {"resolved", "opaque"} for r in mcp),
-        not_retrieval_by_tool=tuple(sorted(housekeeping.items())),
+        mcp_calls_ok=sum(r.status in {"resolved", "opaque"} for r in mcp),
+        not_retrieval_by_tool=dict(sorted(housekeeping.items())),
         opaque_reasons=_most_frequent(reasons),
     )
 
 
-def _most_frequent(reasons: Counter[str]) -> tuple[tuple[str, int], ...]:
+def _most_frequent(reasons: Counter[str]) -> dict[str, int]:
     """Return the reasons that occur most, by name; all further ones are counted as one."""
     ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
     kept, rest = ordered[:_MOST_OPAQUE_REASONS], ordered[_MOST_OPAQUE_REASONS:]
     further = [(f"{len(rest)} further reasons", sum(n for _, n in rest))] if rest else []
-    return (*sorted(kept), *further)
+    return dict([*sorted(kept), *further])
 
 
 # --------------------------------------------------------------------------------------------------

@@ -2,48 +2,48 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, Literal
 
-from retrieval_eval.errors import SchemaError
-from retrieval_eval.events.calls import Ledger
+from retrieval_eval.events.calls import count
 from retrieval_eval.events.match import Workspace
 from retrieval_eval.events.normalise import TrialEvents, own_output
 from retrieval_eval.events.retrieved import accesses
+from retrieval_eval.model import from_builtins
+from retrieval_eval.model.common import Coverage, EventSummary, Provenance
+from retrieval_eval.model.events import (
+    EventDocument,
+    EventRow,
+    ExpectedChunk,
+    ExpectedSymbol,
+    GroundTruthBlock,
+    TargetRow,
+)
 from retrieval_eval.paths import file_ref
 from retrieval_eval.records import Access, Chunk, Event, FileRef, GroundTruth, Symbol, Target, Trace
-from retrieval_eval.schema import SCHEMA_VERSION, check_version, faults
+from retrieval_eval.schema import SCHEMA_VERSION, check_version
 from retrieval_eval.traces.reading import HISTORY_COMPACTED
 
 _ACCESS_OF_CATEGORY: Mapping[str, Access] = {"file_read": "opened", "file_write": "written"}
 
 
 def event_document(
-    trial: TrialEvents, *, provenance: Mapping[str, Any], coverage: Mapping[str, Any]
-) -> dict[str, Any]:
+    trial: TrialEvents, *, provenance: Provenance, coverage: Coverage
+) -> EventDocument:
     """Return the event document of a trial, all but ``generated_at``."""
     files = trial.ground_truth.files
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "provenance": dict(provenance),
-        "coverage": dict(coverage),
-        "ground_truth": _ground_truth(trial.ground_truth),
-        "events": [_event(event, files) for event in trial.events],
-        "summary": summarise(trial),
-        "ledger": ledger_block(trial.ledger),
-    }
-
-
-def ledger_block(ledger: Ledger) -> dict[str, Any]:
-    """Return the ledger as a JSON object."""
-    block = dataclasses.asdict(ledger)
-    for name in ("not_retrieval_by_tool", "opaque_reasons"):
-        block[name] = dict(block[name])
-    return block
+    return EventDocument(
+        schema_version=SCHEMA_VERSION,
+        provenance=provenance,
+        coverage=coverage,
+        ground_truth=_ground_truth(trial.ground_truth),
+        events=tuple(_event(event, files) for event in trial.events),
+        summary=summarise(trial),
+        ledger=trial.ledger,
+    )
 
 
 def iso(timestamp: float | None) -> str | None:
@@ -57,69 +57,63 @@ def iso(timestamp: float | None) -> str | None:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _ground_truth(truth: GroundTruth) -> dict[str, Any]:
-    block: dict[str, Any] = {
-        "files": [f.path for f in truth.files],
-        "repositories": [f.repository for f in truth.files],
-    }
-    if truth.symbols:
-        block["symbols"] = [
-            {"file": s.file.path, "symbol": s.symbol, "repo": s.file.repository}
+def _ground_truth(truth: GroundTruth) -> GroundTruthBlock:
+    edits = truth.expected_edit_files or ()
+    return GroundTruthBlock(
+        files=tuple(f.path for f in truth.files),
+        repositories=tuple(f.repository for f in truth.files),
+        symbols=tuple(
+            ExpectedSymbol(file=s.file.path, symbol=s.symbol, repo=s.file.repository)
             for s in truth.symbols
-        ]
-    if truth.chunks:
-        block["chunks"] = [
-            {
-                "file": c.file.path,
-                "repository": c.file.repository,
-                "line_start": c.line_start,
-                "line_end": c.line_end,
-                "annotation": c.annotation,
-            }
+        ),
+        chunks=tuple(
+            ExpectedChunk(
+                file=c.file.path,
+                repository=c.file.repository,
+                line_start=c.line_start,
+                line_end=c.line_end,
+                annotation=c.annotation,
+            )
             for c in truth.chunks
-        ]
-    if truth.expected_edit_files is not None:
-        block["expected_edit_files"] = [f.path for f in truth.expected_edit_files]
-        block["expected_edit_repositories"] = [f.repository for f in truth.expected_edit_files]
-    if truth.not_retrieval_targets:
-        block["not_retrieval_targets"] = list(truth.not_retrieval_targets)
-    if truth.output_files:
-        block["output_files"] = list(truth.output_files)
-    return block
+        ),
+        expected_edit_files=tuple(f.path for f in edits),
+        expected_edit_repositories=tuple(f.repository for f in edits),
+        not_retrieval_targets=truth.not_retrieval_targets,
+        output_files=truth.output_files,
+    )
 
 
-def _event(event: Event, files: tuple[FileRef, ...]) -> dict[str, Any]:
-    return {
-        "step_index": event.step_index,
-        "timestamp": iso(event.timestamp),
-        "tool_name": event.tool_name,
-        "tool_category": event.tool_category,
-        "is_mcp": event.is_mcp,
-        "arguments": dict(event.arguments),
-        "target_files": list(dict.fromkeys(t.file.path for t in event.targets)),
-        "hits_ground_truth": bool(event.matched),
-        "matched_ground_truth_files": [files[i].path for i in event.matched],
-        "cumulative_tokens": event.cumulative_tokens,
-        "elapsed_seconds": event.elapsed_seconds,
-        "call_id": event.call_id,
-        "call_index": event.call_index,
-        "via": event.via,
-        "server": event.server,
-        "is_error": event.is_error,
-        "is_subagent": event.is_subagent,
-        "is_opaque": event.is_opaque,
-        "targets": [_target(t) for t in event.targets],
-    }
-
-
-def _target(target: Target) -> dict[str, Any]:
-    return {
-        "file": target.file.path,
-        "repository": target.file.repository,
-        "access": target.access,
-        "lines": [list(r) for r in target.lines] if target.lines is not None else None,
-        "is_whole": target.is_whole,
-    }
+def _event(event: Event, files: tuple[FileRef, ...]) -> EventRow:
+    return EventRow(
+        step_index=event.step_index,
+        timestamp=iso(event.timestamp),
+        tool_name=event.tool_name,
+        tool_category=event.tool_category,
+        is_mcp=event.is_mcp,
+        arguments=dict(event.arguments),
+        target_files=tuple(dict.fromkeys(t.file.path for t in event.targets)),
+        hits_ground_truth=bool(event.matched),
+        matched_ground_truth_files=tuple(files[i].path for i in event.matched),
+        cumulative_tokens=event.cumulative_tokens,
+        elapsed_seconds=event.elapsed_seconds,
+        call_id=event.call_id,
+        call_index=event.call_index,
+        via=event.via,
+        server=event.server,
+        is_error=event.is_error,
+        is_subagent=event.is_subagent,
+        is_opaque=event.is_opaque,
+        targets=tuple(
+            TargetRow(
+                file=target.file.path,
+                repository=target.file.repository,
+                access=target.access,
+                lines=target.lines,
+                is_whole=target.is_whole,
+            )
+            for target in event.targets
+        ),
+    )
 
 
 def read_event_document(document: Any, name: str) -> TrialEvents:
@@ -142,98 +136,84 @@ def read_event_document(document: Any, name: str) -> TrialEvents:
         When it has another major version or does not follow the schema.
     """
     check_version(document, name)
-    found = faults(document, "retrieval_events")
-    if found:
-        raise SchemaError(f"{name}: {found[0]}")
-    truth = _read_ground_truth(document)
+    saved = from_builtins(document, EventDocument, name)
+    truth = _read_ground_truth(saved)
     workspace = Workspace(truth)
-    events = tuple(
-        _read_event(block, index, workspace) for index, block in enumerate(document["events"])
-    )
-    known = {f.name for f in dataclasses.fields(Ledger)}
-    ledger = {k: v for k, v in document.get("ledger", {}).items() if k in known}
-    for key in ("not_retrieval_by_tool", "opaque_reasons"):
-        ledger[key] = tuple(ledger.get(key, {}).items())
-    return TrialEvents(events, truth, Ledger(**ledger), own_output(events, truth, workspace))
+    events = tuple(_read_event(row, index, workspace) for index, row in enumerate(saved.events))
+    own = own_output(events, truth, workspace)
+    return TrialEvents(events, truth, saved.ledger or count([]), own)
 
 
-def _read_ground_truth(document: Mapping[str, Any]) -> GroundTruth:
-    block, coverage = document["ground_truth"], document["coverage"]
-    files = _refs(block["files"], block.get("repositories"))
-    edits = block.get("expected_edit_files")
+def _read_ground_truth(document: EventDocument) -> GroundTruth:
+    block, coverage = document.ground_truth, document.coverage
+    files = _refs(block.files, block.repositories)
+    edits = _refs(block.expected_edit_files, block.expected_edit_repositories)
     return GroundTruth(
         files=files,
         symbols=tuple(
-            Symbol(ref, s["symbol"])
-            for s in block.get("symbols", ())
-            if (ref := file_ref(s["file"], repository=s.get("repo")))
+            Symbol(ref, s.symbol)
+            for s in block.symbols
+            if (ref := file_ref(s.file, repository=s.repo))
         ),
         chunks=tuple(
-            Chunk(ref, c["line_start"], c["line_end"], c.get("annotation"))
-            for c in block.get("chunks", ())
-            if (ref := file_ref(c["file"], repository=c.get("repository")))
+            Chunk(ref, c.line_start, c.line_end, c.annotation)
+            for c in block.chunks
+            if (ref := file_ref(c.file, repository=c.repository))
         ),
-        expected_edit_files=None
-        if edits is None
-        else _refs(edits, block.get("expected_edit_repositories")),
-        not_retrieval_targets=tuple(block.get("not_retrieval_targets", ())),
-        output_files=tuple(block.get("output_files", ())),
-        source=coverage.get("ground_truth_source"),
-        confidence=coverage.get("ground_truth_confidence"),
-        reason=None if files else coverage.get("ground_truth_reason") or "no_ground_truth",
+        expected_edit_files=edits or None,
+        not_retrieval_targets=block.not_retrieval_targets,
+        output_files=block.output_files,
+        source=coverage.ground_truth_source,
+        confidence=coverage.ground_truth_confidence,
+        reason=None if files else coverage.ground_truth_reason or "no_ground_truth",
     )
 
 
-def _refs(paths: list[str], repositories: list[str | None] | None) -> tuple[FileRef, ...]:
-    known = (
-        repositories if repositories and len(repositories) == len(paths) else [None] * len(paths)
-    )
+def _refs(paths: tuple[str, ...], repositories: tuple[str | None, ...]) -> tuple[FileRef, ...]:
+    known = repositories if len(repositories) == len(paths) else (None,) * len(paths)
     refs = (file_ref(p, repository=r) for p, r in zip(paths, known, strict=True))
     return tuple({ref.key: ref for ref in refs if ref is not None}.values())
 
 
-def _read_event(block: Mapping[str, Any], index: int, workspace: Workspace) -> Event:
-    targets = tuple(_read_targets(block, workspace))
+def _read_event(row: EventRow, index: int, workspace: Workspace) -> Event:
+    targets = tuple(_read_targets(row, workspace))
     positions = (workspace.position(t.file) for t in targets)
-    matched = tuple(dict.fromkeys(p for p in positions if p is not None))
     return Event(
-        step_index=block["step_index"],
-        call_index=block.get("call_index", index),
-        call_id=block.get("call_id", ""),
-        tool_name=block["tool_name"],
-        tool_category=block["tool_category"],
-        is_mcp=block["is_mcp"],
+        step_index=row.step_index,
+        call_index=index if row.call_index is None else row.call_index,
+        call_id=row.call_id or "",
+        tool_name=row.tool_name,
+        tool_category=row.tool_category,
+        is_mcp=row.is_mcp,
         targets=targets,
-        matched=matched,
-        elapsed_seconds=block.get("elapsed_seconds"),
-        cumulative_tokens=block.get("cumulative_tokens"),
-        arguments=block.get("arguments", {}),
-        via=block.get("via"),
-        server=block.get("server"),
-        is_error=block.get("is_error", False),
-        is_subagent=block.get("is_subagent", False),
-        is_opaque=block.get("is_opaque", False),
+        matched=tuple(dict.fromkeys(p for p in positions if p is not None)),
+        elapsed_seconds=row.elapsed_seconds,
+        cumulative_tokens=row.cumulative_tokens,
+        arguments=row.arguments,
+        via=row.via,
+        server=row.server,
+        is_error=bool(row.is_error),
+        is_subagent=bool(row.is_subagent),
+        is_opaque=bool(row.is_opaque),
     )
 
 
-def _read_targets(block: Mapping[str, Any], workspace: Workspace) -> list[Target]:
-    access = _ACCESS_OF_CATEGORY.get(block["tool_category"], "matched")
-    raw = block.get("targets")
-    if raw is None:
-        files = [workspace.resolve(path) for path in block["target_files"]]
+def _read_targets(row: EventRow, workspace: Workspace) -> list[Target]:
+    if not row.targets:
+        access = _ACCESS_OF_CATEGORY.get(row.tool_category, "matched")
+        files = [workspace.resolve(path) for path in row.target_files]
         return [Target(file, access) for file in files if file is not None]
-    targets = []
-    for entry in raw:
-        # Resolved when it was written; resolved again, gcc's own folder gcc would be its checkout.
-        file = FileRef(entry["file"], entry.get("repository"))
-        lines = entry.get("lines")
-        ranges = tuple((a, b) for a, b in lines) if lines is not None else None
-        targets.append(Target(file, entry["access"], ranges, entry.get("is_whole", False)))
-    return targets
+    # Resolved when it was written; resolved again, gcc's own folder gcc would be its checkout.
+    return [
+        Target(FileRef(t.file, t.repository), t.access, t.lines, bool(t.is_whole))
+        for t in row.targets
+    ]
 
 
 # --------------------------------------------------------------------------------------------------
 # What was available for a trial, and the sentence that says what is missing.
+
+_Source = Literal["trace", "outcome", "ground_truth"]
 
 INCOMPLETE: Final[dict[str, str]] = {
     "trimmed": "the trace was cut by whoever stored it: steps are missing",
@@ -291,8 +271,8 @@ def coverage(
     *,
     outcome: Iterable[str] = (),
     ground_truth: Iterable[str] = (),
-) -> dict[str, Any]:
-    """Return the ``coverage`` block of the seed.
+) -> Coverage:
+    """Return what was available of a trial.
 
     ``degraded_reason`` holds a sentence for everything that is missing, incomplete or cannot be
     read, and is null when nothing is; ``degraded_sources`` names what these sentences are about,
@@ -310,28 +290,28 @@ def coverage(
         Sentences on files of the outcome and of the ground truth that cannot be read.
     """
     truth = trial.ground_truth
-    faults = {
+    faults: dict[_Source, list[str]] = {
         "trace": _faults_of_trace(trial, trace, missing),
         "outcome": list(outcome),
         "ground_truth": list(ground_truth),
     }
-    return {
-        "has_trajectory": trace is not None and trace.has_trajectory,
-        "has_transcript": trace is not None and trace.has_transcript,
-        "has_ground_truth": bool(truth.files),
-        "has_chunk_ground_truth": bool(truth.chunks),
-        "trace_source": trace.source if trace is not None else None,
-        "degraded_reason": "; ".join(s for found in faults.values() for s in found) or None,
-        "degraded_sources": [source for source, found in faults.items() if found],
-        "ground_truth_source": truth.source,
-        "ground_truth_confidence": truth.confidence,
-        "ground_truth_reason": None if truth.files else truth.reason,
-        "ground_truth_problems": list(truth.problems),
-        "ground_truth_digest": _digest(truth),
-        "repositories": sorted(_repositories(truth)),
-        "quality_flags": sorted({*(trace.flags if trace is not None else ()), *trial.flags}),
-        "trace_format": trace.format if trace is not None else None,
-    }
+    return Coverage(
+        has_trajectory=trace is not None and trace.has_trajectory,
+        has_transcript=trace is not None and trace.has_transcript,
+        has_ground_truth=bool(truth.files),
+        has_chunk_ground_truth=bool(truth.chunks),
+        trace_source=trace.source if trace is not None else None,
+        degraded_reason="; ".join(s for found in faults.values() for s in found) or None,
+        degraded_sources=tuple(source for source, found in faults.items() if found),
+        ground_truth_source=truth.source,
+        ground_truth_confidence=truth.confidence,
+        ground_truth_reason=None if truth.files else truth.reason,
+        ground_truth_problems=truth.problems,
+        ground_truth_digest=_digest(truth),
+        repositories=tuple(sorted(_repositories(truth))),
+        quality_flags=tuple(sorted({*(trace.flags if trace is not None else ()), *trial.flags})),
+        trace_format=trace.format if trace is not None else None,
+    )
 
 
 def _digest(truth: GroundTruth) -> str | None:
@@ -359,19 +339,19 @@ def first_hit_step(trial: TrialEvents) -> int | None:
     return next((e.step_index for e, t in accesses(trial) if t.file.key in relevant), None)
 
 
-def summarise(trial: TrialEvents) -> dict[str, Any]:
-    """Return the ``summary`` block; writes are no accesses and find nothing."""
+def summarise(trial: TrialEvents) -> EventSummary:
+    """Return the counts over the events; writes are no accesses and find nothing."""
     relevant = {f.key for f in trial.ground_truth.files}
     accessed = {target.file.key for _, target in accesses(trial)}
     mcp = sum(event.is_mcp for event in trial.events)
     categories = Counter(event.tool_category for event in trial.events)
-    return {
-        "total_events": len(trial.events),
-        "mcp_events": mcp,
-        "local_events": len(trial.events) - mcp,
-        "unique_files_accessed": len(accessed),
-        "ground_truth_files_hit": len(accessed & relevant),
-        "ground_truth_files_total": len(relevant),
-        "first_ground_truth_hit_step": first_hit_step(trial),
-        "events_by_category": dict(sorted(categories.items())),
-    }
+    return EventSummary(
+        total_events=len(trial.events),
+        mcp_events=mcp,
+        local_events=len(trial.events) - mcp,
+        unique_files_accessed=len(accessed),
+        ground_truth_files_hit=len(accessed & relevant),
+        ground_truth_files_total=len(relevant),
+        first_ground_truth_hit_step=first_hit_step(trial),
+        events_by_category=dict(sorted(categories.items())),
+    )

@@ -1,7 +1,7 @@
 """Which ground-truth file is this? Identity of files inside one trial.
 
 A file is its repository and its path, compared without case. A trace seldom says both: local
-reads in a single-repository task name no repository, a checkout folder may stand in front of the
+reads in a single-repository task name no repository, a checkout folder may precede the
 path, remote tools name the repository apart. :class:`Workspace` brings all of these to one
 identity, so that a file read twice in two ways counts once and the same path in another
 repository is another file.
@@ -73,7 +73,7 @@ class Workspace:
     ground_truth
         What the task expects; its repositories are the known ones.
     cwd
-        The folder the agent was started in, when the trace says so.
+        The folder the agent was started in, when the trace states it.
     remote_repositories
         Raw names of the repositories that remote tools of this trial spoke of.
 
@@ -190,7 +190,7 @@ class Workspace:
             yield (self._sole, path)
 
     def _is_telling(self, path: str) -> bool:
-        """Return whether a path without repository can stand for this one.
+        """Return whether a path without repository can mean this one.
 
         ``Cargo.toml`` exists in every repository of a task; ``pandas/core/arrays/masked.py``
         does not.

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from retrieval_eval.events.calls import Ledger, ReadCall, count, read_calls
+from retrieval_eval.events.calls import ReadCall, count, read_calls
 from retrieval_eval.events.match import Identity, Workspace
+from retrieval_eval.model.common import CallLedger
 from retrieval_eval.records import Event, GroundTruth, LineRange, RawTarget, Target, ToolCall, Trace
 from retrieval_eval.traces.shell import ShellEvent
 
@@ -25,7 +26,7 @@ class TrialEvents:
 
     events: tuple[Event, ...]
     ground_truth: GroundTruth
-    ledger: Ledger = field(default_factory=Ledger)
+    ledger: CallLedger = field(default_factory=lambda: count([]))
     own_output: frozenset[Identity] = frozenset()
     flags: tuple[str, ...] = ()
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
@@ -13,7 +12,7 @@ from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.database import parse_url, reading, require_columns, shown, table_of
-from retrieval_eval.io.files import iter_jsonl
+from retrieval_eval.gold.faults import user_lines
 from retrieval_eval.model import Record, to_builtins
 
 STATUSES: Final = ("pending_review", "approved", "rejected", "published")
@@ -147,10 +146,9 @@ def _of_database(source: str, name: str, status: str, created: str) -> _Tally:
 
 def _of_file(path: Path, status: str, created: str) -> _Tally:
     tally, faults = _Tally(), []
-    real = Path(os.path.realpath(path))
-    for line in iter_jsonl(real, real.parent):
+    for line in user_lines(path):
         if line.problem is not None:
-            faults.append(f"{path}: {line.problem.removeprefix(f'{real.name}: ')}")
+            faults.append(line.problem)
         elif problem := _add(tally, line.value, status, created):
             faults.append(f"{path}: line {line.number}: {problem}")
     if faults:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -11,9 +10,8 @@ from typing import Any, Final
 from msgspec import field
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.gold.faults import kind, line_problem, pointer, unusable_part
+from retrieval_eval.gold.faults import kind, pointer, unusable_part, user_lines
 from retrieval_eval.gold.identity import of_parts
-from retrieval_eval.io.files import iter_jsonl
 from retrieval_eval.model.gold import DEFAULT_CORPUS
 from retrieval_eval.model.meta import Record
 
@@ -62,13 +60,12 @@ def read_corpus(path: Path) -> Corpus:
         wrong type, or an id for the second time in its corpus. The message names the first 100
         faults by line.
     """
-    real = Path(os.path.realpath(path))
     documents: list[Document] = []
     faults: list[str] = []
     seen: dict[tuple[str, str], int] = {}
-    for line in iter_jsonl(real, real.parent):
+    for line in user_lines(path):
         if line.problem is not None:
-            faults.append(f"{path}: {line_problem(line.problem, real)}")
+            faults.append(line.problem)
             continue
         document, messages = _document(line.value)
         if document is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -15,10 +14,9 @@ from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import Corpus, Document, read_corpus
-from retrieval_eval.gold.faults import kind, line_problem, unusable_part
+from retrieval_eval.gold.faults import kind, unusable_part, user_lines
 from retrieval_eval.gold.gold_set import refuse, unknown_documents
 from retrieval_eval.gold.identity import normalize_query
-from retrieval_eval.io.files import iter_jsonl
 from retrieval_eval.io.named import named_text
 from retrieval_eval.io.together import write_together
 from retrieval_eval.model.gold import (
@@ -273,13 +271,12 @@ def _documents(corpus: Corpus) -> list[dict[str, Any]]:
 
 def _beir_queries(path: Path) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
     """Return the text of each query and its other fields."""
-    real = Path(os.path.realpath(path))
     texts: dict[str, str] = {}
     extras: dict[str, dict[str, Any]] = {}
     faults: list[str] = []
-    for line in iter_jsonl(real, real.parent):
+    for line in user_lines(path):
         if line.problem is not None:
-            faults.append(f"{path}: {line_problem(line.problem, real)}")
+            faults.append(line.problem)
             continue
         problem = _query_fault(line.value)
         if problem is not None:

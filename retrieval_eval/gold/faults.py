@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
+
+from retrieval_eval.io.files import Line, iter_jsonl
 
 MAX_DEPTH: Final = 64
 """Rows nested deeper than this are refused, because they could not be written again."""
@@ -24,6 +28,17 @@ class LineFault:
 
     def __str__(self) -> str:
         return f"line {self.line}: {self.message}" if self.line else self.message
+
+
+def user_lines(path: Path) -> Iterator[Line]:
+    """Yield the decoded lines of a JSONL file given by a person; links are followed.
+
+    A problem begins with the name as it was given, and the number of the line.
+    """
+    real = Path(os.path.realpath(path))
+    for line in iter_jsonl(real, real.parent):
+        problem = line.problem and f"{path}: {line_problem(line.problem, real)}"
+        yield Line(line.number, line.value, problem)
 
 
 def line_problem(problem: str, path: Path) -> str:

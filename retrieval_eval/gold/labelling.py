@@ -6,7 +6,6 @@ import csv
 import hashlib
 import io
 import json
-import os
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,10 +17,10 @@ from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.corpus import Corpus, Document
-from retrieval_eval.gold.faults import kind
+from retrieval_eval.gold.faults import kind, user_lines
 from retrieval_eval.gold.gold_set import max_grade_of
 from retrieval_eval.io.csv_cells import cell_text, csv_text
-from retrieval_eval.io.files import iter_jsonl, json_bytes
+from retrieval_eval.io.files import json_bytes
 from retrieval_eval.io.named import named_json, named_text
 from retrieval_eval.io.together import write_together
 from retrieval_eval.model.gold import MAX_GRADE, GoldQuery, GoldSet, Label
@@ -145,13 +144,12 @@ def _grade(value: Any) -> int | None:
 
 
 def _jsonl_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | str]]:
-    real = Path(os.path.realpath(path))
-    for line in iter_jsonl(real, real.parent):
+    for line in user_lines(path):
         where = f"{path.name}: line {line.number}"
         if line.number == 0:
             raise BadInputError(f"{path}: cannot be read")
         if line.problem is not None:
-            yield where, line.problem.removeprefix(f"{real.name}: line {line.number}: ")
+            yield where, line.problem.removeprefix(f"{path}: line {line.number}").lstrip(": ")
         elif not isinstance(line.value, dict) or set(line.value) != set(COLUMNS):
             yield where, f"expected an object with {', '.join(COLUMNS)}"
         else:

@@ -22,6 +22,7 @@ from urllib.parse import unquote_to_bytes
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.faults import kind as json_kind
+from retrieval_eval.gold.faults import user_lines
 from retrieval_eval.gold.gold_set import (
     HEADER_KEY,
     field_map,
@@ -31,7 +32,7 @@ from retrieval_eval.gold.gold_set import (
     refuse,
 )
 from retrieval_eval.gold.identity import query_id
-from retrieval_eval.io.files import is_inside, is_there, iter_jsonl, json_bytes
+from retrieval_eval.io.files import is_inside, is_there, json_bytes
 from retrieval_eval.io.named import named_json, named_text
 from retrieval_eval.io.private import is_private, write_private
 from retrieval_eval.io.together import write_together
@@ -163,9 +164,8 @@ def _toml_entities(path: Path) -> tuple[list[tuple[str, Any]], Mapping[str, Any]
 
 
 def _jsonl_entities(path: Path) -> tuple[list[tuple[str, Any]], Mapping[str, Any]]:
-    real = Path(os.path.realpath(path))
     rows = []
-    for line in iter_jsonl(real, real.parent):
+    for line in user_lines(path):
         if line.problem is not None:
             raise BadInputError(line.problem)
         rows.append((f"{path}: line {line.number}", line.value))
@@ -780,8 +780,7 @@ def _check_places(gold: Path, out: Path, mapping: Path, corpus: Path | None) -> 
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    real = Path(os.path.realpath(path))
-    return [line.value for line in iter_jsonl(real, real.parent)]
+    return [line.value for line in user_lines(path)]
 
 
 def _lines(rows: Iterable[Mapping[str, Any]]) -> bytes:

@@ -33,7 +33,7 @@ PLACEHOLDER = "{name}: all line ranges are the same placeholder, so they are lef
 def read_ground_truth_json(task_dir: Path, file_name: str = GROUND_TRUTH_FILES[0]) -> Source | None:
     """Return what ``file_name`` of a task says, or None when the task has no such file.
 
-    The confidence is high (the seed's), or lower where the document itself says so. Line ranges
+    The confidence is high (the seed's), or lower where the document itself states it. Line ranges
     that are all the same one from line 1 on are placeholders of a generator and left out.
     """
     loaded = load_json(task_dir, "tests", file_name)

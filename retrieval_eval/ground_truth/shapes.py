@@ -110,7 +110,7 @@ def are_placeholders(ranges: tuple[RawChunk, ...]) -> bool:
 
 
 def literal_path(pattern: str) -> str | None:
-    r"""Return the path a regular expression stands for, or None when it is not literal.
+    r"""Return the path a regular expression means, or None when it is not literal.
 
     Examples
     --------

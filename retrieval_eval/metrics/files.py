@@ -54,21 +54,6 @@ def map_score(view: FileView) -> Value:
     return view.measure("AP")
 
 
-@metric(
-    "ndcg",
-    label="nDCG",
-    meaning="discounted gain of the first {k} files / gain of the ideal order",
-    has_cutoff=True,
-    at=(10,),
-    is_compared=True,
-    is_associated=True,
-    is_headline=True,
-)
-def ndcg(view: FileView, k: int) -> Value:
-    """Return the normalised discounted cumulative gain of the first ``k`` files, linear gain."""
-    return view.measure(f"nDCG@{k}")
-
-
 @metric("precision", label="P", meaning="hits in the first {k} files / k", has_cutoff=True, at=(5,))
 def precision(view: FileView, k: int) -> Value:
     """Return the hits among the first ``k`` files over ``k``."""
@@ -91,6 +76,21 @@ def recall(view: FileView, k: int) -> Value:
 def f1(view: FileView, k: int) -> Value:
     """Return the harmonic mean of precision and recall of the first ``k`` files."""
     return view.measure(f"F1@{k}")
+
+
+@metric(
+    "ndcg",
+    label="nDCG",
+    meaning="discounted gain of the first {k} files / gain of the ideal order",
+    has_cutoff=True,
+    at=(10,),
+    is_compared=True,
+    is_associated=True,
+    is_headline=True,
+)
+def ndcg(view: FileView, k: int) -> Value:
+    """Return the normalised discounted cumulative gain of the first ``k`` files, linear gain."""
+    return view.measure(f"nDCG@{k}")
 
 
 TTFR_SECONDS: Final = recorded(

@@ -99,6 +99,8 @@ def from_builtins(document: Any, struct: type[AnyRecord], name: str) -> AnyRecor
         return msgspec.convert(document, struct)
     except msgspec.ValidationError as error:
         raise SchemaError(f"{name}: {_with_pointer(str(error))}") from None
+    except UnicodeEncodeError:  # half of a character, where one of a few names has to stand
+        raise SchemaError(f"{name}: /: a name in it is not valid Unicode") from None
 
 
 def json_schema(kind: str) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from retrieval_eval.model.meta import (
     Record,
     about,
 )
+from retrieval_eval.records import Confidence, TraceSource
 
 
 class Provenance(Record, frozen=True, kw_only=True):
@@ -49,8 +50,8 @@ class Coverage(Record, frozen=True, kw_only=True):
     has_ground_truth: Annotated[bool, about("File-level expected files exist for the task")]
     has_chunk_ground_truth: Annotated[bool | None, about("Line-range annotations exist")] = None
     trace_source: Annotated[
-        Literal["trajectory", "transcript", "merged"] | None,
-        about("Which source produced the events; null in degraded mode"),
+        TraceSource | None,
+        about("trajectory, transcript or merged: what produced the events; null in degraded mode"),
     ]
     degraded_reason: Annotated[
         str | None, about("Why events are empty or incomplete; null when nothing is missing")
@@ -63,14 +64,14 @@ class Coverage(Record, frozen=True, kw_only=True):
         str | None, about("Which source of the priority chain named the files")
     ] = NULL
     ground_truth_confidence: Annotated[
-        Literal["high", "medium", "low"] | None, about("Confidence of that source")
+        Confidence | None, about("Confidence of that source: high, medium or low")
     ] = NULL
     ground_truth_reason: Annotated[
         str | None, about("Reason code when there is no ground truth")
     ] = NULL
     quality_flags: Annotated[
         tuple[str, ...],
-        about("Machine-readable doubts about the trace, such as trimmed or subagent_calls_missing"),
+        about("Flags of the trace reader, such as trimmed or subagent_calls_missing"),
     ] = EMPTY_LIST
     trace_format: Annotated[
         str | None, about("Format of the trace, such as atif or claude-code-stream-json")
@@ -89,9 +90,9 @@ class Coverage(Record, frozen=True, kw_only=True):
 class EventSummary(Record, frozen=True, kw_only=True):
     """Pre-computed counts."""
 
-    total_events: Annotated[Count | None, about("Number of events")] = None
-    mcp_events: Annotated[Count | None, about("Events with is_mcp")] = None
-    local_events: Annotated[Count | None, about("Events without is_mcp")] = None
+    total_events: Annotated[Count | None, about("Number of events", unit="events")] = None
+    mcp_events: Annotated[Count | None, about("Events with is_mcp", unit="events")] = None
+    local_events: Annotated[Count | None, about("Events without is_mcp", unit="events")] = None
     unique_files_accessed: Annotated[
         Count | None, about("Distinct files read or returned (writes are not accesses)")
     ] = None
@@ -116,28 +117,32 @@ class CallLedger(Record, frozen=True, kw_only=True):
     seen = not retrieval + no result + error + opaque + resolved.
     """
 
-    calls_seen: Annotated[Count, about("Tool calls in the trace")]
+    calls_seen: Annotated[Count, about("Tool calls in the trace", unit="calls")]
     calls_not_retrieval: Annotated[
-        Count | None, about("Harness housekeeping that becomes no event")
+        Count | None, about("Housekeeping of the harness", unit="calls")
     ] = None
-    calls_resolved: Annotated[Count | None, about("Calls whose effect on files is fully known")] = (
-        None
-    )
+    calls_resolved: Annotated[Count | None, about("Calls understood", unit="calls")] = None
     calls_opaque: Annotated[
-        Count | None, about("Calls that may have touched files which could not be resolved")
+        Count | None, about("May touch files, not resolvable", unit="calls")
     ] = None
-    calls_error: Annotated[Count | None, about("Calls that failed")] = None
-    calls_without_result: Annotated[Count | None, about("Calls the trace holds no result for")] = (
+    calls_error: Annotated[
+        Count | None, about("Failed calls, which find nothing", unit="calls")
+    ] = None
+    calls_without_result: Annotated[Count | None, about("No result in the trace", unit="calls")] = (
         None
     )
-    subagent_calls: Annotated[Count | None, about("Calls made by sub-agents")] = None
-    shell_calls: Annotated[Count | None, about("Shell calls")] = None
+    subagent_calls: Annotated[Count | None, about("Made by sub-agents", unit="calls")] = None
+    shell_calls: Annotated[Count | None, about("Shell calls", unit="calls")] = None
     shell_opaque: Annotated[
-        Count | None, about("Shell calls with a part that could not be resolved")
+        Count | None, about("Shell calls with a part that could not be resolved", unit="calls")
     ] = None
-    shell_events: Annotated[Count | None, about("Events derived from shell commands")] = None
-    mcp_calls: Annotated[Count | None, about("Calls to MCP servers")] = None
-    mcp_calls_ok: Annotated[Count | None, about("Calls to MCP servers that did not fail")] = None
+    shell_events: Annotated[
+        Count | None, about("Events derived from shell commands", unit="calls")
+    ] = None
+    mcp_calls: Annotated[Count | None, about("Calls to MCP servers", unit="calls")] = None
+    mcp_calls_ok: Annotated[
+        Count | None, about("Calls to MCP servers that did not fail", unit="calls")
+    ] = None
     not_retrieval_by_tool: Annotated[
         dict[str, Count], about("calls_not_retrieval by tool name")
     ] = EMPTY_MAP

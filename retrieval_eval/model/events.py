@@ -23,6 +23,7 @@ from retrieval_eval.model.meta import (
     Version,
     about,
 )
+from retrieval_eval.records import Access, ToolCategory
 
 
 class ExpectedSymbol(Record, frozen=True, kw_only=True):
@@ -75,7 +76,7 @@ class TargetRow(Record, frozen=True, kw_only=True):
     file: Annotated[str, about("Normalised path")]
     repository: Annotated[str | None, about("Short repository name where the trace says it")] = NULL
     access: Annotated[
-        Literal["opened", "matched", "listed", "written"],
+        Access,
         about("Content read, search hit, name listed, or written"),
     ]
     lines: Annotated[
@@ -96,16 +97,7 @@ class EventRow(Record, frozen=True, kw_only=True):
         str, about("Raw tool name; for events derived from a shell command the program")
     ]
     tool_category: Annotated[
-        Literal[
-            "file_read",
-            "file_search",
-            "symbol_navigation",
-            "code_search",
-            "commit_search",
-            "deep_search",
-            "file_write",
-            "other",
-        ],
+        ToolCategory,
         about("Normalised category"),
     ]
     is_mcp: Annotated[bool, about("The call went to an MCP server")]

@@ -30,17 +30,18 @@ class UnpairedTask(Record, frozen=True, kw_only=True):
     reason: str
 
 
-class PairedStatistics(Record, frozen=True, kw_only=True):
-    """One metric compared pair by pair."""
+class PairedEstimate(Record, frozen=True, kw_only=True):
+    """One metric compared pair by pair, outside the family of compared metrics."""
 
     direction: Annotated[
-        Literal["higher_is_better", "lower_is_better"], about("Which way is better")
+        Literal["higher_is_better", "lower_is_better"],
+        about("Which way is better: higher_is_better or lower_is_better"),
     ]
     unit: Annotated[str | None, about("Unit")] = None
     n_pairs: Annotated[Count, about("Pairs with a value on both sides", unit="tasks")]
     n_not_computable: Annotated[Count | None, about("Pairs without")] = None
     computable: Annotated[bool, about("There are at least three pairs")]
-    reason: Annotated[str | None, about("Reason code when not")]
+    reason: Annotated[str | None, about("Reason code when not computable")]
     mean_baseline: Annotated[float | None, about("Mean of the baseline", unit="of the metric")] = (
         NULL
     )
@@ -60,7 +61,10 @@ class PairedStatistics(Record, frozen=True, kw_only=True):
         float | None,
         about("Lower end of the interval of the mean difference", unit="of the metric"),
     ] = NULL
-    ci_high: Annotated[float | None, about("Upper end", unit="of the metric")] = NULL
+    ci_high: Annotated[
+        float | None,
+        about("Upper end of the interval of the mean difference", unit="of the metric"),
+    ] = NULL
     rank_biserial: Annotated[
         float | None, about("Matched-pairs rank-biserial correlation", unit="−1–1")
     ] = NULL
@@ -69,7 +73,7 @@ class PairedStatistics(Record, frozen=True, kw_only=True):
         about("Smallest mean difference this n could show with 80 % power", unit="of the metric"),
     ] = NULL
     ci_method: Annotated[str | None, about("How the interval was made")] = None
-    ci_reason: Annotated[str | None, about("Why there is no interval")] = NULL
+    ci_reason: Annotated[str | None, about("Reason code of a missing interval")] = NULL
     p_value: Annotated[
         Share | None,
         about("Two-sided sign-flip permutation test, or t test of cluster means", unit="0–1"),
@@ -79,24 +83,21 @@ class PairedStatistics(Record, frozen=True, kw_only=True):
     wins: Annotated[
         Count | None,
         about(
-            "Pairs where the comparison is better; for times also tasks on which it alone "
+            "Tasks on which the comparison did better; for times also those on which it alone "
             "found a file",
             unit="tasks",
         ),
     ] = None
-    ties: Annotated[Count | None, about("Equal pairs", unit="tasks")] = None
+    ties: Annotated[Count | None, about("Tasks without a difference", unit="tasks")] = None
     losses: Annotated[
         Count | None,
         about(
-            "Pairs where it is worse; for times also tasks on which the baseline alone found "
-            "a file",
+            "Tasks on which it did worse; for times also those on which the baseline alone "
+            "found a file",
             unit="tasks",
         ),
     ] = None
-    p_holm: Annotated[
-        Share | None, about("Holm's adjusted p over the compared metrics", unit="0–1")
-    ] = NULL
-    cluster_by: Annotated[str | None, about("What the pairs are clustered by")] = NULL
+    cluster_by: Annotated[str | None, about("What the tasks of a cluster share")] = NULL
     n_clusters: Annotated[
         Count | None,
         about("Clusters used; 1: all tasks are of one, and each counts by itself", unit="clusters"),
@@ -116,7 +117,9 @@ class PairedStatistics(Record, frozen=True, kw_only=True):
             unit="of the metric",
         ),
     ] = NULL
-    bound_high: Annotated[float | None, about("Upper end", unit="of the metric")] = NULL
+    bound_high: Annotated[
+        float | None, about("The same with every lacking value at its best", unit="of the metric")
+    ] = NULL
     n_planned: Annotated[
         Count | None,
         about("Tasks that at least one arm ran and that have the metric", unit="tasks"),
@@ -164,12 +167,24 @@ class PairedStatistics(Record, frozen=True, kw_only=True):
     ] = None
 
 
+class PairedStatistics(PairedEstimate, frozen=True, kw_only=True):
+    """One metric compared pair by pair."""
+
+    p_holm: Annotated[
+        Share | None, about("Holm's adjusted p over the compared metrics", unit="0–1")
+    ] = NULL
+
+
 class PairValues(Record, frozen=True, kw_only=True):
     """Both sides."""
 
-    baseline: float | None
-    comparison: float | None
-    difference: float | None
+    baseline: Annotated[
+        float | None, about("Mean over the trials of the first arm", unit="of the metric")
+    ]
+    comparison: Annotated[
+        float | None, about("Mean over the trials of the second arm", unit="of the metric")
+    ]
+    difference: Annotated[float | None, about("Comparison − baseline", unit="of the metric")]
 
 
 class MatchedPair(Record, frozen=True, kw_only=True):
@@ -177,8 +192,8 @@ class MatchedPair(Record, frozen=True, kw_only=True):
 
     benchmark: Annotated[str, about("Suite")]
     task_name: Annotated[str, about("Task")]
-    n_trials_baseline: Annotated[Count | None, about("Repeats averaged")] = None
-    n_trials_comparison: Annotated[Count | None, about("Repeats averaged")] = None
+    n_trials_baseline: Annotated[Count | None, about("Repeats averaged", unit="trials")] = None
+    n_trials_comparison: Annotated[Count | None, about("Repeats averaged", unit="trials")] = None
     metrics: Annotated[dict[str, PairValues], about("Both sides by metric")]
 
 
@@ -195,11 +210,13 @@ class GateRule(Record, frozen=True, kw_only=True):
 
     name: Annotated[str, about("Rule")]
     meaning: Annotated[str, about("What it finds")]
-    count: Annotated[Count, about("Trials found")]
-    n_removed: Annotated[Count, about("Trials it removed")]
-    share_removed: Annotated[Share | None, about("Largest share of an arm it removed")] = NULL
-    failed: Annotated[bool, about("It fails the gate")]
-    detail: Annotated[str | None, about("Why")] = NULL
+    count: Annotated[Count, about("Trials found", unit="trials")]
+    n_removed: Annotated[Count, about("Trials it removed", unit="trials")]
+    share_removed: Annotated[
+        Share | None, about("Largest share of an arm it removed", unit="0–1")
+    ] = NULL
+    failed: Annotated[bool, about("Whether it withholds the verdict")]
+    detail: Annotated[str | None, about("What that rests on")] = NULL
     trials: Annotated[tuple[NamedTrial, ...], about("Trials found")] = EMPTY_LIST
 
 
@@ -310,107 +327,10 @@ class Threat(Record, frozen=True, kw_only=True):
     sentence: Annotated[str, about("The threat in words")]
 
 
-class RewardBySuite(Record, frozen=True, kw_only=True):
+class RewardBySuite(PairedEstimate, frozen=True, kw_only=True):
     """The reward of one suite, compared pair by pair."""
 
     benchmark: Annotated[str, about("Suite")]
-    direction: Annotated[
-        Literal["higher_is_better", "lower_is_better"], about("Which way is better")
-    ]
-    unit: Annotated[str | None, about("Unit")] = None
-    n_pairs: Annotated[Count, about("Pairs with a value on both sides")]
-    n_not_computable: Annotated[Count | None, about("Pairs without")] = None
-    computable: Annotated[bool, about("There are at least three pairs")]
-    reason: Annotated[str | None, about("Reason code when not")]
-    mean_baseline: Annotated[float | None, about("Mean of the baseline")] = NULL
-    mean_comparison: Annotated[float | None, about("Mean of the comparison")] = NULL
-    mean_difference: Annotated[
-        float | None, about("Mean of comparison minus baseline, over what averaged_over names")
-    ] = NULL
-    median_difference: Annotated[float | None, about("Median of comparison minus baseline")] = NULL
-    ci_low: Annotated[float | None, about("Lower end of the interval of the mean difference")] = (
-        NULL
-    )
-    ci_high: Annotated[float | None, about("Upper end")] = NULL
-    rank_biserial: Annotated[float | None, about("Matched-pairs rank-biserial correlation")] = NULL
-    smallest_detectable_difference: Annotated[
-        float | None, about("Smallest mean difference this n could show with 80 % power")
-    ] = NULL
-    ci_method: Annotated[str | None, about("How the interval was made")] = None
-    ci_reason: Annotated[str | None, about("Why there is no interval")] = NULL
-    p_value: Annotated[
-        Share | None, about("Two-sided sign-flip permutation test, or t test of cluster means")
-    ] = NULL
-    p_method: Annotated[str | None, about("exact, monte_carlo or t_of_cluster_means")] = NULL
-    p_reason: Annotated[str | None, about("Why there is no p-value")] = NULL
-    wins: Annotated[
-        Count | None,
-        about(
-            "Pairs where the comparison is better; for times also tasks on which it alone "
-            "found a file"
-        ),
-    ] = None
-    ties: Annotated[Count | None, about("Equal pairs")] = None
-    losses: Annotated[
-        Count | None,
-        about(
-            "Pairs where it is worse; for times also tasks on which the baseline alone found a file"
-        ),
-    ] = None
-    p_holm: Annotated[Share | None, about("Holm's adjusted p over the compared metrics")] = None
-    cluster_by: Annotated[str | None, about("What the pairs are clustered by")] = NULL
-    n_clusters: Annotated[
-        Count | None, about("Clusters used; 1: all tasks are of one, and each counts by itself")
-    ] = NULL
-    averaged_over: Annotated[
-        Literal["tasks", "clusters"] | None,
-        about(
-            "What the means, interval and p are of: tasks, or with two to five clusters the "
-            "clusters' means, each counting the same"
-        ),
-    ] = None
-    bound_low: Annotated[
-        float | None,
-        about(
-            "Lower end of the mean difference over all planned tasks, with every lacking "
-            "value at its worst; null for metrics without a largest value"
-        ),
-    ] = NULL
-    bound_high: Annotated[float | None, about("Upper end")] = NULL
-    n_planned: Annotated[
-        Count | None, about("Tasks that at least one arm ran and that have the metric")
-    ] = NULL
-    n_lacking_baseline: Annotated[
-        Count | None,
-        about("Planned tasks of which the baseline lacks the value, or that of a repeat"),
-    ] = NULL
-    n_lacking_comparison: Annotated[
-        Count | None,
-        about("Planned tasks of which the comparison lacks the value, or that of a repeat"),
-    ] = NULL
-    tipping_baseline: Annotated[
-        Share | None,
-        about(
-            "Mean of the baseline's lacking values at which the difference over all planned "
-            "tasks is 0, the comparison's taken as its mean; null where none from 0 to 1 is"
-        ),
-    ] = NULL
-    tipping_comparison: Annotated[
-        Share | None, about("The same of the comparison's lacking values")
-    ] = NULL
-    n_never_baseline: Annotated[
-        Count | None,
-        about("For times: tasks of the baseline with a trial that never found a relevant file"),
-    ] = None
-    n_never_comparison: Annotated[
-        Count | None, about("For times: tasks of the comparison with a trial that never did")
-    ] = None
-    n_watched_baseline: Annotated[
-        Count | None, about("For times: tasks of the baseline on which one could be found")
-    ] = None
-    n_watched_comparison: Annotated[
-        Count | None, about("For times: tasks of the comparison on which one could be found")
-    ] = None
 
 
 class ComparisonDocument(Record, frozen=True, kw_only=True):
@@ -446,7 +366,7 @@ class ComparisonDocument(Record, frozen=True, kw_only=True):
             str,
             dict[
                 str,
-                PairedStatistics
+                PairedEstimate
                 | Literal[
                     "better",
                     "worse",
@@ -488,9 +408,9 @@ class Association(Record, frozen=True, kw_only=True):
 
     retrieval_metric: Annotated[str, about("retrieval side")]
     outcome_metric: Annotated[str, about("outcome side")]
-    scope: Annotated[Literal["pooled", "config", "suite"], about("Over everything, or within one")]
-    group: Annotated[str | None, about("Config or suite")] = NULL
-    n: Annotated[Count, about("Tasks under a config", unit="observations")]
+    scope: Annotated[Literal["pooled", "config", "suite"], about("pooled, config or suite")]
+    group: Annotated[str | None, about("Config or suite of the scope")] = NULL
+    n: Annotated[Count, about("Tasks under a config, repeats averaged", unit="observations")]
     computable: Annotated[bool, about("whether there is a coefficient")]
     reason: Annotated[str | None, about("reason code when not computable")]
     spearman_r: Annotated[
@@ -506,7 +426,7 @@ class Association(Record, frozen=True, kw_only=True):
         Share | None, about("Benjamini-Hochberg over the pooled family; null elsewhere", unit="0–1")
     ] = NULL
     interpretation: Annotated[str | None, about("An associational sentence")] = None
-    clusters: Annotated[Count | None, about("Distinct tasks", unit="tasks")] = None
+    clusters: Annotated[Count | None, about("Distinct tasks they come from", unit="tasks")] = None
     sign_change: Annotated[bool | None, about("Every large enough group has the other sign")] = None
 
 
@@ -549,22 +469,36 @@ class CalibrationBin(Record, frozen=True, kw_only=True):
 class FirstHitCurve(Record, frozen=True, kw_only=True):
     """One configuration and unit."""
 
-    config_name: str
-    unit: Literal["seconds", "tokens", "calls"]
-    n: Count
-    n_hit: Count
-    n_never: Count
-    until: float | None = NULL
+    config_name: Annotated[str, about("Config")]
+    unit: Annotated[Literal["seconds", "tokens", "calls"], about("Seconds, tokens or calls")]
+    n: Annotated[Count, about("Tasks watched; of repeats the first", unit="tasks")]
+    n_hit: Annotated[Count, about("Found a relevant file", unit="tasks")]
+    n_never: Annotated[Count, about("Never found one: right-censored", unit="tasks")]
+    until: Annotated[float | None, about("End of the restricted mean", unit="of the unit")] = NULL
     curve: Annotated[tuple[tuple[float, float], ...], about("Time and share that hit by then")]
-    share_never: float | None = NULL
-    share_never_low: float | None = NULL
-    share_never_high: float | None = NULL
-    median: float | None = NULL
-    median_low: float | None = NULL
-    median_high: float | None = NULL
-    restricted_mean: float | None = NULL
-    restricted_mean_low: float | None = NULL
-    restricted_mean_high: float | None = NULL
+    share_never: Annotated[float | None, about("Share that never hit", unit="0–1")] = NULL
+    share_never_low: Annotated[
+        float | None, about("Share that never hit, lower end", unit="0–1")
+    ] = NULL
+    share_never_high: Annotated[
+        float | None, about("Share that never hit, upper end", unit="0–1")
+    ] = NULL
+    median: Annotated[float | None, about("By then half had hit", unit="of the unit")] = NULL
+    median_low: Annotated[
+        float | None, about("By then half had hit, lower end", unit="of the unit")
+    ] = NULL
+    median_high: Annotated[
+        float | None, about("By then half had hit, upper end", unit="of the unit")
+    ] = NULL
+    restricted_mean: Annotated[
+        float | None, about("Mean time without a hit within `until`", unit="of the unit")
+    ] = NULL
+    restricted_mean_low: Annotated[
+        float | None, about("Mean time without a hit within `until`, lower end", unit="of the unit")
+    ] = NULL
+    restricted_mean_high: Annotated[
+        float | None, about("Mean time without a hit within `until`, upper end", unit="of the unit")
+    ] = NULL
 
 
 class LetThrough(Record, frozen=True, kw_only=True):

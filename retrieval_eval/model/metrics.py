@@ -33,7 +33,7 @@ class FileLevelFacts(Record, frozen=True, kw_only=True):
     """File-level ranking metrics."""
 
     computable: Annotated[bool, about("Whether the metrics exist")]
-    reason: Annotated[str | None, about("Reason code when not")] = NULL
+    reason: Annotated[str | None, about("Reason code when not computable")] = NULL
     default_view: Annotated[str | None, about("The view the top-level metrics use")] = None
     convention: Annotated[str | None, about("Ranking convention")] = None
     k_values: Annotated[tuple[Positive, ...], about("Cut-offs")] = ()
@@ -65,23 +65,23 @@ class FileLevelFacts(Record, frozen=True, kw_only=True):
         Count | None, about("step_index at the first relevant file", unit="step")
     ] = NULL
     ttfr_calls: Annotated[
-        Count | None, about("Tool calls made up to and including the first hit")
+        Count | None, about("Tool calls made up to and including the first hit", unit="calls")
     ] = NULL
     ttfr_rank: Annotated[Count | None, about("Rank of the first relevant file", unit="rank")] = NULL
     never_hit: Annotated[bool | None, about("No ground-truth file was found (right-censored)")] = (
         None
     )
-    found_by: Annotated[dict[str, Count], about("Ground-truth files by what found them")] = (
-        ABSENT_MAP
-    )
+    found_by: Annotated[
+        dict[str, Count], about("Ground-truth files by what found them", unit="files")
+    ] = ABSENT_MAP
     censored_at_seconds: Annotated[
-        NonNegative | None, about("Seconds a trial that never hit was observed")
+        NonNegative | None, about("Seconds a trial that never hit was observed", unit="s")
     ] = NULL
     censored_at_tokens: Annotated[
-        Count | None, about("Tokens a trial that never hit was observed for")
+        Count | None, about("Tokens a trial that never hit was observed for", unit="tokens")
     ] = NULL
     censored_at_calls: Annotated[
-        Count | None, about("Tool calls a trial that never hit was observed for")
+        Count | None, about("Tool calls a trial that never hit was observed for", unit="calls")
     ] = NULL
 
     def in_document(self, plain: dict[str, Any]) -> dict[str, Any]:
@@ -147,8 +147,8 @@ class UtilizationFacts(Record, frozen=True, kw_only=True):
 class ErrorRate(Record, frozen=True, kw_only=True):
     """A rate."""
 
-    count: Annotated[Count | None, about("Files")] = None
-    denominator: Annotated[Count | None, about("Out of")] = None
+    count: Annotated[Count | None, about("Files", unit="files")] = None
+    denominator: Annotated[Count | None, about("Out of", unit="files")] = None
     denominator_of: Annotated[str | None, about("What the denominator counts")] = None
     rate: Share | None = NULL
 
@@ -159,7 +159,9 @@ class TrialSlices(Record, frozen=True, kw_only=True):
     candidate_set_size: Annotated[
         Literal["small", "medium", "large"] | None, about("small to large")
     ] = NULL
-    candidate_set_count: Annotated[Count | None, about("Distinct files retrieved")] = NULL
+    candidate_set_count: Annotated[
+        Count | None, about("Distinct files retrieved", unit="files")
+    ] = NULL
     evidence_type: Annotated[Literal["local", "mcp"] | None, about("local or mcp")] = NULL
 
 

@@ -75,7 +75,7 @@ class MetricNoise(Record, frozen=True, kw_only=True):
     band_points: Annotated[
         float,
         about(
-            "Standard deviation of a run to hold a change against: sd_points, and one query "
+            "Run-to-run standard deviation used as the noise level: sd_points, and one query "
             "more that moves its whole step in one run; 0 where a metric of a deterministic "
             "system never moved"
         ),

@@ -60,12 +60,12 @@ class AcceptedMismatch(Record, frozen=True, kw_only=True):
 class MetricDifference(Record, frozen=True, kw_only=True):
     """The change of one metric."""
 
-    a: Annotated[float | None, about("Value in run a over the pairs")]
-    b: Annotated[float | None, about("Value in run b over the pairs")]
-    delta_points: Annotated[float | None, about("b minus a in points (hundredths)")]
-    ci_low_points: Annotated[float | None, about("Lower end of the paired interval")]
-    ci_high_points: Annotated[float | None, about("Upper end")]
-    p_value: Annotated[float | None, about("Two-sided sign-flip permutation test")]
+    a: Annotated[float | None, about("Value in run a over the pairs", unit="0–1")]
+    b: Annotated[float | None, about("Value in run b over the pairs", unit="0–1")]
+    delta_points: Annotated[float | None, about("b minus a in points (hundredths)", unit="points")]
+    ci_low_points: Annotated[float | None, about("Lower end of the paired interval", unit="points")]
+    ci_high_points: Annotated[float | None, about("Upper end", unit="points")]
+    p_value: Annotated[float | None, about("Two-sided sign-flip permutation test", unit="0–1")]
     is_paired: Annotated[
         bool,
         about(
@@ -73,11 +73,15 @@ class MetricDifference(Record, frozen=True, kw_only=True):
             "without n and interval"
         ),
     ]
-    n_pairs: Annotated[Count, about("Queries with a value in both runs")]
-    n_only_a: Annotated[Count, about("Queries with a value in run a only; left out")]
-    n_only_b: Annotated[Count, about("Queries with a value in run b only; left out")]
-    n_up: Annotated[Count, about("Pairs whose value rose")]
-    n_down: Annotated[Count, about("Pairs whose value fell")]
+    n_pairs: Annotated[Count, about("Queries with a value in both runs", unit="queries")]
+    n_only_a: Annotated[
+        Count, about("Queries with a value in run a only; left out", unit="queries")
+    ]
+    n_only_b: Annotated[
+        Count, about("Queries with a value in run b only; left out", unit="queries")
+    ]
+    n_up: Annotated[Count, about("Pairs whose value rose", unit="queries")]
+    n_down: Annotated[Count, about("Pairs whose value fell", unit="queries")]
     is_flagged: Annotated[bool, about("Moved by more than the flag level")]
 
 
@@ -128,8 +132,8 @@ class MovedDocument(Record, frozen=True, kw_only=True):
 
     doc: Annotated[str, about("Document id")]
     grade: Annotated[int | None, about("Its grade; null when nobody judged it")]
-    rank_a: Annotated[Positive | None, about("Rank in run a; null when not retrieved")]
-    rank_b: Annotated[Positive | None, about("Rank in run b")]
+    rank_a: Annotated[Positive | None, about("Rank in run a; null when not retrieved", unit="rank")]
+    rank_b: Annotated[Positive | None, about("Rank in run b", unit="rank")]
 
 
 class MovedDocuments(Record, frozen=True, kw_only=True):
@@ -153,7 +157,8 @@ class QueryDifference(Record, frozen=True, kw_only=True):
         dict[str, float],
         about(
             "What it adds to the change of each metric, in points; over all queries they add "
-            "up to it"
+            "up to it",
+            unit="points",
         ),
     ]
     documents: Annotated[

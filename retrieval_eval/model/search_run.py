@@ -112,36 +112,42 @@ class RunStatus(Record, frozen=True, kw_only=True):
 class MetricMean(Record, frozen=True, kw_only=True):
     """The mean of one measure over queries, with all that qualifies it."""
 
-    value: Annotated[float | None, about("The mean, between 0 and 1; null when not computable")]
-    n: Annotated[Count, about("Queries the mean rests on")]
+    value: Annotated[
+        float | None, about("The mean, between 0 and 1; null when not computable", unit="0–1")
+    ]
+    n: Annotated[Count, about("Queries the mean rests on", unit="queries")]
     computable: Annotated[bool, about("Whether there is a value")]
     reason: Annotated[str | None, about("Reason code when there is none")]
-    n_not_computable: Annotated[Count, about("Queries without a value")]
+    n_not_computable: Annotated[Count, about("Queries without a value", unit="queries")]
     not_computable: Annotated[dict[str, Positive], about("Those queries by reason code")]
     ci_low: Annotated[
         float | None,
         about(
-            "Lower end of the bootstrap interval of the mean; queries are the units. Null "
-            "when there are too few or they are all equal"
+            "Lower end of the bootstrap interval of the mean; queries are the units. Null when"
+            " there are too few or they are all equal",
+            unit="0–1",
         ),
     ]
-    ci_high: Annotated[float | None, about("Upper end")]
+    ci_high: Annotated[float | None, about("Upper end of that interval", unit="0–1")]
     tie_low: Annotated[
-        float | None, about("Smallest mean over all orders of documents with equal scores")
+        float | None,
+        about("Smallest mean over all orders of documents with equal scores", unit="0–1"),
     ]
-    tie_high: Annotated[float | None, about("Largest such mean")]
+    tie_high: Annotated[float | None, about("Largest such mean", unit="0–1")]
     unjudged_low: Annotated[
         float | None,
         about(
             "Mean when no unjudged document is relevant: the value itself. Null for Judged, "
-            "and without a value"
+            "and without a value",
+            unit="0–1",
         ),
     ]
     unjudged_high: Annotated[
         float | None,
         about(
-            "Mean of the largest value of each query over all choices of unjudged documents "
-            "as relevant (grade 1)"
+            "Mean of the largest value of each query over all choices of unjudged documents as"
+            " relevant (grade 1)",
+            unit="0–1",
         ),
     ]
 
@@ -149,7 +155,9 @@ class MetricMean(Record, frozen=True, kw_only=True):
 class RunSlice(Record, frozen=True, kw_only=True):
     """The means of some of the queries."""
 
-    n_queries: Annotated[Count, about("Queries of the slice, those without values included")]
+    n_queries: Annotated[
+        Count, about("Queries of the slice, those without values included", unit="queries")
+    ]
     metrics: dict[str, MetricMean]
 
 
@@ -166,8 +174,8 @@ class RankedDocument(Record, frozen=True, kw_only=True):
     """One document."""
 
     doc: Annotated[str, about("Document id")]
-    score: Annotated[float, about("Its score")]
-    grade: Annotated[int | None, about("Its grade; null when nobody judged it")]
+    score: Annotated[float, about("Its score", unit="of the retriever")]
+    grade: Annotated[int | None, about("Its grade; null when nobody judged it", unit="grade")]
 
 
 class QueryResult(Record, frozen=True, kw_only=True):
@@ -186,13 +194,16 @@ class QueryResult(Record, frozen=True, kw_only=True):
     status: Annotated[Literal["ok", "failed"], about("failed: the retriever gave no usable answer")]
     error: Annotated[str | None, about("The sentence that says how it failed")]
     is_refused: Annotated[bool, about("Documents were found and all lay below the floor")]
-    problems: Annotated[tuple[str, ...], about("What was wrong with the answer, by code")]
-    n_retrieved: Annotated[Count, about("Documents of the ranking")]
+    problems: Annotated[
+        tuple[str, ...], about("What was wrong with the answer, by code", unit="codes")
+    ]
+    n_retrieved: Annotated[Count, about("Documents of the ranking", unit="documents")]
     ranking: Annotated[
         tuple[RankedDocument, ...], about("By score, ties by document id, both descending")
     ]
     metrics: Annotated[
-        dict[str, float | None], about("Value of each measure; null when not computable")
+        dict[str, float | None],
+        about("Value of each measure; null when not computable", unit="0–1"),
     ]
     reasons: Annotated[dict[str, str], about("Reason code of each measure that is not computable")]
 
@@ -230,9 +241,12 @@ class AreaUnderCurve(Record, frozen=True, kw_only=True):
 class RocPoint(Record, frozen=True, kw_only=True):
     """Refusing below one distinct top score."""
 
-    threshold: Annotated[float | None, about("Top score; null at an end that no score reaches")]
-    true_positive_rate: Annotated[float, about("Share of unanswerable queries refused")]
-    false_refusal_rate: Annotated[float, about("Share of answerable queries refused")]
+    threshold: Annotated[
+        float | None,
+        about("Top score; null at an end that no score reaches", unit="of the retriever"),
+    ]
+    true_positive_rate: Annotated[float, about("Share of unanswerable queries refused", unit="0–1")]
+    false_refusal_rate: Annotated[float, about("Share of answerable queries refused", unit="0–1")]
 
 
 class OperatingPoint(Record, frozen=True, kw_only=True):
@@ -341,7 +355,7 @@ class Claim(Record, frozen=True, kw_only=True):
 
     text: Annotated[
         str,
-        about("The claim, to be read alone: words it shares with the one before it are repeated"),
+        about("The claim: a sentence or list item of the draft, without citation markers"),
     ]
     draft_span: Annotated[
         tuple[Count, Count],
@@ -360,8 +374,9 @@ class Claim(Record, frozen=True, kw_only=True):
     reason: Annotated[
         str,
         about(
-            "Why, as the judge says: a code of the offline judge, a sentence of a model; "
-            "no_gold_block where no document is labelled relevant"
+            "Why, as the judge says: a code of the rule-based judge, a sentence of a model; "
+            "no_gold_block where no document is labelled relevant",
+            unit="code",
         ),
     ]
 
@@ -414,11 +429,13 @@ class Component(Record, frozen=True, kw_only=True):
     """One bound."""
 
     name: Annotated[str, about("Metric")]
-    value: Annotated[float | None, about("Its value; null when not computable")]
+    value: Annotated[float | None, about("Its value; null when not computable", unit="0–1")]
     n: Annotated[Count, about("What it rests on")]
-    floor: Annotated[float | None, about("It must not fall below; null for a ceiling")]
-    ceiling: Annotated[float | None, about("It must not rise above; null for a floor")]
-    margin: Annotated[float | None, about("How far it lies on the right side of the bound")]
+    floor: Annotated[float | None, about("It must not fall below; null for a ceiling", unit="0–1")]
+    ceiling: Annotated[float | None, about("It must not rise above; null for a floor", unit="0–1")]
+    margin: Annotated[
+        float | None, about("How far it lies on the right side of the bound", unit="0–1")
+    ]
     passes: Annotated[bool | None, about("Whether the margin is 0 or more")]
 
 
@@ -447,20 +464,29 @@ class DeltaBaseline(Record, frozen=True, kw_only=True):
 class MetricChange(Record, frozen=True, kw_only=True):
     """One measure, before and now, over the queries that have it in both runs."""
 
-    baseline: Annotated[float | None, about("Mean of the baseline over the pairs")]
-    current: Annotated[float | None, about("Mean of this run over the pairs")]
-    delta_points: Annotated[float | None, about("Current minus baseline, in points (hundredths)")]
+    baseline: Annotated[float | None, about("Mean of the baseline over the pairs", unit="0–1")]
+    current: Annotated[float | None, about("Mean of this run over the pairs", unit="0–1")]
+    delta_points: Annotated[
+        float | None, about("Current minus baseline, in points (hundredths)", unit="points")
+    ]
     ci_low_points: Annotated[
         float | None,
-        about("Lower end of the paired bootstrap interval of the difference, in points"),
+        about(
+            "Lower end of the paired bootstrap interval of the difference, in points", unit="points"
+        ),
     ]
-    ci_high_points: Annotated[float | None, about("Upper end")]
-    n_pairs: Annotated[Count, about("Queries that have the measure in both runs")]
-    n_only_baseline: Annotated[Count, about("Queries that have it in the baseline only")]
-    n_only_current: Annotated[Count, about("Queries that have it in this run only")]
+    ci_high_points: Annotated[float | None, about("Upper end", unit="points")]
+    n_pairs: Annotated[Count, about("Queries that have the measure in both runs", unit="queries")]
+    n_only_baseline: Annotated[
+        Count, about("Queries that have it in the baseline only", unit="queries")
+    ]
+    n_only_current: Annotated[Count, about("Queries that have it in this run only", unit="queries")]
     p_value: Annotated[
         Share | None,
-        about("Two-sided sign-flip permutation test of the difference; null below six pairs"),
+        about(
+            "Two-sided sign-flip permutation test of the difference; null below six pairs",
+            unit="0–1",
+        ),
     ]
 
 

@@ -36,10 +36,12 @@ class TrialCounts(Record, frozen=True, kw_only=True):
 class MetricSummary(Record, frozen=True, kw_only=True):
     """One metric over the tasks of a configuration."""
 
-    mean: Annotated[float | None, about("Mean over tasks, repeats averaged first")]
-    median: Annotated[float | None, about("Median over tasks")]
-    n: Annotated[Count, about("Tasks with a value")]
-    n_not_computable: Annotated[Count, about("Tasks without one")]
+    mean: Annotated[
+        float | None, about("Mean over tasks, repeats averaged first", unit="of the metric")
+    ]
+    median: Annotated[float | None, about("Median over tasks", unit="of the metric")]
+    n: Annotated[Count, about("Tasks with a value", unit="tasks")]
+    n_not_computable: Annotated[Count, about("Tasks without one", unit="tasks")]
     reasons: Annotated[dict[str, Count], about("Tasks without a value by reason code")] = EMPTY_MAP
     direction: Annotated[
         Literal["higher_is_better", "lower_is_better"] | None, about("Which way is better")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from retrieval_eval.io.files import is_there, read_json
+from retrieval_eval.model.outcome import TrialOutcome
 from retrieval_eval.outcomes.fields import misfits, number, seconds, section, span, text
 from retrieval_eval.outcomes.usage import (
     agree,
@@ -59,12 +60,12 @@ def load_outcome(trial_dir: Path, trace: Trace | None = None) -> Outcome:
         reward_scale=reward.scale,
         cost_usd=cost.value,
         cost_source=cost.source,
-        cost_other=cost.others,
+        cost_other=dict(cost.others),
         input_tokens=tokens.input_tokens,
         output_tokens=tokens.output_tokens,
         total_tokens=None if tokens.total.value is None else int(tokens.total.value),
         token_source=tokens.total.source,
-        token_other=tokens.total.others,
+        token_other=dict(tokens.total.others),
         is_token_total_confirmed=tokens.is_confirmed,
         elapsed_seconds=timing.elapsed_seconds,
         elapsed_source=timing.elapsed_source,
@@ -127,74 +128,20 @@ def _exception(result: Any, metrics: Any) -> dict[str, str | None] | None:
 # --------------------------------------------------------------------------------------------------
 # What came out of a trial: reward, cost, tokens, time, and who produced it.
 
-RewardScale = Literal["unit", "open"]
 
+class Outcome(TrialOutcome, frozen=True, kw_only=True):
+    """The outcome of one trial, with what other parts of its documents need of it.
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The outcome of one trial; None where a value was not recorded.
-
-    Attributes
-    ----------
-    reward, reward_reason, reward_source, reward_scale
-        The verifier's reward as recorded, or the reason code why there is none. The scale is
-        ``open`` when the reward lies outside 0 to 1, as un-normalised sums of checkpoints do.
-    cost_usd, cost_source, cost_other
-        US dollars, where they are from, and the sources that say something else.
-    input_tokens, output_tokens, total_tokens, token_source, token_other
-        Cached tokens are part of the input; the split is None when only a total is known.
-    is_token_total_confirmed
-        Whether the count over the trace's messages gives that total too.
-    elapsed_seconds, elapsed_source
-        The time the agent worked, without set-up and verification where that is recorded.
-    wall_seconds, started_at, finished_at, agent_started_at
-        The whole trial; times are Unix seconds (UTC).
-    model, harness, harness_version
-        Who worked; None for ``unknown``.
-    exception
-        ``type`` and ``message`` of the error that ended the trial. It is not a reward of 0.
-    is_simulated
-        Whether the result says that the trial was simulated; part of the provenance, not of the
-        JSON shape.
-    problems
-        Sentences that name the file and what is wrong with it.
-    unreadable
-        Those of the problems that say what could not be read; no part of the JSON shape.
+    ``is_simulated`` is whether the result says that the trial was simulated; ``unreadable`` are
+    those of the problems that say what could not be read. Neither is in the outcome's block.
     """
 
-    reward: float | None = None
-    reward_reason: str | None = "not_recorded"
-    reward_source: str | None = None
-    reward_scale: RewardScale | None = None
-    cost_usd: float | None = None
-    cost_source: str | None = None
-    cost_other: Mapping[str, float] = field(default_factory=dict)
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    total_tokens: int | None = None
-    token_source: str | None = None
-    token_other: Mapping[str, float] = field(default_factory=dict)
-    is_token_total_confirmed: bool = False
-    elapsed_seconds: float | None = None
-    elapsed_source: str | None = None
-    wall_seconds: float | None = None
-    started_at: float | None = None
-    finished_at: float | None = None
-    agent_started_at: float | None = None
-    model: str | None = None
-    harness: str | None = None
-    harness_version: str | None = None
-    exception: Mapping[str, str | None] | None = None
-    task_checksum: str | None = None
     is_simulated: bool = False
-    problems: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the JSON shape: its attributes by name, ``problems`` as a list."""
-        block = asdict(self) | {"problems": list(self.problems)}
-        del block["unreadable"], block["is_simulated"]
-        return block
+    def in_document(self, plain: dict[str, Any]) -> dict[str, Any]:
+        """Return the block without what is elsewhere in the documents."""
+        return {k: v for k, v in plain.items() if k not in ("is_simulated", "unreadable")}
 
 
 # --------------------------------------------------------------------------------------------------
@@ -215,7 +162,7 @@ class Reward:
     unreadable: tuple[str, ...] = ()
 
     @property
-    def scale(self) -> RewardScale | None:
+    def scale(self) -> Literal["unit", "open"] | None:
         """Whether the reward lies in 0 to 1 (``unit``) or not (``open``)."""
         if self.value is None:
             return None

@@ -1,4 +1,4 @@
-"""Reading single values out of foreign JSON objects: numbers, times, text; never an error."""
+"""Reading single values out of untrusted JSON objects: numbers, times, text; never an error."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def _counted(trace: Trace | None) -> float | None:
 def _is_confirmed(
     total: float | None, counted: float | None, stated: Iterable[float | None]
 ) -> bool:
-    """Return whether the count is the believed total, and somebody else states it too."""
+    """Return whether the count is the believed total, and another record states it too."""
     if total is None or counted is None or not agree(total, counted):
         return False
     return any(value is not None and agree(value, counted) for value in stated)

@@ -22,11 +22,11 @@ Document = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class SidesCompared:
-    """The impact document of a comparison, and what a report over the same runs has to be told.
+    """The impact document of a comparison, and what a report over the same runs needs to know.
 
     ``runs`` are the runs, each once. ``pair`` names the two configurations as the document does,
     or is None when every pair is compared. ``is_by_run`` says whether a configuration that several
-    runs have is told apart by run; otherwise its trials are repeats.
+    runs have is labelled by run; otherwise its trials are repeats.
     """
 
     impact: dict[str, Any]
@@ -43,7 +43,7 @@ def compare_sides(
     seed: int,
     **options: Any,
 ) -> SidesCompared:
-    """Evaluate what is missing and return the comparison asked for.
+    """Evaluate what is missing and return the requested comparison.
 
     Parameters
     ----------

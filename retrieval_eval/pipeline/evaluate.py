@@ -38,6 +38,8 @@ from retrieval_eval.pipeline.workers import run_in_workers, worth_starting
 from retrieval_eval.records import Exclusion, Progress
 from retrieval_eval.schema import now, stamped
 from retrieval_eval.study import impact_analysis
+from retrieval_eval.traces.dialects import DIALECTS
+from retrieval_eval.traces.formats import FORMATS
 from retrieval_eval.values import DEFAULT_SEED, counted
 
 ARTEFACTS = "retrieval_events"
@@ -131,6 +133,9 @@ def evaluate(
     NothingToEvaluateError
         When no run holds a trial, or a folder is no run but holds runs.
     """
+    # What other distributions add must load, or every trial would be measured without it.
+    for registry in (FORMATS, DIALECTS):
+        registry.load()
     runs_root, benchmarks_root, output_dir = (
         None if folder is None else Path(folder)
         for folder in (runs_root, benchmarks_root, output_dir)

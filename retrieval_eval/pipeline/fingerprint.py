@@ -5,9 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 from functools import cache
+from importlib.metadata import entry_points
+from importlib.util import find_spec
 from pathlib import Path
 
 from retrieval_eval.io.files import answers, entries, files_below, is_inside
+from retrieval_eval.metrics.catalog import METRICS
+from retrieval_eval.traces.dialects import DIALECTS
+from retrieval_eval.traces.formats import FORMATS, file_names
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _TRIAL_FILES = ("result.json", "task_metrics.json", "trajectory.json")
@@ -40,8 +45,14 @@ def combined(parts: Iterable[str]) -> str:
 
 @cache
 def code_fingerprint() -> str:
-    """Return the SHA-256 over the package's own code."""
+    """Return the SHA-256 over the package's own code and what other distributions add to it."""
     digest = hashlib.sha256()
+    for group in (FORMATS.group, DIALECTS.group, METRICS.group):
+        for point in sorted(entry_points(group=group), key=lambda p: (p.name, p.value)):
+            digest.update(f"{group}\0{point.name}\0{point.value}\0".encode())
+            found = find_spec(point.module)
+            if found is not None and found.origin is not None and Path(found.origin).is_file():
+                digest.update(Path(found.origin).read_bytes())
     for path in sorted(_PACKAGE.rglob("*.py")):
         digest.update(path.relative_to(_PACKAGE).as_posix().encode() + b"\0")
         digest.update(path.read_bytes())
@@ -50,7 +61,8 @@ def code_fingerprint() -> str:
 
 def _trial_files(folder: Path) -> Iterator[Path]:
     for path in entries(folder):
-        if path.name in _TRIAL_FILES or path.suffix in _TRACE_SUFFIXES:
+        is_trace = path.suffix in _TRACE_SUFFIXES or path.name in file_names()
+        if path.name in _TRIAL_FILES or is_trace:
             yield path
     # A trace may lie in the trial's own folder too.
     for room in ("agent", "sessions"):

@@ -13,6 +13,7 @@ from retrieval_eval.io.artefacts import kept_artefact, write_artefact
 from retrieval_eval.io.tasks import UNKNOWN_SUITE
 from retrieval_eval.metrics.trial import measure
 from retrieval_eval.model import to_builtins
+from retrieval_eval.model.common import Coverage, Provenance
 from retrieval_eval.outcomes import Outcome, load_outcome
 from retrieval_eval.pipeline.fingerprint import combined, fingerprint
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
@@ -83,7 +84,7 @@ def give_up(job: Job, reason: str) -> Done:
     """Write the documents of a trial that could not be measured: degraded, with the reason."""
     nothing = TrialEvents((), GroundTruth())
     covered = coverage(nothing, None, reason)
-    events, metrics = _documents(job, nothing, Outcome(), covered, None)
+    events, metrics = _documents(job, nothing, Outcome(reward_reason="not_recorded"), covered, None)
     # What failed for a moment, such as memory, is tried again: no inputs have this digest.
     digest = combined([_input_digest(job), "failed"])
     return _written(job, events, metrics, digest, (f"{job.trial.trial_name}: {reason}",))
@@ -144,33 +145,33 @@ def _documents(
     job: Job,
     events: TrialEvents,
     outcome: Outcome,
-    covered: dict[str, Any],
+    covered: Coverage,
     trace: Trace | None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     trial = job.trial
-    provenance = {
-        "run_id": trial.run_id,
-        "batch_timestamp": trial.batch_timestamp,
-        "task_name": trial.task_name,
-        "trial_name": trial.trial_name,
-        "config_name": trial.config_name,
-        "benchmark": trial.benchmark or UNKNOWN_SUITE,
-        "model": outcome.model,
-        "harness": outcome.harness,
-        "harness_version": outcome.harness_version,
-        "raw_task_name": trial.raw_task_name,
+    provenance = Provenance(
+        run_id=trial.run_id,
+        batch_timestamp=trial.batch_timestamp,
+        task_name=trial.task_name,
+        trial_name=trial.trial_name,
+        config_name=trial.config_name,
+        benchmark=trial.benchmark or UNKNOWN_SUITE,
+        model=outcome.model,
+        harness=outcome.harness,
+        harness_version=outcome.harness_version,
+        raw_task_name=trial.raw_task_name,
         # Said only where it is so: what is measured of others keeps its bytes.
-        **({"is_simulated": True} if outcome.is_simulated else {}),
-    }
-    document = event_document(events, provenance=provenance, coverage=covered)
+        is_simulated=True if outcome.is_simulated else None,
+    )
+    document = to_builtins(event_document(events, provenance=provenance, coverage=covered))
     reason = why_nothing_is_computable(trace, events)
     metrics = {
         "schema_version": SCHEMA_VERSION,
-        "provenance": provenance,
-        "coverage": covered,
+        "provenance": document["provenance"],
+        "coverage": document["coverage"],
         "event_summary": document["summary"],
         "ledger": document["ledger"],
         **to_builtins(measure(events, job.k_values, reason=reason, lasted=outcome.elapsed_seconds)),
-        "outcome": outcome.to_json(),
+        "outcome": to_builtins(outcome),
     }
     return document, metrics

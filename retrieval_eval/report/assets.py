@@ -1,4 +1,4 @@
-"""Where notebooks, columns, template and style sheet lie: in a wheel or in a checkout."""
+"""Where notebooks, template and style sheet lie: in a wheel or in a checkout."""
 
 from __future__ import annotations
 
@@ -21,11 +21,6 @@ def notebook(name: str) -> Path:
 def quarto_project() -> Path:
     """Return the path of ``_quarto.yml``."""
     return _find("_quarto.yml")
-
-
-def columns_page() -> Path:
-    """Return the path of the page that declares the columns of the frames."""
-    return _find("docs/columns.md")
 
 
 def style_sheet() -> Path:

@@ -1,25 +1,70 @@
-"""The columns of every frame, read from the page that declares and documents them.
+"""The columns of every frame: where each comes from, and what type, unit and meaning it has.
 
-That page is ``docs/columns.md``: a section a frame, a row a column.
+A column that is a field of a document has the type, unit and meaning that the field's struct
+declares; those that are computed on the way say their own. ``docs/columns.md`` is generated from
+here (``make schemas``): to add a column, add it below.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from types import UnionType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
-from retrieval_eval.report import assets
+from msgspec import Meta, Struct
+
+from retrieval_eval.events.retrieved import VIEWS
+from retrieval_eval.metrics.catalog import BY_NAME, FILES, METRICS, Block, in_view
+from retrieval_eval.metrics.document import TrialMetrics
+from retrieval_eval.model.events import EventRow
+from retrieval_eval.model.impact import (
+    Association,
+    ComparisonDocument,
+    FirstHitCurve,
+    GateRule,
+    MatchedPair,
+    PairedStatistics,
+    PairSlice,
+)
+from retrieval_eval.model.search_diff import (
+    ChangedTop,
+    MetricDifference,
+    MovedDocument,
+    QueryDifference,
+)
+from retrieval_eval.model.search_run import (
+    Claim,
+    Component,
+    MetricChange,
+    MetricMean,
+    QueryContribution,
+    QueryResult,
+    RankedDocument,
+    RocPoint,
+    RunSlice,
+)
+from retrieval_eval.model.summary import ExcludedFolder, MetricSummary, RunSummary
+from retrieval_eval.report.names import LABELS
+from retrieval_eval.study.trials import VIEWED
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its name, its type and unit, what it means, and where its value comes from.
+    """One column of a frame.
 
-    The type is ``text``, ``number``, ``integer``, ``boolean`` or ``list``. A source is a
-    slash-separated path inside the artefact. ``{k}`` in a name or path stands for every cut-off of
-    the run. Sources that start with ``=`` are derived while reading.
+    Attributes
+    ----------
+    name
+        Its name; ``{k}`` stands for every cut-off of the run, ``{measure}`` for every measure.
+    type
+        ``text``, ``number``, ``integer``, ``boolean`` or ``list``.
+    unit, meaning
+        Of its values, for readers.
+    source
+        Where in the document it comes from, or what it is computed from, for readers.
+    path
+        The slash-separated path inside the record of a row; empty where it is computed.
     """
 
     name: str
@@ -27,39 +72,796 @@ class Column:
     unit: str
     meaning: str
     source: str
+    path: str = ""
 
 
-Frames = dict[str, tuple[str, tuple[Column, ...]]]
+Frames = Mapping[str, tuple[str, tuple[Column, ...]]]
 """The name of a frame to what a row of it is, and its columns."""
 
+_TYPES: Final = {str: "text", float: "number", int: "integer", bool: "boolean"}
 
-def declared(page: str) -> dict[str, Frames]:
-    r"""Return the frames that a page declares, by what they are frames of.
 
-    Examples
-    --------
-    >>> table = "| column | type | unit | meaning | source |\n|---|---|---|---|---|\n"
-    >>> page = f"\n## `run.pairs`\n\nOne row a pair.\n\n{table}| `n` | integer | | size | `a/n` |"
-    >>> declared(page)["run"]["pairs"]
-    ('one row a pair', (Column(name='n', type='integer', unit='', meaning='size', source='a/n'),))
+def _field(
+    struct: type[Struct],
+    path: str,
+    name: str,
+    *,
+    at: str = "",
+    meaning: str = "",
+    type_: str = "",
+) -> Column:
+    """Return the column that holds a field.
+
+    ``path`` leads to it from a record ``struct``, which stands at ``at`` in its document. A key of
+    a mapping is a step of the path too; ``meaning`` then says what the key makes of it.
     """
-    found: dict[str, Frames] = defaultdict(dict)
-    for part in page.split("\n## ")[1:]:
-        heading, meaning, _, _, *rows = filter(None, part.splitlines())
-        owner, frame = heading.strip("`").split(".")
-        cells = ([cell.strip() for cell in row.strip("|").split("|")] for row in rows)
-        columns = tuple(
-            Column(name.strip("`"), type_, unit, what, source.strip("`"))
-            for name, type_, unit, what, source in cells
-        )
-        found[owner][frame] = (f"{meaning[0].lower()}{meaning[1:].rstrip('.')}", columns)
-    return dict(found)
+    found: Any = struct
+    facts: list[Meta] = []
+    for step in path.split("/"):
+        if get_origin(found) is dict:
+            found, own = _described(get_args(found)[1])
+        else:
+            found, own = _described(get_type_hints(found, include_extras=True)[step])
+        facts = own or facts
+    described = facts[0] if facts else Meta(description="")
+    return Column(
+        name,
+        type_ or _TYPES.get(found) or ("text" if get_origin(found) is Literal else "list"),
+        (described.extra or {}).get("unit", ""),
+        meaning or described.description or "",
+        f"{at}/{path}" if at else path,
+        path,
+    )
 
 
-_DECLARED: Final = declared(assets.columns_page().read_text(encoding="utf-8"))
-FRAMES: Final = _DECLARED["run"]
-SEARCH_FRAMES: Final = _DECLARED["search"]
-DIFF_FRAMES: Final = _DECLARED["diff"]
+def _described(hint: Any) -> tuple[Any, list[Meta]]:
+    """Return a type without None and annotations, and the descriptions among these."""
+    metas: list[Meta] = []
+    while True:
+        if get_origin(hint) is Annotated:
+            hint, *more = get_args(hint)
+            metas += [m for m in more if isinstance(m, Meta) and m.description]
+        elif get_origin(hint) in (Union, UnionType):
+            known = [arm for arm in get_args(hint) if arm is not type(None)]
+            if len(known) > 1:
+                return hint, metas
+            hint = known[0]
+        else:
+            return hint, metas
+
+
+def _fields(
+    struct: type[Struct], names: str, *, prefix: str = "", at: str = ""
+) -> tuple[Column, ...]:
+    """Return the columns that are called as the fields they hold, of which the names are given."""
+    return tuple(
+        _field(struct, f"{prefix}/{name}" if prefix else name, name, at=at)
+        for name in names.split()
+    )
+
+
+def _metrics(block: Block) -> Iterator[Column]:
+    """Return the columns of the computed metrics of a block, those with a cut-off last."""
+    declared = [m for m in METRICS.values() if m.path == (block, m.name) and m.compute is not None]
+    for m in sorted(declared, key=lambda m: m.has_cutoff):
+        at = "{k}" if m.has_cutoff else ""
+        if m.is_summarised:
+            yield _field(
+                TrialMetrics, f"{block}/{m.name}/{at}".rstrip("/"), f"{m.name}@{at}".rstrip("@")
+            )
+
+
+def _outcome(name: str, type_: str, unit: str, meaning: str) -> Column:
+    """Return a column of a trial's outcome, whose members no struct declares."""
+    return Column(name, type_, unit, meaning, f"outcome/{name}", f"outcome/{name}")
+
+
+_TRIAL: Final = _fields(
+    TrialMetrics, "run_id config_name benchmark task_name trial_name", prefix="provenance"
+)
+_CONFIGS: Final = _fields(
+    ComparisonDocument, "baseline_config comparison_config", at="comparisons[]"
+)
+
+FRAMES: Final[Frames] = {
+    "trials": (
+        "one row a trial: metrics, outcomes, flags",
+        (
+            *_TRIAL,
+            *_fields(TrialMetrics, "batch_timestamp", prefix="provenance"),
+            Column(
+                "status", "text", "", "evaluated, degraded or excluded", "summary trials[]/status"
+            ),
+            Column(
+                "status_reason",
+                "text",
+                "",
+                "Why it is degraded or excluded",
+                "summary trials[]/reason",
+            ),
+            *_fields(TrialMetrics, "model harness harness_version", prefix="provenance"),
+            Column(
+                "is_simulated",
+                "boolean",
+                "",
+                "The trial was invented",
+                "provenance/is_simulated is there",
+            ),
+            *_fields(
+                TrialMetrics,
+                "trace_source trace_format degraded_reason ground_truth_source "
+                "ground_truth_confidence ground_truth_reason ground_truth_digest",
+                prefix="coverage",
+            ),
+            _outcome("task_checksum", "text", "", "Version of the task"),
+            *_fields(
+                TrialMetrics, "has_trajectory has_transcript has_ground_truth", prefix="coverage"
+            ),
+            *_fields(TrialMetrics, "computable", prefix="file_level_metrics"),
+            *_fields(
+                TrialMetrics, "degraded_sources quality_flags repositories", prefix="coverage"
+            ),
+            *_fields(TrialMetrics, "reason", prefix="file_level_metrics"),
+            *_metrics(FILES),
+            *(
+                _field(
+                    TrialMetrics,
+                    "/".join(in_view(BY_NAME[name], view).path),
+                    f"{name}:{view}",
+                    meaning=f"{BY_NAME[name].title} under the view {view}",
+                )
+                for name in VIEWED
+                for view in VIEWS
+            ),
+            *_fields(
+                TrialMetrics,
+                "n_retrieved n_ground_truth n_overlap n_repeats",
+                prefix="file_level_metrics",
+            ),
+            *(
+                _field(
+                    TrialMetrics,
+                    f"file_level_metrics/found_by/{tool}",
+                    f"found_{tool}",
+                    meaning=meaning,
+                )
+                for tool, meaning in (
+                    ("structured", "Ground-truth files found by structured tools"),
+                    ("shell_only", "Found by shell only"),
+                    ("subagent_only", "Found by sub-agents only"),
+                    ("listed_only", "Seen in listings only"),
+                )
+            ),
+            *_fields(TrialMetrics, "ttfr_seconds", prefix="file_level_metrics"),
+            _field(TrialMetrics, "file_level_metrics/ttfr_tokens", "ttfr_tokens", type_="number"),
+            *_fields(
+                TrialMetrics,
+                "ttfr_step ttfr_rank ttfr_calls never_hit censored_at_seconds",
+                prefix="file_level_metrics",
+            ),
+            *(
+                _field(TrialMetrics, f"file_level_metrics/{name}", name, type_="number")
+                for name in ("censored_at_tokens", "censored_at_calls")
+            ),
+            Column(
+                "ttfr_reason",
+                "text",
+                "",
+                "Reason code when missing",
+                "file_level_metrics/ttfr_reason",
+            ),
+            *_metrics("chunk_level_metrics"),
+            *_metrics("utilization_probes"),
+            *(
+                _field(
+                    TrialMetrics,
+                    f"error_taxonomy/rates/{label}/{part}",
+                    f"{label}:{part}",
+                    meaning=f"{part.capitalize()} of {label}",
+                )
+                for label in LABELS
+                for part in ("count", "denominator")
+            ),
+            *_fields(
+                TrialMetrics,
+                "candidate_set_size candidate_set_count evidence_type",
+                prefix="error_taxonomy/slices",
+            ),
+            _outcome("reward", "number", "", "Reward of the verifier"),
+            _outcome("reward_reason", "text", "", "Reason code when there is none"),
+            _outcome("cost_usd", "number", "USD", "Cost of the trial"),
+            _outcome("elapsed_seconds", "number", "s", "Agent's wall-clock time"),
+            _outcome("input_tokens", "number", "tokens", "With cached tokens"),
+            _outcome("output_tokens", "number", "tokens", "Output tokens"),
+            _outcome("total_tokens", "number", "tokens", "Input and output"),
+            _outcome("cost_source", "text", "", "Where the cost was recorded"),
+            _outcome("elapsed_source", "text", "", "Where the time was recorded"),
+            Column(
+                "exception",
+                "text",
+                "",
+                "Exception that ended the trial",
+                "outcome/exception/type",
+                "outcome/exception/type",
+            ),
+            Column(
+                "has_exception",
+                "boolean",
+                "",
+                "The trial ended with an exception",
+                "outcome/exception is there",
+            ),
+            *_fields(TrialMetrics, "total_events mcp_events local_events", prefix="event_summary"),
+            *_fields(
+                TrialMetrics,
+                "calls_seen mcp_calls mcp_calls_ok shell_calls shell_opaque",
+                prefix="ledger",
+            ),
+        ),
+    ),
+    "events": (
+        "one row a retrieval event",
+        (
+            *_TRIAL,
+            *_fields(EventRow, "step_index timestamp elapsed_seconds", at="events[]"),
+            _field(
+                EventRow, "cumulative_tokens", "cumulative_tokens", at="events[]", type_="number"
+            ),
+            *_fields(
+                EventRow,
+                "tool_name tool_category server via is_mcp is_error is_subagent is_opaque "
+                "hits_ground_truth target_files matched_ground_truth_files",
+                at="events[]",
+            ),
+            Column(
+                "arguments", "text", "", "Arguments as JSON; absent in private reports", "arguments"
+            ),
+        ),
+    ),
+    "ground_truth": (
+        "one row a trial and ground-truth file",
+        (
+            *_TRIAL,
+            Column("file", "text", "", "Ground-truth file", "ground_truth/files"),
+            Column(
+                "repository", "text", "", "Its repository, if known", "ground_truth/repositories"
+            ),
+            Column("is_retrieved", "boolean", "", "Touched by an event that is no write", "events"),
+            Column("is_opened", "boolean", "", "Its content was read", "events"),
+            Column("is_written", "boolean", "", "Written by the agent", "events"),
+            Column(
+                "is_expected_edit", "boolean", "", "Edit target", "ground_truth/expected_edit_files"
+            ),
+            Column("first_step", "integer", "step", "First event that retrieved it", "events"),
+        ),
+    ),
+    "ledger": (
+        "one row a trial: what became of its tool calls",
+        (
+            *_TRIAL,
+            *_fields(
+                TrialMetrics,
+                "calls_seen calls_resolved calls_opaque calls_without_result calls_error "
+                "calls_not_retrieval subagent_calls shell_events",
+                prefix="ledger",
+            ),
+        ),
+    ),
+    "excluded": (
+        "one row a folder that was left out",
+        (
+            Column("run_id", "text", "", "Run the folder lies in", "summary run_id"),
+            *_fields(ExcludedFolder, "config_name path reason detail", at="excluded[]"),
+        ),
+    ),
+    "pairs": (
+        "one row a matched task and metric, per pair of configs",
+        (
+            *_CONFIGS,
+            *_fields(MatchedPair, "benchmark task_name", at="comparisons[]/pairs[]"),
+            Column("metric", "text", "", "Metric", "comparisons[]/pairs[]/metrics key"),
+            *_fields(
+                MatchedPair,
+                "baseline comparison difference",
+                prefix="metrics/*",
+                at="comparisons[]/pairs[]",
+            ),
+            *_fields(
+                MatchedPair, "n_trials_baseline n_trials_comparison", at="comparisons[]/pairs[]"
+            ),
+        ),
+    ),
+    "statistics": (
+        "one row a pair of configs and metric: paired statistics",
+        (
+            *_CONFIGS,
+            Column("metric", "text", "", "Metric", "comparisons[]/metrics key"),
+            *_fields(ComparisonDocument, "verdict", at="comparisons[]"),
+            Column(
+                "is_verdict_metric", "boolean", "", "Decides it", "comparisons[]/verdict_metric"
+            ),
+            *_fields(
+                PairedStatistics,
+                "direction n_pairs averaged_over mean_baseline mean_comparison "
+                "mean_difference median_difference ci_low ci_high p_value p_holm "
+                "rank_biserial n_clusters cluster_by wins ties losses bound_low bound_high "
+                "n_planned n_lacking_baseline n_lacking_comparison tipping_baseline "
+                "tipping_comparison n_never_baseline n_never_comparison ci_reason "
+                "smallest_detectable_difference reason",
+                at="comparisons[]/metrics/*",
+            ),
+        ),
+    ),
+    "gate": (
+        "one row a pair of configs and rule of the validity gate",
+        (
+            *_CONFIGS,
+            _field(GateRule, "name", "rule", at="comparisons[]/gate/rules[]"),
+            *_fields(
+                GateRule,
+                "meaning failed count n_removed share_removed detail",
+                at="comparisons[]/gate/rules[]",
+            ),
+            Column(
+                "trials", "list", "trials", "Config, task and trial of every one found", "trials"
+            ),
+        ),
+    ),
+    "pair_ledger": (
+        "one row a pair of configs, arm and status of its trials",
+        (
+            *_CONFIGS,
+            Column("arm", "text", "", "Config the trials belong to", "comparisons[]/ledger key"),
+            Column(
+                "status",
+                "text",
+                "",
+                "all, removed, unmatched, used; outcomes_only of used",
+                "ledger",
+            ),
+            Column("reason", "text", "", "Rule or reason of the status", "ledger"),
+            Column("n", "integer", "trials", "Trials; all = removed + unmatched + used", "ledger"),
+        ),
+    ),
+    "views": (
+        "one row a pair of configs, view and metric",
+        (
+            *_CONFIGS,
+            Column("view", "text", "", "What counts as retrieved", "comparisons[]/views key"),
+            Column("metric", "text", "", "Metric", "comparisons[]/views/* key"),
+            Column(
+                "verdict", "text", "", "Conclusion under the view", "comparisons[]/views/*/verdict"
+            ),
+            Column(
+                "flip",
+                "text",
+                "",
+                "`sign` or `verdict` where it differs from the default view",
+                "comparisons[]/flips",
+            ),
+            *_fields(
+                PairedStatistics,
+                "n_pairs mean_baseline mean_comparison mean_difference median_difference "
+                "ci_low ci_high p_value p_holm rank_biserial n_clusters cluster_by wins ties "
+                "losses smallest_detectable_difference reason",
+                at="comparisons[]/views/*/*",
+            ),
+        ),
+    ),
+    "slices": (
+        "one row a pair of configs and slice of the tasks",
+        (
+            *_CONFIGS,
+            *_fields(
+                PairSlice,
+                "dimension level n_pairs interpretable mean_baseline mean_comparison "
+                "mean_difference ci_low ci_high",
+                at="comparisons[]/slices[]",
+            ),
+        ),
+    ),
+    "associations": (
+        "one row an association",
+        (
+            *_fields(
+                Association,
+                "retrieval_metric outcome_metric scope group reason interpretation n clusters "
+                "sign_change computable spearman_r ci_low ci_high p_value q_value",
+                at="associations[]",
+            ),
+        ),
+    ),
+    "first_hits": (
+        "one row a config and unit: time to the first relevant file",
+        (
+            *_fields(
+                FirstHitCurve,
+                "config_name unit n n_hit n_never share_never share_never_low "
+                "share_never_high median median_low median_high restricted_mean "
+                "restricted_mean_low restricted_mean_high until",
+                at="time_to_first_relevant[]",
+            ),
+        ),
+    ),
+    "summary": (
+        "one row a config and metric",
+        (
+            *_fields(RunSummary, "run_id"),
+            Column("config_name", "text", "", "Config", "configs key"),
+            Column("metric", "text", "", "Metric", "configs/*/metrics key"),
+            *_fields(MetricSummary, "mean median n n_not_computable", at="configs/*/metrics/*"),
+        ),
+    ),
+}
+
+SEARCH_FRAMES: Final[Frames] = {
+    "queries": (
+        "one row a query: answer, status and every measure",
+        (
+            *_fields(QueryResult, "id", at="queries[]"),
+            _field(
+                QueryResult,
+                "query",
+                "query",
+                at="queries[]",
+                meaning="What was asked; absent in private reports",
+            ),
+            *_fields(QueryResult, "corpus area origin source answerable status", at="queries[]"),
+            _field(
+                QueryResult,
+                "error",
+                "error",
+                at="queries[]",
+                meaning="How it failed; absent in private reports",
+            ),
+            *_fields(QueryResult, "is_refused problems n_retrieved", at="queries[]"),
+            Column("first_document", "text", "", "Document ranked first", "ranking"),
+            Column("first_score", "number", "of the retriever", "Its score", "ranking"),
+            Column(
+                "first_relevant", "integer", "rank", "First document of grade 1 or more", "ranking"
+            ),
+            Column(
+                "n_relevant",
+                "integer",
+                "documents",
+                "Documents of grade 1 or more; missing when the gold set was not read",
+                "gold set",
+            ),
+            *_fields(QueryResult, "{measure}", prefix="metrics", at="queries[]"),
+        ),
+    ),
+    "rankings": (
+        "one row a query and retrieved document",
+        (
+            *_fields(QueryResult, "id", at="queries[]"),
+            Column("rank", "integer", "rank", "Place in the ranking, from 1", "ranking"),
+            *_fields(RankedDocument, "doc score grade", at="queries[]/ranking[]"),
+        ),
+    ),
+    "relevant": (
+        "one row a query and document known to be relevant",
+        (
+            *_fields(QueryResult, "id", at="queries[]"),
+            Column("doc", "text", "", "Document of grade 1 or more", "gold set"),
+            Column("grade", "integer", "grade", "Its grade", "gold set"),
+            Column(
+                "rank", "integer", "rank", "Where it was ranked; missing: not retrieved", "ranking"
+            ),
+        ),
+    ),
+    "metrics": (
+        "one row a measure: the mean over all queries",
+        (
+            Column("measure", "text", "", "Measure", "metrics key"),
+            *_fields(
+                MetricMean,
+                "value n n_not_computable reason ci_low ci_high tie_low tie_high unjudged_low "
+                "unjudged_high",
+                at="metrics/*",
+            ),
+        ),
+    ),
+    "slices": (
+        "one row a part of the queries and measure",
+        (
+            Column("dimension", "text", "", "What the queries are split by", "slices key"),
+            Column("level", "text", "", "Part of the split", "slices/* key"),
+            *_fields(RunSlice, "n_queries", at="slices/*/*"),
+            Column("measure", "text", "", "Measure", "metrics key"),
+            *_fields(
+                MetricMean,
+                "value n n_not_computable reason ci_low ci_high tie_low tie_high unjudged_low "
+                "unjudged_high",
+                at="slices/*/*/metrics/*",
+            ),
+        ),
+    ),
+    "delta": (
+        "one row a part of the queries and measure: the change in points",
+        (
+            Column(
+                "dimension",
+                "text",
+                "",
+                "What the queries are split by; `all` for the whole",
+                "delta/slices key",
+            ),
+            Column("level", "text", "", "Part of the split", "delta/slices/* key"),
+            Column("measure", "text", "", "Measure", "delta/metrics key"),
+            *_fields(
+                MetricChange,
+                "baseline current delta_points ci_low_points ci_high_points p_value n_pairs "
+                "n_only_baseline n_only_current",
+                at="delta/metrics/*",
+            ),
+        ),
+    ),
+    "contributions": (
+        "one row a query and measure that it moved",
+        (
+            *_fields(QueryContribution, "id", at="delta/queries[]"),
+            Column("measure", "text", "", "Measure it moved", "delta/queries[]/contributions key"),
+            Column(
+                "points",
+                "number",
+                "points",
+                "What it adds to the change; they add up to it",
+                "delta/queries[]/contributions/*",
+            ),
+        ),
+    ),
+    "guard": (
+        "one row a threshold of the guard",
+        (
+            Column("metric", "text", "", "Metric that is bounded", "threshold"),
+            Column(
+                "part",
+                "text",
+                "",
+                "Part of the queries that is looked at; missing: all",
+                "threshold",
+            ),
+            Column(
+                "verdict",
+                "text",
+                "",
+                "pass, within_noise, breach, overridden, no_verdict or skipped",
+                "guard",
+            ),
+            Column("baseline", "number", "0–1", "Value of the baseline", "guard"),
+            Column("current", "number", "0–1", "Value of this run", "guard"),
+            Column(
+                "change_points",
+                "number",
+                "points",
+                "Current − baseline, over the queries of both",
+                "guard",
+            ),
+            Column("ci_low_points", "number", "points", "Lower end of its interval", "guard"),
+            Column("ci_high_points", "number", "points", "Upper end of its interval", "guard"),
+            Column(
+                "limit_points",
+                "number",
+                "points",
+                "Largest allowed harm; missing: only the value is bounded",
+                "threshold",
+            ),
+            Column(
+                "noise_points",
+                "number",
+                "points",
+                "95 % of differences of one system lie within ± this",
+                "noise file",
+            ),
+            Column("n_queries", "integer", "queries", "Queries that the change rests on", "guard"),
+            Column(
+                "n_up",
+                "integer",
+                "queries",
+                "Queries with a higher value than in the baseline",
+                "guard",
+            ),
+            Column("n_down", "integer", "queries", "Queries with a lower one", "guard"),
+            Column(
+                "p_adjusted",
+                "number",
+                "0–1",
+                "One-sided p of the harm, Holm over the rows",
+                "guard",
+            ),
+            Column("reasons", "list", "", "Why it is no plain pass", "guard"),
+        ),
+    ),
+    "components": (
+        "one row a component of the composite",
+        (
+            *_fields(
+                Component, "name value floor ceiling margin n passes", at="composite/components[]"
+            ),
+        ),
+    ),
+    "roc": (
+        "one row a threshold of the top score: what refusing below it does",
+        (
+            *_fields(
+                RocPoint, "threshold true_positive_rate false_refusal_rate", at="abstention/roc[]"
+            ),
+        ),
+    ),
+    "claims": (
+        "one row a claim of a draft",
+        (
+            Column("id", "text", "", "Query id of the gold set", "query"),
+            _field(
+                Claim,
+                "text",
+                "claim",
+                at="claims/queries[]/claims[]",
+                meaning="The claim; absent in private reports",
+            ),
+            *_fields(
+                Claim,
+                "is_substantive supported_by in_context reason",
+                at="claims/queries[]/claims[]",
+            ),
+        ),
+    ),
+    "transfer": (
+        "one row a metric and corpus that is left out",
+        (
+            Column("metric", "text", "", "Metric", "transfer"),
+            Column("corpus", "text", "", "Corpus that is left out", "transfer"),
+            Column(
+                "others_points",
+                "number",
+                "points",
+                "Change over the queries of all other corpora",
+                "transfer",
+            ),
+            Column(
+                "held_out_points",
+                "number",
+                "points",
+                "Change over those of the corpus left out",
+                "transfer",
+            ),
+            Column(
+                "ci_low_points",
+                "number",
+                "points",
+                "Lower end of the interval of the latter",
+                "transfer",
+            ),
+            Column("ci_high_points", "number", "points", "Its upper end", "transfer"),
+            Column("n_pairs", "integer", "queries", "Queries of the corpus left out", "transfer"),
+            Column(
+                "verdict",
+                "text",
+                "code",
+                "holds, reverses, vanishes, no_change or not_computable",
+                "transfer",
+            ),
+            Column("is_clear", "boolean", "", "Whether the interval leaves out 0", "transfer"),
+        ),
+    ),
+    "agreement": (
+        "one row a pair of labellers, corpus and weighting",
+        (
+            Column("labeller_a", "text", "", "One labeller; absent in private reports", "gold set"),
+            Column("labeller_b", "text", "", "The other; absent in private reports", "gold set"),
+            Column("corpus", "text", "", "Corpus; missing: all", "gold set"),
+            Column(
+                "weights",
+                "text",
+                "",
+                "How a disagreement counts: none, linear or quadratic",
+                "gold set",
+            ),
+            Column("kappa", "number", "−1–1", "Cohen's kappa", "gold set"),
+            Column("ci_low", "number", "−1–1", "Lower end of its interval", "gold set"),
+            Column("ci_high", "number", "−1–1", "Upper end of its interval", "gold set"),
+            Column("agreement", "number", "0–1", "Share of equal grades", "gold set"),
+            Column("n", "integer", "pairs", "Documents of queries that both graded", "gold set"),
+        ),
+    ),
+    "stale_labels": (
+        "one row a judged pair that the corpus has left behind",
+        (
+            Column("id", "text", "", "Query id of the gold set", "query"),
+            Column("corpus", "text", "", "Where", "gold set"),
+            Column("doc", "text", "", "Judged document", "gold set"),
+            Column("grade", "integer", "grade", "Its grade", "gold set"),
+            Column("reason", "text", "code", "document_gone or text_changed", "corpus"),
+        ),
+    ),
+    "to_judge": (
+        "one row an unjudged document, the most telling first",
+        (
+            Column("id", "text", "", "Query id of the gold set", "query"),
+            Column("doc", "text", "", "Unjudged document", "ranking"),
+            Column(
+                "gain_points",
+                "number",
+                "points",
+                "How much narrower judging it can make the bounds of the headline measures",
+                "gold set",
+            ),
+            Column("rank", "integer", "rank", "Where it was ranked", "ranking"),
+        ),
+    ),
+}
+
+DIFF_FRAMES: Final[Frames] = {
+    "changes": (
+        "one row a part of the queries and metric: the change in points",
+        (
+            Column(
+                "dimension",
+                "text",
+                "",
+                "What the queries are split by; `all` for the whole",
+                "slices key",
+            ),
+            Column("level", "text", "", "Part of the split", "slices/* key"),
+            Column("metric", "text", "", "Metric", "metrics key"),
+            *_fields(
+                MetricDifference, "a b delta_points ci_low_points ci_high_points", at="metrics/*"
+            ),
+            Column(
+                "noise_points",
+                "number",
+                "points",
+                "95 % of differences of one system lie within ± this",
+                "noise file",
+            ),
+            *_fields(
+                MetricDifference,
+                "p_value n_pairs n_up n_down n_only_a n_only_b is_flagged",
+                at="metrics/*",
+            ),
+        ),
+    ),
+    "contributions": (
+        "one row a query and metric that it moved",
+        (
+            *_fields(QueryDifference, "id", at="queries[]"),
+            Column("metric", "text", "", "Metric it moved", "queries[]/contributions key"),
+            _field(QueryDifference, "contributions/*", "points", at="queries[]"),
+        ),
+    ),
+    "documents": (
+        "one row a query, cut-off and document that came or went",
+        (
+            *_fields(QueryDifference, "id", at="queries[]"),
+            Column("k", "integer", "rank", "Cut-off", "queries[]/documents key"),
+            Column(
+                "moved",
+                "text",
+                "",
+                "Gained or lost within the cut-off",
+                "queries[]/documents/* key",
+            ),
+            *_fields(MovedDocument, "doc grade rank_a rank_b", at="queries[]/documents/*/*[]"),
+        ),
+    ),
+    "first_documents": (
+        "one row a query with another first document",
+        (
+            *_fields(ChangedTop, "id", at="top1_changed[]"),
+            _field(
+                ChangedTop,
+                "query",
+                "query",
+                at="top1_changed[]",
+                meaning="What was asked; absent in private reports",
+            ),
+            _field(ChangedTop, "a/doc", "doc_a", at="top1_changed[]"),
+            _field(ChangedTop, "a/grade", "grade_a", at="top1_changed[]"),
+            _field(ChangedTop, "b/doc", "doc_b", at="top1_changed[]"),
+            _field(ChangedTop, "b/grade", "grade_b", at="top1_changed[]"),
+        ),
+    ),
+}
 
 
 def expand(
@@ -76,6 +878,7 @@ def expand(
     out: list[Column] = []
     for column in columns:
         for value in values if mark in column.name else ("",):
-            name, source = (t.replace(mark, str(value)) for t in (column.name, column.source))
-            out.append(replace(column, name=name, source=source))
+            texts = (column.name, column.source, column.path)
+            name, source, path = (text.replace(mark, str(value)) for text in texts)
+            out.append(replace(column, name=name, source=source, path=path))
     return tuple(out)

@@ -1,23 +1,22 @@
-"""A paired comparison of two configs, read from the impact analysis into typed records."""
+"""What the report reads out of a comparison of two configurations, and which one it leads with."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeVar
 
-from retrieval_eval.report.frames import coerce, members, records
-from retrieval_eval.report.gate import Gate, Ledger, read_gate, read_ledger
-from retrieval_eval.report.numbers import finite
-from retrieval_eval.report.reading import read_as
-from retrieval_eval.report.robustness import (
-    DifferenceAssociation,
+from msgspec.structs import replace
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.model.impact import (
+    ArmLedger,
+    ComparisonDocument,
     Discrimination,
     Flip,
-    Slice,
-    read_discrimination,
-    read_flip,
-    read_slice,
+    PairedEstimate,
+    PairedStatistics,
+    PairSlice,
 )
 
 HEADLINE: Final = "file_recall"
@@ -33,168 +32,173 @@ VERDICTS: Final[dict[str, str]] = {
     "too_few_pairs": "too few pairs",
     "no_verdict": "no verdict",
 }
-"""Verdict to its printed name. The analysis decides; the report only says it."""
+"""Verdict to its printed name. The analysis decides; the report only words it."""
+
+UNABLE: Final = ("constant", "saturated")
+"""States of a metric in which no difference can show."""
+
+AnyEstimate = TypeVar("AnyEstimate", bound=PairedEstimate)
+
+View = Mapping[str, PairedEstimate | str]
+"""The statistics by metric under one view of what counts as retrieved, and its ``verdict``."""
 
 
-@dataclass(frozen=True, slots=True)
-class MetricResult:
-    """The paired statistics of one metric; every number may be None."""
-
-    metric: str
-    is_higher_better: bool
-    n_pairs: int
-    computable: bool
-    reason: str | None
-    mean_baseline: float | None
-    mean_comparison: float | None
-    mean_difference: float | None
-    ci_low: float | None
-    ci_high: float | None
-    p_value: float | None
-    wins: int
-    ties: int
-    losses: int
-    smallest_detectable: float | None
-    p_holm: float | None = None
-    n_clusters: int | None = None
-    cluster_by: str | None = None
-    rank_biserial: float | None = None
-    averaged_over: str | None = None
-    bound_low: float | None = None
-    bound_high: float | None = None
-    n_planned: int | None = None
-    n_lacking_baseline: int | None = None
-    n_lacking_comparison: int | None = None
-    tipping_baseline: float | None = None
-    tipping_comparison: float | None = None
-    n_never_baseline: int | None = None
-    n_never_comparison: int | None = None
-    n_watched_baseline: int | None = None
-    n_watched_comparison: int | None = None
-    ci_reason: str | None = None
-
-    @property
-    def is_by_means(self) -> bool:
-        """Whether the statistics are those of the means of a few clusters."""
-        return self.averaged_over == "clusters"
-
-    @property
-    def is_gain(self) -> bool:
-        """Whether the mean difference points to the better side."""
-        return ((self.mean_difference or 0) > 0) == self.is_higher_better
-
-    @property
-    def is_fragile(self) -> bool:
-        """Whether values that an arm lacks could give the mean difference the other sign."""
-        if self.bound_low is None or self.bound_high is None or self.mean_difference is None:
-            return False
-        has_gap = bool(self.n_lacking_baseline or self.n_lacking_comparison)
-        worst = self.bound_low if self.mean_difference > 0 else -self.bound_high
-        return has_gap and worst <= 0
-
-    @property
-    def excludes_zero(self) -> bool:
-        """Whether there is an interval and it lies on one side of 0."""
-        known = self.ci_low is not None and self.ci_high is not None
-        return known and not (self.ci_low or 0) <= 0 <= (self.ci_high or 0)
-
-    @property
-    def is_clear(self) -> bool:
-        """Whether interval and adjusted test both speak of a difference."""
-        return self.excludes_zero and self.p_holm is not None and self.p_holm < ALPHA
+def arms(comparison: ComparisonDocument) -> tuple[str, str]:
+    """Return the names of the two configs compared."""
+    return (comparison.baseline_config, comparison.comparison_config)
 
 
-@dataclass(frozen=True, slots=True)
-class Threat:
-    """What could change the reading of a comparison, with its effect on the verdict."""
-
-    name: str
-    effect: str
-    sentence: str
+def ledgers(comparison: ComparisonDocument) -> tuple[ArmLedger, ArmLedger]:
+    """Return the ledgers of the two arms, the baseline first."""
+    return (comparison.ledger.baseline, comparison.ledger.comparison)
 
 
-@dataclass(frozen=True, slots=True)
-class View:
-    """The statistics and the verdict under one view of what counts as retrieved."""
-
-    verdict: str
-    metrics: Mapping[str, MetricResult]
+def is_balanced(arm: ArmLedger) -> bool:
+    """Return whether every trial of an arm is removed, unmatched or used."""
+    left = sum(arm.removed.values()) + sum(arm.unmatched.values())
+    return arm.trials == left + arm.used and sum(arm.outcomes_only.values()) <= arm.used
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two configs on the tasks they share, with verdict, gate, ledger and what may turn it."""
-
-    baseline: str
-    comparison: str
-    computable: bool
-    reason: str | None
-    n_pairs: int
-    metrics: Mapping[str, MetricResult]
-    verdict: str = "no_verdict"
-    verdict_metric: str = HEADLINE
-    verdict_reason: str | None = None
-    gate: Gate | None = None
-    ledger: Ledger | None = None
-    views: Mapping[str, View] = field(default_factory=dict)
-    flips: tuple[Flip, ...] = ()
-    discrimination: tuple[Discrimination, ...] = ()
-    difference_associations: tuple[DifferenceAssociation, ...] = ()
-    slices: tuple[Slice, ...] = ()
-    threats: tuple[Threat, ...] = ()
-
-    def metric(self, name: str) -> MetricResult | None:
-        """Return the statistics of a metric, or None when the analysis has none."""
-        return self.metrics.get(name)
-
-    @property
-    def failed(self) -> tuple[str, ...]:
-        """The names of the gate's rules that withhold the verdict."""
-        return self.gate.failed if self.gate else ()
-
-    def discriminates(self, metric: str) -> Discrimination | None:
-        """Return what is known about a metric's power to tell the arms apart."""
-        return next((d for d in self.discrimination if d.metric == metric), None)
+def discrimination_of(comparison: ComparisonDocument, metric: str) -> Discrimination | None:
+    """Return what is known about a metric's power to tell the arms apart."""
+    return next((d for d in comparison.discrimination if d.metric == metric), None)
 
 
-def read_comparison(document: Mapping[str, Any]) -> Comparison:
-    """Return a comparison; what is missing or of a wrong type reads as unknown.
+def metrics_of(view: View) -> dict[str, PairedEstimate]:
+    """Return the statistics by metric under a view."""
+    return {name: found for name, found in view.items() if not isinstance(found, str)}
 
-    A verdict that is missing or unheard of reads as ``no_verdict``.
+
+def verdict_of(view: View) -> str:
+    """Return the verdict under a view."""
+    return str(view.get("verdict", ""))
+
+
+def is_by_means(result: PairedEstimate) -> bool:
+    """Return whether the statistics are those of the means of a few clusters."""
+    return result.averaged_over == "clusters"
+
+
+def is_gain(result: PairedEstimate) -> bool:
+    """Return whether the mean difference points to the better side."""
+    return ((result.mean_difference or 0) > 0) == (result.direction == "higher_is_better")
+
+
+def is_fragile(result: PairedEstimate) -> bool:
+    """Return whether values that an arm lacks could give the mean difference the other sign."""
+    if result.bound_low is None or result.bound_high is None or result.mean_difference is None:
+        return False
+    has_gap = bool(result.n_lacking_baseline or result.n_lacking_comparison)
+    worst = result.bound_low if result.mean_difference > 0 else -result.bound_high
+    return has_gap and worst <= 0
+
+
+def excludes_zero(result: PairedEstimate) -> bool:
+    """Return whether there is an interval and it lies on one side of 0."""
+    low, high = result.ci_low, result.ci_high
+    return low is not None and high is not None and not low <= 0 <= high
+
+
+def is_clear(result: PairedStatistics) -> bool:
+    """Return whether interval and adjusted test both speak of a difference."""
+    return excludes_zero(result) and result.p_holm is not None and result.p_holm < ALPHA
+
+
+def choose(
+    comparisons: Sequence[ComparisonDocument],
+    configs: Sequence[str],
+    baseline: str | None,
+    comparison: str | None,
+) -> ComparisonDocument | None:
+    """Return the comparison to lead with: the one requested, else the one with most pairs.
+
+    Raises ``BadInputError`` with the closest names when a requested config does not exist.
     """
-    verdict = coerce(document.get("verdict"), "text")
-    differences = records(document.get("difference_associations"))
-    return read_as(
-        Comparison,
-        document,
-        baseline=coerce(document.get("baseline_config"), "text") or "",
-        comparison=coerce(document.get("comparison_config"), "text") or "",
-        metrics=_metrics(document.get("metrics")),
-        verdict=verdict if verdict in VERDICTS else "no_verdict",
-        verdict_metric=coerce(document.get("verdict_metric"), "text") or HEADLINE,
-        gate=read_gate(document.get("gate")),
-        ledger=read_ledger(document.get("ledger")),
+    for name in (baseline, comparison):
+        if name and name not in configs:
+            close = difflib.get_close_matches(name, configs, n=3, cutoff=0.0)
+            raise BadInputError(
+                f"no config named '{name}'; the run has {', '.join(close) or 'none'}"
+            )
+    both = [*comparisons, *(swapped(c) for c in comparisons if baseline or comparison)]
+    fitting = [
+        c
+        for c in both
+        if (not baseline or c.baseline_config == baseline)
+        and (not comparison or c.comparison_config == comparison)
+    ]
+    return max(fitting, key=_headline_pairs, default=None)
+
+
+def swapped(comparison: ComparisonDocument) -> ComparisonDocument:
+    """Return the same comparison the other way round: every sign changes and nothing else."""
+    ledger = comparison.ledger
+    return replace(
+        comparison,
+        baseline_config=comparison.comparison_config,
+        comparison_config=comparison.baseline_config,
+        metrics={name: _swapped_result(result) for name, result in comparison.metrics.items()},
+        verdict=_opposite(comparison.verdict),
+        ledger=replace(ledger, baseline=ledger.comparison, comparison=ledger.baseline),
         views={
-            name: View(coerce(members(value).get("verdict"), "text") or "", _metrics(value))
-            for name, value in members(document.get("views")).items()
+            name: {
+                key: _opposite(found) if isinstance(found, str) else _swapped_result(found)
+                for key, found in view.items()
+            }
+            for name, view in comparison.views.items()
         },
-        flips=tuple(map(read_flip, records(document.get("flips")))),
-        discrimination=tuple(map(read_discrimination, records(document.get("discrimination")))),
-        difference_associations=tuple(read_as(DifferenceAssociation, d) for d in differences),
-        slices=tuple(map(read_slice, records(document.get("slices")))),
-        threats=tuple(read_as(Threat, threat) for threat in records(document.get("threats"))),
+        flips=tuple(map(_swapped_flip, comparison.flips)),
+        slices=tuple(map(_swapped_slice, comparison.slices)),
     )
 
 
-def _metrics(value: Any) -> dict[str, MetricResult]:
-    return {
-        name: read_as(
-            MetricResult,
-            result,
-            metric=name,
-            is_higher_better=result.get("direction") != "lower_is_better",
-            smallest_detectable=finite(result.get("smallest_detectable_difference")),
-        )
-        for name, result in members(value).items()
-        if isinstance(result, Mapping)
-    }
+def _swapped_result(result: AnyEstimate) -> AnyEstimate:
+    return replace(
+        result,
+        mean_baseline=result.mean_comparison,
+        mean_comparison=result.mean_baseline,
+        mean_difference=_negated(result.mean_difference),
+        ci_low=_negated(result.ci_high),
+        ci_high=_negated(result.ci_low),
+        wins=result.losses,
+        losses=result.wins,
+        rank_biserial=_negated(result.rank_biserial),
+        bound_low=_negated(result.bound_high),
+        bound_high=_negated(result.bound_low),
+        n_lacking_baseline=result.n_lacking_comparison,
+        n_lacking_comparison=result.n_lacking_baseline,
+        tipping_baseline=result.tipping_comparison,
+        tipping_comparison=result.tipping_baseline,
+        n_never_baseline=result.n_never_comparison,
+        n_never_comparison=result.n_never_baseline,
+        n_watched_baseline=result.n_watched_comparison,
+        n_watched_comparison=result.n_watched_baseline,
+    )
+
+
+def _swapped_slice(found: PairSlice) -> PairSlice:
+    return replace(
+        found,
+        mean_baseline=found.mean_comparison,
+        mean_comparison=found.mean_baseline,
+        mean_difference=_negated(found.mean_difference),
+        ci_low=_negated(found.ci_high),
+        ci_high=_negated(found.ci_low),
+    )
+
+
+def _swapped_flip(flip: Flip) -> Flip:
+    return replace(flip, default=_negated(flip.default), there=_negated(flip.there))
+
+
+def _opposite(verdict: str) -> str:
+    return {"better": "worse", "worse": "better"}.get(verdict, verdict)
+
+
+def _negated(value: float | None) -> float | None:
+    return None if value is None else -value
+
+
+def _headline_pairs(comparison: ComparisonDocument) -> tuple[int, int]:
+    headline = comparison.metrics.get(HEADLINE)
+    return (headline.n_pairs if headline else 0, comparison.n_pairs)

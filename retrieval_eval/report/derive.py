@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from retrieval_eval.report import rule_words
-from retrieval_eval.report.comparison import HEADLINE, Comparison
+from retrieval_eval.report import gate_labels
+from retrieval_eval.report.comparison import HEADLINE, arms
 from retrieval_eval.report.numbers import finite
 from retrieval_eval.report.run import Run
 
@@ -90,7 +90,7 @@ class Facts:
     def withheld(self) -> str | None:
         """Why the leading comparison gives no difference: its failed rules, in a sentence."""
         chosen = self.run.comparison
-        return rule_words.failed_sentence(chosen) if chosen and chosen.failed else None
+        return gate_labels.failed_sentence(chosen) if chosen and chosen.gate.failed else None
 
 
 def rows(run: Run, frame: str) -> list[dict[str, Any]]:
@@ -106,11 +106,6 @@ def rows(run: Run, frame: str) -> list[dict[str, Any]]:
 def task_of(record: Record) -> Task:
     """Return suite and task name of a row."""
     return (str(record["benchmark"] or ""), str(record["task_name"] or ""))
-
-
-def arms(comparison: Comparison) -> tuple[str, str]:
-    """Return the names of the two configs compared."""
-    return (comparison.baseline, comparison.comparison)
 
 
 def numbers(records: Iterable[Record], column: str) -> list[float]:

@@ -1,84 +1,195 @@
-"""The artefacts of one or several runs, read leniently from their folders."""
+"""The documents of evaluated trials: reading them, and the rows that their events give."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from retrieval_eval.errors import BadInputError
-from retrieval_eval.io import artefacts
+from msgspec.structs import replace
+
+from retrieval_eval.errors import BadInputError, SchemaError
+from retrieval_eval.io.artefacts import read_artefact
 from retrieval_eval.io.files import answers
-from retrieval_eval.report.frames import coerce, members, records
-from retrieval_eval.schema import check_version
+from retrieval_eval.metrics.document import TrialMetrics
+from retrieval_eval.model import AnyRecord, from_builtins
+from retrieval_eval.model.events import EventDocument, EventRow, TargetRow
+from retrieval_eval.model.summary import RunSummary, TrialEntry
+from retrieval_eval.report.columns import FRAMES
+from retrieval_eval.report.frames import Row, read_row
 
-SUMMARY_FILE = "run_retrieval_summary.json"
-IMPACT_FILE = "run_impact_analysis.json"
+_ACCESS_OF_CATEGORY: Final = {"file_read": "opened", "file_write": "written"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TrialFiles:
     """A trial as the run summary lists it, with its metrics document when there is one."""
 
     run_id: str
     folder: Path
-    entry: Mapping[str, Any]
-    metrics: Mapping[str, Any]
+    entry: TrialEntry
+    metrics: TrialMetrics | None
 
-    def identity(self) -> dict[str, Any]:
-        """Return the columns that name the trial."""
+    @cached_property
+    def identity(self) -> Row:
+        """The columns that name the trial."""
         names = ("config_name", "benchmark", "task_name", "trial_name")
-        return {"run_id": self.run_id} | {n: coerce(self.entry.get(n), "text") for n in names}
+        return {"run_id": self.run_id} | {name: getattr(self.entry, name) for name in names}
 
-    def events(self) -> Mapping[str, Any]:
-        """Return the event document, or an empty one."""
-        return read_member(self.folder, self.entry.get("events_file"))
-
-
-def read_artefact(folder: Path, name: str) -> Mapping[str, Any]:
-    """Return a run-level artefact; raises ``BadInputError`` when it cannot be used."""
-    document = artefacts.read_artefact(folder / name, folder)
-    if document.problem is not None:
-        raise BadInputError(f"{folder}: {document.problem}; evaluate the run first")
-    check_version(document.value, name)
-    return members(document.value)
+    def events(self) -> EventDocument | None:
+        """Return the event document, or None when there is no such file."""
+        return _read_member(self.folder, self.entry.events_file, EventDocument)
 
 
-def read_member(folder: Path, name: Any) -> Mapping[str, Any]:
-    """Return a trial's artefact inside ``folder``, or an empty one when it is not there.
+def read_run_document(folder: Path, name: str, struct: type[AnyRecord]) -> AnyRecord:
+    """Return a document of a run.
 
-    Raises ``BadInputError`` for a damaged one, ``SchemaError`` for one of another major version.
+    Raises
+    ------
+    BadInputError
+        When it is not there, cannot be read or is damaged.
+    SchemaError
+        When it is of another major version, or no such document; file and pointer are named.
     """
-    if not isinstance(name, str) or not name or not answers((folder / name).is_file):
-        return {}
-    document = artefacts.read_artefact(folder / name, folder)
-    if document.problem is not None:
-        raise BadInputError(f"{folder}: {document.problem}; evaluate the run again")
-    return members(document.value)
+    return _read(folder, name, struct, "evaluate the run first")
 
 
-def read_trials(folder: Path, summary: Mapping[str, Any]) -> list[TrialFiles]:
+def read_trials(folder: Path, summary: RunSummary) -> list[TrialFiles]:
     """Return the trials that a run summary lists, in its order."""
-    run_id = coerce(summary.get("run_id"), "text") or folder.parent.name
     return [
-        TrialFiles(run_id, folder, entry, read_member(folder, entry.get("metrics_file")))
-        for entry in records(summary.get("trials"))
+        TrialFiles(
+            summary.run_id, folder, entry, _read_member(folder, entry.metrics_file, TrialMetrics)
+        )
+        for entry in summary.trials
     ]
 
 
-def k_values(trials: Iterable[TrialFiles]) -> tuple[int, ...]:
-    """Return every cut-off that some trial was measured at, in order."""
-    found: set[int] = set()
-    for trial in trials:
-        levels = members(trial.metrics.get("file_level_metrics")).get("k_values")
-        if isinstance(levels, list):
-            found.update(k for k in levels if isinstance(k, int) and not isinstance(k, bool))
-    return tuple(sorted(found)) or (1, 3, 5, 10)
+def _read_member(folder: Path, name: str, struct: type[AnyRecord]) -> AnyRecord | None:
+    if not name or not answers((folder / name).is_file):
+        return None
+    return _read(folder, name, struct, "evaluate the run again")
 
 
-def config_names(trials: Sequence[TrialFiles], excluded: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return every config name, sorted."""
-    names = {coerce(t.entry.get("config_name"), "text") for t in trials}
-    names |= {coerce(e.get("config_name"), "text") for e in excluded}
-    return sorted(name for name in names if name)
+def _read(folder: Path, name: str, struct: type[AnyRecord], remedy: str) -> AnyRecord:
+    found = read_artefact(folder / name, folder)
+    if found.problem is not None:
+        raise BadInputError(f"{folder}: {found.problem}; {remedy}")
+    try:
+        return from_builtins(found.value, struct, f"{folder}: {name}")
+    except SchemaError as error:
+        raise SchemaError(f"{error}; {remedy}") from None
+
+
+def renamed_summary(summary: RunSummary, new: Mapping[str, str]) -> RunSummary:
+    """Return a run summary with configs renamed wherever they are named."""
+    return replace(
+        summary,
+        trials=tuple(
+            replace(t, config_name=new.get(t.config_name, t.config_name)) for t in summary.trials
+        ),
+        excluded=tuple(
+            replace(e, config_name=new.get(e.config_name or "", e.config_name))
+            for e in summary.excluded
+        ),
+        configs={new.get(config, config): found for config, found in summary.configs.items()},
+    )
+
+
+def event_rows(document: EventDocument | None, identity: Row) -> list[Row]:
+    """Return one row per event of an event document."""
+    columns = FRAMES["events"][1]
+    return [
+        read_row(event, columns, identity | {"arguments": _as_text(event.arguments)})
+        for event in (document.events if document else ())
+    ]
+
+
+def _as_text(arguments: Mapping[str, Any]) -> str | None:
+    return json.dumps(arguments, ensure_ascii=False, sort_keys=True) if arguments else None
+
+
+@dataclass(slots=True)
+class _FileStatus:
+    first_step: int | None = None
+    is_retrieved: bool = False
+    is_opened: bool = False
+    is_written: bool = False
+
+
+def ground_truth_rows(document: EventDocument | None, identity: Row) -> list[Row]:
+    """Return one row per ground-truth file, with what became of it in the trial.
+
+    A file is retrieved by any access but a write, and opened when its content was read. Plain 1.0
+    documents do not say how a file was touched; there the tool category decides.
+    """
+    if document is None:
+        return []
+    truth = document.ground_truth
+    repositories = _aligned(truth.repositories, len(truth.files))
+    statuses = _statuses(document, repositories)
+    edits = truth.expected_edit_files
+    return [
+        {
+            **identity,
+            "file": file,
+            "repository": repositories[i],
+            "is_retrieved": statuses[i].is_retrieved,
+            "is_opened": statuses[i].is_opened,
+            "is_written": statuses[i].is_written,
+            "is_expected_edit": file in edits if edits else None,
+            "first_step": statuses[i].first_step,
+        }
+        for i, file in enumerate(truth.files)
+    ]
+
+
+def _aligned(values: tuple[str | None, ...], length: int) -> tuple[str | None, ...]:
+    return values if len(values) == length else (None,) * length
+
+
+def _statuses(document: EventDocument, repositories: tuple[str | None, ...]) -> list[_FileStatus]:
+    files = document.ground_truth.files
+    statuses = [_FileStatus() for _ in files]
+    places: dict[str, list[int]] = defaultdict(list)
+    for i, file in enumerate(files):
+        places[file].append(i)
+    for event in document.events:
+        for file, i in _hits(event, places, repositories):
+            named = [t for t in event.targets if _is_named(t, file, repositories[i])]
+            accesses = {str(target.access) for target in named}
+            if not accesses:
+                accesses = {_ACCESS_OF_CATEGORY.get(event.tool_category, "matched")}
+            status = statuses[i]
+            status.is_written |= "written" in accesses
+            status.is_opened |= "opened" in accesses
+            if accesses - {"written"} and not status.is_retrieved:
+                status.is_retrieved, status.first_step = True, event.step_index
+    return statuses
+
+
+def _hits(
+    event: EventRow, places: Mapping[str, list[int]], repositories: tuple[str | None, ...]
+) -> Iterator[tuple[str, int]]:
+    """Yield the ground-truth files of an event; equal paths are told apart by repository."""
+    matched = event.matched_ground_truth_files
+    for file in dict.fromkeys(matched):
+        candidates = places.get(file, [])
+        if len(candidates) > 1:
+            named = [
+                i
+                for i in candidates
+                if any(_is_named(t, file, repositories[i]) for t in event.targets)
+            ]
+            candidates = named or candidates[: matched.count(file)]
+        yield from ((file, i) for i in candidates)
+
+
+def _is_named(target: TargetRow, file: str, repository: str | None) -> bool:
+    if target.file.lower() != file.lower():
+        return False
+    known = target.repository
+    return known is None or repository is None or known.lower() == repository.lower()

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
+from msgspec.structs import replace
+
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
+from retrieval_eval.model import from_builtins, to_builtins
+from retrieval_eval.model.impact import ImpactAnalysis
+from retrieval_eval.model.summary import RunSummary
+from retrieval_eval.pipeline.evaluate import IMPACT_FILE, SUMMARY_FILE
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX
 from retrieval_eval.pipeline.summary import run_summary
 from retrieval_eval.report.documents import TrialFiles
-from retrieval_eval.report.frames import coerce, lookup, records
-from retrieval_eval.report.separate import relabelled_metrics
-from retrieval_eval.schema import faults, stamped
+from retrieval_eval.schema import stamped
 from retrieval_eval.study import impact_analysis
 from retrieval_eval.values import DEFAULT_SEED, counted
 
@@ -29,8 +33,6 @@ Where = str | Callable[["pd.DataFrame"], Condition] | Condition
 """Which trials to keep: a query over the columns of ``run.trials``, a function from that frame to
 True or False for every trial, or these values themselves."""
 
-Document = Mapping[str, Any]
-
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -42,9 +44,9 @@ class Part:
     """
 
     folders: tuple[Path, ...]
-    summaries: tuple[Document, ...]
+    summaries: tuple[RunSummary, ...]
     trials: tuple[tuple[TrialFiles, ...], ...]
-    impact: Document
+    impact: ImpactAnalysis
     conditions: tuple[str, ...]
     n_all: int
     n_excluded: int
@@ -72,20 +74,15 @@ def part_of(run: Run, where: Where) -> Part:
     Raises
     ------
     BadInputError
-        When the condition makes no sense, no trial passes it, or an artefact cannot be analysed.
+        When the condition makes no sense, no trial passes it, or the metrics of one are missing.
     """
     kept = set(passing(run.trials, where))
     numbers = count()
     trials = [tuple(t for t in own if next(numbers) in kept) for own in run.trials_by_run]
     left = [i for i, own in enumerate(trials) if own]
     before = run.part
-    try:
-        summaries = tuple(_summary(run.summaries[i], trials[i]) for i in left)
-        impact = _analysis(run.impact, [t for own in trials for t in own])
-    except (LookupError, TypeError, AttributeError, ValueError):
-        if (problem := _first_fault(trials)) is not None:
-            raise problem from None
-        raise
+    summaries = tuple(_summary(run.summaries[i], trials[i]) for i in left)
+    impact = _analysis(run.impact, [t for own in trials for t in own])
     return Part(
         tuple(run.folders[i] for i in left),
         summaries,
@@ -93,9 +90,7 @@ def part_of(run: Run, where: Where) -> Part:
         impact,
         (*(before.conditions if before else ()), in_words(where)),
         before.n_all if before else len(run.trial_files),
-        before.n_excluded
-        if before
-        else sum(len(records(s.get("excluded"))) for s in run.summaries),
+        before.n_excluded if before else sum(len(summary.excluded) for summary in run.summaries),
     )
 
 
@@ -176,39 +171,26 @@ def _not_boolean(what: object) -> BadInputError:
     return BadInputError(f"a condition gives True or False for every trial, not {what}")
 
 
-def _summary(summary: Document, trials: Sequence[TrialFiles]) -> dict[str, Any]:
-    cutoffs = lookup(summary, "parameters/k_values")
-    rows = [
-        (str(t.entry.get("events_file")).removesuffix(EVENTS_SUFFIX), _document(t)) for t in trials
-    ]
-    run_id = coerce(summary.get("run_id"), "text") or ""
-    made = run_summary(run_id, rows, (), cutoffs if isinstance(cutoffs, list) else [])
-    return stamped(made, str(summary.get("generated_at")))
+def _summary(summary: RunSummary, trials: Sequence[TrialFiles]) -> RunSummary:
+    rows = [(t.entry.events_file.removesuffix(EVENTS_SUFFIX), _document(t)) for t in trials]
+    cutoffs = summary.parameters.get("k_values", ())
+    made = stamped(run_summary(summary.run_id, rows, (), cutoffs), summary.generated_at)
+    return from_builtins(made, RunSummary, SUMMARY_FILE)
 
 
-def _analysis(impact: Document, trials: Sequence[TrialFiles]) -> dict[str, Any]:
+def _analysis(impact: ImpactAnalysis, trials: Sequence[TrialFiles]) -> ImpactAnalysis:
     """Return the impact analysis over some trials, with the seed of that over all of them."""
-    seed = coerce(lookup(impact, "parameters/seed"), "integer")
-    documents = [_document(trial) for trial in trials]
-    stated = lookup(impact, "parameters/mcp_configs")
     made = impact_analysis(
-        documents,
-        seed=DEFAULT_SEED if seed is None else seed,
-        mcp_configs=stated if isinstance(stated, list | tuple) else None,
+        [_document(trial) for trial in trials],
+        seed=impact.parameters.get("seed", DEFAULT_SEED),
+        mcp_configs=impact.parameters.get("mcp_configs"),
     )
-    return stamped(made, str(impact.get("generated_at")))
+    return from_builtins(stamped(made, impact.generated_at), ImpactAnalysis, IMPACT_FILE)
 
 
 def _document(trial: TrialFiles) -> dict[str, Any]:
     """Return the metrics document of a trial under the name that its config has in the run."""
-    own = coerce(lookup(trial.metrics, "provenance/config_name"), "text") or ""
-    return relabelled_metrics(trial.metrics, {own: str(trial.entry.get("config_name"))})
-
-
-def _first_fault(trials: Iterable[Sequence[TrialFiles]]) -> BadInputError | None:
-    """Return what is wrong with the first metrics document that breaks its schema, or None."""
-    for trial in chain(*trials):
-        for fault in faults(dict(trial.metrics), "retrieval_metrics"):
-            named = trial.entry.get("metrics_file")
-            return BadInputError(f"{named}: {fault}; evaluate the run again")
-    return None
+    if trial.metrics is None:
+        raise BadInputError(f"{trial.entry.metrics_file} is missing; evaluate the run again")
+    provenance = replace(trial.metrics.provenance, config_name=trial.entry.config_name)
+    return to_builtins(replace(trial.metrics, provenance=provenance))

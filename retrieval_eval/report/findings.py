@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from retrieval_eval.escape import visible
-from retrieval_eval.report.comparison import MetricResult
+from retrieval_eval.model.impact import PairedStatistics
+from retrieval_eval.report.comparison import is_clear
 from retrieval_eval.report.numbers import of, rate, signed
 from retrieval_eval.values import counted
 
@@ -16,7 +17,7 @@ MAX_LISTED: Final = 4
 
 
 def name(text: str, limit: int = NAME_LIMIT) -> str:
-    """Return a foreign name as it appears in a sentence."""
+    """Return an untrusted name as it appears in a sentence."""
     return visible(text, limit)
 
 
@@ -115,12 +116,12 @@ def slices(found: Sequence[float], n_small: int) -> str:
     return f"{text}; {small}" if small else text
 
 
-def intervals(results: Sequence[MetricResult]) -> str:
+def intervals(results: Sequence[PairedStatistics]) -> str:
     """Return the finding about all metrics of a pair: how many differences are clear."""
     known = [r for r in results if r.ci_low is not None and r.ci_high is not None]
     if not known:
         return "No metric has a paired interval"
-    clear = sum(r.is_clear for r in known)
+    clear = sum(is_clear(r) for r in known)
     verb = "is" if clear == 1 else "are"
     return (
         f"{clear} of {counted(len(known), 'paired difference')} {verb} clear: interval without 0 "
@@ -142,12 +143,12 @@ def pairs(verdicts: Sequence[str]) -> str:
     return f"{noun}: {parts}"
 
 
-def views(n_turned: int, n_views: int) -> str:
+def views(n_changed: int, n_views: int) -> str:
     """Return the finding about views: how many conclusions change under another view."""
-    if not n_turned:
+    if not n_changed:
         return f"No conclusion changes under {counted(n_views, 'view')} of what counts as retrieved"
-    verb = "depends" if n_turned == 1 else "depend"
-    return f"{counted(n_turned, 'conclusion')} {verb} on what counts as retrieved"
+    verb = "depends" if n_changed == 1 else "depend"
+    return f"{counted(n_changed, 'conclusion')} {verb} on what counts as retrieved"
 
 
 def gate(n_failed: int, n_rules: int, n_removed: int, n_unmatched: int = 0) -> str:

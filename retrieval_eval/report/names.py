@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from retrieval_eval.metrics.catalog import BY_NAME, Metric
 from retrieval_eval.report.numbers import rate, signed
 from retrieval_eval.values import REASONS
 
@@ -32,43 +33,23 @@ class MetricName:
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
-METRICS: Final[dict[str, MetricName]] = {
-    "file_recall": MetricName(
-        "File recall", "", 2, "ground-truth files found anywhere / ground-truth files"
-    ),
-    "mrr": MetricName("MRR", "", 2, "1 / rank of the first ground-truth file, averaged"),
-    "ndcg@10": MetricName(
-        "nDCG@10", "", 2, "discounted gain of the first 10 files / gain of the ideal order"
-    ),
-    "ttfr_seconds": MetricName(
-        "Time to first relevant", "s", 1, "seconds from the agent's start to the first hit"
-    ),
-    "ttfr_tokens": MetricName("Tokens to first relevant", "", 0, "tokens used up to the first hit"),
-    "context_efficiency": MetricName(
-        "Context efficiency", "", 2, "retrieved files that are relevant / retrieved files"
-    ),
-    "util_read_overlap_with_relevant_files": MetricName(
-        "Read overlap", "", 2, "ground-truth files whose content was read / ground-truth files"
-    ),
-    "reward": MetricName("Reward", "", 2, "what the verifier of the task gave"),
-    "cost_usd": MetricName("Cost", "USD", 2, "recorded cost of the trial"),
-    "elapsed_seconds": MetricName("Elapsed time", "s", 0, "wall-clock time of the agent"),
-    "total_tokens": MetricName("Tokens", "", 0, "input (cached included) and output tokens"),
-    "map_score": MetricName(
-        "MAP", "", 2, "precision at each hit, summed / ground-truth files, averaged"
-    ),
+_PRINTED_UNITS: Final = {"s": "s", "USD": "USD"}
+
+
+def _named(metric: Metric) -> MetricName:
+    unit = _PRINTED_UNITS.get(metric.unit, "")
+    return MetricName(metric.title, unit, metric.digits, metric.meaning)
+
+
+METRICS: Final = {
+    name: _named(metric)
+    for name, metric in BY_NAME.items()
+    if metric.is_compared or (metric.is_of_view and "@" not in name)
 }
+"""The metrics that pages define, by name."""
 
-HEADLINE_METRICS: Final = (
-    "file_recall",
-    "mrr",
-    "ndcg@10",
-    "ttfr_seconds",
-    "context_efficiency",
-    "util_read_overlap_with_relevant_files",
-)
-
-OUTCOMES: Final = ("reward", "cost_usd", "elapsed_seconds", "total_tokens")
+HEADLINE_METRICS: Final = tuple(name for name, m in BY_NAME.items() if m.is_headline)
+OUTCOMES: Final = tuple(name for name, m in BY_NAME.items() if m.path[0] == "outcome")
 
 LABELS: Final[dict[str, tuple[str, str]]] = {
     "missed_key_evidence": ("Missed key evidence", "ground-truth files"),
@@ -91,7 +72,7 @@ EXCLUSIONS: Final[dict[str, str]] = {
 
 def metric_name(metric: str) -> MetricName:
     """Return how ``metric`` is printed; an unknown one is printed as it is named."""
-    return METRICS.get(metric) or MetricName(metric, "", 2, "")
+    return _named(BY_NAME[metric]) if metric in BY_NAME else MetricName(metric, "", 2, "")
 
 
 def reason_sentence(reason: str | None) -> str:

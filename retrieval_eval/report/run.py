@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from retrieval_eval.metrics.trial import DEFAULT_K
+from retrieval_eval.model.impact import ComparisonDocument, ImpactAnalysis
+from retrieval_eval.model.summary import RunSummary
+from retrieval_eval.pipeline.evaluate import IMPACT_FILE, SUMMARY_FILE
 from retrieval_eval.report import frames
-from retrieval_eval.report.choosing import choose
 from retrieval_eval.report.columns import FRAMES, expand
-from retrieval_eval.report.comparison import Comparison, read_comparison
-from retrieval_eval.report.comparison_rows import comparison_rows
+from retrieval_eval.report.comparison import arms, choose, ledgers, metrics_of, verdict_of
 from retrieval_eval.report.documents import (
-    IMPACT_FILE,
-    SUMMARY_FILE,
     TrialFiles,
-    config_names,
-    k_values,
-    read_artefact,
+    event_rows,
+    ground_truth_rows,
+    read_run_document,
     read_trials,
+    renamed_summary,
 )
-from retrieval_eval.report.separate import relabelled_summary
+from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.simulated import notice
-from retrieval_eval.report.truth_rows import ground_truth_rows
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,8 +51,8 @@ class Run(frames.Measured):
     impact
         The impact analysis over all runs; by default the one of the first folder.
     new_names
-        For each folder, configs to rename, as :func:`retrieval_eval.report.separate.labels` gives
-        them; the impact analysis has to use the new names.
+        For each folder, configs to rename, as ``separate_runs`` of :func:`load_run` asks for; the
+        impact analysis has to use the new names.
     part
         Only these trials of the folders, as :meth:`filter` gives them.
     """
@@ -66,21 +66,23 @@ class Run(frames.Measured):
         baseline_config: str | None = None,
         mcp_config: str | None = None,
         parameters: Mapping[str, Any] | None = None,
-        impact: Mapping[str, Any] | None = None,
+        impact: ImpactAnalysis | None = None,
         new_names: Sequence[Mapping[str, str]] | None = None,
         part: Part | None = None,
     ) -> None:
         self.folders = tuple(folders)
         self.part = part
-        self.summaries = (
+        self.summaries: tuple[RunSummary, ...] = (
             part.summaries
             if part is not None
             else tuple(
-                relabelled_summary(read_artefact(folder, SUMMARY_FILE), names)
+                renamed_summary(read_run_document(folder, SUMMARY_FILE, RunSummary), names)
                 for folder, names in zip(folders, new_names or [{}] * len(folders), strict=True)
             )
         )
-        self.impact = read_artefact(folders[0], IMPACT_FILE) if impact is None else impact
+        self.impact: ImpactAnalysis = (
+            read_run_document(folders[0], IMPACT_FILE, ImpactAnalysis) if impact is None else impact
+        )
         self.parameters = dict(parameters or {})
         self._baseline = baseline_config or None
         self._mcp = mcp_config or None
@@ -136,39 +138,44 @@ class Run(frames.Measured):
     @cached_property
     def run_ids(self) -> tuple[str, ...]:
         """The runs, in the order given."""
-        return tuple(str(s.get("run_id") or "") for s in self.summaries)
+        return tuple(summary.run_id for summary in self.summaries)
 
     @cached_property
     def n_simulated(self) -> int:
         """How many trials are invented, as the results of those that a demo wrote say."""
-        counts = [frames.members(summary.get("counts")) for summary in self.summaries]
-        return sum(frames.coerce(c.get("simulated"), "integer") or 0 for c in counts)
+        return sum(summary.counts.simulated or 0 for summary in self.summaries)
 
     @cached_property
     def k_values(self) -> tuple[int, ...]:
         """The cut-offs of the @k metrics."""
-        return k_values(self.trial_files)
+        found = {
+            k
+            for trial in self.trial_files
+            if trial.metrics is not None
+            for k in trial.metrics.file_level_metrics.k_values
+        }
+        return tuple(sorted(found)) or DEFAULT_K
 
-    @cached_property
-    def comparisons(self) -> tuple[Comparison, ...]:
+    @property
+    def comparisons(self) -> tuple[ComparisonDocument, ...]:
         """Every pair of configs that the impact analysis compares."""
-        found = frames.records(self.impact.get("comparisons"))
-        return tuple(read_comparison(document) for document in found)
+        return self.impact.comparisons
 
     @cached_property
-    def comparison(self) -> Comparison | None:
+    def comparison(self) -> ComparisonDocument | None:
         """The pair of configs that the report leads with, or None when there is no pair."""
         return choose(self.comparisons, self._all_configs, self._baseline, self._mcp)
 
     @cached_property
     def _all_configs(self) -> list[str]:
-        excluded = [e for s in self.summaries for e in frames.records(s.get("excluded"))]
-        return config_names(self.trial_files, excluded)
+        names: set[str | None] = {trial.entry.config_name for trial in self.trial_files}
+        names |= {e.config_name for summary in self.summaries for e in summary.excluded}
+        return sorted(name for name in names if name)
 
     @cached_property
     def configs(self) -> tuple[str, ...]:
         """Every config: the two compared ones first, the others by name."""
-        first = [self.comparison.baseline, self.comparison.comparison] if self.comparison else []
+        first = list(arms(self.comparison)) if self.comparison else []
         return tuple(first + [c for c in self._all_configs if c not in first])
 
     @frames.handed_out
@@ -177,25 +184,23 @@ class Run(frames.Measured):
         declared = expand(_COLUMNS["trials"], self.k_values)
         rows = []
         for trial in self.trial_files:
-            base = trial.identity()
-            base["batch_timestamp"] = frames.coerce(trial.entry.get("batch_timestamp"), "text")
-            provenance = frames.members(trial.metrics.get("provenance"))
-            base["is_simulated"] = provenance.get("is_simulated") is True
-            exception = frames.lookup(trial.metrics, "outcome/exception")
-            base["has_exception"] = exception is not None
-            base["status"] = frames.coerce(trial.entry.get("status"), "text")
-            base["status_reason"] = frames.coerce(trial.entry.get("reason"), "text")
-            rows.append(frames.read_row(trial.metrics, declared, base))
-        return frames.make_frame(rows, declared)
+            metrics = trial.metrics
+            base = trial.identity | {
+                "batch_timestamp": trial.entry.batch_timestamp,
+                "is_simulated": metrics is not None and metrics.provenance.is_simulated is True,
+                "has_exception": metrics is not None and metrics.outcome.exception is not None,
+                "status": trial.entry.status,
+                "status_reason": trial.entry.reason,
+            }
+            rows.append(read_row(metrics, declared, base))
+        return make_frame(rows, declared)
 
     @frames.handed_out
     def ledger(self) -> pd.DataFrame:
         """One row a trial: what became of its tool calls."""
-        rows = [
-            frames.read_row(trial.metrics, _COLUMNS["ledger"], trial.identity())
-            for trial in self.trial_files
-        ]
-        return frames.make_frame(rows, _COLUMNS["ledger"])
+        columns = _COLUMNS["ledger"]
+        found = [read_row(trial.metrics, columns, trial.identity) for trial in self.trial_files]
+        return make_frame(found, columns)
 
     @frames.handed_out
     def events(self) -> pd.DataFrame:
@@ -209,82 +214,100 @@ class Run(frames.Measured):
 
     @cached_property
     def _event_frames(self) -> tuple[pd.DataFrame, pd.DataFrame]:
-        events: list[frames.Row] = []
-        truths: list[frames.Row] = []
+        events: list[Row] = []
+        truths: list[Row] = []
         for trial in self.trial_files:
-            document, identity = trial.events(), trial.identity()
-            events += frames.event_rows(document, identity)
-            truths += ground_truth_rows(document, identity)
+            document = trial.events()
+            events += event_rows(document, trial.identity)
+            truths += ground_truth_rows(document, trial.identity)
         return (
-            frames.make_frame(events, _COLUMNS["events"]),
-            frames.make_frame(truths, _COLUMNS["ground_truth"]),
+            make_frame(events, _COLUMNS["events"]),
+            make_frame(truths, _COLUMNS["ground_truth"]),
         )
 
     @frames.handed_out
     def excluded(self) -> pd.DataFrame:
         """One row a folder that was left out, with the reason."""
-        names = [c.name for c in _COLUMNS["excluded"]]
+        columns = _COLUMNS["excluded"]
         rows = [
-            {name: frames.coerce(found.get(name), "text") for name in names}
+            read_row(folder, columns, {"run_id": summary.run_id})
             for summary in self.summaries
-            for entry in frames.records(summary.get("excluded"))
-            for found in [{**entry, "run_id": summary.get("run_id")}]
+            for folder in summary.excluded
         ]
-        return frames.make_frame(rows, _COLUMNS["excluded"])
+        return make_frame(rows, columns)
 
     @frames.handed_out
     def pairs(self) -> pd.DataFrame:
         """One row a matched task and metric, for every pair of configs."""
-        found = frames.records(self.impact.get("comparisons"))
-        return frames.make_frame(frames.pair_rows(found), _COLUMNS["pairs"])
+        return self._of_comparisons("pairs", _pair_rows)
 
     @frames.handed_out
     def associations(self) -> pd.DataFrame:
         """One row an association of a retrieval metric with an outcome."""
-        found = frames.records(self.impact.get("associations"))
-        rows = [frames.read_row(a, _COLUMNS["associations"]) for a in found]
-        return frames.make_frame(rows, _COLUMNS["associations"])
+        columns = _COLUMNS["associations"]
+        return make_frame([read_row(a, columns, {}) for a in self.impact.associations], columns)
 
     @frames.handed_out
     def summary(self) -> pd.DataFrame:
         """One row a config and metric: mean, median, n and how many are not computable."""
-        rows = [row for summary in self.summaries for row in frames.summary_rows(summary)]
-        return frames.make_frame(rows, _COLUMNS["summary"])
+        columns = _COLUMNS["summary"]
+        rows = [
+            read_row(
+                values,
+                columns,
+                {"run_id": summary.run_id, "config_name": config, "metric": metric},
+            )
+            for summary in self.summaries
+            for config, aggregate in summary.configs.items()
+            for metric, values in aggregate.metrics.items()
+        ]
+        return make_frame(rows, columns)
 
     @frames.handed_out
     def statistics(self) -> pd.DataFrame:
         """One row a metric, for every pair of configs: paired statistics."""
-        return self._of_comparisons("statistics")
+        return self._of_comparisons("statistics", _metric_rows)
 
     @frames.handed_out
     def gate(self) -> pd.DataFrame:
         """One row a rule of the validity gate, for every pair of configs."""
-        return self._of_comparisons("gate")
+        return self._of_comparisons("gate", _gate_rows)
 
     @frames.handed_out
     def pair_ledger(self) -> pd.DataFrame:
-        """One row an arm and fate of its trials, for every pair of configs."""
-        return self._of_comparisons("pair_ledger")
+        """One row an arm and status of its trials, for every pair of configs."""
+        return self._of_comparisons("pair_ledger", _ledger_rows)
 
     @frames.handed_out
     def views(self) -> pd.DataFrame:
         """One row a view and metric, for every pair of configs."""
-        return self._of_comparisons("views")
+        return self._of_comparisons("views", _view_rows)
 
     @frames.handed_out
     def slices(self) -> pd.DataFrame:
         """One row a slice of the tasks, for every pair of configs."""
-        return self._of_comparisons("slices")
+        return self._of_comparisons("slices", _slice_rows)
 
     @frames.handed_out
     def first_hits(self) -> pd.DataFrame:
         """One row a config and unit: time to the first relevant file."""
-        found = frames.records(self.impact.get("time_to_first_relevant"))
-        rows = [frames.read_row(row, _COLUMNS["first_hits"]) for row in found]
-        return frames.make_frame(rows, _COLUMNS["first_hits"])
+        columns = _COLUMNS["first_hits"]
+        found = self.impact.time_to_first_relevant
+        return make_frame([read_row(curve, columns, {}) for curve in found], columns)
 
-    def _of_comparisons(self, name: str) -> pd.DataFrame:
-        return frames.make_frame(comparison_rows(self.impact, name), _COLUMNS[name])
+    def _of_comparisons(
+        self, name: str, rows_of: Callable[[ComparisonDocument, Row], Iterator[Row]]
+    ) -> pd.DataFrame:
+        rows: list[Row] = []
+        for comparison in self.comparisons:
+            rows += rows_of(
+                comparison,
+                {
+                    "baseline_config": comparison.baseline_config,
+                    "comparison_config": comparison.comparison_config,
+                },
+            )
+        return make_frame(rows, _COLUMNS[name])
 
     def frame(self, name: str) -> pd.DataFrame:
         """Return a frame by its name in :data:`retrieval_eval.report.columns.FRAMES`."""
@@ -295,3 +318,59 @@ class Run(frames.Measured):
         trials = self.part.sentence if self.part else f"{len(self.trial_files)} trials"
         said = notice(self.n_simulated, len(self.trial_files), "trial", "agent")
         return f"<Run {', '.join(self.run_ids)}: {trials}>{f' {said}' if said else ''}"
+
+
+def _pair_rows(comparison: ComparisonDocument, names: Row) -> Iterator[Row]:
+    for pair in comparison.pairs:
+        task = read_row(pair, _COLUMNS["pairs"], names)
+        for metric, values in pair.metrics.items():
+            sides = {s: getattr(values, s) for s in ("baseline", "comparison", "difference")}
+            yield task | {"metric": metric} | sides
+
+
+def _metric_rows(comparison: ComparisonDocument, names: Row) -> Iterator[Row]:
+    for metric, result in comparison.metrics.items():
+        base = names | {
+            "metric": metric,
+            "verdict": comparison.verdict,
+            "is_verdict_metric": comparison.verdict_metric == metric,
+        }
+        yield read_row(result, _COLUMNS["statistics"], base)
+
+
+def _view_rows(comparison: ComparisonDocument, names: Row) -> Iterator[Row]:
+    flips = {(flip.metric, flip.view): str(flip.kind) for flip in comparison.flips}
+    for name, view in comparison.views.items():
+        for metric, result in metrics_of(view).items():
+            base = names | {
+                "view": name,
+                "metric": metric,
+                "verdict": verdict_of(view) or None,
+                "flip": flips.get((metric, name)),
+            }
+            yield read_row(result, _COLUMNS["views"], base)
+
+
+def _gate_rows(comparison: ComparisonDocument, names: Row) -> Iterator[Row]:
+    for rule in comparison.gate.rules:
+        trials = [f"{t.config_name} / {t.task_name} / {t.trial_name or '?'}" for t in rule.trials]
+        base = names | {"rule": rule.name, "trials": trials}
+        yield read_row(rule, _COLUMNS["gate"], base)
+
+
+def _ledger_rows(comparison: ComparisonDocument, names: Row) -> Iterator[Row]:
+    """Yield one row an arm and status; removed, unmatched and used add up to all."""
+    for config, ledger in zip(arms(comparison), ledgers(comparison), strict=True):
+        arm = names | {"arm": config}
+        yield arm | {"status": "all", "n": ledger.trials}
+        for status in ("removed", "unmatched"):
+            for reason, n in getattr(ledger, status).items():
+                yield arm | {"status": status, "reason": reason, "n": n}
+        yield arm | {"status": "used", "n": ledger.used}
+        for reason, n in ledger.outcomes_only.items():
+            yield arm | {"status": "outcomes_only", "reason": reason, "n": n}
+
+
+def _slice_rows(comparison: ComparisonDocument, names: Row) -> Iterator[Row]:
+    for cell in comparison.slices:
+        yield read_row(cell, _COLUMNS["slices"], names)

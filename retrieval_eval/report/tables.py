@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from retrieval_eval.metrics.catalog import BY_NAME
-from retrieval_eval.report.comparison import ALPHA, VERDICTS, Comparison, MetricResult
+from retrieval_eval.model.impact import ComparisonDocument, PairedEstimate, PairedStatistics
+from retrieval_eval.report.comparison import (
+    ALPHA,
+    UNABLE,
+    VERDICTS,
+    arms,
+    discrimination_of,
+    is_by_means,
+    is_fragile,
+    is_gain,
+)
 from retrieval_eval.report.derive import Record, mean, numbers
 from retrieval_eval.report.exhibits import Table
 from retrieval_eval.report.findings import name
+from retrieval_eval.report.gate_labels import inside, title
 from retrieval_eval.report.names import HEADLINE_METRICS, metric_name, reason_sentence
 from retrieval_eval.report.numbers import MISSING, count, interval, of, p_value, signed
-from retrieval_eval.report.robustness import BLUNT
-from retrieval_eval.report.rule_words import inside, title
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.values import counted
 
@@ -42,25 +51,27 @@ FEW_FOR_TAILS = (
 )
 
 
-def headline(comparison: Comparison, metrics: Sequence[str] = HEADLINE_METRICS) -> Table:
+def headline(comparison: ComparisonDocument, metrics: Sequence[str] = HEADLINE_METRICS) -> Table:
     """Return one row a metric: both means, paired difference, interval, pairs, win/tie/loss.
 
     Metrics that cannot tell the arms apart leave the table and are named below it.
     """
-    shown, blunt = _discriminating(comparison, metrics)
+    shown, left = _discriminating(comparison, metrics)
     notes = [READING]
-    notes += [f"Left out, unable to tell the two apart: {', '.join(blunt)}."] if blunt else []
+    notes += [f"Left out, unable to tell the two apart: {', '.join(left)}."] if left else []
     notes += [*_grouped(comparison), *_adjusted(comparison), *_said(comparison)]
     return Table(
         "headline",
         "Means over matched tasks and their paired difference, in the unit of the metric",
-        ("Metric", comparison.baseline, comparison.comparison, *_STATISTICS),
-        tuple(_headline_row(metric, comparison.metric(metric)) for metric in shown),
+        ("Metric", *arms(comparison), *_STATISTICS),
+        tuple(_headline_row(metric, comparison.metrics.get(metric)) for metric in shown),
         notes=(*notes, *_lost(comparison, shown)),
     )
 
 
-def _discriminating(comparison: Comparison, metrics: Sequence[str]) -> tuple[list[str], list[str]]:
+def _discriminating(
+    comparison: ComparisonDocument, metrics: Sequence[str]
+) -> tuple[list[str], list[str]]:
     """Return the metrics that stay, and those that leave with the reason.
 
     The verdict's metric always stays; a redundant one leaves only when the metric it repeats
@@ -68,26 +79,26 @@ def _discriminating(comparison: Comparison, metrics: Sequence[str]) -> tuple[lis
     """
     shown, left = [], []
     for metric in dict.fromkeys((comparison.verdict_metric, *metrics)):
-        found = comparison.discriminates(metric)
-        is_repeat = found is not None and found.status == "redundant" and found.like in shown
-        is_blunt = found is not None and found.status in BLUNT
-        if found is None or metric == comparison.verdict_metric or not (is_blunt or is_repeat):
+        found = discrimination_of(comparison, metric)
+        is_repeat = found is not None and found.status == "redundant" and found.with_ in shown
+        is_constant = found is not None and found.status in UNABLE
+        if found is None or metric == comparison.verdict_metric or not (is_constant or is_repeat):
             shown.append(metric)
             continue
-        like = f"repeats {metric_name(found.like or '').label}" if is_repeat else found.status
+        like = f"repeats {metric_name(found.with_ or '').label}" if is_repeat else found.status
         left.append(f"{metric_name(metric).label} ({like})")
     return shown, left
 
 
-def _grouped(comparison: Comparison) -> list[str]:
+def _grouped(comparison: ComparisonDocument) -> list[str]:
     """Return the note on tasks that count together, without which 20 of 20 wins look surer."""
-    result = comparison.metric(comparison.verdict_metric)
+    result = comparison.metrics.get(comparison.verdict_metric)
     if result is None or result.cluster_by is None or result.n_clusters is None:
         return []
     tasks, by = counted(result.n_pairs, "task"), result.cluster_by
     if result.n_clusters == 1:
         return [f"All {tasks} are of one {by}, so the result is about this {by} only."]
-    if result.is_by_means:
+    if is_by_means(result):
         how = f"t with {counted(result.n_clusters - 1, 'degree')} of freedom"
         text = f"{tasks} in {counted(result.n_clusters, 'group')} by {by}: the means, difference "
         return [f"{text}and interval are those of the {by} means ({how}), each counting the same."]
@@ -100,7 +111,7 @@ def _grouped(comparison: Comparison) -> list[str]:
     return [f"{text}, so that p is at least {least:.3f}." if least >= 0.001 else f"{text}."]
 
 
-def _said(comparison: Comparison) -> list[str]:
+def _said(comparison: ComparisonDocument) -> list[str]:
     """Return what the analysis says of the arms' roles and of rewards that it does not average."""
     said = [
         name(threat.sentence, MAX_SAID)
@@ -110,44 +121,44 @@ def _said(comparison: Comparison) -> list[str]:
     return [f"{text[:1].upper()}{text[1:]}." for text in said]
 
 
-def _adjusted(comparison: Comparison) -> list[str]:
+def _adjusted(comparison: ComparisonDocument) -> list[str]:
     """Return the note that says which differences stand when all are looked at together."""
-    family = [r for r in comparison.metrics.values() if r.p_holm is not None]
+    family = {m: r for m, r in comparison.metrics.items() if r.p_holm is not None}
     if not family:
         return []
     clear = [
-        f"{metric_name(r.metric).label} ({'better' if r.is_gain else 'worse'}"
-        f"{', fragile' if r.is_fragile else ''})"
-        for r in family
+        f"{metric_name(metric).label} ({'better' if is_gain(r) else 'worse'}"
+        f"{', fragile' if is_fragile(r) else ''})"
+        for metric, r in family.items()
         if (r.p_holm or 0) < ALPHA
     ]
     stands = f"only for {', '.join(clear)}" if clear else "for none of them"
     return [f"Adjusted for {len(family)} metrics (Holm), p stays below 0.05 {stands}."]
 
 
-def _timed(comparison: Comparison, metrics: Sequence[str]) -> list[str]:
+def _timed(comparison: ComparisonDocument, metrics: Sequence[str]) -> list[str]:
     """Return how to read times where some trial found nothing, and which are not compared."""
-    results = [comparison.metric(metric) for metric in metrics]
-    timed = [r for r in results if r is not None and (r.n_never_baseline or r.n_never_comparison)]
-    unfair = [metric_name(r.metric).label for r in timed if r.ci_reason == "never_hit_differs"]
+    known = {m: comparison.metrics[m] for m in metrics if m in comparison.metrics}
+    timed = {m: r for m, r in known.items() if r.n_never_baseline or r.n_never_comparison}
+    unfair = [metric_name(m).label for m, r in timed.items() if r.ci_reason == "never_hit_differs"]
     notes = [TIMES] if timed else []
     return [*notes, UNTIMED.format(metrics=", ".join(unfair))] if unfair else notes
 
 
-def _lost(comparison: Comparison, metrics: Sequence[str]) -> list[str]:
+def _lost(comparison: ComparisonDocument, metrics: Sequence[str]) -> list[str]:
     lost: dict[str, list[str]] = {}
     for metric in metrics:
-        result = comparison.metric(metric)
+        result = comparison.metrics.get(metric)
         if result is not None and result.mean_difference is None:
             label = metric_name(metric).label
             lost.setdefault(reason_sentence(result.reason), []).append(label)
     return [f"{MISSING} {', '.join(labels)}: {why}." for why, labels in lost.items()]
 
 
-def _tails(comparison: Comparison, metrics: Sequence[str]) -> list[str]:
+def _tails(comparison: ComparisonDocument, metrics: Sequence[str]) -> list[str]:
     """Return the caution that few costs or times may not show their largest."""
     endless = [name for name in metrics if name in BY_NAME and not BY_NAME[name].is_bounded]
-    results = [comparison.metric(metric) for metric in endless]
+    results = [comparison.metrics.get(metric) for metric in endless]
     is_few = any(
         result is not None and result.ci_low is not None and result.n_pairs < ENOUGH_FOR_TAILS
         for result in results
@@ -155,12 +166,12 @@ def _tails(comparison: Comparison, metrics: Sequence[str]) -> list[str]:
     return [FEW_FOR_TAILS] if is_few else []
 
 
-def interval_of(result: MetricResult) -> str:
+def interval_of(metric: str, result: PairedEstimate) -> str:
     """Return the interval of a metric's difference in the metric's own decimals, or the dash."""
-    return interval(result.ci_low, result.ci_high, metric_name(result.metric).digits)
+    return interval(result.ci_low, result.ci_high, metric_name(metric).digits)
 
 
-def _difference_row(metric: str, result: MetricResult | None) -> tuple[str, ...]:
+def _difference_row(metric: str, result: PairedStatistics | None) -> tuple[str, ...]:
     known = metric_name(metric)
     if result is None:
         return (known.titled, *[MISSING] * 6)
@@ -169,13 +180,17 @@ def _difference_row(metric: str, result: MetricResult | None) -> tuple[str, ...]
         known.value(result.mean_baseline),
         known.value(result.mean_comparison),
         known.difference(result.mean_difference),
-        interval_of(result),
+        interval_of(metric, result),
         str(result.n_pairs),
-        f"{result.wins} / {result.ties} / {result.losses}" if result.n_pairs else MISSING,
+        _outcomes(result) if result.n_pairs else MISSING,
     )
 
 
-def _headline_row(metric: str, result: MetricResult | None) -> tuple[str, ...]:
+def _outcomes(result: PairedStatistics) -> str:
+    return f"{result.wins or 0} / {result.ties or 0} / {result.losses or 0}"
+
+
+def _headline_row(metric: str, result: PairedStatistics | None) -> tuple[str, ...]:
     """Return the row of a metric; for times the tasks without one are beside the interval."""
     name, before, after, difference, ends, *rest = _difference_row(metric, result)
     if result is not None and (result.n_never_baseline or result.n_never_comparison):
@@ -187,7 +202,7 @@ def _headline_row(metric: str, result: MetricResult | None) -> tuple[str, ...]:
     return (name, before, after, difference, ends, *rest)
 
 
-def _rows(metric: str, result: MetricResult | None) -> Iterator[tuple[str, ...]]:
+def _rows(metric: str, result: PairedStatistics | None) -> Iterator[tuple[str, ...]]:
     """Yield the row of a metric, and for times one on the tasks that have none."""
     yield _difference_row(metric, result)
     if result is not None and result.n_never_baseline is not None:
@@ -225,13 +240,13 @@ def by_config(
     )
 
 
-def differences(comparison: Comparison, metrics: Sequence[str]) -> Table:
+def differences(comparison: ComparisonDocument, metrics: Sequence[str]) -> Table:
     """Return the paired difference of every metric of one comparison."""
     return Table(
         "differences",
         "Paired differences of every metric, in the unit of the metric",
-        ("Metric", comparison.baseline, comparison.comparison, *_STATISTICS),
-        tuple(row for metric in metrics for row in _rows(metric, comparison.metric(metric))),
+        ("Metric", *arms(comparison), *_STATISTICS),
+        tuple(row for metric in metrics for row in _rows(metric, comparison.metrics.get(metric))),
         notes=(
             *_timed(comparison, metrics),
             *_tails(comparison, metrics),
@@ -240,16 +255,16 @@ def differences(comparison: Comparison, metrics: Sequence[str]) -> Table:
     )
 
 
-def tests(comparison: Comparison, metrics: Sequence[str]) -> Table:
+def tests(comparison: ComparisonDocument, metrics: Sequence[str]) -> Table:
     """Return how sure the paired difference of every metric is."""
     rows = []
     groupings: set[tuple[str | None, bool]] = set()
     for metric in metrics:
-        known, result = metric_name(metric), comparison.metric(metric)
+        known, result = metric_name(metric), comparison.metrics.get(metric)
         if result is None:
             continue
         if result.n_clusters != 1:
-            groupings.add((result.cluster_by, result.is_by_means))
+            groupings.add((result.cluster_by, is_by_means(result)))
         rows.append(
             (
                 known.titled,
@@ -258,7 +273,7 @@ def tests(comparison: Comparison, metrics: Sequence[str]) -> Table:
                 signed(result.rank_biserial),
                 str(result.n_pairs),
                 count(result.n_clusters),
-                known.value(result.smallest_detectable),
+                known.value(result.smallest_detectable_difference),
             )
         )
     named = sorted({by for by, is_by_means in groupings if by and not is_by_means})
@@ -276,7 +291,7 @@ def tests(comparison: Comparison, metrics: Sequence[str]) -> Table:
     )
 
 
-def every_pair(found: Sequence[Comparison]) -> Table:
+def every_pair(found: Sequence[ComparisonDocument]) -> Table:
     """Return one row a pair of configs: its verdict, pairs, difference, and what the gate says."""
     return Table(
         "every-pair",
@@ -287,18 +302,17 @@ def every_pair(found: Sequence[Comparison]) -> Table:
     )
 
 
-def _pair_row(c: Comparison) -> tuple[str, ...]:
-    result, known = c.metric(c.verdict_metric), metric_name(c.verdict_metric)
-    gate = ", ".join(inside(title(rule)) for rule in c.failed) or "passed"
+def _pair_row(c: ComparisonDocument) -> tuple[str, ...]:
+    result, known = c.metrics.get(c.verdict_metric), metric_name(c.verdict_metric)
+    failed = ", ".join(inside(title(rule)) for rule in c.gate.failed)
     absent = WITHHELD if c.verdict == "no_verdict" else MISSING
     has_numbers = c.verdict != "no_verdict" and result is not None and result.n_pairs >= MIN_PAIRS
     return (
-        c.baseline,
-        c.comparison,
+        *arms(c),
         VERDICTS[c.verdict],
         known.titled,
         str(result.n_pairs if result else 0),
         known.difference(result.mean_difference) if result and has_numbers else absent,
-        interval_of(result) if result and has_numbers else absent,
-        f"failed: {gate}" if c.failed else gate if c.gate else "not applied",
+        interval_of(c.verdict_metric, result) if result and has_numbers else absent,
+        f"failed: {failed}" if failed else "passed",
     )

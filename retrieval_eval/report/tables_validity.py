@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from retrieval_eval.report.comparison import VERDICTS, Comparison
+from retrieval_eval.model.impact import ComparisonDocument, Gate
+from retrieval_eval.report.comparison import (
+    VERDICTS,
+    arms,
+    is_balanced,
+    ledgers,
+    metrics_of,
+    verdict_of,
+)
 from retrieval_eval.report.exhibits import Table
-from retrieval_eval.report.gate import Gate, Ledger
+from retrieval_eval.report.gate_labels import inside, title, ways_out
 from retrieval_eval.report.names import metric_name
 from retrieval_eval.report.numbers import MISSING, count, of, rate
-from retrieval_eval.report.rule_words import inside, title, ways_out
 from retrieval_eval.report.tables import interval_of
 from retrieval_eval.values import counted
 
@@ -73,53 +80,54 @@ def found_table(gate: Gate) -> Table | None:
     )
 
 
-def ledger_table(ledger: Ledger, comparison: Comparison) -> Table:
+def ledger_table(comparison: ComparisonDocument) -> Table:
     """Return the way from all trials of each arm to the pairs used."""
-    ways = [ways_out(arm) for arm in ledger.arms]
+    both = ledgers(comparison)
+    ways = [ways_out(arm) for arm in both]
     names = sorted({way for found in ways for way in found}, key=lambda w: (w[0] != "r", w))
-    body = [("All trials", *(count(arm.trials) for arm in ledger.arms))]
+    body = [("All trials", *(count(arm.trials) for arm in both))]
     body += [(f"− {way}", *(count(found.get(way, 0)) for found in ways)) for way in names]
-    body.append(("= used in pairs", *(count(arm.used) for arm in ledger.arms)))
+    body.append(("= used in pairs", *(count(arm.used) for arm in both)))
     body += [
         (
             f"of these for outcomes only: {inside(title(rule))}",
-            *(count(arm.outcomes_only.get(rule, 0)) for arm in ledger.arms),
+            *(count(arm.outcomes_only.get(rule, 0)) for arm in both),
         )
-        for rule in sorted({rule for arm in ledger.arms for rule in arm.outcomes_only})
+        for rule in sorted({rule for arm in both for rule in arm.outcomes_only})
     ]
-    if any(arm.mcp_called for arm in ledger.arms):
-        shown = (of(arm.mcp_answered, arm.ran) for arm in ledger.arms)
+    if any(arm.mcp_called for arm in both):
+        shown = (of(arm.mcp_answered or 0, arm.ran or 0) for arm in both)
         body.append(("of all that ran, an MCP server answered in", *shown))
     notes = [f"They form {counted(comparison.n_pairs, 'matched task')}; repeats are averaged."]
-    if not all(arm.is_balanced for arm in ledger.arms):
+    if not all(is_balanced(arm) for arm in both):
         notes.append("These counts do not add up: the analysis is at fault, so do not rely on it.")
     return Table(
         "pair-ledger",
         "From all trials to the pairs used; every trial is removed, not matched or used",
-        ("Trials", comparison.baseline, comparison.comparison),
+        ("Trials", *arms(comparison)),
         tuple(body),
         notes=tuple(notes),
     )
 
 
-def views_table(comparison: Comparison) -> Table:
+def views_table(comparison: ComparisonDocument) -> Table:
     """Return the difference of every headline metric under every view; what changes is marked."""
     views = list(comparison.views)
-    metrics = list(dict.fromkeys(m for view in comparison.views.values() for m in view.metrics))
-    turned = {(flip.metric, flip.view) for flip in comparison.flips}
+    metrics = list(dict.fromkeys(m for v in comparison.views.values() for m in metrics_of(v)))
+    changed = {(flip.metric, flip.view) for flip in comparison.flips}
     body = []
     for metric in metrics:
         cells = []
         for view in views:
-            result = comparison.views[view].metrics.get(metric)
+            result = metrics_of(comparison.views[view]).get(metric)
             if result is None or result.mean_difference is None:
                 cells.append(MISSING)
                 continue
             text = metric_name(metric).difference(result.mean_difference)
-            mark = " (changes)" if (metric, view) in turned else ""
-            cells.append(f"{text} {interval_of(result)}{mark}")
+            mark = " (changes)" if (metric, view) in changed else ""
+            cells.append(f"{text} {interval_of(metric, result)}{mark}")
         body.append((metric_name(metric).titled, *cells))
-    verdicts = [comparison.views[view].verdict for view in views]
+    verdicts = [verdict_of(comparison.views[view]) for view in views]
     label = f"Conclusion on {metric_name(comparison.verdict_metric).label.lower()}"
     body.append((label, *(VERDICTS.get(v, v or MISSING) for v in verdicts)))
     return Table(
@@ -138,7 +146,7 @@ def views_table(comparison: Comparison) -> Table:
     )
 
 
-def discrimination_table(comparison: Comparison) -> Table:
+def discrimination_table(comparison: ComparisonDocument) -> Table:
     """Return whether each metric can tell the arms apart."""
     return Table(
         "discrimination",
@@ -148,7 +156,7 @@ def discrimination_table(comparison: Comparison) -> Table:
             (
                 metric_name(found.metric).titled,
                 _STATUS.get(found.status, found.status)
-                + (f" with {metric_name(found.like).label}" if found.like else ""),
+                + (f" with {metric_name(found.with_).label}" if found.with_ else ""),
                 found.detail or MISSING,
             )
             for found in comparison.discrimination

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.search.named_metrics import refuses
+from retrieval_eval.model import search_run as model
+from retrieval_eval.model.search_run import (
+    Abstention,
+    AreaUnderCurve,
+    Controls,
+    QueryResult,
+    RefusalLimits,
+    RefusalRate,
+    RocPoint,
+)
+from retrieval_eval.search.named_metrics import is_refused
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.returned import says_rank_only
-from retrieval_eval.search.roc import METHOD, RocPoint, auc, auc_interval, roc_points
+from retrieval_eval.search.roc import METHOD, auc, auc_interval, roc_points
 from retrieval_eval.search.summary import number, span
 from retrieval_eval.stats.intervals import Interval, wilson
 from retrieval_eval.values import REASONS, Value, counted, ratio
-
-Query = Mapping[str, Any]
 
 MIN_TRUE_POSITIVE_RATE: Final = 0.80
 MAX_FALSE_REFUSAL_RATE: Final = 0.08
@@ -72,31 +80,31 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Kinds:
-    """The queries of a run that count here; those of which nobody has said are left out."""
+    """The queries of a run that count here; those of which it is not known are left out."""
 
-    unanswerable: tuple[Query, ...]
-    answerable: tuple[Query, ...]
+    unanswerable: tuple[QueryResult, ...]
+    answerable: tuple[QueryResult, ...]
 
     @classmethod
-    def of(cls, queries: Iterable[Query]) -> Kinds:
+    def of(cls, queries: Iterable[QueryResult]) -> Kinds:
         """Sort the queries of a run, by id, as resampling and halving pick positions."""
-        ordered = sorted(queries, key=lambda query: str(query["id"]))
+        ordered = sorted(queries, key=lambda query: query.id)
         return cls(
-            tuple(query for query in ordered if query["answerable"] is False),
-            tuple(query for query in ordered if query["answerable"] is True),
+            tuple(query for query in ordered if query.answerable is False),
+            tuple(query for query in ordered if query.answerable is True),
         )
 
     @property
     def n_failed(self) -> int:
         """Queries of either kind that the retriever failed on."""
-        return sum(query["status"] == "failed" for query in (*self.unanswerable, *self.answerable))
+        return sum(query.status == "failed" for query in (*self.unanswerable, *self.answerable))
 
     @property
     def has_scores(self) -> bool:
         """Whether scores are more than the rank with a minus before it."""
-        rankings = [q["ranking"] for q in (*self.unanswerable, *self.answerable) if q["ranking"]]
+        rankings = [q.ranking for q in (*self.unanswerable, *self.answerable) if q.ranking]
         return not rankings or not all(
-            says_rank_only([ScoredDoc(found["doc"], found["score"]) for found in ranking])
+            says_rank_only([ScoredDoc(found.doc, found.score) for found in ranking])
             for ranking in rankings
         )
 
@@ -105,14 +113,14 @@ class Kinds:
         return [_top_score(q) for q in self.unanswerable], [_top_score(q) for q in self.answerable]
 
 
-def abstention_block(
-    queries: Sequence[Query],
+def abstention_of(
+    queries: Sequence[QueryResult],
     *,
     threshold: float | None = None,
     confidence: float = 0.95,
     gate: Gate | None = None,
-) -> dict[str, Any] | None:
-    """Return the ``abstention`` block of a search run, None when no query is unanswerable.
+) -> Abstention | None:
+    """Return the refusals of a search run, None when no query is unanswerable.
 
     A query is refused when nothing came back for it (the retriever returned nothing, or its floor
     dropped all), or, with a ``threshold``, when its top score lies below that. True-positive rate
@@ -152,28 +160,32 @@ def abstention_block(
         ends = Interval.missing("query_failed", n, confidence, METHOD)
     else:
         area, ends = auc(*scores), auc_interval(*scores, confidence=confidence)
-    return {
-        "decided_by": "refusal" if threshold is None else "threshold",
-        "threshold": threshold,
-        "n_answerable": len(kinds.answerable),
-        "n_unanswerable": len(kinds.unanswerable),
-        "n_failed": kinds.n_failed,
-        "true_positive_rate": caught,
-        "false_refusal_rate": refused,
-        "auc": {**_block(area, ends), "interval": METHOD},
-        "roc": [] if kinds.n_failed else [asdict(point) for point in roc_points(*scores)],
-        "operating_point": _point(caught["value"], refused["value"], gate),
-        "controls": {
-            "always_answer": _point(0.0, 0.0, gate),
-            "always_refuse": _point(1.0, 1.0, gate),
-        },
-        "gate": asdict(gate),
-        "reasons": _reasons(kinds, threshold),
-    }
+    return Abstention(
+        decided_by="refusal" if threshold is None else "threshold",
+        threshold=threshold,
+        n_answerable=len(kinds.answerable),
+        n_unanswerable=len(kinds.unanswerable),
+        n_failed=kinds.n_failed,
+        true_positive_rate=caught,
+        false_refusal_rate=refused,
+        auc=AreaUnderCurve(
+            **area.to_json(), ci_low=ends.low.value, ci_high=ends.high.value, interval=METHOD
+        ),
+        roc=() if kinds.n_failed else roc_points(*scores),
+        operating_point=_point(caught.value, refused.value, gate),
+        controls=Controls(
+            always_answer=_point(0.0, 0.0, gate), always_refuse=_point(1.0, 1.0, gate)
+        ),
+        gate=RefusalLimits(
+            min_true_positive_rate=gate.min_true_positive_rate,
+            max_false_refusal_rate=gate.max_false_refusal_rate,
+        ),
+        reasons=tuple(_reasons(kinds, threshold)),
+    )
 
 
 def check_threshold(threshold: float | None) -> None:
-    """Raise `BadInputError` for a threshold of top scores that no score can be held against."""
+    """Raise `BadInputError` for a threshold of top scores that no score can be compared with."""
     if threshold is not None and not math.isfinite(threshold):
         raise BadInputError(f"the threshold is {threshold}; it must be a finite number")
 
@@ -211,39 +223,31 @@ def rate_text(block: Mapping[str, Any]) -> str:
 
 
 def rate(
-    kinds: Kinds, part: Sequence[Query], threshold: float | None, confidence: float
-) -> dict[str, Any]:
-    """Return how much of a part is refused, as a metric block with ``n_refused``."""
+    kinds: Kinds, part: Sequence[QueryResult], threshold: float | None, confidence: float
+) -> RefusalRate:
+    """Return how much of a part is refused, with its interval."""
     if kinds.n_failed:
         found = Value.missing("query_failed", len(part))
     elif threshold is not None and not kinds.has_scores:
         found = Value.missing("no_scores", len(part))
     else:
-        found = ratio(sum(refuses(q, threshold) for q in part), len(part), "no_such_queries")
+        n = sum(is_refused(_top_score(query), threshold) for query in part)
+        found = ratio(n, len(part), "no_such_queries")
     if found.value is None:
-        gap = Interval.missing(found.reason or "", found.n, confidence, "wilson")
-        return {**_block(found, gap), "n_refused": None}
+        return RefusalRate(**found.to_json(), ci_low=None, ci_high=None, n_refused=None)
     n_refused = round(found.value * found.n)
-    return {
-        **_block(found, wilson(n_refused, found.n, confidence=confidence)),
-        "n_refused": n_refused,
-    }
+    ends = wilson(n_refused, found.n, confidence=confidence)
+    return RefusalRate(
+        **found.to_json(), ci_low=ends.low.value, ci_high=ends.high.value, n_refused=n_refused
+    )
 
 
-def _block(value: Value, interval: Interval) -> dict[str, Any]:
-    return {
-        **value.to_json(),
-        "ci_low": interval.low.value,
-        "ci_high": interval.high.value,
-    }
-
-
-def _point(caught: float | None, refused: float | None, gate: Gate) -> dict[str, Any]:
-    return {
-        "true_positive_rate": caught,
-        "false_refusal_rate": refused,
-        "passes": None if caught is None or refused is None else gate.passes(caught, refused),
-    }
+def _point(caught: float | None, refused: float | None, gate: Gate) -> model.OperatingPoint:
+    return model.OperatingPoint(
+        true_positive_rate=caught,
+        false_refusal_rate=refused,
+        passes=None if caught is None or refused is None else gate.passes(caught, refused),
+    )
 
 
 def _reasons(kinds: Kinds, threshold: float | None) -> list[str]:
@@ -252,19 +256,19 @@ def _reasons(kinds: Kinds, threshold: float | None) -> list[str]:
     if kinds.n_failed:
         found.append(
             f"the retriever failed on {counted(kinds.n_failed, 'query')}, and whether it would have"
-            " refused nobody knows"
+            " refused is not known"
         )
     if not kinds.answerable:
         found.append("no answerable query was asked, so refusing everything would cost nothing")
     if not kinds.has_scores:
         found.append("the retriever gives an order without scores, so no threshold can be set")
-    elif threshold is None and not any(refuses(query, None) for query in queries):
+    elif threshold is None and not any(is_refused(_top_score(query), None) for query in queries):
         found.append("nothing was refused: the retriever answers every query")
     return found
 
 
-def _top_score(query: Query) -> float:
-    return query["ranking"][0]["score"] if query["ranking"] else -math.inf
+def _top_score(query: QueryResult) -> float:
+    return query.ranking[0].score if query.ranking else -math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,13 +276,13 @@ class OperatingPoint:
     """What refusing below a threshold does to the queries of a run.
 
     ``cap`` is the false refusal rate it was chosen to stay within, None when it was given. Both
-    rates are metric blocks (see `rate`).
+    rates are those of `rate`.
     """
 
     cap: float | None
     threshold: float | None
-    true_positive_rate: dict[str, Any]
-    false_refusal_rate: dict[str, Any]
+    true_positive_rate: RefusalRate
+    false_refusal_rate: RefusalRate
     passes: bool | None
 
 
@@ -335,8 +339,7 @@ def operating_point(
     """Return what refusing below ``threshold`` (None: nothing more than the run did) does."""
     caught = rate(kinds, kinds.unanswerable, threshold, confidence)
     refused = rate(kinds, kinds.answerable, threshold, confidence)
-    rates = caught["value"], refused["value"]
-    passes = None if None in rates else (gate or Gate()).passes(*rates)
+    passes = _point(caught.value, refused.value, gate or Gate()).passes
     return OperatingPoint(cap, threshold, caught, refused, passes)
 
 

@@ -45,7 +45,7 @@ class Update:
     """A baseline about to be replaced.
 
     ``document`` is the new one; ``delta`` its change against the old one, None when there is no
-    old one, or none that it can be held against (see `held_against`); ``differences`` says by code
+    old one, or none to compare with (see `compare_with_baseline`); ``differences`` says by code
     (see :data:`ACCEPTABLE`) what must be accepted first.
     """
 
@@ -56,8 +56,8 @@ class Update:
     differences: Mapping[str, str]
 
 
-def held_against(baseline: Document, run: Document, *, seed: int) -> dict[str, Any]:
-    """Return the fields ``delta`` and ``delta_withheld`` of a run held against a baseline.
+def compare_with_baseline(baseline: Document, run: Document, *, seed: int) -> dict[str, Any]:
+    """Return the fields ``delta`` and ``delta_withheld`` of a run compared with a baseline.
 
     There is no delta, and ``delta_withheld`` says why, where its numbers would not be those of the
     gold set: one of the two has no verdict, or did not ask queries of the other although it
@@ -93,8 +93,8 @@ def plan_update(path: Path, run: Path) -> Update:
     BadInputError
         When the run, or the old baseline, is no valid search run.
     NothingToEvaluateError
-        When the run has no verdict, holds no query or holds one twice: later runs would be held
-        against the luck of one.
+        When the run has no verdict, holds no query or holds one twice: later runs would be
+        compared with the luck of one.
     """
     document = read_search_run(run)
     if reasons := own_faults(document):
@@ -106,7 +106,7 @@ def plan_update(path: Path, run: Path) -> Update:
         found["queries"] = left_out
     if old is None:
         return Update(path, document, None, (), found)
-    held = held_against(old, document, seed=document["run"]["settings"]["seed"])
+    held = compare_with_baseline(old, document, seed=document["run"]["settings"]["seed"])
     return Update(path, document, held["delta"], held["delta_withheld"], found)
 
 

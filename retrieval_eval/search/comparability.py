@@ -39,9 +39,9 @@ def differences(baseline: Document, current: Document) -> dict[str, str]:
         )
     old, new = baseline["run"]["settings"], current["run"]["settings"]
     for code, words in (
-        ("convention", "measures are defined otherwise"),
-        ("empty_ranking", "empty rankings are scored otherwise"),
-        ("depth", "another number of documents was asked for"),
+        ("convention", "metrics are defined differently"),
+        ("empty_ranking", "empty rankings are scored differently"),
+        ("depth", "a different number of documents was requested"),
     ):
         if old[code] != new[code]:
             found[code] = f"{words} ({old[code]}, now {new[code]})"
@@ -59,7 +59,7 @@ def common_measures(baseline: Document, current: Document) -> list[str]:
 def changes(baseline: Document, current: Document) -> list[str]:
     """Return in words what else differs between the set-ups of two runs, such as an option.
 
-    Options of two kinds of retriever have nothing to do with each other; only the kinds are told.
+    Options of two kinds of retriever have nothing to do with each other; only the kinds are named.
     """
     kinds = [retriever_kind(run["run"]["retriever"]["spec"]) for run in (baseline, current)]
     is_same_kind = kinds[0] == kinds[1]
@@ -70,7 +70,7 @@ def changes(baseline: Document, current: Document) -> list[str]:
         for name in dict.fromkeys([*old, *new])
         if old.get(name) != new.get(name)
     ]
-    # Where only one of them has unanswerable queries, nobody knows the other's threshold.
+    # Where only one of them has unanswerable queries, the other's threshold is unknown.
     blocks = [run.get("abstention") for run in (baseline, current)]
     if None not in blocks:
         was, now = (_told(block["threshold"]) for block in blocks if block is not None)
@@ -154,7 +154,7 @@ def accepted_mismatches(a: Document, b: Document, accept: Collection[str]) -> di
     ------
     NothingToEvaluateError
         When the runs differ in something not named in ``accept``, or share no measure, which
-        nobody can accept.
+        cannot be accepted.
     BadInputError
         When ``accept`` names something that is none of :data:`ACCEPTABLE`.
     """
@@ -244,7 +244,7 @@ def run_notes(runs: Sequence[Document], baselines: Sequence[Document]) -> list[s
 
 
 def copies(runs: Sequence[Document]) -> list[str]:
-    """Return which runs stand in a list twice, in sentences: they would show no noise.
+    """Return which runs a list has twice, in sentences: they would show no noise.
 
     A run is known by its label, the second it was measured in and its answers, so that a copy of
     it, such as the baseline, is found, too.
@@ -285,7 +285,7 @@ def claim_faults(run: Document, baseline: Document) -> list[str]:
 
 
 def own_faults(doc: Document) -> list[str]:
-    """Return why a run has no verdict whatever it is held against, in sentences."""
+    """Return why a run has no verdict whatever it is compared with, in sentences."""
     if not doc["queries"]:
         return ["it holds no query"]
     doc = believed(doc)
@@ -294,7 +294,7 @@ def own_faults(doc: Document) -> list[str]:
     if n_failed and not found:
         found.append(f"{n_failed} of {len(doc['queries'])} queries failed")
     if not doc["status"]["has_verdict"] and not found:
-        found.append("it says so without a reason")
+        found.append("it gives no reason")
     twice = [query for query, n in Counter(q["id"] for q in doc["queries"]).items() if n > 1]
     if twice:
         told = f"it holds {counted(len(twice), 'query')} more than once"

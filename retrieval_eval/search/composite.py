@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from retrieval_eval.model.search_run import Component, Composite, ShareWithInterval
 from retrieval_eval.search.abstention import Gate
 from retrieval_eval.search.guard.thresholds import Thresholds
 from retrieval_eval.search.named_metrics import (
@@ -26,7 +27,7 @@ _ITSELF: Final = "composite"
 
 
 @dataclass(frozen=True, slots=True)
-class Component:
+class Bound:
     """A metric that must not fall below ``bound``, or with ``is_ceiling`` not rise above it."""
 
     name: str
@@ -39,22 +40,22 @@ class Component:
 
         Examples
         --------
-        >>> Component("P@5", 0.5).margin(0.75), Component("x", 0.5, True).margin(0.75)
+        >>> Bound("P@5", 0.5).margin(0.75), Bound("x", 0.5, True).margin(0.75)
         (0.25, -0.25)
         """
         return self.bound - value if self.is_ceiling else value - self.bound
 
 
 COMPONENTS: Final = (
-    Component(TRUE_POSITIVE_RATE, Gate().min_true_positive_rate),
-    Component(FALSE_REFUSAL_RATE, Gate().max_false_refusal_rate, is_ceiling=True),
-    Component("auc", 0.7),
+    Bound(TRUE_POSITIVE_RATE, Gate().min_true_positive_rate),
+    Bound(FALSE_REFUSAL_RATE, Gate().max_false_refusal_rate, is_ceiling=True),
+    Bound("auc", 0.7),
 )
 """The components of every run: both sides of the gate of refusals, and an AUC at which
 discrimination begins to count as acceptable."""
 
 
-def components_of(thresholds: Thresholds) -> tuple[Component, ...]:
+def components_of(thresholds: Thresholds) -> tuple[Bound, ...]:
     """Return the components that thresholds of a guard name, in their order.
 
     They are its floors and ceilings for the whole run; bounds on slices are the guard's alone.
@@ -65,14 +66,12 @@ def components_of(thresholds: Thresholds) -> tuple[Component, ...]:
             continue
         for bound, is_ceiling in ((row.floor, False), (row.ceiling, True)):
             if bound is not None:
-                found.append(Component(row.metric, bound, is_ceiling, row.required))
+                found.append(Bound(row.metric, bound, is_ceiling, row.required))
     return tuple(found)
 
 
-def composite_block(
-    document: Document, components: Sequence[Component] = COMPONENTS
-) -> dict[str, Any]:
-    """Return the ``composite`` block of a search run.
+def composite_of(document: Document, components: Sequence[Bound] = COMPONENTS) -> Composite:
+    """Return the composite of a search run.
 
     The value is the smallest margin of any component, in the metrics' own unit (shares): 0 or
     more when every bound holds, and ``worst`` is the component it comes from, the first of
@@ -111,16 +110,16 @@ def composite_block(
         found = Value.of(least, n)
     known = [pair for pair in ends if pair is not None]
     has_interval = found.computable and len(known) == len(rows)
-    return {
-        "value": {
+    return Composite(
+        value=ShareWithInterval(
             **found.to_json(),
-            "ci_low": min(low for low, _ in known) if has_interval else None,
-            "ci_high": min(high for _, high in known) if has_interval else None,
-        },
-        "worst": worst,
-        "components": rows,
-        "reasons": reasons,
-    }
+            ci_low=min(low for low, _ in known) if has_interval else None,
+            ci_high=min(high for _, high in known) if has_interval else None,
+        ),
+        worst=worst,
+        components=tuple(rows),
+        reasons=tuple(reasons),
+    )
 
 
 def sentence(block: Document | None) -> str | None:
@@ -141,20 +140,20 @@ def sentence(block: Document | None) -> str | None:
     )
 
 
-def _row(component: Component, value: Value) -> dict[str, Any]:
+def _row(component: Bound, value: Value) -> Component:
     margin = None if value.value is None else component.margin(value.value)
-    return {
-        "name": component.name,
-        "value": value.value,
-        "n": value.n,
-        "floor": None if component.is_ceiling else component.bound,
-        "ceiling": component.bound if component.is_ceiling else None,
-        "margin": margin,
-        "passes": None if margin is None else margin >= 0,
-    }
+    return Component(
+        name=component.name,
+        value=value.value,
+        n=value.n,
+        floor=None if component.is_ceiling else component.bound,
+        ceiling=component.bound if component.is_ceiling else None,
+        margin=margin,
+        passes=None if margin is None else margin >= 0,
+    )
 
 
-def _margins_of_ends(document: Document, component: Component) -> tuple[float, float] | None:
+def _margins_of_ends(document: Document, component: Bound) -> tuple[float, float] | None:
     """Return the margins of both ends of a component's interval, the smaller first."""
     if component.name in BLOCK_OF:
         block, key = BLOCK_OF[component.name]

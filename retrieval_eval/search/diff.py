@@ -6,11 +6,27 @@ Per-query first, aggregates second: a mean that stands still can hide queries th
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.model.search_diff import (
+    AcceptedMismatch,
+    ChangedTop,
+    DiffSettings,
+    DiffSide,
+    DiffSlice,
+    DiffSlices,
+    GoldSetOfSide,
+    MetricDifference,
+    MovedDocument,
+    MovedDocuments,
+    QueryDifference,
+    QueryValues,
+    SearchDiff,
+    TopDocument,
+)
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.comparability import (
     accepted_mismatches,
@@ -59,7 +75,7 @@ def diff(
     flag_points: float = DEFAULT_FLAG_POINTS,
     seed: int,
     pinned: Collection[str] | None = None,
-) -> dict[str, Any]:
+) -> SearchDiff:
     """Return what changed from run ``a`` to run ``b``, in points (hundredths).
 
     Every metric that both runs have is compared over the queries that have a value in both
@@ -83,8 +99,8 @@ def diff(
 
     Returns
     -------
-    dict
-        Schema ``search_diff``. ``no_verdict``: why what it says decides nothing, which the banner
+    SearchDiff
+        ``no_verdict``: why what it says decides nothing, which the banner
         repeats. ``metrics``: by name. ``slices``: the same for parts of the
         queries. ``top1_changed``: queries with another first document. ``queries``: those that
         moved at all, with contributions and documents, the largest contribution to a headline
@@ -109,25 +125,28 @@ def diff(
     sides = {name: (shares(a, name), shares(b, name)) for name in _names(a, b)}
     compare = _Comparing(_resampling(a, b, seed), flag_points)
     metrics = compare(sides) | compare.whole_runs(a, b)
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "a": _side(a),
-        "b": _side(b),
-        "settings": {"flag_points": flag_points, **asdict(compare.resampling)},
-        "banner": _banner(no_verdict, accepted),
-        "no_verdict": no_verdict,
-        "accepted": [{"code": code, "difference": text} for code, text in accepted.items()],
-        "notices": _notices(a, b, pinned),
-        "changes": changes(a, b),
-        "n_queries_in_both": len(before.keys() & after.keys()),
-        "n_queries_only_a": len(before.keys() - after.keys()),
-        "n_queries_only_b": len(after.keys() - before.keys()),
-        "metrics": metrics,
-        "flagged": [name for name, change in metrics.items() if change["is_flagged"]],
-        "slices": _slices(a, b, sides, compare, pinned),
-        "top1_changed": _top1_changed(before, after),
-        "queries": changed_queries(before, after, sides, _cutoffs(a, b)),
-    }
+    return SearchDiff(
+        schema_version=SCHEMA_VERSION,
+        a=_side(a),
+        b=_side(b),
+        settings=DiffSettings(flag_points=flag_points, **asdict(compare.resampling)),
+        banner=_banner(no_verdict, accepted),
+        no_verdict=tuple(no_verdict),
+        accepted=tuple(
+            AcceptedMismatch(code=cast("Any", code), difference=text)
+            for code, text in accepted.items()
+        ),
+        notices=tuple(_notices(a, b, pinned)),
+        changes=tuple(changes(a, b)),
+        n_queries_in_both=len(before.keys() & after.keys()),
+        n_queries_only_a=len(before.keys() - after.keys()),
+        n_queries_only_b=len(after.keys() - before.keys()),
+        metrics=metrics,
+        flagged=tuple(name for name, change in metrics.items() if change.is_flagged),
+        slices=_slices(a, b, sides, compare, pinned),
+        top1_changed=_top1_changed(before, after),
+        queries=changed_queries(before, after, sides, _cutoffs(a, b)),
+    )
 
 
 class _Comparing:
@@ -136,14 +155,14 @@ class _Comparing:
     def __init__(self, resampling: Resampling, flag_points: float) -> None:
         self.resampling, self._flag = resampling, flag_points + _ROUNDING
 
-    def __call__(self, sides: Sides) -> dict[str, Any]:
+    def __call__(self, sides: Sides) -> dict[str, MetricDifference]:
         return {
             name: self._block(change_of(*pair, self.resampling)) for name, pair in sides.items()
         }
 
     def whole_runs(
         self, a: Document, b: Document, within: Collection[str] | None = None
-    ) -> dict[str, Any]:
+    ) -> dict[str, MetricDifference]:
         """Compare the metrics in which no query has a share; they have neither n nor interval."""
         found = {}
         for name in sorted(WHOLE_RUN_ONLY):
@@ -155,23 +174,23 @@ class _Comparing:
                 )
         return found
 
-    def _block(self, change: Change, *, is_paired: bool = True) -> dict[str, Any]:
+    def _block(self, change: Change, *, is_paired: bool = True) -> MetricDifference:
         moved = change.delta_points
-        return {
-            "a": change.before,
-            "b": change.after,
-            "delta_points": moved,
-            "ci_low_points": change.ci_low_points,
-            "ci_high_points": change.ci_high_points,
-            "p_value": change.p_value,
-            "is_paired": is_paired,
-            "n_pairs": change.n_pairs,
-            "n_only_a": change.n_only_before,
-            "n_only_b": change.n_only_after,
-            "n_up": change.n_up,
-            "n_down": change.n_down,
-            "is_flagged": moved is not None and abs(moved) > self._flag,
-        }
+        return MetricDifference(
+            a=change.before,
+            b=change.after,
+            delta_points=moved,
+            ci_low_points=change.ci_low_points,
+            ci_high_points=change.ci_high_points,
+            p_value=change.p_value,
+            is_paired=is_paired,
+            n_pairs=change.n_pairs,
+            n_only_a=change.n_only_before,
+            n_only_b=change.n_only_after,
+            n_up=change.n_up,
+            n_down=change.n_down,
+            is_flagged=moved is not None and abs(moved) > self._flag,
+        )
 
 
 def _names(a: Document, b: Document) -> list[str]:
@@ -184,19 +203,22 @@ def _by_id(run: Document) -> dict[str, Document]:
     return {query["id"]: query for query in run["queries"]}
 
 
-def _side(run: Document) -> dict[str, Any]:
+def _side(run: Document) -> DiffSide:
     gold, use, status = run["run"]["gold_set"], run["run"]["retriever"], run["status"]
-    return {
-        "label": run["label"],
-        "generated_at": run["generated_at"],
-        "retriever": use["name"],
-        "gold_set": {
-            key: gold[key] for key in ("name", "fingerprint", "n_queries", "n_labelled_pairs")
-        },
-        "n_queries": status["n_queries"],
-        "n_failed": status["n_failed"],
-        "has_verdict": status["has_verdict"],
-    }
+    return DiffSide(
+        label=run["label"],
+        generated_at=run["generated_at"],
+        retriever=use["name"],
+        gold_set=GoldSetOfSide(
+            name=gold["name"],
+            fingerprint=gold["fingerprint"],
+            n_queries=gold["n_queries"],
+            n_labelled_pairs=gold["n_labelled_pairs"],
+        ),
+        n_queries=status["n_queries"],
+        n_failed=status["n_failed"],
+        has_verdict=status["has_verdict"],
+    )
 
 
 def _resampling(a: Document, b: Document, seed: int) -> Resampling:
@@ -241,8 +263,8 @@ def _notices(a: Document, b: Document, pinned: Collection[str] | None) -> list[s
         )
     if names := unverified(a, b):
         found.append(
-            f"Nobody recorded the digest of corpus {', '.join(names)}, so that the documents were "
-            "the same is not known."
+            f"The digest of corpus {', '.join(names)} was not recorded, so it is not known whether "
+            "the documents were the same."
         )
     if pinned is not None and (missing := sorted(set(pinned) - (before & after))):
         found.append(
@@ -254,13 +276,13 @@ def _notices(a: Document, b: Document, pinned: Collection[str] | None) -> list[s
 
 def _slices(
     a: Document, b: Document, sides: Sides, compare: _Comparing, pinned: Collection[str] | None
-) -> dict[str, Any]:
-    def part(ids: tuple[Collection[str], Collection[str]]) -> dict[str, Any]:
+) -> DiffSlices:
+    def part(ids: tuple[Collection[str], Collection[str]]) -> DiffSlice:
         both = _by_id(a).keys() & _by_id(b).keys() & set(ids[0]) & set(ids[1])
         metrics = compare(restricted(sides, ids)) | compare.whole_runs(a, b, both)
-        return {"n_queries": len(both), "metrics": metrics}
+        return DiffSlice(n_queries=len(both), metrics=metrics)
 
-    found: dict[str, Any] = {}
+    found = {}
     for dimension in DIMENSIONS:
         values = {query[dimension] or NO_NAME for run in (a, b) for query in run["queries"]}
         found[dimension] = {
@@ -268,22 +290,22 @@ def _slices(
         }
     if pinned is not None:
         found["pinned"] = {"pinned": part((pinned, pinned))}
-    return found
+    return DiffSlices(**found)
 
 
 def _top1_changed(
     before: Mapping[str, Document], after: Mapping[str, Document]
-) -> list[dict[str, Any]]:
-    return [
-        {
-            "id": query,
-            "query": after[query]["query"],
-            "a": first_document(before[query]),
-            "b": first_document(after[query]),
-        }
+) -> tuple[ChangedTop, ...]:
+    return tuple(
+        ChangedTop(
+            id=query,
+            query=after[query]["query"],
+            a=first_document(before[query]),
+            b=first_document(after[query]),
+        )
         for query in sorted(before.keys() & after.keys())
         if top1_differs(before[query], after[query])
-    ]
+    )
 
 
 def changed_queries(
@@ -291,7 +313,7 @@ def changed_queries(
     after: Mapping[str, Document],
     sides: Sides,
     cutoffs: Sequence[int],
-) -> list[dict[str, Any]]:
+) -> tuple[QueryDifference, ...]:
     """Return the queries of both runs whose metrics or documents changed, the largest first.
 
     Size is the largest contribution to a headline measure, then to any; then the id decides.
@@ -305,56 +327,52 @@ def changed_queries(
     cutoffs
         Within which documents are compared, see `moved_documents`.
 
-    Returns
-    -------
-    list
-        Of each query who it is (as in the second run), ``metrics`` (``a``, ``b`` where they
-        differ), ``contributions`` in points by metric and ``documents`` by cut-off.
+        Each is described as in the second run.
     """
     given = {name: contributions(*pair) for name, pair in sides.items()}
     pairs = {name: pairs_of(*pair) for name, pair in sides.items()}
     rows = []
     for query in sorted(before.keys() & after.keys()):
-        row = {
+        row = QueryDifference(
             **{key: after[query][key] for key in _SHOWN},
-            "metrics": {
-                name: {"a": a, "b": b}
+            metrics={
+                name: QueryValues(a=a, b=b)
                 for name, pair in pairs.items()
                 if query in pair
                 for a, b in [tuple(part / weight for part, weight in pair[query])]
                 if a != b
             },
-            "contributions": {
+            contributions={
                 name: points[query] for name, points in given.items() if query in points
             },
-            "documents": moved_documents(before[query], after[query], cutoffs),
-        }
-        if row["contributions"] or row["documents"]:
+            documents=moved_documents(before[query], after[query], cutoffs),
+        )
+        if row.contributions or row.documents:
             rows.append(row)
-    return sorted(rows, key=_size)
+    return tuple(sorted(rows, key=_size))
 
 
-def movers(rows: Sequence[Document], name: str) -> list[Document]:
+def movers(rows: Iterable[QueryDifference], name: str) -> list[QueryDifference]:
     """Return the queries that moved a metric, the largest contribution first."""
-    moved = [row for row in rows if name in row["contributions"]]
-    return sorted(moved, key=lambda row: (-abs(row["contributions"][name]), row["id"]))
+    moved = [row for row in rows if name in row.contributions]
+    return sorted(moved, key=lambda row: (-abs(row.contributions[name]), row.id))
 
 
-def _size(row: Document) -> tuple[float, float, str]:
-    given: Mapping[str, float] = row["contributions"]
+def _size(row: QueryDifference) -> tuple[float, float, str]:
+    given = row.contributions
     headline = max(abs(given.get(name, 0.0)) for name in HEADLINE)
-    return -headline, -max(map(abs, given.values()), default=0.0), row["id"]
+    return -headline, -max(map(abs, given.values()), default=0.0), row.id
 
 
-def first_document(query: Document) -> dict[str, Any] | None:
+def first_document(query: Document) -> TopDocument | None:
     """Return the first document of a query and its grade, None for an empty ranking."""
     if not query["ranking"]:
         return None
     first = query["ranking"][0]
-    return {"doc": first["doc"], "grade": first["grade"]}
+    return TopDocument(doc=first["doc"], grade=first["grade"])
 
 
-def moved_documents(a: Document, b: Document, cutoffs: Sequence[int]) -> dict[str, Any]:
+def moved_documents(a: Document, b: Document, cutoffs: Sequence[int]) -> dict[str, MovedDocuments]:
     """Return the documents that the second ranking gained and lost within each cut-off.
 
     Parameters
@@ -368,7 +386,7 @@ def moved_documents(a: Document, b: Document, cutoffs: Sequence[int]) -> dict[st
     -------
     dict
         Cut-off (as text) to ``gained`` and ``lost``, each a list of ``doc``, its ``grade`` (null
-        when nobody judged it) in the run that has it, ``rank_a`` and ``rank_b`` (from 1, null
+        when it is unjudged) in the run that has it, ``rank_a`` and ``rank_b`` (from 1, null
         when not retrieved), best rank first. Cut-offs without a change are left out.
     """
     if "failed" in (a["status"], b["status"]):
@@ -379,7 +397,7 @@ def moved_documents(a: Document, b: Document, cutoffs: Sequence[int]) -> dict[st
         gained = _entering(b, ranks_a, ranks_b, k, new="rank_b", old="rank_a")
         lost = _entering(a, ranks_b, ranks_a, k, new="rank_a", old="rank_b")
         if gained or lost:
-            found[str(k)] = {"gained": gained, "lost": lost}
+            found[str(k)] = MovedDocuments(gained=gained, lost=lost)
     return found
 
 
@@ -395,7 +413,7 @@ def _entering(
     *,
     new: str,
     old: str,
-) -> list[dict[str, Any]]:
+) -> tuple[MovedDocument, ...]:
     """Return the first k documents of ``side`` that are not among the first k before."""
     found = []
     for place in side["ranking"][:k]:
@@ -403,12 +421,5 @@ def _entering(
         rank = before.get(doc)
         if rank is None or rank > k:
             ranks = {old: rank, new: after[doc]}
-            found.append(
-                {
-                    "doc": doc,
-                    "grade": place["grade"],
-                    "rank_a": ranks["rank_a"],
-                    "rank_b": ranks["rank_b"],
-                }
-            )
-    return found
+            found.append(MovedDocument(doc=doc, grade=place["grade"], **ranks))
+    return tuple(found)

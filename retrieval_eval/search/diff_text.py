@@ -1,20 +1,28 @@
 """A diff as tables of plain text, for a terminal, and as Markdown to attach to a change.
 
-Text of the runs stands in the tables as it is; whoever prints them makes it safe.
+Text of the runs stands in the tables as it is; whoever prints them escapes it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
+from retrieval_eval.model.search_diff import (
+    DiffSide,
+    DiffSlice,
+    MovedDocument,
+    MovedDocuments,
+    SearchDiff,
+    TopDocument,
+)
 from retrieval_eval.search.diff import movers
 from retrieval_eval.search.markdown import escaped, shortened, table
+from retrieval_eval.search.scoring import DIMENSIONS
 from retrieval_eval.search.settings import BASE_MEASURES, HEADLINE
 from retrieval_eval.search.summary import DASH, number, points, signed_span
 from retrieval_eval.values import counted
 
-Document = Mapping[str, Any]
 Rows = list[list[str]]
 
 TEXT: Final = "text"
@@ -22,75 +30,73 @@ TEXT: Final = "text"
 
 _MOST_QUERIES: Final = 20
 _FLAG: Final = "moved"
-_COUNTS: Final = ("n_up", "n_down", "n_pairs")
 
 
-def side_lines(diff: Document) -> list[tuple[str, str]]:
+def side_lines(diff: SearchDiff) -> list[tuple[str, str]]:
     """Return what the two runs are, and what else differs between their set-ups."""
-    lines = [(name, _side(diff[key])) for name, key in (("A", "a"), ("B", "b"))]
-    lines += [("changed", change) for change in diff["changes"]]
-    only = f"{diff['n_queries_only_a']} only in A, {diff['n_queries_only_b']} only in B"
-    lines.append(("queries", f"{diff['n_queries_in_both']} in both, {only}"))
+    lines = [(name, _side(side)) for name, side in (("A", diff.a), ("B", diff.b))]
+    lines += [("changed", change) for change in diff.changes]
+    only = f"{diff.n_queries_only_a} only in A, {diff.n_queries_only_b} only in B"
+    lines.append(("queries", f"{diff.n_queries_in_both} in both, {only}"))
     return lines
 
 
-def summary_sentences(diff: Document) -> list[str]:
+def summary_sentences(diff: SearchDiff) -> list[str]:
     """Return what moved in a few sentences: metrics beyond the flag level, and queries."""
-    level = f"{diff['settings']['flag_points']:g} points"
-    flagged = [
-        f"{name} {points(diff['metrics'][name]['delta_points'])}" for name in diff["flagged"]
-    ]
+    level = f"{diff.settings.flag_points:g} points"
+    flagged = [f"{name} {points(diff.metrics[name].delta_points)}" for name in diff.flagged]
     found = [
         f"Moved by more than {level}: {', '.join(flagged)}."
         if flagged
         else f"No metric moved by more than {level}."
     ]
-    moved = {name: len(movers(diff["queries"], name)) for name in headline(diff)}
+    moved = {name: len(movers(diff.queries, name)) for name in headline(diff)}
     told = ", ".join(f"{n} moved {name}" for name, n in moved.items())
     found.append(
-        f"{counted(len(diff['top1_changed']), 'query')} with another first document; "
-        f"{len(diff['queries'])} changed at all; {told}."
+        f"{counted(len(diff.top1_changed), 'query')} with another first document; "
+        f"{len(diff.queries)} changed at all; {told}."
     )
     return found
 
 
-def shown_metrics(diff: Document) -> list[str]:
+def shown_metrics(diff: SearchDiff) -> list[str]:
     """Return the metrics of the short list: the base ones, those flagged, and all but measures."""
     return [
         name
-        for name in diff["metrics"]
-        if name in BASE_MEASURES or name in diff["flagged"] or "@" not in name
+        for name in diff.metrics
+        if name in BASE_MEASURES or name in diff.flagged or "@" not in name
     ]
 
 
-def headline(diff: Document) -> list[str]:
+def headline(diff: SearchDiff) -> list[str]:
     """Return the headline measures that the runs have."""
-    return [name for name in HEADLINE if name in diff["metrics"]]
+    return [name for name in HEADLINE if name in diff.metrics]
 
 
-def metric_changes(diff: Document, names: Sequence[str]) -> Rows:
+def metric_changes(diff: SearchDiff, names: Sequence[str]) -> Rows:
     """Return the changes of metrics; the head comes first."""
-    interval = f"{diff['settings']['confidence']:.0%} interval"
+    interval = f"{diff.settings.confidence:.0%} interval"
     rows = [["metric", "A", "B", "points", interval, "p", "up", "down", "pairs", ""]]
     for name in names:
-        change = diff["metrics"][name]
-        paired = [str(change[key]) if change["is_paired"] else DASH for key in _COUNTS]
+        change = diff.metrics[name]
+        counts = (change.n_up, change.n_down, change.n_pairs)
+        paired = [str(count) if change.is_paired else DASH for count in counts]
         rows.append(
             [
                 name,
-                number(change["a"]),
-                number(change["b"]),
-                points(change["delta_points"]),
-                signed_span(change["ci_low_points"], change["ci_high_points"]),
-                number(change["p_value"]),
+                number(change.a),
+                number(change.b),
+                points(change.delta_points),
+                signed_span(change.ci_low_points, change.ci_high_points),
+                number(change.p_value),
                 *paired,
-                _FLAG if change["is_flagged"] else "",
+                _FLAG if change.is_flagged else "",
             ]
         )
     return rows
 
 
-def mover_rows(diff: Document, name: str) -> Rows:
+def mover_rows(diff: SearchDiff, name: str) -> Rows:
     """Return the queries that moved a metric, the largest contribution first, and documents.
 
     The documents are those that entered (+) and left (-) the cut-off of the metric, the judged
@@ -98,82 +104,87 @@ def mover_rows(diff: Document, name: str) -> Rows:
     """
     cutoff = name.rpartition("@")[2]
     rows = [["query", TEXT, "judged documents, and others", "A", "B", "points"]]
-    for query in movers(diff["queries"], name):
-        value = query["metrics"].get(name, {"a": None, "b": None})
+    for query in movers(diff.queries, name):
+        value = query.metrics.get(name)
         rows.append(
             [
-                query["id"],
-                query["query"],
-                _documents(query["documents"].get(cutoff)),
-                number(value["a"]),
-                number(value["b"]),
-                points(query["contributions"][name]),
+                query.id,
+                query.query,
+                _documents(query.documents.get(cutoff)),
+                number(value.a if value else None),
+                number(value.b if value else None),
+                points(query.contributions[name]),
             ]
         )
     return rows
 
 
-def top1_rows(diff: Document) -> Rows:
+def top1_rows(diff: SearchDiff) -> Rows:
     """Return the queries with another first document, and both documents with their grades."""
     head = ["query", TEXT, "A", "B"]
     rows = (
-        [query["id"], query["query"], _first(query["a"]), _first(query["b"])]
-        for query in diff["top1_changed"]
+        [query.id, query.query, _first(query.a), _first(query.b)] for query in diff.top1_changed
     )
     return [head, *rows]
 
 
-def slice_rows(diff: Document, dimension: str) -> Rows:
+def sliced_by(diff: SearchDiff) -> list[str]:
+    """Return by what the queries are sliced."""
+    return [*DIMENSIONS, *(["pinned"] if diff.slices.pinned else [])]
+
+
+def slice_rows(diff: SearchDiff, dimension: str) -> Rows:
     """Return the changes of the headline measures by slice, and the pairs they rest on."""
     names = headline(diff)
     rows = [[dimension, "queries", *(f"{name}, points (pairs)" for name in names)]]
-    for value, part in diff["slices"][dimension].items():
-        changes = [part["metrics"][name] for name in names]
-        cells = [f"{points(c['delta_points'])} ({c['n_pairs']})" for c in changes]
-        rows.append([value, str(part["n_queries"]), *cells])
+    parts: Mapping[str, DiffSlice] = getattr(diff.slices, dimension)
+    for value, part in parts.items():
+        changes = [part.metrics[name] for name in names]
+        cells = [f"{points(c.delta_points)} ({c.n_pairs})" for c in changes]
+        rows.append([value, str(part.n_queries), *cells])
     return rows
 
 
-def _side(side: Document) -> str:
-    gold = side["gold_set"]
+def _side(side: DiffSide) -> str:
+    gold = side.gold_set
     return (
-        f"{side['label'] or 'no label'}, measured {side['generated_at']}, {side['retriever']}, "
-        f"{gold['name']} {gold['fingerprint'][:12]}, n_queries={side['n_queries']:,}"
+        f"{side.label or 'no label'}, measured {side.generated_at}, {side.retriever}, "
+        f"{gold.name} {gold.fingerprint[:12]}, n_queries={side.n_queries:,}"
     )
 
 
-def _first(found: Document | None) -> str:
+def _first(found: TopDocument | None) -> str:
     return "nothing" if found is None else _graded(found)
 
 
-def _graded(found: Document) -> str:
-    grade = found["grade"]
-    return f"{found['doc']} ({'unjudged' if grade is None else f'grade {grade}'})"
+def _graded(found: TopDocument | MovedDocument) -> str:
+    grade = found.grade
+    return f"{found.doc} ({'unjudged' if grade is None else f'grade {grade}'})"
 
 
-def _documents(moved: Document | None) -> str:
+def _documents(moved: MovedDocuments | None) -> str:
     if moved is None:
         return DASH
     parts = []
-    for sign, found in (("+", moved["gained"]), ("−", moved["lost"])):
-        parts += [f"{sign}{_graded(doc)}" for doc in found if doc["grade"] is not None]
-        n_others = sum(doc["grade"] is None for doc in found)
+    for sign, found in (("+", moved.gained), ("−", moved.lost)):
+        parts += [f"{sign}{_graded(doc)}" for doc in found if doc.grade is not None]
+        n_others = sum(doc.grade is None for doc in found)
         if n_others:
             parts.append(f"{sign}{n_others} unjudged")
     return ", ".join(parts)
 
 
-def diff_markdown(diff: Document) -> str:
+def diff_markdown(diff: SearchDiff) -> str:
     """Return a diff as Markdown.
 
     A banner heads it where fingerprints differ. Every text that comes from a query, a document or
-    a retriever is escaped: it shows as it stands and cannot become markup.
+    a retriever is escaped: it is shown unchanged and cannot become markup.
     """
-    names = [side["label"] or "no label" for side in (diff["a"], diff["b"])]
+    names = [side.label or "no label" for side in (diff.a, diff.b)]
     parts = [f"# Search diff: {escaped(names[0])} → {escaped(names[1])}"]
-    if diff["banner"]:
-        parts.append(f"> **{escaped(diff['banner'])}**")
-    parts += [f"**{escaped(notice)}**" for notice in diff["notices"]]
+    if diff.banner:
+        parts.append(f"> **{escaped(diff.banner)}**")
+    parts += [f"**{escaped(notice)}**" for notice in diff.notices]
     parts.append(_safe([["", ""], *map(list, side_lines(diff))], n_left=2))
     parts.append("\n".join(f"- {escaped(line)}" for line in summary_sentences(diff)))
     for name in headline(diff):
@@ -184,7 +195,7 @@ def diff_markdown(diff: Document) -> str:
     if len(rows) > 1:
         parts += ["## Another first document", *_first_rows(rows, n_left=4)]
     parts += ["## Metrics", _safe(metric_changes(diff, shown_metrics(diff)))]
-    for dimension in diff["slices"]:
+    for dimension in sliced_by(diff):
         parts += [f"## By {dimension}", _safe(slice_rows(diff, dimension))]
     return "\n\n".join(parts) + "\n"
 

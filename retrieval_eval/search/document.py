@@ -1,193 +1,205 @@
-"""The search run artefact: what was measured, with what, and what came out."""
+"""The search run: what was measured, with what, and what came out."""
 
 from __future__ import annotations
 
 import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Any
+
+from msgspec.structs import replace
 
 from retrieval_eval import __version__
 from retrieval_eval.distribution import NAME
+from retrieval_eval.model import from_builtins, to_builtins
 from retrieval_eval.model.gold import GoldSet
-from retrieval_eval.schema import SCHEMA_VERSION, stamped
-from retrieval_eval.search.abstention import Gate, abstention_block
-from retrieval_eval.search.composite import composite_block
+from retrieval_eval.model.search_run import (
+    CorpusFacts,
+    GoldSetFacts,
+    MetricMean,
+    QueryResult,
+    RankedDocument,
+    RetrieverFacts,
+    RunHeader,
+    RunSlices,
+    RunStatus,
+    SearchRun,
+)
+from retrieval_eval.schema import SCHEMA_VERSION
+from retrieval_eval.search.abstention import Gate, abstention_of
+from retrieval_eval.search.composite import composite_of
 from retrieval_eval.search.results import PROBLEMS, UNTRUSTED
-from retrieval_eval.search.scoring import QueryScore, Scores, Slice
+from retrieval_eval.search.scoring import QueryScore, Scores
 from retrieval_eval.search.secrets import shown_options, shown_spec
 from retrieval_eval.values import Value, counted
 
-_NO_ENDS: Final = dict.fromkeys(
-    ("ci_low", "ci_high", "tie_low", "tie_high", "unjudged_low", "unjudged_high")
-)
 
+def retriever_facts(
+    spec: str,
+    options: Mapping[str, str] | None = None,
+    facts: Mapping[str, Any] | None = None,
+    *,
+    uses_rerank: bool = True,
+    floor: float | None = None,
+) -> RetrieverFacts:
+    """Return which retriever answered, and how it was used; no password of an address is in it.
 
-@dataclass(frozen=True, slots=True)
-class RetrieverUse:
-    """Which retriever answered, and how it was used; ``facts`` are what it says of itself."""
-
-    spec: str
-    options: Mapping[str, str] = field(default_factory=dict)
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    uses_rerank: bool = True
-    floor: float | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the ``retriever`` block; no password of an address stands in it."""
-        return {
-            "spec": shown_spec(self.spec),
-            "name": str(self.facts.get("name") or shown_spec(self.spec)),
-            "reranker": _text(self.facts.get("reranker")),
-            "uses_rerank": self.uses_rerank,
-            "floor": self.floor,
-            "options": shown_options(self.options),
-            "facts": dict(self.facts),
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class CorpusUse:
-    """One corpus that was searched; size and fingerprint are None where nobody can tell."""
-
-    corpus: str
-    n_documents: int | None = None
-    fingerprint: str | None = None
+    ``facts`` are what it says of itself.
+    """
+    facts = facts or {}
+    reranker = facts.get("reranker")
+    return RetrieverFacts(
+        spec=shown_spec(spec),
+        name=str(facts.get("name") or shown_spec(spec)),
+        reranker=None if reranker is None else str(reranker),
+        uses_rerank=uses_rerank,
+        floor=floor,
+        options=shown_options(options or {}),
+        facts=dict(facts),
+    )
 
 
 def search_run(
     gold: GoldSet,
     scores: Scores,
     *,
-    retriever: RetrieverUse,
-    corpora: Sequence[CorpusUse],
+    retriever: RetrieverFacts,
+    corpora: Sequence[CorpusFacts],
     generated_at: str,
     label: str = "",
     backlog: Mapping[str, Any] | None = None,
     abstain_at: float | None = None,
     ids_checked: bool = False,
-) -> dict[str, Any]:
-    """Return the search run artefact (schema ``search_run``).
+) -> SearchRun:
+    """Return the search run of scored answers.
 
-    Equal arguments give equal documents; how long the queries took is not part of it.
-    ``abstain_at`` is the top score below which a query counts as refused (see `abstention_block`).
-    ``ids_checked`` says that the documents of the corpora were known when the queries were asked.
+    Equal arguments give equal runs; how long the queries took is not part of it. ``abstain_at`` is
+    the top score below which a query counts as refused (see `abstention_of`). ``ids_checked`` says
+    that the documents of the corpora were known when the queries were asked. Claims of drafts and
+    the change against a baseline are added to a run later.
     """
-    queries = [_query(query) for query in scores.queries]
-    metrics = _metrics(scores.overall)
-    body: dict[str, Any] = {
-        "schema_version": SCHEMA_VERSION,
-        "label": label,
-        "run": {
-            "corpora": [asdict(corpus) for corpus in corpora],
-            "ids_checked": ids_checked,
-            "gold_set": _gold_set(gold),
-            "retriever": retriever.to_json(),
-            "settings": scores.settings.to_json(),
-            "versions": _versions(),
-        },
-        "status": _status(queries, metrics),
-        "metrics": metrics,
-        "slices": {
-            dimension: {
-                name: {"n_queries": part.n_queries, "metrics": _metrics(part)}
-                for name, part in parts.items()
-            }
-            for dimension, parts in scores.slices.items()
-        },
-        "queries": queries,
-        "abstention": abstention_block(
+    queries = tuple(_query(query) for query in scores.queries)
+    run = SearchRun(
+        schema_version=SCHEMA_VERSION,
+        generated_at=generated_at,
+        label=label,
+        run=RunHeader(
+            corpora=tuple(corpora),
+            ids_checked=ids_checked,
+            gold_set=_gold_set(gold),
+            retriever=retriever,
+            settings=scores.settings.facts(),
+            versions=_versions(),
+        ),
+        status=_status(queries, scores.overall.metrics),
+        metrics=scores.overall.metrics,
+        slices=RunSlices(**{name: dict(parts) for name, parts in scores.slices.items()}),
+        queries=queries,
+        abstention=abstention_of(
             queries, threshold=abstain_at, confidence=scores.settings.confidence
         ),
-        # Drafts are written from a run, so their claims are added to it; see `with_claims`.
-        "claims": None,
-    }
-    body["composite"] = composite_block(body)
-    # Given where there is a baseline; see `held_against`.
-    body |= {"delta": None, "delta_withheld": []}
-    body["backlog"] = None if backlog is None else dict(backlog)
-    return stamped(body, generated_at)
+        delta=None,
+        backlog=None if backlog is None else dict(backlog),
+    )
+    return replace(run, composite=composite_of(to_builtins(run)))
 
 
 def believed(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a search run, as plain objects, without answers that cannot be trusted.
+
+    See `without_untrusted`.
+    """
+    is_trusted = all(
+        UNTRUSTED.keys().isdisjoint(query["problems"])
+        and len({found["doc"] for found in query["ranking"]}) == len(query["ranking"])
+        for query in document["queries"]
+    )
+    if is_trusted:
+        return document
+    return to_builtins(without_untrusted(from_builtins(document, SearchRun, "the search run")))
+
+
+def without_untrusted(run: SearchRun) -> SearchRun:
     """Return a search run in which every answer that cannot be trusted is a failed query.
 
     Earlier versions scored such answers and left a problem beside them (:data:`UNTRUSTED`): the
     run then has no verdict, and none of its means, for they were taken over these answers too.
     Any other run is returned as it is.
     """
-    queries = [_believed(query) for query in document["queries"]]
-    if queries == document["queries"]:
-        return document
-    found = {
-        **document,
-        "metrics": _unknown(document["metrics"]),
-        "slices": {
-            dimension: {
-                name: {**part, "metrics": _unknown(part["metrics"])} for name, part in parts.items()
-            }
-            for dimension, parts in document["slices"].items()
-        },
-        "queries": queries,
+    queries = tuple(_believed(query) for query in run.queries)
+    if all(new is old for new, old in zip(queries, run.queries, strict=True)):
+        return run
+    parts = {
+        dimension: {
+            name: replace(part, metrics=_unknown(part.metrics))
+            for name, part in getattr(run.slices, dimension).items()
+        }
+        for dimension in run.slices.__struct_fields__
     }
-    found["status"] = _status(queries, document["metrics"])
-    if (old := document.get("abstention")) is not None:
-        found["abstention"] = abstention_block(
-            queries,
-            threshold=old["threshold"],
-            confidence=document["run"]["settings"]["confidence"],
-            gate=Gate(**old["gate"]),
+    found = replace(
+        run,
+        status=_status(queries, run.metrics),
+        metrics=_unknown(run.metrics),
+        slices=RunSlices(**parts),
+        queries=queries,
+    )
+    if (old := run.abstention) is not None:
+        gate = Gate(old.gate.min_true_positive_rate, old.gate.max_false_refusal_rate)
+        confidence = run.run.settings.confidence
+        abstention = abstention_of(
+            queries, threshold=old.threshold, confidence=confidence, gate=gate
         )
-    if document.get("composite") is not None:
-        found["composite"] = composite_block(found)
-    if document["delta"] is not None:
-        withheld = [f"the run has no verdict: {reason}" for reason in found["status"]["reasons"]]
-        found |= {"delta": None, "delta_withheld": withheld}
+        found = replace(found, abstention=abstention)
+    if run.composite is not None:
+        found = replace(found, composite=composite_of(to_builtins(found)))
+    if run.delta is not None:
+        withheld = tuple(f"the run has no verdict: {reason}" for reason in found.status.reasons)
+        found = replace(found, delta=None, delta_withheld=withheld)
     return found
 
 
-def _believed(query: Mapping[str, Any]) -> Mapping[str, Any]:
-    wrong = [UNTRUSTED[code] for code in query["problems"] if code in UNTRUSTED]
-    if len({found["doc"] for found in query["ranking"]}) < len(query["ranking"]):
+def _believed(query: QueryResult) -> QueryResult:
+    wrong = [UNTRUSTED[code] for code in query.problems if code in UNTRUSTED]
+    if len({found.doc for found in query.ranking}) < len(query.ranking):
         wrong.append(UNTRUSTED["duplicate_documents"])
-    if query["status"] == "failed" or not wrong:
+    if query.status == "failed" or not wrong:
         return query
-    return {
-        **query,
-        "status": "failed",
-        "error": f"{wrong[0]}, as an earlier version recorded",
-        "is_refused": False,
-        "problems": [],
-        "n_retrieved": 0,
-        "ranking": [],
-        "metrics": dict.fromkeys(query["metrics"]),
-        "reasons": dict.fromkeys(query["metrics"], "query_failed"),
-    }
+    return replace(
+        query,
+        status="failed",
+        error=f"{wrong[0]}, as an earlier version recorded",
+        is_refused=False,
+        problems=(),
+        n_retrieved=0,
+        ranking=(),
+        metrics=dict.fromkeys(query.metrics),
+        reasons=dict.fromkeys(query.metrics, "query_failed"),
+    )
 
 
-def _unknown(metrics: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+def _unknown(metrics: Mapping[str, MetricMean]) -> dict[str, MetricMean]:
     gap = Value.missing("query_failed").to_json()
-    return {name: {**mean, **_NO_ENDS, **gap} for name, mean in metrics.items()}
+    ends = ("ci_low", "ci_high", "tie_low", "tie_high", "unjudged_low", "unjudged_high")
+    return {name: replace(mean, **gap, **dict.fromkeys(ends)) for name, mean in metrics.items()}
 
 
-def _gold_set(gold: GoldSet) -> dict[str, Any]:
+def _gold_set(gold: GoldSet) -> GoldSetFacts:
     n_unanswerable = sum(query.answerable is False for query in gold.queries)
     n_simulated = sum(query.extra.get("simulated") is True for query in gold.queries)
     n_unlabelled = sum(not q.n_relevant and q.answerable is not False for q in gold.queries)
-    return {
-        "name": gold.path.stem if gold.path else "gold-set",
-        "fingerprint": gold.fingerprint,
-        "n_queries": len(gold.queries),
-        "n_labelled_pairs": sum(len(query.relevant) for query in gold.queries),
-        "n_answerable": len(gold.queries) - n_unanswerable - n_unlabelled,
-        "n_unanswerable": n_unanswerable,
-        "n_unlabelled": n_unlabelled,
-        "sources": dict(sorted(Counter(query.source for query in gold.queries).items())),
-        "is_provisional": gold.is_provisional,
-        **({"n_simulated": n_simulated} if n_simulated else {}),
-    }
+    return GoldSetFacts(
+        name=gold.path.stem if gold.path else "gold-set",
+        fingerprint=gold.fingerprint,
+        n_queries=len(gold.queries),
+        n_labelled_pairs=sum(len(query.relevant) for query in gold.queries),
+        n_answerable=len(gold.queries) - n_unanswerable - n_unlabelled,
+        n_unanswerable=n_unanswerable,
+        n_unlabelled=n_unlabelled,
+        sources=dict(sorted(Counter(query.source for query in gold.queries).items())),
+        is_provisional=gold.is_provisional,
+        n_simulated=n_simulated or None,
+    )
 
 
 def _versions() -> dict[str, str]:
@@ -195,60 +207,50 @@ def _versions() -> dict[str, str]:
     return ours | {name: version(name) for name in ("numpy", "scipy")}
 
 
-def _status(
-    queries: Sequence[Mapping[str, Any]], metrics: Mapping[str, Mapping[str, Any]]
-) -> dict[str, Any]:
-    failed = [query for query in queries if query["status"] == "failed"]
-    problems = Counter(code for query in queries for code in query["problems"])
+def _status(queries: Sequence[QueryResult], metrics: Mapping[str, MetricMean]) -> RunStatus:
+    failed = [query for query in queries if query.status == "failed"]
+    problems = Counter(code for query in queries for code in query.problems)
     reasons = []
     if failed:
         reasons.append(
             f"{len(failed)} of {counted(len(queries), 'query')} failed, so the means are not those "
-            f"of the gold set; the first was {failed[0]['id']} ({failed[0]['error']})"
+            f"of the gold set; the first was {failed[0].id} ({failed[0].error})"
         )
-    if len(failed) < len(queries) and not any(mean["computable"] for mean in metrics.values()):
+    if len(failed) < len(queries) and not any(mean.computable for mean in metrics.values()):
         reasons.append("no query has a document labelled relevant, so nothing was measured")
-    return {
-        "n_queries": len(queries),
-        "n_ok": len(queries) - len(failed),
-        "n_failed": len(failed),
-        "n_empty": sum(q["status"] == "ok" and not q["ranking"] for q in queries),
-        "n_refused": sum(query["is_refused"] for query in queries),
-        "n_with_problems": sum(bool(query["problems"]) for query in queries),
-        "problems": {code: problems[code] for code in PROBLEMS if problems[code]},
-        "has_verdict": not reasons,
-        "reasons": reasons,
-    }
+    return RunStatus(
+        n_queries=len(queries),
+        n_ok=len(queries) - len(failed),
+        n_failed=len(failed),
+        n_empty=sum(query.status == "ok" and not query.ranking for query in queries),
+        n_refused=sum(query.is_refused for query in queries),
+        n_with_problems=sum(bool(query.problems) for query in queries),
+        problems={code: problems[code] for code in PROBLEMS if problems[code]},
+        has_verdict=not reasons,
+        reasons=tuple(reasons),
+    )
 
 
-def _metrics(part: Slice) -> dict[str, Any]:
-    return {name: mean.to_json() for name, mean in part.metrics.items()}
-
-
-def _query(scored: QueryScore) -> dict[str, Any]:
+def _query(scored: QueryScore) -> QueryResult:
     query, result = scored.query, scored.result
     values = {name: score.value for name, score in scored.scores.items()}
-    return {
-        "id": query.id,
-        "query": query.query,
-        "corpus": query.corpus,
-        "area": query.area,
-        "origin": query.origin,
-        "source": query.source,
-        "answerable": True if query.answerable is None and query.n_relevant else query.answerable,
-        "status": result.status,
-        "error": result.error,
-        "is_refused": result.is_refused,
-        "problems": list(result.problems),
-        "n_retrieved": len(result.ranking),
-        "ranking": [
-            {"doc": found.doc, "score": found.score, "grade": query.relevant.get(found.doc)}
+    return QueryResult(
+        id=query.id,
+        query=query.query,
+        corpus=query.corpus,
+        area=query.area,
+        origin=query.origin,
+        source=query.source,
+        answerable=True if query.answerable is None and query.n_relevant else query.answerable,
+        status=result.status,
+        error=result.error,
+        is_refused=result.is_refused,
+        problems=result.problems,
+        n_retrieved=len(result.ranking),
+        ranking=tuple(
+            RankedDocument(doc=found.doc, score=found.score, grade=query.relevant.get(found.doc))
             for found in result.ranking
-        ],
-        "metrics": {name: value.value for name, value in values.items()},
-        "reasons": {n: value.reason for n, value in values.items() if value.reason is not None},
-    }
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
+        ),
+        metrics={name: value.value for name, value in values.items()},
+        reasons={n: value.reason for n, value in values.items() if value.reason is not None},
+    )

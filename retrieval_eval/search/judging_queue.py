@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.metrics.ranking import parse_measure
 from retrieval_eval.model.gold import GoldQuery, GoldSet
+from retrieval_eval.model.search_run import QueryResult, SearchRun
 from retrieval_eval.search.settings import HEADLINE, deepest_cutoff
 from retrieval_eval.values import counted
-
-Document = Mapping[str, Any]
 
 POINTS: Final = 100.0
 
@@ -41,7 +40,7 @@ class JudgingQueue:
 
     ``candidates`` are the first ``n`` of ``n_candidates``. ``n_unlabelled`` queries have no
     relevant document yet, so that their measures have no bounds; ``n_awaiting`` documents have
-    labels that nobody has settled; and ``n_failed`` counts the answers, over all runs, that a
+    labels that are not settled; and ``n_failed`` counts the answers, over all runs, that a
     retriever failed to give.
     """
 
@@ -52,10 +51,12 @@ class JudgingQueue:
     n_failed: int
 
 
-def judging_queue(gold: GoldSet, runs: Sequence[Document], *, n: int | None = None) -> JudgingQueue:
+def judging_queue(
+    gold: GoldSet, runs: Sequence[SearchRun], *, n: int | None = None
+) -> JudgingQueue:
     """Return the unjudged documents whose judgement could move the headline measures, most first.
 
-    While nobody has judged a document, a measure lies between its value (it is not relevant) and
+    While a document is unjudged, a measure lies between its value (it is not relevant) and
     its upper bound (it is; see `upper_bounds`). Judging it closes a part of that gap, whichever
     part the grade decides; ``gain_points`` counts the larger one. Ties go by rank, then by query
     and document id. Judging every candidate closes the gaps: value and bound are then the same.
@@ -89,10 +90,10 @@ def judging_queue(gold: GoldSet, runs: Sequence[Document], *, n: int | None = No
     awaiting: set[tuple[str, str]] = set()
     unjudged = _unjudged(queries, runs)
     for run in runs:
-        asked = [(queries[row["id"]], row) for row in run["queries"]]
-        n_failed += sum(row["status"] == "failed" for _, row in asked)
+        asked = [(queries[row.id], row) for row in run.queries]
+        n_failed += sum(row.status == "failed" for _, row in asked)
         unlabelled |= {q.id for q, _ in asked if not q.n_relevant and q.answerable is not False}
-        answered = [(q, row) for q, row in asked if row["status"] == "ok" and q.n_relevant]
+        answered = [(q, row) for q, row in asked if row.status == "ok" and q.n_relevant]
         for query, row in answered:
             labelled = {label.doc for label in query.labels}
             for doc, rank, gain in _gains(query, _docs(row), unjudged[query.id]):
@@ -122,15 +123,15 @@ def judging_queue(gold: GoldSet, runs: Sequence[Document], *, n: int | None = No
 
 
 def _unjudged(
-    queries: Mapping[str, GoldQuery], runs: Sequence[Document]
+    queries: Mapping[str, GoldQuery], runs: Sequence[SearchRun]
 ) -> dict[str, frozenset[str]]:
     """Return for each query the unjudged documents that any run ranks where measures look."""
     found: dict[str, set[str]] = {}
     for run in runs:
         _check_known(run, queries)
-        for row in run["queries"]:
-            docs = set(_docs(row)[:_DEEPEST]).difference(queries[row["id"]].relevant)
-            found.setdefault(row["id"], set()).update(docs)
+        for row in run.queries:
+            docs = set(_docs(row)[:_DEEPEST]).difference(queries[row.id].relevant)
+            found.setdefault(row.id, set()).update(docs)
     return {query: frozenset(docs) for query, docs in found.items()}
 
 
@@ -160,14 +161,14 @@ def _gains(
     ]
 
 
-def _docs(row: Document) -> list[str]:
-    return [found["doc"] for found in row["ranking"]]
+def _docs(row: QueryResult) -> list[str]:
+    return [found.doc for found in row.ranking]
 
 
-def _check_known(run: Document, queries: Mapping[str, GoldQuery]) -> None:
-    foreign = [row["id"] for row in run["queries"] if row["id"] not in queries]
-    if foreign:
+def _check_known(run: SearchRun, queries: Mapping[str, GoldQuery]) -> None:
+    unknown = [row.id for row in run.queries if row.id not in queries]
+    if unknown:
         raise BadInputError(
-            f"not in the gold set: {counted(len(foreign), 'query')} of the run {run['label']!r},"
-            f" such as {foreign[0]!r}; was it made with another one?"
+            f"not in the gold set: {counted(len(unknown), 'query')} of the run {run.label!r},"
+            f" such as {unknown[0]!r}; was it made with another one?"
         )

@@ -21,7 +21,7 @@ Document = Mapping[str, Any]
 PerQuery = Mapping[str, Mapping[str, float]]
 
 _GONE: Final = "\0"
-"""Begins the id of a document that is no more: it keeps its rank, and nobody judged it."""
+"""Begins the id of a document that is no more: it keeps its rank and is unjudged."""
 
 
 def label_split(
@@ -112,9 +112,11 @@ def _check_mapping(gold: GoldSet, mapping: Mapping[Key, Sequence[str]], after: D
 
 
 def _between(gold: GoldSet, mapping: Mapping[Key, Sequence[str]], run: Document) -> PerQuery:
-    """Return the metrics of the old rankings, told in new documents, against the new labels."""
+    """Return the metrics of the old rankings, in terms of new documents, against the new labels."""
     known = {query.id for query in gold.queries}
-    results = [_retold(query, mapping) for query in run["queries"] if query["id"] in known]
+    results = [
+        _in_new_documents(query, mapping) for query in run["queries"] if query["id"] in known
+    ]
     if not results:
         return {}
     # Only the scores of single queries are used, so nothing needs to be resampled.
@@ -131,7 +133,7 @@ def _between(gold: GoldSet, mapping: Mapping[Key, Sequence[str]], run: Document)
     }
 
 
-def _retold(query: Document, mapping: Mapping[Key, Sequence[str]]) -> QueryResult:
+def _in_new_documents(query: Document, mapping: Mapping[Key, Sequence[str]]) -> QueryResult:
     docs: dict[str, float] = {}
     levels = {
         score: n for n, score in enumerate(sorted({hit["score"] for hit in query["ranking"]}))

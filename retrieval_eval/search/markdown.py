@@ -27,7 +27,7 @@ Document = Mapping[str, Any]
 _FEW_MEASURES: Final = (*HEADLINE, "RR", "nDCG@10")
 _LEGEND: Final = (
     "Intervals: queries resampled. Ties: range over orders of documents with equal scores. "
-    "Unjudged: the largest mean there could be if documents nobody judged were relevant; the "
+    "Unjudged: the largest mean there could be if unjudged documents were relevant; the "
     "smallest is the mean itself."
 )
 _MOST_QUERIES: Final = 20
@@ -91,7 +91,7 @@ def _abstention(document: Document) -> list[str]:
 
 
 def escaped(text: object) -> str:
-    r"""Return foreign text for a Markdown paragraph or table cell, on one line and in full view.
+    r"""Return untrusted text for a Markdown paragraph or table cell, on one line and in full view.
 
     Examples
     --------
@@ -177,5 +177,5 @@ def _more(rows: Sequence[object]) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return foreign text for a Markdown cell, not longer than a row can bear."""
+    """Return untrusted text for a Markdown cell, not longer than a row can bear."""
     return escaped(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")

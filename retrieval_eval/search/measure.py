@@ -8,21 +8,25 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.backlog import read_backlog
 from retrieval_eval.gold.corpus import Corpus, corpus_fingerprint, read_corpus
 from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.io.files import remove, write_bytes, write_text
+from retrieval_eval.model import from_builtins
 from retrieval_eval.model.gold import GoldSet
+from retrieval_eval.model.search_run import CorpusFacts, Delta, SearchRun
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import now
 from retrieval_eval.search.abstention import check_threshold
-from retrieval_eval.search.baseline import held_against
-from retrieval_eval.search.document import CorpusUse, RetrieverUse, search_run
+from retrieval_eval.search.baseline import compare_with_baseline
+from retrieval_eval.search.document import retriever_facts, search_run
 from retrieval_eval.search.markdown import to_markdown
 from retrieval_eval.search.protocol import Retriever
 from retrieval_eval.search.retrievers import open_retriever
-from retrieval_eval.search.run_files import read_search_run, run_bytes
+from retrieval_eval.search.run_files import document_of, read_search_run, run_bytes
 from retrieval_eval.search.running import describe_retriever, known_documents_of, run_queries
 from retrieval_eval.search.scoring import score_run
 from retrieval_eval.search.secrets import shown_options, shown_spec
@@ -55,7 +59,7 @@ def run_search(
     fresh: bool = False,
     progress: Progress | None = None,
     on_resume: OnResume | None = None,
-) -> dict[str, Any]:
+) -> SearchRun:
     """Ask a retriever the queries of a gold set and score what it returns.
 
     Nothing is written but the journal, where one is named. A query that fails is recorded, and the
@@ -99,8 +103,8 @@ def run_search(
 
     Returns
     -------
-    dict
-        The search run (schema ``search_run``): per query, per corpus, area, origin and source, and
+    SearchRun
+        Per query, per corpus, area, origin and source, and
         overall, every measure with its interval, ties and unjudged bounds.
 
     Raises
@@ -118,7 +122,7 @@ def run_search(
     ...         return [("d1", 2.0), ("d2", 1.0)]
     >>> gold = GoldSet((GoldQuery("q1", "which port?", "docs", relevant={"d2": 1}),), "0" * 64)
     >>> run = run_search(gold, Library())
-    >>> run["metrics"]["RR"]["value"]
+    >>> run.metrics["RR"].value
     0.5
     """
     gold = gold_set if isinstance(gold_set, GoldSet) else load_gold_set(gold_set)
@@ -152,20 +156,26 @@ def run_search(
         fresh=fresh,
         on_resume=on_resume,
     )
-    document = search_run(
+    run = search_run(
         gold,
         score_run(gold, results, settings),
-        retriever=RetrieverUse(spec, options or {}, facts, use_rerank, floor),
-        corpora=[_corpus_use(name, documents, facts) for name in chosen],
+        retriever=retriever_facts(spec, options, facts, uses_rerank=use_rerank, floor=floor),
+        corpora=[_corpus_facts(name, documents, facts) for name in chosen],
         generated_at=now(),
         label=label,
         backlog=waiting,
         abstain_at=abstain_at,
         ids_checked=known is not None,
     )
-    if before is not None:
-        document |= held_against(before, document, seed=settings.seed)
-    return document
+    if before is None:
+        return run
+    change = compare_with_baseline(before, document_of(run), seed=settings.seed)
+    delta = change["delta"]
+    return replace(
+        run,
+        delta=None if delta is None else from_builtins(delta, Delta, "the delta"),
+        delta_withheld=tuple(change["delta_withheld"]),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,11 +230,11 @@ def measured_document(
     progress: Progress | None = None,
     on_resume: OnResume | None = None,
 ) -> dict[str, Any]:
-    """Return the search run of a request.
+    """Return the search run of a request, as it stands in its document.
 
     The retriever is opened anew, so that what one run remembers does not answer for the next.
     """
-    return run_search(
+    run = run_search(
         request.gold_path,
         request.retriever,
         options=request.options,
@@ -243,6 +253,7 @@ def measured_document(
         progress=progress,
         on_resume=on_resume,
     )
+    return document_of(run)
 
 
 def _opened(retriever: Retriever | str, options: Mapping[str, str]) -> tuple[str, Retriever]:
@@ -289,17 +300,19 @@ def _backlog(source: str) -> dict[str, Any]:
     return read_backlog(source).to_json()
 
 
-def _corpus_use(name: str, corpus: Corpus | None, facts: Mapping[str, Any]) -> CorpusUse:
+def _corpus_facts(name: str, corpus: Corpus | None, facts: Mapping[str, Any]) -> CorpusFacts:
+    size, digest = None, None
     if corpus is not None:
-        documents = [d for d in corpus.documents if d.corpus == name]
-        return CorpusUse(name, len(documents), corpus_fingerprint(documents))
-    stated = facts.get("corpora")
-    for known in stated if isinstance(stated, list) else ():
-        if isinstance(known, dict) and known.get("corpus") == name:
-            size, digest = known.get("n_documents"), known.get("fingerprint")
-            return CorpusUse(
-                name,
-                size if isinstance(size, int) and size >= 0 else None,
-                digest if isinstance(digest, str) else None,
-            )
-    return CorpusUse(name)
+        documents = [document for document in corpus.documents if document.corpus == name]
+        size, digest = len(documents), corpus_fingerprint(documents)
+    else:
+        stated = facts.get("corpora")
+        for known in stated if isinstance(stated, list) else ():
+            if isinstance(known, dict) and known.get("corpus") == name:
+                size, digest = known.get("n_documents"), known.get("fingerprint")
+                break
+    return CorpusFacts(
+        corpus=name,
+        n_documents=size if isinstance(size, int) and size >= 0 else None,
+        fingerprint=digest if isinstance(digest, str) else None,
+    )

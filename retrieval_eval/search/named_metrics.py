@@ -116,7 +116,7 @@ def shares(doc: Document, name: str) -> dict[str, Share]:
         threshold = doc["abstention"]["threshold"]
         is_meant = _is_unanswerable if name == TRUE_POSITIVE_RATE else _is_answerable
         return {
-            query["id"]: (float(refuses(query, threshold)), 1.0)
+            query["id"]: (float(is_refused(_top_score(query), threshold)), 1.0)
             for query in doc["queries"]
             if is_meant(query) and query["status"] == "ok"
         }
@@ -137,10 +137,9 @@ def query_ids(doc: Document, dimension: str, value: str) -> frozenset[str]:
     return frozenset(q["id"] for q in doc["queries"] if (q[dimension] or NO_NAME) == value)
 
 
-def refuses(query: Document, threshold: float | None) -> bool:
-    """Return whether a query was refused: nothing came back, or nothing scored high enough."""
-    ranking = query["ranking"]
-    return not ranking or (threshold is not None and ranking[0]["score"] < threshold)
+def is_refused(top_score: float, threshold: float | None) -> bool:
+    """Return whether a query was refused: nothing came back (-inf), or no score was high enough."""
+    return top_score == -math.inf or (threshold is not None and top_score < threshold)
 
 
 def _whole(doc: Document, name: str) -> Value:

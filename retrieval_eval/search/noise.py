@@ -72,7 +72,7 @@ _RANKED_FILE: Final = "run:"
 def repeated_runs(
     request: Request, *, repeats: int = DEFAULT_REPEATS, progress: Progress | None = None
 ) -> list[dict[str, Any]]:
-    """Return so many search runs of one and the same request; no report is written.
+    """Run one request several times and return the search runs; no report is written.
 
     The retriever is opened anew for each. What it keeps outside of itself, such as a cache of
     embeddings on disk, is shared by the runs and cannot be seen in their noise.
@@ -84,7 +84,7 @@ def repeated_runs(
         the same every time.
     """
     if repeats < _LEAST_RUNS:
-        raise BadInputError(f"{repeats} repeats show no noise; ask for 2 or more")
+        raise BadInputError(f"{repeats} repeats show no noise; 2 or more are needed")
     if request.retriever.startswith(_RANKED_FILE):
         raise BadInputError(
             "a ranked file answers the same every time; name finished runs of the system instead"
@@ -101,7 +101,7 @@ def repeated_runs(
 
 
 def check_distinct(runs: Sequence[Document]) -> None:
-    """Raise NothingToEvaluateError when one run stands in a list twice (`copies`)."""
+    """Raise NothingToEvaluateError when a list has one run twice (`copies`)."""
     if found := copies(runs):
         raise NothingToEvaluateError(found[0])
 
@@ -204,7 +204,7 @@ def _check_same(runs: Sequence[Document]) -> None:
 
 
 def _shares(run: Document, name: str) -> dict[str, Share]:
-    # The claims of a run are those of all its queries, whichever are looked at.
+    # Claim metrics always cover every query of the run, also those that are not pinned.
     asked = {query["id"] for query in run["queries"]}
     return {query: share for query, share in shares(run, name).items() if query in asked}
 
@@ -268,7 +268,7 @@ def staleness(noise: NoiseFloor, run: Document) -> list[str]:
     """
     repeated = {"run": noise.run}
     found = [
-        f"the noise was measured otherwise: {sentence}"
+        f"the noise was measured differently: {sentence}"
         for sentence in differences(repeated, run).values()
     ]
     found += [

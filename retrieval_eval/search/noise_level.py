@@ -168,7 +168,7 @@ def _detectable(sd_points: float | None, n: int) -> float | None:
 
 
 def noise_band(*levels: RunToRun, is_deterministic: bool) -> float:
-    """Return the standard deviation of one run to hold a change against, in points.
+    """Return the run-to-run standard deviation used as the noise level, in points.
 
     Of several groups of runs the variances are pooled, each by its degrees of freedom. To the
     noise that was seen is added one query more that moves its whole step in one of the runs: what
@@ -196,7 +196,7 @@ def beyond_noise(
     """Return the one-sided p-value of a harm between two sides under run-to-run noise alone.
 
     The harm is one more difference of two runs of the system, or of the means of several
-    (`error_of_means`), whose standard error was estimated with so many degrees of freedom:
+    (`error_of_means`), whose standard error was estimated with ``freedom`` degrees of freedom:
     Student's t, less half a ``step_points``, since runs differ in whole steps (the continuity
     correction of Yates 1934). Of a deterministic system, with error 0, any harm is real.
 
@@ -216,7 +216,7 @@ def beyond_noise(
 
 @dataclass(frozen=True, slots=True)
 class NoiseTest:
-    """A harm held against run-to-run noise.
+    """A harm compared with run-to-run noise.
 
     ``p_value`` is one-sided (`beyond_noise`), ``error_points`` its standard error with ``freedom``
     degrees of freedom, and ``band_points`` the standard deviation of one run (`noise_band`).
@@ -235,7 +235,7 @@ def noise_test(
     *,
     is_deterministic: bool,
 ) -> NoiseTest:
-    """Hold the harm between two means of so many runs against the noise of groups of runs.
+    """Test the harm between two means of ``n_runs`` runs against the noise of groups of runs.
 
     Each group is of one system, and at least one is needed; the variances are pooled. Means of
     several runs come in finer steps than runs.
@@ -249,7 +249,7 @@ def noise_test(
 
 
 def error_of_means(band_points: float, n_runs: int, n_other: int) -> float:
-    """Return the standard error of the difference between two means of so many runs, in points."""
+    """Return the standard error of the difference of the means of two groups of runs."""
     return band_points * math.sqrt(1 / n_runs + 1 / n_other)
 
 

@@ -35,7 +35,7 @@ class QueryResult:
     """The ranking a retriever gave for one query, or why there is none.
 
     ``ranking`` is ordered by score descending, ties by document id descending (as trec_eval
-    does), holds each document once and at most as many as were asked for. ``status`` is
+    does), holds each document once and at most as many as were requested. ``status`` is
     ``failed`` when the retriever raised, timed out or returned something that is no ranking (see
     `~retrieval_eval.search.returned.read_documents`);
     then ``error`` is a sentence and the ranking is empty. ``is_refused`` says that documents were

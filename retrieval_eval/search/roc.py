@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from retrieval_eval.model.search_run import RocPoint
 from retrieval_eval.stats.intervals import MIN_VALUES, Interval
 from retrieval_eval.stats.resampling import Floats
 from retrieval_eval.values import Value
 
 METHOD: Final = "delong_newcombe"
-
-
-@dataclass(frozen=True, slots=True)
-class RocPoint:
-    """What refusing every query scored below ``threshold`` does, in shares of either kind.
-
-    ``threshold`` is None at an end that no score reaches: answering also what came back empty,
-    and refusing everything.
-    """
-
-    threshold: float | None
-    true_positive_rate: float
-    false_refusal_rate: float
 
 
 def roc_points(unanswerable: Sequence[float], answerable: Sequence[float]) -> tuple[RocPoint, ...]:
@@ -43,7 +30,9 @@ def roc_points(unanswerable: Sequence[float], answerable: Sequence[float]) -> tu
     Returns
     -------
     tuple of RocPoint
-        Empty when there are no queries of either kind.
+        What refusing every query scored below the threshold of a point does. The threshold is None
+        at an end that no score reaches: answering also what came back empty, and refusing
+        everything. Empty when there are no queries of either kind.
 
     Examples
     --------
@@ -56,11 +45,15 @@ def roc_points(unanswerable: Sequence[float], answerable: Sequence[float]) -> tu
     scores = np.unique(np.concatenate([low, high]))
     thresholds: list[float] = scores[np.isfinite(scores)].tolist()
     # What came back empty is refused at every threshold, so that none answers everything.
-    points = [RocPoint(None, 0.0, 0.0)] if len(thresholds) < len(scores) else []
+    points = [_point(None, 0.0, 0.0)] if len(thresholds) < len(scores) else []
     for threshold in thresholds:
         refused = (float(np.searchsorted(part, threshold)) / len(part) for part in (low, high))
-        points.append(RocPoint(threshold, *refused))
-    return (*points, RocPoint(None, 1.0, 1.0))
+        points.append(_point(threshold, *refused))
+    return (*points, _point(None, 1.0, 1.0))
+
+
+def _point(threshold: float | None, caught: float, refused: float) -> RocPoint:
+    return RocPoint(threshold=threshold, true_positive_rate=caught, false_refusal_rate=refused)
 
 
 def auc(unanswerable: Sequence[float], answerable: Sequence[float]) -> Value:

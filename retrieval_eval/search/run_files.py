@@ -10,8 +10,10 @@ from typing import Any, Final
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.faults import pointer
 from retrieval_eval.io.files import answers, json_bytes, read_json
+from retrieval_eval.model import from_builtins, to_builtins
+from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.schema import check_version, faults, kind_of
-from retrieval_eval.search.document import believed
+from retrieval_eval.search.document import believed, without_untrusted
 
 _MOST_FAULTS: Final = 5
 # Sums of gains are off by their last digits.
@@ -19,7 +21,12 @@ _ROUNDING: Final = 1e-9
 
 
 def read_search_run(path: Path) -> dict[str, Any]:
-    """Return the search run in a file, what earlier versions let pass not `believed`.
+    """Return the search run in a file as plain objects; see `load_search_run`."""
+    return dict(believed(_read(path)))
+
+
+def load_search_run(path: Path) -> SearchRun:
+    """Return the search run in a file, `without_untrusted` answers.
 
     Raises
     ------
@@ -27,6 +34,10 @@ def read_search_run(path: Path) -> dict[str, Any]:
         When the file cannot be read, or holds no search run this package reads; the message
         names JSON pointers.
     """
+    return without_untrusted(from_builtins(_read(path), SearchRun, str(path)))
+
+
+def _read(path: Path) -> dict[str, Any]:
     if not answers(path.is_file):
         raise BadInputError(f"{path}: no such file; `retrieval-eval search run` writes one")
     found = read_json(path, path.parent)
@@ -41,7 +52,8 @@ def read_search_run(path: Path) -> dict[str, Any]:
         more = f" (and {len(wrong) - _MOST_FAULTS} more)" if len(wrong) > _MOST_FAULTS else ""
         listed = "; ".join(map(str, wrong[:_MOST_FAULTS]))
         raise BadInputError(f"{path}: not a valid search run: {listed}{more}")
-    return dict(believed(found.value))
+    document: dict[str, Any] = found.value
+    return document
 
 
 def _endless(document: Any) -> list[str]:
@@ -75,6 +87,18 @@ def _off_scale(document: Mapping[str, Any]) -> list[str]:
         for where, value in values.items()
         if value is not None and not -_ROUNDING <= value <= 1 + _ROUNDING
     ]
+
+
+def document_of(run: SearchRun) -> dict[str, Any]:
+    """Return a search run as it is read back from its file: plain objects and lists."""
+    document: dict[str, Any] = _with_lists(to_builtins(run))
+    return document
+
+
+def _with_lists(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_lists(item) for name, item in value.items()}
+    return [_with_lists(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def run_bytes(document: Mapping[str, Any]) -> bytes:

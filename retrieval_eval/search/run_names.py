@@ -18,7 +18,7 @@ WITH_CLAIMS: Final = ".claims.json"
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A run that somebody named, where it was found, and what to say about the choice."""
+    """A run given by name: where it was found, and notices about the choice."""
 
     document: dict[str, Any]
     path: Path

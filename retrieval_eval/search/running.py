@@ -69,7 +69,7 @@ def run_queries(
     retriever
         What is measured. With ``use_rerank=False`` its ``first_stage`` alone.
     depth
-        Documents asked for per query.
+        Documents requested per query.
     known_documents
         The ids of all documents there are, or those of each corpus: an answer that names another
         fails. None when that is not known, and ids are not checked.

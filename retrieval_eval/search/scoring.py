@@ -6,11 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.metrics.ranking import RankingResult, evaluate_rankings, parse_measure
 from retrieval_eval.model.gold import GoldQuery, GoldSet
+from retrieval_eval.model.search_run import MetricMean, RunSlice
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import QueryResult
 from retrieval_eval.search.settings import CONVENTION, Settings, deepest_cutoff
@@ -46,45 +47,6 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True)
-class Mean:
-    """The mean of a measure over queries and all that qualifies it.
-
-    ``value`` rests on the computable queries, ``not_computable`` counts the others by reason.
-    ``interval`` is the studentised bootstrap interval, queries being the units. ``ties`` is the
-    smallest and largest mean over orders of ties; ``unjudged_high`` the mean of the upper bounds
-    (see `upper_bounds`), whose lower end is the value itself.
-    """
-
-    value: Value
-    not_computable: Mapping[str, int]
-    interval: Interval
-    ties: tuple[float, float] | None
-    unjudged_high: float | None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the ``metrics`` entry of a search run."""
-        return {
-            **self.value.to_json(),
-            "n_not_computable": sum(self.not_computable.values()),
-            "not_computable": dict(self.not_computable),
-            "ci_low": self.interval.low.value,
-            "ci_high": self.interval.high.value,
-            "tie_low": self.ties and self.ties[0],
-            "tie_high": self.ties and self.ties[1],
-            "unjudged_low": None if self.unjudged_high is None else self.value.value,
-            "unjudged_high": self.unjudged_high,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class Slice:
-    """The means of some of the queries; ``n_queries`` counts those without scores too."""
-
-    n_queries: int
-    metrics: Mapping[str, Mean]
-
-
-@dataclass(frozen=True, slots=True)
 class QueryScore:
     """One query, what came back for it, and its measures by name."""
 
@@ -99,8 +61,8 @@ class Scores:
 
     settings: Settings
     queries: tuple[QueryScore, ...]
-    overall: Slice
-    slices: Mapping[str, Mapping[str, Slice]]
+    overall: RunSlice
+    slices: Mapping[str, Mapping[str, RunSlice]]
 
 
 def score_run(gold: GoldSet, results: Sequence[QueryResult], settings: Settings) -> Scores:
@@ -186,17 +148,20 @@ def _gap(query: GoldQuery, name: str) -> Score:
     return Score(Value.missing("nothing_retrieved" if has_truth else "no_ground_truth"))
 
 
-def _slice(queries: Sequence[QueryScore], settings: Settings) -> Slice:
+def _slice(queries: Sequence[QueryScore], settings: Settings) -> RunSlice:
     # Resampling picks positions, which must not depend on the order of the gold file.
     ordered = sorted(queries, key=lambda q: q.query.id)
     means = {
         name: mean_of([q.scores[name] for q in ordered], settings) for name in settings.measures
     }
-    return Slice(len(queries), means)
+    return RunSlice(n_queries=len(queries), metrics=means)
 
 
-def mean_of(scores: Sequence[Score], settings: Settings) -> Mean:
-    """Return the mean of one measure over queries, given in a stable order (by query id)."""
+def mean_of(scores: Sequence[Score], settings: Settings) -> MetricMean:
+    """Return the mean of one measure over queries, given in a stable order (by query id).
+
+    The interval is the studentised bootstrap interval, queries being the units.
+    """
     numbers = [s.value.value for s in scores if s.value.value is not None]
     gaps = Counter(s.value.reason for s in scores if s.value.reason is not None)
     interval = _within_range(
@@ -207,16 +172,22 @@ def mean_of(scores: Sequence[Score], settings: Settings) -> Mean:
             confidence=settings.confidence,
         )
     )
-    low = _average(score.tie_low for score in scores)
-    high = _average(score.tie_high for score in scores)
-    return Mean(
+    value = (
         Value.of(math.fsum(numbers) / len(numbers), len(numbers))
         if numbers
-        else Value.missing("no_computable_values"),
-        dict(sorted(gaps.items())),
-        interval,
-        None if low is None or high is None else (low, high),
-        _average(score.unjudged_high for score in scores),
+        else Value.missing("no_computable_values")
+    )
+    unjudged_high = _average(score.unjudged_high for score in scores)
+    return MetricMean(
+        **value.to_json(),
+        n_not_computable=gaps.total(),
+        not_computable=dict(sorted(gaps.items())),
+        ci_low=interval.low.value,
+        ci_high=interval.high.value,
+        tie_low=_average(score.tie_low for score in scores),
+        tie_high=_average(score.tie_high for score in scores),
+        unjudged_low=None if unjudged_high is None else value.value,
+        unjudged_high=unjudged_high,
     )
 
 
@@ -248,7 +219,7 @@ def upper_bounds(
     "the first m unjudged documents are relevant" over every m, for all measures alike.
 
     The matching lower end is the value itself, where unjudged documents are not relevant. What
-    else the corpus holds could lower Recall and nDCG further, by how much nobody knows.
+    else the corpus holds could lower Recall and nDCG further, by an unknown amount.
 
     Parameters
     ----------

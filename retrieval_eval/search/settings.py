@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.ranking.measures import Measure, parse_measure
+from retrieval_eval.model.search_run import RunSettings
 from retrieval_eval.values import DEFAULT_SEED
 
 BASE_MEASURES: Final = (
@@ -71,18 +72,18 @@ class Settings:
         asked = [f"{name}@{k}" for name in _AT_K for k in self.k_values]
         return tuple(sorted({*BASE_MEASURES, *asked}, key=_reading_order))
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the ``settings`` block of a search run."""
-        return {
-            "k_values": list(self.k_values),
-            "depth": self.depth,
-            "convention": CONVENTION,
-            "empty_ranking": EMPTY_RANKING,
-            "measures": list(self.measures),
-            "seed": self.seed,
-            "n_resamples": self.n_resamples,
-            "confidence": self.confidence,
-        }
+    def facts(self) -> RunSettings:
+        """Return the ``settings`` of a search run."""
+        return RunSettings(
+            k_values=self.k_values,
+            depth=self.depth,
+            convention=CONVENTION,
+            empty_ranking=EMPTY_RANKING,
+            measures=self.measures,
+            seed=self.seed,
+            n_resamples=self.n_resamples,
+            confidence=self.confidence,
+        )
 
 
 def deepest_cutoff(measures: Iterable[str]) -> int:

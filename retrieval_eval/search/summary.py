@@ -60,8 +60,10 @@ def _without_labels(document: Document) -> list[str]:
     returned = [found for query in document["queries"] for found in query["ranking"]]
     if not returned or any(found["grade"] is not None for found in returned):
         return []
-    told = f"None of the {counted(len(returned), 'returned document')} has a label, relevant or not"
-    return [f"{told}: are their ids those of the gold set?"]
+    unlabelled = (
+        f"None of the {counted(len(returned), 'returned document')} has a label, relevant or not"
+    )
+    return [f"{unlabelled}: are their ids those of the gold set?"]
 
 
 def simulated(*documents: Document) -> list[str]:
@@ -199,9 +201,9 @@ def _band(low: float | None, high: float | None) -> str:
 
 
 def _corpora(run: Document) -> str:
-    told = ", ".join(_corpus(corpus) for corpus in run["corpora"])
+    named = ", ".join(_corpus(corpus) for corpus in run["corpora"])
     # Runs of earlier versions do not say.
-    return f"{told}; {IDS_NOT_CHECKED}" if run.get("ids_checked") is False else told
+    return f"{named}; {IDS_NOT_CHECKED}" if run.get("ids_checked") is False else named
 
 
 def _corpus(corpus: Document) -> str:

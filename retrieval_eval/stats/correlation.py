@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from retrieval_eval.stats.arrangements import permutation_p
 from retrieval_eval.stats.clusters import Grouping, group
 from retrieval_eval.stats.intervals import Interval
-from retrieval_eval.stats.rank_bootstrap import bootstrap_spearman
-from retrieval_eval.stats.ranks import average_ranks
+from retrieval_eval.stats.ranks import average_ranks, dense_codes
 from retrieval_eval.stats.resampling import (
     Floats,
     as_floats,
+    batches,
+    draws,
     is_constant,
     mirrored_quantiles,
 )
@@ -27,6 +29,14 @@ MIN_POINTS_FOR_INTERVAL: Final = 4
 MAX_PERMUTED_POINTS: Final = 30
 """Up to this many single points arrangements are made; beyond it the t distribution is close."""
 METHOD: Final = "percentile_or_bonett_wright"
+MIN_ARRANGEMENTS: Final = 40
+"""With fewer arrangements no two-sided p-value can reach .05: 2 / 40."""
+MAX_EXACT_ARRANGEMENTS: Final = math.factorial(8)
+"""Up to this many arrangements all are enumerated."""
+
+Places = NDArray[np.int64]
+Counts = NDArray[np.signedinteger[Any]]
+Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +78,7 @@ def spearman(
     The p-value comes from all arrangements up to 8 points, from ``n_resamples`` drawn
     arrangements up to 30, and from the t distribution with n - 2 degrees of freedom beyond.
     With ``clusters`` whole clusters are resampled, and change places with clusters of as many
-    points at every n (:func:`~retrieval_eval.stats.arrangements.permutation_p`).
+    points at every n (:func:`permutation_p`).
 
     Not computable: everything below three points (``too_few_values``) or with a constant side
     (``constant_input``); the interval also below four points, the p-value also below five, where
@@ -261,3 +271,167 @@ def _t_tail(r: float, n: int) -> float:
     if abs(r) == 1.0:
         return 0.0
     return float(2 * stdtr(n - 2, -abs(r) * math.sqrt((n - 2) / ((1 - r) * (1 + r)))))
+
+
+# The permutation test: whole clusters change places
+
+
+def permutation_p(
+    ranks: Mapping[str, Floats],
+    pairs: Sequence[Pair],
+    grouping: Grouping,
+    *,
+    seed: int,
+    n_resamples: int,
+) -> list[tuple[Value, str | None]]:
+    """Return the two-sided permutation p-value of the correlation of every pair of columns.
+
+    The ranks of a pair's second column that belong to one cluster move together, in their order,
+    to the place of another cluster with as many rows; a cluster whose size no other has stays.
+    Under the null hypothesis that clusters of equal size are exchangeable the test alarms at most
+    as often as it says. Differences between the places inside a cluster (one configuration and
+    the other) are the same in every arrangement, so they alone do not make a p-value small.
+
+    All arrangements are enumerated up to 8!, otherwise ``n_resamples`` are drawn, the same for
+    every pair, and the observed one is counted in. Not computable (``too_few_values``) with
+    fewer than 40.
+    """
+    n = grouping.n_clusters
+    strata = _strata(grouping)
+    n_arrangements = math.prod(math.factorial(len(stratum)) for stratum in strata)
+    if n_arrangements < MIN_ARRANGEMENTS:
+        return [(Value.missing("too_few_values", n), None)] * len(pairs)
+    centred = {name: column - column.mean() for name, column in ranks.items()}
+    # Rank products are multiples of 1/4, so rounding cannot bridge half of that.
+    thresholds = [abs(float(centred[a] @ centred[b])) - 0.1 for a, b in pairs]
+    if n_arrangements <= MAX_EXACT_ARRANGEMENTS:
+        all_products = [_all_products(centred[a], centred[b], strata) for a, b in pairs]
+        shares = [
+            float(np.mean(np.abs(products) >= threshold))
+            for products, threshold in zip(all_products, thresholds, strict=True)
+        ]
+        return [(Value.of(share, n), "exact") for share in shares]
+    reached = [1] * len(pairs)
+    for products in drawn_products(centred, pairs, grouping, seed, n_resamples):
+        for i, (pair, threshold) in enumerate(zip(pairs, thresholds, strict=True)):
+            reached[i] += int(np.sum(np.abs(products[pair]) >= threshold))
+    return [(Value.of(count / (n_resamples + 1), n), "monte_carlo") for count in reached]
+
+
+def _strata(grouping: Grouping) -> list[Places]:
+    """Return for each size the rows of the clusters that have it, one cluster a row."""
+    order = np.argsort(grouping.codes, kind="stable")
+    sizes = grouping.sizes().astype(np.int64)
+    rows = np.split(order, np.cumsum(sizes)[:-1])
+    return [
+        np.array([rows[cluster] for cluster in np.flatnonzero(sizes == size)])
+        for size in np.unique(sizes)
+    ]
+
+
+def _all_products(x: Floats, y: Floats, strata: list[Places]) -> Floats:
+    # Every arrangement of the product is one of each stratum, and their products add up. What
+    # each of the few clusters' x makes with each cluster's y is known before any is arranged.
+    totals = np.zeros(1)
+    for stratum in strata:
+        clusters = np.arange(len(stratum))
+        arrangements = np.array(list(itertools.permutations(clusters)))
+        products = (x[stratum] @ y[stratum].T)[clusters, arrangements].sum(axis=1)
+        totals = (totals[:, np.newaxis] + products).ravel()
+    return totals
+
+
+def drawn_products(
+    columns: Mapping[str, Floats],
+    pairs: Sequence[Pair],
+    grouping: Grouping,
+    seed: int,
+    n_resamples: int,
+) -> Iterator[dict[Pair, Floats]]:
+    """Yield the product of every pair of columns in batches of drawn arrangements.
+
+    Rows of the second column are fetched straight from the places they come from, so that time
+    and memory go with the rows and not with the square of the clusters.
+    """
+    partners: dict[str, list[str]] = {}
+    for a, b in pairs:
+        partners.setdefault(b, []).append(a)
+    first = {b: np.column_stack([columns[a] for a in names]) for b, names in partners.items()}
+    for places in _drawn_places(_strata(grouping), len(grouping.codes), seed, n_resamples):
+        products: dict[Pair, Floats] = {}
+        for b, names in partners.items():
+            found = np.take(columns[b], places) @ first[b]
+            products |= {(a, b): found[:, i] for i, a in enumerate(names)}
+        yield products
+
+
+def _drawn_places(strata: list[Places], n: int, seed: int, n_resamples: int) -> Iterator[Places]:
+    """Yield for every place of drawn arrangements, one a row, the row that comes there."""
+    generator = np.random.Generator(np.random.PCG64(seed))
+    for rows in batches(n_resamples, n):
+        places = np.empty((rows, n), dtype=np.int64)
+        for stratum in strata:
+            clusters = np.broadcast_to(np.arange(len(stratum)), (rows, len(stratum)))
+            moved = stratum[generator.permuted(clusters, axis=1)]
+            places[:, stratum.ravel()] = moved.reshape(rows, -1)
+        yield places
+
+
+# The bootstrap: every resample is ranked anew
+
+
+def bootstrap_spearman(
+    columns: Mapping[str, Floats],
+    pairs: Sequence[tuple[str, str]],
+    grouping: Grouping,
+    *,
+    seed: int,
+    n_resamples: int,
+) -> list[Floats]:
+    """Return Spearman's r of resamples of whole clusters, each resample ranked anew, by pair.
+
+    All pairs are over the same resamples, in which every column is ranked once. Resamples in
+    which one side is constant have no r and are left out.
+    """
+    g = grouping.n_clusters
+    ranked = {name: _Ranked(columns[name]) for name in {name for pair in pairs for name in pair}}
+    most = 2 * g * int(grouping.sizes().max(initial=0))
+    kind = np.int32 if most < np.iinfo(np.int32).max else np.int64
+    parts: list[list[Floats]] = [[] for _ in pairs]
+    for rows in draws(g, n_resamples, seed):
+        cells = rows + g * np.arange(len(rows))[:, np.newaxis]
+        drawn = np.bincount(cells.ravel(), minlength=g * len(rows)).reshape(len(rows), g)
+        weights: Counts = np.take(drawn.astype(kind), grouping.codes, axis=1)
+        ranks = {name: column.centred(weights) for name, column in ranked.items()}
+        weighted = {name: weights * column for name, column in ranks.items()}
+        squares = {n: np.einsum("ij,ij->i", weighted[n], column) for n, column in ranks.items()}
+        for part, (a, b) in zip(parts, pairs, strict=True):
+            scale = squares[a] * squares[b]
+            cross = np.einsum("ij,ij->i", weighted[a], ranks[b])
+            defined = scale > 0
+            part.append(np.clip(cross[defined] / np.sqrt(scale[defined]), -1.0, 1.0))
+    return [np.concatenate(part) if part else np.empty(0) for part in parts]
+
+
+class _Ranked:
+    """A column that is ranked in many resamples: only how often each unit is in them changes."""
+
+    def __init__(self, values: Floats) -> None:
+        self.codes, counts = dense_codes(values)
+        self.order = np.argsort(self.codes, kind="stable")
+        self.ends = np.cumsum(counts).astype(np.int64) - 1
+
+    def centred(self, weights: Counts) -> Floats:
+        """Return twice the rank of every unit in resamples that hold it ``weights`` times.
+
+        The ranks lie around 0. They are whole numbers, so that everything summed from them is
+        exact, and r does not see that they are doubled.
+        """
+        reached: Counts = np.take(weights, self.order, axis=1)
+        np.cumsum(reached, axis=1, out=reached)
+        if len(self.ends) < len(self.order):
+            reached = np.take(reached, self.ends, axis=1)
+        # Units of one value share the places after those below it, up to those it reaches.
+        doubled: Counts = reached - reached[:, -1:]
+        doubled[:, 1:] += reached[:, :-1]
+        return np.take(doubled, self.codes, axis=1).astype(np.float64)

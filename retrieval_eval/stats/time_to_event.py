@@ -1,4 +1,4 @@
-"""All that can be said of one group's times to an event, some of them censored."""
+"""Times to an event that some units never reached: the Kaplan-Meier curve and what it gives."""
 
 from __future__ import annotations
 
@@ -6,11 +6,159 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
-from retrieval_eval.stats.censored import SurvivalCurve, kaplan_meier
-from retrieval_eval.stats.intervals import BOOTSTRAP_T, Interval, bootstrap_mean
+from retrieval_eval.stats.intervals import BOOTSTRAP_T, Interval, bootstrap_mean, wilson
 from retrieval_eval.stats.resampling import Floats, as_floats
-from retrieval_eval.values import Value
+from retrieval_eval.values import Value, ratio
+
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class SurvivalCurve:
+    """A Kaplan-Meier curve: after ``times[i]`` the share ``survival[i]`` has had no event.
+
+    ``times`` are the distinct event times in ascending order, ``n`` the units and ``n_events``
+    those that had the event. Before the first time survival is 1. ``low`` and ``high`` are the
+    pointwise ``confidence`` interval from Greenwood's variance of log(-log survival) (Kalbfleisch
+    & Prentice 1980), None where survival is 0: the formula says nothing there.
+    """
+
+    times: tuple[float, ...]
+    survival: tuple[float, ...]
+    low: tuple[float | None, ...]
+    high: tuple[float | None, ...]
+    n: int
+    n_events: int
+    last_time: float
+    confidence: float
+
+    def share_never(self) -> Value:
+        """Return the share of units whose event was not seen; ``too_few_values`` without units."""
+        return ratio(self.n - self.n_events, self.n, "too_few_values")
+
+    def share_never_interval(self) -> Interval:
+        """Return Wilson's interval of the share of units whose event was not seen."""
+        return wilson(self.n - self.n_events, self.n, confidence=self.confidence)
+
+    def median(self) -> Value:
+        """Return the first time at which survival is at most one half.
+
+        Not computable when survival stays above it (``too_few_values``): fewer than half of
+        the units had the event, and the median lies beyond what was watched.
+        """
+        return self._first(self.survival)
+
+    def median_interval(self) -> Interval:
+        """Return the times the pointwise interval of survival cannot tell from the median.
+
+        From the first time at which its lower, to the first at which its upper limit is at most
+        one half (Brookmeyer & Crowley 1982). An end that was never reached is missing
+        (``too_few_values``): it lies beyond what was watched.
+        """
+        # Where survival is 0 the limits are unknown, but both are below one half.
+        low, high = (
+            [0.0 if end is None else end for end in ends] for ends in (self.low, self.high)
+        )
+        return Interval(self._first(low), self._first(high), self.confidence, "log_log_greenwood")
+
+    def _first(self, shares: Sequence[float]) -> Value:
+        for time, share in zip(self.times, shares, strict=True):
+            if share <= 0.5 + _ROUNDING:
+                return Value.of(time, self.n)
+        return Value.missing("too_few_values", self.n)
+
+    def restricted_mean(self, until: float) -> Value:
+        """Return the mean time without event within [0, ``until``] (area under the curve).
+
+        Not computable without units, or when ``until`` lies beyond the last time watched while
+        some units had no event (``too_few_values``): the curve is unknown there.
+
+        Examples
+        --------
+        >>> kaplan_meier([2.0, 4.0], [True, True]).restricted_mean(4.0).value
+        3.0
+        """
+        is_open = bool(self.n) and (not self.survival or self.survival[-1] > 0)
+        if self.n == 0 or (is_open and until > self.last_time):
+            return Value.missing("too_few_values", self.n)
+        return Value.of(self.area(until), self.n)
+
+    def area(self, until: float) -> float:
+        """Return the area under the curve in [0, ``until``], continued level where it is open."""
+        edges = np.array([0.0, *(t for t in self.times if t < until), until])
+        heights = np.array([1.0, *self.survival])[: len(edges) - 1]
+        return float(np.sum(np.diff(edges) * heights))
+
+
+def kaplan_meier(
+    times: Sequence[float] | Floats, has_event: Sequence[bool], *, confidence: float = 0.95
+) -> SurvivalCurve:
+    """Return the product-limit estimate of survival (Kaplan & Meier 1958).
+
+    Parameters
+    ----------
+    times
+        Time of the event, or of the end of watching for units without one; any unit, >= 0.
+    has_event
+        Whether the event happened; units censored at an event's time count as at risk then.
+    confidence
+        Coverage of the pointwise interval.
+
+    Raises
+    ------
+    ValueError
+        When the rows differ in length, or a time is negative or not finite.
+
+    Examples
+    --------
+    >>> curve = kaplan_meier([1.0, 2.0, 3.0, 4.0], [True, False, True, False])
+    >>> curve.survival, curve.median().value
+    ((0.75, 0.375), 3.0)
+    """
+    moments = as_floats(times)
+    happened = np.asarray(has_event, dtype=bool)
+    if moments.shape != happened.shape or (moments < 0).any():
+        raise ValueError("every unit needs a time of at least 0 and whether the event happened")
+    distinct, events, at_risk = _life_table(moments, happened)
+    survival: Floats = np.cumprod(1 - events / at_risk, dtype=np.float64)
+    low, high = _log_log_limits(survival, events, at_risk, confidence)
+    return SurvivalCurve(
+        times=tuple(distinct.tolist()),
+        survival=tuple(survival.tolist()),
+        low=low,
+        high=high,
+        n=len(moments),
+        n_events=int(happened.sum()),
+        last_time=float(moments.max(initial=0.0)),
+        confidence=confidence,
+    )
+
+
+def _life_table(moments: Floats, happened: NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
+    """Return the distinct event times, the events at each, and the units at risk before it."""
+    distinct, counts = np.unique(moments[happened], return_counts=True)
+    # At risk just before each event time: everyone whose time is not earlier.
+    earlier = np.searchsorted(np.sort(moments), distinct, side="left")
+    return distinct, counts.astype(np.float64), len(moments) - earlier.astype(np.float64)
+
+
+Limits = tuple[float | None, ...]
+
+
+def _log_log_limits(
+    survival: Floats, events: Floats, at_risk: Floats, confidence: float
+) -> tuple[Limits, Limits]:
+    from scipy.special import ndtri
+
+    # Survival is 0 at most at the last time, when the event takes everyone still at risk.
+    inner = events < at_risk
+    s, d, r = survival[inner], events[inner], at_risk[inner]
+    half = float(ndtri((1 + confidence) / 2)) * np.sqrt(np.cumsum(d / (r * (r - d)))) / -np.log(s)
+    rest = [None] * int((~inner).sum())
+    low, high = s ** np.exp(half), s ** np.exp(-half)
+    return (*low.tolist(), *rest), (*high.tolist(), *rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +193,7 @@ def time_to_event(
     Parameters
     ----------
     times, has_event
-        As for :func:`~retrieval_eval.stats.censored.kaplan_meier`, sorted by a stable key.
+        As for :func:`kaplan_meier`, sorted by a stable key.
     seed, n_resamples, confidence, clusters
         As for :func:`~retrieval_eval.stats.intervals.bootstrap_mean`; clusters change the
         interval of the restricted mean only.
@@ -97,7 +245,8 @@ def pseudo_times(
     n times the restricted mean of all, less n - 1 times that without the unit: what the unit
     adds to it. Without censoring before ``until`` these are the times, cut at ``until``. Their
     mean has the restricted mean's bias and spread, so that what is known of a mean of units
-    holds for it. Units without which the curve ends before ``until`` leave it level there.
+    holds for it. Units without which the curve ends before ``until`` leave it level there. All of
+    them come from one pass over the event times.
 
     Examples
     --------
@@ -106,10 +255,28 @@ def pseudo_times(
     """
     moments, happened = as_floats(times), np.asarray(has_event, dtype=bool)
     n = len(moments)
-    everyone = kaplan_meier(moments, happened.tolist()).area(until)
-    rest = [
-        kaplan_meier(np.delete(moments, unit), np.delete(happened, unit).tolist()).area(until)
-        for unit in range(n)
-    ]
-    pseudo: Floats = n * everyone - (n - 1) * np.array(rest)
+    distinct, events, at_risk = _life_table(moments, happened)
+    # Step i lies between the i-th event time (from 1; 0 is the start) and the next, up to `until`.
+    edges = np.minimum(np.concatenate([[0.0], distinct, [np.inf]]), until)
+    widths = np.diff(edges)
+    level = np.concatenate([[1.0], np.cumprod(1 - events / at_risk)])
+    # The level without a unit that was at risk all the while and had no event in it.
+    without = np.maximum(0.0, 1 - events / np.maximum(at_risk - 1, 1))
+    level_without = np.concatenate([[1.0], np.cumprod(without)])
+    area_before = np.concatenate([[0.0], np.cumsum(level_without * widths)])
+    area_after = np.cumsum((level * widths)[::-1])[::-1]
+    # The step in which each unit's time lies: an event's own time begins its step.
+    step = np.searchsorted(distinct, moments, side="right")
+    at_step = level_without[step]
+    own = step[happened]
+    others, left = events[own - 1] - 1, at_risk[own - 1] - 1
+    # Without the only unit at risk the curve stays level.
+    at_step[happened] = level_without[own - 1] * (1 - others / np.maximum(left, 1))
+    is_open = level[step] > 0
+    # From its own step on the curve without a unit falls as that of all does.
+    rest = at_step * np.where(
+        is_open, area_after[step] / np.where(is_open, level[step], 1.0), until - edges[step]
+    )
+    everyone = float(np.sum(level * widths))
+    pseudo: Floats = n * everyone - (n - 1) * (area_before[step] + rest)
     return pseudo

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
+from retrieval_eval.model.impact import CalibrationBin, FirstHitCurve, RewardTier
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.study.arms import config_pairs
 from retrieval_eval.study.associations import associations
 from retrieval_eval.study.compare import comparison_of
 from retrieval_eval.study.gate import by_task, let_through
-from retrieval_eval.study.settings import Settings
+from retrieval_eval.study.settings import Settings, as_entry
 from retrieval_eval.study.trials import (
     SCALES_DIFFER,
     Trial,
@@ -20,16 +21,16 @@ from retrieval_eval.study.trials import (
     average,
     trials_of,
 )
-from retrieval_eval.values import Value
 
 if TYPE_CHECKING:
     from retrieval_eval.stats.calibration import Cell
-    from retrieval_eval.stats.intervals import Interval
 
-TIERS: Final = ("none", "below half", "half or more", "all")
+Tier = Literal["none", "below half", "half or more", "all"]
+TIERS: Final[tuple[Tier, ...]] = ("none", "below half", "half or more", "all")
 """How much of the ground truth a trial found."""
 
-UNITS: Final = {
+Unit = Literal["seconds", "tokens", "calls"]
+UNITS: Final[dict[Unit, tuple[str, str]]] = {
     "seconds": ("ttfr_seconds", "censored_at_seconds"),
     "tokens": ("ttfr_tokens", "censored_at_tokens"),
     "calls": ("ttfr_calls", "censored_at_calls"),
@@ -71,19 +72,21 @@ def impact_analysis(
     settings = Settings(seed).with_roles(mcp_configs)
     ordered = trials_of(trials)
     chosen = pairs if pairs is not None else tuple(config_pairs(ordered))
-    valid = let_through(ordered, chosen, settings.mcp_configs)
-    associated = associations(valid.trials, settings, among=ordered)
+    valid, counts = let_through(ordered, chosen, settings.mcp_configs)
+    associated = associations(valid, settings, among=ordered)
     return {
         "schema_version": SCHEMA_VERSION,
         "run_ids": sorted({trial.run_id for trial in ordered}),
         "association_only": True,
         "comparisons": [comparison_of(ordered, *pair, settings).to_json() for pair in chosen],
-        "let_through": list(valid.rows),
+        "let_through": [as_entry(row) for row in counts],
         "associations": associated.to_json(),
-        "family": dict(associated.family),
-        "tiers": tiers(valid.trials, settings),
-        "calibration": calibration(valid.trials, settings),
-        "time_to_first_relevant": time_to_first_relevant(valid.trials, settings),
+        "family": as_entry(associated.family),
+        "tiers": [as_entry(row) for row in tiers(valid, settings)],
+        "calibration": [as_entry(row) for row in calibration(valid, settings)],
+        "time_to_first_relevant": [
+            as_entry(row) for row in time_to_first_relevant(valid, settings)
+        ],
         "parameters": settings.to_json(),
     }
 
@@ -91,7 +94,7 @@ def impact_analysis(
 # Rewards by how much was retrieved
 
 
-def tiers(trials: Sequence[Trial], settings: Settings) -> list[dict[str, Any]]:
+def tiers(trials: Sequence[Trial], settings: Settings) -> list[RewardTier]:
     """Return the mean reward of every configuration by how much of the ground truth it found.
 
     As in :func:`calibration`, tasks count as independent of each other.
@@ -102,11 +105,11 @@ def tiers(trials: Sequence[Trial], settings: Settings) -> list[dict[str, Any]]:
         for tier in TIERS:
             rewards = [reward for recall, reward in points if _tier(recall) == tier]
             found = _cell(rewards, is_binary, settings)
-            rows.append({"config_name": config, "tier": tier, **_outcome(found), "reason": reason})
+            rows.append(RewardTier(config_name=config, tier=tier, **_outcome(found), reason=reason))
     return rows
 
 
-def calibration(trials: Sequence[Trial], settings: Settings) -> list[dict[str, Any]]:
+def calibration(trials: Sequence[Trial], settings: Settings) -> list[CalibrationBin]:
     """Return mean reward against mean file recall in fifths of recall, per configuration.
 
     The intervals take tasks as independent, also those that share a repository or suite: a cell
@@ -116,14 +119,14 @@ def calibration(trials: Sequence[Trial], settings: Settings) -> list[dict[str, A
     from retrieval_eval.stats.calibration import reliability
 
     return [
-        {
-            "config_name": config,
-            "low": found.low,
-            "high": found.high,
-            "mean_recall": found.predictor.value,
+        CalibrationBin(
+            config_name=config,
+            low=found.low,
+            high=found.high,
+            mean_recall=found.predictor.value,
             **_outcome(found.outcome),
-            "reason": reason,
-        }
+            reason=reason,
+        )
         for config, points, reason in _points(trials)
         for found in reliability(
             [recall for recall, _ in points],
@@ -160,7 +163,7 @@ def _by_config(trials: Sequence[Trial]) -> dict[str, list[Trial]]:
     return dict(sorted(groups.items()))
 
 
-def _tier(recall: float) -> str:
+def _tier(recall: float) -> Tier:
     if recall in {0.0, 1.0}:
         return TIERS[0] if recall == 0.0 else TIERS[-1]
     return TIERS[1] if recall < 0.5 else TIERS[2]
@@ -191,27 +194,26 @@ def _outcome(found: Cell) -> dict[str, Any]:
 # Time to the first relevant file
 
 
-def time_to_first_relevant(trials: Sequence[Trial], settings: Settings) -> list[dict[str, Any]]:
+def time_to_first_relevant(trials: Sequence[Trial], settings: Settings) -> list[FirstHitCurve]:
     """Return Kaplan-Meier curve, median and restricted mean for every configuration and unit.
 
-    A task's first trial stands for it: times of repeats cannot be averaged when some never hit.
+    A task is represented by its first trial: times of repeats cannot be averaged when some never
+    hit.
     """
     groups = _by_config([trial for trial in trials if trial.computable])
-    watched = {
-        config: {unit: _times([own[0] for own in by_task(group).values()], unit) for unit in UNITS}
-        for config, group in groups.items()
-    }
+    first = {config: [t[0] for t in by_task(own).values()] for config, own in groups.items()}
     rows = []
     for unit in UNITS:
-        ends = [max((t for t, _ in by[unit]), default=None) for by in watched.values()]
-        known = [end for end in ends if end is not None]
-        for config, by in watched.items():
-            until = min(known) if known else None
-            rows.append({"config_name": config, "unit": unit, **_row(by[unit], until, settings)})
+        watched = {config: _times(own, unit) for config, own in first.items()}
+        ends = [max(time for time, _ in times) for times in watched.values() if times]
+        rows += [
+            _curve(config, unit, times, min(ends) if ends else None, settings)
+            for config, times in watched.items()
+        ]
     return rows
 
 
-def _times(trials: Sequence[Trial], unit: str) -> list[tuple[float, bool]]:
+def _times(trials: Sequence[Trial], unit: Unit) -> list[tuple[float, bool]]:
     hit, end = UNITS[unit]
     times = []
     for trial in trials:
@@ -225,14 +227,16 @@ def _times(trials: Sequence[Trial], unit: str) -> list[tuple[float, bool]]:
     return times
 
 
-def _row(
-    times: list[tuple[float, bool]], until: float | None, settings: Settings
-) -> dict[str, Any]:
+def _curve(
+    config: str,
+    unit: Unit,
+    times: Sequence[tuple[float, bool]],
+    until: float | None,
+    settings: Settings,
+) -> FirstHitCurve:
     n = len(times)
     if n == 0 or until is None:
-        names = ("share_never", "median", "restricted_mean")
-        ends = [f"{name}{end}" for name in names for end in ("", "_low", "_high")]
-        return {"n": n, "n_hit": 0, "n_never": 0, "until": None, "curve": [], **dict.fromkeys(ends)}
+        return FirstHitCurve(config_name=config, unit=unit, n=n, n_hit=0, n_never=0, curve=())
     from retrieval_eval.stats.time_to_event import time_to_event
 
     found = time_to_event(
@@ -244,21 +248,21 @@ def _row(
         confidence=settings.confidence,
     )
     curve = found.curve
-    return {
-        "n": n,
-        "n_hit": curve.n_events,
-        "n_never": n - curve.n_events,
-        **_ends("share_never", found.never, found.never_interval),
-        **_ends("median", found.median, found.median_interval),
-        **_ends("restricted_mean", found.restricted_mean, found.restricted_mean_interval),
-        "until": until,
-        "curve": [[t, 1 - s] for t, s in zip(curve.times, curve.survival, strict=True)],
-    }
-
-
-def _ends(name: str, value: Value, interval: Interval) -> dict[str, float | None]:
-    return {
-        name: value.value,
-        f"{name}_low": interval.low.value,
-        f"{name}_high": interval.high.value,
-    }
+    return FirstHitCurve(
+        config_name=config,
+        unit=unit,
+        n=n,
+        n_hit=curve.n_events,
+        n_never=n - curve.n_events,
+        share_never=found.never.value,
+        share_never_low=found.never_interval.low.value,
+        share_never_high=found.never_interval.high.value,
+        median=found.median.value,
+        median_low=found.median_interval.low.value,
+        median_high=found.median_interval.high.value,
+        restricted_mean=found.restricted_mean.value,
+        restricted_mean_low=found.restricted_mean_interval.low.value,
+        restricted_mean_high=found.restricted_mean_interval.high.value,
+        until=until,
+        curve=tuple((t, 1 - s) for t, s in zip(curve.times, curve.survival, strict=True)),
+    )

@@ -9,12 +9,15 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING, Any, Final
 
-from retrieval_eval.escape import html_text
+from msgspec import structs
+
 from retrieval_eval.metrics.catalog import BY_NAME, Metric
+from retrieval_eval.model.impact import Association, AssociationFamily, DifferenceAssociation
 from retrieval_eval.study.arms import config_pairs, configs_stated
+from retrieval_eval.study.frames import dtypes_of, frame_of, notebook_html
 from retrieval_eval.study.gate import let_through
 from retrieval_eval.study.pairs import Pair
-from retrieval_eval.study.settings import Settings, metrics_named
+from retrieval_eval.study.settings import Settings, as_entry, metrics_named
 from retrieval_eval.study.trials import (
     SCALES_DIFFER,
     Trial,
@@ -48,50 +51,37 @@ class Associations:
     """Rank associations of retrieval metrics with outcomes; none of them shows a cause.
 
     ``family`` has the number ``m`` of tests with a p-value, those ``declared``, and the
-    ``method`` that makes their q-values. See :func:`associate`.
+    ``method`` that makes their q-values; ``records`` are the entries of the impact document. See
+    :func:`associate`.
     """
 
-    family: Mapping[str, Any]
-    _rows: Sequence[Mapping[str, Any]] = field(repr=False)
+    family: AssociationFamily
+    records: tuple[Association, ...] = field(repr=False)
 
     @property
     def frame(self) -> pd.DataFrame:
         """One row an association: metrics, scope, group, n, r with interval, p and q."""
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                name: pd.Series([row.get(name) for row in self._rows], dtype=dtype)
-                for name, dtype in _COLUMNS.items()
-            }
-        )
+        return frame_of(map(structs.asdict, self.records), dtypes_of(Association))
 
     def sentences(self) -> list[str]:
         """Return what was seen of every pooled association, in a sentence each."""
-        return [row["interpretation"] for row in self._rows if row["scope"] == "pooled"]
+        return [str(row.interpretation) for row in self._pooled]
 
     def to_json(self) -> list[dict[str, Any]]:
         """Return the entries of ``associations`` in a ``run_impact_analysis.json``."""
-        return [dict(row) for row in self._rows]
+        return [as_entry(row) for row in self.records]
+
+    @property
+    def _pooled(self) -> list[Association]:
+        return [row for row in self.records if row.scope == "pooled"]
 
     def __repr__(self) -> str:
-        n = sum(row["computable"] for row in self._rows if row["scope"] == "pooled")
-        declared = counted(self.family["declared"], "association")
+        n = sum(row.computable for row in self._pooled)
+        declared = counted(len(self._pooled), "association")
         return f"<Associations: {n} of {declared} can be given; none of them shows a cause>"
 
     def _repr_html_(self) -> str:
-        items = "".join(f"<li>{html_text(sentence)}</li>" for sentence in self.sentences())
-        return f"<ul>{items}</ul>"
-
-
-_COLUMNS: Final = {
-    **dict.fromkeys(("retrieval_metric", "outcome_metric", "scope", "group"), "object"),
-    **dict.fromkeys(("reason", "interpretation"), "object"),
-    **dict.fromkeys(("n", "clusters"), "Int64"),
-    **dict.fromkeys(("sign_change", "computable"), "boolean"),
-    **dict.fromkeys(("spearman_r", "ci_low", "ci_high", "p_value", "q_value"), "float64"),
-    **dict.fromkeys(("p_method", "p_reason"), "object"),
-}
+        return notebook_html(self.sentences())
 
 
 def associate(
@@ -109,8 +99,8 @@ def associate(
 
     Only the trials count that the validity gate lets through in at least one comparison. A unit
     is a task under one configuration, repeats averaged; the units of one task are one cluster.
-    Pooled over everything, and within each configuration and each suite, since pooling can turn a
-    sign round; the false discovery rate is controlled over the pooled family.
+    Pooled over everything, and within each configuration and each suite, since pooling can reverse
+    a sign; the false discovery rate is controlled over the pooled family.
 
     Parameters
     ----------
@@ -143,9 +133,23 @@ def associate(
 
     Examples
     --------
-    >>> from retrieval_eval import associate, load_run
-    >>> trials = load_run("demo").trials  # doctest: +SKIP
-    >>> associate(trials, ["file_recall"], ["reward"]).frame  # doctest: +SKIP
+    In a notebook the trials are ``load_run("demo").trials``. Here a few documents will do:
+
+    >>> trials = [
+    ...     {
+    ...         "provenance": {"benchmark": "suite", "task_name": f"t-{i}", "config_name": "new"},
+    ...         "coverage": {},
+    ...         "ledger": {"calls_seen": 5},
+    ...         "file_level_metrics": {"computable": True, "file_recall": i / 16},
+    ...         "outcome": {"reward": (i + i % 3) / 16},
+    ...     }
+    ...     for i in range(8)
+    ... ]
+    >>> found = associate(trials, ["file_recall"], ["reward"])
+    >>> found.frame["n"].tolist(), found.frame["spearman_r"].round(2).tolist()
+    ([8, 8, 8], [0.95, 0.95, 0.95])
+    >>> found.sentences()
+    ['Positive rank association of file recall and reward (Spearman r=+0.95, n=8); ...']
     """
     family = tuple(product(metrics_named(retrieval), metrics_named(outcomes)))
     ordered = some_trials(trials, needed=sorted({m.name for pair in family for m in pair}))
@@ -153,8 +157,12 @@ def associate(
     stated = configs_stated(mcp_configs, configs)
     settings = Settings(seed, n_resamples, confidence).with_roles(stated)
     chosen = tuple(config_pairs(ordered)) if pairs is None else pairs
-    valid = let_through(ordered, chosen, settings.mcp_configs)
-    return associations(valid.trials, settings, among=ordered, family=family)
+    valid, _ = let_through(ordered, chosen, settings.mcp_configs)
+    return associations(valid, settings, among=ordered, family=family)
+
+
+Found = dict[str, Any]
+"""What was found of one pair of metrics, until it is adjusted and put into words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,24 +189,25 @@ def associations(
     has no association, with the reason. This is the only way an association is computed.
     """
     units = _units(trials, family)
-    known: dict[tuple[int, ...], list[dict[str, Any]]] = {}
-    results: list[dict[str, Any]] = []
+    known: dict[tuple[int, ...], list[Found]] = {}
+    results: list[Found] = []
     for scope, group, rows in _groups(units, among):
         # A run of one configuration, or of one suite, has the same units there as in all.
         same = tuple(map(id, rows))
         if same not in known:
             known[same] = _associate(rows, settings, family)
-        results += [row | {"scope": scope, "group": group} for row in known[same]]
-    pooled = [r for r in results if r["scope"] == "pooled"]
+        results += [found | {"scope": scope, "group": group} for found in known[same]]
+    pooled = [found for found in results if found["scope"] == "pooled"]
     m, method = _adjust(pooled)
-    for result in pooled:
-        result["sign_change"] = _changes_sign(result, results)
-    for result in results:
-        result["interpretation"] = _sentence(result, family)
-    return Associations({"m": m, "declared": len(pooled), "method": method}, results)
+    for found in pooled:
+        found["sign_change"] = _changes_sign(found, results)
+    records = (Association(**f, interpretation=_sentence(f, family)) for f in results)
+    return Associations(AssociationFamily(m=m, declared=len(pooled), method=method), tuple(records))
 
 
-def difference_associations(pairs: Sequence[Pair], settings: Settings) -> list[dict[str, Any]]:
+def difference_associations(
+    pairs: Sequence[Pair], settings: Settings
+) -> tuple[DifferenceAssociation, ...]:
     """Return whether a larger change of retrieval goes with a larger change of an outcome."""
     units = []
     for pair in pairs:
@@ -211,9 +220,12 @@ def difference_associations(pairs: Sequence[Pair], settings: Settings) -> list[d
         units.append(Unit(task, "", pair.benchmark, values, trials))
     rows = _associate(units, settings, FAMILY)
     _adjust(rows)
-    for row in rows:
-        row["interpretation"] = _sentence(row | {"group": None}, FAMILY, "the change of ")
-    return rows
+    return tuple(
+        DifferenceAssociation(
+            **row, interpretation=_sentence(row | {"group": None}, FAMILY, "the change of ")
+        )
+        for row in rows
+    )
 
 
 def _difference(before: float | None, after: float | None) -> float | None:
@@ -251,7 +263,7 @@ def _groups(
         yield "suite", suite, [unit for unit in units if unit.suite == suite]
 
 
-def _associate(units: Sequence[Unit], settings: Settings, family: Family) -> list[dict[str, Any]]:
+def _associate(units: Sequence[Unit], settings: Settings, family: Family) -> list[Found]:
     """Return every association of the family over some units."""
     from retrieval_eval.stats.correlation import spearman_of
 
@@ -290,7 +302,7 @@ def _associate(units: Sequence[Unit], settings: Settings, family: Family) -> lis
     ]
 
 
-def _not_computable(metric: str, outcome: str, reason: str) -> dict[str, Any]:
+def _not_computable(metric: str, outcome: str, reason: str) -> Found:
     names = ("spearman_r", "ci_low", "ci_high", "p_value", "p_method", "q_value")
     return {
         "retrieval_metric": metric,
@@ -302,7 +314,7 @@ def _not_computable(metric: str, outcome: str, reason: str) -> dict[str, Any]:
     }
 
 
-def _adjust(rows: Sequence[dict[str, Any]]) -> tuple[int, str]:
+def _adjust(rows: Sequence[Found]) -> tuple[int, str]:
     """Add q-values over a family; return its size and the method."""
     from retrieval_eval.stats.multiplicity import benjamini_hochberg
 
@@ -312,7 +324,7 @@ def _adjust(rows: Sequence[dict[str, Any]]) -> tuple[int, str]:
     return adjusted.m, adjusted.method
 
 
-def _changes_sign(pooled: Mapping[str, Any], results: Sequence[Mapping[str, Any]]) -> bool:
+def _changes_sign(pooled: Found, results: Sequence[Found]) -> bool:
     """Return whether every group of some scope that is large enough has the other sign.
 
     One deviating group among many is noise; a whole scope that deviates is a pooling artefact.
@@ -334,7 +346,7 @@ def _changes_sign(pooled: Mapping[str, Any], results: Sequence[Mapping[str, Any]
     return False
 
 
-def _sentence(result: Mapping[str, Any], family: Family, prefix: str = "") -> str:
+def _sentence(result: Found, family: Family, prefix: str = "") -> str:
     """Say what was seen; never that one thing caused the other."""
     labels = {metric.name: metric.label for metric in _both_sides(family)}
     metric, outcome = (labels[result[f"{side}_metric"]] for side in ("retrieval", "outcome"))

@@ -5,25 +5,37 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from msgspec import structs
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.escape import html_text, visible
+from retrieval_eval.escape import visible
 from retrieval_eval.events.retrieved import VIEWS
 from retrieval_eval.metrics.catalog import BY_NAME, Metric
+from retrieval_eval.model.impact import (
+    ComparisonDocument,
+    Flip,
+    Gate,
+    MatchedPair,
+    PairedEstimate,
+    PairedStatistics,
+    PairLedger,
+    PairValues,
+)
 from retrieval_eval.study.arms import arm, config_named, configs_stated
 from retrieval_eval.study.associations import difference_associations
 from retrieval_eval.study.estimates import (
-    Block,
     Measure,
     discrimination,
     reward_by_suite,
     slices,
     with_holm,
 )
+from retrieval_eval.study.frames import dtypes_of, frame_of, notebook_html
 from retrieval_eval.study.gate import Valid, screen
 from retrieval_eval.study.pairs import Pair, excluded_tasks, ledger, match, planned_tasks
-from retrieval_eval.study.settings import Settings, metrics_named
+from retrieval_eval.study.settings import Settings, as_entry, metrics_named
 from retrieval_eval.study.trials import VIEWED, Trial, Trials, some_trials
 from retrieval_eval.study.verdict import (
     cautions,
@@ -49,7 +61,18 @@ FAMILY: Final = metrics_named(COMPARED)
 PRIMARY: Final = "file_recall"
 """The metric the verdict is about."""
 
-_HAVE_VERDICT: Final = frozenset({"better", "worse", "fragile"})
+_TABLE_COLUMNS: Final = {
+    "n_pairs": "Tasks",
+    "mean_baseline": "Baseline",
+    "mean_comparison": "Comparison",
+    "mean_difference": "Difference",
+    "ci_low": "From",
+    "ci_high": "To",
+    "p_value": "p",
+    "p_holm": "p (Holm)",
+}
+
+_CLEAR: Final = frozenset({"better", "worse", "fragile"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,65 +100,55 @@ class Verdict:
 class Comparison:
     """Two configurations on the tasks that both ran; differences are comparison minus baseline.
 
-    ``baseline`` and ``comparison`` are the configurations. See :func:`compare`.
+    ``baseline`` and ``comparison`` are the configurations, and ``record`` is the entry of the
+    impact document with everything else: views, flips, slices, threats. See :func:`compare`.
     """
 
     baseline: str
     comparison: str
-    _document: Mapping[str, Any] = field(repr=False)
+    record: ComparisonDocument = field(repr=False)
 
     @property
     def verdict(self) -> Verdict:
         """What the comparison shows, and why."""
-        found = self._document
+        found = self.record
         return Verdict(
-            found["verdict"],
-            found["verdict_metric"],
-            found["verdict_reason"],
-            tuple(found["cautions"]),
-            tuple(t["sentence"] for t in found["threats"] if t["effect"] != "none"),
+            found.verdict,
+            found.verdict_metric,
+            found.verdict_reason,
+            found.cautions,
+            tuple(threat.sentence for threat in found.threats if threat.effect != "none"),
         )
 
     @property
-    def gate(self) -> Mapping[str, Any]:
+    def gate(self) -> Gate:
         """Whether the arms may be compared: ``passed``, ``failed``, and every rule's finding."""
-        found: Mapping[str, Any] = self._document["gate"]
-        return found
+        return self.record.gate
 
     @property
-    def ledger(self) -> Mapping[str, Any]:
+    def ledger(self) -> PairLedger:
         """What became of every trial of both arms, down to the pairs used."""
-        found: Mapping[str, Any] = self._document["ledger"]
-        return found
+        return self.record.ledger
 
     @property
     def pairs(self) -> pd.DataFrame:
         """One row a matched task and metric, with both sides (repeats averaged) and difference."""
-        return _frame(
-            [
-                {
-                    **self._arms(),
-                    "benchmark": pair["benchmark"],
-                    "task_name": pair["task_name"],
-                    "metric": metric,
-                    **sides,
-                    "n_trials_baseline": pair["n_trials_baseline"],
-                    "n_trials_comparison": pair["n_trials_comparison"],
-                }
-                for pair in self._document["pairs"]
-                for metric, sides in pair["metrics"].items()
-            ],
-            _PAIR_COLUMNS,
+        rows = (
+            {**self._arms(), **structs.asdict(pair), "metric": metric, **structs.asdict(sides)}
+            for pair in self.record.pairs
+            for metric, sides in pair.metrics.items()
         )
+        names = (*self._arms(), "benchmark", "task_name", "metric")
+        return frame_of(rows, dtypes_of(*names, PairValues, MatchedPair))
 
     @property
     def estimates(self) -> pd.DataFrame:
         """One row a metric: number of pairs, mean difference, interval, p, Holm's p and others."""
-        rows = [
-            {**self._arms(), "metric": metric, **block}
-            for metric, block in self._document["metrics"].items()
-        ]
-        return _frame(rows, _ESTIMATE_COLUMNS)
+        rows = (
+            {**self._arms(), "metric": metric, **structs.asdict(estimate)}
+            for metric, estimate in self.record.metrics.items()
+        )
+        return frame_of(rows, dtypes_of(*self._arms(), "metric", PairedStatistics))
 
     def table(self, metrics: Sequence[str] | None = None) -> pd.DataFrame:
         """Return the estimates of some metrics as a frame for people, a row a metric.
@@ -152,7 +165,7 @@ class Comparison:
         """
         import pandas as pd
 
-        known = self._document["metrics"]
+        known = self.record.metrics
         chosen = list(known) if metrics is None else list(metrics)
         if unknown := [name for name in chosen if name not in known]:
             raise BadInputError(f"{unknown[0]!r} was not compared; compared: {', '.join(known)}")
@@ -170,7 +183,7 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry in ``comparisons`` of a ``run_impact_analysis.json``."""
-        return dict(self._document)
+        return as_entry(self.record)
 
     def _arms(self) -> dict[str, str]:
         return {"baseline_config": self.baseline, "comparison_config": self.comparison}
@@ -179,7 +192,7 @@ class Comparison:
         return f"<Comparison: {self.sentence()}>"
 
     def _repr_html_(self) -> str:
-        return f"<p>{html_text(self.sentence())}</p>\n{self.table().to_html(na_rep='—')}"
+        return notebook_html([self.sentence()], self.table())
 
 
 def compare(
@@ -241,9 +254,24 @@ def compare(
 
     Examples
     --------
-    >>> from retrieval_eval import compare, load_run
-    >>> trials = load_run("demo").trials  # doctest: +SKIP
-    >>> compare(trials, "baseline-local-direct", "mcp-remote-direct")  # doctest: +SKIP
+    In a notebook the trials are ``load_run("demo").trials``. Here a few documents will do:
+
+    >>> def trial(task, config, recall):
+    ...     return {
+    ...         "provenance": {"benchmark": "suite", "task_name": task, "config_name": config},
+    ...         "coverage": {},
+    ...         "ledger": {"calls_seen": 5},
+    ...         "file_level_metrics": {"computable": True, "file_recall": recall},
+    ...         "outcome": {"reward": 1.0},
+    ...     }
+    >>> tasks = {f"task-{i}": i / 16 for i in range(8)}
+    >>> trials = [trial(task, "old", recall) for task, recall in tasks.items()]
+    >>> trials += [trial(task, "new", recall + 0.25) for task, recall in tasks.items()]
+    >>> found = compare(trials, "old", "new")
+    >>> found.verdict.state, found.estimates["mean_difference"].tolist()[0]
+    ('better', 0.25)
+    >>> print(found.sentence())
+    new compared with old: better, file recall: mean difference +0.250 over 8 matched tasks, ...
     """
     if view is not None and view not in VIEWS:
         raise BadInputError(f"{view!r} is no view; there are: {', '.join(VIEWS)}")
@@ -284,54 +312,55 @@ def comparison_of(
     blocks = with_holm({metric.name: measure(metric) for metric in metrics})
     lead = blocks[primary.name]
     by_suite = reward_by_suite(measure, blocks.get("reward"))
-    views = {view: _view(measure, valid, view) for view in VIEWS}
+    views = {view: _view(measure, view) for view in VIEWS}
     verdict, reason = verdict_of(primary, lead, valid, len(pairs))
     is_computable = len(pairs) >= MIN_PAIRS
-    document = {
-        "baseline_config": baseline,
-        "comparison_config": comparison,
-        "computable": is_computable,
-        "reason": None if is_computable else "too_few_pairs",
-        "verdict": verdict,
-        "verdict_metric": primary.name,
-        "verdict_reason": reason,
-        "cautions": cautions(primary, metrics, blocks) if verdict in _HAVE_VERDICT else [],
-        "threats": [
+    record = ComparisonDocument(
+        baseline_config=baseline,
+        comparison_config=comparison,
+        computable=is_computable,
+        reason=None if is_computable else "too_few_pairs",
+        verdict=verdict,
+        verdict_metric=primary.name,
+        verdict_reason=reason,
+        cautions=cautions(primary, metrics, blocks) if verdict in _CLEAR else (),
+        threats=(
             *few_clusters(lead, pairs),
             *lacking_values(lead, arms, is_fragile=verdict == "fragile"),
             *role_notes(valid),
             *partial_use(settings.column(primary), valid, arms, pairs),
             *never_hit(blocks.get("ttfr_seconds"), arms),
             *scales(blocks.get("reward"), by_suite),
-        ],
-        "gate": {
-            "passed": not valid.failed,
-            "failed": valid.failed,
-            "rules": [finding.to_json() for finding in valid.findings],
+        ),
+        gate=valid.gate,
+        ledger=ledger(arms, valid, pairs),
+        n_tasks_baseline=len({trial.task for trial in arms[0].trials}),
+        n_tasks_comparison=len({trial.task for trial in arms[1].trials}),
+        n_pairs=len(pairs),
+        excluded=excluded_tasks(arms, valid, pairs),
+        metrics=blocks,
+        reward_by_suite=by_suite,
+        views={
+            view: {**found, "verdict": permitted(found[PRIMARY], valid)}
+            for view, found in views.items()
         },
-        "ledger": ledger(arms, valid, pairs),
-        "n_tasks_baseline": len({trial.task for trial in arms[0].trials}),
-        "n_tasks_comparison": len({trial.task for trial in arms[1].trials}),
-        "n_pairs": len(pairs),
-        "excluded": excluded_tasks(arms, valid, pairs),
-        "metrics": blocks,
-        "reward_by_suite": by_suite,
-        "views": views,
-        "flips": _flips(views, valid) if is_computable else [],
-        "discrimination": discrimination(pairs, metrics, settings),
-        "difference_associations": difference_associations(pairs, settings),
-        "slices": slices(pairs, settings),
-        "pairs": [_pair_row(pair, metrics, settings) for pair in pairs],
-    }
-    return Comparison(baseline, comparison, document)
+        flips=_flips(views, valid) if is_computable else (),
+        discrimination=discrimination(pairs, metrics, settings),
+        difference_associations=difference_associations(pairs, settings),
+        slices=slices(pairs, settings),
+        pairs=tuple(_pair_row(pair, metrics, settings) for pair in pairs),
+    )
+    return Comparison(baseline, comparison, record)
 
 
-def _view(measure: Measure, valid: Valid, view: str) -> dict[str, Any]:
-    blocks = {name: measure(BY_NAME[name], view) for name in VIEWED}
-    return {**blocks, "verdict": permitted(blocks[PRIMARY], valid)}
+View = dict[str, PairedEstimate]
 
 
-def _flips(views: Mapping[str, Mapping[str, Any]], valid: Valid) -> list[dict[str, Any]]:
+def _view(measure: Measure, view: str) -> View:
+    return {name: measure(BY_NAME[name], view) for name in VIEWED}
+
+
+def _flips(views: Mapping[str, View], valid: Valid) -> tuple[Flip, ...]:
     """Return every headline whose sign or conclusion is another under another view."""
     rows = []
     for name in VIEWED:
@@ -341,110 +370,51 @@ def _flips(views: Mapping[str, Mapping[str, Any]], valid: Valid) -> list[dict[st
             shown = (permitted(default, valid), permitted(there, valid))
             kind = _flip(default, there, has_same_conclusion=shown[0] == shown[1])
             if kind is not None:
-                rows.append(
-                    {
-                        "metric": name,
-                        "view": view,
-                        "kind": kind,
-                        "default": default["mean_difference"],
-                        "there": there["mean_difference"],
-                        "sentence": (
-                            f"{BY_NAME[name].label}: {signed(default['mean_difference'])} "
-                            f"({shown[0].replace('_', ' ')}) under {VIEWS[0]}, "
-                            f"{signed(there['mean_difference'])} "
-                            f"({shown[1].replace('_', ' ')}) under {view}"
-                        ),
-                    }
+                parts = (
+                    f"{signed(estimate.mean_difference or 0.0)} ({word.replace('_', ' ')}) "
+                    f"under {name_of}"
+                    for estimate, word, name_of in zip(
+                        (default, there), shown, (VIEWS[0], view), strict=True
+                    )
                 )
-    return rows
+                rows.append(
+                    Flip(
+                        metric=name,
+                        view=view,
+                        kind=kind,
+                        default=default.mean_difference,
+                        there=there.mean_difference,
+                        sentence=f"{BY_NAME[name].label}: {', '.join(parts)}",
+                    )
+                )
+    return tuple(rows)
 
 
-def _flip(default: Block, there: Block, *, has_same_conclusion: bool) -> str | None:
-    if not (default["computable"] and there["computable"]):
+def _flip(
+    default: PairedEstimate, there: PairedEstimate, *, has_same_conclusion: bool
+) -> Literal["sign", "verdict"] | None:
+    if default.mean_difference is None or there.mean_difference is None:
         return None
     if not has_same_conclusion:
         return "verdict"
     # Thirds that add up to 0 on paper leave a last digit, which has no sign.
-    means = (round(block["mean_difference"], 9) for block in (default, there))
+    means = (round(default.mean_difference, 9), round(there.mean_difference, 9))
     return "sign" if math.prod(means) < 0 else None
 
 
-def _pair_row(pair: Pair, metrics: Sequence[Metric], settings: Settings) -> dict[str, Any]:
+def _pair_row(pair: Pair, metrics: Sequence[Metric], settings: Settings) -> MatchedPair:
     sides = {metric.name: pair.values(settings.column(metric)) for metric in metrics}
-    return {
-        "benchmark": pair.benchmark,
-        "task_name": pair.task_name,
-        "n_trials_baseline": len(pair.baseline),
-        "n_trials_comparison": len(pair.comparison),
-        "metrics": {
-            name: {
-                "baseline": before,
-                "comparison": after,
-                "difference": None if before is None or after is None else after - before,
-            }
+    return MatchedPair(
+        benchmark=pair.benchmark,
+        task_name=pair.task_name,
+        n_trials_baseline=len(pair.baseline),
+        n_trials_comparison=len(pair.comparison),
+        metrics={
+            name: PairValues(
+                baseline=before,
+                comparison=after,
+                difference=None if before is None or after is None else after - before,
+            )
             for name, (before, after) in sides.items()
         },
-    }
-
-
-# Frames
-
-_ARMS: Final = {"baseline_config": "object", "comparison_config": "object"}
-_PAIR_COLUMNS: Final = {
-    **_ARMS,
-    **dict.fromkeys(("benchmark", "task_name", "metric"), "object"),
-    **dict.fromkeys(("baseline", "comparison", "difference"), "float64"),
-    **dict.fromkeys(("n_trials_baseline", "n_trials_comparison"), "Int64"),
-}
-_ESTIMATE_COLUMNS: Final = {
-    **_ARMS,
-    "metric": "object",
-    "direction": "object",
-    "unit": "object",
-    "n_pairs": "Int64",
-    "n_not_computable": "Int64",
-    "computable": "boolean",
-    "reason": "object",
-    "averaged_over": "object",
-    **dict.fromkeys(("mean_baseline", "mean_comparison", "mean_difference"), "float64"),
-    **dict.fromkeys(("median_difference", "ci_low", "ci_high"), "float64"),
-    "ci_method": "object",
-    "ci_reason": "object",
-    "p_value": "float64",
-    "p_holm": "float64",
-    "p_method": "object",
-    "p_reason": "object",
-    **dict.fromkeys(("wins", "ties", "losses"), "Int64"),
-    **dict.fromkeys(("rank_biserial", "smallest_detectable_difference"), "float64"),
-    "cluster_by": "object",
-    "n_clusters": "Int64",
-    **dict.fromkeys(("bound_low", "bound_high"), "float64"),
-    **dict.fromkeys(("n_planned", "n_lacking_baseline", "n_lacking_comparison"), "Int64"),
-    **dict.fromkeys(("tipping_baseline", "tipping_comparison"), "float64"),
-    **dict.fromkeys(
-        ("n_never_baseline", "n_never_comparison", "n_watched_baseline", "n_watched_comparison"),
-        "Int64",
-    ),
-}
-_TABLE_COLUMNS: Final = {
-    "n_pairs": "Tasks",
-    "mean_baseline": "Baseline",
-    "mean_comparison": "Comparison",
-    "mean_difference": "Difference",
-    "ci_low": "From",
-    "ci_high": "To",
-    "p_value": "p",
-    "p_holm": "p (Holm)",
-}
-
-
-def _frame(rows: Sequence[Mapping[str, Any]], columns: Mapping[str, str]) -> pd.DataFrame:
-    """Return a frame with these columns; text is of dtype object, as some cannot be encoded."""
-    import pandas as pd
-
-    return pd.DataFrame(
-        {
-            name: pd.Series([row.get(name) for row in rows], dtype=dtype)
-            for name, dtype in columns.items()
-        }
     )

@@ -6,11 +6,20 @@ import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from msgspec import structs
 
 from retrieval_eval.metrics.catalog import BY_NAME, Metric
 from retrieval_eval.metrics.taxonomy import MEDIUM_SET, SMALL_SET
+from retrieval_eval.model.impact import (
+    Discrimination,
+    PairedEstimate,
+    PairedStatistics,
+    PairSlice,
+    RewardBySuite,
+)
 from retrieval_eval.study.pairs import Clusters, Pair, Planned, Side, clusters_of, labels_by
 from retrieval_eval.study.settings import Settings
 from retrieval_eval.study.trials import SCALES_DIFFER, Trial, are_poolable, known_values
@@ -18,9 +27,6 @@ from retrieval_eval.values import signed
 
 TIMES: Final = ("ttfr_seconds", "ttfr_tokens")
 """Metrics that a trial which never finds a file lacks, because its time would be endless."""
-
-Block = dict[str, Any]
-"""The estimate of one metric as it stands in a document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +37,7 @@ class Measure:
     planned: Sequence[Planned]
     settings: Settings
 
-    def __call__(self, metric: Metric, view: str | None = None) -> Block:
+    def __call__(self, metric: Metric, view: str | None = None) -> PairedEstimate:
         """Return the estimate of a metric, under a view of what counts as retrieved."""
         from retrieval_eval.stats.paired import CLUSTER_MEANS, compare_paired
 
@@ -59,39 +65,39 @@ class Measure:
         if has_range and low is not None and high is not None:
             # With few clusters t reaches beyond what a difference of two shares can be.
             low, high = max(low, -1.0), min(high, 1.0)
-        block = {
-            "direction": metric.direction,
-            "unit": metric.unit,
-            "n_pairs": result.n,
-            "n_not_computable": len(sides) - result.n,
-            "computable": result.mean_difference.computable,
-            "reason": result.mean_difference.reason if is_pooled else SCALES_DIFFER,
-            "averaged_over": "clusters" if is_by_means else "tasks",
-            "mean_baseline": result.mean_baseline.value,
-            "mean_comparison": result.mean_comparison.value,
-            "mean_difference": result.mean_difference.value,
-            "median_difference": result.median_difference.value,
-            "ci_low": low,
-            "ci_high": high,
-            "ci_method": result.interval.method,
-            "ci_reason": result.interval.low.reason if is_pooled else SCALES_DIFFER,
-            "p_value": result.p_value.value,
-            "p_method": result.p_method,
-            "p_reason": result.p_value.reason if is_pooled else SCALES_DIFFER,
-            "wins": result.wins,
-            "ties": result.ties,
-            "losses": result.losses,
-            "rank_biserial": result.rank_biserial.value,
-            "smallest_detectable_difference": result.smallest_detectable_difference.value,
-            "cluster_by": clusters.by,
-            "n_clusters": clusters.n,
+        estimate = PairedEstimate(
+            direction=metric.direction,
+            unit=metric.unit,
+            n_pairs=result.n,
+            n_not_computable=len(sides) - result.n,
+            computable=result.mean_difference.computable,
+            reason=result.mean_difference.reason if is_pooled else SCALES_DIFFER,
+            averaged_over="clusters" if is_by_means else "tasks",
+            mean_baseline=result.mean_baseline.value,
+            mean_comparison=result.mean_comparison.value,
+            mean_difference=result.mean_difference.value,
+            median_difference=result.median_difference.value,
+            ci_low=low,
+            ci_high=high,
+            ci_method=result.interval.method,
+            ci_reason=result.interval.low.reason if is_pooled else SCALES_DIFFER,
+            p_value=result.p_value.value,
+            p_method=result.p_method,
+            p_reason=result.p_value.reason if is_pooled else SCALES_DIFFER,
+            wins=result.wins,
+            ties=result.ties,
+            losses=result.losses,
+            rank_biserial=result.rank_biserial.value,
+            smallest_detectable_difference=result.smallest_detectable_difference.value,
+            cluster_by=clusters.by,
+            n_clusters=clusters.n,
             **(
                 bounds(self.planned, metric, column, clusters, is_by_means=is_by_means)
                 if is_bounded
-                else UNBOUNDED
+                else {}
             ),
-        }
-        return _with_never_hit(block, sides) if metric.name in TIMES else block
+        )
+        return _with_never_hit(estimate, sides) if metric.name in TIMES else estimate
 
 
 def _trials(pairs: Iterable[Pair]) -> Iterator[Trial]:
@@ -100,8 +106,8 @@ def _trials(pairs: Iterable[Pair]) -> Iterator[Trial]:
 
 
 def _with_never_hit(
-    block: Block, sides: Sequence[tuple[Pair, float | None, float | None]]
-) -> Block:
+    estimate: PairedEstimate, sides: Sequence[tuple[Pair, float | None, float | None]]
+) -> PairedEstimate:
     """Add to the times of tasks on which both arms found a file on how many a trial never did.
 
     A task on which one arm alone found a file counts as a win or a loss. Where the tasks with a
@@ -113,73 +119,57 @@ def _with_never_hit(
     missed = [[any(t.never_hit for t in trials) for trials in own] for own in arms]
     gains = sum(b is not None and all(t.never_hit for t in pair.baseline) for pair, _, b in sides)
     drops = sum(a is not None and all(t.never_hit for t in pair.comparison) for pair, a, _ in sides)
-    block = block | {
-        "wins": block["wins"] + gains,
-        "losses": block["losses"] + drops,
-        "n_never_baseline": sum(missed[0]),
-        "n_never_comparison": sum(missed[1]),
-        "n_watched_baseline": watched[0],
-        "n_watched_comparison": watched[1],
-    }
+    estimate = structs.replace(
+        estimate,
+        wins=(estimate.wins or 0) + gains,
+        losses=(estimate.losses or 0) + drops,
+        n_never_baseline=sum(missed[0]),
+        n_never_comparison=sum(missed[1]),
+        n_watched_baseline=watched[0],
+        n_watched_comparison=watched[1],
+    )
     if missed[0] == missed[1]:
-        return block
-    nothing = ("ci_low", "ci_high", "p_value", "p_method", "rank_biserial")
-    reasons = dict.fromkeys(("ci_reason", "p_reason"), "never_hit_differs")
-    return block | dict.fromkeys((*nothing, "smallest_detectable_difference")) | reasons
+        return estimate
+    return structs.replace(
+        estimate,
+        ci_low=None,
+        ci_high=None,
+        ci_reason="never_hit_differs",
+        p_value=None,
+        p_method=None,
+        p_reason="never_hit_differs",
+        rank_biserial=None,
+        smallest_detectable_difference=None,
+    )
 
 
-def reward_by_suite(measure: Measure, pooled: Block | None) -> list[Block]:
+def reward_by_suite(measure: Measure, pooled: PairedEstimate | None) -> tuple[RewardBySuite, ...]:
     """Return the reward of every suite, where rewards of several suites cannot be averaged."""
-    if pooled is None or pooled["reason"] != SCALES_DIFFER:
-        return []
-    return [
-        {
-            "benchmark": suite,
-            **replace(
-                measure,
-                pairs=[p for p in measure.pairs if p.benchmark == suite],
-                planned=[t for t in measure.planned if t.benchmark == suite],
-            )(BY_NAME["reward"]),
-        }
-        for suite in sorted({pair.benchmark for pair in measure.pairs})
-    ]
+    if pooled is None or pooled.reason != SCALES_DIFFER:
+        return ()
+    rows = []
+    for suite in sorted({pair.benchmark for pair in measure.pairs}):
+        part = replace(
+            measure,
+            pairs=[p for p in measure.pairs if p.benchmark == suite],
+            planned=[t for t in measure.planned if t.benchmark == suite],
+        )
+        rows.append(RewardBySuite(benchmark=suite, **structs.asdict(part(BY_NAME["reward"]))))
+    return tuple(rows)
 
 
-def with_holm(metrics: dict[str, Block]) -> dict[str, Block]:
+def with_holm(estimates: Mapping[str, PairedEstimate]) -> dict[str, PairedStatistics]:
     """Add Holm's adjusted p-value over the family of metrics."""
     from retrieval_eval.stats.multiplicity import holm
 
-    adjusted = holm([block["p_value"] for block in metrics.values()])
+    adjusted = holm([estimate.p_value for estimate in estimates.values()])
     return {
-        name: {**block, "p_holm": value}
-        for (name, block), value in zip(metrics.items(), adjusted.values, strict=True)
+        name: PairedStatistics(**structs.asdict(estimate), p_holm=value)
+        for (name, estimate), value in zip(estimates.items(), adjusted.values, strict=True)
     }
 
 
 # What the values that an arm lacks could do to a mean difference
-
-
-@dataclass(frozen=True, slots=True)
-class Bounds:
-    """Between which ends the mean difference over all planned tasks lies (Manski 1989).
-
-    Every value that an arm lacks is taken as 0 and as 1. ``n_lacking_…`` counts the tasks of
-    which an arm lacks the value, or that of some repeats. ``tipping_…`` is the mean of what an arm
-    lacks at which the difference over all planned tasks would be 0, where the other arm's lacking
-    values are taken as the mean of those it has; None where no mean from 0 to 1 does that.
-    """
-
-    bound_low: float
-    bound_high: float
-    n_planned: int
-    n_lacking_baseline: int
-    n_lacking_comparison: int
-    tipping_baseline: float | None
-    tipping_comparison: float | None
-
-
-UNBOUNDED = {field.name: None for field in fields(Bounds)}
-"""The fields of :class:`Bounds` of a metric without a largest value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +188,12 @@ def bounds(
     *,
     is_by_means: bool,
 ) -> dict[str, Any]:
-    """Return the :class:`Bounds` of the mean difference of a metric from 0 to 1.
+    """Return between which ends the mean difference over all planned tasks lies (Manski 1989).
+
+    Every value that an arm lacks is taken as 0 and as 1. ``n_lacking_…`` counts the tasks of
+    which an arm lacks the value, or that of some repeats. ``tipping_…`` is the mean of what an arm
+    lacks at which the difference over all planned tasks would be 0, where the other arm's lacking
+    values are taken as the mean of those it has; None where no mean from 0 to 1 does that.
 
     Parameters
     ----------
@@ -214,7 +209,7 @@ def bounds(
     """
     tasks = [t for t in planned if t.has_ground_truth or metric.path[0] == "outcome"]
     if not tasks:
-        return UNBOUNDED
+        return {}
     weights = list(_weights(tasks, clusters.by if is_by_means else None))
     before = [_known(task.baseline, column) for task in tasks]
     after = [_known(task.comparison, column) for task in tasks]
@@ -224,17 +219,15 @@ def bounds(
         for sides in (before, after)
     ]
     means = [_mean_known(sides) for sides in (before, after)]
-    return asdict(
-        Bounds(
-            known - gaps[0],
-            known + gaps[1],
-            len(tasks),
-            sum(side.missing > 0 for side in before),
-            sum(side.missing > 0 for side in after),
-            _tipping(known + gaps[1] * means[1], gaps[0]),
-            _tipping(gaps[0] * means[0] - known, gaps[1]),
-        )
-    )
+    return {
+        "bound_low": known - gaps[0],
+        "bound_high": known + gaps[1],
+        "n_planned": len(tasks),
+        "n_lacking_baseline": sum(side.missing > 0 for side in before),
+        "n_lacking_comparison": sum(side.missing > 0 for side in after),
+        "tipping_baseline": _tipping(known + gaps[1] * means[1], gaps[0]),
+        "tipping_comparison": _tipping(gaps[0] * means[0] - known, gaps[1]),
+    }
 
 
 def _weights(tasks: Sequence[Planned], by: str | None) -> Iterator[float]:
@@ -276,19 +269,20 @@ REDUNDANT_R: Final = 0.98
 
 MIN_VALUES: Final = 6
 
+Status = Literal["discriminates", "constant", "saturated", "redundant", "not_computable"]
 Values = Sequence[float | None]
 
 
 def discrimination(
     pairs: Sequence[Pair], metrics: Sequence[Metric], settings: Settings
-) -> list[dict[str, Any]]:
+) -> tuple[Discrimination, ...]:
     """Return for each metric whether it discriminates, over both sides of all pairs.
 
     ``constant``: every value is the same. ``saturated``: nearly all values sit at an end of the
     scale. ``redundant``: it ranks the units as an earlier metric of the list does. Otherwise
     ``discriminates``, or ``not_computable`` below six values. Rewards of several scales are none.
     """
-    rows: list[dict[str, Any]] = []
+    rows = []
     kept: dict[str, Values] = {}
     for metric in metrics:
         is_known = metric.name != "reward" or are_poolable(_trials(pairs))
@@ -297,13 +291,13 @@ def discrimination(
         status, detail, other = _status(metric, values, kept)
         if status == "discriminates":
             kept[metric.name] = values
-        rows.append({"metric": metric.name, "status": status, "detail": detail, "with": other})
-    return rows
+        rows.append(Discrimination(metric=metric.name, status=status, detail=detail, with_=other))
+    return tuple(rows)
 
 
 def _status(
     metric: Metric, column: Values, kept: Mapping[str, Values]
-) -> tuple[str, str, str | None]:
+) -> tuple[Status, str, str | None]:
     values = [v for v in column if v is not None]
     if len(values) < MIN_VALUES:
         return "not_computable", f"{len(values)} values", None
@@ -336,7 +330,7 @@ def _rank_correlation(xs: Values, ys: Values) -> float | None:
 SLICED: Final = "file_recall"
 
 
-def slices(pairs: Sequence[Pair], settings: Settings) -> list[dict[str, Any]]:
+def slices(pairs: Sequence[Pair], settings: Settings) -> tuple[PairSlice, ...]:
     """Return the paired difference in file recall by every dimension and level, with its n.
 
     A cell with too few tasks is marked as not interpretable. Its tasks count as independent of
@@ -363,19 +357,19 @@ def slices(pairs: Sequence[Pair], settings: Settings) -> list[dict[str, Any]]:
                 confidence=settings.confidence,
             )
             rows.append(
-                {
-                    "dimension": dimension,
-                    "level": level,
-                    "n_pairs": found.n,
-                    "interpretable": found.n >= MIN_INTERPRETABLE,
-                    "mean_baseline": found.mean_baseline.value,
-                    "mean_comparison": found.mean_comparison.value,
-                    "mean_difference": found.mean_difference.value,
-                    "ci_low": found.interval.low.value,
-                    "ci_high": found.interval.high.value,
-                }
+                PairSlice(
+                    dimension=dimension,
+                    level=level,
+                    n_pairs=found.n,
+                    interpretable=found.n >= MIN_INTERPRETABLE,
+                    mean_baseline=found.mean_baseline.value,
+                    mean_comparison=found.mean_comparison.value,
+                    mean_difference=found.mean_difference.value,
+                    ci_low=found.interval.low.value,
+                    ci_high=found.interval.high.value,
+                )
             )
-    return rows
+    return tuple(rows)
 
 
 def _suite(pair: Pair) -> str:
@@ -433,7 +427,7 @@ _ORDERED: Final = (
     *("unstated", "unknown"),
 )
 _ORDER: Final = {name: place for place, name in enumerate(_ORDERED)}
-"""Sizes and confidences share a medium, so they stand in one order."""
+"""Sizes and confidences share the level medium, so one order serves both."""
 
 DIMENSIONS: Final[Mapping[str, Callable[[Pair], str]]] = {
     "suite": _suite,

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from retrieval_eval.model.impact import Gate, GateRule, LetThrough, NamedTrial
 from retrieval_eval.registry import Registry
 from retrieval_eval.study.arms import Arm, Roles, roles_of
 from retrieval_eval.study.trials import Task, Trial
@@ -42,21 +43,26 @@ class Finding:
         self.is_failed = True
         self.detail = detail if self.detail is None else f"{self.detail}; {detail}"
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the rule's entry in ``gate.rules``."""
-        return {
-            "name": self.name,
-            "meaning": RULES[self.name].meaning,
-            "count": len(self.found),
-            "n_removed": len(self.removed),
-            "share_removed": self.share_removed,
-            "failed": self.is_failed,
-            "detail": self.detail,
-            "trials": [
-                {name: getattr(t, name) for name in ("config_name", "task_name", "trial_name")}
-                for t in self.found
-            ],
-        }
+    @property
+    def record(self) -> GateRule:
+        """The rule's entry in ``gate.rules``."""
+        return GateRule(
+            name=self.name,
+            meaning=RULES[self.name].meaning,
+            count=len(self.found),
+            n_removed=len(self.removed),
+            share_removed=self.share_removed,
+            failed=self.is_failed,
+            detail=self.detail,
+            trials=tuple(
+                NamedTrial(
+                    config_name=trial.config_name,
+                    task_name=trial.task_name,
+                    trial_name=trial.trial_name,
+                )
+                for trial in self.found
+            ),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,6 +370,12 @@ class Valid:
         """The names of the rules that fail the gate."""
         return [finding.name for finding in self.findings if finding.is_failed]
 
+    @property
+    def gate(self) -> Gate:
+        """The gate as it stands in a comparison."""
+        rules = tuple(finding.record for finding in self.findings)
+        return Gate(passed=not self.failed, failed=tuple(self.failed), rules=rules)
+
 
 def screen(baseline: Arm, comparison: Arm, mcp_configs: Collection[str] | None = None) -> Valid:
     """Apply every rule to two arms; the trials that no rule removed are left, by task.
@@ -382,20 +394,12 @@ def screen(baseline: Arm, comparison: Arm, mcp_configs: Collection[str] | None =
     return Valid(kept[0], kept[1], tuple(findings), roles)
 
 
-@dataclass(frozen=True, slots=True)
-class LetThrough:
-    """The trials that count, in their order, and what became of all trials of each arm."""
-
-    trials: tuple[Trial, ...]
-    rows: tuple[dict[str, Any], ...]
-
-
 def let_through(
     trials: Sequence[Trial],
     pairs: Iterable[tuple[str, str]],
     mcp_configs: Collection[str] | None = None,
-) -> LetThrough:
-    """Return the trials that the gate of at least one comparison let through.
+) -> tuple[tuple[Trial, ...], tuple[LetThrough, ...]]:
+    """Return the trials that the gate of a comparison let through, and how many by configuration.
 
     A rule about a trial itself (it crashed, its trace is incomplete) removes it from every
     comparison of its configuration. A rule about two arms (another model, another version of the
@@ -424,17 +428,17 @@ def let_through(
         for finding in valid.findings:
             for trial in finding.removed:
                 removed_by.setdefault(id(trial), finding.name)
-    return LetThrough(
+    return (
         tuple(trial for trial in trials if id(trial) in passed),
         tuple(_row(arm, passed, removed_by) for arm in arms.values()),
     )
 
 
-def _row(arm: Arm, passed: set[int], removed_by: dict[int, str]) -> dict[str, Any]:
+def _row(arm: Arm, passed: set[int], removed_by: dict[int, str]) -> LetThrough:
     removed = Counter(removed_by[id(trial)] for trial in arm.trials if id(trial) not in passed)
-    return {
-        "config_name": arm.config,
-        "n_trials": len(arm.trials),
-        "n_used": len(arm.trials) - removed.total(),
-        "removed": dict(sorted(removed.items())),
-    }
+    return LetThrough(
+        config_name=arm.config,
+        n_trials=len(arm.trials),
+        n_used=len(arm.trials) - removed.total(),
+        removed=dict(sorted(removed.items())),
+    )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from retrieval_eval.model.impact import ArmLedger, PairLedger, UnpairedTask
 from retrieval_eval.study.arms import Arm
 from retrieval_eval.study.gate import RULES, Valid
 from retrieval_eval.study.trials import Task, Trial, average
@@ -146,7 +146,7 @@ def planned_tasks(arms: tuple[Arm, Arm], valid: Valid) -> tuple[Planned, ...]:
 
 def excluded_tasks(
     arms: tuple[Arm, Arm], valid: Valid, pairs: Sequence[Pair]
-) -> list[dict[str, Any]]:
+) -> tuple[UnpairedTask, ...]:
     """Return every task of either arm that gave no pair, with the rule that left an arm none."""
     paired = {(pair.benchmark, pair.task_name) for pair in pairs}
     left = {arms[0].config: valid.baseline, arms[1].config: valid.comparison}
@@ -162,11 +162,11 @@ def excluded_tasks(
             reason = removed_by[task]
         else:
             reason = f"only in {arms[task in tasks[1]].config}"
-        rows.append({"benchmark": task[0], "task_name": task[1], "reason": reason})
-    return rows
+        rows.append(UnpairedTask(benchmark=task[0], task_name=task[1], reason=reason))
+    return tuple(rows)
 
 
-def ledger(arms: tuple[Arm, Arm], valid: Valid, pairs: Sequence[Pair]) -> dict[str, Any]:
+def ledger(arms: tuple[Arm, Arm], valid: Valid, pairs: Sequence[Pair]) -> PairLedger:
     """Return what became of every trial of both arms, down to the pairs used.
 
     In each arm ``trials`` is the sum of ``removed`` (by rule), ``unmatched`` and ``used``.
@@ -176,10 +176,8 @@ def ledger(arms: tuple[Arm, Arm], valid: Valid, pairs: Sequence[Pair]) -> dict[s
     """
     uses_mcp = any(arm.n_callers for arm in arms)
     paired = {(pair.benchmark, pair.task_name) for pair in pairs}
-    sides = {}
-    for side, arm, left in zip(
-        ("baseline", "comparison"), arms, (valid.baseline, valid.comparison), strict=True
-    ):
+    sides = []
+    for arm, left in zip(arms, (valid.baseline, valid.comparison), strict=True):
         removed = Counter(
             finding.name
             for finding in valid.findings
@@ -189,16 +187,16 @@ def ledger(arms: tuple[Arm, Arm], valid: Valid, pairs: Sequence[Pair]) -> dict[s
         unmatched = sum(len(trials) for task, trials in left.items() if task not in paired)
         used = [trial for task, trials in left.items() if task in paired for trial in trials]
         without_truth = sum(trial.lacks_ground_truth for trial in used)
-        sides[side] = {
-            "trials": len(arm.trials),
-            "removed": dict(sorted(removed.items())),
-            "unmatched": {"no valid trial in the other arm": unmatched} if unmatched else {},
-            "used": len(used),
-            "outcomes_only": {"no_ground_truth": without_truth} if without_truth else {},
-            **(
-                {"ran": arm.n_ran, "mcp_called": arm.n_callers, "mcp_answered": arm.n_users}
-                if uses_mcp
-                else {}
-            ),
-        }
-    return {**sides, "n_pairs": len(pairs)}
+        sides.append(
+            ArmLedger(
+                trials=len(arm.trials),
+                removed=dict(sorted(removed.items())),
+                unmatched={"no valid trial in the other arm": unmatched} if unmatched else {},
+                used=len(used),
+                outcomes_only={"no_ground_truth": without_truth} if without_truth else {},
+                ran=arm.n_ran if uses_mcp else None,
+                mcp_called=arm.n_callers if uses_mcp else None,
+                mcp_answered=arm.n_users if uses_mcp else None,
+            )
+        )
+    return PairLedger(baseline=sides[0], comparison=sides[1], n_pairs=len(pairs))

@@ -9,6 +9,7 @@ from typing import Any
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.catalog import BY_NAME, Metric
+from retrieval_eval.model import Record, to_builtins
 from retrieval_eval.study.trials import VIEWED
 
 
@@ -68,3 +69,15 @@ def metrics_named(given: Sequence[str | Metric]) -> tuple[Metric, ...]:
             metric = BY_NAME[metric]
         found.append(metric)
     return tuple(found)
+
+
+def as_entry(record: Record) -> dict[str, Any]:
+    """Return a record as it is read back from a document: with lists where it has tuples."""
+    entry: dict[str, Any] = _with_lists(to_builtins(record))
+    return entry
+
+
+def _with_lists(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_lists(member) for name, member in value.items()}
+    return [_with_lists(member) for member in value] if isinstance(value, list | tuple) else value

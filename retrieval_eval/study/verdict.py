@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final, Literal
 
 from retrieval_eval.metrics.catalog import Metric
+from retrieval_eval.model.impact import PairedEstimate, RewardBySuite, Threat
 from retrieval_eval.stats.clusters import MIN_CLUSTERS
 from retrieval_eval.study.arms import Arm
-from retrieval_eval.study.estimates import Block
 from retrieval_eval.study.gate import RULES, Valid
 from retrieval_eval.study.pairs import Pair
 from retrieval_eval.study.trials import SCALES_DIFFER
 from retrieval_eval.values import REASONS, counted, signed
+
+Conclusion = Literal[
+    "better", "worse", "fragile", "no_detectable_difference", "too_few_pairs", "no_verdict"
+]
 
 ALPHA: Final = 0.05
 
@@ -26,41 +30,43 @@ OUTCOMES: Final = ("reward",)
 """Outcomes that retrieval is for; one that moves against the verdict is named beside it."""
 
 
-def apparent(block: Block) -> str:
+def apparent(block: PairedEstimate) -> Conclusion:
     """Return what the measured tasks show: better, worse or no_detectable_difference.
 
     A difference is only called one when the interval of its mean leaves out 0 and the test
     agrees, for each of them alone is wrong too often somewhere. Differences that are all the same
     have no interval; then the test alone decides.
     """
-    low, high, p_value = block["ci_low"], block["ci_high"], block["p_value"]
-    if block["ci_reason"] == "constant_input":
-        low = high = block["mean_difference"]
-    if low is None or high is None or p_value is None:
+    change, p_value = block.mean_difference, block.p_value
+    is_constant = block.ci_reason == "constant_input"
+    low, high = (change, change) if is_constant else (block.ci_low, block.ci_high)
+    if change is None or low is None or high is None or p_value is None:
         return "no_detectable_difference"
     if p_value >= ALPHA or low <= 0 <= high:
         return "no_detectable_difference"
-    is_gain = (block["mean_difference"] > 0) == (block["direction"] == "higher_is_better")
+    is_gain = (change > 0) == (block.direction == "higher_is_better")
     return "better" if is_gain else "worse"
 
 
-def conclusion(block: Block) -> str:
+def conclusion(block: PairedEstimate) -> Conclusion:
     """Return what one compared metric shows, values that an arm lacks considered.
 
     As :func:`apparent`, but ``fragile`` where the values that were not measured could give the
     mean difference over all planned tasks the other sign, or none.
     """
     found = apparent(block)
-    if found == "no_detectable_difference" or block["bound_low"] is None:
+    if found == "no_detectable_difference":
         return found
-    is_up = block["mean_difference"] > 0
-    worst = block["bound_low"] if is_up else -block["bound_high"]
-    has_gap = block["n_lacking_baseline"] or block["n_lacking_comparison"]
+    low, high, change = block.bound_low, block.bound_high, block.mean_difference
+    if low is None or high is None or change is None:
+        return found
+    worst = low if change > 0 else -high
+    has_gap = block.n_lacking_baseline or block.n_lacking_comparison
     # What adds up to 0 on paper can leave a last digit.
     return "fragile" if has_gap and round(worst, 9) <= 0 else found
 
 
-def permitted(block: Block, valid: Valid) -> str:
+def permitted(block: PairedEstimate, valid: Valid) -> Conclusion:
     """Return what one compared metric shows, as far as the gate and the number of tasks allow.
 
     As :func:`conclusion`, but ``no_verdict`` where the gate failed and ``too_few_pairs`` where no
@@ -70,10 +76,12 @@ def permitted(block: Block, valid: Valid) -> str:
 
     if valid.failed:
         return "no_verdict"
-    return "too_few_pairs" if block["n_pairs"] < MIN_PAIRS_FOR_P else conclusion(block)
+    return "too_few_pairs" if block.n_pairs < MIN_PAIRS_FOR_P else conclusion(block)
 
 
-def verdict_of(primary: Metric, block: Block, valid: Valid, n_pairs: int) -> tuple[str, str]:
+def verdict_of(
+    primary: Metric, block: PairedEstimate, valid: Valid, n_pairs: int
+) -> tuple[Conclusion, str]:
     """Return the verdict about a metric, and why, in a sentence."""
     from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 
@@ -81,22 +89,24 @@ def verdict_of(primary: Metric, block: Block, valid: Valid, n_pairs: int) -> tup
     if found == "no_verdict":
         named = "; ".join(f"{name} ({RULES[name].meaning})" for name in valid.failed)
         return found, f"the arms cannot be compared: {named}"
-    n = block["n_pairs"]
+    n = block.n_pairs
     if found == "too_few_pairs":
         return found, (
             f"{n} of {n_pairs} matched tasks have a {primary.label}; "
             f"no test can tell a difference below {MIN_PAIRS_FOR_P}"
         )
-    difference, p_value = block["mean_difference"], block["p_value"]
+    difference, p_value = block.mean_difference or 0.0, block.p_value
     numbers = f"mean difference {signed(difference, 3)} over {n} matched tasks"
-    if block["averaged_over"] == "clusters":
-        numbers += f" (mean of {block['n_clusters']} {block['cluster_by']} means)"
+    if block.averaged_over == "clusters":
+        numbers += f" (mean of {block.n_clusters} {block.cluster_by} means)"
     if p_value is not None:
         numbers += ", p < 0.001" if p_value < 0.001 else f", p = {p_value:.3f}"
     return found, f"{primary.label}: {numbers}"
 
 
-def cautions(primary: Metric, metrics: Sequence[Metric], blocks: Mapping[str, Block]) -> list[str]:
+def cautions(
+    primary: Metric, metrics: Sequence[Metric], blocks: Mapping[str, PairedEstimate]
+) -> tuple[str, ...]:
     """Return a sentence for every outcome that clearly moves against the verdict's metric."""
     found = apparent(blocks[primary.name])
     sentences = []
@@ -106,15 +116,14 @@ def cautions(primary: Metric, metrics: Sequence[Metric], blocks: Mapping[str, Bl
         if {found, shown} == {"better", "worse"}:
             sentences.append(
                 f"{primary.label} is {found}, but {metric.label} is {shown} "
-                f"({signed(block['mean_difference'])} {metric.unit} "
-                f"over {block['n_pairs']} tasks)"
+                f"({signed(block.mean_difference or 0.0)} {metric.unit} "
+                f"over {block.n_pairs} tasks)"
             )
-    return sentences
+    return tuple(sentences)
 
 
 # Threats
 
-Threat = dict[str, Any]
 
 _MAX_SUITES: Final = 4
 """Suites whose reward a sentence gives."""
@@ -122,14 +131,17 @@ _MAX_SUITES: Final = 4
 _PLURAL: Final = {"repository": "repositories", "suite": "suites"}
 
 
-def _threat(name: str, value: float | None, unit: str, effect: str, sentence: str) -> Threat:
-    return {"name": name, "value": value, "unit": unit, "effect": effect, "sentence": sentence}
+Effect = Literal["none", "lowers", "withholds"]
 
 
-def few_clusters(block: Block, pairs: Sequence[Pair]) -> Iterator[Threat]:
+def _threat(name: str, value: float | None, unit: str, effect: Effect, sentence: str) -> Threat:
+    return Threat(name=name, value=value, unit=unit, effect=effect, sentence=sentence)
+
+
+def few_clusters(block: PairedEstimate, pairs: Sequence[Pair]) -> Iterator[Threat]:
     """Yield what a metric's statistics are about where its tasks are of fewer than six clusters."""
-    by, n, n_pairs = block["cluster_by"], block["n_clusters"], block["n_pairs"]
-    if by is None or n >= MIN_CLUSTERS or not block["computable"]:
+    by, n, n_pairs = block.cluster_by, block.n_clusters, block.n_pairs
+    if by is None or n is None or n >= MIN_CLUSTERS or not block.computable:
         return
     tasks = counted(n_pairs, "matched task")
     if n == 1:
@@ -146,14 +158,17 @@ def few_clusters(block: Block, pairs: Sequence[Pair]) -> Iterator[Threat]:
     yield _threat("few_clusters", n, _PLURAL[by], "none", text)
 
 
-def lacking_values(block: Block, arms: tuple[Arm, Arm], *, is_fragile: bool) -> Iterator[Threat]:
+def lacking_values(
+    block: PairedEstimate, arms: tuple[Arm, Arm], *, is_fragile: bool
+) -> Iterator[Threat]:
     """Yield what the values that an arm lacks could do to the mean difference."""
-    if block["bound_low"] is None:
+    low, high = block.bound_low, block.bound_high
+    if low is None or high is None:
         return
-    lacking = (block["n_lacking_baseline"], block["n_lacking_comparison"])
+    lacking = (block.n_lacking_baseline, block.n_lacking_comparison)
     if not any(lacking):
         return
-    n = block["n_planned"]
+    n = block.n_planned or 0
     parts = [
         f"{k} of {counted(n, 'task')} with {arm.config}"
         for k, arm in zip(lacking, arms, strict=True)
@@ -161,27 +176,25 @@ def lacking_values(block: Block, arms: tuple[Arm, Arm], *, is_fragile: bool) -> 
     ]
     text = (
         f"values are missing on {' and '.join(parts)}: over all of them the mean "
-        f"difference lies between {signed(block['bound_low'], 3)} and "
-        f"{signed(block['bound_high'], 3)}"
+        f"difference lies between {signed(low, 3)} and "
+        f"{signed(high, 3)}"
     )
-    is_up = block["mean_difference"] > 0
+    is_up = (block.mean_difference or 0.0) > 0
     # What the comparison lacks overturns a gain when it is low, what the baseline lacks when high.
     tips = [
         f"those of {arm.config} average {'above' if is_up == (arm is arms[0]) else 'below'} "
         f"{tip:.2f}"
-        for arm, tip in zip(
-            arms, (block["tipping_baseline"], block["tipping_comparison"]), strict=True
-        )
+        for arm, tip in zip(arms, (block.tipping_baseline, block.tipping_comparison), strict=True)
         if tip is not None
     ]
-    worst = block["bound_low"] if is_up else block["bound_high"]
+    worst = low if is_up else high
     if is_fragile and not round(worst, 9):
         text += ", so there may be no difference at all"
     elif is_fragile:
         text += f"; the sign changes if {' or if '.join(tips)}" if tips else "; the sign can change"
     elif is_up == (worst > 0) and worst:
         text += ", so they cannot change its sign"
-    effect = "lowers" if is_fragile else "none"
+    effect: Effect = "lowers" if is_fragile else "none"
     yield _threat("lacking_values", worst, "mean difference, worst case", effect, text)
 
 
@@ -216,14 +229,15 @@ def partial_use(
         yield _threat("mcp_role", arm.n_callers, "trials", "none", text)
 
 
-def never_hit(block: Block | None, arms: tuple[Arm, Arm]) -> Iterator[Threat]:
+def never_hit(block: PairedEstimate | None, arms: tuple[Arm, Arm]) -> Iterator[Threat]:
     """Yield how often either arm never found a relevant file, where it differs."""
-    if block is None or block["ci_reason"] != "never_hit_differs":
+    if block is None or block.ci_reason != "never_hit_differs":
         return
+    never = (block.n_never_baseline, block.n_never_comparison)
+    watched = (block.n_watched_baseline, block.n_watched_comparison)
     counts = [
-        f"{block[f'n_never_{side}']} of "
-        f"{counted(block[f'n_watched_{side}'], 'task')} with {arm.config}"
-        for side, arm in zip(("baseline", "comparison"), arms, strict=True)
+        f"{k} of {counted(n or 0, 'task')} with {arm.config}"
+        for k, n, arm in zip(never, watched, arms, strict=True)
     ]
     text = (
         f"no relevant file was found on {' and '.join(counts)}: which was faster cannot be "
@@ -232,14 +246,13 @@ def never_hit(block: Block | None, arms: tuple[Arm, Arm]) -> Iterator[Threat]:
     yield _threat("never_hit", None, "tasks", "none", text)
 
 
-def scales(reward: Block | None, by_suite: Sequence[Block]) -> Iterator[Threat]:
+def scales(reward: PairedEstimate | None, by_suite: Sequence[RewardBySuite]) -> Iterator[Threat]:
     """Yield that rewards cannot be averaged over the suites, and their differences by suite."""
-    if reward is None or reward["reason"] != SCALES_DIFFER:
+    if reward is None or reward.reason != SCALES_DIFFER:
         return
-    known = [row for row in by_suite if row["computable"]]
+    known = [row for row in by_suite if row.computable]
     given = [
-        f"{signed(row['mean_difference'])} in {row['benchmark']} "
-        f"({counted(row['n_pairs'], 'task')})"
+        f"{signed(row.mean_difference or 0.0)} in {row.benchmark} ({counted(row.n_pairs, 'task')})"
         for row in known[:_MAX_SUITES]
     ]
     if rest := len(known) - len(given):

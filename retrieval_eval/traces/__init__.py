@@ -36,7 +36,7 @@ def read_trace(path: Path | str) -> Trace:
     r"""Read the trace of a trial, or one trace file.
 
     In a trial the trajectory is preferred for calls; transcripts add times, results that the
-    trajectory lacks or cut, and the calls of sub-agents. Formats are told by content (see
+    trajectory lacks or cut, and the calls of sub-agents. Formats are recognised by content (see
     :mod:`retrieval_eval.traces.formats`). Nothing outside ``path`` is opened and nothing a trace
     says is executed or opened.
 

@@ -34,13 +34,13 @@ def join_transcripts(readings: Sequence[Reading]) -> Reading | None:
         return None
     base = ordered[0]
     for other in ordered[1:]:
-        woven = weave(base.items, other.items)
+        merged = merge_calls(base.items, other.items)
         is_same_run = not base.holds_run or _may_share(base, other)
-        if not is_same_run and not woven.n_shared:
+        if not is_same_run and not merged.n_shared:
             base = replace(base, flags=(*base.flags, "other_session_left_out"))
         else:
-            conflicts = ("source_conflict",) if woven.n_conflicts else ()
-            base = _filled(base, other, woven.items, conflicts)
+            conflicts = ("source_conflict",) if merged.n_conflicts else ()
+            base = _filled(base, other, merged.items, conflicts)
     return base
 
 
@@ -73,32 +73,32 @@ def _joined(trajectory: Reading | None, transcript: Reading | None) -> Trace:
     if not trajectory.calls and transcript.calls:
         joined = _filled(transcript, trajectory, transcript.items, ())
         return _trace(joined, "transcript", accumulate(joined.items), trajectory, transcript)
-    woven = weave(_calls(trajectory.items), _calls(transcript.items))
-    if not woven.n_shared and not _may_share(trajectory, transcript):
+    merged = merge_calls(_calls(trajectory.items), _calls(transcript.items))
+    if not merged.n_shared and not _may_share(trajectory, transcript):
         alone = replace(trajectory, flags=(*trajectory.flags, "transcript_of_another_session"))
         return _trace(alone, "trajectory", accumulate(alone.items), trajectory, transcript)
-    conflicts = ("source_conflict",) if woven.n_conflicts else ()
+    conflicts = ("source_conflict",) if merged.n_conflicts else ()
     joined = replace(
-        _filled(trajectory, transcript, woven.items, conflicts),
+        _filled(trajectory, transcript, merged.items, conflicts),
         declared_tokens=_stated(transcript.declared_tokens, trajectory.declared_tokens),
         declared_cost_usd=_stated(transcript.declared_cost_usd, trajectory.declared_cost_usd),
     )
-    mended = _mended(trajectory, transcript, woven.n_shared)
-    joined = replace(joined, flags=tuple(f for f in joined.flags if f not in mended))
-    told = accumulate(transcript.items)
-    calls = _with_tokens(joined.calls, told, accumulate(trajectory.items))
-    is_merged = woven.has_added or any(call.cumulative_tokens is not None for call in told)
+    closed = _filled_gaps(trajectory, transcript, merged.n_shared)
+    joined = replace(joined, flags=tuple(f for f in joined.flags if f not in closed))
+    counted = accumulate(transcript.items)
+    calls = _with_tokens(joined.calls, counted, accumulate(trajectory.items))
+    is_merged = merged.has_added or any(call.cumulative_tokens is not None for call in counted)
     return _trace(joined, "merged" if is_merged else "trajectory", calls, trajectory, transcript)
 
 
-def _mended(trajectory: Reading, transcript: Reading, n_shared: int) -> set[str]:
+def _filled_gaps(trajectory: Reading, transcript: Reading, n_shared: int) -> set[str]:
     """Return the flags of a trajectory whose gaps the transcript fills."""
-    mended: set[str] = set()
+    closed: set[str] = set()
     if n_shared == len(trajectory.calls):
-        mended |= {TRIMMED, TRUNCATED, CONTINUED_ELSEWHERE} - set(transcript.flags)
+        closed |= {TRIMMED, TRUNCATED, CONTINUED_ELSEWHERE} - set(transcript.flags)
     if any(call.is_subagent for call in transcript.calls):
-        mended.add(SUBAGENT_ELSEWHERE)
-    return mended
+        closed.add(SUBAGENT_ELSEWHERE)
+    return closed
 
 
 def _may_share(one: Reading, other: Reading) -> bool:
@@ -219,7 +219,7 @@ _Timed = tuple[Item, float | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Woven:
+class MergedCalls:
     """The joined items, whether the second file added anything, and calls that disagree."""
 
     items: tuple[Item, ...]
@@ -228,7 +228,7 @@ class Woven:
     n_conflicts: int
 
 
-def weave(base: Sequence[Item], other: Sequence[Item]) -> Woven:
+def merge_calls(base: Sequence[Item], other: Sequence[Item]) -> MergedCalls:
     """Join the items of two files by call id (usages by message id).
 
     A shared call keeps what ``base`` says and takes from ``other`` what is missing there: result,
@@ -250,16 +250,16 @@ def weave(base: Sequence[Item], other: Sequence[Item]) -> Woven:
             items.append(item)
             continue
         items.extend(waiting for waiting, _ in reversed(pending))
-        told = theirs[key]
-        joined = _join(item, told)
-        if isinstance(item, ToolCall) and isinstance(told, ToolCall):
+        other_item = theirs[key]
+        joined = _join(item, other_item)
+        if isinstance(item, ToolCall) and isinstance(other_item, ToolCall):
             n_shared += 1
-            n_conflicts += _disagree(item, told)
+            n_conflicts += _disagree(item, other_item)
         has_added = has_added or joined != item
         items.append(joined)
         pending = runs.get(key, [])[::-1]
     items.extend(waiting for waiting, _ in reversed(pending))
-    return Woven(tuple(items), n_shared, has_added, n_conflicts)
+    return MergedCalls(tuple(items), n_shared, has_added, n_conflicts)
 
 
 def _runs(

@@ -127,7 +127,7 @@ class CallLog:
     def join(self, call_id: str, result: ToolResult, timestamp: float | None = None) -> None:
         """Give ``result`` to its call; a second result for an answered call is left out.
 
-        The time of the result stands in for the time of the call where that is unknown. Of a
+        The time of the result is taken for the time of the call where that is unknown. Of a
         result that was cleared to save room nothing is known, so that its call has none.
         """
         self._see(timestamp)

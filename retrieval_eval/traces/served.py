@@ -178,13 +178,13 @@ def states_error(value: Any) -> bool:
     names = {name.lower(): name for name in value if isinstance(name, str)}
     if not names.keys() <= _ENVELOPE or value.get("data"):
         return False
-    told = {lower: value[name] for lower, name in names.items()}
-    if told.get("error") or told.get("errors") or "documentation_url" in told:
+    stated = {lower: value[name] for lower, name in names.items()}
+    if stated.get("error") or stated.get("errors") or "documentation_url" in stated:
         return True
-    if told.get("success") is False or told.get("ok") is False:
+    if stated.get("success") is False or stated.get("ok") is False:
         return True
-    codes = (told.get(name) for name in ("status", "statuscode", "code"))
-    has_words = bool(told.keys() & {"message", "msg", "title", "detail", "reason"})
+    codes = (stated.get(name) for name in ("status", "statuscode", "code"))
+    has_words = bool(stated.keys() & {"message", "msg", "title", "detail", "reason"})
     return has_words and any(is_http_error(code) for code in codes)
 
 

@@ -1,6 +1,6 @@
 """What one tool call did: its category, and the files that its result shows it touched.
 
-The categories are the seed's eight. Targets are what came back, never what was asked for; an
+The categories are the seed's eight. Targets are what came back, never what was requested; an
 error finds nothing. Shell commands are handed on unread: the shell room derives their events.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from retrieval_eval.records import RawTarget, ToolCall, ToolResult
+from retrieval_eval.records import RawTarget, ToolCall, ToolCategory, ToolResult
 from retrieval_eval.traces.dialects import Tool, ToolName, tool_name, tool_row
 from retrieval_eval.traces.results.base import Found, Seen, distinct, text_argument
 from retrieval_eval.traces.results.decorations import is_failure, is_harness_file, undecorated
@@ -47,7 +47,7 @@ class ToolUse:
     resolved to files, or that the trace cut off. ``server`` names the MCP server.
     """
 
-    category: str
+    category: ToolCategory
     is_retrieval: bool
     is_mcp: bool
     server: str | None
@@ -95,7 +95,7 @@ def interpret(call: ToolCall) -> ToolUse:
 
 
 def _found(
-    call: ToolCall, tool: Tool, name: ToolName, category: str, arguments: Mapping[str, Any]
+    call: ToolCall, tool: Tool, name: ToolName, category: ToolCategory, arguments: Mapping[str, Any]
 ) -> Found:
     result = call.result
     if result is None:
@@ -117,7 +117,7 @@ def _found(
     return tool.parser(seen)
 
 
-def _read(result: ToolResult, category: str, is_mcp: bool) -> tuple[str, Any]:
+def _read(result: ToolResult, category: ToolCategory, is_mcp: bool) -> tuple[str, Any]:
     """Return text and value of a result; the answers of MCP tools are unwrapped."""
     if is_mcp:
         text, value = unwrapped(result.text, result.structured)

@@ -1,4 +1,4 @@
-"""Values of foreign JSON, taken with care: any field may hold any type."""
+"""Values of untrusted JSON, taken with care: any field may hold any type."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ def test_a_run_that_noise_would_make_has_no_verdict_if_that_is_loud(tree, capsys
     assert "too noisy to tell: as 2 runs of one system move" in capsys.readouterr().out
 
 
-def test_several_runs_are_held_against_a_folder_of_baselines(tree, capsys):
+def test_several_runs_are_compared_with_a_folder_of_baselines(tree, capsys):
     for k in range(3):
         for name, hits in (("baselines", 3), ("now", 1)):
             run = run_with([hits + (k == 2), *[hits] * 9], label=f"{name} {k}")
@@ -592,7 +592,7 @@ def run_workflow(workflow, root, folder, **fields):
     return codes, summary.read_text(encoding="utf-8")
 
 
-STEPS = ["Install", "Measure this change", "Hold it against the baseline", "Show the verdict"]
+STEPS = ["Install", "Measure this change", "Compare it with the baseline", "Show the verdict"]
 
 
 def test_the_workflow_passes_an_unchanged_system(steps):

@@ -299,7 +299,7 @@ def test_without_a_verdict_there_is_no_delta(tree, capsys, monkeypatch):
     assert "points" not in markdown
 
 
-def test_a_run_of_one_corpus_is_held_against_its_own_part_of_the_baseline(tree, capsys):
+def test_a_run_of_one_corpus_is_compared_with_its_own_part_of_the_baseline(tree, capsys):
     row = {"id": "q3", "query": "an apple", "corpus": "tools", "relevant": ["f2"]}
     write_gold(tree, [*GOLD, row])
     some = [*COMMAND, "--corpus", "fruit"]

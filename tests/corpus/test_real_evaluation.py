@@ -10,10 +10,9 @@ import pytest
 
 from retrieval_eval import associate, compare
 from retrieval_eval.pipeline import evaluate
-from retrieval_eval.records import Trace
 from retrieval_eval.report import Run
 from retrieval_eval.schema import faults, kind_of
-from retrieval_eval.traces import read_trace
+from tests.trials import trace_or_none
 
 pytestmark = [pytest.mark.corpus, pytest.mark.slow]
 
@@ -89,8 +88,8 @@ def test_what_stands_in_a_result_is_found_or_explained(trials):
     unexplained = []
     for done in trials:
         document = json.loads(done.job.events_file.read_text())
-        trace = read_trace(done.job.trial.path)
-        if not isinstance(trace, Trace):
+        trace = trace_or_none(done.job.trial.path)
+        if trace is None:
             continue
         targets = {
             (t["repository"], t["file"].lower())

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from retrieval_eval.ground_truth import load_ground_truth
-from retrieval_eval.traces import NoTraceError, read_trace
 from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
 from retrieval_eval.traces.tools import interpret
+from tests.trials import trace_or_none
 
 pytestmark = pytest.mark.corpus
 
@@ -35,9 +35,8 @@ def calls(real_runs: Path) -> list[Analysed]:
     found: list[Analysed] = []
     for result in sorted((real_runs / "runs").rglob("result.json")):
         trial = result.parent
-        try:
-            trace = read_trace(trial)
-        except NoTraceError:
+        trace = trace_or_none(trial)
+        if trace is None:
             continue
         task = tasks.get(str(json.loads(result.read_text(encoding="utf-8")).get("task_name")))
         expected = tuple(file.path for file in load_ground_truth(task).files)

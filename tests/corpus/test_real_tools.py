@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from retrieval_eval.records import ToolCall
-from retrieval_eval.traces import read_trace
 from retrieval_eval.traces.tools import ToolUse, interpret
+from tests.trials import trace_or_none
 
 pytestmark = pytest.mark.corpus
 
@@ -73,7 +73,7 @@ def cases(real_runs: Path) -> list[Case]:
     tasks = ground_truth(real_runs / "benchmarks")
     found: list[Case] = []
     for result in sorted((real_runs / "runs").glob("*/*/*/*/*/result.json")):
-        trace = read_trace(result.parent)
+        trace = trace_or_none(result.parent)
         files = files_of(json.loads(result.read_text())["task_name"], tasks)
         calls = getattr(trace, "calls", ())
         found.extend(Case(call, interpret(call), files) for call in calls)

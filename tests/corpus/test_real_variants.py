@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,11 +15,11 @@ from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.pipeline.trial import Job, documents
 from retrieval_eval.records import ToolCall, Trace, TrialRef
 from retrieval_eval.schema import faults, stamped
-from retrieval_eval.traces import NoTraceError, read_trace
+from tests.trials import trace_or_none
 
 pytestmark = [pytest.mark.corpus, pytest.mark.slow]
 
-FATES = ("not_retrieval", "without_result", "error", "opaque", "resolved")
+STATUSES = ("not_retrieval", "without_result", "error", "opaque", "resolved")
 
 
 @pytest.fixture(scope="module")
@@ -29,11 +28,8 @@ def streams(real_runs) -> list[tuple[TrialRef, Trace]]:
     index = TaskIndex(real_runs / "benchmarks")
     runs = sorted(p for p in (real_runs / "runs/official").iterdir() if p.is_dir())
     found = [trial for run in runs for trial in discover(run, run.name).trials]
-    pairs = []
-    for trial in resolve_trials(found, index)[0]:
-        with suppress(NoTraceError):
-            pairs.append((trial, read_trace(trial.path)))
-    streams = [(trial, trace) for trial, trace in pairs if "stream-json" in trace.format]
+    pairs = [(trial, trace_or_none(trial.path)) for trial in resolve_trials(found, index)[0]]
+    streams = [(trial, trace) for trial, trace in pairs if trace and "stream-json" in trace.format]
     assert len(streams) > 10
     return streams
 
@@ -44,7 +40,7 @@ def measured(trial: TrialRef, path: Path) -> dict[str, Any]:
     for document, kind in ((events, "retrieval_events"), (metrics, "retrieval_metrics")):
         assert faults(stamped(document, "2026-01-01T00:00:00Z"), kind) == []
     ledger = metrics["ledger"]
-    assert ledger["calls_seen"] == sum(ledger[f"calls_{fate}"] for fate in FATES)
+    assert ledger["calls_seen"] == sum(ledger[f"calls_{status}"] for status in STATUSES)
     assert metrics["event_summary"]["total_events"] == len(events["events"])
     return metrics
 

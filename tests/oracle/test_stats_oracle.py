@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from retrieval_eval.stats.censored import kaplan_meier
 from retrieval_eval.stats.clusters import group
 from retrieval_eval.stats.correlation import spearman
 from retrieval_eval.stats.intervals import bootstrap_mean, standard_error, wilson
@@ -18,6 +17,7 @@ from retrieval_eval.stats.power import (
 )
 from retrieval_eval.stats.ranks import average_ranks
 from retrieval_eval.stats.sign_flips import sign_flip_p
+from retrieval_eval.stats.time_to_event import kaplan_meier
 
 RNG = np.random.Generator(np.random.PCG64(5))
 

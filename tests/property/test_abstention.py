@@ -11,8 +11,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.abstention import Gate, Kinds, abstention_block, threshold_within
+from retrieval_eval.search.abstention import Gate, Kinds, threshold_within
 from retrieval_eval.search.roc import auc, auc_interval, roc_points
+from tests.searches import abstention_block, stored_queries
 
 SCORES = st.lists(st.sampled_from([-math.inf, 0.0, 0.5, 1.0, 2.5, 7.0]), max_size=12)
 THRESHOLDS = st.sampled_from([-1.0, 0.0, 0.3, 0.5, 1.0, 2.0, 2.5, 7.0, 8.0])
@@ -91,7 +92,7 @@ def test_neither_order_nor_scale_of_scores_matters_to_the_area(low, high, chance
 def test_no_threshold_within_the_cap_catches_more(low, high, cap):
     assume(low and high)
     found = threshold_within(low, high, cap)
-    kinds = Kinds.of(queries_of(low, high))
+    kinds = Kinds.of(stored_queries(queries_of(low, high)))
     assert threshold_within(*kinds.top_scores(), cap) == found
     for threshold in (-1.0, 0.0, 0.3, 0.5, 1.0, 2.0, 2.5, 7.0):
         refused = sum(score < threshold for score in high) / len(high)

@@ -15,6 +15,7 @@ from retrieval_eval.ground_truth.readers import heredocs, patch_entries, path_li
 from retrieval_eval.ground_truth.shapes import literal_path
 from retrieval_eval.ground_truth.workspace import OwnOutputs, stated_outputs
 from retrieval_eval.io.files import json_bytes
+from retrieval_eval.model import to_builtins
 from retrieval_eval.outcomes import load_outcome
 from retrieval_eval.values import REASONS
 
@@ -71,7 +72,7 @@ def test_no_document_makes_the_outcome_raise(result: Any, metrics: Any) -> None:
         (Path(folder) / "result.json").write_text(json.dumps(result))
         (Path(folder) / "task_metrics.json").write_text(json.dumps(metrics))
         found = load_outcome(Path(folder))
-    assert json_bytes(found.to_json())
+    assert json_bytes(to_builtins(found))
     assert (found.reward is None) is (found.reward_reason in REASONS)
     assert (found.cost_usd is None) is (found.cost_source is None)
     assert (found.total_tokens is None) is (found.token_source is None)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.ranking import evaluate_rankings, rank_metrics, trec
 from retrieval_eval.metrics.ranking.ids import Ids
+from retrieval_eval.metrics.ranking.table import blocks
 from retrieval_eval.metrics.ranking.trec import parse_decimals
 
 MEASURES = [
@@ -217,6 +218,20 @@ def _rows_or_message(read, *arguments):
     # The text of a number tells 0 from -0.
     numbers = list(map(repr, table.numbers.tolist()))
     return table.query_ids, table.starts.tolist(), table.docs.texts(), numbers
+
+
+@given(st.lists(st.integers(0, 6), max_size=12), st.integers(1, 20))
+def test_blocks_hold_every_row_of_every_segment_once(sizes, max_cells):
+    starts = np.cumsum([0, *sizes])[:-1]
+    rows_of = {}
+    for segments, rows in blocks(starts, np.array(sizes, dtype=np.int64), max_cells):
+        # A segment longer than what a block may hold is a block of its own.
+        assert rows.size <= max_cells or len(segments) == 1
+        rows_of |= dict(zip(segments.tolist(), rows.tolist(), strict=True))
+    ends = starts + sizes
+    assert rows_of == {
+        i: list(range(a, b)) for i, (a, b) in enumerate(zip(starts, ends, strict=True))
+    }
 
 
 @given(st.lists(st.tuples(DOCS, DOCS), min_size=1))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import pytest
@@ -10,11 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrieval_eval import schema
+from retrieval_eval.model import from_builtins
+from retrieval_eval.model.search_diff import SearchDiff
 from retrieval_eval.search.baseline import delta
-from retrieval_eval.search.diff import diff
+from retrieval_eval.search.diff import diff as diff_of
 from retrieval_eval.search.diff_text import diff_markdown
 from retrieval_eval.search.settings import Settings
-from tests.searches import answer, failure, gold_query, gold_set, run_of
+from tests.searches import answer, failure, gold_query, gold_set, run_of, written
 
 SETTINGS = Settings(k_values=(1, 3), n_resamples=20)
 DOCS = st.sampled_from("abcdefgh")
@@ -31,6 +32,14 @@ QUERIES = st.lists(
     min_size=1,
     max_size=8,
 )
+
+
+def diff(*runs, **options):
+    return written(diff_of(*runs, **options))
+
+
+def read(document):
+    return from_builtins(document, SearchDiff, "diff")
 
 
 def runs_of(drawn):
@@ -128,8 +137,8 @@ def test_a_diff_agrees_with_the_delta_of_the_run_and_is_valid(drawn):
         assert found["metrics"][name]["delta_points"] == change["delta_points"]
         assert found["metrics"][name]["ci_low_points"] == change["ci_low_points"]
     assert [query["id"] for query in found["top1_changed"]] == known["queries_top1_changed"]
-    assert schema.faults(json.loads(json.dumps(found)), "search_diff") == []
-    assert diff_markdown(found).startswith("# Search diff: no label → no label\n")
+    assert schema.faults(found, "search_diff") == []
+    assert diff_markdown(read(found)).startswith("# Search diff: no label → no label\n")
 
 
 @settings(max_examples=40)

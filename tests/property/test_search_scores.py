@@ -67,14 +67,14 @@ def test_every_score_lies_in_its_band_and_below_its_bound(drawn):
 def test_every_query_is_counted_once_in_every_mean_and_dimension(drawn, failed):
     scored = score_run(*run_parts(drawn, is_failing=lambda n: n == failed), SETTINGS)
     for name, mean in scored.overall.metrics.items():
-        assert mean.value.n + sum(mean.not_computable.values()) == len(drawn)
+        assert mean.n + sum(mean.not_computable.values()) == len(drawn)
         for parts in scored.slices.values():
             assert sum(part.n_queries for part in parts.values()) == len(drawn)
-            inside = [part.metrics[name].value for part in parts.values()]
-            assert sum(value.n for value in inside) == mean.value.n
-            if mean.value.value is not None:
+            inside = [part.metrics[name] for part in parts.values()]
+            assert sum(value.n for value in inside) == mean.n
+            if mean.value is not None:
                 total = math.fsum(value.value * value.n for value in inside if value.computable)
-                assert total / mean.value.n == pytest.approx(mean.value.value, abs=1e-12)
+                assert total / mean.n == pytest.approx(mean.value, abs=1e-12)
 
 
 @given(QUERIES, st.randoms(use_true_random=False))

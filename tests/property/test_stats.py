@@ -9,14 +9,13 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from retrieval_eval.stats.calibration import reliability
-from retrieval_eval.stats.censored import kaplan_meier
 from retrieval_eval.stats.correlation import spearman
 from retrieval_eval.stats.intervals import bootstrap_mean, wilson
 from retrieval_eval.stats.multiplicity import benjamini_hochberg, holm
 from retrieval_eval.stats.paired import compare_paired
 from retrieval_eval.stats.ranks import average_ranks, dense_codes, places
 from retrieval_eval.stats.sign_flips import sign_flip_p
-from retrieval_eval.stats.time_to_event import pseudo_times
+from retrieval_eval.stats.time_to_event import kaplan_meier, pseudo_times
 from retrieval_eval.values import Value, mean
 
 NUMBERS = st.integers(-20, 20).map(lambda n: n / 4)
@@ -230,6 +229,22 @@ def test_pseudo_times_average_to_the_restricted_mean_without_censoring(rows):
     times = [float(time) for time, _ in rows]
     found = pseudo_times(times, [True] * len(times), 6.0)
     assert found.tolist() == pytest.approx([min(time, 6.0) for time in times])
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.booleans()), min_size=1, max_size=14),
+    st.sampled_from([0.0, 0.5, 3.0, 9.0, 20.0]),
+)
+def test_pseudo_times_are_those_of_leaving_every_unit_out(rows, until):
+    times, events = [float(time) for time, _ in rows], [event for _, event in rows]
+    n, everyone = len(rows), kaplan_meier(times, events).area(until)
+    expected = [
+        n * everyone
+        - (n - 1)
+        * kaplan_meier(times[:i] + times[i + 1 :], events[:i] + events[i + 1 :]).area(until)
+        for i in range(n)
+    ]
+    assert pseudo_times(times, events, until).tolist() == pytest.approx(expected, abs=1e-9)
 
 
 @given(

@@ -208,7 +208,7 @@ OPPOSITE = {"better": "worse", "worse": "better"}
 
 @settings(max_examples=40, deadline=None)
 @given(rows=studies())
-def test_swapping_the_arms_turns_every_sign_and_nothing_else(rows):
+def test_swapping_the_arms_reverses_every_sign_and_nothing_else(rows):
     one, other = compared(rows), compared(rows, *ARMS[::-1])
     assert one["verdict"] == OPPOSITE.get(other["verdict"], other["verdict"])
     assert one["gate"]["failed"] == other["gate"]["failed"]

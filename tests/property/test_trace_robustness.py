@@ -16,7 +16,7 @@ from retrieval_eval.traces import NoTraceError, Trace, read_trace
 from retrieval_eval.traces.formats import read_lines
 from retrieval_eval.traces.formats.atif import read_atif
 from retrieval_eval.traces.formats.cursor import read_cursor_document
-from retrieval_eval.traces.merge import weave
+from retrieval_eval.traces.merge import merge_calls
 from retrieval_eval.traces.reading import Reading
 from retrieval_eval.traces.tokens import accumulate
 from retrieval_eval.traces.truncated import complete_json
@@ -205,20 +205,20 @@ calls = st.builds(
 
 @given(st.lists(calls, max_size=8), st.lists(calls, max_size=8))
 def test_weaving_loses_no_call_and_keeps_the_order_of_the_first_file(base, other):
-    woven = weave(base, other).items
-    names = [(c.call_id, c.arguments["command"]) for c in woven]
-    assert len(woven) <= len(base) + len(other)
-    assert {c.call_id for c in woven} == {c.call_id for c in [*base, *other]}
+    merged = merge_calls(base, other).items
+    names = [(c.call_id, c.arguments["command"]) for c in merged]
+    assert len(merged) <= len(base) + len(other)
+    assert {c.call_id for c in merged} == {c.call_id for c in [*base, *other]}
     rest = iter(names)
     assert all((c.call_id, c.arguments["command"]) in rest for c in base)
 
 
 @given(st.lists(calls, max_size=8))
 def test_weaving_a_file_with_itself_changes_nothing(items):
-    woven = weave(items, items)
-    assert woven.items == tuple(items)
-    assert not woven.has_added
-    assert woven.n_conflicts == 0
+    merged = merge_calls(items, items)
+    assert merged.items == tuple(items)
+    assert not merged.has_added
+    assert merged.n_conflicts == 0
 
 
 @given(JSON.filter(lambda value: isinstance(value, dict | list)), st.data())

@@ -8,8 +8,8 @@ from typing import Any
 
 from retrieval_eval.io.files import write_json
 from retrieval_eval.model.gold import GoldQuery, GoldSet
-from retrieval_eval.search.abstention import abstention_block
 from tests.report.conftest import HOSTILE
+from tests.searches import abstention_block
 
 MEASURES = ("P@5", "Recall@20", "RR", "nDCG@10", "Judged@10")
 FINGERPRINT = "ab" * 32

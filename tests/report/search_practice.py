@@ -11,10 +11,9 @@ from retrieval_eval.gold.corpus import Corpus, Document, corpus_fingerprint
 from retrieval_eval.model.gold import Anchor, GoldSet, Label
 from retrieval_eval.model.noise import NoiseFloor
 from retrieval_eval.report import SearchRun
-from retrieval_eval.search.claims.measure import with_claims
 from retrieval_eval.search.noise import noise
 from retrieval_eval.search.settings import Settings
-from tests.searches import answer, gold_query, gold_set, run_of
+from tests.searches import answer, composite_block, gold_query, gold_set, run_of
 
 QUICK = Settings(n_resamples=100)
 
@@ -126,7 +125,8 @@ def with_drafts(document: Mapping[str, Any], by: Mapping[str, Sequence[dict]]) -
             for query, claims in by.items()
         ],
     }
-    return with_claims(document, block)
+    joined = {**document, "claims": block}
+    return {**joined, "composite": composite_block(joined)}
 
 
 def noise_of(*runs: Mapping[str, Any], generated_at: str = "2026-01-05T09:00:00Z") -> NoiseFloor:

@@ -3,11 +3,17 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
-from retrieval_eval.report.comparison import Comparison, MetricResult
+from retrieval_eval.model.impact import (
+    Association,
+    CalibrationBin,
+    FirstHitCurve,
+    PairSlice,
+    RewardTier,
+)
 from retrieval_eval.report.exhibits import Empty, Figure
 from retrieval_eval.report.figures import (
     associations,
@@ -25,47 +31,114 @@ from retrieval_eval.report.figures import (
     ttfr,
     utilization,
 )
-from retrieval_eval.report.robustness import Slice
 from retrieval_eval.report.show import exhibit_html
-from retrieval_eval.report.whole_run import Bin, FirstHit, Tier
+from tests.report.made import comparison, result
 
 EVIL = "$\\frac{<script>&|`\u202e\ud800 任务🙂"
-RESULT = MetricResult(
-    "file_recall", True, 4, True, None, 0.4, 0.5, 0.1, -0.1, 0.3, 0.2, 2, 1, 1, 0.2
+RESULT = result(
+    n_pairs=4,
+    mean_difference=0.1,
+    ci_low=-0.1,
+    ci_high=0.3,
+    p_value=0.2,
+    wins=2,
+    ties=1,
+    losses=1,
 )
-PAIR = Comparison("base", EVIL, True, None, 4, {})
+PAIR = comparison(comparison_config=EVIL, n_pairs=4, metrics={})
 
 
-def cell(dimension: str, level: str, n: int, difference: float | None = 0.2) -> Slice:
-    return Slice(dimension, level, n, n >= 5, 0.3, 0.5, difference, 0.1, 0.3)
-
-
-def hit(config: str, unit: str = "seconds", n_never: int = 1) -> FirstHit:
-    """Return the times of trials that hit at 10 and 20, and of others that never do."""
-    n = 2 + n_never
-    curve = ((10.0, 1 / n), (20.0, 2 / n))
-    median = 20.0 if 2 / n >= 0.5 else None
-    share = (n_never / n, 0.1, 0.8)
-    return FirstHit(
-        config, unit, n, 2, n_never, *share, median, 10.0, None, 15.0, 12.0, 18.0, 30.0, curve
+def cell(dimension: str, level: str, n: int, difference: float | None = 0.2) -> PairSlice:
+    return PairSlice(
+        dimension=dimension,
+        level=level,
+        n_pairs=n,
+        interpretable=n >= 5,
+        mean_baseline=0.3,
+        mean_comparison=0.5,
+        mean_difference=difference,
+        ci_low=0.1,
+        ci_high=0.3,
     )
 
 
-def no_hit(config: str) -> FirstHit:
-    return FirstHit(config, "seconds", 2, 0, 2, 1.0, 0.3, 1.0, *[None] * 7, ())
+def hit(config: str, unit: str = "seconds", n_never: int = 1) -> FirstHitCurve:
+    """Return the times of trials that hit at 10 and 20, and of others that never do."""
+    n = 2 + n_never
+    return FirstHitCurve(
+        config_name=config,
+        unit=unit,
+        n=n,
+        n_hit=2,
+        n_never=n_never,
+        until=30.0,
+        curve=((10.0, 1 / n), (20.0, 2 / n)),
+        share_never=n_never / n,
+        share_never_low=0.1,
+        share_never_high=0.8,
+        median=20.0 if 2 / n >= 0.5 else None,
+        median_low=10.0,
+        restricted_mean=15.0,
+        restricted_mean_low=12.0,
+        restricted_mean_high=18.0,
+    )
 
 
-def tier(config: str, name: str, n: int) -> Tier:
-    return Tier(config, name, n, n >= 5, 0.4, 0.2, 0.6)
+def no_hit(config: str) -> FirstHitCurve:
+    return FirstHitCurve(
+        config_name=config,
+        unit="seconds",
+        n=2,
+        n_hit=0,
+        n_never=2,
+        curve=(),
+        share_never=1.0,
+        share_never_low=0.3,
+        share_never_high=1.0,
+    )
 
 
-def recall_bin(config: str, low: float, n: int) -> Bin:
-    return Bin(config, low, low + 0.2, n, n >= 5, low + 0.1, 0.4, 0.2, 0.6)
+def tier(config: str, name: str, n: int) -> RewardTier:
+    return RewardTier(
+        config_name=config,
+        tier=name,
+        n=n,
+        interpretable=n >= 5,
+        mean_reward=0.4,
+        ci_low=0.2,
+        ci_high=0.6,
+    )
 
 
-def association(r: float | None, n: int = 20, scope: str = "pooled", group: str = ""):
-    return associations.Association(
-        "file_recall", "reward", scope, group, n, r, -0.1, 0.6, 0.01, None if r else "no_trace"
+def recall_bin(config: str, low: float, n: int) -> CalibrationBin:
+    return CalibrationBin(
+        config_name=config,
+        low=low,
+        high=low + 0.2,
+        n=n,
+        interpretable=n >= 5,
+        mean_recall=low + 0.1,
+        mean_reward=0.4,
+        ci_low=0.2,
+        ci_high=0.6,
+    )
+
+
+def association(
+    r: float | None, n: int = 20, scope: str = "pooled", group: str | None = None
+) -> Association:
+    return Association(
+        retrieval_metric="file_recall",
+        outcome_metric="reward",
+        scope=scope,
+        group=group,
+        n=n,
+        computable=r is not None,
+        reason=None if r else "no_trace",
+        spearman_r=r,
+        ci_low=-0.1,
+        ci_high=0.6,
+        q_value=0.01,
     )
 
 
@@ -185,7 +258,7 @@ def test_a_long_strip_says_that_it_is_cut():
 
 def test_levels_that_are_not_drawn_are_counted():
     levels = [
-        Slice("suite", f"s{i:02d}", 9 - i // 5, True, 0.5, 0.6, 0.1, 0.0, 0.2)
+        replace(cell("suite", f"s{i:02d}", 9 - i // 5, 0.1), interpretable=True)
         for i in range(slices.MAX_LEVELS + 2)
     ]
     figure = slices.draw(levels, 0.1, "file recall")
@@ -248,9 +321,9 @@ def test_rewards_of_few_tasks_are_not_interpreted():
 
 def test_a_pooled_association_that_turns_sign_is_never_strong():
     strong = association(0.4)
-    assert strong.is_strong
+    assert associations.is_strong(strong)
     turned = replace(strong, sign_change=True)
-    assert not turned.is_strong
+    assert not associations.is_strong(turned)
     figure = associations.draw([turned], [])
     assert "sign changes in groups" in figure.svg
     assert figure.data.rows[0][-1] == "sign changes within groups"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
+from retrieval_eval.model.impact import LetThrough
 from retrieval_eval.report import Report, Run, TrialReport
 from retrieval_eval.report.exhibits import Figure
 from retrieval_eval.report.loading import load_run
@@ -95,18 +97,18 @@ def counted_in(impact, folder):
 
 def test_sections_of_the_whole_run_say_which_trials_count(tmp_path):
     folder = write_run(tmp_path)
-    impact = dict(Run([folder]).impact)
-    rows = [
-        {"config_name": BASELINE, "n_trials": 12, "n_used": 9, "removed": {"degraded_trace": 3}},
-        {"config_name": MCP, "n_trials": 12, "n_used": 0, "removed": {"crashed_before_start": 12}},
-    ]
+    impact = Run([folder]).impact
+    rows = (
+        LetThrough(config_name=BASELINE, n_trials=12, n_used=9, removed={"degraded_trace": 3}),
+        LetThrough(config_name=MCP, n_trials=12, n_used=0, removed={"crashed_before_start": 12}),
+    )
     said = (
         "Counted here: 9 of 24 trials, those that the validity gate let through; left out: crashed "
         "before the agent ran (12), degraded trace (3). No trial is left of mcp-remote-direct."
     )
-    assert counted_in(impact | {"let_through": rows}, folder) == [(said,)] * 3
-    rows = [row | {"n_used": 12, "removed": {}} for row in rows]
+    assert counted_in(replace(impact, let_through=rows), folder) == [(said,)] * 3
+    rows = tuple(replace(row, n_used=12, removed={}) for row in rows)
     said = ("Counted here: all 24 trials; the validity gate let every one through.",)
-    assert counted_in(impact | {"let_through": rows}, folder) == [said] * 3
+    assert counted_in(replace(impact, let_through=rows), folder) == [said] * 3
     # An analysis of an earlier version does not say, and is not made to.
     assert counted_in(impact, folder) == [()] * 3

@@ -410,7 +410,7 @@ def test_agreement_of_the_judge_with_people_is_shown():
 def test_the_judge_stands_beside_the_coverage_with_what_it_is_known_for():
     document = with_drafts(run(), CLAIMS)
     assert SearchReport(SearchRun(document)).claims().sentences[-1].endswith("Judge: offline 1.")
-    document["claims"]["judge"] = RulesJudge().facts.to_json()
+    document["claims"]["judge"] = written(RulesJudge().facts)
     said = SearchReport(SearchRun(document)).claims().sentences[-1]
     assert said.endswith(f"Judge: rules 2; {RULES_ERRORS}.")
 

@@ -8,6 +8,7 @@ import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.files import write_text
+from retrieval_eval.model import to_builtins
 from retrieval_eval.report import DiffReport, SearchDiff, assets, build_diff, load_diff, render
 from retrieval_eval.report.columns import DIFF_FRAMES, expand
 from retrieval_eval.report.exhibits import Figure, Table
@@ -52,7 +53,7 @@ def made(a=None, b=None, *, privacy: bool = False, **options: Any) -> DiffReport
     before = with_drafts(run(label="before"), CLAIMS) if a is None else a
     after = with_drafts(run({"q1": "x", "q2": "b"}, label="after"), CLAIMS) if b is None else b
     noise = options.pop("noise", None)
-    found = diff(before, after, seed=1, **options)
+    found = to_builtins(diff(before, after, seed=1, **options))
     return DiffReport(SearchDiff(found, before, after, noise=noise), privacy=privacy)
 
 

@@ -13,7 +13,6 @@ from retrieval_eval.io.files import write_text
 from retrieval_eval.report import SearchRun, assets, render
 from retrieval_eval.report.notebook_files import read_notebook
 from retrieval_eval.report.search import loading
-from retrieval_eval.search.abstention import abstention_block
 from tests.report.conftest import HOSTILE, check_in_browser, check_width, run_cells
 from tests.report.search_made import (
     BACKLOG,
@@ -29,6 +28,7 @@ from tests.report.search_made import (
 from tests.report.search_practice import whole
 from tests.report.test_html import Page
 from tests.report.typst_source import code
+from tests.searches import abstention_block
 
 MAX_BYTES = 2_000_000
 

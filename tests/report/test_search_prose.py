@@ -10,7 +10,7 @@ from retrieval_eval.report.prose import MAX_WORDS
 from retrieval_eval.report.search import prose
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.names import definition
-from retrieval_eval.search.baseline import held_against
+from retrieval_eval.search.baseline import compare_with_baseline
 from retrieval_eval.search.document import believed
 from tests.guards import drop, run_with, thresholds_of
 from tests.report.search_made import (
@@ -135,7 +135,7 @@ NONE_LOST = reviewed([4] * 12)
 
 def guarded(folder, now, *rows, before=BEFORE, rule="threshold"):
     """The facts of a run and its baseline under these thresholds."""
-    document = {**now, **held_against(before, now, seed=1)}
+    document = {**now, **compare_with_baseline(before, now, seed=1)}
     thresholds = thresholds_of(folder, *rows, rule=rule)
     return Facts(SearchRun(document, baseline=before, thresholds=thresholds))
 

@@ -53,7 +53,7 @@ def loaded(demo_tree, tmp_path):
 def test_the_mark_is_in_the_trials_and_not_in_the_name(loaded):
     run = loaded("my_study", is_simulated=True)
     total = len(run.trial_files)
-    assert run.summaries[0]["counts"]["simulated"] == run.n_simulated == total > 0
+    assert run.summaries[0].counts.simulated == run.n_simulated == total > 0
     assert run.trials["is_simulated"].all()
     said = f"{SAID}all {total} trials are invented; the findings are about no real agent."
     assert Report(run).header().finding == said
@@ -157,7 +157,7 @@ def test_pages_of_searches_say_it(tmp_path, is_simulated):
     markdown = runs[0].with_suffix(".md").read_text(encoding="utf-8")
     assert (SAID in markdown) == is_simulated
     found = diff(*(json.loads(run.read_text()) for run in runs), seed=1)
-    assert any(SAID in notice for notice in found["notices"]) == is_simulated
+    assert any(SAID in notice for notice in found.notices) == is_simulated
     assert (SAID in diff_markdown(found)) == is_simulated
     pages = [
         build_search(runs[0], reports_dir=tmp_path / "pages", renderer="embedded"),

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from retrieval_eval.report import Report, Run, findings, load_run, tables, tables_validity
+from retrieval_eval.report.comparison import is_balanced, is_fragile
 from retrieval_eval.report.derive import Facts
 from retrieval_eval.report.exhibits import Block, Empty, Figure, Table
-from retrieval_eval.report.gate import ArmLedger, Ledger
 from retrieval_eval.report.sections import DESCRIBES
 from retrieval_eval.report.show import to_plain
 from tests.factories import BASELINE, MCP, rule, write_run
+from tests.report.made import arm, gate, ledger
+from tests.report.made import rule as rule_of
 from tests.runs import write_task, write_trial
 
 SIGNED = re.compile(r"[+−]\d")
@@ -118,22 +120,26 @@ def test_the_ledger_starts_with_all_trials_and_ends_with_those_used(report):
 
 def test_a_ledger_that_does_not_add_up_says_so(made_run):
     comparison = made_run.comparison
-    good = ArmLedger(10, {"model_differs": 2}, {"no valid trial in the other arm": 1}, 7)
-    assert good.is_balanced
-    bad = Ledger(good, replace(good, used=8))
-    notes = tables_validity.ledger_table(bad, comparison).notes
+    good = arm(10, {"model_differs": 2}, {"no valid trial in the other arm": 1}, 7)
+    assert is_balanced(good)
+    bad = replace(comparison, ledger=ledger(good, replace(good, used=8)))
+    notes = tables_validity.ledger_table(bad).notes
     assert "do not add up" in notes[1]
-    assert len(tables_validity.ledger_table(Ledger(good, good), comparison).notes) == 1
-
-
-def test_without_a_gate_or_ledger_the_section_says_what_is_missing(tmp_path):
-    report = Report(Run([write_run(tmp_path, n_tasks=7, changes={"gate": None, "ledger": None})]))
-    for block in (report.gate(), report.pair_ledger()):
-        assert isinstance(block.exhibits[0], Empty)
+    whole = replace(comparison, ledger=ledger(good, good))
+    assert len(tables_validity.ledger_table(whole).notes) == 1
 
 
 def test_views_mark_the_cells_that_turn(tmp_path):
-    flips = [{"metric": "mrr", "view": "opened", "kind": "sign", "default": 0.1, "there": -0.1}]
+    flips = [
+        {
+            "metric": "mrr",
+            "view": "opened",
+            "kind": "sign",
+            "default": 0.1,
+            "there": -0.1,
+            "sentence": "s",
+        }
+    ]
     block = Report(Run([write_run(tmp_path, n_tasks=7, changes={"flips": flips})])).views()
     assert block.finding == "1 conclusion depends on what counts as retrieved"
     (table,) = block.exhibits
@@ -145,7 +151,7 @@ def test_views_mark_the_cells_that_turn(tmp_path):
     assert table.rows[-1] == ("Conclusion on file recall", *["better"] * 4)
 
 
-def blunt(*states: tuple[str, str, str | None]) -> dict:
+def states_of(*states: tuple[str, str, str | None]) -> dict:
     return {
         "discrimination": [
             {"metric": m, "status": status, "detail": "d", "with": like}
@@ -155,7 +161,7 @@ def blunt(*states: tuple[str, str, str | None]) -> dict:
 
 
 def headline(tmp_path, *states: tuple[str, str, str | None]) -> Table:
-    run = Run([write_run(tmp_path, changes=blunt(*states))])
+    run = Run([write_run(tmp_path, changes=states_of(*states))])
     return tables.headline(run.comparison)
 
 
@@ -262,8 +268,8 @@ def test_an_adjusted_metric_that_missing_values_could_overturn_is_called_fragile
     recall = replace(comparison.metrics["file_recall"], mean_difference=0.1, p_holm=0.01, **gaps)
     note = tables.headline(replace(comparison, metrics={"file_recall": recall})).notes[-1]
     assert note.endswith("only for File recall (better, fragile).")
-    assert not replace(recall, bound_low=0.01).is_fragile
-    assert replace(recall, mean_difference=-0.1).is_fragile
+    assert not is_fragile(replace(recall, bound_low=0.01))
+    assert is_fragile(replace(recall, mean_difference=-0.1))
 
 
 def test_valid_trials_without_a_partner_are_counted_beside_the_rules():
@@ -273,21 +279,21 @@ def test_valid_trials_without_a_partner_are_counted_beside_the_rules():
 
 
 def test_use_of_mcp_is_counted_in_the_ledger(made_run):
-    control, user = (ArmLedger(12, {}, {}, 12, ran=12, mcp_answered=n) for n in (0, 1))
+    control, user = (arm(12, {}, {}, 12, ran=12, mcp_answered=n) for n in (0, 1))
     user = replace(user, mcp_called=12)
-    table = tables_validity.ledger_table(Ledger(control, user), made_run.comparison)
+    table = tables_validity.ledger_table(replace(made_run.comparison, ledger=ledger(control, user)))
     assert table.rows[-1] == ("of all that ran, an MCP server answered in", "0 of 12", "1 of 12")
 
 
 def test_tasks_without_ground_truth_are_in_the_ledger_as_part_of_those_used(made_run):
-    arm = ArmLedger(10, {"model_differs": 2}, {}, 8, {"no_ground_truth": 1})
-    assert arm.is_balanced
-    table = tables_validity.ledger_table(Ledger(arm, arm), made_run.comparison)
+    one = arm(10, {"model_differs": 2}, {}, 8, outcomes_only={"no_ground_truth": 1})
+    assert is_balanced(one)
+    table = tables_validity.ledger_table(replace(made_run.comparison, ledger=ledger(one, one)))
     assert table.rows[-2:] == (
         ("= used in pairs", "8", "8"),
         ("of these for outcomes only: no ground truth", "1", "1"),
     )
-    assert not replace(arm, outcomes_only={"no_ground_truth": 9}).is_balanced
+    assert not is_balanced(replace(one, outcomes_only={"no_ground_truth": 9}))
 
 
 def test_a_worse_metric_is_not_listed_as_if_it_were_better(report):
@@ -303,7 +309,7 @@ def test_discrimination_is_worded_for_every_state(tmp_path):
         ("mrr", "redundant", "file_recall"),
         ("reward", "constant", None),
     )
-    block = Report(Run([write_run(tmp_path, changes=blunt(*states))])).discrimination()
+    block = Report(Run([write_run(tmp_path, changes=states_of(*states))])).discrimination()
     assert block.finding == "2 of 3 metrics cannot tell the configurations apart"
     assert [row[1] for row in block.exhibits[0].rows] == [
         "can discriminate",
@@ -315,14 +321,9 @@ def test_discrimination_is_worded_for_every_state(tmp_path):
 def test_every_pair_has_its_verdict_and_withheld_ones_no_number(tmp_path):
     names = ("base", "cli", "mcp")
     run = Run([write_run(tmp_path, configs=names)])
-    failed = {
-        "verdict": "no_verdict",
-        "gate": {"passed": False, "failed": ["model_differs"], "rules": []},
-    }
-    documents = run.impact["comparisons"]
-    spoiled = Run(
-        run.folders, impact={**run.impact, "comparisons": [documents[0] | failed, *documents[1:]]}
-    )
+    first, *others = run.comparisons
+    failed = replace(first, verdict="no_verdict", gate=gate(rule_of("model_differs")))
+    spoiled = Run(run.folders, impact=replace(run.impact, comparisons=(failed, *others)))
     block = Report(spoiled).every_pair()
     assert block.finding == "2 pairs of configurations: 1 no verdict, 1 better"
     first, second = block.exhibits[0].rows
@@ -333,15 +334,15 @@ def test_every_pair_has_its_verdict_and_withheld_ones_no_number(tmp_path):
 
 
 def test_a_pooled_sign_that_turns_is_told_in_words_with_its_groups(made_run):
-    associations = [
-        {
-            **a,
-            "spearman_r": 0.5 if a["scope"] == "config" else -0.4,
-            "sign_change": a["scope"] == "pooled",
-        }
-        for a in made_run.impact["associations"]
-    ]
-    run = Run(made_run.folders, impact={**made_run.impact, "associations": associations})
+    associations = tuple(
+        replace(
+            a,
+            spearman_r=0.5 if a.scope == "config" else -0.4,
+            sign_change=a.scope == "pooled",
+        )
+        for a in made_run.impact.associations
+    )
+    run = Run(made_run.folders, impact=replace(made_run.impact, associations=associations))
     block = Report(run).associations()
     assert block.finding.startswith("0 of 2 pooled associations stand out")
     assert block.finding.endswith("2 change sign within groups")
@@ -393,7 +394,7 @@ def test_pairs_too_few_for_a_statistic_are_not_called_withheld(tmp_path):
 
 def test_metrics_without_enough_values_are_not_said_to_discriminate(tmp_path):
     states = [("file_recall", "not_computable", None), ("mrr", "not_computable", None)]
-    block = Report(Run([write_run(tmp_path, changes=blunt(*states))])).discrimination()
+    block = Report(Run([write_run(tmp_path, changes=states_of(*states))])).discrimination()
     assert block.finding == "Too few values to say which metrics can tell the configurations apart"
 
 

@@ -344,7 +344,6 @@ def _uses(path: Path) -> list[tuple[ast.expr, str]]:
 
 
 _OWN = "a document of this package, read without a check of its digest"
-_INSIDE = "JSON inside an event, which is read leniently and never raises"
 
 DOORS = (
     Door(
@@ -356,15 +355,10 @@ DOORS = (
             | {"msgspec.json.Decoder", "orjson.loads", "pandas.read_json"}
         ),
         allowed={
-            "traces/openhands.py": _INSIDE,
-            "traces/partial.py": "completes a JSON text that was cut",
-            "traces/atif_claude.py": _INSIDE,
-            "traces/results/payload.py": _INSIDE,
-            "gold/writing.py": "rows that were read before through the door",
-            "gold/reading.py": "watches for keys that occur twice, behind a first reading",
-            "search/facts.py": "a round trip of what a retriever describes",
-            "search/journal.py": "a round trip of settings",
-            "schema.py": "the schemas in the package",
+            "traces/truncated.py": "completes a JSON text that was cut",
+            "traces/results/payload.py": "completes a JSON string that was cut",
+            "gold/gold_set.py": "rows that were read through the door, and their repeated keys",
+            "search/running.py": "round trips of what a retriever describes and of settings",
         },
     ),
     Door(
@@ -374,7 +368,7 @@ DOORS = (
         names=frozenset({"retrieval_eval.io.files.read_json"}),
         allowed={
             "search/run_files.py": _OWN,
-            "search/noise_files.py": _OWN,
+            "search/noise.py": _OWN,
             "search/run_names.py": _OWN,
             "search/guard/justification.py": "written by people, so untrusted",
             "report/search/backlog.py": _OWN,
@@ -403,14 +397,17 @@ DOORS = (
         "`html_text` also makes invisible characters visible:",
         ("escape.py",),
         names=frozenset({"html.escape", "xml.sax.saxutils.escape", "markupsafe.escape"}),
-        allowed={"search/guard/comment.py": "HTML inside a comment in Markdown"},
+        allowed={"search/guard/rendering.py": "HTML inside a comment in Markdown"},
     ),
     Door(
         "text to HTML",
         "A page is made where every value passes `html_text`:",
         ("report/show.py", "report/render.py", "serve/page.py"),
         is_forbidden_node=_is_html_template,
-        allowed={"search/guard/comment.py": "HTML inside a comment in Markdown"},
+        allowed={
+            "search/guard/rendering.py": "HTML inside a comment in Markdown",
+            "study/frames.py": "a comparison that shows itself in a notebook",
+        },
     ),
     Door(
         "text to Markdown and typst",
@@ -436,7 +433,7 @@ DOORS = (
     Door(
         "HTTP",
         "Requests need deadlines, limits of size, retries and hidden credentials:",
-        ("search/retrievers/http.py", "search/claims/http_judge.py", "search/http_body.py"),
+        ("search/http.py",),
         imports=frozenset(
             {"httpx", "requests", "aiohttp", "urllib3", "urllib.request", "http.client", "tenacity"}
         ),

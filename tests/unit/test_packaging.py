@@ -80,8 +80,7 @@ def test_the_wheel_carries_assets(project, wheel, folder):
     }
     assert wanted
     assert wanted - _wheel_names(wheel) == set()
-    single = {f"retrieval_eval/_assets/{name}" for name in ("_quarto.yml", "docs/columns.md")}
-    assert single - _wheel_names(wheel) == set()
+    assert "retrieval_eval/_assets/_quarto.yml" in _wheel_names(wheel)
 
 
 def test_the_wheel_carries_nothing_else(wheel):

@@ -48,7 +48,7 @@ def artefacts(demo_tree, tmp_path_factory) -> dict[str, list[dict]]:
         baseline = measured.json_path
         found["search_run"].append(measured.document)
     runs = found["search_run"]
-    found["search_diff"].append(diff(*runs, seed=1, pinned=[runs[0]["queries"][0]["id"]]))
+    found["search_diff"].append(written(diff(*runs, seed=1, pinned=[runs[0]["queries"][0]["id"]])))
     verdict = check([runs[1]], [runs[0]], shipped_thresholds(), today=date(2026, 1, 10))
     found["search_guard"].append(written(verdict))
     found["search_noise"].append(written(noise([runs[1]] * 2, generated_at=now(), seed=1)))

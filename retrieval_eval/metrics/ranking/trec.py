@@ -26,8 +26,7 @@ Bytes = NDArray[np.uint8]
 _PART: Final = 1 << 23
 _BLOCK: Final = 1 << 20
 _ARROW_CHUNK: Final = 1 << 17
-_SPACE_BYTE, _NEWLINE_BYTE = b" \n"
-_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_SPACE, _TAB, _NEWLINE = b" \t\n"
 
 
 class IrregularError(Exception):
@@ -116,20 +115,20 @@ def _parts(path: Path) -> Iterator[Bytes]:
             array[:n_kept] = array[end:n_read]
     if n_kept:
         # The line feed after the last line.
-        array[n_kept] = _NEWLINE_BYTE
+        array[n_kept] = _NEWLINE
         yield array[: n_kept + 1]
 
 
 def _delimiter(part: Bytes) -> str:
     """Return what separates the fields of whole lines: one space or one tab throughout."""
     first = re.search(rb"[ \t]", part.data)
-    if first is None or part[0] <= _SPACE_BYTE or part[:3].tobytes() == _BYTE_ORDER_MARK:
+    if first is None or part[0] <= _SPACE or part[:3].tobytes() == BOM_UTF8:
         raise IrregularError
     for start in range(0, len(part), _ARROW_CHUNK):
         # One byte more: neighbours may lie in two chunks.
         chunk = part[start : start + _ARROW_CHUNK + 1]
-        is_white = chunk <= _SPACE_BYTE
-        is_known = (chunk == first[0][0]) | (chunk == _NEWLINE_BYTE)
+        is_white = chunk <= _SPACE
+        is_known = (chunk == first[0][0]) | (chunk == _NEWLINE)
         if (is_white ^ is_known).any() or (is_white[1:] & is_white[:-1]).any():
             raise IrregularError
     return str(first[0], "ascii")
@@ -207,7 +206,6 @@ _FIELDS: Final = {
 }
 _NUMBER: Final = {"run": 4, "qrels": 3}
 _DOCUMENT: Final = 2
-_SPACE, _TAB, _NEWLINE = 32, 9, 10
 _CHUNK: Final = 1 << 18
 _LARGE: Final = 1 << 25
 """Files from here on are worth the import of pyarrow, which reads them with all processors."""
@@ -249,8 +247,6 @@ def _read_with_arrow(path: Path, kind: Kind) -> Columns | None:
     # A pipe can be read only once, and has no size.
     if path.stat().st_size < _LARGE or find_spec("pyarrow") is None:
         return None
-    from retrieval_eval.metrics.ranking.trec import IrregularError, read_columns
-
     names = _FIELDS[kind]
     try:
         return read_columns(path, names, [names[0], names[_DOCUMENT], names[_NUMBER[kind]]])

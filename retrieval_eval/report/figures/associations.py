@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from retrieval_eval.model.impact import Association
 from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import beside, canvas, legend, name, to_svg
@@ -21,59 +21,42 @@ MIN_N = 6
 MAX_ROWS = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Association:
-    """One association: pooled over everything, or within a config or suite."""
+def is_shown(found: Association) -> bool:
+    """Return whether there is a coefficient that rests on enough observations."""
+    return found.spearman_r is not None and found.n >= MIN_N
 
-    retrieval: str
-    outcome: str
-    scope: str
-    group: str
-    n: int
-    r: float | None
-    low: float | None
-    high: float | None
-    q: float | None
-    reason: str | None
-    clusters: int | None = None
-    sign_change: bool = False
 
-    @property
-    def is_shown(self) -> bool:
-        """Whether there is a coefficient that rests on enough observations."""
-        return self.r is not None and self.n >= MIN_N
+def is_strong(found: Association) -> bool:
+    """Return whether the adjusted q value is below the threshold and groups do not contradict."""
+    return found.q_value is not None and found.q_value < THRESHOLD and not found.sign_change
 
-    @property
-    def is_strong(self) -> bool:
-        """Whether the adjusted q value is below the threshold and groups do not contradict."""
-        return self.q is not None and self.q < THRESHOLD and not self.sign_change
 
-    @property
-    def title(self) -> str:
-        """Which metric goes with which outcome."""
-        return f"{metric_name(self.retrieval).label} ~ {metric_name(self.outcome).label.lower()}"
+def title(found: Association) -> str:
+    """Return which metric goes with which outcome."""
+    metric, outcome = metric_name(found.retrieval_metric), metric_name(found.outcome_metric)
+    return f"{metric.label} ~ {outcome.label.lower()}"
 
 
 def draw(found: Sequence[Association], configs: Sequence[str]) -> Figure | Empty:
     """Return a row per pooled association, with the same association within each config."""
-    pooled = [a for a in found if a.scope == "pooled" and a.is_shown]
+    pooled = [a for a in found if a.scope == "pooled" and is_shown(a)]
     if not pooled:
         return Empty("associations", _why(found))
-    ordered = sorted(pooled, key=lambda a: (_place(a.outcome), -(a.r or 0), a.retrieval))[:MAX_ROWS]
+    ordered = sorted(pooled, key=_order)[:MAX_ROWS]
     with canvas(1.1 + 0.34 * len(ordered)) as (figure, (axes,)):
         _pooled(axes, ordered)
         _within(axes, ordered, found, list(configs)[: style.MAX_CONFIGS])
         axes.axvline(0, color=style.GREY, linewidth=0.8)
         axes.set_xlim(-1.02, 1.02)
         axes.set_ylim(len(ordered) - 0.4, -0.6)
-        axes.set_yticks(range(len(ordered)), [a.title for a in ordered])
+        axes.set_yticks(range(len(ordered)), [title(a) for a in ordered])
         axes.tick_params(axis="y", length=0)
         axes.set_xlabel("Spearman's ρ with 95 % bootstrap interval")
         handles, labels = axes.get_legend_handles_labels()
         if labels:
             legend(axes, handles, labels)
         svg = to_svg(figure)
-    text = "; ".join(f"{a.title} {signed(a.r)} {interval(a.low, a.high)}" for a in ordered[:8])
+    text = "; ".join(f"{title(a)} {_value(a)}" for a in ordered[:8])
     return Figure(
         "associations",
         svg,
@@ -93,7 +76,11 @@ def _pooled(axes: Axes, rows: Sequence[Association]) -> None:
         ("turns", style.LIGHT_GREY, "white", "x"),
     ):
         chosen = [(y, a) for y, a in enumerate(rows) if _state(a) == state]
-        spans = [(y, a.low, a.high) for y, a in chosen if a.low is not None and a.high is not None]
+        spans = [
+            (y, a.ci_low, a.ci_high)
+            for y, a in chosen
+            if a.ci_low is not None and a.ci_high is not None
+        ]
         axes.hlines(
             [y for y, _, _ in spans],
             [low for _, low, _ in spans],
@@ -102,7 +89,7 @@ def _pooled(axes: Axes, rows: Sequence[Association]) -> None:
             linewidth=1.6,
         )
         axes.plot(
-            [a.r or 0.0 for _, a in chosen],
+            [a.spearman_r or 0.0 for _, a in chosen],
             [y for y, _ in chosen],
             marker=marker,
             color=color,
@@ -111,32 +98,36 @@ def _pooled(axes: Axes, rows: Sequence[Association]) -> None:
             markerfacecolor=fill,
             clip_on=False,
         )
-    changes = [y for y in range(1, len(rows)) if rows[y].outcome != rows[y - 1].outcome]
+    changes = [
+        y for y in range(1, len(rows)) if rows[y].outcome_metric != rows[y - 1].outcome_metric
+    ]
     for y in changes:
         axes.axhline(y - 0.4, color=style.FAINT, linewidth=0.8)
     for y, a in enumerate(rows):
-        beside(axes, y, f"{signed(a.r)} {interval(a.low, a.high)}  {_sure(a)}")
+        beside(axes, y, f"{_value(a)}  {_sure(a)}")
 
 
 def _state(a: Association) -> str:
-    return "turns" if a.sign_change else "strong" if a.is_strong else "weak"
+    return "turns" if a.sign_change else "strong" if is_strong(a) else "weak"
 
 
 def _sure(a: Association) -> str:
-    return "sign changes in groups" if a.sign_change else f"q {p_value(a.q)}, n {a.n}"
+    return "sign changes in groups" if a.sign_change else f"q {p_value(a.q_value)}, n {a.n}"
 
 
 def _within(
     axes: Axes, rows: Sequence[Association], found: Sequence[Association], configs: Sequence[str]
 ) -> None:
     inner = {
-        (a.retrieval, a.outcome, a.group): a.r for a in found if a.scope == "config" and a.is_shown
+        (a.retrieval_metric, a.outcome_metric, a.group): a.spearman_r
+        for a in found
+        if a.scope == "config" and is_shown(a)
     }
     for i, config in enumerate(configs):
         points = [
             (r, y + 0.3)
             for y, a in enumerate(rows)
-            if (r := inner.get((a.retrieval, a.outcome, config))) is not None
+            if (r := inner.get((a.retrieval_metric, a.outcome_metric, config))) is not None
         ]
         if points:
             mark = style.mark(i)
@@ -159,13 +150,13 @@ def table(found: Sequence[Association]) -> Table:
         ("Association", "Scope", "n", "Tasks", "ρ", "95 % interval", "q", "Note"),
         tuple(
             (
-                a.title,
-                "pooled" if a.scope == "pooled" else f"{a.scope} {a.group}",
+                title(a),
+                "pooled" if a.scope == "pooled" else f"{a.scope} {a.group or ''}",
                 str(a.n),
                 count(a.clusters),
-                signed(a.r),
-                interval(a.low, a.high),
-                p_value(a.q),
+                signed(a.spearman_r),
+                interval(a.ci_low, a.ci_high),
+                p_value(a.q_value),
                 _note(a),
             )
             for a in found
@@ -174,15 +165,20 @@ def table(found: Sequence[Association]) -> Table:
     )
 
 
-def _place(outcome: str) -> tuple[int, str]:
-    known = OUTCOMES.index(outcome) if outcome in OUTCOMES else len(OUTCOMES)
-    return (known, outcome)
+def _order(a: Association) -> tuple[int, str, float, str]:
+    outcome = a.outcome_metric
+    place = OUTCOMES.index(outcome) if outcome in OUTCOMES else len(OUTCOMES)
+    return (place, outcome, -(a.spearman_r or 0), a.retrieval_metric)
+
+
+def _value(a: Association) -> str:
+    return f"{signed(a.spearman_r)} {interval(a.ci_low, a.ci_high)}"
 
 
 def _note(a: Association) -> str:
-    if a.r is None:
+    if a.spearman_r is None:
         return reason_sentence(a.reason)
-    if not a.is_shown:
+    if not is_shown(a):
         return f"n below {MIN_N}: not interpreted"
     return "sign changes within groups" if a.sign_change else ""
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from retrieval_eval.model.impact import ComparisonDocument, PairedStatistics
 from retrieval_eval.report import style
-from retrieval_eval.report.comparison import Comparison, MetricResult
+from retrieval_eval.report.comparison import arms
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import canvas, light_grid, name, to_svg
 from retrieval_eval.report.names import metric_name
@@ -17,8 +18,8 @@ MAX_ROWS = 500
 
 def draw(
     differences: Sequence[tuple[str, float, float, float]],
-    comparison: Comparison,
-    result: MetricResult,
+    comparison: ComparisonDocument,
+    result: PairedStatistics,
 ) -> Figure | Empty:
     """Return the sorted bars.
 
@@ -29,9 +30,10 @@ def draw(
     comparison, result
         The configs compared and the statistics of the metric.
     """
-    metric = metric_name(result.metric)
+    metric = metric_name(comparison.verdict_metric)
     if not differences:
         return Empty("paired", f"No task has a computable {metric.label.lower()} in both configs.")
+    baseline, other = map(name, arms(comparison))
     ordered = sorted(differences, key=lambda row: (-row[3], row[0]))
     values = [row[3] for row in ordered]
     better, worse = (style.MARKS[1], style.MARKS[0])
@@ -58,7 +60,7 @@ def draw(
         axes.set_ylabel(f"Δ {metric.titled}")
         light_grid(axes, "y")
         axes.annotate(
-            f"{name(comparison.comparison)} higher: {sum(v > 0 for v in values)}",
+            f"{other} higher: {sum(v > 0 for v in values)}",
             (0.99, 0.95),
             ha="right",
             va="top",
@@ -67,7 +69,7 @@ def draw(
             weight="bold",
         )
         axes.annotate(
-            f"{name(comparison.baseline)} higher: {sum(v < 0 for v in values)}",
+            f"{baseline} higher: {sum(v < 0 for v in values)}",
             (0.01, 0.05),
             ha="left",
             va="bottom",
@@ -76,11 +78,16 @@ def draw(
             weight="bold",
         )
         svg = to_svg(figure)
-    numbers = summary(result)
+    numbers = _summary(comparison.verdict_metric, result)
     table = Table(
         "paired-data",
         f"{metric.label} of every matched task, largest difference first",
-        ("Task", name(comparison.baseline), name(comparison.comparison), "Difference"),
+        (
+            "Task",
+            baseline,
+            other,
+            "Difference",
+        ),
         tuple(
             (task, metric.value(a), metric.value(b), metric.difference(d))
             for task, a, b, d in ordered[:MAX_ROWS]
@@ -92,21 +99,21 @@ def draw(
     return Figure(
         "paired",
         svg,
-        f"Bars of the difference in {metric.label.lower()}, {name(comparison.comparison)} minus "
-        f"{name(comparison.baseline)}, for {counted(len(values), 'matched task')}: {numbers}.",
+        f"Bars of the difference in {metric.label.lower()}, {other} minus "
+        f"{baseline}, for {counted(len(values), 'matched task')}: {numbers}.",
         f"Difference in {metric.label.lower()} of {counted(len(values), 'matched task')}; repeats "
         f"are averaged inside a task. Dotted line and band: {numbers}.",
         table,
     )
 
 
-def summary(result: MetricResult) -> str:
+def _summary(metric_key: str, result: PairedStatistics) -> str:
     """Return mean difference, interval and win/tie/loss in words."""
-    metric = metric_name(result.metric)
+    metric = metric_name(metric_key)
     if result.mean_difference is None:
         return "mean difference not computable"
     text = f"mean {metric.difference(result.mean_difference)}"
     if result.ci_low is not None and result.ci_high is not None:
         ends = interval(result.ci_low, result.ci_high, metric.digits)
         text += f", 95 % bootstrap interval {ends}"
-    return text + f", {result.wins} won, {result.ties} tied, {result.losses} lost"
+    return text + f", {result.wins or 0} won, {result.ties or 0} tied, {result.losses or 0} lost"

@@ -5,23 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from retrieval_eval.model.impact import CalibrationBin, RewardTier
 from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import canvas, light_grid, name, to_svg
 from retrieval_eval.report.numbers import MISSING, rate
-from retrieval_eval.report.whole_run import Bin, Tier
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 TIERS: Final = ("none", "below half", "half or more", "all")
-Point = tuple[float, Bin | Tier]
+Point = tuple[float, CalibrationBin | RewardTier]
 """Where on the horizontal axis a cell is drawn, and the cell."""
 
 
-def draw(bins: Sequence[Bin], tiers: Sequence[Tier], configs: Sequence[str]) -> Figure | Empty:
+def draw(
+    bins: Sequence[CalibrationBin], tiers: Sequence[RewardTier], configs: Sequence[str]
+) -> Figure | Empty:
     """Return two panels; cells under five tasks are hollow, without interval and line."""
-    cells: list[Bin | Tier] = [*bins, *tiers]
+    cells: list[CalibrationBin | RewardTier] = [*bins, *tiers]
     shown = [c for c in configs if any(x.config_name == c and is_shown(x) for x in cells)]
     if not shown:
         return Empty("reliability", "No recall bin or tier holds five tasks with a reward.")
@@ -71,12 +73,12 @@ def draw(bins: Sequence[Bin], tiers: Sequence[Tier], configs: Sequence[str]) -> 
     )
 
 
-def is_shown(cell: Bin | Tier) -> bool:
+def is_shown(cell: CalibrationBin | RewardTier) -> bool:
     """Return whether a cell holds enough tasks to be interpreted."""
-    return cell.interpretable and cell.mean_reward is not None
+    return cell.interpretable is True and cell.mean_reward is not None
 
 
-def _x(cell: Bin) -> float:
+def _x(cell: CalibrationBin) -> float:
     if cell.mean_recall is not None:
         return cell.mean_recall
     return ((cell.low or 0.0) + (cell.high or 0.0)) / 2
@@ -112,7 +114,7 @@ def _series(
     )
 
 
-def _bins_table(bins: Sequence[Bin]) -> Table:
+def _bins_table(bins: Sequence[CalibrationBin]) -> Table:
     return Table(
         "reliability-data",
         "Mean reward by bin of file recall",
@@ -131,7 +133,7 @@ def _bins_table(bins: Sequence[Bin]) -> Table:
     )
 
 
-def reward(cell: Bin | Tier) -> str:
+def reward(cell: CalibrationBin | RewardTier) -> str:
     """Return the mean reward with its interval, or why there is none."""
     if not cell.n:
         return MISSING
@@ -142,7 +144,7 @@ def reward(cell: Bin | Tier) -> str:
     return f"{rate(cell.mean_reward)} [{rate(cell.ci_low)}, {rate(cell.ci_high)}]"
 
 
-def tiers_table(tiers: Sequence[Tier], configs: Sequence[str]) -> Table:
+def tiers_table(tiers: Sequence[RewardTier], configs: Sequence[str]) -> Table:
     """Return one row a tier and one column a config: reward, interval and n."""
     by = {(t.config_name, t.tier): t for t in tiers}
     names = [c for c in configs if any(key[0] == c for key in by)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
+from retrieval_eval.model.impact import PairSlice
 from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import beside, canvas, hatched, light_grid, name, to_svg
 from retrieval_eval.report.numbers import MISSING, interval, rate, signed
-from retrieval_eval.report.robustness import Slice
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
 from retrieval_eval.values import counted
 
@@ -28,11 +28,11 @@ DIMENSIONS: Final[dict[str, str]] = {
 }
 SIZES: Final = {"small": "small: up to 5", "medium": "medium: 6–20", "large": "large: over 20"}
 
-Row = tuple[str, Slice | None]
+Row = tuple[str, PairSlice | None]
 """The label of a row, and its slice; None for the heading of a dimension."""
 
 
-def draw(found: Sequence[Slice], overall: float | None, metric: str) -> Figure | Empty:
+def draw(found: Sequence[PairSlice], overall: float | None, metric: str) -> Figure | Empty:
     """Return a dot and interval per slice; slices under five tasks are hatched, with n only."""
     rows = _rows(found)
     if not rows:
@@ -70,7 +70,7 @@ def draw(found: Sequence[Slice], overall: float | None, metric: str) -> Figure |
     )
 
 
-def is_shown(cell: Slice) -> bool:
+def is_shown(cell: PairSlice) -> bool:
     """Return whether a slice holds enough tasks to be interpreted."""
     return (
         cell.interpretable
@@ -79,17 +79,17 @@ def is_shown(cell: Slice) -> bool:
     )
 
 
-def dimension(cell: Slice) -> str:
+def dimension(cell: PairSlice) -> str:
     """Return the printed name of a slice's dimension."""
     return DIMENSIONS.get(cell.dimension) or cell.dimension.replace("_", " ")
 
 
-def level(cell: Slice) -> str:
+def level(cell: PairSlice) -> str:
     """Return the printed name of a slice's level."""
-    return SIZES.get(cell.level, cell.level)
+    return SIZES.get(cell.level, cell.level) or "unknown"
 
 
-def _rows(found: Sequence[Slice]) -> list[Row]:
+def _rows(found: Sequence[PairSlice]) -> list[Row]:
     rows: list[Row] = []
     for key in dict.fromkeys(s.dimension for s in found):
         levels = [s for s in found if s.dimension == key]
@@ -119,12 +119,12 @@ def _marks(axes: Axes, rows: Sequence[Row]) -> None:
         beside(axes, y, text, x=1.01)
 
 
-def _numbers(cell: Slice) -> str:
+def _numbers(cell: PairSlice) -> str:
     ends = interval(cell.ci_low, cell.ci_high)
     return f"{signed(cell.mean_difference)} {ends}, n = {cell.n_pairs}"
 
 
-def table(found: Sequence[Slice], metric: str) -> Table:
+def table(found: Sequence[PairSlice], metric: str) -> Table:
     """Return every slice; those that are not interpreted show only their n."""
     return Table(
         "slices-data",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from retrieval_eval.model.impact import ComparisonDocument
 from retrieval_eval.report import style
-from retrieval_eval.report.comparison import Comparison
+from retrieval_eval.report.comparison import arms
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import canvas, legend, light_grid, name, to_svg
 from retrieval_eval.report.figures.dots import draw_dots
@@ -17,17 +18,21 @@ Suite = tuple[str, int, float, float]
 MAX_SUITES = 30
 
 
-def draw(suites: Sequence[Suite], comparison: Comparison, metric: str) -> Figure | Empty:
+def draw(suites: Sequence[Suite], comparison: ComparisonDocument, metric: str) -> Figure | Empty:
     """Return the dumbbells, largest difference first."""
     if not suites:
         return Empty("suites", "No matched task, so there is nothing to split by suite.")
     known = metric_name(metric)
+    first, second = arms(comparison)
     ordered = sorted(suites, key=lambda s: (s[2] - s[3], s[0]))[:MAX_SUITES]
-    configs = [(comparison.baseline, style.mark(0)), (comparison.comparison, style.mark(1))]
+    configs = [
+        (first, style.mark(0)),
+        (second, style.mark(1)),
+    ]
     rows = [
         (
             f"{name(suite)} (n = {n})",
-            {comparison.baseline: a, comparison.comparison: b},
+            {first: a, second: b},
             known.difference(b - a),
         )
         for suite, n, a, b in ordered
@@ -47,7 +52,13 @@ def draw(suites: Sequence[Suite], comparison: Comparison, metric: str) -> Figure
     table = Table(
         "suites-data",
         f"{known.label} by suite",
-        ("Suite", "Tasks", name(comparison.baseline), name(comparison.comparison), "Difference"),
+        (
+            "Suite",
+            "Tasks",
+            name(first),
+            name(second),
+            "Difference",
+        ),
         tuple(
             (suite, str(n), known.value(a), known.value(b), known.difference(b - a))
             for suite, n, a, b in ordered
@@ -57,8 +68,7 @@ def draw(suites: Sequence[Suite], comparison: Comparison, metric: str) -> Figure
     return Figure(
         "suites",
         svg,
-        f"Mean {known.label.lower()} by suite, {name(comparison.baseline)} to "
-        f"{name(comparison.comparison)}: {text}.",
+        f"Mean {known.label.lower()} by suite, {name(first)} to {name(second)}: {text}.",
         f"Mean {known.label.lower()} by suite over matched tasks; suites with few tasks say "
         "little." + (f" {counted(hidden, 'further suite')} in pairs.csv." if hidden else ""),
         table,

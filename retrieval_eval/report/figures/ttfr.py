@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
+from retrieval_eval.model.impact import FirstHitCurve
 from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import canvas, light_grid, name, to_svg
 from retrieval_eval.report.numbers import MISSING, of, rate
-from retrieval_eval.report.whole_run import FirstHit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,7 +28,7 @@ MIN_N: Final = 5
 _SHARES: Final = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 
-def draw(found: Sequence[FirstHit], configs: Sequence[str]) -> Figure | Empty:
+def draw(found: Sequence[FirstHitCurve], configs: Sequence[str]) -> Figure | Empty:
     """Return a cumulative curve per config and unit; what stays below 1 never hit."""
     by_unit = {u: {f.config_name: f for f in found if f.unit == u and f.n} for u in PANELS}
     shown = [c for c in configs if any(c in by and by[c].curve for by in by_unit.values())]
@@ -60,7 +60,7 @@ def draw(found: Sequence[FirstHit], configs: Sequence[str]) -> Figure | Empty:
     )
 
 
-def _curves(axes: Axes, arms: Mapping[str, tuple[FirstHit | None, style.Mark]]) -> None:
+def _curves(axes: Axes, arms: Mapping[str, tuple[FirstHitCurve | None, style.Mark]]) -> None:
     ends = [f.curve[-1][0] for f, _ in arms.values() if f is not None and f.curve]
     longest = max(ends, default=0.0)
     for config, (found, mark) in arms.items():
@@ -86,7 +86,7 @@ def _short(value: float) -> str:
     return f"{value / 1000:,.0f}k" if value >= 10_000 else f"{value:,.0f}"
 
 
-def _words(found: FirstHit) -> str:
+def _words(found: FirstHitCurve) -> str:
     median = rate(found.median if found.n >= MIN_N else None, _DIGITS[found.unit])
     return (
         f"{name(found.config_name)} half by {median} {found.unit}, "
@@ -94,8 +94,8 @@ def _words(found: FirstHit) -> str:
     )
 
 
-def _reached(found: Sequence[FirstHit]) -> Table:
-    def by(f: FirstHit, share: float) -> str:
+def _reached(found: Sequence[FirstHitCurve]) -> Table:
+    def by(f: FirstHitCurve, share: float) -> str:
         time = next((x for x, y in f.curve if y >= share - 1e-12), None)
         return rate(time, _DIGITS.get(f.unit, 1))
 
@@ -116,9 +116,9 @@ def _reached(found: Sequence[FirstHit]) -> Table:
     )
 
 
-def table(found: Sequence[FirstHit], configs: Sequence[str]) -> Table:
+def table(found: Sequence[FirstHitCurve], configs: Sequence[str]) -> Table:
     """Return one row a unit and config: share never hit, median and restricted mean."""
-    by = {(f.unit, f.config_name): f for f in found}
+    by = {(str(f.unit), f.config_name): f for f in found}
     ordered = [f for unit in PANELS for c in configs if (f := by.get((unit, c)))]
     return Table(
         "ttfr-times",
@@ -145,7 +145,7 @@ def table(found: Sequence[FirstHit], configs: Sequence[str]) -> Table:
     )
 
 
-def _row(f: FirstHit) -> tuple[str, ...]:
+def _row(f: FirstHitCurve) -> tuple[str, ...]:
     digits = _DIGITS.get(f.unit, 1)
     return (
         f.config_name,

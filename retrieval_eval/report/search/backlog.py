@@ -9,7 +9,7 @@ from typing import Any, Final
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.backlog import STATUSES, read_backlog
 from retrieval_eval.io.files import read_json
-from retrieval_eval.report.frames import coerce
+from retrieval_eval.report.search.reading import coerce
 
 PARTS: Final = (*STATUSES, "other")
 

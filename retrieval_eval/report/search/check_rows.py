@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from retrieval_eval.model import to_builtins
 from retrieval_eval.report.columns import SEARCH_FRAMES
-from retrieval_eval.report.frames import Row, coerce, members, records
 from retrieval_eval.report.search.checks import Checks
+from retrieval_eval.report.search.reading import Row, coerce, members, records
 
 Document = Mapping[str, Any]
 

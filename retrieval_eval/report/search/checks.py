@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.agreement import LabellerPair, agreement
+from retrieval_eval.model import from_builtins
 from retrieval_eval.model.guard import GuardRuling
+from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report.search.noise import Noise
 from retrieval_eval.report.search.stale import LabelCheck, check_labels
 from retrieval_eval.search.guard.check import check
@@ -108,4 +110,5 @@ class Checks:
         """The documents whose judgement would tell most; needs the gold set."""
         if self.run.gold is None:
             return None
-        return judging_queue(self.run.gold, [self.run.document])
+        run = from_builtins(self.run.document, StoredRun, "the search run")
+        return judging_queue(self.run.gold, [run])

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from retrieval_eval.escape import visible
 from retrieval_eval.report.comparison import ALPHA
-from retrieval_eval.report.frames import coerce, members, records
 from retrieval_eval.report.numbers import finite
 from retrieval_eval.report.search import records as read
 from retrieval_eval.report.search.checks import Checks
 from retrieval_eval.report.search.names import DIMENSIONS, SHOWN
+from retrieval_eval.report.search.reading import coerce, members, records
 from retrieval_eval.report.search.records import Change, Mean, Part
 from retrieval_eval.report.search.run import SearchRun
 from retrieval_eval.search.settings import HEADLINE

@@ -17,7 +17,7 @@ from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.report.search.backlog import load_backlog
 from retrieval_eval.report.search.demo import DEMO_OUTPUT, MeasuredDemo, is_demo, measured_demo
 from retrieval_eval.report.search.run import SearchRun
-from retrieval_eval.search.baseline import DEFAULT_BASELINE, held_against
+from retrieval_eval.search.baseline import DEFAULT_BASELINE, compare_with_baseline
 from retrieval_eval.search.guard.justification import read_justifications
 from retrieval_eval.search.guard.thresholds import read_thresholds
 from retrieval_eval.search.label_split import label_split
@@ -112,7 +112,7 @@ def load_search(
     document = read_search_run(path)
     before = _baseline(document, path, chosen.baseline)
     if chosen.baseline and before is not None:
-        document |= _held_against(before, document)
+        document |= _with_baseline(before, document)
     labels, problem = _gold(document, chosen.gold)
     return SearchRun(
         document,
@@ -210,9 +210,9 @@ def _baseline(document: Mapping[str, Any], path: Path, named: str) -> Mapping[st
     return None
 
 
-def _held_against(baseline: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
+def _with_baseline(baseline: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        return held_against(baseline, document, seed=document["run"]["settings"]["seed"])
+        return compare_with_baseline(baseline, document, seed=document["run"]["settings"]["seed"])
     except ValueError as error:  # settings of a run that were changed by hand
         raise BadInputError(f"the run cannot be compared with its baseline: {error}") from error
 

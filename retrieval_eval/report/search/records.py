@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from retrieval_eval.report.frames import members
-from retrieval_eval.report.reading import read_as
+from retrieval_eval.report.search.reading import members, read_as
 
 
 @dataclass(frozen=True, slots=True)

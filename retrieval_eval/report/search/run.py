@@ -11,9 +11,9 @@ from retrieval_eval.gold.corpus import Corpus
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import SEARCH_FRAMES, expand
-from retrieval_eval.report.frames import Row, coerce, members, records
 from retrieval_eval.report.search.check_rows import CHECKED, check_rows
 from retrieval_eval.report.search.checks import Checks
+from retrieval_eval.report.search.reading import Row, coerce, members, records
 from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.thresholds import Thresholds
 
@@ -136,7 +136,7 @@ class SearchRun(frames.Measured):
             "n_relevant": None if known is None else len(known.get(query["id"], {})),
         }
         derived |= {m: coerce(query["metrics"].get(m), "number") for m in self.measures}
-        read = (c for c in _COLUMNS["queries"] if not c.source.startswith(("=", "metrics/")))
+        read = (c for c in _COLUMNS["queries"] if c.path and not c.path.startswith("metrics/"))
         return {c.name: coerce(query.get(c.name), c.type) for c in read} | derived
 
     @frames.handed_out

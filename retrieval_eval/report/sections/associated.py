@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from retrieval_eval.report import findings, rule_words
-from retrieval_eval.report.derive import Facts, Record, rows
+from retrieval_eval.model.impact import Association, DifferenceAssociation
+from retrieval_eval.report import findings, gate_labels
+from retrieval_eval.report.derive import Facts
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.figures import associations
-from retrieval_eval.report.figures.associations import Association
 from retrieval_eval.report.names import metric_name, reason_sentence
-from retrieval_eval.report.numbers import MISSING, finite, interval, p_value, signed
-from retrieval_eval.report.robustness import DifferenceAssociation
+from retrieval_eval.report.numbers import MISSING, interval, p_value, signed
 from retrieval_eval.report.sections.pairs import UNPAIRED, withheld
-from retrieval_eval.report.whole_run import let_through
 from retrieval_eval.values import counted
 
 MAX_SAID: Final = 3
@@ -27,9 +25,9 @@ MIXES: Final = (
 
 def associated(facts: Facts) -> Block:
     """Return the associations of retrieval metrics with outcomes, and which change sign."""
-    found = [_association(row) for row in rows(facts.run, "associations")]
-    pooled = [a for a in found if a.scope == "pooled" and a.is_shown]
-    strong = [a for a in pooled if a.is_strong]
+    found = facts.run.impact.associations
+    pooled = [a for a in found if a.scope == "pooled" and associations.is_shown(a)]
+    strong = [a for a in pooled if associations.is_strong(a)]
     turned = [a for a in pooled if a.sign_change]
     said = [turn_sentence(a, found) for a in turned[:MAX_SAID]]
     if len(turned) > MAX_SAID:
@@ -38,7 +36,7 @@ def associated(facts: Facts) -> Block:
         said.append(f"{counted(more, 'more association')} {verb} sign; see the table.")
     if turned:
         said.append(MIXES)
-    said += rule_words.counted_trials(let_through(facts.run.impact))
+    said += gate_labels.counted_trials(facts.run.impact.let_through)
     figure = associations.draw(found, facts.run.configs)
     shown = [] if isinstance(figure, Empty) else [beside_table(found, facts.run.configs)]
     return section(
@@ -49,55 +47,53 @@ def associated(facts: Facts) -> Block:
     )
 
 
-def _association(row: Record) -> Association:
-    return Association(
-        retrieval=str(row["retrieval_metric"]),
-        outcome=str(row["outcome_metric"]),
-        scope=str(row["scope"]),
-        group=str(row["group"] or ""),
-        n=int(row["n"] or 0),
-        r=finite(row["spearman_r"]),
-        low=finite(row["ci_low"]),
-        high=finite(row["ci_high"]),
-        q=finite(row["q_value"]),
-        reason=row["reason"],
-        clusters=row["clusters"],
-        sign_change=row["sign_change"] is True,
-    )
-
-
 def turn_sentence(pooled: Association, found: Sequence[Association]) -> str:
     """Return in words how a pooled association changes sign inside groups."""
     for scope in ("config", "suite"):
-        inner = [a for a in _groups(pooled, found, scope) if (a.r or 0) * (pooled.r or 0) < 0]
+        inner = [
+            a
+            for a in _groups(pooled, found, scope)
+            if (a.spearman_r or 0) * (pooled.spearman_r or 0) < 0
+        ]
         if inner:
             break
-    parts = [f"{signed(a.r)} within {findings.name(a.group)} (n = {a.n})" for a in inner[:3]]
+    parts = [
+        f"{signed(a.spearman_r)} within {findings.name(a.group or '')} (n = {a.n})"
+        for a in inner[:3]
+    ]
     more = f" and {len(inner) - 3} more" if len(inner) > 3 else ""
     inside = f", but {', '.join(parts)}{more}" if parts else ", with the other sign within groups"
-    return f"Sign change: {pooled.title} is {signed(pooled.r)} pooled{inside}."
+    return (
+        f"Sign change: {associations.title(pooled)} is {signed(pooled.spearman_r)} pooled{inside}."
+    )
 
 
 def _groups(pooled: Association, found: Sequence[Association], scope: str) -> list[Association]:
-    key = (pooled.retrieval, pooled.outcome)
-    return [a for a in found if a.scope == scope and (a.retrieval, a.outcome) == key and a.is_shown]
+    key = (pooled.retrieval_metric, pooled.outcome_metric)
+    return [
+        a
+        for a in found
+        if a.scope == scope
+        and (a.retrieval_metric, a.outcome_metric) == key
+        and associations.is_shown(a)
+    ]
 
 
 def beside_table(found: Sequence[Association], configs: Sequence[str]) -> Table:
     """Return the pooled association beside those within configs and within suites."""
     shown = list(configs)[:MAX_CONFIGS]
     body = []
-    for pooled in (a for a in found if a.scope == "pooled" and a.is_shown):
+    for pooled in (a for a in found if a.scope == "pooled" and associations.is_shown(a)):
         inner = {a.group: a for a in _groups(pooled, found, "config")}
-        suites = [a.r or 0.0 for a in _groups(pooled, found, "suite")]
+        suites = [a.spearman_r or 0.0 for a in _groups(pooled, found, "suite")]
         spread = (
             f"{signed(min(suites))} to {signed(max(suites))} ({len(suites)})" if suites else MISSING
         )
         body.append(
             (
-                pooled.title,
-                f"{signed(pooled.r)} {interval(pooled.low, pooled.high)}",
-                *(signed(inner[c].r) if c in inner else MISSING for c in shown),
+                associations.title(pooled),
+                f"{signed(pooled.spearman_r)} {interval(pooled.ci_low, pooled.ci_high)}",
+                *(signed(inner[c].spearman_r) if c in inner else MISSING for c in shown),
                 spread,
                 "yes" if pooled.sign_change else "no",
             )

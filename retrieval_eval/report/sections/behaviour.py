@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 
-from retrieval_eval.report import findings, rule_words, tables
+from retrieval_eval.report import findings, gate_labels, tables
 from retrieval_eval.report.derive import Facts, Record, Task, mean, numbers, rows, task_of
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.figures import error_modes, ttfr, utilization
 from retrieval_eval.report.names import LABELS
 from retrieval_eval.report.numbers import finite, of
-from retrieval_eval.report.whole_run import first_hits, let_through
 from retrieval_eval.values import counted
 
 MAX_MISSED = 15
@@ -18,7 +17,7 @@ MAX_MISSED = 15
 
 def time_to_first(facts: Facts) -> Block:
     """Return the share of tasks on which a relevant file was found by a time."""
-    found = first_hits(facts.run.impact)
+    found = facts.run.impact.time_to_first_relevant
     configs = list(facts.run.configs)
     shares = []
     for config in configs:
@@ -28,7 +27,7 @@ def time_to_first(facts: Facts) -> Block:
             shares.append((config, widest.n_never, widest.n))
     figure = ttfr.draw(found, configs)
     table = [] if isinstance(figure, Empty) else [ttfr.table(found, configs)]
-    counted_here = rule_words.counted_trials(let_through(facts.run.impact))
+    counted_here = gate_labels.counted_trials(facts.run.impact.let_through)
     return section(findings.never_hit(shares), figure, *table, sentences=counted_here)
 
 

@@ -13,7 +13,6 @@ from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.report.checkout import commit
 from retrieval_eval.report.derive import Facts
 from retrieval_eval.report.exhibits import Block, Table, section
-from retrieval_eval.report.frames import coerce
 from retrieval_eval.report.names import LABELS, METRICS, OUTCOMES
 from retrieval_eval.report.numbers import MISSING
 
@@ -55,8 +54,8 @@ def definitions(facts: Facts) -> Block:
 def provenance(facts: Facts) -> Block:
     """Return versions, parameters, seed and the digest of what was read."""
     run = facts.run
-    versions = sorted({str(s.get("schema_version")) for s in run.summaries})
-    times = sorted({str(s.get("generated_at")) for s in run.summaries if s.get("generated_at")})
+    versions = sorted({s.schema_version for s in run.summaries})
+    times = sorted({s.generated_at for s in run.summaries})
     body = [
         ("Runs", ", ".join(run.run_ids)),
         ("Package", package_version()),
@@ -95,17 +94,14 @@ def library_versions() -> str:
 def input_digest(facts: Facts) -> str:
     """Return a digest over the input fingerprints of all trials, in a fixed order."""
     digest = hashlib.sha256()
-    for trial in sorted(
-        facts.run.trial_files, key=lambda t: sorted(map(str, t.identity().items()))
-    ):
-        fingerprint = coerce(trial.metrics.get("input_fingerprint"), "text") or ""
-        digest.update(f"{sorted(trial.identity().items())}{fingerprint}\n".encode(errors="replace"))
+    for trial in sorted(facts.run.trial_files, key=lambda t: sorted(map(str, t.identity.items()))):
+        fingerprint = (trial.metrics and trial.metrics.input_fingerprint) or ""
+        digest.update(f"{sorted(trial.identity.items())}{fingerprint}\n".encode(errors="replace"))
     return f"sha256 {digest.hexdigest()[:32]} over {len(facts.run.trial_files)} trials"
 
 
 def _recorded(facts: Facts) -> dict[str, Any]:
-    recorded = facts.run.impact.get("parameters")
-    return dict(recorded) if isinstance(recorded, dict) else {}
+    return dict(facts.run.impact.parameters)
 
 
 def _parameter(value: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from retrieval_eval.report import findings
+from retrieval_eval.report import findings, gate_labels
 from retrieval_eval.report.columns import FRAMES
 from retrieval_eval.report.comparison import HEADLINE
 from retrieval_eval.report.derive import Facts, Record, rows
@@ -166,7 +166,7 @@ def ledger(facts: Facts) -> Block:
         ("Calls", *totals),
         tuple(
             (
-                f"{column.name.replace('_', ' ')}: {column.meaning}",
+                f"{column.name.replace('_', ' ')}: {gate_labels.inside(column.meaning)}",
                 *(count(t[column.name]) for t in totals.values()),
             )
             for column in names

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from retrieval_eval.escape import visible
+from retrieval_eval.model.impact import ComparisonDocument
 from retrieval_eval.report import findings, prose, simulated, tables
-from retrieval_eval.report.comparison import HEADLINE, Comparison
-from retrieval_eval.report.derive import Facts, rows
+from retrieval_eval.report.comparison import HEADLINE
+from retrieval_eval.report.derive import Facts
 from retrieval_eval.report.exhibits import Block, Table
-from retrieval_eval.report.frames import coerce, members
 from retrieval_eval.report.names import HEADLINE_METRICS, metric_name
 from retrieval_eval.report.numbers import finite
 from retrieval_eval.report.sections.coverage import completeness
@@ -46,7 +46,9 @@ def _leading(facts: Facts) -> str:
     chosen, n = facts.run.comparison, len(facts.run.comparisons)
     if chosen is None or n < 2:
         return ""
-    pair = f"{findings.name(chosen.comparison)} against {findings.name(chosen.baseline)}"
+    pair = (
+        f"{findings.name(chosen.comparison_config)} against {findings.name(chosen.baseline_config)}"
+    )
     return f"{pair}, one of {n} pairs; the others under Paired comparison"
 
 
@@ -57,15 +59,15 @@ def answer(facts: Facts) -> Block:
     return Block("answer", said.title, said.sentences, (_shown(facts, comparison),), tone=said.tone)
 
 
-def _shown(facts: Facts, comparison: Comparison | None) -> Table:
+def _shown(facts: Facts, comparison: ComparisonDocument | None) -> Table:
     """Return the table of the first screen; none that invites a comparison that cannot be made."""
-    if comparison is not None and facts.withheld is not None and comparison.gate is not None:
+    if comparison is not None and facts.withheld is not None:
         return replace(gate_table(comparison.gate, only_failed=True), key="headline")
-    result = comparison.metric(comparison.verdict_metric) if comparison else None
+    result = comparison.metrics.get(comparison.verdict_metric) if comparison else None
     if comparison is not None and result is not None and result.n_pairs >= MIN_PAIRS:
         return tables.headline(comparison)
-    if comparison is not None and comparison.ledger is not None:
-        return replace(ledger_table(comparison.ledger, comparison), key="headline")
+    if comparison is not None:
+        return replace(ledger_table(comparison), key="headline")
     metrics = {m: metric_name(m).titled for m in HEADLINE_METRICS}
     return tables.by_config(facts.by_config, metrics, "headline")
 
@@ -76,15 +78,14 @@ def answer_facts(facts: Facts) -> prose.Facts:
     pairs = facts.pairs.get(comparison.verdict_metric, {}) if comparison else {}
     losses = [(d, task) for (_, task), (_, _, d) in pairs.items() if d < 0]
     worst = min(losses, default=None)
-    counts = [members(s.get("counts")) for s in facts.run.summaries]
     return prose.Facts(
         n_tasks=len(facts.tasks),
         n_trials=len(facts.trials),
         n_scored=sum(finite(t[HEADLINE]) is not None for t in facts.trials),
-        n_excluded=sum(coerce(c.get("excluded"), "integer") or 0 for c in counts),
+        n_excluded=sum(summary.counts.excluded for summary in facts.run.summaries),
         n_configs=len(facts.by_config),
         hurt=(worst[1], worst[0]) if worst else None,
-        n_sign_changes=sum(r["sign_change"] is True for r in rows(facts.run, "associations")),
+        n_sign_changes=sum(a.sign_change is True for a in facts.run.impact.associations),
         withheld=facts.withheld,
     )
 

@@ -20,7 +20,7 @@ def cost(facts: Facts) -> Block:
     comparison = facts.run.comparison if facts.withheld is None else None
     parts = []
     for outcome in costs.OUTCOMES:
-        result = comparison.metric(outcome) if comparison else None
+        result = comparison.metrics.get(outcome) if comparison else None
         if result is not None and result.mean_difference is not None:
             known = METRICS[outcome]
             unit = f" {known.unit}" if known.unit else ""

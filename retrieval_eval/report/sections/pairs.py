@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from retrieval_eval.model.impact import ComparisonDocument
 from retrieval_eval.report import findings, prose, tables, tables_validity
-from retrieval_eval.report.comparison import VERDICTS, Comparison
+from retrieval_eval.report.comparison import UNABLE, VERDICTS
 from retrieval_eval.report.derive import Facts, mean
 from retrieval_eval.report.exhibits import Block, Empty, section
 from retrieval_eval.report.figures import paired_bars, suites
 from retrieval_eval.report.names import METRICS
-from retrieval_eval.report.robustness import BLUNT
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.values import counted
 
@@ -31,7 +31,7 @@ def paired(facts: Facts) -> Block:
     if (block := withheld(facts, "paired")) is not None:
         return block
     comparison = facts.run.comparison
-    result = comparison.metric(comparison.verdict_metric) if comparison else None
+    result = comparison.metrics.get(comparison.verdict_metric) if comparison else None
     finding = prose.paired(comparison)
     if comparison is None or result is None:
         return section(finding, Empty("paired", UNPAIRED))
@@ -62,8 +62,8 @@ def by_suite(facts: Facts) -> Block:
     higher = sum(b > a for _, _, a, b in found)
     lower = sum(b < a for _, _, a, b in found)
     finding = (
-        f"{findings.name(comparison.comparison)} has the higher mean in {higher}, the lower in "
-        f"{lower} of {counted(len(found), 'suite')}"
+        f"{findings.name(comparison.comparison_config)} has the higher mean in {higher}, the lower "
+        f"in {lower} of {counted(len(found), 'suite')}"
     )
     return section(finding, suites.draw(found, comparison, comparison.verdict_metric))
 
@@ -104,9 +104,9 @@ def views(facts: Facts) -> Block:
         return section("No view is compared", Empty("views", UNPAIRED))
     if comparison.n_pairs < MIN_PAIRS:
         return section("Too few matched tasks to compare views", Empty("views", TOO_FEW))
-    turned = {(f.metric, f.view) for f in comparison.flips}
+    changed = {(f.metric, f.view) for f in comparison.flips}
     return section(
-        findings.views(len(turned), len(comparison.views)),
+        findings.views(len(changed), len(comparison.views)),
         tables_validity.views_table(comparison),
     )
 
@@ -118,15 +118,17 @@ def discrimination(facts: Facts) -> Block:
     comparison = facts.run.comparison
     if comparison is None or not comparison.discrimination:
         return section("No metric is compared", Empty("discrimination", UNPAIRED))
-    return section(_blunt(comparison), tables_validity.discrimination_table(comparison))
+    return section(
+        _discrimination_finding(comparison), tables_validity.discrimination_table(comparison)
+    )
 
 
-def _blunt(comparison: Comparison) -> str:
+def _discrimination_finding(comparison: ComparisonDocument) -> str:
     found = comparison.discrimination
     all_of_them = counted(len(found), "metric")
-    blunt = sum(d.status in (*BLUNT, "redundant") for d in found)
-    if blunt:
-        return f"{blunt} of {all_of_them} cannot tell the configurations apart"
+    unable = sum(d.status in (*UNABLE, "redundant") for d in found)
+    if unable:
+        return f"{unable} of {all_of_them} cannot tell the configurations apart"
     able = sum(d.status == "discriminates" for d in found)
     if not able:
         return "Too few values to say which metrics can tell the configurations apart"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.report import findings, tables
 from retrieval_eval.report.comparison import HEADLINE
 from retrieval_eval.report.derive import Facts, mean, numbers
@@ -13,7 +14,9 @@ RANKED_NOTE = (
     "Files are ranked by first appearance (convention trec): P@k divides by k, nDCG is linear, a "
     "repeated file counts once. A trial without a value is counted as such, never scored 0."
 )
-MEANS = ("file_recall", "mrr", "map_score", "ndcg@10", "context_efficiency")
+MEANS = tuple(
+    name for name, m in BY_NAME.items() if m.is_of_view and (m.is_headline or "@" not in name)
+)
 
 
 def recall(facts: Facts) -> Block:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from retrieval_eval.report import findings, rule_words
+from retrieval_eval.model.impact import RewardTier
+from retrieval_eval.report import findings, gate_labels
 from retrieval_eval.report.derive import Facts
 from retrieval_eval.report.exhibits import Block, Empty, section
 from retrieval_eval.report.figures import reliability, slices
 from retrieval_eval.report.names import metric_name, reason_sentence
 from retrieval_eval.report.numbers import rate
 from retrieval_eval.report.sections.pairs import UNPAIRED, withheld
-from retrieval_eval.report.whole_run import Tier, calibration, let_through, tiers
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
 
 
@@ -26,7 +26,7 @@ def sliced(facts: Facts) -> Block:
         return section("Too few matched tasks to slice", Empty("slices", why))
     shown = [s.mean_difference for s in found if slices.is_shown(s)]
     small = sum(not slices.is_shown(s) for s in found)
-    result = comparison.metric(comparison.verdict_metric)
+    result = comparison.metrics.get(comparison.verdict_metric)
     return section(
         findings.slices([d for d in shown if d is not None], small),
         slices.draw(
@@ -39,7 +39,7 @@ def sliced(facts: Facts) -> Block:
 
 def rewarded(facts: Facts) -> Block:
     """Return reward by file recall: a curve, and tiers."""
-    bins, found = calibration(facts.run.impact), tiers(facts.run.impact)
+    bins, found = facts.run.impact.calibration, facts.run.impact.tiers
     configs = list(facts.run.configs)
     ends = [
         (config, [t for t in found if t.config_name == config and reliability.is_shown(t)])
@@ -58,10 +58,10 @@ def rewarded(facts: Facts) -> Block:
     figure = reliability.draw(bins, found, configs)
     reasons = sorted({cell.reason for cell in found if cell.reason})
     why = [f"{reason_sentence(reason)}.".capitalize() for reason in reasons]
-    why += rule_words.counted_trials(let_through(facts.run.impact))
+    why += gate_labels.counted_trials(facts.run.impact.let_through)
     shown = [] if isinstance(figure, Empty) else [reliability.tiers_table(found, configs)]
     return section(finding, figure, *shown, sentences=why)
 
 
-def _tier(cell: Tier) -> str:
+def _tier(cell: RewardTier) -> str:
     return f"{rate(cell.mean_reward)} ({cell.tier}, n = {cell.n})"

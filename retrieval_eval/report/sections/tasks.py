@@ -8,9 +8,9 @@ from typing import Any
 from retrieval_eval.escape import visible
 from retrieval_eval.report.comparison import HEADLINE
 from retrieval_eval.report.derive import Facts, Task, numbers, task_mean, task_of
+from retrieval_eval.report.documents import event_rows
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.figures import timeline
-from retrieval_eval.report.frames import event_rows
 from retrieval_eval.report.names import metric_name
 from retrieval_eval.report.sections.pairs import withheld
 from retrieval_eval.values import counted
@@ -27,9 +27,9 @@ def step_by_step(facts: Facts) -> Block:
         return section("No task has events", Empty("timeline", "No trial has a retrieval event."))
     # Trial by trial: runs, and batches of a run, may use one name for several trials.
     first: dict[str, timeline.Track] = {}
-    trials = [(str(t.identity()["trial_name"]), t) for t in facts.run.trial_files]
+    trials = [(str(t.entry.trial_name), t) for t in facts.run.trial_files]
     for trial, files in sorted(trials, key=lambda named: named[0]):
-        identity = files.identity()
+        identity = files.identity
         found = event_rows(files.events(), identity) if task_of(identity) == task else []
         if found:
             config = str(identity["config_name"])

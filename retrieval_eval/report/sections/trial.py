@@ -7,17 +7,16 @@ import difflib
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
 from retrieval_eval.metrics.catalog import BY_NAME, read_metric
+from retrieval_eval.model import to_builtins
 from retrieval_eval.report.derive import Facts, Record
-from retrieval_eval.report.documents import TrialFiles
+from retrieval_eval.report.documents import TrialFiles, event_rows, ground_truth_rows
 from retrieval_eval.report.exhibits import Block, Empty, Table, section, shows
 from retrieval_eval.report.figures import timeline
-from retrieval_eval.report.frames import coerce, event_rows
 from retrieval_eval.report.names import HEADLINE_METRICS, OUTCOMES, metric_name, reason_sentence
 from retrieval_eval.report.numbers import MISSING, count, finite, of, rate
 from retrieval_eval.report.run import Run
 from retrieval_eval.report.sections import closing
 from retrieval_eval.report.simulated import notice
-from retrieval_eval.report.truth_rows import ground_truth_rows
 from retrieval_eval.values import counted
 
 MAX_STEPS = 400
@@ -50,8 +49,8 @@ class TrialReport:
         self.facts = Facts(run, privacy)
         self.trial = _find(self.facts.trials, trial, config)
         files = next(f for f in run.trial_files if _is_of(f, self.trial))
-        self._metrics_document = files.metrics
-        document, identity = files.events(), files.identity()
+        self._metrics_document = to_builtins(files.metrics) if files.metrics else {}
+        document, identity = files.events(), files.identity
         self._events = event_rows(document, identity)
         self._truth = ground_truth_rows(document, identity)
 
@@ -202,7 +201,5 @@ def _find(trials: list[Record], name: str, config: str) -> Record:
 
 def _is_of(files: TrialFiles, trial: Record) -> bool:
     """Return whether files are those of a trial; batches may use a name again."""
-    known = files.identity() | {
-        "batch_timestamp": coerce(files.entry.get("batch_timestamp"), "text")
-    }
+    known = files.identity | {"batch_timestamp": files.entry.batch_timestamp}
     return all(trial[name] == value for name, value in known.items())

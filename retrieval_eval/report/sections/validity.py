@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from retrieval_eval.report import findings, rule_words, tables_validity
+from retrieval_eval.report import findings, gate_labels, tables_validity
+from retrieval_eval.report.comparison import arms, ledgers
 from retrieval_eval.report.derive import Facts, Record, task_of
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.numbers import MISSING, of
 from retrieval_eval.values import counted
 
 ALONE = "There are no two configurations, so there is nothing to hold against each other."
-ABSENT = "The analysis holds none; evaluate the run again with this version."
 
 
 def gate(facts: Facts) -> Block:
@@ -20,17 +20,14 @@ def gate(facts: Facts) -> Block:
     if comparison is None:
         return section("There are no arms to check", Empty("gate", ALONE))
     found = comparison.gate
-    if found is None:
-        return section("The arms were not checked", Empty("gate", ABSENT))
     removed = sum(rule.n_removed for rule in found.rules)
-    arms = comparison.ledger.arms if comparison.ledger else ()
-    unmatched = sum(sum(arm.unmatched.values()) for arm in arms)
+    unmatched = sum(sum(arm.unmatched.values()) for arm in ledgers(comparison))
     trials = tables_validity.found_table(found)
     return section(
         findings.gate(len(found.failed), len(found.rules), removed, unmatched),
         tables_validity.gate_table(found),
         *([trials] if trials else []),
-        sentences=[rule_words.failed_sentence(comparison, len(found.failed))]
+        sentences=[gate_labels.failed_sentence(comparison, len(found.failed))]
         if found.failed
         else [],
     )
@@ -41,15 +38,13 @@ def ledger(facts: Facts) -> Block:
     comparison = facts.run.comparison
     if comparison is None:
         return section("There are no arms to pair", Empty("pair-ledger", ALONE))
-    if comparison.ledger is None:
-        return section("The way to the pairs is not recorded", Empty("pair-ledger", ABSENT))
-    arms = zip((comparison.baseline, comparison.comparison), comparison.ledger.arms, strict=True)
     used = " and ".join(
-        f"{of(arm.used, arm.trials)} trials of {findings.name(c)}" for c, arm in arms
+        f"{of(arm.used, arm.trials)} trials of {findings.name(config)}"
+        for config, arm in zip(arms(comparison), ledgers(comparison), strict=True)
     )
     return section(
         f"{used} form {counted(comparison.n_pairs, 'matched task')}",
-        tables_validity.ledger_table(comparison.ledger, comparison),
+        tables_validity.ledger_table(comparison),
     )
 
 

@@ -13,6 +13,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import Corpus
 from retrieval_eval.gold.faults import kind, line_problem, pointer, unusable_part
 from retrieval_eval.io.files import iter_jsonl
+from retrieval_eval.model.search_run import Confusion, JudgeAgreement, ShareWithInterval
 from retrieval_eval.search.claims.coverage import Blocks
 from retrieval_eval.search.claims.judge import Judge, ask_all
 from retrieval_eval.stats.agreement import cohen_kappa
@@ -84,15 +85,10 @@ def _label(row: Any, blocks: Blocks) -> HumanLabel | str:
 
 def judge_agreement(
     labels: Sequence[HumanLabel], judge: Judge, *, seed: int = DEFAULT_SEED
-) -> dict[str, Any]:
+) -> JudgeAgreement:
     """Return how often a judge says what people say.
 
-    Returns
-    -------
-    dict
-        ``n`` labels; ``kappa``, Cohen's, with a bootstrap interval; ``accuracy`` with a Wilson
-        interval; ``confusion`` counts of supported and unsupported, ``judge_only`` being claims
-        that only the judge calls supported.
+    Cohen's kappa has a bootstrap interval, the accuracy Wilson's.
 
     Raises
     ------
@@ -105,20 +101,21 @@ def judge_agreement(
     pairs = Counter(zip(said, human, strict=True))
     n_same = pairs[True, True] + pairs[False, False]
     kappa = cohen_kappa(said, human, categories=[False, True], seed=seed)
-    return {
-        "n": len(labels),
-        "kappa": _metric(kappa.value, kappa.interval),
-        "accuracy": _metric(
-            ratio(n_same, len(labels), "too_few_values"), wilson(n_same, len(labels))
+    accuracy = ratio(n_same, len(labels), "too_few_values")
+    return JudgeAgreement(
+        n=len(labels),
+        kappa=_with_interval(kappa.value, kappa.interval),
+        accuracy=_with_interval(accuracy, wilson(n_same, len(labels))),
+        confusion=Confusion(
+            both=pairs[True, True],
+            judge_only=pairs[True, False],
+            human_only=pairs[False, True],
+            neither=pairs[False, False],
         ),
-        "confusion": {
-            "both": pairs[True, True],
-            "judge_only": pairs[True, False],
-            "human_only": pairs[False, True],
-            "neither": pairs[False, False],
-        },
-    }
+    )
 
 
-def _metric(value: Value, interval: Interval) -> dict[str, Any]:
-    return {**value.to_json(), "ci_low": interval.low.value, "ci_high": interval.high.value}
+def _with_interval(value: Value, interval: Interval) -> ShareWithInterval:
+    return ShareWithInterval(
+        **value.to_json(), ci_low=interval.low.value, ci_high=interval.high.value
+    )

@@ -5,15 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.corpus import Corpus, Document
 from retrieval_eval.model.gold import GoldQuery, GoldSet
+from retrieval_eval.model.search_run import (
+    Claim,
+    Claims,
+    DraftClaims,
+    QueryResult,
+    RunSettings,
+    SearchRun,
+    ShareWithInterval,
+)
 from retrieval_eval.records import Progress
+from retrieval_eval.search.claims import splitting as split
 from retrieval_eval.search.claims.drafts import Draft
 from retrieval_eval.search.claims.judge import Judge, Judgement, ask_all, block_text
-from retrieval_eval.search.claims.splitting import Claim, split_claims
+from retrieval_eval.search.claims.splitting import split_claims
 from retrieval_eval.stats.intervals import bootstrap_mean
 from retrieval_eval.values import Value
 
@@ -59,7 +69,7 @@ class Blocks:
             )
         return tuple(_block(self._documents[query.corpus, doc]) for _, doc in relevant)
 
-    def context(self, query: GoldQuery, draft: Draft, ranked: Mapping[str, Any]) -> list[Block]:
+    def context(self, query: GoldQuery, draft: Draft, ranked: QueryResult) -> list[Block]:
         """Return what a draft was written from: what it names, else the first five of the run.
 
         An entry that is a document id of the query's corpus is that document, any other is text.
@@ -70,7 +80,7 @@ class Blocks:
             When an entry is one word and no document id, which is a typing mistake and no text.
         """
         if draft.context is None:
-            found = [entry["doc"] for entry in ranked["ranking"][:CONTEXT_DEPTH]]
+            found = [entry.doc for entry in ranked.ranking[:CONTEXT_DEPTH]]
             known = [self._documents.get((query.corpus, doc)) for doc in found]
             # What a retriever returns need not exist; it then cannot support anything.
             return [_block(document) for document in known if document is not None]
@@ -107,54 +117,34 @@ def _block(document: Document) -> Block:
 
 
 @dataclass(frozen=True, slots=True)
-class _Verdict:
-    """A claim with what supports it among labelled blocks, and whether its context does."""
-
-    claim: Claim
-    block: Block | None
-    judgement: Judgement
-    is_in_context: bool
-
-    def to_json(self) -> dict[str, Any]:
-        return {
-            "text": self.claim.text,
-            "draft_span": list(self.claim.span),
-            "is_substantive": self.claim.is_substantive,
-            "supported_by": self.block.doc if self.block else None,
-            "span": _span(self.block, self.judgement),
-            "in_context": self.is_in_context,
-            "reason": self.judgement.reason,
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class _Task:
-    claim: Claim
+    query: str
+    claim: split.Claim
     labelled: Sequence[Block]
     context: Sequence[Block]
 
 
-def claims_block(
-    run_doc: Mapping[str, Any],
+def claims_of(
+    run: SearchRun,
     drafts: Sequence[Draft],
     corpus: Corpus,
     judge: Judge,
     *,
     gold: GoldSet,
     progress: Progress | None = None,
-) -> dict[str, Any]:
-    """Return the ``claims`` block of a search run.
+) -> Claims:
+    """Return what of the drafts of a search run the labelled documents support.
 
     *Coverage* is the share of substantive claims that a document of grade 1 or more of the query
     supports; *faithfulness* the share that the draft's context supports, be it relevant or not.
     Both rest on all substantive claims together, with a bootstrap interval that resamples whole
     drafts (`bootstrap_mean` with clusters), cut at 0 and 1. A refused draft holds no claim. Of an
     unanswerable query no document supports anything, so every claim of its draft is uncovered.
-    Drafts of queries that nobody has labelled are counted and left out.
+    Drafts of queries without labels are counted and left out.
 
     Parameters
     ----------
-    run_doc
+    run
         The search run the drafts belong to; its rankings are the context of drafts without one.
     drafts, corpus, judge
         The answers, the text of all documents, and who decides what supports what.
@@ -171,60 +161,60 @@ def claims_block(
     NothingToEvaluateError
         When no draft is left.
     """
-    queries, ranked = _queries(run_doc, gold)
+    queries = _queries(run, gold)
+    ranked = {query.id: query for query in run.queries}
     _check_drafts(drafts, queries)
     blocks = Blocks(corpus)
     ordered = sorted(drafts, key=lambda draft: draft.id)
     kept = [draft for draft in ordered if _is_labelled(queries[draft.id])]
     if not kept:
-        raise NothingToEvaluateError("every draft belongs to a query that nobody has labelled")
+        raise NothingToEvaluateError("every draft belongs to a query without labels")
     tasks: list[_Task] = []
-    owners: list[str] = []
     for draft in kept:
         query = queries[draft.id]
         labelled = blocks.labelled(query)
         context = blocks.context(query, draft, ranked[draft.id])
-        for claim in () if draft.refused else split_claims(draft.draft):
-            tasks.append(_Task(claim, labelled, context))
-            owners.append(draft.id)
-    verdicts = _judged(tasks, judge, progress)
-    counted = [(o, v) for o, v in zip(owners, verdicts, strict=True) if v.claim.is_substantive]
-    clusters = [owner for owner, _ in counted]
-    settings = run_doc["run"]["settings"]
-    by_query: dict[str, list[dict[str, Any]]] = {draft.id: [] for draft in kept}
-    for owner, verdict in zip(owners, verdicts, strict=True):
-        by_query[owner].append(verdict.to_json())
-    is_covered = [verdict.block is not None for _, verdict in counted]
-    return {
-        "judge": judge.facts.to_json(),
-        "n_drafts": len(drafts),
-        "n_refused": sum(draft.refused for draft in kept),
-        "n_unlabelled": len(drafts) - len(kept),
-        "n_without_draft": len(queries.keys() - {draft.id for draft in drafts}),
-        "n_claims": len(verdicts),
-        "n_substantive": len(counted),
-        "n_supported": sum(is_covered),
-        "coverage": _share(is_covered, clusters, settings),
-        "faithfulness": _share([v.is_in_context for _, v in counted], clusters, settings),
+        claims_of_draft = () if draft.refused else split_claims(draft.draft)
+        tasks += [_Task(draft.id, claim, labelled, context) for claim in claims_of_draft]
+    claims = _judged(tasks, judge, progress)
+    by_query: dict[str, list[Claim]] = {draft.id: [] for draft in kept}
+    for task, found in zip(tasks, claims, strict=True):
+        by_query[task.query].append(found)
+    substantive = [
+        (query, claim) for query, own in by_query.items() for claim in own if claim.is_substantive
+    ]
+    clusters = [query for query, _ in substantive]
+    is_covered = [claim.supported_by is not None for _, claim in substantive]
+    is_in_context = [claim.in_context for _, claim in substantive]
+    settings = run.run.settings
+    return Claims(
+        judge=judge.facts,
+        n_drafts=len(drafts),
+        n_refused=sum(draft.refused for draft in kept),
+        n_unlabelled=len(drafts) - len(kept),
+        n_without_draft=len(queries.keys() - {draft.id for draft in drafts}),
+        n_claims=len(claims),
+        n_substantive=len(substantive),
+        n_supported=sum(is_covered),
+        coverage=_share(is_covered, clusters, settings),
+        faithfulness=_share(is_in_context, clusters, settings),
         # Labels of people come beside it; see `judge_agreement`.
-        "agreement": None,
-        "queries": [
-            {"id": draft.id, "is_refused": draft.refused, "claims": by_query[draft.id]}
+        agreement=None,
+        queries=tuple(
+            DraftClaims(id=draft.id, is_refused=draft.refused, claims=tuple(by_query[draft.id]))
             for draft in kept
-        ],
-    }
+        ),
+    )
 
 
-def _queries(
-    run_doc: Mapping[str, Any], gold: GoldSet
-) -> tuple[dict[str, GoldQuery], dict[str, Mapping[str, Any]]]:
-    if run_doc["run"]["gold_set"]["fingerprint"] != gold.fingerprint:
+def _queries(run: SearchRun, gold: GoldSet) -> dict[str, GoldQuery]:
+    if run.run.gold_set.fingerprint != gold.fingerprint:
         raise BadInputError(
             f"{gold.path or 'the gold set'}: is not the gold set of the run (the fingerprints"
             " differ); name the one it was measured against"
         )
-    ranked = {query["id"]: query for query in run_doc["queries"]}
-    return {query.id: query for query in gold.queries if query.id in ranked}, ranked
+    asked = {query.id for query in run.queries}
+    return {query.id: query for query in gold.queries if query.id in asked}
 
 
 def _check_drafts(drafts: Sequence[Draft], queries: Mapping[str, GoldQuery]) -> None:
@@ -242,62 +232,70 @@ def _is_labelled(query: GoldQuery) -> bool:
     return bool(query.n_relevant) or query.answerable is False
 
 
-def _judged(tasks: Sequence[_Task], judge: Judge, progress: Progress | None) -> list[_Verdict]:
+def _judged(tasks: Sequence[_Task], judge: Judge, progress: Progress | None) -> list[Claim]:
     found = []
-    for verdict in ask_all(lambda task: _verdict(task, judge), tasks, judge):
-        found.append(verdict)
+    for claim in ask_all(lambda task: _claim(task, judge), tasks, judge):
+        found.append(claim)
         if progress is not None:
-            progress(len(found), len(tasks), verdict.claim.text[:40])
+            progress(len(found), len(tasks), claim.text[:40])
     return found
 
 
-def _verdict(task: _Task, judge: Judge) -> _Verdict:
-    claim = task.claim
-    if not claim.is_substantive:
-        return _Verdict(claim, None, Judgement(False, None, NOT_SUBSTANTIVE), False)
+def _claim(task: _Task, judge: Judge) -> Claim:
+    """Return a claim with what supports it among labelled blocks, and whether its context does."""
     known: dict[str, Judgement] = {}
 
     def ask(block: Block) -> Judgement:
         if block.text not in known:
-            known[block.text] = judge.judge(claim.text, block.text)
+            known[block.text] = judge.judge(task.claim.text, block.text)
         return known[block.text]
 
-    covering, judgement = None, Judgement(False, None, NO_GOLD_BLOCK)
-    for number, block in enumerate(task.labelled):
-        answer = ask(block)
-        if answer.supported:
-            covering, judgement = block, answer
-            break
-        # Why the best of the blocks does not support it tells most.
-        judgement = answer if not number else judgement
-    return _Verdict(claim, covering, judgement, any(ask(block).supported for block in task.context))
+    covering, judgement, is_in_context = None, Judgement(False, None, NOT_SUBSTANTIVE), False
+    if task.claim.is_substantive:
+        judgement = Judgement(False, None, NO_GOLD_BLOCK)
+        for number, block in enumerate(task.labelled):
+            answer = ask(block)
+            if answer.supported:
+                covering, judgement = block, answer
+                break
+            # Why the best of the blocks does not support it tells most.
+            judgement = answer if not number else judgement
+        is_in_context = any(ask(block).supported for block in task.context)
+    return Claim(
+        text=task.claim.text,
+        draft_span=task.claim.span,
+        is_substantive=task.claim.is_substantive,
+        supported_by=covering.doc if covering else None,
+        span=_span(covering, judgement),
+        in_context=is_in_context,
+        reason=judgement.reason,
+    )
 
 
-def _span(block: Block | None, judgement: Judgement) -> list[int] | None:
+def _span(block: Block | None, judgement: Judgement) -> tuple[int, int] | None:
     """Return where the support stands in the document's own text; None when in its title."""
     if block is None or judgement.span is None or judgement.span[1] <= block.offset:
         return None
     start, end = judgement.span
-    return [max(0, start - block.offset), end - block.offset]
+    return max(0, start - block.offset), end - block.offset
 
 
 def _share(
-    flags: Sequence[bool], clusters: Sequence[str], settings: Mapping[str, Any]
-) -> dict[str, Any]:
+    flags: Sequence[bool], clusters: Sequence[str], settings: RunSettings
+) -> ShareWithInterval:
+    if not flags:
+        return ShareWithInterval(**Value.missing("no_claims").to_json(), ci_low=None, ci_high=None)
     numbers = [float(flag) for flag in flags]
-    if not numbers:
-        value = Value.missing("no_claims")
-        return {**value.to_json(), "ci_low": None, "ci_high": None}
     interval = bootstrap_mean(
         numbers,
-        seed=settings["seed"],
-        n_resamples=settings["n_resamples"],
-        confidence=settings["confidence"],
+        seed=settings.seed,
+        n_resamples=settings.n_resamples,
+        confidence=settings.confidence,
         clusters=clusters,
     )
     low, high = interval.low.value, interval.high.value
-    return {
+    return ShareWithInterval(
         **Value.of(math.fsum(numbers) / len(numbers), len(numbers)).to_json(),
-        "ci_low": None if low is None else max(low, 0.0),
-        "ci_high": None if high is None else min(high, 1.0),
-    }
+        ci_low=None if low is None else max(low, 0.0),
+        ci_high=None if high is None else min(high, 1.0),
+    )

@@ -20,7 +20,7 @@ _LONGEST: Final = 1_000_000
 class Draft:
     """The answer that was drafted for one query.
 
-    ``context`` are the document ids or texts it was written from, None when nobody says.
+    ``context`` are the document ids or texts it was written from, None when that is not known.
     ``refused`` drafts answer nothing and hold no claims.
     """
 

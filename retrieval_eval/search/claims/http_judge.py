@@ -14,11 +14,11 @@ from urllib.parse import urlsplit
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode
+from retrieval_eval.model.search_run import JudgeFacts
 from retrieval_eval.search.claims.judge import (
     HTTP,
     JUDGES,
     JudgeError,
-    JudgeFacts,
     JudgeKind,
     Judgement,
 )
@@ -150,7 +150,7 @@ class HttpJudge:
             "temperature": 0,
             "instruction": INSTRUCTION_ID,
         }
-        return JudgeFacts(HTTP, "1", settings)
+        return JudgeFacts(name=HTTP, version="1", settings=settings)
 
     @property
     def concurrency(self) -> int:

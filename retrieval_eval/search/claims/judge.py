@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol, TypeVar
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.files import append_line, decode, is_there, json_bytes
 from retrieval_eval.io.named import named_bytes
+from retrieval_eval.model.search_run import JudgeFacts
 from retrieval_eval.registry import Registry
 
 RULES: Final = "rules"
@@ -48,27 +49,6 @@ class Judgement:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeFacts:
-    """What an artefact says of a judge; ``settings`` hold all that decides a judgement.
-
-    ``known_errors`` says how it is known to err; empty: not known.
-    """
-
-    name: str
-    version: str
-    settings: Mapping[str, Any]
-    known_errors: str = ""
-
-    def identity(self) -> dict[str, Any]:
-        """Return what makes two judges one and the same."""
-        return {"name": self.name, "version": self.version, "settings": dict(self.settings)}
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the ``judge`` block of an artefact."""
-        return {**self.identity(), "known_errors": self.known_errors or None}
-
-
 def is_same_judge(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
     """Return whether the ``judge`` blocks of two artefacts are of one judge.
 
@@ -90,7 +70,7 @@ class Judge(Protocol):
 
     @property
     def facts(self) -> JudgeFacts:
-        """What it is."""
+        """What an artefact says of it; ``settings`` hold all that decides a judgement."""
         ...
 
     @property
@@ -111,8 +91,8 @@ class Judge(Protocol):
         Raises
         ------
         JudgeError
-            When there is none. A run then fails: a guess in its place would be a score that
-            nobody measured.
+            When there is none. A run then fails: a guess in its place would not be a
+            measurement.
         """
         ...
 
@@ -265,7 +245,14 @@ def _append(path: Path, line: bytes) -> None:
 
 
 def _key(facts: JudgeFacts, claim: str, block_text: str) -> str:
-    content = json.dumps([facts.identity(), claim, block_text], sort_keys=True)
+    content = json.dumps(
+        [
+            {"name": facts.name, "version": facts.version, "settings": facts.settings},
+            claim,
+            block_text,
+        ],
+        sort_keys=True,
+    )
     return sha256(content.encode()).hexdigest()
 
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+
+from msgspec.structs import replace
 
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.io.files import write_bytes
+from retrieval_eval.model import to_builtins
+from retrieval_eval.model.search_run import Claims, SearchRun
 from retrieval_eval.records import Progress
 from retrieval_eval.search.claims.agreement import judge_agreement, read_human_labels
-from retrieval_eval.search.claims.coverage import claims_block
+from retrieval_eval.search.claims.coverage import claims_of
 from retrieval_eval.search.claims.drafts import read_drafts
 from retrieval_eval.search.claims.judge import open_judge
-from retrieval_eval.search.composite import composite_block
-from retrieval_eval.search.run_files import read_search_run, run_bytes
+from retrieval_eval.search.composite import composite_of
+from retrieval_eval.search.run_files import load_search_run, run_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +40,14 @@ class ClaimsRequest:
     human_labels: Path | None = None
 
 
-def with_claims(document: Mapping[str, Any], block: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a search run with this ``claims`` block and the ``composite`` that follows."""
-    joined = {**document, "claims": dict(block)}
-    return {**joined, "composite": composite_block(joined)}
+def with_claims(run: SearchRun, claims: Claims) -> SearchRun:
+    """Return a search run with these claims and the composite that follows."""
+    joined = replace(run, claims=claims)
+    return replace(joined, composite=composite_of(to_builtins(joined)))
 
 
-def measure_claims(request: ClaimsRequest, *, progress: Progress | None = None) -> dict[str, Any]:
-    """Write a copy of a search run with its ``claims`` block, and return it.
+def measure_claims(request: ClaimsRequest, *, progress: Progress | None = None) -> SearchRun:
+    """Write a copy of a search run with the claims of its drafts, and return it.
 
     Raises
     ------
@@ -54,17 +57,17 @@ def measure_claims(request: ClaimsRequest, *, progress: Progress | None = None) 
         When the judge fails or there is nothing to judge; nothing is written but the verdicts
         that the cache keeps.
     """
-    document = read_search_run(request.run)
+    run = load_search_run(request.run)
     gold = load_gold_set(request.gold)
     corpus = read_corpus(request.corpus)
     drafts = read_drafts(request.drafts)
     # Whatever cannot be used is found before a judge is asked, which may cost money.
     labels = read_human_labels(request.human_labels, corpus) if request.human_labels else None
     judge = open_judge(request.judge, request.judge_options, cache=request.cache)
-    seed = document["run"]["settings"]["seed"]
-    block = claims_block(document, drafts, corpus, judge, gold=gold, progress=progress)
+    claims = claims_of(run, drafts, corpus, judge, gold=gold, progress=progress)
     if labels is not None:
-        block["agreement"] = judge_agreement(labels, judge, seed=seed)
-    document = with_claims(document, block)
-    write_bytes(request.out, run_bytes(document))
-    return document
+        agreement = judge_agreement(labels, judge, seed=run.run.settings.seed)
+        claims = replace(claims, agreement=agreement)
+    run = with_claims(run, claims)
+    write_bytes(request.out, run_bytes(to_builtins(run)))
+    return run

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
+from retrieval_eval.model.search_run import JudgeFacts
 from retrieval_eval.search.claims.judge import (
     JUDGES,
     RULES,
     RULES_ERRORS,
-    JudgeFacts,
     JudgeKind,
     Judgement,
 )
@@ -125,7 +125,7 @@ class RulesJudge:
     def facts(self) -> JudgeFacts:
         """Its name, version and threshold."""
         settings = {"threshold": self.threshold, "window": _WINDOW}
-        return JudgeFacts(RULES, "2", settings, RULES_ERRORS)
+        return JudgeFacts(name=RULES, version="2", settings=settings, known_errors=RULES_ERRORS)
 
     @property
     def concurrency(self) -> int:

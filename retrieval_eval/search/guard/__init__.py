@@ -1,1 +1,1 @@
-"""Holding a search run against a baseline: thresholds, verdicts, and how these are shown."""
+"""Comparing a search run with a baseline: thresholds, verdicts, and how these are shown."""

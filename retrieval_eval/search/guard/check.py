@@ -75,7 +75,7 @@ def check(
     notes: Sequence[str] = (),
     seed: int = DEFAULT_SEED,
 ) -> GuardRuling:
-    """Hold a search run against a baseline, or the mean of several against that of others.
+    """Compare one or more search runs with a baseline.
 
     Parameters
     ----------
@@ -115,11 +115,11 @@ def check(
             measured.append(Measured(threshold, gap, gap, faults=tuple(faults or why)))
         else:
             measured.append(measure(threshold, *sides, ids, Resampling.of(settings, seed)))
-    held = noise_at_hand(noise, *sides, pinned)
-    found = rulings(measured, thresholds, justifications, today, held)
+    known_noise = usable_noise(noise, *sides, pinned)
+    found = rulings(measured, thresholds, justifications, today, known_noise)
     notes = [*run_notes(runs, baselines), *notes, *_unused(found, justifications, today)]
-    if noise is not None and held.document is None:
-        notes.append(f"{held.why}, so it decided nothing")
+    if noise is not None and known_noise.document is None:
+        notes.append(f"{known_noise.why}, so it decided nothing")
     return _verdict(
         [_row(one, thresholds.alpha, _movers(one.measured, *sides)) for one in found],
         thresholds,
@@ -192,7 +192,7 @@ def _overall(rows: Sequence[GuardRow], reasons: Sequence[str]) -> RunVerdict:
 def _pinning(pinned: Pinned, gold: GoldSet | None, run: Document) -> list[str]:
     asked = {query["id"] for query in run["queries"]}
     if gold is not None and gold.fingerprint != run["run"]["gold_set"]["fingerprint"]:
-        return ["the run measured another gold set than the one at hand"]
+        return ["the run measured another gold set than the one given"]
     return pinning_faults(pinned, gold, asked)
 
 
@@ -253,7 +253,7 @@ class Noise:
 
     ``is_of_all`` tells whether it was measured over the very queries the guard looks at; the noise
     of a deterministic system holds for any part of them. ``judge_faults`` say why it does not hold
-    for the claims. The runs of ``sides`` tell noise too, where one has several.
+    for the claims. Where a side has several runs, ``sides`` shows noise too.
     """
 
     document: NoiseFloor | None
@@ -268,7 +268,7 @@ class Noise:
         return len(self.sides[0].runs), len(self.sides[1].runs)
 
     def gap(self, m: Measured) -> str | None:
-        """Return why a change has no measured noise to be held against, None where it has."""
+        """Return why there is no measured noise to compare a change with, None where there is."""
         name = m.threshold.metric
         if self.document is None:
             return f"{self.why}; {_MEASURE}"
@@ -278,7 +278,7 @@ class Noise:
                 f"the noise of {name} was not measured; `search noise RUN RUN…` takes finished runs"
             )
         if self.judge_faults and BLOCK_OF.get(name, ("",))[0] == "claims":
-            return f"noise was measured otherwise: {self.judge_faults[0]}"
+            return f"noise was measured differently: {self.judge_faults[0]}"
         if found.band_points == 0 or (self.is_of_all and m.threshold.part is None):
             return None
         if m.threshold.part is not None:
@@ -302,10 +302,10 @@ class Noise:
         return bool(is_still) and all(side.is_still for side in self.sides)
 
 
-def noise_at_hand(
+def usable_noise(
     document: NoiseFloor | None, run_side: Side, baseline_side: Side, pinned: Pinned | None
 ) -> Noise:
-    """Return the noise that holds for the runs of two sides.
+    """Return the noise that is valid for the runs of two sides.
 
     It must have been measured with the set-up of either: to say that a change did nothing is to
     say that both are one system. It is stale a quarter before the run, whichever it was.
@@ -327,7 +327,7 @@ def noise_at_hand(
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a change is held against: one-sided p-value, standard error, degrees of freedom.
+    """Whether a change is real: one-sided p-value, standard error, degrees of freedom.
 
     ``gap`` says why there is no verdict where the rule asks for noise that is not there. Of noise,
     ``band_points`` is the standard deviation of one run, ``n_runs`` counts the runs it is known
@@ -347,7 +347,7 @@ class Evidence:
 
 
 def evidence(m: Measured, rule: Rule, noise: Noise) -> Evidence:
-    """Return what a change is held against under a rule.
+    """Return the evidence that a change is real, under a rule.
 
     A metric that is no mean over queries has nothing but its threshold.
     """

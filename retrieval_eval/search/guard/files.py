@@ -36,8 +36,8 @@ UNJUSTIFIED: Final = "no justification was read; `search guard --justification` 
 class Request:
     """Which files to guard with.
 
-    Several ``runs`` are of one system, and their mean is held against that of the ``baselines``; a
-    folder stands for the JSON files in it.
+    Several ``runs`` are of one system, and their mean is compared with that of the ``baselines``.
+    Of a folder, all JSON files in it are taken.
     ``thresholds`` None: `DEFAULT_THRESHOLDS` below the working folder where that exists, else the
     shipped ones. ``noise`` is a noise file; None: `DEFAULT_NOISE` where that exists. ``queries`` is
     a pinned list, ``justification`` the written overrides; None: without. ``gold`` is read for
@@ -54,7 +54,7 @@ class Request:
 
 
 def guard(request: Request, *, today: date) -> GuardRuling:
-    """Hold search runs in files against baselines in others.
+    """Compare search runs in files with baselines in others.
 
     A run or a baseline that is there but is no valid search run has no verdict.
 
@@ -100,7 +100,7 @@ def guard(request: Request, *, today: date) -> GuardRuling:
 
 
 def guard_of(a: Path, b: Path, noise: Path | None = None) -> GuardRuling | str:
-    """Return the verdict of the guard on B against A, or in a sentence why it cannot be asked.
+    """Return the verdict of the guard on B against A, or in a sentence why there is none.
 
     It is what `search guard B --baseline A` says with its own defaults: thresholds and noise where
     they usually lie, and nothing justified.
@@ -125,7 +125,7 @@ def _files(paths: Sequence[Path], how: str) -> list[Path]:
 
 
 def write_reports(verdict: GuardRuling, *, comment: Path | None, junit: Path | None) -> None:
-    """Write the comment and the JUnit file, where asked for; raises `BadInputError` if it fails."""
+    """Write the comment and the JUnit file, where requested; raises `BadInputError` if it fails."""
     if comment is not None:
         write_bytes(comment, to_comment(verdict).encode("utf-8", "replace"))
     if junit is not None:

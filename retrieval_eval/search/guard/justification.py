@@ -125,7 +125,7 @@ def read_justifications(path: Path) -> tuple[Justification, ...]:
     top = Table(_document(path), "", [])
     tables = top.tables("justification")
     found = [_justification(table) for table in tables]
-    top.done()
+    top.report_unknown_keys()
     raise_faults(path, top.faults)
     return tuple(one for one in found if one is not None)
 
@@ -155,7 +155,7 @@ def _justification(table: Table) -> Justification | None:
         table.fault("second_approver", _IS_AUTHOR)
     expires = _date(table)
     part = part_of(table)
-    table.done()
+    table.report_unknown_keys()
     if len(table.faults) > n_before or expires is None:
         return None
     return Justification(metrics, reason, author, second, expires, part)

@@ -167,7 +167,7 @@ def measure(
 
 
 def _within(doc: Document, ids: Collection[str] | None) -> Collection[str] | None:
-    """Return None where the queries are all of the run, whose own numbers then hold."""
+    """Return None where the queries are all of the run, whose own numbers then count."""
     if ids is None or all(query["id"] in ids for query in doc["queries"]):
         return None
     return ids
@@ -210,7 +210,7 @@ class Side:
 
     @property
     def first(self) -> Document:
-        """The run that stands for the side where they are all alike."""
+        """The first run, for what is the same in all of them."""
         return self.runs[0]
 
     @cached_property

@@ -54,8 +54,8 @@ def read_pinned(path: Path) -> Pinned:
             ids.setdefault(line, number)
     if not found:
         faults.append(
-            f"lacks the line '{_HEAD}<64 hexadecimal digits>', without which nobody can tell "
-            "whether the labels are still those; `retrieval-eval search pin` writes it"
+            f"lacks the line '{_HEAD}<64 hexadecimal digits>', which shows whether a label has "
+            "changed; `retrieval-eval search pin` writes it"
         )
     if not ids:
         faults.append("names no query")
@@ -108,7 +108,7 @@ def sample(gold: GoldSet, n: int, *, seed: int) -> list[str]:
     """
     ids = sorted(query.id for query in gold.queries)
     if n > len(ids):
-        raise BadInputError(f"the gold set has {len(ids)} queries, and {n} were asked for")
+        raise BadInputError(f"the gold set has {len(ids)} queries, and {n} were requested")
     return sorted(random.Random(seed).sample(ids, n))  # noqa: S311 - a sample, no secret
 
 
@@ -118,7 +118,7 @@ def pinning_faults(pinned: Pinned, gold: GoldSet | None, asked: Collection[str])
     Parameters
     ----------
     gold
-        The gold set that the run measured; None when it is not at hand.
+        The gold set that the run measured; None when it was not given.
     asked
         Ids of the queries of the run.
     """
@@ -131,7 +131,7 @@ def pinning_faults(pinned: Pinned, gold: GoldSet | None, asked: Collection[str])
             f"the first is {missing[0]!r}"
         )
     if gold is None:
-        found.append(f"without the gold set nobody can tell whether {name} still holds")
+        found.append(f"without the gold set it is not known whether {name} still holds")
         return found
     ids = set(pinned.ids)
     chosen = [query for query in gold.queries if query.id in ids]

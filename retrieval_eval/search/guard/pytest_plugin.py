@@ -1,4 +1,4 @@
-"""A pytest fixture that holds a search run against its baseline, inside a team's own tests."""
+"""A pytest fixture that compares a search run with its baseline, inside a team's own tests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def retrieval_guard(pytestconfig: pytest.Config) -> Callable[..., GuardRuling]:
     several runs of a system. No verdict fails as a breach does. Returns the verdict.
     """
 
-    def hold(
+    def check_run(
         *,
         run: Name | Sequence[Name],
         baseline: Name | Sequence[Name] | None = None,
@@ -57,7 +57,7 @@ def retrieval_guard(pytestconfig: pytest.Config) -> Callable[..., GuardRuling]:
             pytest.fail(f"retrieval guard: {to_text(verdict)}", pytrace=False)
         return verdict
 
-    return hold
+    return check_run
 
 
 def _listed(names: Name | Sequence[Name]) -> Sequence[Name]:

@@ -142,7 +142,7 @@ def method(verdict: GuardRuling) -> str:
     if decision.rule != "threshold":
         rule += f" (Holm over the rows, {decision.alpha:g})"
     told = f"Paired over {which}{_means(verdict)}; {rule}; "
-    told += "a floor or ceiling holds whatever the baseline."
+    told += "a floor or ceiling applies whatever the baseline."
     confidence = verdict.confidence
     return f"{told} Intervals: {confidence:.0%}, queries resampled." if confidence else told
 
@@ -182,7 +182,7 @@ def to_text(verdict: GuardRuling) -> str:
 
 
 def one_line(text: str, longest: int | None = None) -> str:
-    r"""Return foreign text on one line, without characters that a terminal would obey.
+    r"""Return untrusted text on one line, without control characters.
 
     Examples
     --------
@@ -210,7 +210,7 @@ def to_comment(verdict: GuardRuling) -> str:
 
 def _cells(row: GuardRow) -> list[str]:
     shown = [escaped(cell) for cell in cells(row)]
-    # A metric's own name, such as P@5, mentions nobody.
+    # A metric's own name, such as P@5, is no mention of a user.
     part = row.slice
     shown[0] = f"`{row.metric}`"
     if part is not None:
@@ -251,7 +251,8 @@ def to_junit(verdict: GuardRuling) -> bytes:
     """Return the verdict as JUnit XML.
 
     A breach is a ``failure``, a threshold without verdict an ``error``, one that was not applied
-    ``skipped``; an overridden one passes and says so in ``system-out``. Characters
+    ``skipped``; an overridden one passes, with its justification in
+    ``system-out``. Characters
     that XML cannot hold become U+FFFD.
     """
     tags = [_TAGS.get(row.verdict) for row in verdict.rows]

@@ -62,7 +62,7 @@ def decide(
     which differ in where the p-values come from, it is one when its adjusted p-value is at most
     ``alpha`` too, or when there is no test (NaN). Otherwise it is noise if the run would, with 80 %
     power, have shown a change of 2 points or four times the limit, whichever is more; if not, it
-    is undecided: a guard that could not have seen a change says so and does not pass.
+    is undecided: a guard that could not have seen a change does not pass.
 
     Parameters
     ----------

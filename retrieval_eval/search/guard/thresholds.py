@@ -104,9 +104,9 @@ def read_thresholds(path: Path) -> Thresholds:
     decision = top.table("decision")
     rule = decision.choice("rule", RULES, RULES[0])
     alpha = decision.number("alpha", least=0.0, most=0.5)
-    decision.done()
+    decision.report_unknown_keys()
     rows = [_threshold(table) for table in top.tables("threshold")]
-    top.done()
+    top.report_unknown_keys()
     if not rows and not top.faults:
         top.fault("threshold", "there is none, and nothing checked is nothing passed")
     seen = set()
@@ -139,7 +139,7 @@ def _threshold(table: Table) -> Threshold:
     if part is not None and metric in NOT_IN_PARTS:
         table.fault("slice", f"{metric} has no value for a part of a run")
     required = table.flag("required", default=False)
-    table.done()
+    table.report_unknown_keys()
     return Threshold(
         metric,
         cast("Direction", direction),
@@ -157,7 +157,7 @@ def part_of(table: Table) -> Part | None:
     given = table.table("slice")
     known = (*DIMENSIONS, PINNED)
     found = [Part(name, value) for name in known if (value := given.text(name, required=False))]
-    given.done()
+    given.report_unknown_keys()
     if "slice" in table.given and len(found) != 1:
         table.fault("slice", f"expected exactly one of {', '.join(known)}")
     return found[0] if found else None

@@ -37,25 +37,26 @@ def raise_faults(path: Path, faults: Sequence[str]) -> None:
 
 @dataclass(slots=True)
 class Table:
-    """A table of foreign text: what is asked for is checked, what nobody asks for is a fault.
+    """A table that a person wrote; each value is type-checked when it is read.
 
-    ``faults`` collects ``pointer: message``; tables inside share it.
+    ``faults`` collects ``pointer: message``; tables inside share it. Keys that were never read are
+    unknown (`report_unknown_keys`).
     """
 
     given: Mapping[str, Any]
     pointer: str
     faults: list[str]
-    _asked: set[str] = field(default_factory=set)
+    _read: set[str] = field(default_factory=set)
 
     def fault(self, key: str, message: str) -> None:
         """Record a fault of a key."""
         self.faults.append(f"{self.pointer}/{key}: {message}")
 
-    def done(self) -> None:
-        """Record every key that nobody asked for."""
+    def report_unknown_keys(self) -> None:
+        """Record a fault for every key that was not read."""
         for key in self.given:
-            if key not in self._asked:
-                known = ", ".join(sorted(self._asked))
+            if key not in self._read:
+                known = ", ".join(sorted(self._read))
                 self.fault(key, f"unknown key; the known ones are {known}")
 
     def text(self, key: str, *, required: bool = True) -> str:
@@ -130,7 +131,7 @@ class Table:
         ]
 
     def _get(self, key: str) -> Any:
-        self._asked.add(key)
+        self._read.add(key)
         return self.given.get(key, _MISSING)
 
 

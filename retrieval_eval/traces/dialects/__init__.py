@@ -15,6 +15,7 @@ from functools import cache, lru_cache
 from pkgutil import iter_modules
 from typing import Any, Final, Literal
 
+from retrieval_eval.records import ToolCategory
 from retrieval_eval.registry import Registry
 from retrieval_eval.traces.results.base import Found, Parser, Seen
 
@@ -39,7 +40,7 @@ class Tool:
     """
 
     names: tuple[str, ...]
-    category: str | Callable[[Mapping[str, Any]], str]
+    category: ToolCategory | Callable[[Mapping[str, Any]], ToolCategory]
     parser: Parser
     is_retrieval: bool = True
     is_shell: bool = False
@@ -81,7 +82,14 @@ class Dialect:
     delegating: frozenset[str] = frozenset()
 
 
-DIALECTS = Registry[Dialect](
+class _Dialects(Registry[Dialect]):
+    def add(self, name: str, entry: Dialect) -> Dialect:
+        if not isinstance(entry, Dialect):
+            raise TypeError(f"{entry!r} is no Dialect")
+        return super().add(name, entry)
+
+
+DIALECTS = _Dialects(
     "retrieval_eval.dialects",
     "tool dialect",
     tuple(f"{__name__}.{module.name}" for module in iter_modules(__path__)),

@@ -1,8 +1,8 @@
 """Trace formats: each module of this folder declares how its format is recognised and read.
 
-A format is told by content and never by its file's name. Another distribution adds one with an
-entry point of the group ``retrieval_eval.formats`` whose object is a :class:`LineFormat` or a
-:class:`DocumentFormat`.
+A format is recognised by content and never by its file's name. Another distribution adds one
+with an entry point of the group ``retrieval_eval.formats`` whose object is a :class:`LineFormat`
+or a :class:`DocumentFormat`.
 """
 
 from __future__ import annotations
@@ -88,7 +88,14 @@ class DocumentFormat:
     file_names: tuple[str, ...] = ()
 
 
-FORMATS = Registry[LineFormat | DocumentFormat](
+class _Formats(Registry[LineFormat | DocumentFormat]):
+    def add(self, name: str, entry: LineFormat | DocumentFormat) -> LineFormat | DocumentFormat:
+        if not isinstance(entry, LineFormat | DocumentFormat):
+            raise TypeError(f"{entry!r} is no LineFormat and no DocumentFormat")
+        return super().add(name, entry)
+
+
+FORMATS = _Formats(
     "retrieval_eval.formats",
     "trace format",
     tuple(f"{__name__}.{module.name}" for module in iter_modules(__path__)),

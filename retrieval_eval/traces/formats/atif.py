@@ -9,12 +9,12 @@ reference to another file is not opened.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from retrieval_eval.io.files import decode
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import latest, unix_seconds
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, openhands
@@ -205,9 +205,9 @@ def _take_step(
         names = {call_id or pointer: name}
     for found in results:
         if found.call_id:
-            told = _result(state, found, names.get(found.call_id, ""), extra, len(calls))
-            if told is not None:
-                state.log.join(found.call_id, told)
+            answer = _result(state, found, names.get(found.call_id, ""), extra, len(calls))
+            if answer is not None:
+                state.log.join(found.call_id, answer)
         elif found.text or not found.refers_to:
             state.log.flags["result_without_call"] = None
     return [key for found in results for key in found.refers_to]
@@ -272,10 +272,10 @@ def _results(state: _State, step: Mapping[str, Any], pointer: str) -> list[_Foun
     is_cut = preview_of(stated) is not None
     if is_cut:
         state.flags[TRUNCATED] = None
-    told = whole_or_rest(stated, keep_cut_text=True)
-    if told is not None and not isinstance(told, dict):
+    observation = whole_or_rest(stated, keep_cut_text=True)
+    if observation is not None and not isinstance(observation, dict):
         _complain(state, pointer, "the observation is no object")
-    entries = _objects(state, dict_of(told).get("results"), pointer, "the results")
+    entries = _objects(state, dict_of(observation).get("results"), pointer, "the results")
     are_failures_empty = state.agent in _FAILURES_ARE_EMPTY
     found = []
     for entry in entries:
@@ -304,22 +304,22 @@ def _result(
     """Return what a call was answered, or None where an empty result does not say how it ended."""
     own = extra if n_calls == 1 else {}
     if state.agent == CLAUDE_CODE:
-        told = result_of_claude_code(found.call_id or "", found.text, found.is_truncated, own)
-        told = marked(replace(told, is_error=True)) if _is_error(found.extra) else told
-        is_answer = found.has_content or told.is_error or bool(told.text or told.structured)
-        return told if is_answer or found.refers_to else None
+        answer = result_of_claude_code(found.call_id or "", found.text, found.is_truncated, own)
+        answer = marked(replace(answer, is_error=True)) if _is_error(found.extra) else answer
+        is_answer = found.has_content or answer.is_error or bool(answer.text or answer.structured)
+        return answer if is_answer or found.refers_to else None
     if state.agent == openhands.HARNESS:
-        told = openhands.result(name, found.text, found.is_truncated)
+        answer = openhands.result(name, found.text, found.is_truncated)
     else:
-        told = ToolResult(found.text, None, _is_error(own), found.is_truncated)
+        answer = ToolResult(found.text, None, _is_error(own), found.is_truncated)
     records = [found.extra, own, *(dict_of(e.get("tool_metadata")) for e in (found.extra, own))]
     details = dict_of(dict_of(extra.get("tool_call_details")).get(found.call_id or ""))
     records += [details, dict_of(details.get("metadata"))]
-    has_ended = states_exit_status(told.text, *records)
-    if told.is_error or _is_error(found.extra):
-        return replace(told, is_error=True, is_unfinished=not has_ended)
+    has_ended = states_exit_status(answer.text, *records)
+    if answer.is_error or _is_error(found.extra):
+        return replace(answer, is_error=True, is_unfinished=not has_ended)
     is_answer = found.has_content or has_ended or found.extra.get("success") is True
-    return told if is_answer or found.refers_to else None
+    return answer if is_answer or found.refers_to else None
 
 
 def _is_error(extra: Mapping[str, Any]) -> bool:
@@ -395,12 +395,7 @@ def undecorated(content: str, is_truncated: bool = False) -> tuple[str, Any, boo
 
 
 def _decoded_metadata(text: str, is_truncated: bool) -> Any:
-    if is_truncated:
-        return clean(complete_json(text, keep_cut_text=False))
-    try:
-        return clean(json.loads(text))
-    except (ValueError, RecursionError):
-        return None
+    return clean(complete_json(text, keep_cut_text=False) if is_truncated else decode(text)[0])
 
 
 def _without_streams(text: str) -> str:

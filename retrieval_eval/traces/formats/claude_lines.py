@@ -99,14 +99,18 @@ def log_user(
         blocks_text(dict_of(message).get("content"))
     ):
         log.note_summary()
-    told = [b for b in _blocks(log, message, where) if b.get("type") == "tool_result"]
-    callers = [text_of(block.get("tool_use_id")) for block in told]
-    if len(told) == len(before) == 1 and "content" in told[0] and not told[0].get("tool_use_id"):
+    blocks = [b for b in _blocks(log, message, where) if b.get("type") == "tool_result"]
+    callers = [text_of(block.get("tool_use_id")) for block in blocks]
+    if (
+        len(blocks) == len(before) == 1
+        and "content" in blocks[0]
+        and not blocks[0].get("tool_use_id")
+    ):
         (call,) = before
         if (call.is_subagent, call.parent_id) == (is_subagent, parent_id):
             callers = [call.call_id]
-    answers = [(caller, b) for caller, b in zip(callers, told, strict=True) if caller is not None]
-    if len(answers) < len(told):
+    answers = [(caller, b) for caller, b in zip(callers, blocks, strict=True) if caller is not None]
+    if len(answers) < len(blocks):
         log.complaints.note(where, "a tool result does not say which call it is from")
     own = clean(structured) if len(answers) == 1 and isinstance(structured, (dict, list)) else None
     for caller, block in answers:
@@ -124,8 +128,8 @@ def marked(result: ToolResult) -> ToolResult:
     That is an error without an exit code (not permitted, blocked by a hook, timed out), and a
     command that was interrupted.
     """
-    told = dict_of(result.structured)
-    is_interrupted = told.get("interrupted") is True and "stdout" in told
+    structured = dict_of(result.structured)
+    is_interrupted = structured.get("interrupted") is True and "stdout" in structured
     if is_interrupted or (result.is_error and not opens_with_exit_status(result.text)):
         return replace(result, is_error=True, is_unfinished=True)
     return result

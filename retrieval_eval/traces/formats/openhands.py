@@ -2,18 +2,18 @@
 
 When the model issues several calls in one message, the arguments written for one of them can
 belong to another. The step's ``message`` and the observation agree with each other, so the
-arguments are mended from them. Results of MCP tools are JSON text around the tool's own text.
+arguments are corrected from them. Results of MCP tools are JSON text around the tool's own text.
 """
 
 from __future__ import annotations
 
 import ast
-import json
 import re
 import warnings
 from collections.abc import Mapping
 from typing import Any
 
+from retrieval_eval.io.files import decode
 from retrieval_eval.records import ToolResult
 from retrieval_eval.traces.truncated import CUT_MARKER, complete_json
 from retrieval_eval.traces.untrusted import blocks_text, clean, dict_of
@@ -131,9 +131,4 @@ def result(name: str, text: str, is_truncated: bool) -> ToolResult:
 
 
 def _decoded(text: str, is_truncated: bool) -> Any:
-    if is_truncated:
-        return complete_json(text, keep_cut_text=True)
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    return complete_json(text, keep_cut_text=True) if is_truncated else decode(text)[0]

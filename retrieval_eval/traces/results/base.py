@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from retrieval_eval.records import Access, LineRange, RawTarget
+from retrieval_eval.records import Access, LineRange, RawTarget, ToolCategory
 
 PATH_ARGUMENTS: Final = (
     "file_path",
@@ -45,7 +45,7 @@ class Seen:
     arguments: Mapping[str, Any]
     text: str
     value: Any
-    category: str
+    category: ToolCategory
     cwd: str | None = None
     is_truncated: bool = False
 
@@ -57,7 +57,7 @@ class Found:
     targets: tuple[RawTarget, ...] = ()
     is_opaque: bool = False
     is_error: bool = False
-    category: str | None = None
+    category: ToolCategory | None = None
 
 
 Parser = Callable[[Seen], Found]
@@ -91,7 +91,7 @@ def integer(value: object) -> int | None:
 
 
 def repository_argument(arguments: Mapping[str, Any]) -> str | None:
-    """Return the repository a remote tool was asked for, as ``owner/name`` where split."""
+    """Return the repository requested of a remote tool, as ``owner/name`` where split."""
     name = text_argument(arguments, _REPOSITORY_ARGUMENTS)
     owner = text_argument(arguments, ("owner",))
     return f"{owner}/{name}" if owner and name and "/" not in name else name

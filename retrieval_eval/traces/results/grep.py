@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from retrieval_eval.records import LineRange, RawTarget
+from retrieval_eval.records import LineRange, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import (
     NOTHING,
     Found,
@@ -143,7 +143,7 @@ _HAS_LINES: Final = re.compile(r"^[ ]{0,9}(?:L|Line )\d{1,9}: ", re.MULTILINE)
 _FOOTER: Final = re.compile(r"\[Showing results|Found \d+ total|\(Results are ")
 
 
-def grep_category(arguments: Mapping[str, Any]) -> str:
+def grep_category(arguments: Mapping[str, Any]) -> ToolCategory:
     """Return ``code_search`` for a search that shows content, else ``file_search``."""
     mode = text_argument(arguments, ("output_mode", "outputMode"))
     return "code_search" if mode == "content" else "file_search"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from retrieval_eval.records import LineRange, RawTarget
+from retrieval_eval.records import LineRange, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import (
     NOTHING,
     PATH_ARGUMENTS,
@@ -75,14 +75,14 @@ def has_content(text: str) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
-# The line range a read asked for, in the argument names of several harnesses.
+# The line range that a read requested, in the argument names of several harnesses.
 
 _STARTS: Final = ("startLine", "start_line", "line_start", "start_line_one_indexed", "StartLine")
 _ENDS: Final = ("endLine", "end_line", "line_end", "end_line_one_indexed_inclusive", "EndLine")
 
 
 def requested_range(arguments: Mapping[str, Any]) -> LineRange | None:
-    """Return the range a read asked for, or None when it asked for the whole file.
+    """Return the range a read requested, or None when it requested the whole file.
 
     ``offset`` and ``limit`` (or ``head``) cover offset … offset + limit - 1. An end that is not
     given, or that is -1, is open: the range then ends at the largest line number.
@@ -112,14 +112,14 @@ def requested_range(arguments: Mapping[str, Any]) -> LineRange | None:
 
 
 def is_from_end(arguments: Mapping[str, Any]) -> bool:
-    """Return whether the lines asked for are counted back from the end of the file."""
+    """Return whether the requested lines are counted back from the end of the file."""
     offset = arguments.get("offset")
     is_negative = isinstance(offset, int | float) and offset < 0
     return is_negative or integer(arguments.get("tail")) is not None
 
 
 def shown_range(asked: LineRange | None) -> tuple[LineRange, ...] | None:
-    """Return a range asked for as the lines seen, unless it is open-ended and so unknown."""
+    """Return a requested range as the lines seen, unless it is open-ended and so unknown."""
     return None if asked is None or asked[1] == OPEN_END else (asked,)
 
 
@@ -146,7 +146,7 @@ def _first(arguments: Mapping[str, Any], names: tuple[str, ...]) -> int | None:
 # Reads of local files: Claude Code's Read, Cursor's readToolCall and their relatives.
 #
 # The file is the named one, provided that content came back; the lines are those the result
-# shows, else those that were asked for.
+# shows, else the requested ones.
 
 _WITHOUT_LINES: Final = ("image", "notebook", "pdf", "parts")
 _DEFAULT_LIMIT: Final = 2000
@@ -252,7 +252,7 @@ _WRITTEN: Final = re.compile(
 _CUT: Final = ("<response clipped>", "[... Observation truncated", "<NOTE>")
 
 
-def editor_category(arguments: Mapping[str, Any]) -> str:
+def editor_category(arguments: Mapping[str, Any]) -> ToolCategory:
     """Return ``file_write`` for the writing commands, else ``file_read``."""
     command = arguments.get("command")
     writes = ("create", "str_replace", "insert", "undo_edit", "write")
@@ -284,7 +284,7 @@ def _file_view(seen: Seen, path: str, body: str) -> Found:
     asked = requested_range(seen.arguments)
     is_cut = any(mark in body for mark in _CUT)
     if seen.is_truncated:
-        # The arguments may be another call's; then the first line shown is not the one asked for.
+        # The arguments may be another call's; then the first line shown is not the requested one.
         is_own = asked is not None and lines is not None and asked[0] == lines[0][0]
         lines = (shown_range(asked) if is_own else None) or lines
     target = RawTarget(

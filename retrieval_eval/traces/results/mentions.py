@@ -9,7 +9,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from retrieval_eval.paths import diff_path
-from retrieval_eval.records import Access, LineRange, RawTarget
+from retrieval_eval.records import Access, LineRange, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import (
     NOTHING,
     Found,
@@ -243,7 +243,7 @@ _PROSE_CATEGORIES: Final = frozenset({"commit_search", "deep_search"})
 def read_mentions(seen: Seen) -> Found:
     """Return the files that a search, navigation, commit or deep-search result names.
 
-    A result that says something but names no file in a known grammar is opaque.
+    A result with content that names no file in a known grammar is opaque.
     """
     if is_empty_answer(seen.text) and seen.value is None:
         return Found()
@@ -367,7 +367,7 @@ def _inline(line: str, access: Access, asked: str | None) -> Iterator[RawTarget]
 _ABOUT_FILES: Final = frozenset({"get_diff", "get_files"})
 
 
-def pull_request_category(arguments: Mapping[str, Any]) -> str:
+def pull_request_category(arguments: Mapping[str, Any]) -> ToolCategory:
     """Return ``commit_search`` when the change itself is read, else ``other``."""
     method = arguments.get("method")
     is_change = isinstance(method, str) and method in _ABOUT_FILES

@@ -10,6 +10,8 @@ import json
 import re
 from typing import Any, Final
 
+from retrieval_eval.io.files import decode
+
 _DEEPEST: Final = 5
 _OPEN_STRING: Final = re.compile(r'\s*\{\s*"(?:text|content)"\s*:\s*"')
 _STRING: Final = r'"((?:[^"\\]|\\.)*)"'
@@ -54,10 +56,7 @@ def parsed(text: str) -> Any:
     """Return the JSON object or array a text is, or None when it is something else."""
     if not text.lstrip().startswith(("{", "[")):
         return None
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    value = decode(text)[0]
     return value if isinstance(value, dict | list) else None
 
 

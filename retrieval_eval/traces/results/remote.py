@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from retrieval_eval.records import LineRange, RawTarget, ToolResult
+from retrieval_eval.records import LineRange, RawTarget, ToolCategory, ToolResult
 from retrieval_eval.traces.results.base import (
     NOTHING,
     PATH_ARGUMENTS,
@@ -115,7 +115,7 @@ def _asked_path(seen: Seen) -> tuple[bool, str | None]:
 def _within(
     numbered: tuple[LineRange, ...] | None, bounds: tuple[LineRange, ...] | None
 ) -> tuple[LineRange, ...] | None:
-    """Clip to what was asked for: the server adds one empty line behind the last."""
+    """Clip to what was requested: the server adds one empty line behind the last."""
     if numbered is None or bounds is None:
         return numbered or bounds
     first, last = bounds[0]
@@ -123,7 +123,7 @@ def _within(
 
 
 def _named(seen: Seen) -> Found:
-    """Read an answer without an address: the file is the one asked for."""
+    """Read an answer without an address: the file is the requested one."""
     path = text_argument(seen.arguments, PATH_ARGUMENTS)
     if _is_folder(seen.value):
         listing = replace(seen, category="file_search")
@@ -145,7 +145,7 @@ def _named(seen: Seen) -> Found:
 
 
 def _is_folder(value: Any) -> bool:
-    """Whether an answer lists a folder's entries; other JSON is what stands in the file."""
+    """Whether an answer lists a folder's entries; other JSON is the content of the file."""
     entries = value if isinstance(value, list) else [None]
     return all(isinstance(e, dict) and e.get("type") in _ENTRY_TYPES for e in entries)
 
@@ -194,7 +194,7 @@ _EXCUSE: Final = re.compile(
     r"(?:page|screen|form|message)\b)",
     re.IGNORECASE,
 )
-"""How a model that summarises a page says that it was shown none: in words, so nothing is sure."""
+"""How a model that summarises a page says that it saw none: in words, so nothing is certain."""
 
 _CALL: Final = re.compile(r"\b(?:read_file|keyword|regex|diff|commit)\s{0,4}[({]")
 _READ: Final = re.compile(r"read_file\s{0,4}\(\s{0,4}\{([^{}]{1,1000})\}")
@@ -207,7 +207,7 @@ def read_script(seen: Seen) -> Found:
     """Return what the answer of a script names.
 
     A script that neither searches nor reads touches no file. One that reads exactly one file,
-    named literally, answers from that file; what it printed of it cannot be told, so the file
+    named literally, answers from that file; what it printed of it is unknown, so the file
     is ``matched`` and the call stays opaque.
     """
     script = text_argument(seen.arguments, ("script", "code")) or ""
@@ -227,7 +227,7 @@ def _literal(fields: str) -> tuple[str, str] | None:
     return (values["repo"], values["path"]) if len(values) == 2 else None
 
 
-def page_category(arguments: Mapping[str, Any]) -> str:
+def page_category(arguments: Mapping[str, Any]) -> ToolCategory:
     """Return ``file_read`` when the page is a file of a repository, else ``other``."""
     return "other" if file_link(_address(arguments)) is None else "file_read"
 

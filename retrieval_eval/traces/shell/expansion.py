@@ -16,7 +16,7 @@ from retrieval_eval.traces.shell.syntax import Piece, Sequence, Word
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A value nobody can know from the command alone.
+    """A value that cannot be known from the command alone.
 
     ``pattern`` is the file-name pattern it must fit, ``captured`` the steps that printed it.
     """
@@ -32,8 +32,8 @@ Value = str | tuple[str, ...] | Unknown
 class Environment:
     """What a command sees.
 
-    ``cwd`` is empty where the shell started, when nobody says where that was, and None once it
-    went to a directory that nobody can know.
+    ``cwd`` is empty where the shell started, when nothing says where that was, and None once it
+    went to an unknown directory.
     """
 
     cwd: str | None = ""
@@ -56,7 +56,7 @@ class Environment:
         return self.variables.get(name, Unknown())
 
     def change_directory(self, target: str | None) -> None:
-        """Follow ``cd target``; None is a target nobody can know."""
+        """Follow ``cd target``; None is an unknown target."""
         if target == "-":
             self.cwd, self.previous = self.previous, self.cwd
             return

@@ -1,6 +1,6 @@
 """Weighing a plan against the lines it may have printed.
 
-The verdict is a list of targets, or one reason why nobody can tell. Content that was not shown
+The verdict is a list of targets, or one reason why they are unknown. Content that was not shown
 is not retrieved, and where two commands share lines only what a line proves is counted.
 """
 
@@ -206,7 +206,7 @@ class Evidence:
     """The lines a plan may have printed.
 
     ``is_sole`` is true when no other command printed into them, ``is_certain`` when the command
-    is known to have run, ``n_lines`` the exact number of lines when that can be told, and
+    is known to have run, ``n_lines`` the exact number of lines when that is known, and
     ``rivals`` tell what the other commands print that may have printed among them: the style
     of their names, or their kind of evidence. ``contested`` lines can come from the searches of
     more than one file.

@@ -135,7 +135,7 @@ def _listing(plan: Plan, lines: Iterable[str]) -> Names:
 
 
 def _placed(plan: Plan, folder: str | None, name: str) -> str | None:
-    """Return the path of a listed name, or None where nobody can tell its folder."""
+    """Return the path of a listed name, or None where its folder is unknown."""
     if any(o.kind in ("pattern", "feed") and o.covers(name) for o in plan.operands):
         return name
     if folder is not None and "/" not in name:

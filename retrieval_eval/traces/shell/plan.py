@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
 
-from retrieval_eval.records import Access
+from retrieval_eval.records import Access, ToolCategory
 from retrieval_eval.traces.shell.spans import WHOLE, Spans
 from retrieval_eval.traces.shell.steps import Arg, Invocation, resolve
 
@@ -15,7 +15,7 @@ Evidence = Literal["text", "numbers", "names", "write", "nothing", "opaque"]
 
 ``text``: any output shows the files' content; ``numbers``: numbered lines of one file;
 ``names``: lines that name files; ``write``: nothing needed but the absence of an error;
-``nothing``: no access at all; ``opaque``: accesses nobody can tell.
+``nothing``: no access at all; ``opaque``: accesses that cannot be determined.
 """
 
 Style = Literal[
@@ -26,7 +26,7 @@ Style = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A file argument. ``written`` is how programs print it; a feed stands for many names."""
+    """A file argument. ``written`` is how programs print it; a feed is many names."""
 
     written: str
     kind: Literal["file", "pattern", "feed", "unknown"] = "file"
@@ -60,12 +60,12 @@ class Plan:
     """One pipeline's access: which files, in which way, and what would prove it.
 
     ``spans`` are the lines of each file that are shown (see :mod:`~.spans`), None when they
-    cannot be told. ``is_selective`` marks commands that may read a file and print nothing.
+    are unknown. ``is_selective`` marks commands that may read a file and print nothing.
     ``words`` are texts one of which a matching line must contain (empty: not known).
     """
 
     program: str
-    category: str = "file_read"
+    category: ToolCategory = "file_read"
     access: Access = "opened"
     evidence: Evidence = "nothing"
     operands: tuple[Operand, ...] = ()
@@ -106,7 +106,7 @@ def _is_stream(arg: Arg) -> bool:
 
 
 def operand_of(arg: Arg) -> Operand:
-    """Return the operand that one argument stands for."""
+    """Return the operand that one argument is."""
     if arg.is_feed:
         return Operand(arg.raw, "feed", arg.roots)
     if arg.pattern is not None:
@@ -115,7 +115,7 @@ def operand_of(arg: Arg) -> Operand:
     return Operand(arg.raw, "unknown") if text is None else Operand(text)
 
 
-def opaque(stage: Invocation, reason: str, category: str = "file_read") -> Plan:
+def opaque(stage: Invocation, reason: str, category: ToolCategory = "file_read") -> Plan:
     """Return the plan of a command that cannot be resolved."""
     return Plan(stage.program, category, evidence="opaque", reason=f"{stage.program}: {reason}")
 

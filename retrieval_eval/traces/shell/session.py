@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from retrieval_eval.records import RawTarget
+from retrieval_eval.records import RawTarget, ToolCategory
 from retrieval_eval.traces.shell.expansion import Environment
 from retrieval_eval.traces.shell.interpreter import Context, Interpreter
 from retrieval_eval.traces.shell.judge import Verdict, judge, shared_evidence
@@ -59,7 +59,7 @@ class ShellSession:
         -------
         ShellAnalysis
             Events in order of execution, and a reason for each command that may have touched
-            files in a way nobody can tell. Never raises on any text.
+            files in a way that cannot be determined. Never raises on any text.
         """
         if cwd is not None:
             self._environment.cwd = cwd
@@ -126,7 +126,7 @@ class ShellEvent:
     """
 
     program: str
-    category: str
+    category: ToolCategory
     targets: tuple[RawTarget, ...]
 
 

@@ -18,5 +18,5 @@ from tests.trials import truth
 def test_a_trace_that_goes_on_in_another_file_is_incomplete(flag, words):
     trace = Trace((), "test", "trajectory", True, False, flags=(flag,))
     block = coverage(extract_events(trace, truth("a.py")), trace, None)
-    assert words in block["degraded_reason"]
-    assert block["degraded_sources"] == ["trace"]
+    assert words in block.degraded_reason
+    assert block.degraded_sources == ("trace",)

@@ -1,25 +1,28 @@
 from __future__ import annotations
 
 import copy
+import json
 
 import pytest
 
 from retrieval_eval.errors import SchemaError
 from retrieval_eval.events.document import event_document, iso, read_event_document
 from retrieval_eval.events.normalise import extract_events
-from retrieval_eval.metrics.trial import trial_metrics
+from retrieval_eval.metrics.trial import measure
+from retrieval_eval.model import to_builtins
+from retrieval_eval.model.common import Coverage, Provenance
 from retrieval_eval.records import ToolCall, ToolResult, Trace
 from retrieval_eval.schema import faults, stamped
 from tests.trials import trial, truth
 
-PROVENANCE = {"run_id": "r", "task_name": "t", "config_name": "c", "benchmark": "b"}
-COVERAGE = {
-    "has_trajectory": False,
-    "has_transcript": True,
-    "has_ground_truth": True,
-    "trace_source": "transcript",
-    "degraded_reason": None,
-}
+PROVENANCE = Provenance(run_id="r", task_name="t", config_name="c", benchmark="b")
+COVERAGE = Coverage(
+    has_trajectory=False,
+    has_transcript=True,
+    has_ground_truth=True,
+    trace_source="transcript",
+    degraded_reason=None,
+)
 
 
 @pytest.fixture
@@ -40,14 +43,15 @@ def measured():
 
 def document(events) -> dict:
     raw = event_document(events, provenance=PROVENANCE, coverage=COVERAGE)
-    return stamped(raw, "2026-01-01T00:00:00Z")
+    written = stamped(to_builtins(raw), "2026-01-01T00:00:00Z")
+    return json.loads(json.dumps(written))
 
 
 def test_the_document_follows_its_schema_and_reads_back_the_same(measured):
     written = document(measured)
     assert faults(written, "retrieval_events") == []
     again = read_event_document(written, "document")
-    assert trial_metrics(again) == trial_metrics(measured)
+    assert measure(again) == measure(measured)
     assert document(again)["events"] == written["events"]
 
 
@@ -69,8 +73,8 @@ def test_a_plain_1_0_document_is_read():
     plain = {
         "schema_version": "1.0",
         "generated_at": "2026-01-01T00:00:00Z",
-        "provenance": PROVENANCE,
-        "coverage": COVERAGE,
+        "provenance": to_builtins(PROVENANCE),
+        "coverage": to_builtins(COVERAGE),
         "ground_truth": {"files": ["src/A.py"]},
         "events": [
             {
@@ -91,10 +95,10 @@ def test_a_plain_1_0_document_is_read():
             },
         ],
     }
-    block = trial_metrics(read_event_document(plain, "old.json"))
-    assert block["file_level_metrics"]["file_recall"] == 1.0
-    assert block["file_level_metrics"]["views"]["opened"]["file_recall"] == 0.0
-    assert block["utilization_probes"]["files_written"] == 1
+    block = measure(read_event_document(plain, "old.json"))
+    assert block.file_level_metrics.file_recall == 1.0
+    assert block.file_level_metrics.views["opened"].file_recall == 0.0
+    assert block.utilization_probes.files_written == 1
 
 
 def test_another_major_version_is_refused_by_name(measured):
@@ -112,7 +116,7 @@ def test_a_later_minor_version_with_unknown_fields_is_read(measured):
 def test_a_fault_is_named_by_pointer(measured):
     broken = copy.deepcopy(document(measured))
     broken["events"][2]["tool_category"] = "guessing"
-    with pytest.raises(SchemaError, match=r"x\.json: /events/2/tool_category: 'guessing'"):
+    with pytest.raises(SchemaError, match=r"x\.json: /events/2/tool_category: .*'guessing'"):
         read_event_document(broken, "x.json")
     for nonsense in (None, [], "text", {}, {"schema_version": 1}):
         with pytest.raises(SchemaError, match="schema_version"):

@@ -114,7 +114,7 @@ def test_the_ledger_adds_up():
         + ledger.calls_opaque
         + ledger.calls_resolved
     )
-    assert ledger.not_retrieval_by_tool == (("TodoWrite", 1),)
+    assert ledger.not_retrieval_by_tool == {"TodoWrite": 1}
     assert (ledger.calls_without_result, ledger.calls_error, ledger.calls_opaque) == (1, 1, 1)
     assert (ledger.mcp_calls, ledger.mcp_calls_ok) == (1, 1)
 
@@ -135,8 +135,8 @@ def test_a_failed_edit_writes_nothing_and_a_write_finds_nothing():
         truth("src/a.py"),
     )
     assert names(found) == []
-    assert summarise(found)["ground_truth_files_hit"] == 0
-    assert summarise(found)["first_ground_truth_hit_step"] is None
+    assert summarise(found).ground_truth_files_hit == 0
+    assert summarise(found).first_ground_truth_hit_step is None
     assert [t.access for e in found.events for t in e.targets] == ["written"]
 
 
@@ -168,9 +168,9 @@ def test_summary_counts_by_category():
         trace(read("/workspace/a.py"), read("/workspace/a.py"), bash("true", "")), truth("a.py")
     )
     summary = summarise(found)
-    assert summary["total_events"] == 3
-    assert summary["events_by_category"] == {"file_read": 2, "other": 1}
-    assert (summary["unique_files_accessed"], summary["ground_truth_files_hit"]) == (1, 1)
+    assert summary.total_events == 3
+    assert summary.events_by_category == {"file_read": 2, "other": 1}
+    assert (summary.unique_files_accessed, summary.ground_truth_files_hit) == (1, 1)
 
 
 def test_lines_begin_at_1_whatever_a_tool_counts_from():
@@ -182,7 +182,7 @@ def test_lines_begin_at_1_whatever_a_tool_counts_from():
 def test_reasons_are_cut_and_the_rare_ones_counted_together():
     names = [f"p{n:02}" for n in range(60)]
     calls = [bash(f"{name} x", "y") for name in [*names, "p59", "q" * 900]]
-    reasons = dict(extract_events(trace(*calls), truth("a.py")).ledger.opaque_reasons)
+    reasons = extract_events(trace(*calls), truth("a.py")).ledger.opaque_reasons
     assert sum(reasons.values()) == 62
     assert reasons["p59: not a program this package knows"] == 2
     assert reasons["11 further reasons"] == 11

@@ -62,14 +62,14 @@ def test_a_saved_output_of_a_shell_is_read_where_the_shell_was():
     reads = made(before, SHELL, elsewhere, ("Read", {"file_path": SAVED}, "     1\t./b.py:2:x"))
     assert paths(reads[1]) == ["/workspace/w/src/a.py"]
     assert paths(reads[3]) == ["/workspace/w/src/b.py"]
-    assert reads[3].fate == "resolved"
+    assert reads[3].status == "resolved"
 
 
 def test_a_failed_read_of_a_saved_result_shows_nothing():
     reads = made(GREP, ("Read", {"file_path": SAVED}, "File does not exist."))
-    assert (paths(reads[1]), reads[1].fate) == ([], "error")
+    assert (paths(reads[1]), reads[1].status) == ([], "error")
 
 
 def test_a_saved_result_that_nobody_saved_is_opaque():
     (read,) = made(("Read", {"file_path": SAVED}, "     1\tsrc/a.py"))
-    assert (paths(read), read.fate) == ([], "opaque")
+    assert (paths(read), read.status) == ([], "opaque")

@@ -3,6 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from retrieval_eval.metrics.trial import measure
 from retrieval_eval.model import to_builtins
@@ -40,6 +42,38 @@ def test_utilization_by_hand():
     assert block["probe_available"]
     assert block["expected_edit_probe_available"]
     assert block["own_output_files"] == ("/tmp/notes.md",)
+
+
+FILES = [f"src/{name}.py" for name in "abcde"]
+
+
+@given(
+    made=st.lists(
+        st.tuples(
+            st.sampled_from(["opened", "matched", "listed", "written"]),
+            st.sets(st.sampled_from(FILES), min_size=1),
+        ),
+        max_size=6,
+    ),
+    expected=st.sets(st.sampled_from(FILES), min_size=1),
+)
+def test_the_counts_beside_the_metrics_are_those_of_the_files(made, expected):
+    measured = measure(trial(truth(*expected), *((a, " ".join(sorted(f))) for a, f in made)))
+    read = {file for access, files in made for file in files if access == "opened"}
+    written = {file for access, files in made for file in files if access == "written"}
+    accessed = [file for access, files in made for file in files if access != "written"]
+    probes, files = measured.utilization_probes, measured.file_level_metrics
+    assert (probes.files_read, probes.files_written) == (len(read), len(written))
+    assert probes.relevant_files_read == len(read & expected)
+    assert probes.relevant_files_written == len(written & expected)
+    assert (files.n_ground_truth, files.n_retrieved) == (len(expected), len(set(accessed)))
+    assert (files.n_overlap, files.n_repeats) == (
+        len(set(accessed) & expected),
+        len(accessed) - len(set(accessed)),
+    )
+    assert sum(files.found_by[way] for way in ("structured", "shell_only", "subagent_only")) == (
+        files.n_overlap
+    )
 
 
 def test_a_read_only_trial_has_no_write_overlap():
@@ -104,6 +138,16 @@ def test_taxonomy_by_hand():
     }
     assert block["files"]["missed_key_evidence"] == ("lib/c.py",)
     assert block["files"]["ambiguity_near_miss"] == ("src/near.py",)
+
+
+@pytest.mark.parametrize(
+    ("expected", "reason", "n_candidates"),
+    [(truth(), None, 1), (truth("src/a.py"), "no_trace", None)],
+)
+def test_without_ground_truth_or_trace_there_are_no_labels(expected, reason, n_candidates):
+    block = error_taxonomy(trial(expected, ("opened", "src/a.py")), reason=reason)
+    assert (block["computable"], block["reason"]) == (False, reason or "no_ground_truth")
+    assert (block["labels"], block["slices"]["candidate_set_count"]) == ({}, n_candidates)
 
 
 def test_a_near_miss_is_in_the_same_repository():

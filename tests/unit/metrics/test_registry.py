@@ -14,6 +14,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.events.retrieved import VIEWS
 from retrieval_eval.metrics import catalog
 from retrieval_eval.metrics.catalog import BY_NAME, METRICS, Metric, read_metric
+from retrieval_eval.metrics.document import ChunkLevel, FileLevel, FileView, Utilization
 from retrieval_eval.metrics.trial import measure
 from retrieval_eval.model import to_builtins
 from retrieval_eval.registry import Registry
@@ -135,6 +136,11 @@ def test_a_metric_returns_a_value():
         catalog._checked(wrong, wrong(None))
 
 
+def test_a_recorded_metric_is_not_computed():
+    with pytest.raises(TypeError, match="reward is recorded, not computed"):
+        METRICS["reward"](None)
+
+
 def test_an_unknown_metric_is_told_with_the_closest_name():
     with pytest.raises(BadInputError, match="'file_recal' is no metric; did you mean 'file_reca"):
         METRICS["file_recal"]
@@ -149,14 +155,19 @@ def test_a_registry_is_loaded_once_more_after_a_failure(monkeypatch):
             list(registry)
 
 
-def test_the_document_has_a_field_for_every_metric():
-    fields = {f.encode_name: f for f in msgspec.structs.fields(document_struct())}
+@pytest.mark.parametrize(
+    ("block", "struct"),
+    [
+        ("file_level_metrics", FileLevel),
+        ("file_level_metrics", FileView),
+        ("chunk_level_metrics", ChunkLevel),
+        ("utilization_probes", Utilization),
+    ],
+)
+def test_the_document_has_a_field_for_every_metric_and_cannot_be_changed(block, struct):
+    fields = {field.encode_name for field in msgspec.structs.fields(struct)}
     for metric in METRICS.values():
-        if metric.path[0] == "file_level_metrics" and len(metric.path) == 2:
+        # What is recorded, not computed, is the same in every view.
+        if metric.path == (block, metric.name) and (metric.compute or struct is not FileView):
             assert metric.name in fields
-
-
-def document_struct():
-    from retrieval_eval.metrics.document import FileLevel
-
-    return FileLevel
+    assert struct.__struct_config__.frozen

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from retrieval_eval.io.files import json_bytes
+from retrieval_eval.model import to_builtins
 from retrieval_eval.outcomes import load_outcome
 from retrieval_eval.records import Trace
 
@@ -63,7 +64,7 @@ def test_a_whole_result(tmp_path: Path) -> None:
         "2.1",
     )
     assert (found.exception, found.task_checksum, found.problems) == (None, "ff57", ())
-    assert json_bytes(found.to_json())
+    assert json_bytes(to_builtins(found))
 
 
 def test_nothing_is_not_zero(tmp_path: Path) -> None:
@@ -73,7 +74,7 @@ def test_nothing_is_not_zero(tmp_path: Path) -> None:
     assert found.total_tokens is None
     assert found.elapsed_seconds is None
     assert found.problems == ("result.json: missing",)
-    assert found.to_json()["problems"] == ["result.json: missing"]
+    assert to_builtins(found)["problems"] == ("result.json: missing",)
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ import pytest
 
 from retrieval_eval import schema
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.abstention import Gate, abstention_block, sentences
+from retrieval_eval.search.abstention import Gate, sentences
 from retrieval_eval.search.named_metrics import metric_value
 from retrieval_eval.search.settings import Settings
 from retrieval_eval.stats.intervals import wilson
-from tests.searches import answer, failure, gold_query, gold_set, run_of
+from tests.searches import abstention_block, answer, failure, gold_query, gold_set, run_of
 from tests.unit.test_schema import undeclared
 
 # Answerable: 3.0, 5.0, nothing. Unanswerable: 1.0, 4.0, refused by a floor. Nobody knows: 0.1.

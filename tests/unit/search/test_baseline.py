@@ -5,7 +5,12 @@ import json
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.search.baseline import ACCEPTABLE, held_against, plan_update, write_update
+from retrieval_eval.search.baseline import (
+    ACCEPTABLE,
+    compare_with_baseline,
+    plan_update,
+    write_update,
+)
 from retrieval_eval.search.comparability import differences
 from retrieval_eval.search.run_files import read_search_run, run_bytes
 from tests.searches import answer, failure, gold_query, gold_set, run_of
@@ -160,7 +165,7 @@ WHOLE = [answer("q1", ["a"]), answer("q2", ["a"])]
     ],
 )
 def test_no_delta_where_one_side_is_not_the_whole(before, after, told):
-    found = held_against(run_of(GOLD, before), run_of(GOLD, after), seed=1)
+    found = compare_with_baseline(run_of(GOLD, before), run_of(GOLD, after), seed=1)
     assert found["delta"] is None
     (sentence,) = found["delta_withheld"]
     assert sentence.startswith(told)
@@ -170,13 +175,13 @@ def test_no_delta_where_one_side_is_not_the_whole(before, after, told):
 def test_a_run_that_holds_a_query_twice_has_no_delta():
     twice = run_of(GOLD, WHOLE)
     twice["queries"].append(twice["queries"][0])
-    (told,) = held_against(run_of(GOLD, WHOLE), twice, seed=1)["delta_withheld"]
+    (told,) = compare_with_baseline(run_of(GOLD, WHOLE), twice, seed=1)["delta_withheld"]
     assert "it holds 1 query more than once" in told
 
 
 def test_another_gold_set_is_told_in_the_delta_itself():
     other = run_of(OTHER_GOLD, WHOLE[:1])
-    found = held_against(run_of(GOLD, WHOLE), other, seed=1)
+    found = compare_with_baseline(run_of(GOLD, WHOLE), other, seed=1)
     assert found["delta_withheld"] == []
     assert found["delta"]["is_comparable"] is False
 

@@ -4,10 +4,10 @@ import pytest
 
 from retrieval_eval import schema
 from retrieval_eval.search.abstention import Gate
-from retrieval_eval.search.composite import Component, components_of, composite_block, sentence
+from retrieval_eval.search.composite import Bound, components_of, sentence
 from retrieval_eval.search.guard.thresholds import read_thresholds
 from retrieval_eval.search.named_metrics import metric_value
-from tests.searches import answer, gold_query, gold_set, run_of
+from tests.searches import answer, composite_block, gold_query, gold_set, run_of
 
 GOLD = gold_set(
     *(gold_query(f"a{i}", {"x": 1}) for i in range(4)),
@@ -23,9 +23,9 @@ RUN = run_of(
         answer("u3", ["x"]),
     ],
 )
-CAUGHT = Component("ungrounded_true_positive_rate", 0.7)
-REFUSED = Component("answerable_false_refusal_rate", 0.1, is_ceiling=True)
-FIRST = Component("P@1", 0.5)
+CAUGHT = Bound("ungrounded_true_positive_rate", 0.7)
+REFUSED = Bound("answerable_false_refusal_rate", 0.1, is_ceiling=True)
+FIRST = Bound("P@1", 0.5)
 
 
 def test_the_value_is_the_smallest_margin_and_names_its_component():
@@ -44,19 +44,19 @@ def test_the_value_is_the_smallest_margin_and_names_its_component():
 
 
 def test_it_is_no_mean_one_cliff_decides():
-    block = composite_block(RUN, [FIRST, Component("RR", 0.9), Component("P@1", 0.95)])
+    block = composite_block(RUN, [FIRST, Bound("RR", 0.9), Bound("P@1", 0.95)])
     assert block["value"]["value"] == pytest.approx(0.75 - 0.95)
     assert (block["worst"], block["components"][2]["passes"]) == ("P@1", False)
 
 
 def test_of_equal_margins_the_first_is_named():
-    block = composite_block(RUN, [Component("RR", 0.875), Component("P@1", 0.75)])
+    block = composite_block(RUN, [Bound("RR", 0.875), Bound("P@1", 0.75)])
     assert (block["value"]["value"], block["worst"]) == (0.0, "RR")
     assert all(row["passes"] for row in block["components"])
 
 
 def test_a_missing_component_makes_it_not_computable_and_is_named():
-    block = composite_block(RUN, [FIRST, Component("claim_coverage", 0.8)])
+    block = composite_block(RUN, [FIRST, Bound("claim_coverage", 0.8)])
     assert (block["value"]["value"], block["value"]["reason"]) == (None, "missing_component")
     assert block["worst"] is None
     assert block["reasons"] == ["claim_coverage: the value was not recorded"]
@@ -67,7 +67,7 @@ def test_a_missing_component_makes_it_not_computable_and_is_named():
 
 
 def test_one_that_is_not_required_only_counts_where_it_is():
-    block = composite_block(RUN, [FIRST, Component("claim_coverage", 0.8, required=False)])
+    block = composite_block(RUN, [FIRST, Bound("claim_coverage", 0.8, required=False)])
     assert [row["name"] for row in block["components"]] == ["P@1"]
     assert block["worst"] == "P@1"
 
@@ -90,7 +90,7 @@ def test_the_interval_spans_the_smallest_ends():
 def test_where_a_component_has_no_interval_there_is_none():
     # All four are a fifth: resampling cannot show how much they vary.
     assert RUN["metrics"]["P@5"]["ci_low"] is None
-    value = composite_block(RUN, [CAUGHT, Component("P@5", 0.1)])["value"]
+    value = composite_block(RUN, [CAUGHT, Bound("P@5", 0.1)])["value"]
     assert value["computable"]
     assert (value["ci_low"], value["ci_high"]) == (None, None)
 
@@ -126,8 +126,8 @@ def test_the_components_are_the_bounds_of_the_guard_on_the_whole_run(tmp_path):
         """
     )
     assert components_of(read_thresholds(path)) == (
-        Component("P@5", 0.2, required=True),
-        Component("answerable_false_refusal_rate", 0.1, is_ceiling=True, required=False),
+        Bound("P@5", 0.2, required=True),
+        Bound("answerable_false_refusal_rate", 0.1, is_ceiling=True, required=False),
     )
 
 
@@ -156,5 +156,5 @@ def test_the_sentence_names_the_worst_and_its_bound():
 
 def test_the_sentence_names_the_bound_that_is_worst_of_a_metric_with_two():
     # P@1 is 0.75: above its floor by 0.25, above its ceiling by 0.15.
-    block = composite_block(RUN, [FIRST, Component("P@1", 0.6, is_ceiling=True)])
+    block = composite_block(RUN, [FIRST, Bound("P@1", 0.6, is_ceiling=True)])
     assert "worst is P@1 at 0.750 with a ceiling of 0.600" in (sentence(block) or "")

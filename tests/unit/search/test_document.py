@@ -6,7 +6,7 @@ import pytest
 
 from retrieval_eval import schema
 from retrieval_eval.errors import BadInputError, SchemaError
-from retrieval_eval.search.document import RetrieverUse
+from retrieval_eval.search.document import retriever_facts
 from retrieval_eval.search.run_files import read_search_run, run_bytes
 from retrieval_eval.search.secrets import shown_spec
 from tests.searches import answer, failure, gold_query, gold_set, run_of
@@ -185,9 +185,8 @@ def test_no_password_stands_in_a_run(spec, shown):
 
 
 def test_the_retriever_is_named_by_what_it_says_of_itself():
-    use = RetrieverUse(
+    found = retriever_facts(
         "http://u:secret@h/", {"b": "1", "a": "2"}, {"name": "hybrid", "reranker": 3}
     )
-    found = use.to_json()
-    assert (found["name"], found["reranker"], list(found["options"])) == ("hybrid", "3", ["a", "b"])
-    assert RetrieverUse("http://u:secret@h/").to_json()["name"] == "http://u:***@h/"
+    assert (found.name, found.reranker, list(found.options)) == ("hybrid", "3", ["a", "b"])
+    assert retriever_facts("http://u:secret@h/").name == "http://u:***@h/"

@@ -3,7 +3,9 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.model import from_builtins
 from retrieval_eval.model.gold import Label
+from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.search.judging_queue import judging_queue
 from retrieval_eval.search.settings import Settings
 from tests.searches import answer, failure, gold_query, gold_set, run_of
@@ -12,7 +14,7 @@ SETTINGS = Settings(n_resamples=20)
 
 
 def run(gold, *answers):
-    return run_of(gold, answers, settings=SETTINGS)
+    return from_builtins(run_of(gold, answers, settings=SETTINGS), SearchRun, "the run")
 
 
 def docs(queue):

@@ -11,7 +11,7 @@ from retrieval_eval.search import measure as module
 from retrieval_eval.search.measure import JOURNAL, Request, measure_request, run_search
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.run_files import read_search_run, run_bytes
-from tests.searches import gold_query, gold_set, measure
+from tests.searches import gold_query, gold_set, measure, written
 
 ROWS = [
     {"id": "q1", "query": "red apple", "corpus": "fruit", "relevant": {"f1": 2, "f2": 1}},
@@ -311,7 +311,7 @@ def test_the_embedded_retriever_knows_its_documents(gold, out, tmp_path):
 def test_an_object_and_a_gold_set_in_memory_are_measured_without_a_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     gold = gold_set(gold_query("q1", {"t1": 1}, query="steel nail", corpus="tools"))
-    document = run_search(gold, Words(), label="mine")
+    document = written(run_search(gold, Words(), label="mine"))
     assert document["metrics"]["RR"]["value"] == 1
     retriever = document["run"]["retriever"]
     assert retriever["spec"] == f"{__name__}:Words"

@@ -200,7 +200,7 @@ def test_noise_goes_stale():
         "the noise was measured before this changed: model: not there → v2"
     ]
     (reason,) = staleness(found, run_of(gold_set(*GOLD.queries[:2]), [answer("q0", ["a"])]))
-    assert reason.startswith("the noise was measured otherwise: the gold set changed")
+    assert reason.startswith("the noise was measured differently: the gold set changed")
     changed = run(STILL)
     changed["run"]["corpora"][0] |= {"n_documents": 9, "fingerprint": "f" * 64}
     (reason,) = staleness(found, changed)
@@ -208,7 +208,7 @@ def test_noise_goes_stale():
     changed = run(STILL)
     changed["run"]["settings"]["depth"] = 20
     (reason,) = staleness(found, changed)
-    assert "another number of documents was asked for" in reason
+    assert "a different number of documents was requested" in reason
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_noise_between_runs_by_hand():
     assert (found.n_runs, found.n_queries, found.is_deterministic) == (3, 4, False)
 
 
-def test_queries_that_cancel_are_noise_all_the_same():
+def test_queries_that_cancel_are_noise_too():
     table = np.array([[1.0, 0.0], [0.0, 1.0]])
     found = run_to_run(table)
     assert (found.sd_of_runs_points, found.largest_delta_points) == (0.0, 0.0)
@@ -173,5 +173,5 @@ def test_the_runs_needed_are_the_first_whose_means_find_it(freedom, band):
     assert found == next(n for n in range(1, 101) if finds(n))
 
 
-def test_nobody_is_told_to_repeat_a_run_a_thousand_times():
+def test_a_thousand_repeats_are_never_recommended():
     assert runs_needed(0.1, 3.0, 9, alpha=0.01) is None

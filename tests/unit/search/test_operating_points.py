@@ -10,9 +10,8 @@ from retrieval_eval.search.abstention import (
     operating_points,
     threshold_within,
 )
-from retrieval_eval.search.roc import RocPoint
 from retrieval_eval.search.settings import Settings
-from tests.searches import answer, failure, gold_query, gold_set, run_of
+from tests.searches import answer, failure, gold_query, gold_set, point, run_of, stored_queries
 
 
 def kinds_of(low, high):
@@ -23,7 +22,7 @@ def kinds_of(low, high):
         for row, score in zip(rows, (*low, *high), strict=True)
     ]
     settings = Settings(n_resamples=20)
-    return Kinds.of(run_of(gold_set(*rows), answers, settings=settings)["queries"])
+    return Kinds.of(stored_queries(run_of(gold_set(*rows), answers, settings=settings)["queries"]))
 
 
 LOW, HIGH = [1.0, 2.0, 2.0, 6.0], [2.0, 3.0, 4.0, 5.0, 7.0]
@@ -41,7 +40,7 @@ LOW, HIGH = [1.0, 2.0, 2.0, 6.0], [2.0, 3.0, 4.0, 5.0, 7.0]
 )
 def test_the_threshold_catches_most_within_the_cap(cap, threshold, caught, refused):
     found = threshold_within(LOW, HIGH, cap)
-    assert found == RocPoint(threshold, pytest.approx(caught), pytest.approx(refused))
+    assert found == point(threshold, pytest.approx(caught), pytest.approx(refused))
 
 
 def test_no_threshold_undoes_an_empty_ranking():
@@ -59,15 +58,15 @@ def test_a_cap_is_a_share_below_one(cap):
 def test_the_table_has_a_row_for_every_cap_with_counts():
     points = operating_points(kinds_of(LOW, HIGH), (0.2, 0.0, 0.2), confidence=0.95)
     assert [(point.cap, point.threshold) for point in points] == [(0.0, 2.0), (0.2, 3.0)]
-    assert points[1].true_positive_rate["n_refused"] == 3
-    assert points[1].false_refusal_rate["n_refused"] == 1
+    assert points[1].true_positive_rate.n_refused == 3
+    assert points[1].false_refusal_rate.n_refused == 1
     assert points[1].passes is False
 
 
 def test_a_point_that_is_not_computable_has_no_verdict():
     point = operating_point(kinds_of([1.0, None], [2.0]), 1.5, confidence=0.95)
     assert point.passes is None
-    assert point.true_positive_rate["reason"] == "query_failed"
+    assert point.true_positive_rate.reason == "query_failed"
 
 
 @pytest.mark.parametrize(

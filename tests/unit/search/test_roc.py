@@ -7,7 +7,8 @@ import pytest
 from scipy.special import expit, logit
 from scipy.stats import norm, t
 
-from retrieval_eval.search.roc import RocPoint, auc, auc_interval, roc_points
+from retrieval_eval.search.roc import auc, auc_interval, roc_points
+from tests.searches import point
 
 EMPTY = -math.inf
 
@@ -15,22 +16,22 @@ EMPTY = -math.inf
 def test_the_points_by_hand():
     # Refuse below 1: nothing; below 2: one of the unanswerable; below 3: both, and one of three.
     assert roc_points([1.0, 2.0], [2.0, 3.0, 3.0]) == (
-        RocPoint(1.0, 0.0, 0.0),
-        RocPoint(2.0, 0.5, 0.0),
-        RocPoint(3.0, 1.0, pytest.approx(1 / 3)),
-        RocPoint(None, 1.0, 1.0),
+        point(1.0, 0.0, 0.0),
+        point(2.0, 0.5, 0.0),
+        point(3.0, 1.0, pytest.approx(1 / 3)),
+        point(None, 1.0, 1.0),
     )
 
 
 def test_what_came_back_empty_is_refused_at_every_threshold():
     assert roc_points([EMPTY, 2.0], [EMPTY, 1.0, 3.0, 3.0]) == (
-        RocPoint(None, 0.0, 0.0),
-        RocPoint(1.0, 0.5, 0.25),
-        RocPoint(2.0, 0.5, 0.5),
-        RocPoint(3.0, 1.0, 0.5),
-        RocPoint(None, 1.0, 1.0),
+        point(None, 0.0, 0.0),
+        point(1.0, 0.5, 0.25),
+        point(2.0, 0.5, 0.5),
+        point(3.0, 1.0, 0.5),
+        point(None, 1.0, 1.0),
     )
-    assert roc_points([EMPTY], [EMPTY]) == (RocPoint(None, 0.0, 0.0), RocPoint(None, 1.0, 1.0))
+    assert roc_points([EMPTY], [EMPTY]) == (point(None, 0.0, 0.0), point(None, 1.0, 1.0))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.schema import faults
-from retrieval_eval.search.baseline import held_against, plan_update
+from retrieval_eval.search.baseline import compare_with_baseline, plan_update
 from retrieval_eval.search.diff import diff
 from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.thresholds import shipped_thresholds
@@ -88,7 +88,7 @@ def _of_an_earlier_version(code, n=4):
         if code == "twice":
             query["ranking"] = [{"doc": "d", "score": 1.0, "grade": None}] * 2
     document["run"].pop("ids_checked", None)
-    document["delta"] = held_against(SOUND, SOUND, seed=1)["delta"]
+    document["delta"] = compare_with_baseline(SOUND, SOUND, seed=1)["delta"]
     assert faults(document, "search_run") == []
     return document
 
@@ -137,10 +137,10 @@ def test_no_verdict_baseline_or_noise_rests_on_such_a_run(tmp_path, code):
         verdict = check([run], [baseline], shipped_thresholds(), today=today)
         assert (verdict.verdict, verdict.exit_code) == ("no_verdict", 2)
         assert "4 of 12 queries failed" in verdict.reasons[0]
-        held = held_against(baseline, run, seed=1)
+        held = compare_with_baseline(baseline, run, seed=1)
         assert held["delta"] is None
         assert "4 of 12 queries failed" in held["delta_withheld"][0]
-        assert diff(baseline, run, seed=1)["no_verdict"]
+        assert diff(baseline, run, seed=1).no_verdict
     (tmp_path / "run.json").write_bytes(run_bytes(old))
     with pytest.raises(NothingToEvaluateError, match="cannot be the baseline: 4 of 12 queries"):
         plan_update(tmp_path / "baseline.json", tmp_path / "run.json")

@@ -10,9 +10,8 @@ from itertools import chain
 import numpy as np
 import pytest
 
-from retrieval_eval.stats.arrangements import drawn_products, permutation_p
 from retrieval_eval.stats.clusters import group
-from retrieval_eval.stats.correlation import spearman, spearman_of
+from retrieval_eval.stats.correlation import drawn_products, permutation_p, spearman, spearman_of
 from retrieval_eval.stats.ranks import average_ranks
 from retrieval_eval.stats.resampling import batches
 

@@ -29,7 +29,7 @@ def test_one_graded_outcome_makes_all_bins_graded():
     assert bins[1].outcome.interval == bootstrap_mean(outcome[6:], seed=SEED)
 
 
-def test_tiers_may_end_in_infinity_and_hold_nobody():
+def test_tiers_may_end_in_infinity_and_be_empty():
     inf = float("inf")
     bins = reliability([3, 30], [1, 0], seed=SEED, edges=(-inf, 0, 10, inf))
     assert [b.outcome.n for b in bins] == [0, 1, 1]

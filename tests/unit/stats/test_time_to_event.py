@@ -41,7 +41,7 @@ def test_everything_of_one_group():
     assert found.median_interval.low.value <= 8.0
 
 
-def test_nobody_hit():
+def test_no_unit_hit():
     found = time_to_event([5.0, 7.0, 7.0], [False] * 3, seed=SEED)
     assert found.never.value == 1.0
     assert found.median.reason == "too_few_values"

@@ -108,7 +108,7 @@ def test_every_pair_of_configs_is_compared_baseline_first():
     ]
 
 
-def test_pooling_that_turns_a_sign_round_is_visible():
+def test_a_sign_that_pooling_reverses_is_visible():
     rows = []
     for config, offset in (("baseline", 0.0), ("mcp", 0.5)):
         rows += [
@@ -356,7 +356,7 @@ def test_a_reward_off_its_scale_is_not_computable():
     assert comparison(rows)["metrics"]["reward"]["n_pairs"] == 8
 
 
-def test_a_conclusion_that_turns_under_another_view_is_said():
+def test_a_conclusion_that_changes_under_another_view_is_listed():
     rows = study(12)
     for row in rows[1::2]:
         row["file_level_metrics"]["views"]["opened"]["file_recall"] = 0.0
@@ -448,12 +448,12 @@ def test_who_never_looked_is_watched_until_the_trial_ended():
         rows[i]["outcome"]["elapsed_seconds"] = 60.0 if i < 6 else None
     found = impact_analysis(rows, seed=1)["time_to_first_relevant"]
     seconds = next(t for t in found if t["unit"] == "seconds")
-    # Of the seventh nobody knows how long it took.
+    # How long the seventh took is unknown.
     assert (seconds["n"], seconds["n_hit"], seconds["n_never"]) == (6, 4, 2)
     assert seconds["until"] == 60.0
 
 
-def test_a_sign_that_pooling_turns_round_is_called_out():
+def test_a_sign_that_pooling_reverses_is_named_in_the_sentence():
     rows = []
     for config, offset in (("baseline", 0.0), ("mcp", 0.5)):
         rows += [

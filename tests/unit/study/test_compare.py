@@ -23,7 +23,7 @@ def test_the_entry_of_the_document_is_the_comparison():
     assert found.to_json() == entry
     assert (found.verdict.state, found.verdict.metric) == (entry["verdict"], "file_recall")
     assert found.verdict.reason == entry["verdict_reason"]
-    assert (found.gate["passed"], found.ledger["n_pairs"]) == (True, 8)
+    assert (found.gate.passed, found.ledger.n_pairs) == (True, 8)
 
 
 def test_a_frame_gives_what_its_documents_give():
@@ -71,7 +71,7 @@ def test_the_sentence_names_both_sides_the_verdict_and_what_speaks_against_it():
         row["ledger"]["mcp_calls_ok"] = 0
     withheld = compare(rows, *ARMS)
     assert str(withheld.verdict) == "no verdict"
-    assert withheld.gate["failed"] == ["dead_mcp_server"]
+    assert withheld.gate.failed == ("dead_mcp_server",)
     assert "dead_mcp_server" in withheld.sentence()
 
 
@@ -101,7 +101,7 @@ def test_other_metrics_another_view_and_a_column_of_ones_own():
     assert list(reward.estimates["metric"]) == ["reward", "file_recall", "cost_usd"]
     assert reward.verdict.metric == "reward"
     frame = frame_of(rows).assign(steps=[i % 7 + (i % 2) for i in range(20)])
-    steps = Metric("steps", "steps taken", ("steps",), "lower_is_better", "steps")
+    steps = Metric("steps", "steps taken", ("steps",), "steps", better="lower", unit="steps")
     own = compare(frame, *ARMS, primary=steps, metrics=[steps])
     assert own.sentence().startswith("mcp compared with baseline: ")
     assert "steps taken: mean difference" in own.verdict.reason
@@ -125,13 +125,13 @@ def test_fewer_resamples_and_another_confidence_change_intervals_alone():
 def test_roles_may_be_stated():
     rows = study(8)
     found = compare(rows, *ARMS, mcp_configs=["baseline"])
-    assert set(found.gate["failed"]) == {"mcp_in_baseline", "dead_mcp_server"}
+    assert set(found.gate.failed) == {"mcp_in_baseline", "dead_mcp_server"}
     with pytest.raises(BadInputError, match="no configuration 'base'; there are: baseline, mcp"):
         compare(rows, *ARMS, mcp_configs=["base"])
 
 
 @pytest.mark.parametrize(
-    ("change", "error", "told"),
+    ("change", "error", "message"),
     [
         (lambda f: f.iloc[:0], NothingToEvaluateError, "there is no trial"),
         (lambda _: pd.DataFrame(), NothingToEvaluateError, "there is no trial"),
@@ -149,9 +149,9 @@ def test_roles_may_be_stated():
         (lambda f: f.assign(repositories="a"), BadInputError, "repositories holds text instead"),
     ],
 )
-def test_a_frame_that_cannot_be_compared_is_named(change, error, told):
+def test_a_frame_that_cannot_be_compared_is_named(change, error, message):
     frame = change(frame_of(study(6)))
-    with pytest.raises(error, match=told):
+    with pytest.raises(error, match=message):
         compare(frame, *ARMS)
 
 
@@ -166,7 +166,7 @@ def test_what_cannot_be_compared_is_named_with_the_closest():
     with pytest.raises(BadInputError, match="'seen' is no view; there are: accessed, opened"):
         compare(rows, *ARMS, view="seen")
     with pytest.raises(BadInputError, match="no column steps"):
-        compare(frame_of(rows), *ARMS, metrics=[Metric("steps", "steps", ("steps",))])
+        compare(frame_of(rows), *ARMS, metrics=[Metric("steps", "steps", ("steps",), "steps")])
     with pytest.raises(NothingToEvaluateError, match="there is no trial"):
         associate([])
     with pytest.raises(BadInputError, match="'gain' is no metric"):
@@ -176,7 +176,7 @@ def test_what_cannot_be_compared_is_named_with_the_closest():
 def test_one_configuration_has_associations_and_one_row_has_none():
     rows = study(6)[::2]
     found = associate(frame_of(rows), ["file_recall"], ["reward"])
-    assert found.family == {"m": 1, "declared": 1, "method": "benjamini_hochberg"}
+    assert (found.family.m, found.family.declared) == (1, 1)
     assert found.frame.loc[0, "spearman_r"] == pytest.approx(1.0)
     assert "an association, not a cause" in found.sentences()[0]
     assert "not a cause" in found._repr_html_()

@@ -3,15 +3,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 
+from retrieval_eval.records import ToolCategory
 from retrieval_eval.traces.dialects import DIALECTS, tool_name, tool_row
 
-CATEGORIES = {
-    *("file_read", "file_search", "file_write", "code_search", "symbol_navigation"),
-    *("commit_search", "deep_search", "other"),
-}
+CATEGORIES = get_args(ToolCategory)
 
 
 def rows():

@@ -5,11 +5,14 @@ import json
 import subprocess
 import sys
 from contextlib import suppress
+from importlib.metadata import EntryPoint
 
 import pytest
 
+from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import Line
 from retrieval_eval.traces import NoTraceError, read_trace
+from retrieval_eval.traces.dialects import DIALECTS
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, read_document, read_lines
 from retrieval_eval.traces.merge import join_trace
 from retrieval_eval.traces.reading import Reading, Unreadable
@@ -178,6 +181,18 @@ their_agent = LineFormat(
     file_names=("their-agent.log",),
 )
 """
+
+
+@pytest.mark.parametrize("registry", [FORMATS, DIALECTS], ids=["format", "dialect"])
+def test_an_entry_that_cannot_be_used_is_named(registry, monkeypatch):
+    for value, words in (("json:dumps", "is no"), ("no_such_module:x", "No module named")):
+        points = [EntryPoint("theirs", value, registry.group)]
+        monkeypatch.setattr("retrieval_eval.registry.entry_points", lambda group, p=points: p)
+        fresh = type(registry)(registry.group, registry.noun)
+        with pytest.raises(
+            BadInputError, match=f"'theirs' cannot be loaded from {value}: .*{words}"
+        ):
+            fresh.load()
 
 
 def test_another_distribution_adds_a_format(tmp_path):

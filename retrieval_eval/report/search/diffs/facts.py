@@ -10,10 +10,10 @@ from typing import Any, Final
 from retrieval_eval.escape import visible
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.report.comparison import ALPHA
-from retrieval_eval.report.reading import read_as
 from retrieval_eval.report.search.diffs.run import SearchDiff
 from retrieval_eval.report.search.facts import TEXT_LIMIT, no_verdict
 from retrieval_eval.report.search.noise import Noise
+from retrieval_eval.report.search.reading import read_as
 from retrieval_eval.report.search.records import Change
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.stats.multiplicity import adjust_family

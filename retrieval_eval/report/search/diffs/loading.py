@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.model import to_builtins
 from retrieval_eval.report.search.demo import DEMO, DEMO_OUTPUT, MeasuredDemo, measured_demo
 from retrieval_eval.report.search.diffs.run import SearchDiff
 from retrieval_eval.search.diff import DEFAULT_FLAG_POINTS, diff
@@ -118,7 +119,7 @@ def read_diff(sources: DiffSources) -> SearchDiff:
         pinned=read_pinned(Path(sources.queries)).ids if sources.queries else None,
     )
     return SearchDiff(
-        document,
+        to_builtins(document),
         first.document,
         second.document,
         noise=read_noise(Path(sources.noise)) if sources.noise else None,

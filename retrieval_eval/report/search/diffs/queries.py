@@ -12,7 +12,6 @@ from retrieval_eval.report.search import tables
 from retrieval_eval.report.search.diffs.facts import DiffFacts, Query
 from retrieval_eval.report.search.figures import moved
 from retrieval_eval.report.search.names import SHOWN, cutoff
-from retrieval_eval.search.diff import movers
 from retrieval_eval.values import counted
 
 DOC_LIMIT: Final = 32
@@ -36,7 +35,10 @@ def contributions(facts: DiffFacts) -> Block:
     given = {
         m: [
             (facts.title(query, tables.TEXTS), query["contributions"][m])
-            for query in movers(facts.queries, m)
+            for query in sorted(
+                (query for query in found if m in query["contributions"]),
+                key=lambda query: (-abs(query["contributions"][m]), query["id"]),
+            )
         ]
         for m in facts.headline
     }

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import DIFF_FRAMES
-from retrieval_eval.report.frames import Row, coerce, lookup, members, records
 from retrieval_eval.report.search.noise import Noise
+from retrieval_eval.report.search.reading import Row, coerce, lookup, read_row
 from retrieval_eval.report.search.run import n_simulated
 from retrieval_eval.search.noise import staleness
 
@@ -82,7 +82,7 @@ class SearchDiff(frames.Measured):
             for level, part in levels.items()
         ]
         found = [
-            frames.read_row(change, _COLUMNS["changes"])
+            read_row(change, _COLUMNS["changes"])
             | {
                 "dimension": dimension,
                 "level": level,
@@ -117,7 +117,7 @@ class SearchDiff(frames.Measured):
             for query in self.document["queries"]
             for k, sides in query["documents"].items()
             for moved in ("gained", "lost")
-            for entry in records(members(sides).get(moved))
+            for entry in sides[moved]
         ]
         return frames.make_frame(found, _COLUMNS["documents"])
 

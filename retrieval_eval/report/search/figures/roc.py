@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Empty, Figure, Table
 from retrieval_eval.report.figures.canvas import canvas, light_grid, to_svg
-from retrieval_eval.report.frames import members, records
 from retrieval_eval.report.numbers import MISSING, finite, rate
+from retrieval_eval.report.search.reading import members, records
 from retrieval_eval.report.search.tables import span
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
-from retrieval_eval.report.frames import members, records
 from retrieval_eval.report.numbers import MISSING, count, of, rate, share
 from retrieval_eval.report.search import tables
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.names import reason
+from retrieval_eval.report.search.reading import members, records
 from retrieval_eval.report.search.tables import span
 from retrieval_eval.values import counted
 

@@ -6,9 +6,9 @@ from retrieval_eval.escape import visible
 from retrieval_eval.report.checkout import commit
 from retrieval_eval.report.comparison import ALPHA
 from retrieval_eval.report.exhibits import Block, Table, section
-from retrieval_eval.report.frames import members
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.names import definition
+from retrieval_eval.report.search.reading import members
 from retrieval_eval.report.sections.closing import library_versions, made_from, package_version
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
 from retrieval_eval.stats.paired import MIN_PAIRS

@@ -7,12 +7,12 @@ from typing import Final
 from retrieval_eval.escape import visible
 from retrieval_eval.model.guard import GuardRow, GuardRuling, Mover
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
-from retrieval_eval.report.frames import members, records
 from retrieval_eval.report.numbers import MISSING, count, finite, of, rate, signed
 from retrieval_eval.report.search import tables
 from retrieval_eval.report.search.checks import NO_BASELINE
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.noise import STALE, STILL, Noise
+from retrieval_eval.report.search.reading import members, records
 from retrieval_eval.search.guard.rendering import HEAD, WORDS, cells, method, remarks
 from retrieval_eval.values import counted
 

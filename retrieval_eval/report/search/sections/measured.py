@@ -8,13 +8,13 @@ from typing import Final
 
 from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
-from retrieval_eval.report.frames import coerce
 from retrieval_eval.report.numbers import MISSING, count, of, rate, share
 from retrieval_eval.report.search import tables
 from retrieval_eval.report.search.backlog import PARTS
 from retrieval_eval.report.search.facts import Facts, day
 from retrieval_eval.report.search.names import DIMENSIONS, PROBLEMS, SOURCES
 from retrieval_eval.report.search.prose import JUDGED
+from retrieval_eval.report.search.reading import coerce
 from retrieval_eval.report.search.sections.opening import backlog as backlog_words
 from retrieval_eval.report.search.sections.opening import label_sources
 from retrieval_eval.search.scoring import NO_NAME

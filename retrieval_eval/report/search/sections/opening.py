@@ -7,11 +7,11 @@ from typing import Any
 
 from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block
-from retrieval_eval.report.frames import coerce
 from retrieval_eval.report.numbers import count, finite, of
 from retrieval_eval.report.search import prose, tables
 from retrieval_eval.report.search.facts import Facts, day
 from retrieval_eval.report.search.names import SOURCES
+from retrieval_eval.report.search.reading import coerce
 from retrieval_eval.report.search.sections.guard import verdict_words
 from retrieval_eval.report.simulated import notice
 from retrieval_eval.values import counted

@@ -8,12 +8,12 @@ from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.figures.canvas import name
 from retrieval_eval.report.findings import listed
-from retrieval_eval.report.frames import members
 from retrieval_eval.report.numbers import rate, signed
 from retrieval_eval.report.search import records
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.figures import at_k, changes, slices
 from retrieval_eval.report.search.names import DIMENSIONS
+from retrieval_eval.report.search.reading import members
 from retrieval_eval.report.search.records import Change
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE

@@ -7,11 +7,11 @@ from typing import Any
 
 from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
-from retrieval_eval.report.frames import members
 from retrieval_eval.report.numbers import MISSING, finite, of, rate
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.figures import roc
 from retrieval_eval.report.search.names import reason
+from retrieval_eval.report.search.reading import members
 from retrieval_eval.report.search.tables import span
 from retrieval_eval.values import counted
 

@@ -6,10 +6,10 @@ from typing import Final
 
 from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
-from retrieval_eval.report.frames import members
 from retrieval_eval.report.numbers import MISSING, finite, of, rate
 from retrieval_eval.report.search import tables
 from retrieval_eval.report.search.facts import Facts, Query, median
+from retrieval_eval.report.search.reading import members
 from retrieval_eval.values import counted
 
 WORST_BY: Final = "nDCG@10"

@@ -48,7 +48,7 @@ _STREAMS = re.compile(r"open\s*\(\s*0\b|sys\.stdin|stdin")
 
 
 def plan_script(stage: Invocation) -> list[Plan]:
-    """Return the plans of an interpreter: reads and writes of names that stand in its code."""
+    """Return the plans of an interpreter: reads and writes of names in its code."""
     texts = stage.texts()
     if texts[:2] == ["-m", "json.tool"]:
         return [reader(stage, operands_of(list(stage.args[2:3]), stage), None)]

@@ -85,7 +85,7 @@ def _evidence(plan: Plan, options: Options, is_recursive: bool) -> Plan:
 
 
 def required_words(patterns: list[Arg], options: Options) -> tuple[str, ...]:
-    """Return texts of which every matching line contains one; empty when nobody can tell."""
+    """Return texts of which every matching line contains one; empty when that is unknown."""
     is_fixed = options.has("F", "fixed-strings")
     found: list[str] = []
     for pattern in patterns:
@@ -100,7 +100,7 @@ def required_words(patterns: list[Arg], options: Options) -> tuple[str, ...]:
 
 
 def _longest_literal(part: str) -> str:
-    """Return the longest stretch of a pattern that stands for itself."""
+    """Return the longest literal stretch of a pattern."""
     if re.search(r"[()\[\]{}]", part):
         return ""
     plain = re.sub(r".\\?[*?+]|\\[^.\-/\"' ]|[.^$]", "\0", re.sub(r"\\([.\-/])", "\1", part))

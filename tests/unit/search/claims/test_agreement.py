@@ -10,6 +10,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import Corpus, Document
 from retrieval_eval.search.claims.agreement import HumanLabel, judge_agreement, read_human_labels
 from retrieval_eval.search.claims.judge import JudgeFacts, Judgement
+from tests.searches import written
 
 CORPUS = Corpus(
     (Document("d1", "docs", "Title", "A text."), Document("d1", "other", "", "B text.")),
@@ -21,7 +22,7 @@ CORPUS = Corpus(
 class Says:
     """Supports the claims that begin with "yes"."""
 
-    facts = JudgeFacts("says", "1", {})
+    facts = JudgeFacts(name="says", version="1", settings={})
     concurrency = 3
 
     def judge(self, claim, block_text):
@@ -38,7 +39,7 @@ def labels(both, judge_only, human_only, neither):
 
 
 def test_kappa_accuracy_and_confusion():
-    found = judge_agreement(labels(20, 5, 10, 15), Says())
+    found = written(judge_agreement(labels(20, 5, 10, 15), Says()))
     # Seen 35/50; by chance (25·30 + 25·20)/2500 = 0.5: kappa (0.7 − 0.5) / 0.5.
     assert found["kappa"]["value"] == pytest.approx(0.4)
     assert found["accuracy"]["value"] == pytest.approx(0.7)
@@ -53,12 +54,12 @@ def test_kappa_is_that_of_scikit_learn():
     given = labels(31, 4, 9, 17)
     said = [label.claim == "yes" for label in given]
     human = [label.supported for label in given]
-    found = judge_agreement(given, Says())["kappa"]["value"]
+    found = judge_agreement(given, Says()).kappa.value
     assert found == pytest.approx(cohen_kappa_score(said, human), abs=1e-12)
 
 
 def test_one_sided_labels_have_no_kappa_but_an_accuracy():
-    found = judge_agreement(labels(4, 0, 0, 0), Says())
+    found = written(judge_agreement(labels(4, 0, 0, 0), Says()))
     assert (found["kappa"]["value"], found["kappa"]["reason"]) == (None, "constant_input")
     assert found["accuracy"]["value"] == 1.0
 

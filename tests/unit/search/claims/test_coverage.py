@@ -8,15 +8,17 @@ import pytest
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.corpus import Corpus, Document
+from retrieval_eval.model import from_builtins
+from retrieval_eval.model.search_run import Claims, SearchRun
 from retrieval_eval.schema import faults
-from retrieval_eval.search.claims.coverage import claims_block
+from retrieval_eval.search.claims.coverage import claims_of
 from retrieval_eval.search.claims.drafts import Draft
 from retrieval_eval.search.claims.judge import JudgeError, JudgeFacts, Judgement
 from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims, with_claims
 from retrieval_eval.search.claims.rules import RulesJudge
 from retrieval_eval.search.measure import Request, measure_request
 from retrieval_eval.search.named_metrics import metric_value, per_query
-from tests.searches import answer, gold_query, gold_set, run_of
+from tests.searches import answer, gold_query, gold_set, run_of, written
 from tests.simulators.search.drafts import planted_drafts
 
 GOLD = gold_set(
@@ -25,6 +27,7 @@ GOLD = gold_set(
     gold_query("q3", {}),
 )
 RUN = run_of(GOLD, [answer("q1", ["d2", "d1"]), answer("q2", ["d1"]), answer("q3", ["d1"])])
+STORED = from_builtins(RUN, SearchRun, "the run")
 CORPUS = Corpus(
     (
         Document("d1", "docs", "Keeping", "Copies are kept for 30 days. They are encrypted."),
@@ -36,11 +39,11 @@ CORPUS = Corpus(
 
 
 def block_of(*drafts, judge=None, **fields):
-    return claims_block(RUN, drafts, CORPUS, judge or RulesJudge(), gold=GOLD, **fields)
+    return written(claims_of(STORED, drafts, CORPUS, judge or RulesJudge(), gold=GOLD, **fields))
 
 
 class Failing:
-    facts = JudgeFacts("failing", "1", {})
+    facts = JudgeFacts(name="failing", version="1", settings={})
     concurrency = 2
 
     def judge(self, claim, block_text):
@@ -48,7 +51,7 @@ class Failing:
 
 
 class Recording:
-    facts = JudgeFacts("recording", "1", {})
+    facts = JudgeFacts(name="recording", version="1", settings={})
     concurrency = 1
 
     def __init__(self):
@@ -129,7 +132,7 @@ def test_what_is_left_out_is_counted():
         "ci_low": None,
         "ci_high": None,
     }
-    with pytest.raises(NothingToEvaluateError, match="nobody has labelled"):
+    with pytest.raises(NothingToEvaluateError, match="a query without labels"):
         block_of(Draft("q3", "x y"))
 
 
@@ -164,15 +167,16 @@ def test_inputs_that_do_not_belong_together_are_named():
         block_of(Draft("q1", "x", ("d1", "d9"), line=2))
     other = gold_set(gold_query("q1", {"d1": 1}))
     with pytest.raises(BadInputError, match="fingerprints differ"):
-        claims_block(RUN, [Draft("q1", "x")], CORPUS, RulesJudge(), gold=other)
+        claims_of(STORED, [Draft("q1", "x")], CORPUS, RulesJudge(), gold=other)
     partial = Corpus(CORPUS.documents[1:], "0" * 64, Path("part.jsonl"))
     with pytest.raises(BadInputError, match=r"part\.jsonl: lacks the document 'd1'"):
-        claims_block(RUN, [Draft("q1", "x")], partial, RulesJudge(), gold=GOLD)
+        claims_of(STORED, [Draft("q1", "x")], partial, RulesJudge(), gold=GOLD)
 
 
 def test_the_block_fits_the_schema_and_the_named_metrics():
     found = block_of(Draft("q1", "Copies are kept for 30 days and 31 people."))
-    document = with_claims(RUN, found)
+    claims = from_builtins(found, Claims, "claims")
+    document = written(with_claims(STORED, claims))
     assert faults(document, "search_run") == []
     assert metric_value(document, "claim_coverage").value == found["coverage"]["value"]
     assert per_query(document, "claim_faithfulness") == {"q1": found["faithfulness"]["value"]}
@@ -186,7 +190,7 @@ def demo_run(tmp_path_factory):
     demo = write_search_demo(root)
     run = measure_request(Request(demo.gold, f"bm25:{demo.corpus}", out=root / "runs")).json_path
     request = ClaimsRequest(run, demo.drafts, demo.corpus, demo.gold, root / "claims.json", "rules")
-    document = measure_claims(request)
+    document = written(measure_claims(request))
     assert request.out.exists()
     return document, {draft.query: draft for draft in planted_drafts()}, request
 

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.model import to_builtins
 from retrieval_eval.search.claims.judge import FORMER_NAMES, JUDGES, CachedJudge, open_judge
 from tests.local_server import local_server, says
 
@@ -34,7 +35,7 @@ def options(kind):
 def test_it_says_what_it_is_and_where_the_support_is(kind, options):
     judge = open_judge(kind, options)
     assert judge.concurrency >= 1
-    assert json.loads(json.dumps(judge.facts.to_json()))["name"] == kind
+    assert json.loads(json.dumps(to_builtins(judge.facts)))["name"] == kind
     found = judge.judge("The port of the agent is 443", BLOCK)
     assert found.supported
     assert "443" in BLOCK[slice(*found.span)]

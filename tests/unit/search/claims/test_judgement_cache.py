@@ -20,7 +20,7 @@ class Counting:
 
     def __init__(self, model="m", concurrency=1, fails=False):
         self.asked = []
-        self.facts = JudgeFacts("counting", "1", {"model": model})
+        self.facts = JudgeFacts(name="counting", version="1", settings={"model": model})
         self.concurrency = concurrency
         self.fails = fails
 

@@ -8,13 +8,13 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.search.claims import measure as module
 from retrieval_eval.search.claims.judge import JudgeFacts, Judgement
 from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims
-from tests.searches import measure
+from tests.searches import measure, written
 
 
 class Counting:
     """Supports everything, and counts how often it was asked."""
 
-    facts = JudgeFacts("counting", "1", {})
+    facts = JudgeFacts(name="counting", version="1", settings={})
     concurrency = 1
 
     def __init__(self):
@@ -67,7 +67,7 @@ def request_of(tmp_path):
 
 def test_claims_and_agreement_are_measured_and_written(request_of, judge):
     request = request_of({"id": "q", "draft": "The levy is due in March."})
-    document = measure_claims(request)
+    document = written(measure_claims(request))
     assert (document["claims"]["n_supported"], document["claims"]["agreement"]["n"]) == (1, 1)
     # The claim against its document, which is label and context at once, and the human label.
     assert judge.n_asked == 2

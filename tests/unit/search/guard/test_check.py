@@ -10,16 +10,25 @@ from msgspec import structs
 
 from retrieval_eval import schema
 from retrieval_eval.gold.identity import fingerprint
-from retrieval_eval.search.abstention import abstention_block
 from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.pinned import Pinned
+from retrieval_eval.search.guard.rendering import method
 from retrieval_eval.search.guard.rule import RULES
 from retrieval_eval.search.guard.thresholds import Part, shipped_thresholds
 from retrieval_eval.search.noise import noise
 from retrieval_eval.search.settings import Settings
 from tests.guards import QUICK, drop, run_with, thresholds_of, with_claims
-from tests.searches import GENERATED_AT, answer, failure, gold_query, gold_set, run_of, written
+from tests.searches import (
+    GENERATED_AT,
+    abstention_block,
+    answer,
+    failure,
+    gold_query,
+    gold_set,
+    run_of,
+    written,
+)
 
 TODAY = date(2026, 1, 10)
 TRUE_POSITIVE = "ungrounded_true_positive_rate"
@@ -56,24 +65,94 @@ def test_points_and_queries_stand_beside_each_other(tmp_path):
     assert (row["movers"][0]["before"], row["movers"][0]["now"]) == (0.6, 0.4)
 
 
-@pytest.mark.parametrize(("limit", "expected"), [(2, "pass"), (1.99, "breach")])
-def test_exactly_the_threshold_is_allowed(tmp_path, limit, expected):
-    baseline, run = run_with([3] * 10), run_with([2, *[3] * 9])  # 2 points
-    assert verdict_of(tmp_path, run, baseline, drop("P@5", limit))["verdict"] == expected
+def threshold(kind, limit, *more):
+    """A threshold on P@5: points or per cent, of a fall or a rise, a floor or a ceiling."""
+    bound = f"{kind} = {limit}"
+    direction = "up" if kind in ("rise", "relative rise", "ceiling") else "down"
+    if kind not in ("floor", "ceiling"):
+        unit = "relative_percent" if kind.startswith("relative") else "points"
+        bound = f'max_change = {limit}\nunit = "{unit}"'
+    return "\n".join(['metric = "P@5"', f'direction = "{direction} is bad"', bound, *more])
 
 
-def test_what_is_better_passes_in_its_direction_only(tmp_path):
-    baseline, run = run_with([3] * 10), run_with([4] * 10)
-    up = drop("P@5", 1).replace("down", "up")
-    assert verdict_of(tmp_path, run, baseline, drop("P@5", 1))["verdict"] == "pass"
-    assert verdict_of(tmp_path, run, baseline, up)["verdict"] == "breach"
+# Hits of ten queries among their first five: one of them lost or gained is 2 points of P@5.
+LOWER, EVEN, HIGHER, ALL = [2, *[3] * 9], [3] * 10, [4, *[3] * 9], [5] * 10
 
 
-def test_relative_per_cent(tmp_path):
-    baseline, run = run_with([5] * 10), run_with([4, *[5] * 9])  # 1.00 → 0.98
-    for limit, expected in ((2.0, "pass"), (1.9, "breach")):
-        row = drop("P@5", limit).replace('"points"', '"relative_percent"')
-        assert verdict_of(tmp_path, run, baseline, row)["verdict"] == expected
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "allowed", "breached"),
+    [
+        ("fall", EVEN, LOWER, 2, 1.99),
+        ("rise", EVEN, HIGHER, 2, 1.99),
+        ("relative fall", ALL, [4, *[5] * 9], 2, 1.99),  # of 1.00
+        ("relative fall", HIGHER, EVEN, 3.23, 3.22),  # 0.02 of 0.62 are 3.226 %
+        ("relative rise", EVEN, HIGHER, 3.34, 3.33),  # 0.02 of 0.60
+        ("floor", EVEN, EVEN, 0.6, 0.61),
+        ("floor", HIGHER, LOWER, 0.58, 0.59),
+        ("ceiling", EVEN, EVEN, 0.6, 0.59),
+        ("ceiling", LOWER, HIGHER, 0.62, 0.61),
+    ],
+)
+def test_every_kind_of_threshold_allows_exactly_its_limit(
+    tmp_path, kind, before, after, allowed, breached
+):
+    baseline, run = run_with(before), run_with(after)
+    for limit, verdict, code in ((allowed, "pass", 0), (breached, "breach", 1)):
+        found = verdict_of(tmp_path, run, baseline, threshold(kind, limit))
+        assert (found["verdict"], found["exit_code"]) == (verdict, code)
+        assert bool(found["rows"][0]["reasons"]) is (verdict == "breach")
+
+
+@pytest.mark.parametrize("kind", ["fall", "relative fall", "rise", "relative rise"])
+def test_a_change_for_the_better_is_never_a_breach(tmp_path, kind):
+    sides = (EVEN, HIGHER) if "fall" in kind else (EVEN, LOWER)
+    baseline, run = map(run_with, sides)
+    assert verdict_of(tmp_path, run, baseline, threshold(kind, 0))["verdict"] == "pass"
+
+
+@pytest.mark.parametrize(("required", "verdict"), [("false", "skipped"), ("true", "no_verdict")])
+def test_only_a_required_metric_must_have_been_recorded(tmp_path, required, verdict):
+    row = drop("claim_coverage", 1, f"required = {required}")
+    found = verdict_of(tmp_path, run_with(EVEN), run_with(EVEN), row)
+    assert [row["verdict"] for row in found["rows"]] == [verdict]
+    # Nothing was checked, so there is no verdict on the run either way.
+    assert (found["verdict"], found["exit_code"]) == ("no_verdict", 2)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_contract_of_every_rule(tmp_path, rule):
+    baseline = run_with([3] * 20)
+    still = noise([baseline, run_with([3] * 20, label="again")], generated_at=GENERATED_AT, seed=1)
+
+    def judged(hits, *rows, **fields):
+        run = run_with(hits, label="run", **fields)
+        return verdict_of(tmp_path, run, baseline, *rows, rule=rule, noise=still)
+
+    unchanged = judged([3] * 20, drop("P@5", 0))
+    assert (unchanged["exit_code"], unchanged["rows"][0]["verdict"]) == (0, "pass")
+    # All 20 queries lost a fifth: by chance once in a million.
+    worse = judged([2] * 20, drop("P@5", 19.9))
+    assert (worse["exit_code"], worse["rows"][0]["verdict"]) == (1, "breach")
+    assert judged([2] * 20, drop("P@5", 20))["exit_code"] == 0
+    # A bound of the value itself is a breach under every rule, without any change.
+    assert judged([3] * 20, threshold("floor", 0.61))["exit_code"] == 1
+    # What was not asked is never a pass.
+    part = run_with([3] * 20, label="run")
+    part["queries"] = part["queries"][:-1]
+    found = verdict_of(tmp_path, part, baseline, drop("P@5", 100), rule=rule, noise=still)
+    assert found["exit_code"] == 2
+    assert worse["decision"]["rule"] == rule
+
+
+def test_every_rule_is_described_by_its_own_sentence_and_in_the_guide(tmp_path):
+    run = run_with(EVEN)
+    sentences = {
+        method(check([run], [run], thresholds_of(tmp_path, drop("P@5", 1), rule=rule), today=TODAY))
+        for rule in RULES
+    }
+    assert len(sentences) == len(RULES)
+    guide = (Path(__file__).parents[4] / "docs" / "guard.md").read_text(encoding="utf-8")
+    assert all(f"| `{rule}`" in guide for rule in RULES)
 
 
 def test_noise_passes_where_the_run_could_have_seen_a_change(tmp_path):
@@ -185,12 +264,12 @@ def broken(case):
         ("truncated", "the run is truncated: it asked 5 of 6 queries"),
         ("skipped corpus", "the run skipped the corpus b"),
         ("other labels", "the gold set changed"),
-        ("other depth", "another number of documents was asked for"),
+        ("other depth", "a different number of documents was requested"),
         ("empty", "the run has no verdict of its own: it holds no query"),
-        ("empty by its own account", "it says so without a reason"),
+        ("empty by its own account", "it gives no reason"),
         ("a query twice", "it holds 1 query more than once, the first is 'q001'"),
         ("hidden failure", "1 of 6 queries failed"),
-        ("other convention", "measures are defined otherwise"),
+        ("other convention", "metrics are defined differently"),
     ],
 )
 def test_a_broken_run_never_passes(tmp_path, case, reason):
@@ -449,9 +528,9 @@ def test_pinned_queries_whose_labels_moved_give_no_verdict(tmp_path):
     fresh = pinned(gold.queries[:1])
     other = gold_set(*gold.queries[:7])
     found = verdict_of(tmp_path, run, baseline, drop("RR", 100), gold=other, pinned=fresh)
-    assert "the run measured another gold set than the one at hand" in found["reasons"]
+    assert "the run measured another gold set than the one given" in found["reasons"]
     found = verdict_of(tmp_path, run, baseline, drop("RR", 100), pinned=fresh)
-    assert "without the gold set nobody can tell" in found["reasons"][0]
+    assert "without the gold set it is not known whether" in found["reasons"][0]
 
 
 def test_a_pinned_list_may_be_the_slice_of_one_threshold(tmp_path):

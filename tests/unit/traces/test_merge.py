@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.merge import weave
+from retrieval_eval.traces.merge import merge_calls
 from retrieval_eval.traces.tokens import Gap, Usage
 
 
@@ -9,38 +9,40 @@ def call(call_id, timestamp=None, name="Read", result=None, **arguments):
     return ToolCall(call_id, name, arguments, result, timestamp=timestamp)
 
 
-def ids(woven):
-    return "".join(item.call_id for item in woven.items if isinstance(item, ToolCall))
+def ids(merged):
+    return "".join(item.call_id for item in merged.items if isinstance(item, ToolCall))
 
 
 def test_extra_calls_stand_behind_their_neighbour():
-    woven = weave([call("a"), call("b"), call("c")], [call("a"), call("x"), call("y"), call("c")])
-    assert ids(woven) == "axybc"
-    assert (woven.n_shared, woven.has_added, woven.n_conflicts) == (2, True, 0)
+    merged = merge_calls(
+        [call("a"), call("b"), call("c")], [call("a"), call("x"), call("y"), call("c")]
+    )
+    assert ids(merged) == "axybc"
+    assert (merged.n_shared, merged.has_added, merged.n_conflicts) == (2, True, 0)
 
 
 def test_extra_calls_before_the_first_shared_one_come_first():
-    assert ids(weave([call("a")], [call("x"), call("a"), call("y")])) == "xay"
+    assert ids(merge_calls([call("a")], [call("x"), call("a"), call("y")])) == "xay"
 
 
 def test_known_times_decide_among_calls_that_one_side_has():
     base = [call("a", 1.0), call("b", 3.0), call("c", 5.0), call("d", 9.0)]
     other = [call("a", 1.0), call("x", 4.0), call("y", 6.0), call("d", 9.0), call("z", 2.0)]
-    assert ids(weave(base, other)) == "abxcydz"
+    assert ids(merge_calls(base, other)) == "abxcydz"
 
 
 def test_files_without_a_shared_call_are_sorted_into_each_other_by_time():
     base = [Usage("m", 1, 0), call("a", 1.0), Usage("n", 1, 0), call("b", 5.0), call("c", 9.0)]
     other = [Usage("s", 1, 0), call("x", 4.0), Usage("t", 1, 0), call("y", 7.0)]
-    woven = weave(base, other)
-    assert ids(woven) == "axbyc"
+    merged = merge_calls(base, other)
+    assert ids(merged) == "axbyc"
     # What a message cost stays with the calls it made.
-    names = [i.message_id if isinstance(i, Usage) else i.call_id for i in woven.items]
+    names = [i.message_id if isinstance(i, Usage) else i.call_id for i in merged.items]
     assert names == ["m", "a", "s", "x", "n", "b", "t", "y", "c"]
 
 
 def test_the_order_of_the_first_file_wins():
-    assert ids(weave([call("a"), call("b")], [call("b"), call("a")])) == "ab"
+    assert ids(merge_calls([call("a"), call("b")], [call("b"), call("a")])) == "ab"
 
 
 def test_what_is_missing_is_filled_in():
@@ -54,24 +56,24 @@ def test_what_is_missing_is_filled_in():
         call("b", 4.0, result=ToolResult("cut no more")),
         call("c", result=ToolResult("other text", structured={"n": 1})),
     ]
-    a, b, c = weave(base, other).items
+    a, b, c = merge_calls(base, other).items
     assert (a.result.text, a.timestamp) == ("found", 2.0)
     assert (b.result.text, b.result.is_truncated, b.timestamp) == ("cut no more", False, 4.0)
     assert (c.result.text, c.result.structured, c.result.is_error) == ("text", {"n": 1}, True)
 
 
 def test_a_cut_call_gets_its_missing_arguments_without_a_conflict():
-    woven = weave([call("a", path="p")], [call("a", path="p", content="text")])
-    assert woven.items[0].arguments == {"path": "p", "content": "text"}
-    assert woven.n_conflicts == 0
+    merged = merge_calls([call("a", path="p")], [call("a", path="p", content="text")])
+    assert merged.items[0].arguments == {"path": "p", "content": "text"}
+    assert merged.n_conflicts == 0
 
 
 def test_calls_that_disagree_stay_as_the_first_file_has_them():
     base = [call("a", path="p"), call("b", name="Grep")]
     other = [call("a", path="q", result=ToolResult("q")), call("b", result=ToolResult("r"))]
-    woven = weave(base, other)
-    assert woven.items == tuple(base)
-    assert (woven.n_shared, woven.n_conflicts, woven.has_added) == (2, 2, False)
+    merged = merge_calls(base, other)
+    assert merged.items == tuple(base)
+    assert (merged.n_shared, merged.n_conflicts, merged.has_added) == (2, 2, False)
 
 
 def test_calls_with_an_id_in_reuse_are_matched_by_what_was_called():
@@ -80,20 +82,20 @@ def test_calls_with_an_id_in_reuse_are_matched_by_what_was_called():
         call("x", command="1", result=ToolResult("one")),
         call("x", command="2", result=ToolResult("two")),
     ]
-    woven = weave(base, other)
-    assert [(i.arguments["command"], i.result.text) for i in woven.items] == [
+    merged = merge_calls(base, other)
+    assert [(i.arguments["command"], i.result.text) for i in merged.items] == [
         ("1", "one"),
         ("2", "two"),
     ]
 
 
 def test_usages_are_joined_by_message_and_gaps_of_the_second_file_are_left_out():
-    woven = weave([Usage("m", 10, 1), call("a")], [Gap(), Usage("m", 9, 30), call("a")])
-    assert woven.items == (Usage("m", 10, 30), call("a"))
+    merged = merge_calls([Usage("m", 10, 1), call("a")], [Gap(), Usage("m", 9, 30), call("a")])
+    assert merged.items == (Usage("m", 10, 30), call("a"))
 
 
 def test_equal_files_add_nothing():
     items = [Usage("m", 1, 1), call("a", 1.0, result=ToolResult("x")), call("b")]
-    woven = weave(items, items)
-    assert woven.items == tuple(items)
-    assert not woven.has_added
+    merged = merge_calls(items, items)
+    assert merged.items == tuple(items)
+    assert not merged.has_added

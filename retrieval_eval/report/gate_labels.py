@@ -1,4 +1,4 @@
-"""The rules of the validity gate, the ways out of the ledger and the verdicts, in words."""
+"""Labels and sentences for the rules of the validity gate, and for why trials were left out."""
 
 from __future__ import annotations
 
@@ -7,17 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
-from retrieval_eval.report.comparison import Comparison
+from retrieval_eval.model.impact import ArmLedger, ComparisonDocument, GateRule, LetThrough
+from retrieval_eval.report.comparison import arms, ledgers
 from retrieval_eval.report.findings import listed, name
-from retrieval_eval.report.gate import ArmLedger, Ledger, Rule
 from retrieval_eval.report.names import reason_sentence
 from retrieval_eval.report.numbers import of
-from retrieval_eval.report.whole_run import Passed
 from retrieval_eval.study.gate import RULES
 from retrieval_eval.values import counted
-
-NOT_PASSED: Final = "not_passed"
-"""Stands for the rule that failed where a gate did not pass and names none."""
 
 MAX_DETAIL: Final = 160
 """Characters of a rule's detail in a sentence: two configs with their counts."""
@@ -27,7 +23,7 @@ def title(rule: str) -> str:
     """Return the printed name of a rule; an unknown one is printed as it is named."""
     if rule in RULES:
         return RULES[rule].title
-    return "Validity gate" if rule == NOT_PASSED else rule.replace("_", " ").capitalize()
+    return rule.replace("_", " ").capitalize()
 
 
 def inside(text: str) -> str:
@@ -41,13 +37,8 @@ def inside(text: str) -> str:
     return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
 
 
-def finding(rule: Rule | None, fallback: str, comparison: Comparison) -> str:
-    """Return what a rule found as a clause with its count.
-
-    Trials are counted of all trials of their arm; ``fallback`` names a rule without data.
-    """
-    if rule is None:
-        return f"the rule “{inside(title(fallback))}” failed"
+def finding(rule: GateRule, comparison: ComparisonDocument) -> str:
+    """Return what a rule found as a clause with its count of all trials of the arm."""
     if rule.name not in RULES:
         return f"{_who(rule, comparison)} fall under the rule “{inside(title(rule.name))}”"
     words = RULES[rule.name]
@@ -60,26 +51,24 @@ def finding(rule: Rule | None, fallback: str, comparison: Comparison) -> str:
     return f"{_who(rule, comparison)} {words.clause}"
 
 
-def _who(rule: Rule, comparison: Comparison) -> str:
+def _who(rule: GateRule, comparison: ComparisonDocument) -> str:
     by_arm = Counter(trial.config_name for trial in rule.trials)
-    ledger = comparison.ledger
-    if ledger is None or by_arm.total() != rule.count:
+    if by_arm.total() != rule.count:
         return counted(rule.count, "trial")
-    arms = zip((comparison.baseline, comparison.comparison), ledger.arms, strict=True)
     parts = [
         f"{of(by_arm[config], arm.trials)} trials of {name(config)}"
-        for config, arm in arms
+        for config, arm in zip(arms(comparison), ledgers(comparison), strict=True)
         if by_arm[config]
     ]
     return " and ".join(parts) or counted(rule.count, "trial")
 
 
-def failed_sentence(comparison: Comparison, limit: int = 2) -> str:
+def failed_sentence(comparison: ComparisonDocument, limit: int = 2) -> str:
     """Return the failed rules in one sentence, the gravest first."""
     gravity = {rule: words.gravity for rule, words in RULES.items()}
-    ordered = sorted(comparison.failed, key=lambda rule: gravity.get(rule, math.inf))
-    gate = comparison.gate
-    clauses = [finding(gate.rule(r) if gate else None, r, comparison) for r in ordered[:limit]]
+    failed = [rule for rule in comparison.gate.rules if rule.failed]
+    ordered = sorted(failed, key=lambda rule: gravity.get(rule.name, math.inf))
+    clauses = [finding(rule, comparison) for rule in ordered[:limit]]
     rest = len(ordered) - len(clauses)
     if rest:
         clauses.append(f"{counted(rest, 'further rule')} failed")
@@ -97,13 +86,13 @@ def ways_out(arm: ArmLedger) -> dict[str, int]:
     return dict(found)
 
 
-def counted_trials(found: Sequence[Passed]) -> list[str]:
+def counted_trials(found: Sequence[LetThrough]) -> list[str]:
     """Return the sentence that says which trials count, or none when that is not recorded.
 
     Examples
     --------
-    >>> from retrieval_eval.report.whole_run import Passed
-    >>> counted_trials([Passed("base", 3, 3, {})])
+    >>> from retrieval_eval.model.impact import LetThrough
+    >>> counted_trials([LetThrough(config_name="base", n_trials=3, n_used=3, removed={})])
     ['Counted here: all 3 trials; the validity gate let every one through.']
     """
     if not found:
@@ -122,10 +111,10 @@ def counted_trials(found: Sequence[Passed]) -> list[str]:
     return [f"{left} No trial is left of {listed(none)}."] if none else [left]
 
 
-def left_out(ledger: Ledger, limit: int = 3) -> str:
+def left_out(comparison: ComparisonDocument, limit: int = 3) -> str:
     """Return the ways on which trials left with their numbers, the most frequent first."""
     total: Counter[str] = Counter()
-    for arm in ledger.arms:
+    for arm in ledgers(comparison):
         for way, n in ways_out(arm).items():
             total[way.split(": ", 1)[1]] += n
     ordered = sorted(total.items(), key=lambda item: (-item[1], item[0]))

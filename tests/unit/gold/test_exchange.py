@@ -1,3 +1,5 @@
+"""BEIR folders and TREC files: what comes in, what goes out, and what is lost."""
+
 from __future__ import annotations
 
 import json
@@ -6,8 +8,16 @@ import pytest
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import Corpus, Document
-from retrieval_eval.gold.exchange import export_beir, import_beir
-from retrieval_eval.model.gold import GoldQuery, GoldSet
+from retrieval_eval.gold.exchange import (
+    export_beir,
+    export_trec,
+    import_beir,
+    import_trec,
+    run_bytes,
+)
+from retrieval_eval.model.gold import GoldQuery, GoldSet, Label
+from retrieval_eval.search.protocol import ScoredDoc
+from retrieval_eval.search.retrievers.ranked_file import open_ranked_file
 
 
 @pytest.fixture
@@ -32,7 +42,7 @@ def folder(tmp_path):
     return root
 
 
-def test_import(folder):
+def test_import_of_beir(folder):
     found = import_beir(folder, corpus="law")
     assert found.queries == (
         GoldQuery(
@@ -183,3 +193,154 @@ def test_a_corpus_that_does_not_fit_is_refused(tmp_path):
     both = corpus(Document("d", "law", "", "x"), Document("e", "tax", "", "y"))
     lost = export_beir(gold, tmp_path / "out", corpus=both)
     assert "which of the 2 corpora a document is in: they become one" in lost
+
+
+GOLD = GoldSet(
+    (
+        GoldQuery("q1", "late\tfees", "law", relevant={"d1": 2, "d2": 0}, source="chair"),
+        GoldQuery("q2", "tax", "law", answerable=False, area="x", source="chair"),
+    ),
+    "f",
+)
+
+
+def run(*queries):
+    return {"label": "l", "queries": list(queries)}
+
+
+def ranked(name, *pairs, status="ok"):
+    ranking = [{"doc": doc, "score": score, "grade": None} for doc, score in pairs]
+    return {"id": name, "status": status, "ranking": ranking}
+
+
+def test_the_files_are_those_of_trec(tmp_path):
+    lost = export_trec(GOLD, tmp_path)
+    assert (tmp_path / "qrels.txt").read_bytes() == b"q1 0 d1 2\nq1 0 d2 0\n"
+    assert (tmp_path / "topics.tsv").read_bytes() == b"q1\tlate fees\nq2\ttax\n"
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["qrels.txt", "topics.tsv"]
+    assert [sentence.split(":")[0] for sentence in lost] == [
+        "areas of 1 query",
+        "the names of the corpora (law)",
+        "that 1 query cannot be answered",
+        "judgements of 1 query",
+        "tabs and line breaks in 1 query",
+    ]
+
+
+def test_nothing_is_said_to_be_lost_that_is_not_there(tmp_path):
+    plain = GoldQuery("q", "x", "default", relevant={"d": 1}, source="chair", answerable=True)
+    assert export_trec(GoldSet((plain,), "f"), tmp_path) == []
+    rich = GoldQuery(
+        "q", "x", "default", relevant={}, source="bootstrap", answerable=True, origin="replayed",
+        note="n", labels=(Label("a", "d", 1),), extra={"k": 1},
+    )  # fmt: skip
+    lost = " / ".join(export_trec(GoldSet((rich,), "f"), tmp_path))
+    for word in ("origins", "notes", "labels", "not ours", "bootstrap", "yet unknown"):
+        assert word in lost
+
+
+@pytest.mark.parametrize("bad", ["a b", "a\u00a0b", "a\tb", "a\x85", "\ufeffa", "a\x01", "\ud800"])
+def test_ids_with_white_space_are_named_and_nothing_is_written(tmp_path, bad):
+    for query in (GoldQuery(bad, "x", "c"), GoldQuery("q", "x", "c", relevant={bad: 1})):
+        with pytest.raises(BadInputError, match="white space") as caught:
+            export_trec(GoldSet((query,), "f"), tmp_path / "out")
+        assert repr(bad) in str(caught.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_import_of_trec(tmp_path):
+    qrels, topics = tmp_path / "q.txt", tmp_path / "t.tsv"
+    qrels.write_text("q2 0 d1 3\nq1\t0\td9  -2\nq2 0 d2 0\n")
+    topics.write_bytes("\ufeffq1\tlate fees \r\n\r\nq2\ttax\tlaw\nq3\tnobody judged\n".encode())
+    found = import_trec(qrels, topics, corpus="law")
+    assert found.queries == (
+        GoldQuery("q1", "late fees ", "law", relevant={"d9": 0}, source="chair"),
+        GoldQuery(
+            "q2", "tax\tlaw", "law", relevant={"d1": 3, "d2": 0}, source="chair", answerable=True
+        ),
+        GoldQuery("q3", "nobody judged", "law", source="chair"),
+    )
+    assert found.notes == ("1 grade below 0 became 0",)
+    assert found.max_grade == 3
+
+
+@pytest.mark.parametrize(
+    ("qrels", "topics", "message"),
+    [
+        ("q1 0 d1\n", "q1\tx\n", r"q\.txt: line 1: expected 4 fields"),
+        ("q1 0 d1 1.5\n", "q1\tx\n", "line 1.*not a grade"),
+        ("q1 0 d1 1\nq1 0 d1 1\n", "q1\tx\n", "occurs twice"),
+        ("q1 0 d1 1\n", "q2\tx\n", r"t\.tsv: no text for the judged query 'q1'"),
+        ("", "q1\n", r"t\.tsv: line 1: expected an id, a tab and the query"),
+        ("", "q1\t \n", r"t\.tsv: line 1: expected an id, a tab and the query"),
+        ("", "q1\tx\nq1\ty\n", r"t\.tsv: line 2: the id 'q1' for the second time"),
+        ("", "q1\tx\nq2\tX \n", "'q1' and 'q2' are the same query"),
+        ("", "<top>\n<num> 1\n", "SGML topics"),
+    ],
+)
+def test_faults_of_an_import(tmp_path, qrels, topics, message):
+    (tmp_path / "q.txt").write_text(qrels)
+    (tmp_path / "t.tsv").write_text(topics)
+    with pytest.raises(BadInputError, match=message):
+        import_trec(tmp_path / "q.txt", tmp_path / "t.tsv")
+
+
+def test_files_that_are_not_there(tmp_path):
+    (tmp_path / "here").write_text("q1\tx\n")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(BadInputError, match=r"loop: a link"):
+        import_trec(tmp_path / "here", tmp_path / "loop")
+    with pytest.raises(BadInputError, match="cannot be read"):
+        import_trec(tmp_path / "none", tmp_path / "here")
+    with pytest.raises(BadInputError, match="cannot be read"):
+        import_trec(tmp_path / "here", tmp_path / "none")
+
+
+def test_a_search_run_becomes_a_trec_run(tmp_path):
+    path = tmp_path / "run.txt"
+    doc = run(
+        ranked("q1", ("d2", 1.5), ("d1", 1e-7)),
+        ranked("q2", status="failed"),
+        ranked("q3"),
+        ranked("q4", ("a", 1), ("b", 1)),
+    )
+    data, lost = run_bytes(doc, "bm25")
+    assert data.decode().splitlines() == [
+        "q1 Q0 d2 1 1.5 bm25",
+        "q1 Q0 d1 2 1e-07 bm25",
+        "q4 Q0 a 1 1.0 bm25",
+        "q4 Q0 b 2 1.0 bm25",
+    ]
+    assert [sentence.split(":")[0] for sentence in lost] == [
+        "everything but documents and scores",
+        "that 1 query failed",
+        "that 1 query found nothing",
+        "the order of 1 ranking",
+    ]
+    # Equal scores are read by falling id, as trec_eval does.
+    path.write_bytes(data)
+    assert open_ranked_file(path, {}).rankings == {
+        "q1": (ScoredDoc("d2", 1.5), ScoredDoc("d1", 1e-7)),
+        "q4": (ScoredDoc("b", 1.0), ScoredDoc("a", 1.0)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("doc", "tag", "message"),
+    [
+        (run(), "a b", "the tag 'a b'"),
+        (run(), "", "the tag ''"),
+        ({}, "t", "/queries: expected the list"),
+        (run(3), "t", "/queries/0: expected a query"),
+        (run(ranked("a b")), "t", "/queries/0/id: 'a b' is no id"),
+        (run(ranked("a", (None, 1))), "t", "/queries/0/ranking/0/doc: 'None' is no id"),
+        (run(ranked("a", ("d", None))), "t", "/queries/0/ranking/0/score: expected a number"),
+        (run(ranked("a", ("d", float("nan")))), "t", "/score: expected a number"),
+        (run(ranked("a", ("d", True))), "t", "/score: expected a number"),
+        (run(ranked("a", ("d", 10**400))), "t", "/score: expected a number"),
+        (run({"id": "a", "ranking": [1]}), "t", "/queries/0/ranking/0: expected an object"),
+    ],
+)
+def test_a_document_that_is_no_run(doc, tag, message):
+    with pytest.raises(BadInputError, match=message):
+        run_bytes(doc, tag)

@@ -1,16 +1,104 @@
+"""Gold sets on disk: settings, faults, rows that keep their bytes, composition."""
+
 from __future__ import annotations
 
 import json
+import math
 import sys
 
 import pytest
+from msgspec.structs import replace
 
+import retrieval_eval
 from retrieval_eval import schema
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
-from retrieval_eval.gold.gold_set import gold_faults, load_gold_set
+from retrieval_eval.gold.gold_set import (
+    field_map,
+    gold_faults,
+    gold_stats,
+    load_gold_set,
+    percents,
+    query_line,
+    write_gold_set,
+)
 from retrieval_eval.gold.identity import query_id
-from retrieval_eval.model.gold import Anchor, FieldMap, Label
+from retrieval_eval.model.gold import Anchor, FieldMap, GoldQuery, GoldSet, Label
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "gold-set.jsonl"
+
+
+def test_without_settings_our_names_and_those_of_the_seed_are_known(path):
+    found = field_map(path)
+    assert found == FieldMap()
+    assert found.max_grade == 2
+    meanings = found.meanings()
+    assert meanings["relevant"] == meanings["relevant_case_law_ids"] == "relevant"
+    assert meanings["area"] == meanings["practice_area"] == "area"
+    assert "answers" not in meanings
+
+
+def test_gold_toml_beside_the_file(path):
+    (path.parent / "gold.toml").write_text(
+        'max_grade = 3\n[fields]\nrelevant = "answers"\n[bootstrap.tables]\nlogs = "l"\n'
+    )
+    found = field_map(path)
+    assert (found.names, found.max_grade, found.header) == ({"relevant": "answers"}, 3, None)
+
+
+def test_a_header_line_goes_before_gold_toml_and_adds_to_it(path):
+    (path.parent / "gold.toml").write_text(
+        'max_grade = 3\n[fields]\nrelevant = "answers"\narea = "topic"\n'
+    )
+    header = '{"gold_set": {"max_grade": 4, "fields": {"relevant": "docs"}}}'
+    path.write_bytes(b"\xef\xbb\xbf\r\n" + header.encode() + b"\r\n{}\n")
+    found = field_map(path)
+    assert found.names == {"relevant": "docs", "area": "topic"}
+    assert (found.max_grade, found.header) == (4, header)
+
+
+def test_a_header_without_a_scale_leaves_the_one_of_gold_toml(path):
+    (path.parent / "gold.toml").write_text("max_grade = 3\n")
+    path.write_text('{"gold_set": {"fields": {"relevant": "docs"}}}\n')
+    assert field_map(path).max_grade == 3
+
+
+@pytest.mark.parametrize(
+    ("toml", "message"),
+    [
+        ("max_grade = 0", r"gold\.toml: max_grade: expected a whole number from 1 to 1000"),
+        ("max_grade = 1001", "max_grade"),
+        ("max_grade = true", "max_grade"),
+        ("max_grade = 2.0", "max_grade"),
+        ("max_grad = 3", "unknown setting 'max_grad'"),
+        ('[fields]\nanswer = "x"', "unknown field 'answer'; known: id, query"),
+        ("[fields]\nrelevant = 3", "relevant: expected a field name as text"),
+        ('[fields]\nrelevant = ""', "relevant: expected a field name as text"),
+        ('[fields]\nrelevant = "x"\narea = "x"', "two fields have the same name"),
+        ('fields = "x"', "expected our field names"),
+        ("max_grade = ", "not valid TOML"),
+    ],
+)
+def test_a_setting_that_cannot_be_used_is_named(path, toml, message):
+    (path.parent / "gold.toml").write_text(toml)
+    with pytest.raises(BadInputError, match=message):
+        field_map(path)
+
+
+@pytest.mark.parametrize("settings", ["3", "null", '{"max_grade": -1}', '{"field": {}}'])
+def test_a_broken_header_names_file_and_line(path, settings):
+    path.write_text(f'{{"gold_set": {settings}}}\n')
+    with pytest.raises(BadInputError, match=rf"^{path}: line 1: /gold_set"):
+        field_map(path)
+
+
+def test_a_first_row_is_no_header(path):
+    path.write_text('{"gold_set": 1, "query": "x"}\n')
+    assert field_map(path).header is None
+
 
 SEED_ROW = (
     '{"id":"g001","query":"Betterment levy","practice_area":"betterment_levy", '
@@ -18,11 +106,6 @@ SEED_ROW = (
     '"note":""}'
 )
 DIGEST = "0" * 64
-
-
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "gold-set.jsonl"
 
 
 def row(**changes):
@@ -396,3 +479,254 @@ def test_the_fingerprint_sees_what_moves_a_metric_and_nothing_else(path):
     ]
     found = [fingerprint({**one, **other}, two) for other in others]
     assert len({first, fingerprint(one), *found}) == len(others) + 2
+
+
+SEED = (
+    '{"id":"g001","query":"היטל","practice_area":"levy", "corpus":"lib",'
+    ' "relevant_case_law_ids":["u-2","u-1"],"source":"bootstrap","note":"","mine":{"b":1,"a":[]}}'
+)
+
+
+def read_one(path, line=SEED):
+    path.write_text(line + "\n", encoding="utf-8")
+    return load_gold_set(path).queries[0]
+
+
+def test_an_unchanged_query_gives_its_line_to_the_letter(path):
+    lines = [
+        SEED,
+        ' { "source" : "chair", "query":"caf\\u00e9", "relevant": {"d":2.0} , "answerable":null}',
+        '{"query":"x","source":"chair","answerable":true,"labels":[],"anchors":{},"area":""}',
+    ]
+    path.write_bytes("\r\n".join(lines).encode())
+    assert [query_line(query) for query in load_gold_set(path).queries] == lines
+    write_gold_set(path, load_gold_set(path).queries)
+    assert path.read_text(encoding="utf-8") == "".join(line + "\n" for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("change", "key", "value"),
+    [
+        ({"note": "seen"}, "note", "seen"),
+        ({"area": "fees"}, "practice_area", "fees"),
+        ({"area": None}, "practice_area", None),
+        ({"relevant": {"u-1": 1, "u-2": 2}}, "relevant_case_law_ids", {"u-2": 2, "u-1": 1}),
+        ({"source": "chair"}, "source", "chair"),
+    ],
+)
+def test_a_changed_field_is_the_only_change(path, change, key, value):
+    changed = replace(read_one(path), **change)
+    expected = {**json.loads(SEED), key: value}
+    assert query_line(changed) == json.dumps(expected, ensure_ascii=False, separators=(",", ":"))
+    write_gold_set(path, [changed])
+    (back,) = load_gold_set(path).queries
+    assert replace(back, line=0, written=None) == replace(changed, line=0, written=None)
+
+
+@pytest.mark.parametrize(
+    ("change", "more"),
+    [
+        ({"origin": "replayed"}, {"origin": "replayed"}),
+        ({"labels": (Label("x", "u-1", 2),)}, None),
+        ({"anchors": {"u-1": Anchor("s", 1, 2, DIGEST)}}, None),
+    ],
+)
+def test_a_field_that_the_row_had_not_is_added(path, change, more):
+    changed = replace(read_one(path), **change)
+    row = json.loads(query_line(changed))
+    expected = (
+        more
+        or {
+            "labels": {"labels": [{"labeller": "x", "doc": "u-1", "grade": 2}]},
+            "anchors": {
+                "anchors": {"u-1": {"source": "s", "start": 1, "end": 2, "sha256": DIGEST}}
+            },
+        }[next(iter(change))]
+    )
+    assert row == {**json.loads(SEED), **expected}
+
+
+def test_what_was_derived_is_written_once_it_no_longer_follows(path):
+    line = '{"query":"late fees","relevant":["d"],"source":"chair"}'
+    query = read_one(path, line)
+    renamed = replace(query, query="late charges")
+    assert json.loads(query_line(renamed))["id"] == query.id
+    emptied = replace(query, relevant={})
+    assert json.loads(query_line(emptied)) == {
+        "query": "late fees",
+        "relevant": {},
+        "source": "chair",
+        "answerable": True,
+    }
+    unknown = replace(query, relevant={}, answerable=None)
+    assert "answerable" not in json.loads(query_line(unknown))
+
+
+def test_pass_through_fields_can_be_changed_and_removed(path):
+    row = json.loads(SEED)
+    query = read_one(path)
+    changed = json.loads(query_line(replace(query, extra={"other": 1})))
+    assert changed == {**{name: row[name] for name in row if name not in query.extra}, "other": 1}
+    assert list(changed)[-1] == "other"
+
+
+def test_the_canonical_line_has_our_order_and_no_defaults():
+    query = GoldQuery(
+        "a",
+        "q",
+        "law",
+        relevant={"b": 1, "c": 2, "a": 1},
+        source="chair",
+        answerable=True,
+        extra={"z": 1},
+    )
+    assert query_line(query) == (
+        '{"id":"a","query":"q","corpus":"law","relevant":{"c":2,"a":1,"b":1},"source":"chair","z":1}'
+    )
+    assert query_line(
+        replace(query, relevant={}, extra={}, answerable=False, origin="replayed")
+    ) == (
+        '{"id":"a","query":"q","corpus":"law","relevant":{},"source":"chair","origin":"replayed",'
+        '"answerable":false}'
+    )
+
+
+def test_the_header_stays_and_names_are_used_where_they_are_understood(path, tmp_path):
+    header = '{ "gold_set": {"fields":{"relevant":"docs"}}}'
+    line = '{"id":"a","query":"q","docs":["d"],"source":"chair"}'
+    path.write_text(f"{header}\n{line}\n")
+    queries = load_gold_set(path).queries
+    write_gold_set(path, [replace(queries[0], note="n"), GoldQuery("b", "r", "x", source="chair")])
+    assert path.read_text().splitlines() == [
+        header,
+        '{"id":"a","query":"q","docs":["d"],"source":"chair","note":"n"}',
+        '{"id":"b","query":"r","corpus":"x","relevant":{},"source":"chair"}',
+    ]
+    elsewhere = tmp_path / "elsewhere" / "gold-set.jsonl"
+    write_gold_set(elsewhere, queries)
+    assert elsewhere.read_text() == (
+        '{"id":"a","query":"q","corpus":"default","relevant":{"d":1},"source":"chair"}\n'
+    )
+
+
+def test_a_wider_scale_is_declared_in_a_header(path):
+    query = GoldQuery("a", "q", "law", relevant={"d": 3}, source="chair")
+    with pytest.raises(BadInputError, match=r"not written\): line 1: /relevant/d: the grade 3"):
+        write_gold_set(path, [query])
+    write_gold_set(path, [query], max_grade=3)
+    assert path.read_text().splitlines()[0] == '{"gold_set":{"max_grade":3}}'
+    assert load_gold_set(path).qrels == {"a": {"d": 3}}
+    write_gold_set(path, [replace(query, relevant={"d": 4})], max_grade=4)
+    assert path.read_text().splitlines()[0] == '{"gold_set":{"max_grade":4}}'
+
+
+@pytest.mark.parametrize(
+    ("queries", "message"),
+    [
+        ([GoldQuery("a", "q", "c"), GoldQuery("a", "r", "c")], "line 2: the id 'a' is on line 1"),
+        ([GoldQuery("a", "q", "c"), GoldQuery("b", "Q ", "c")], "line 2: the same query"),
+        ([GoldQuery("a", "q", "c", source="me")], "'me' is unknown"),
+        ([GoldQuery("a", "\ud800", "c")], "line 1: is not UTF-8"),
+        ([GoldQuery("a", "q", "c", relevant={"d": 1}, answerable=False)], "is false"),
+        ([GoldQuery("a", "q", "c", extra={"note": "x"})], "'a' could not be read back"),
+        ([GoldQuery("a", "q", "c", extra={"practice_area": "x"})], "'a' could not be read back"),
+    ],
+)
+def test_what_could_not_be_read_back_is_not_written(path, queries, message):
+    path.write_text(SEED)
+    with pytest.raises(BadInputError, match=message):
+        write_gold_set(path, queries)
+    assert path.read_text() == SEED
+
+
+def test_a_link_stays_a_link(path, tmp_path):
+    query = read_one(path)
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(path)
+    write_gold_set(link, [replace(query, note="seen")])
+    assert link.is_symlink()
+    assert load_gold_set(path).queries[0].note == "seen"
+
+
+def test_a_folder_is_no_place_to_write_to(path):
+    path.mkdir()
+    with pytest.raises(BadInputError, match="cannot be written"):
+        write_gold_set(path, [])
+    assert list(path.parent.iterdir()) == [path]
+
+
+def part(value, n, share, percent):
+    return {"value": value, "n": n, "share": share, "percent": percent}
+
+
+def test_the_composition_of_a_small_set():
+    queries = (
+        GoldQuery("a", "1", "law", area="x", relevant={"d": 2, "e": 0}, answerable=True),
+        GoldQuery("b", "2", "law", area="y", answerable=False, source="chair", origin="replayed"),
+        GoldQuery("c", "3", "tax", relevant={"d": 1}, answerable=True, origin="adversarial"),
+        GoldQuery("d", "4", "law", relevant={"f": 0}, labels=(Label("x", "f", 0),)),
+    )
+    found = gold_stats(GoldSet(queries, "f"))
+    blocks = found.pop("composition")
+    assert found == {
+        "fingerprint": "f",
+        "is_provisional": False,
+        "n_queries": 4,
+        "n_labelled_pairs": 4,
+        "n_relevant_pairs": 2,
+        "n_unlabelled": 1,
+        "n_labels": 1,
+        "n_anchors": 0,
+    }
+    assert list(blocks) == ["corpus", "area", "origin", "source", "answerable", "grade"]
+    assert blocks["corpus"] == {
+        "unit": "queries",
+        "n": 4,
+        "parts": [part("law", 3, 0.75, 75.0), part("tax", 1, 0.25, 25.0)],
+    }
+    assert blocks["area"]["parts"] == [
+        part("x", 1, 0.25, 25.0),
+        part("y", 1, 0.25, 25.0),
+        part(None, 2, 0.5, 50.0),
+    ]
+    assert [(p["value"], p["n"]) for p in blocks["origin"]["parts"]] == [
+        ("replayed", 1),
+        ("adversarial", 1),
+        (None, 2),
+    ]
+    assert [(p["value"], p["n"]) for p in blocks["source"]["parts"]] == [
+        ("bootstrap", 3),
+        ("chair", 1),
+    ]
+    assert [(p["value"], p["n"]) for p in blocks["answerable"]["parts"]] == [
+        (True, 2),
+        (False, 1),
+        (None, 1),
+    ]
+    assert blocks["grade"]["unit"] == "judged pairs"
+    assert blocks["grade"]["parts"] == [
+        part(0, 2, 0.5, 50.0),
+        part(1, 1, 0.25, 25.0),
+        part(2, 1, 0.25, 25.0),
+    ]
+
+
+def test_a_set_without_queries_has_no_parts():
+    found = gold_stats(GoldSet((), "f"))
+    assert all(block["parts"] == [] and block["n"] == 0 for block in found["composition"].values())
+
+
+def test_printed_shares_add_up_where_rounding_each_would_not():
+    # 1/7 is 14.28… %: seven times 14.3 would be 100.1.
+    assert percents([1] * 7) == [14.3, 14.3, 14.3, 14.3, 14.3, 14.3, 14.2]
+    # 2/3 = 66.66…, 1/6 = 16.66… twice: the largest remainders are equal, the first ones win.
+    assert percents([4, 1, 1]) == [66.7, 16.7, 16.6]
+    assert percents([1, 9999]) == [0.0, 100.0]
+    assert percents([0, 5]) == [0.0, 100.0]
+    assert percents([]) == percents([0]) == []
+    assert math.fsum(percents([1, 1, 1])) == 100.0
+
+
+def test_the_reader_is_public_and_takes_a_path_as_text(path):
+    path.write_text('{"query":"late fees","relevant":["d"],"source":"chair"}\n')
+    assert retrieval_eval.load_gold_set(str(path)) == load_gold_set(path)

@@ -2,8 +2,8 @@ import math
 
 import pytest
 
-from retrieval_eval.stats.censored import kaplan_meier
 from retrieval_eval.stats.intervals import wilson
+from retrieval_eval.stats.time_to_event import kaplan_meier
 
 # Times of remission in weeks, 6-MP group of Freireich et al. (1963); + is censored.
 TIMES = [6, 6, 6, 6, 7, 9, 10, 10, 11, 13, 16, 17, 19, 20, 22, 23, 25, 32, 32, 34, 35]
@@ -41,7 +41,7 @@ def test_limits_by_hand():
     assert curve.low == (pytest.approx(0.5**spread, abs=1e-6), None)
     assert curve.high == (pytest.approx(0.5 ** (1 / spread), abs=1e-6), None)
     assert curve.median_interval().low.value == 1.0
-    # After 2 nobody is left: the upper limit is below one half there although it has no number.
+    # After 2 no unit is left: the upper limit is below one half there although it has no number.
     assert curve.median_interval().high.value == 2.0
 
 
@@ -73,7 +73,7 @@ def test_half_is_the_median_despite_rounding():
     assert kaplan_meier([1, 2, 3, 4], [True] * 4).median().value == 2
 
 
-def test_nobody():
+def test_no_units():
     curve = kaplan_meier([], [])
     assert curve.median().reason == "too_few_values"
     assert curve.restricted_mean(1.0).reason == "too_few_values"

@@ -1,0 +1,47 @@
+"""What makes a trial's artefacts stale."""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import EntryPoint
+
+import pytest
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.pipeline import fingerprint
+from retrieval_eval.pipeline.evaluate import evaluate
+from retrieval_eval.traces.formats import FORMATS
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """Install a module as another distribution's trace format and return the code's digest."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def install(source):
+        (tmp_path / "their_format.py").write_text(source, encoding="utf-8")
+        point = EntryPoint("theirs", "their_format:theirs", FORMATS.group)
+        points = [point] if source else []
+        monkeypatch.setattr(
+            fingerprint, "entry_points", lambda group: points if group == FORMATS.group else []
+        )
+        fingerprint.code_fingerprint.cache_clear()
+        return fingerprint.code_fingerprint()
+
+    yield install
+    sys.modules.pop("their_format", None)
+    fingerprint.code_fingerprint.cache_clear()
+
+
+def test_the_code_of_another_distributions_entry_counts(installed):
+    without, with_one, changed = installed(""), installed("theirs = 1"), installed("theirs = 2")
+    assert len({without, with_one, changed}) == 3
+    assert installed("theirs = 1") == with_one
+
+
+def test_a_broken_entry_ends_an_evaluation_with_its_name(tmp_path, monkeypatch):
+    points = [EntryPoint("theirs", "no_such_module:theirs", FORMATS.group)]
+    monkeypatch.setattr("retrieval_eval.registry.entry_points", lambda group: points)
+    monkeypatch.setattr(FORMATS, "_is_loaded", False)
+    with pytest.raises(BadInputError, match="'theirs' cannot be loaded from no_such_module"):
+        evaluate([tmp_path])
