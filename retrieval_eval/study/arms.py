@@ -82,8 +82,8 @@ class Arm:
 class Roles:
     """Which of two arms are meant to use MCP, and which is the control that is not.
 
-    ``doubt`` gives the reason where that is unclear for an arm. ``notes`` name the arms whose name says
-    otherwise than their trials, where the trials of both arms leave no doubt.
+    ``doubt`` gives the reason where that is unclear for an arm. ``notes`` name the arms whose name
+    says otherwise than their trials, where the trials of both arms leave no doubt.
     """
 
     users: tuple[Arm, ...]
