@@ -219,6 +219,20 @@ def test_a_worst_case_of_exactly_nothing_names_no_mean_that_cannot_be():
     assert "average below" not in said
 
 
+def test_where_both_arms_lack_values_the_other_one_is_taken_to_be_as_before():
+    rows = rows_of([(f"t{i}", 0.4, 0.45) for i in range(10)])
+    # The baseline lacks two of ten tasks and the comparison one.
+    del rows[19], rows[2], rows[0]
+    recall = comparison(rows)["metrics"]["file_recall"]
+    known = (9 * 0.45 - 8 * 0.4) / 10
+    assert (recall["n_lacking_baseline"], recall["n_lacking_comparison"]) == (2, 1)
+    assert recall["bound_low"] == pytest.approx(known - 0.2)
+    assert recall["bound_high"] == pytest.approx(known + 0.1)
+    assert recall["tipping_baseline"] == pytest.approx((known + 0.1 * 0.45) / 0.2)
+    # Below 0: no mean of what the comparison lacks does that.
+    assert recall["tipping_comparison"] is None
+
+
 def test_trials_lost_to_the_gate_are_lacking_too():
     # Twelve of forty are removed, which is below a third and fails no rule.
     rows = informative_loss("cut")
