@@ -471,6 +471,25 @@ def test_rewards_of_two_scales_are_given_by_suite_only():
     assert "mean difference is +2.00 in sums (8 tasks), +0.20 in unit (8 tasks)" in said
 
 
+def test_of_many_suites_the_first_four_with_a_mean_are_named():
+    rows = [
+        document(
+            f"t{suite}{i}",
+            c,
+            0.5,
+            (10.0 if suite == 0 else 1.0) * (0.2 + i / 10),
+            benchmark=f"s{suite}",
+        )
+        for suite in range(6)
+        # One task of the last suite has no mean.
+        for i in range(1 if suite == 5 else 3)
+        for c in ARMS
+    ]
+    said = threat(comparison(rows), "reward_scales")["sentence"]
+    assert "in s3 (3 tasks), 1 further suite in the analysis" in said
+    assert "s4" not in said
+
+
 def test_rewards_from_0_to_1_are_averaged_over_suites():
     found = comparison(scaled(1.0))
     assert found["metrics"]["reward"]["mean_difference"] == pytest.approx(0.2)
