@@ -1,4 +1,4 @@
-"""The calls of a trace, interpreted: what each tool did, and what became of each call."""
+"""Interprets the calls of a trace: what each tool did, and the status of each call."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ReadCall:
 
     @property
     def status(self) -> str:
-        """The part of the ledger the call counts in."""
+        """The status the call is counted under."""
         if not self.use.is_retrieval:
             return "not_retrieval"
         if self.call.result is None:
@@ -60,7 +60,7 @@ class ReadCall:
 def read_calls(trace: Trace) -> list[ReadCall]:
     """Interpret every call of a trace; each agent of the trial has a shell of its own.
 
-    A call that reads the saved result of an earlier one shows a further part of that result.
+    A call that reads the saved result of an earlier call shows a further part of that result.
     """
     shells: dict[str, ShellSession] = {}
     saved = SavedResults()
@@ -94,7 +94,7 @@ def _shell(session: ShellSession, call: ToolCall, use: ToolUse) -> ShellAnalysis
 
 
 def count(reads: list[ReadCall]) -> CallLedger:
-    """Return what became of a trial's calls.
+    """Return the counts of a trial's calls by status.
 
     ``calls_seen`` is the sum of ``calls_not_retrieval``, ``calls_without_result``,
     ``calls_error``, ``calls_opaque`` and ``calls_resolved``; a call counts in the first of
@@ -124,7 +124,7 @@ def count(reads: list[ReadCall]) -> CallLedger:
 
 
 def _most_frequent(reasons: Counter[str]) -> dict[str, int]:
-    """Return the reasons that occur most, by name; all further ones are counted as one."""
+    """Return the most frequent reasons by name; all others are counted together."""
     ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
     kept, rest = ordered[:_MOST_OPAQUE_REASONS], ordered[_MOST_OPAQUE_REASONS:]
     further = [(f"{len(rest)} further reasons", sum(n for _, n in rest))] if rest else []
