@@ -148,14 +148,14 @@ _HEAD: Final = 1400
 
 
 @dataclass(frozen=True, slots=True)
-class _Saved:
+class _SavedResult:
     call: ToolCall
     cwd: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
-    """What reading a saved result shows: the first tool's use and, for a shell, its analysis."""
+class Reread:
+    """A read of a saved result: the first tool's use and, for a shell, its analysis."""
 
     use: ToolUse
     shell: ShellAnalysis | None
@@ -165,20 +165,20 @@ class SavedResults:
     """The saved results of a trial, by the path of their file."""
 
     def __init__(self) -> None:
-        self._by_path: dict[str, _Saved] = {}
+        self._by_path: dict[str, _SavedResult] = {}
 
     def remember(self, call: ToolCall, cwd: str | None) -> None:
         """Note the file a result was saved to; ``cwd`` is where a shell was before the call."""
         text = call.result.text[:_HEAD] if call.result is not None else ""
         found = _NOTICE.match(text.lstrip())
         if found is not None:
-            self._by_path[found[1]] = _Saved(call, cwd)
+            self._by_path[found[1]] = _SavedResult(call, cwd)
 
     def is_read_by(self, use: ToolUse) -> bool:
         """Return whether a shell command names a saved result."""
         return use.command is not None and bool(self._named_in(use.command))
 
-    def reread(self, call: ToolCall, use: ToolUse) -> Again | None:
+    def reread(self, call: ToolCall, use: ToolUse) -> Reread | None:
         """Return what a call shows of a saved result.
 
         None for a call that reads none, that failed, or whose output need not consist of lines of
@@ -194,9 +194,9 @@ class SavedResults:
         if again.command is not None:
             session = ShellSession(saved.cwd)
             shell = session.analyse(again.command, text, cwd=again.command_cwd)
-        return Again(again, shell)
+        return Reread(again, shell)
 
-    def _read(self, call: ToolCall, use: ToolUse) -> _Saved | None:
+    def _read(self, call: ToolCall, use: ToolUse) -> _SavedResult | None:
         if use.command is None:
             path = text_argument(call.arguments, PATH_ARGUMENTS)
             return self._by_path.get(path) if path and use.category == "file_read" else None
@@ -204,5 +204,5 @@ class SavedResults:
         named = self._named_in(use.command) if is_plain else []
         return named[0] if len(named) == 1 else None
 
-    def _named_in(self, command: str) -> list[_Saved]:
+    def _named_in(self, command: str) -> list[_SavedResult]:
         return [self._by_path[p] for p in _PATH.findall(command) if p in self._by_path]

@@ -144,7 +144,7 @@ def _first_with_files(
 def _edit_files(
     sources: tuple[Source, ...], aligner: Aligner, workspace: Workspace
 ) -> tuple[FileRef, ...] | None:
-    """Return the edit files of the first source with any; ``expected_edit_files`` comes last."""
+    """Return the edit files of the first source; ``expected_edit_files`` comes last."""
     stating = [source for source in sources if source.edit_entries]
     stating.sort(key=lambda s: s.name.rsplit("/", 1)[-1] in GROUND_TRUTH_FILES)
     for source in stating:

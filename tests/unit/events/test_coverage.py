@@ -12,7 +12,7 @@ from tests.trials import truth
     ("flag", "words"),
     [
         ("subagent_elsewhere", "sub-agents whose calls lie in other files"),
-        ("continued_elsewhere", "goes on in another file"),
+        ("continued_elsewhere", "continues in another file"),
     ],
 )
 def test_a_trace_that_goes_on_in_another_file_is_incomplete(flag, words):

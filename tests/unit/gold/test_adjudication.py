@@ -105,7 +105,7 @@ def test_what_comes_back_is_final_and_on_record(gold, corpus, tmp_path):
 def test_a_relevant_document_of_an_unanswerable_query_is_refused(gold, corpus, tmp_path):
     sheet = adjudication_sheet(gold, corpus, "cleo")
     back, key = _fill(tmp_path / "out", sheet, "cleo", {("q3", "d2"): 1})
-    with pytest.raises(BadInputError, match=r"'q3' is said to be unanswerable, yet 'd2'"):
+    with pytest.raises(BadInputError, match=r"'q3' is marked as unanswerable, yet 'd2'"):
         settle(gold, [back], key)
 
 
