@@ -318,8 +318,9 @@ def new_mapping() -> PseudonymMapping:
 
 
 def read_mapping(path: Path) -> PseudonymMapping:
-    """Return the mapping in a file; raises `BadInputError` if there is none or others may read
-    it.
+    """Return the mapping in a file that only its owner may read.
+
+    Raises `BadInputError` for any other file.
     """
     real = Path(os.path.realpath(path))
     if real.exists() and not is_private(real):

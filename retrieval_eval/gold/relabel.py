@@ -353,7 +353,7 @@ def _source_notes(wrong: set[Key], problems: list[str]) -> list[str]:
     notes = []
     if wrong:
         notes.append(
-            f"without an anchor, as they do not stand where they say in their source:"
+            f"without an anchor, because their stated place in the source is wrong:"
             f" {counted(len(wrong), 'new document')}"
         )
     notes += problems[:_MOST_NAMED]

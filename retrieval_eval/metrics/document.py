@@ -134,7 +134,7 @@ class TrialMetrics(Record, frozen=True, kw_only=True):
     ledger: Annotated[
         CallLedger | None,
         about(
-            "What became of every tool call: seen = not retrieval + no result + error + "
+            "Counts of tool calls by status: seen = not retrieval + no result + error + "
             "opaque + resolved"
         ),
     ] = None
