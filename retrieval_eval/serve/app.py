@@ -60,13 +60,13 @@ def create_app(
     except ImportError as error:
         raise BadInputError(f"serving needs Starlette and Uvicorn: {INSTALL} ({error})") from error
 
-    faces = _Endpoints(sources)
+    endpoints = _Endpoints(sources)
     app = Starlette(
         routes=[
-            Route("/", faces.index),
-            Route("/api/metrics", faces.metrics),
-            Route("/api/system/diagnostics", faces.health),
-            Route("/reports/{path:path}", faces.report),
+            Route("/", endpoints.index),
+            Route("/api/metrics", endpoints.metrics),
+            Route("/api/system/diagnostics", endpoints.health),
+            Route("/reports/{path:path}", endpoints.report),
         ],
         exception_handlers={
             HTTPException: lambda _, error: _error(error.status_code, error.detail),
