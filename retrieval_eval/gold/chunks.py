@@ -146,9 +146,9 @@ def _is_offset(value: Any) -> bool:
 How = Literal["moved", "carried", "changed", "gone"]
 
 REASONS: Final[Mapping[str, str]] = {
-    "split": "its text stands in several documents now",
+    "split": "its text is in several documents now",
     "changed": "its text was changed",
-    "grown": "it was not relevant, but stands in a longer document now",
+    "grown": "it was not relevant, but is part of a longer document now",
     "anchor_differs": "the label was given to another text than the old corpus has",
     "source_gone": "nothing of its source is in the new corpus",
     "source_without_chunks": "its source exists, but nothing of it is in the new corpus",

@@ -187,7 +187,7 @@ def export_beir(gold: GoldSet, folder: Path, *, corpus: Corpus | None = None) ->
     Raises
     ------
     BadInputError
-        When an id cannot stand in a tab-separated file, two corpora have a document of the same
+        When a tab-separated file cannot hold an id, two corpora have a document of the same
         id, or the corpus lacks a judged document. Nothing is written then.
     """
     reason = "tabs, line breaks, quotation marks or outer white space"

@@ -339,7 +339,7 @@ def read_row(
     fields
         How the file names its fields, and its scale of grades.
     text, line
-        The line as it stands in the file, and its number.
+        The line exactly as in the file, and its number.
     """
     if not isinstance(value, dict):
         return None, [f"expected an object, found {kind(value)}"]

@@ -28,7 +28,7 @@ from retrieval_eval.values import counted
 Status = Literal["moved", "carried", "absorbed", "queued", "dropped"]
 
 STATUSES: Final[Mapping[Status, str]] = {
-    "moved": "moved: the same text stands in the new corpus",
+    "moved": "moved: the same text is in the new corpus",
     "carried": "carried: a longer document contains all of the text",
     "absorbed": "absorbed: every document with any of the text has its grade from other text",
     "queued": "queued: must be graded again",
@@ -263,7 +263,7 @@ class Relabelling:
 def relabel(gold: GoldSet, old: Corpus, new: Corpus, *, sources: Path | None = None) -> Relabelling:
     """Move the grades of a gold set to the documents of a re-chunked corpus.
 
-    A grade belongs to a text. It moves where the same text (up to white space) stands in the new
+    A grade belongs to a text. It moves where the same text (up to white space) is in the new
     corpus, whatever its id or place; it is carried where one document contains all of the text
     (see `Row` for grade 0); everything else is queued, or dropped where nothing of the text is
     left. Rows keep their order, their source and all grades that hold; chair rows too.

@@ -118,7 +118,7 @@ class Metric:
     compute
         The function that computes it: of a `FileView` (also with a cut-off) or a `TrialView`.
     is_summarised, is_compared, is_associated, is_headline
-        Whether it stands in the means of each configuration, in comparisons, in associations, in
+        Whether it appears in the means of each configuration, in comparisons, in associations, in
         the tables that a report leads with.
     has_cutoff
         Whether it is computed at every cut-off of the run.
@@ -252,7 +252,7 @@ def metric(
     label, meaning
         Its name within a sentence, and its definition.
     block
-        The block of the document it stands in. A metric of files is a function of a `FileView`
+        Its block of the document. A metric of files is a function of a `FileView`
         and is computed for each view; with ``has_cutoff`` it is a function of a view and a
         cut-off. Metrics of the other blocks are functions of a `TrialView`.
     **facts
@@ -275,7 +275,7 @@ def recorded(name: str, label: str, meaning: str, block: Block, **facts: Any) ->
 
 
 def summarised() -> list[Metric]:
-    """Return the metrics that stand in the means of each configuration, outcomes last."""
+    """Return the metrics in the means of each configuration, outcomes last."""
     return [m for m in BY_NAME.values() if m.is_summarised]
 
 

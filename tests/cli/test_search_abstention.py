@@ -120,7 +120,7 @@ def test_transfer_prints_the_matrix(place):
     document = json.loads(call(transfer, *paths, "--json").output)
     assert document["schema_version"] == SCHEMA_VERSION
     assert document["metrics"]["P@5"]["corpora"]["gov"]["verdict"] == "vanishes"
-    # Nobody measured it: there is nothing that could hold.
+    # It was not measured, so nothing can pass.
     assert call(transfer, *paths, "--metric", "P@7").exit_code == 2
 
 

@@ -351,7 +351,7 @@ def trec_row(line: bytes, kind: Kind) -> tuple[str, str, float]:
     """Return query, document and number of a line; raises `BadInputError` saying what is wrong."""
     fields = _FIELDS[kind]
     try:
-        # The white space of trec_eval: other kinds may stand in an id.
+        # The white space of trec_eval: an id may contain other kinds.
         parts = [part.decode("utf-8") for part in line.split()]
     except UnicodeDecodeError as error:
         raise BadInputError(f"not UTF-8 text: {error}") from error

@@ -157,9 +157,7 @@ def _numbers(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
     if plan.style == "count":
         counts = [line.strip().rpartition(":")[2] for line in evidence.lines if line.strip()]
         if not evidence.is_sole:
-            return Verdict(
-                reason=f"{plan.program}: its count is mixed with other output"
-            )
+            return Verdict(reason=f"{plan.program}: its count is mixed with other output")
         is_hit = any(c.isdecimal() and int(c[:12]) > 0 for c in counts)
         return Verdict(_targets(plan, files, None) if is_hit else ())
     lines = evidence.lines
