@@ -148,7 +148,7 @@ def test_the_page_of_a_filtered_run_says_what_it_shows(demo_run, part):
 
 
 def test_the_completeness_of_a_filtered_page_never_exceeds_its_tasks(part):
-    facts = Report(part).facts
+    facts = Report(part).view
     assert 0 < len(facts.headline_pairs) <= len(facts.tasks)
     assert f"of {len(facts.tasks)} tasks" in dict(Report(part).header().badges)["Completeness"]
 
