@@ -97,7 +97,7 @@ def read_artefact(path: Path, root: Path) -> Json:
 def kept_artefact(path: Path, root: Path, fingerprint: str) -> Json:
     """Return the document in ``path`` if it was made of these inputs and is whole.
 
-    Otherwise there is none; where it was damaged, the problem says that it is made again. Raises
+    Otherwise None; for a damaged one the problem states that it is made again. Raises
     ``SchemaError`` for one of another major version, which is not overwritten.
     """
     if not answers(path.is_file):

@@ -1,4 +1,4 @@
-"""``run_impact_analysis.json``: every comparison, and what describes the configurations alone."""
+"""``run_impact_analysis.json``: every comparison, and descriptions of each configuration."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ UNITS: Final[dict[Unit, tuple[str, str]]] = {
     "tokens": ("ttfr_tokens", "censored_at_tokens"),
     "calls": ("ttfr_calls", "censored_at_calls"),
 }
-"""Unit to the columns of the time of the hit, and of the end of watching without one."""
+"""Unit to the columns of the time of the hit, and of the end of observation without one."""
 
 _WHOLE: Final = {"seconds": "elapsed_seconds", "tokens": "total_tokens"}
-"""Unit to the outcome that says how long a trial was."""
+"""Unit to the outcome that measures the length of a trial."""
 
 
 def impact_analysis(
@@ -67,7 +67,7 @@ def impact_analysis(
     pairs
         The (baseline, comparison) pairs of configurations to compare; by default every pair.
     mcp_configs
-        The configurations that are meant to use MCP; by default what their trials used says it.
+        The configurations that are meant to use MCP; by default inferred from their trials.
     """
     settings = Settings(seed).with_roles(mcp_configs)
     ordered = trials_of(trials)
@@ -113,8 +113,8 @@ def calibration(trials: Sequence[Trial], settings: Settings) -> list[Calibration
     """Return mean reward against mean file recall in fifths of recall, per configuration.
 
     The intervals take tasks as independent, also those that share a repository or suite: a cell
-    seldom holds the six clusters that an interval over clusters needs. So they are too narrow
-    where such tasks are alike, which the report says beside them.
+    seldom holds the six clusters that an interval over clusters needs. So they are too narrow where
+    such tasks are alike, as the report states beside them.
     """
     from retrieval_eval.stats.calibration import reliability
 
@@ -220,7 +220,7 @@ def _times(trials: Sequence[Trial], unit: Unit) -> list[tuple[float, bool]]:
         has_hit = not trial.never_hit
         time = trial.numbers.get(hit if has_hit else end)
         if time is None and trial.total_events == 0:
-            # Who never looked never hit: no event says how long that was, its outcome may.
+            # A trial without events never hit; its length is known from its outcome only.
             time = trial.numbers.get(_WHOLE.get(unit, ""))
         if time is not None:
             times.append((time, has_hit))

@@ -16,12 +16,12 @@ from retrieval_eval.model.gold import MAX_GRADE
 from retrieval_eval.values import Value
 
 PRECISION_LIKE: Final = frozenset({"P", "F1", "Judged"})
-"""Measures that are a share of what was retrieved: without any, there is no such share."""
+"""Measures that are a share of the retrieved documents: not computable without any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What is known of one ranking: ``found`` holds (rank, grade) of judged documents by rank.
+    """The judged documents of one ranking: ``found`` holds (rank, grade) by rank.
 
     ``grades`` are all judgements of the query, found or not.
     """

@@ -1,4 +1,4 @@
-"""What OpenHands gets wrong or wraps in its ATIF trajectories.
+"""Corrects arguments and unwraps results in ATIF trajectories of OpenHands.
 
 When the model issues several calls in one message, the arguments written for one of them can
 belong to another. The step's ``message`` and the observation agree with each other, so the
@@ -32,7 +32,7 @@ _ERRORS = ("ERROR:", "Invalid `", "Missing required parameter", "No replacement 
 def repaired(
     name: str, arguments: Mapping[str, Any], message: Any, observed: str | None
 ) -> Mapping[str, Any] | None:
-    """Return the arguments a call really had, or None when those written are right.
+    """Return the true arguments of a call, or None when the recorded ones are right.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What a harness wraps around a result: reminders, size notices, failures, empty answers."""
+"""Harness text around a result: reminders, size notices, failures, empty answers."""
 
 from __future__ import annotations
 

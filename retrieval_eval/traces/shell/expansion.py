@@ -1,4 +1,4 @@
-"""What words become: the state of a shell, and the expansion of variables and braces."""
+"""The state of a shell, and the expansion of words: variables and braces."""
 
 from __future__ import annotations
 

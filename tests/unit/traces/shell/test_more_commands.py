@@ -172,7 +172,7 @@ OPAQUE = [
     ("grep -n foo a.py", "something went wrong"),
     # the same line can come from either file
     ("grep -n foo a.py; grep -n foo b.py", "3:foo"),
-    # nobody knows where the shell is
+    # the folder of the shell is unknown
     ("cd $SOMEWHERE && cat a.py", "x"),
     ("cd $SOMEWHERE; cd src; cat a.py", "x"),
     ("[ -d src ] && cd src; cat a.py", "x"),
