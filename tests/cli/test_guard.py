@@ -592,7 +592,7 @@ def run_workflow(workflow, root, folder, **fields):
     return codes, summary.read_text(encoding="utf-8")
 
 
-STEPS = ["Install", "Measure this change", "Compare it with the baseline", "Show the verdict"]
+STEPS = ["Install", "Measure this change", "Compare with the baseline", "Show the verdict"]
 
 
 def test_the_workflow_passes_an_unchanged_system(steps):
