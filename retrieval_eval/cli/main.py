@@ -114,7 +114,7 @@ def run(args: Sequence[str] | None = None) -> int:
         echo_lines(f"retrieval-eval: {error}", err=True)
         return next(code for kind, code in _EXIT_CODES if isinstance(error, kind))
     except (BrokenPipeError, SystemExit):
-        # On a closed pipe click exits with 1, which is our code for a breach.
+        # On a closed pipe click exits with 1, which is the exit code of a breach.
         return EXIT_PIPE_CLOSED
     except Exception as error:  # noqa: BLE001  a user gets a message, not a traceback
         return _unexpected(error)

@@ -140,11 +140,11 @@ def _print_claims(block: Mapping[str, Any]) -> None:
         rows.append(_row("judge-human accuracy", agreement["accuracy"]))
     print_table(rows)
     if agreement is not None:
-        said = agreement["confusion"]
+        counts = agreement["confusion"]
         echo("")
         echo(
-            f"supported, say both {said['both']}, the judge only {said['judge_only']}, people only"
-            f" {said['human_only']}, neither {said['neither']}"
+            f"supported, say both {counts['both']}, the judge only {counts['judge_only']}, "
+            f"people only {counts['human_only']}, neither {counts['neither']}"
         )
 
 

@@ -50,7 +50,7 @@ def extract_events(
     Returns
     -------
     TrialEvents
-        The events, the ground truth, and a ledger of what became of every call. Never raises on
+        The events, the ground truth, and a ledger of the status of every call. Never raises on
         what a trace holds.
 
     Examples

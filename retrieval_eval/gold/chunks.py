@@ -120,8 +120,8 @@ def misplaced(found: Iterable[Chunk], root: Path) -> tuple[set[Key], list[str]]:
 
 
 def _chunk(document: Document, place: int, anchor: Anchor | None) -> Chunk:
-    said: Iterable[Any] = (document.extra.get(name) for name in ("source", "start", "end"))
-    source, start, end = said
+    span: Iterable[Any] = (document.extra.get(name) for name in ("source", "start", "end"))
+    source, start, end = span
     if not isinstance(source, str) or not source.strip():
         source = start = end = None
     elif not (_is_offset(start) and _is_offset(end)) or start > end:

@@ -143,8 +143,8 @@ def sentences(url: URL) -> Iterator[None]:
 
 def _reason(error: Exception, url: URL) -> str:
     """Return the first line of the driver's message; SQLAlchemy's own text repeats parameters."""
-    said = str(getattr(error, "orig", None) or error).strip() or type(error).__name__
-    line = said.splitlines()[0]
+    driver_text = str(getattr(error, "orig", None) or error).strip() or type(error).__name__
+    line = driver_text.splitlines()[0]
     secrets = [url.password, *(url.query[name] for name in url.query if _SECRET.search(name))]
     for secret in secrets:
         if secret:

@@ -34,7 +34,7 @@ _LOST: Final[tuple[tuple[Callable[[GoldQuery], bool], str], ...]] = (
     (lambda query: bool(query.note), "notes"),
     (lambda query: bool(query.labels), "labels of single labellers"),
     (lambda query: bool(query.anchors), "anchors to source texts"),
-    (lambda query: bool(query.extra), "fields that are not ours"),
+    (lambda query: bool(query.extra), "further fields"),
 )
 
 

@@ -236,12 +236,12 @@ def field_map(path: Path) -> FieldMap:
         When a setting cannot be used; the message names the file and the setting.
     """
     # Tables of other names are settings of other commands.
-    ours = {
+    field = {
         name: value
         for name, value in gold_toml(path).items()
         if name in _HEADER_HAS or not isinstance(value, dict)
     }
-    names, stated = _checked(ours, f"{path.parent / SETTINGS_FILE}:")
+    names, stated = _checked(field, f"{path.parent / SETTINGS_FILE}:")
     max_grade = stated or DEFAULT_MAX_GRADE
     header = _first_line(path)
     value: Any = decode(header)[0]
@@ -316,12 +316,14 @@ def _is_scale(value: Any) -> bool:
 
 def _checked_names(names: Any, where: str) -> dict[str, str]:
     if not isinstance(names, dict):
-        raise BadInputError(f"{where}: expected our field names with the names in the file")
-    for ours, theirs in names.items():
-        if ours not in FIELDS:
-            raise BadInputError(f"{where}: unknown field {ours[:80]!r}; known: {', '.join(FIELDS)}")
+        raise BadInputError(f"{where}: expected standard field names with the names in the file")
+    for field, theirs in names.items():
+        if field not in FIELDS:
+            raise BadInputError(
+                f"{where}: unknown field {field[:80]!r}; known: {', '.join(FIELDS)}"
+            )
         if not isinstance(theirs, str) or not theirs:
-            raise BadInputError(f"{where}: {ours}: expected a field name as text")
+            raise BadInputError(f"{where}: {field}: expected a field name as text")
     if len(set(names.values())) < len(names):
         raise BadInputError(f"{where}: two fields have the same name in the file")
     return dict(names)
@@ -362,13 +364,13 @@ class _Row:
         self.extra: dict[str, Any] = {}
         meanings = fields.meanings()
         for name, value in row.items():
-            ours = meanings.get(name)
-            if ours is None:
+            field = meanings.get(name)
+            if field is None:
                 self.extra[name] = value
-            elif ours in self.values:
-                self.fault(f"says the same as {self.names[ours]!r}; keep one of them", name)
+            elif field in self.values:
+                self.fault(f"says the same as {self.names[field]!r}; keep one of them", name)
             else:
-                self.names[ours], self.values[ours] = name, value
+                self.names[field], self.values[field] = name, value
 
     def build(self, written: Written | None, line: int) -> GoldQuery:
         query = self.text("query", is_required=True) or ""
@@ -394,13 +396,13 @@ class _Row:
     def fault(self, message: str, *parts: object) -> None:
         self.faults.append(f"{pointer(*parts)}: {message}")
 
-    def get(self, ours: str) -> tuple[Any, str]:
+    def get(self, field: str) -> tuple[Any, str]:
         """Return the value of a field, None without one, and what the file calls it."""
-        return self.values.get(ours), self.names[ours]
+        return self.values.get(field), self.names[field]
 
-    def text(self, ours: str, *, is_required: bool = False) -> str | None:
-        value, name = self.get(ours)
-        if is_required and ours not in self.values:
+    def text(self, field: str, *, is_required: bool = False) -> str | None:
+        value, name = self.get(field)
+        if is_required and field not in self.values:
             self.fault("is missing; expected text", name)
         elif value is not None or is_required:
             return value if self.is_text(value, "text", name) else None
@@ -426,8 +428,8 @@ class _Row:
         self.fault(f"expected text, found {kind(value)}", name)
         return ""
 
-    def choice(self, ours: str, known: tuple[Any, ...]) -> Any:
-        value, name = self.get(ours)
+    def choice(self, field: str, known: tuple[Any, ...]) -> Any:
+        value, name = self.get(field)
         if value is None or (isinstance(value, str) and value in known):
             return value
         found = repr(value[:80]) if isinstance(value, str) else kind(value)
@@ -550,7 +552,7 @@ def query_line(query: GoldQuery, *, fields: FieldMap | None = None) -> str:
 
     A query that was read and not changed gives exactly the line it came from. A changed one keeps
     the other fields as they were, and the field names of its file. Any other query is written under
-    our names in our order, defaults left out, documents by falling grade.
+    the standard names in their order, defaults left out, documents by falling grade.
 
     Parameters
     ----------
@@ -645,15 +647,15 @@ def _changed(row: dict[str, Any], fields: FieldMap, query: GoldQuery) -> dict[st
     old, new, meanings = _values(was), _values(query), fields.meanings()
     found: dict[str, Any] = {}
     for name, value in row.items():
-        ours = meanings.get(name)
-        if ours is not None:
-            found[name] = value if old[ours] == new[ours] else new[ours]
+        field = meanings.get(name)
+        if field is not None:
+            found[name] = value if old[field] == new[field] else new[field]
         elif name in query.extra:
             found[name] = query.extra[name]
     stated = _stated(query) - {meanings.get(name) for name in row}
-    for ours in FIELDS:
-        if ours in stated:
-            found[fields.names.get(ours, ours)] = new[ours]
+    for field in FIELDS:
+        if field in stated:
+            found[fields.names.get(field, field)] = new[field]
     return {**found, **query.extra}
 
 

@@ -826,18 +826,18 @@ def _gold_row(row: Mapping[str, Any], fields: FieldMap, text: Text) -> dict[str,
     named = _named(row, fields)
     new: dict[str, Any] = {}
     for name, value in row.items():
-        ours = meanings.get(name)
-        if ours is None:
+        standard = meanings.get(name)
+        if standard is None:
             _put(new, text(name), _hidden(value, text))
-        elif ours in _ENUMERATED:
+        elif standard in _ENUMERATED:
             new[name] = value
-        elif ours == "labels" and value is not None:
+        elif standard == "labels" and value is not None:
             new[name] = [{key: _hidden(label[key], text) for key in label} for label in value]
-        elif ours == "id" and _is_derived(named):
+        elif standard == "id" and _is_derived(named):
             # A digest of the original query: anyone could check a guess with it.
             corpus = text(named.get("corpus") or DEFAULT_CORPUS)
             new[name] = query_id(corpus, text(named["query"]))
-        elif ours != "anchors":
+        elif standard != "anchors":
             new[name] = _hidden(value, text)
     return new
 

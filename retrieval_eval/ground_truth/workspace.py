@@ -1,4 +1,4 @@
-"""What a task says about its workspace: repositories, their folders, the agent's own outputs."""
+"""The workspace stated by a task: repositories, their folders, the agent's own outputs."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _has_report_word(name: str) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
-# What a task says about its workspace: repositories, their folders, the agent's own outputs.
+# The workspace stated by a task: repositories, their folders, the agent's own outputs.
 
 _MOST_REPOSITORIES = 100
 

@@ -25,7 +25,7 @@ _TEMPORARY = re.compile(r"\..+\.(\d{1,9})\.[^.]+\.tmp", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """The text of a file, or the sentence that says why there is none."""
+    """The text of a file, or a sentence about why it cannot be read."""
 
     value: str | None
     problem: str | None = None
@@ -33,7 +33,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Json:
-    """A decoded JSON document, or the sentence that says why there is none."""
+    """A decoded JSON document, or a sentence about why it cannot be read."""
 
     value: Any
     problem: str | None = None

@@ -39,7 +39,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The task a raw name means, or the sentence that says why none is certain."""
+    """The task a raw name means, or a sentence about why it is unknown or ambiguous."""
 
     task: Task | None
     reason: str | None = None

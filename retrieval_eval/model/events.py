@@ -58,7 +58,9 @@ class GroundTruthBlock(Record, frozen=True, kw_only=True):
     chunks: Annotated[tuple[ExpectedChunk, ...], about("Expected line ranges")] = ()
     expected_edit_files: Annotated[
         tuple[str, ...],
-        about("Files a high-confidence source says are to be edited; absent when not inferable"),
+        about(
+            "Files that a high-confidence source names as to be edited; absent when not inferable"
+        ),
     ] = ()
     not_retrieval_targets: Annotated[
         tuple[str, ...], about("Entries that name the agent's own output")

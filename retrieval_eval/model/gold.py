@@ -159,7 +159,7 @@ class FieldMap(Record, frozen=True):
 
     def meanings(self) -> dict[str, str]:
         """Return every known name of a field with its standard name."""
-        stated = {theirs: ours for ours, theirs in self.names.items()}
+        stated = {alias: standard for standard, alias in self.names.items()}
         return {**{name: name for name in FIELDS}, **ALSO_UNDERSTOOD, **stated}
 
 

@@ -192,7 +192,7 @@ class QueryResult(Record, frozen=True, kw_only=True):
         about("False: no document answers it. Null: not stated, and no relevant document is known"),
     ]
     status: Annotated[Literal["ok", "failed"], about("failed: the retriever gave no usable answer")]
-    error: Annotated[str | None, about("The sentence that says how it failed")]
+    error: Annotated[str | None, about("How it failed, in a sentence")]
     is_refused: Annotated[bool, about("Documents were found and all lay below the floor")]
     problems: Annotated[
         tuple[str, ...], about("What was wrong with the answer, by code", unit="codes")

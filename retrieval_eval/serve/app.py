@@ -70,7 +70,7 @@ def create_app(
         ],
         exception_handlers={
             HTTPException: lambda _, error: _error(error.status_code, error.detail),
-            Exception: lambda _, __: _error(500, "the server failed; its log says more"),
+            Exception: lambda _, __: _error(500, "the server failed; see its log"),
         },
     )
     app.router.redirect_slashes = False

@@ -126,7 +126,7 @@ def _bounded_protocol(seconds: float = SECONDS_TO_ASK) -> type[H11Protocol]:
                 timer.cancel()
 
         def give_up(self) -> None:
-            """Close the connection; what is on its way to the client still arrives."""
+            """Close the connection; data already sent still arrives."""
             self._forget()
             self.transport.close()
 

@@ -32,7 +32,7 @@ class PairedComparison:
 
     ``wins`` counts pairs where the comparison is better in the stated direction. ``interval`` is
     the studentised bootstrap interval of the mean difference, ``p_value`` the two-sided sign-flip
-    permutation test of it (``p_method`` says ``exact`` or ``monte_carlo``), and
+    permutation test of it (``p_method`` is ``exact`` or ``monte_carlo``), and
     ``rank_biserial`` the matched-pairs rank-biserial correlation (positive: comparison larger).
     ``smallest_detectable_difference`` is what p-value and interval would both find in 80 % of
     studies of this size and spread.

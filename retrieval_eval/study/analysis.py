@@ -53,10 +53,10 @@ def impact_analysis(
     It is the export of :func:`~retrieval_eval.compare` for every pair of configurations and of
     :func:`~retrieval_eval.associate`. Associations, tiers, calibration and time to first relevant
     use the trials that the validity gate let through
-    (:func:`~retrieval_eval.study.gate.let_through`); the document says how many.
+    (:func:`~retrieval_eval.study.gate.let_through`); the document has their number.
 
     The result does not depend on the order of the trials. Language and statistics are
-    associational: nothing here says that retrieval caused an outcome.
+    associational: nothing here states that retrieval caused an outcome.
 
     Parameters
     ----------

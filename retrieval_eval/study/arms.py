@@ -105,13 +105,13 @@ def roles_of(arms: tuple[Arm, Arm], stated: Collection[str] | None = None) -> Ro
     arm is in doubt when over a third of its trials called none, for then it was not run as meant.
     """
     if stated is not None:
-        said = [arm for arm in arms if arm.config in stated]
+        chosen = [arm for arm in arms if arm.config in stated]
         unlike = [
             (arm, f"meant to use MCP, but only {arm.use} called a server")
-            for arm in said
+            for arm in chosen
             if arm.has_many_without
         ]
-        return Roles(tuple(said), _control(arms, said), tuple(unlike))
+        return Roles(tuple(chosen), _control(arms, chosen), tuple(unlike))
     users = [arm for arm in arms if arm.uses_mcp]
     named = [arm for arm in users if arm.is_named_baseline]
     if len(users) == 2 and len(named) == 1:

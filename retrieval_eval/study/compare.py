@@ -81,7 +81,7 @@ class Verdict:
 
     ``state`` is ``better`` or ``worse`` where the difference is clear, ``fragile`` where values
     that an arm lacks could overturn it, ``no_detectable_difference``, ``too_few_pairs``, or
-    ``no_verdict`` where the arms cannot be compared. ``reason`` says why, in a sentence.
+    ``no_verdict`` where the arms cannot be compared. ``reason`` explains it in a sentence.
     ``cautions`` are outcomes that clearly move the other way, and ``threats`` are sentences about
     what lowers or withholds the verdict.
     """
@@ -177,7 +177,7 @@ class Comparison:
     def sentence(self) -> str:
         """Return the comparison in one sentence: verdict, reason, and cautions."""
         verdict = self.verdict
-        against = "".join(f"; {said}" for said in (*verdict.cautions, *verdict.threats))
+        against = "".join(f"; {remark}" for remark in (*verdict.cautions, *verdict.threats))
         text = f"{self.comparison} compared with {self.baseline}: {verdict}, {verdict.reason}"
         return visible(f"{text}{against}.")
 

@@ -403,7 +403,7 @@ def let_through(
 
     A rule about a trial itself (it crashed, its trace is incomplete) removes it from every
     comparison of its configuration. A rule about two arms (another model, another version of the
-    task, MCP calls in a control) says nothing about a third one, so such a trial counts as soon as
+    task, MCP calls in a control) does not concern a third arm, so such a trial counts as soon as
     one comparison lets it through. A configuration without a comparison is checked by the rules
     about a trial itself. Of several rules that of the first comparison is named.
     """

@@ -78,7 +78,7 @@ def test_abstention_shows_rates_table_controls_and_a_threshold(place):
         (row,) = [row for row in rows if row[1:3] == control]
         assert row[-1] == "fails"
     assert "Recommended for a false refusal rate within 0.05: --abstain-at 11.0" in text
-    assert "chosen on these very queries" in text
+    assert "chosen on these queries" in text
     assert "Chosen on one half and tested on the other (500 halvings)" in text
 
 

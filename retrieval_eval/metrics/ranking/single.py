@@ -49,7 +49,7 @@ def rank_metrics(
 
     The order is the ranking; of a repeated document the first occurrence counts. Definitions are
     those of trec_eval, but an agent that retrieved nothing has no precision, while
-    `evaluate_rankings` says 0 for an empty ranking. Each value rests on the number of relevant
+    `evaluate_rankings` gives 0 for an empty ranking. Each value rests on the number of relevant
     documents, P and Judged on the number of places they look at.
 
     Parameters
