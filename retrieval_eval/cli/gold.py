@@ -26,7 +26,7 @@ from retrieval_eval.gold.exchange import (
 )
 from retrieval_eval.gold.faults import LineFault
 from retrieval_eval.gold.gold_set import gold_faults, gold_set_bytes, gold_stats, load_gold_set
-from retrieval_eval.io.together import write_together
+from retrieval_eval.io.atomic_write import write_atomically
 from retrieval_eval.model.gold import DEFAULT_CORPUS
 from retrieval_eval.search.run_files import read_search_run
 from retrieval_eval.values import counted
@@ -154,7 +154,7 @@ def import_(
         files[corpus_file] = corpus_bytes(found.documents)
         facts |= {"corpus_file": str(corpus_file), "n_documents": len(found.documents)}
         written.append(f"{corpus_file}: {counted(len(found.documents), 'document')}")
-    write_together(files)
+    write_atomically(files)
     if as_json:
         print_json(facts)
     else:

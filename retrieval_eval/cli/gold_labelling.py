@@ -50,8 +50,8 @@ from retrieval_eval.gold.labelling import (
     read_pool,
     write_pool,
 )
+from retrieval_eval.io.atomic_write import write_atomically
 from retrieval_eval.io.files import json_bytes
-from retrieval_eval.io.together import write_together
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.search.run_files import read_search_run
@@ -328,7 +328,7 @@ def _adjudicate(
         raise click.UsageError("--adjudicate and --key name the same file")
     made = adjudication_sheet(gold, read_corpus(corpus_file), adjudicator, seed=seed)
     as_bytes = jsonl_sheet if sheet.suffix.lower() == ".jsonl" else csv_sheet
-    write_together(
+    write_atomically(
         {sheet: as_bytes(made.sheets[adjudicator]), key: json_bytes(dict(made.key), indent=1)}
     )
     return [sheet, key]

@@ -27,7 +27,7 @@ from retrieval_eval.gold.chunks import REASONS
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.gold.relabel import STATUSES, Relabelling, read_mapping, relabel, relabel_files
-from retrieval_eval.io.together import write_together
+from retrieval_eval.io.atomic_write import write_atomically
 from retrieval_eval.search.label_split import label_split
 from retrieval_eval.search.run_files import read_search_run
 from retrieval_eval.search.summary import points
@@ -81,7 +81,7 @@ def relabel_command(
     found = relabel(gold, old, new, sources=sources)
     target = out or gold_path.parent / "relabel"
     files = relabel_files(found, gold, old, new, target, labellers=labellers, seed=seed)
-    write_together(files)
+    write_atomically(files)
     if as_json:
         print_json({**found.to_json(), "files": [str(path) for path in files]})
         return

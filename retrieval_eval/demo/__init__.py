@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import answers, write_bytes
+from retrieval_eval.io.files import probe, write_bytes
 
 _PLAN = "demo_plan.json"
 
@@ -42,7 +42,7 @@ def write_demo(root: Path) -> None:
     ['baseline-local-direct', 'mcp-remote-direct']
     """
     run = root / "runs" / "demo"
-    if answers(run.is_dir) and not answers((root / _PLAN).is_file):
+    if probe(run.is_dir) and not probe((root / _PLAN).is_file):
         raise BadInputError(
             f"{run} is no demonstration that was written here before, and stays as it is; name "
             "another folder for this one"

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import Corpus, Document
-from retrieval_eval.io.files import Text, answers, read_text
+from retrieval_eval.io.files import Text, probe, read_text
 from retrieval_eval.model.gold import Anchor
 from retrieval_eval.model.meta import Record
 
@@ -104,7 +104,7 @@ def misplaced(found: Iterable[Chunk], root: Path) -> tuple[set[Key], list[str]]:
     BadInputError
         When there is no such folder of sources.
     """
-    if not answers(root.is_dir):
+    if not probe(root.is_dir):
         raise BadInputError(f"{root}: no such folder of sources")
     texts: dict[str, Text] = {}
     wrong = set()

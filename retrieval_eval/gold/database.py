@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import answers
+from retrieval_eval.io.files import probe
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine, TableClause
@@ -90,7 +90,7 @@ def _existing_sqlite(url: URL, name: str) -> URL:
     if not database or database == ":memory:":
         raise BadInputError(f"{name}: names no SQLite file; expected sqlite:///path/to/file.db")
     if not database.startswith("file:"):
-        if not answers(Path(database).is_file):
+        if not probe(Path(database).is_file):
             raise BadInputError(f"{name}: no such SQLite file")
         database = "file:" + quote(database)
     return url.set(database=database, query={**url.query, "mode": "ro", "uri": "true"})

@@ -17,8 +17,8 @@ from retrieval_eval.gold.corpus import Corpus, Document, read_corpus
 from retrieval_eval.gold.faults import kind, unusable_part, user_lines
 from retrieval_eval.gold.gold_set import refuse, unknown_documents
 from retrieval_eval.gold.identity import normalize_query
-from retrieval_eval.io.named import named_text
-from retrieval_eval.io.together import write_together
+from retrieval_eval.io.atomic_write import write_atomically
+from retrieval_eval.io.user_files import read_user_text
 from retrieval_eval.model.gold import (
     DEFAULT_CORPUS,
     DEFAULT_MAX_GRADE,
@@ -210,7 +210,7 @@ def export_beir(gold: GoldSet, folder: Path, *, corpus: Corpus | None = None) ->
         names = {document.corpus for document in corpus.documents}
         if len(names) > 1:
             found.append(f"which of the {len(names)} corpora a document is in: they become one")
-    write_together({folder / name: data for name, data in files.items()})
+    write_atomically({folder / name: data for name, data in files.items()})
     return found
 
 
@@ -315,7 +315,7 @@ def _judged_elsewhere(folder: Path) -> set[str]:
 def _beir_qrels(path: Path) -> Qrels:
     found: Qrels = {}
     faults: list[str] = []
-    for number, line in enumerate(named_text(path).split("\n"), start=1):
+    for number, line in enumerate(read_user_text(path).split("\n"), start=1):
         cells = [cell.strip() for cell in line.split("\t")]
         if not line.strip() or (number == 1 and cells == _HEAD):
             continue
@@ -370,7 +370,7 @@ def export_trec(gold: GoldSet, folder: Path, *, run: bytes | None = None) -> lis
     files = {TREC_QRELS: "".join(qrels).encode(), TREC_TOPICS: "".join(topics).encode()}
     if run is not None:
         files[TREC_RUN] = run
-    write_together({folder / name: data for name, data in files.items()})
+    write_atomically({folder / name: data for name, data in files.items()})
     found = losses(gold, _TREC)
     n_broken = sum(bool(_BREAKS_A_LINE.search(query.query)) for query in gold.queries)
     if n_broken:
@@ -442,7 +442,7 @@ def run_bytes(doc: Mapping[str, Any], tag: str) -> tuple[bytes, list[str]]:
 
 
 def _topics(path: Path) -> dict[str, str]:
-    text = named_text(path)
+    text = read_user_text(path)
     if text.lstrip().lower().startswith("<top"):
         raise BadInputError(
             f"{path}: SGML topics; expected a query a line: its id, a tab, its text"

@@ -21,7 +21,7 @@ from retrieval_eval.gold.corpus import Corpus
 from retrieval_eval.gold.faults import LineFault, kind, pointer, unusable_part
 from retrieval_eval.gold.identity import fingerprint, normalize_query, query_id
 from retrieval_eval.io.files import decode, read_text, write_bytes
-from retrieval_eval.io.named import named_bytes
+from retrieval_eval.io.user_files import read_user_bytes
 from retrieval_eval.model.gold import (
     DEFAULT_CORPUS,
     DEFAULT_MAX_GRADE,
@@ -92,7 +92,7 @@ def load_gold_set(path: str | Path, *, fields: FieldMap | None = None) -> GoldSe
     ...
     """
     path = Path(path)
-    queries, faults = parse_gold(named_bytes(path), fields or field_map(path))
+    queries, faults = parse_gold(read_user_bytes(path), fields or field_map(path))
     refuse(path.name, faults)
     return GoldSet(tuple(queries), fingerprint(queries), path)
 
@@ -106,7 +106,7 @@ def gold_faults(
     file as a whole has line 0.
     """
     try:
-        queries, faults = parse_gold(named_bytes(path), fields or field_map(path))
+        queries, faults = parse_gold(read_user_bytes(path), fields or field_map(path))
     except BadInputError as error:
         return [LineFault(0, str(error))]
     if corpus is not None:

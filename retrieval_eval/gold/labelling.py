@@ -19,10 +19,10 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.corpus import Corpus, Document
 from retrieval_eval.gold.faults import kind, user_lines
 from retrieval_eval.gold.gold_set import max_grade_of
+from retrieval_eval.io.atomic_write import write_atomically
 from retrieval_eval.io.csv_cells import cell_text, csv_text
 from retrieval_eval.io.files import json_bytes
-from retrieval_eval.io.named import named_json, named_text
-from retrieval_eval.io.together import write_together
+from retrieval_eval.io.user_files import read_user_json, read_user_text
 from retrieval_eval.model.gold import MAX_GRADE, GoldQuery, GoldSet, Label
 from retrieval_eval.model.meta import Record
 from retrieval_eval.values import counted
@@ -157,7 +157,7 @@ def _jsonl_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | str]]:
 
 
 def _csv_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | str]]:
-    text = named_text(path)
+    text = read_user_text(path)
     head = text.split("\n", 1)[0]
     delimiter = max(_DELIMITERS, key=head.count)
     limit = csv.field_size_limit(sys.maxsize)
@@ -319,7 +319,7 @@ def write_pool(pool: Pool, folder: Path, key: Path | None = None) -> list[Path]:
     The key must not reach a labeller; by default it is ``key.json`` in the same folder.
     """
     files = pool_files(pool, folder, key)
-    write_together(files)
+    write_atomically(files)
     return list(files)
 
 
@@ -462,7 +462,7 @@ def read_key(path: Path, marker: str = "pool_key") -> dict[str, Any]:
     BadInputError
         When the file cannot be read or is no such key.
     """
-    value = named_json(path)
+    value = read_user_json(path)
     if not isinstance(value, dict) or value.get(marker) != KEY_VERSION:
         raise BadInputError(f"{path}: not the key of these sheets; expected {marker} {KEY_VERSION}")
     items, max_grade = value.get("items"), value.get("max_grade")

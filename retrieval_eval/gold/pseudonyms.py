@@ -32,10 +32,10 @@ from retrieval_eval.gold.gold_set import (
     refuse,
 )
 from retrieval_eval.gold.identity import query_id
+from retrieval_eval.io.atomic_write import write_atomically
 from retrieval_eval.io.files import is_inside, is_there, json_bytes
-from retrieval_eval.io.named import named_json, named_text
 from retrieval_eval.io.private import is_private, write_private
-from retrieval_eval.io.together import write_together
+from retrieval_eval.io.user_files import read_user_json, read_user_text
 from retrieval_eval.model.gold import DEFAULT_CORPUS, DEFAULT_MAX_GRADE, FieldMap
 
 ANYWHERE_FROM: Final = 5
@@ -151,7 +151,7 @@ def folded(text: str) -> str:
 
 
 def _toml_entities(path: Path) -> tuple[list[tuple[str, Any]], Mapping[str, Any]]:
-    text = named_text(path)
+    text = read_user_text(path)
     try:
         document = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
@@ -325,7 +325,7 @@ def read_mapping(path: Path) -> PseudonymMapping:
     real = Path(os.path.realpath(path))
     if real.exists() and not is_private(real):
         raise BadInputError(f"{path}: others may read it; it needs mode 0600 (chmod 600)")
-    value = named_json(path)
+    value = read_user_json(path)
     try:
         return _from_json(value)
     except (TypeError, KeyError, ValueError, AttributeError):
@@ -759,7 +759,7 @@ def pseudonymize(
         files[out / CORPUS_FILE] = _lines(new_corpus)
     # The mapping first: without it, what was written could never be extended.
     write_private(mapping, mapping_bytes(secret))
-    write_together(files)
+    write_atomically(files)
     return PseudonymResult(
         gold=target,
         corpus=None if corpus is None else out / CORPUS_FILE,

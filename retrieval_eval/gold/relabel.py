@@ -20,7 +20,7 @@ from retrieval_eval.gold.gold_set import gold_set_bytes, max_grade_of
 from retrieval_eval.gold.identity import fingerprint
 from retrieval_eval.gold.labelling import COMMENTS, pair_sheets, pool_files
 from retrieval_eval.io.files import json_bytes
-from retrieval_eval.io.named import named_json
+from retrieval_eval.io.user_files import read_user_json
 from retrieval_eval.model import Record, to_builtins
 from retrieval_eval.model.gold import Anchor, GoldQuery, GoldSet, Label
 from retrieval_eval.values import counted
@@ -444,7 +444,7 @@ def read_mapping(path: Path, gold: GoldSet | None = None) -> dict[Key, tuple[str
         When the file cannot be read, is not such a mapping, or belongs to another gold set; the
         message names the place.
     """
-    value = named_json(path)
+    value = read_user_json(path)
     if not isinstance(value, dict) or value.get(RELABEL) != VERSION:
         raise BadInputError(f"{path}: not what `gold relabel` wrote; expected {RELABEL} {VERSION}")
     made_from = value["gold"].get("old") if isinstance(value.get("gold"), dict) else None

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import SchemaError
-from retrieval_eval.io.files import Json, answers, json_bytes, label, read_json, write_json
+from retrieval_eval.io.files import Json, json_bytes, label, probe, read_json, write_json
 from retrieval_eval.model import AnyRecord, Record, from_builtins, to_builtins
 from retrieval_eval.schema import refuse_other_major
 
@@ -100,7 +100,7 @@ def kept_artefact(path: Path, root: Path, fingerprint: str) -> Json:
     Otherwise None; for a damaged one the problem states that it is made again. Raises
     ``SchemaError`` for one of another major version, which is not overwritten.
     """
-    if not answers(path.is_file):
+    if not probe(path.is_file):
         return Json(None)
     found = read_json(path, root)
     if found.problem is not None:

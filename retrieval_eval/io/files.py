@@ -56,7 +56,7 @@ def is_inside(path: Path, root: Path) -> bool:
         return False
 
 
-def answers(check: Callable[[], bool]) -> bool:
+def probe(check: Callable[[], bool]) -> bool:
     """Call a predicate of a path, such as ``path.is_file``; False on ``OSError``."""
     try:
         return check()
@@ -75,7 +75,7 @@ def is_there(path: Path) -> bool:
     except PermissionError:
         return True
     except (OSError, ValueError):
-        return answers(path.is_symlink)
+        return probe(path.is_symlink)
     return stat.S_ISREG(mode) or stat.S_ISDIR(mode)
 
 
@@ -263,7 +263,7 @@ def remove(path: Path, root: Path) -> None:
 
     Raises :class:`~retrieval_eval.errors.BadInputError` when the file cannot be deleted.
     """
-    if not is_inside(path.parent, root) or (answers(path.is_dir) and not path.is_symlink()):
+    if not is_inside(path.parent, root) or (probe(path.is_dir) and not path.is_symlink()):
         return
     try:
         path.unlink(missing_ok=True)

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import answers
+from retrieval_eval.io.files import probe
 from retrieval_eval.io.layout import OWN_FOLDER
 
 GROUPS = ("official", "staging")
@@ -24,7 +24,7 @@ def find_runs(runs_root: Path) -> list[Path]:
     folders are none. Raises :class:`~retrieval_eval.errors.BadInputError` when there is no such
     root.
     """
-    if not answers(runs_root.is_dir):
+    if not probe(runs_root.is_dir):
         raise BadInputError(f"runs root {runs_root} is not a folder; name one with --runs-root")
     runs = []
     for folder in _folders(runs_root):
@@ -64,7 +64,7 @@ def _resolve(name: str, runs_root: Path | None) -> Path:
             raise BadInputError(f"run {name!r} is in several groups; name one of: {listed}")
         if found:
             return found[0]
-    if name and answers(Path(name).is_dir):
+    if name and probe(Path(name).is_dir):
         return Path(name)
     raise BadInputError(_not_found(name, runs_root))
 
@@ -75,10 +75,10 @@ def _below(name: str, runs_root: Path) -> list[Path]:
     direct = runs_root / name
     if direct == runs_root:  # "." is here, not the folder of all runs
         return []
-    if direct.relative_to(runs_root).as_posix() not in GROUPS and answers(direct.is_dir):
+    if direct.relative_to(runs_root).as_posix() not in GROUPS and probe(direct.is_dir):
         return [direct]
     places = (runs_root / group / name for group in GROUPS)
-    return [place for place in places if answers(place.is_dir)]
+    return [place for place in places if probe(place.is_dir)]
 
 
 def _not_found(name: str, runs_root: Path | None) -> str:

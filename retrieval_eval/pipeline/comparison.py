@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import answers
+from retrieval_eval.io.files import probe
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.pipeline.evaluate import Evaluation, evaluate
 from retrieval_eval.pipeline.roots import default_runs_root
@@ -165,7 +165,7 @@ def _documents(evaluation: Evaluation, number: int) -> list[Document]:
 def _split(side: str) -> tuple[str, str | None]:
     """Split ``RUN:CONFIG``; a path that exists is a run, whatever colons it holds."""
     name, colon, config = side.rpartition(":")
-    if not colon or answers(Path(side).is_dir):
+    if not colon or probe(Path(side).is_dir):
         return side, None
     return name, config
 

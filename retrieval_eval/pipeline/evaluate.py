@@ -13,8 +13,8 @@ from retrieval_eval.demo import write_demo
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.artefacts import kept_artefact, write_artefact
 from retrieval_eval.io.files import (
-    answers,
     is_inside,
+    probe,
     remove,
     remove_leftovers,
 )
@@ -166,7 +166,7 @@ def _refuse_own_demo() -> None:
     """Raise where the name of the demonstration is that of a run or folder of the user's too."""
     root = default_runs_root()
     for place in (*((root / DEMO,) if root else ()), Path(DEMO)):
-        if answers(place.is_dir):
+        if probe(place.is_dir):
             raise BadInputError(
                 f"{DEMO!r} is the name of the built-in demonstration, which is simulated, and of "
                 f"the folder {place.resolve()}: name that run by this path; `retrieval-eval demo` "
@@ -186,7 +186,7 @@ def _discover(
     folders: Sequence[Path], benchmarks_root: Path | None
 ) -> tuple[list[Discovery], dict[Path, str]]:
     """Return the trials of every run with their tasks, and why a trial has no task."""
-    if benchmarks_root is not None and not answers(benchmarks_root.is_dir):
+    if benchmarks_root is not None and not probe(benchmarks_root.is_dir):
         raise BadInputError(
             f"benchmarks root {benchmarks_root} is not a folder; name one with --benchmarks-root"
         )

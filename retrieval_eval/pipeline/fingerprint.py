@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
-from retrieval_eval.io.files import answers, entries, files_below, is_inside
+from retrieval_eval.io.files import entries, files_below, is_inside, probe
 from retrieval_eval.metrics.catalog import METRICS
 from retrieval_eval.traces.dialects import DIALECTS
 from retrieval_eval.traces.formats import FORMATS, file_names
@@ -77,7 +77,7 @@ def _task_files(folder: Path) -> Iterator[Path]:
 
 def _add(digest: hashlib._Hash, root: Path, paths: Iterable[Path]) -> None:
     for path in sorted(set(paths)):
-        if not answers(path.is_file):
+        if not probe(path.is_file):
             continue
         digest.update(b"\0file\0" + path.relative_to(root).as_posix().encode("utf-8", "replace"))
         if not is_inside(path, root):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import answers
+from retrieval_eval.io.files import probe
 from retrieval_eval.io.layout import discover, trial_at
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
@@ -74,7 +74,7 @@ def _by_name(name: str, run: str, runs_root: Path | None) -> tuple[TrialRef, Pat
 
 def _by_path(path: Path) -> tuple[TrialRef, Path]:
     """Return the trial in a directory and its run: the folder above the config's."""
-    if not answers(path.is_dir):
+    if not probe(path.is_dir):
         raise BadInputError(
             f"{path}: no such trial directory; name its path, or its run with --run"
         )

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError, SchemaError
 from retrieval_eval.io.artefacts import read_artefact
-from retrieval_eval.io.files import answers
+from retrieval_eval.io.files import probe
 from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model import AnyRecord, from_builtins
 from retrieval_eval.model.events import EventDocument, EventRow, TargetRow
@@ -69,7 +69,7 @@ def read_trials(folder: Path, summary: RunSummary) -> list[TrialFiles]:
 
 
 def _read_member(folder: Path, name: str, struct: type[AnyRecord]) -> AnyRecord | None:
-    if not name or not answers((folder / name).is_file):
+    if not name or not probe((folder / name).is_file):
         return None
     return _read(folder, name, struct, "evaluate the run again")
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.faults import pointer
-from retrieval_eval.io.files import answers, json_bytes, read_json
+from retrieval_eval.io.files import json_bytes, probe, read_json
 from retrieval_eval.model import from_builtins, to_builtins
 from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.schema import check_version, faults, kind_of
@@ -38,7 +38,7 @@ def load_search_run(path: Path) -> SearchRun:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    if not answers(path.is_file):
+    if not probe(path.is_file):
         raise BadInputError(f"{path}: no such file; `retrieval-eval search run` writes one")
     found = read_json(path, path.parent)
     if found.problem is not None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import answers, read_json
+from retrieval_eval.io.files import probe, read_json
 from retrieval_eval.search.run_files import read_search_run
 
 REPORTS: Final = "eval-report-*.json"
@@ -42,7 +42,7 @@ def named_run(name: str, folder: Path) -> Named:
 def run_file(name: str, folder: Path) -> tuple[Path, tuple[str, ...]]:
     """Do what `named_run` does without reading the run; return its file and the notices."""
     path = Path(name)
-    if answers(path.is_file):
+    if probe(path.is_file):
         return path, ()
     found = _labelled(folder)
     chosen = _without_claims([report for report in found if name and report.label == name])

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import answers, entries, files_below, is_there
+from retrieval_eval.io.files import entries, files_below, is_there, probe
 from retrieval_eval.records import Trace
 from retrieval_eval.traces.formats import file_names, read_document_file, read_line_file
 from retrieval_eval.traces.merge import join_trace, join_transcripts
@@ -75,11 +75,11 @@ def read_trace(path: Path | str) -> Trace:
     ('claude-code-stream-json', [('Read', '1\timport os')], ('no_result_event',))
     """
     path = Path(path)
-    if answers(path.is_file):
+    if probe(path.is_file):
         return _read_file(path)
     problems: list[str] = []
     for folder in (path / "agent", path):
-        if not answers(folder.is_dir):
+        if not probe(folder.is_dir):
             continue
         trajectory = _trajectory(folder, path, problems)
         transcript, unreadable = _transcript(folder, path, problems)
@@ -107,7 +107,7 @@ def _read_file(path: Path) -> Trace:
 def _trajectory(folder: Path, trial_dir: Path, problems: list[str]) -> Reading | None:
     """Return the trajectory of ``folder``, if there is one; a dangling link counts as one."""
     path = folder / _TRAJECTORY
-    if not is_there(path) or answers(path.is_dir):
+    if not is_there(path) or probe(path.is_dir):
         return None
     reading = read_document_file(path, trial_dir)
     if isinstance(reading, Reading):
@@ -147,11 +147,11 @@ def _transcript_files(folder: Path) -> list[Path]:
     rank = {name: place for place, name in enumerate(_NAMED_TRANSCRIPTS)}
     further = file_names()
     found = (p for p in entries(folder) if p.suffix in _LINE_SUFFIXES or p.name in further)
-    files = [path for path in found if answers(path.is_file)]
+    files = [path for path in found if probe(path.is_file)]
     return sorted(files, key=lambda path: rank.get(path.name, len(rank)))
 
 
 def _session_files(folder: Path) -> list[Path]:
     """Return the session files below ``folder``; folders that are links are not entered."""
     found = files_below(folder / "sessions")
-    return [path for path in found if path.suffix == ".jsonl" and answers(path.is_file)]
+    return [path for path in found if path.suffix == ".jsonl" and probe(path.is_file)]

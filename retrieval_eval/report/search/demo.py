@@ -10,7 +10,7 @@ from typing import Final
 
 from retrieval_eval.demo import SearchDemo, write_search_demo
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import answers, remove, write_json
+from retrieval_eval.io.files import probe, remove, write_json
 from retrieval_eval.model import to_builtins
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import now
@@ -80,7 +80,7 @@ class _Place:
 
 def is_demo(run: str) -> bool:
     """Whether a name means the built-in demonstration; raises where a file has that name too."""
-    if run == DEMO and answers(Path(DEMO).is_file):
+    if run == DEMO and probe(Path(DEMO).is_file):
         raise BadInputError(
             f"{DEMO!r} is the name of the built-in demonstration, which is simulated, and of a "
             f"file here: name the file as ./{DEMO}; `retrieval-eval search demo` is the "

@@ -12,7 +12,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.gold.relabel import read_mapping
-from retrieval_eval.io.files import answers
+from retrieval_eval.io.files import probe
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.report.search.backlog import load_backlog
 from retrieval_eval.report.search.demo import DEMO_OUTPUT, MeasuredDemo, is_demo, measured_demo
@@ -195,7 +195,7 @@ def _baseline(document: Mapping[str, Any], path: Path, named: str) -> Mapping[st
         return None
     wanted = document["delta"]["baseline"]
     for place in (path.parent / DEFAULT_BASELINE.name, DEFAULT_BASELINE):
-        if not answers(place.is_file):
+        if not probe(place.is_file):
             continue
         try:
             found = read_search_run(place)

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.files import append_line, decode, is_there, json_bytes
-from retrieval_eval.io.named import named_bytes
+from retrieval_eval.io.user_files import read_user_bytes
 from retrieval_eval.model.search_run import JudgeFacts
 from retrieval_eval.registry import Registry
 
@@ -264,7 +264,7 @@ def _fits(judgement: Judgement, block_text: str) -> bool:
 def _read(path: Path) -> dict[str, Judgement]:
     if not is_there(path):
         return {}
-    data = named_bytes(path)
+    data = read_user_bytes(path)
     if data and not data.endswith(b"\n"):
         # A write was cut; what is appended next must not continue its line.
         _append(path, b"\n")

@@ -10,7 +10,7 @@ from typing import Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.gold_set import load_gold_set
-from retrieval_eval.io.files import answers, read_text, write_bytes
+from retrieval_eval.io.files import probe, read_text, write_bytes
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.noise import NoiseFloor
 from retrieval_eval.search.baseline import DEFAULT_BASELINE
@@ -114,12 +114,12 @@ def guard_of(a: Path, b: Path, noise: Path | None = None) -> GuardRuling | str:
 def _files(paths: Sequence[Path], how: str) -> list[Path]:
     found = []
     for path in paths:
-        inside = sorted(path.glob("*.json")) if answers(path.is_dir) else [path]
+        inside = sorted(path.glob("*.json")) if probe(path.is_dir) else [path]
         if not inside:
             raise BadInputError(f"{path}: no JSON file in this folder; {how}")
         found += inside
     for path in found:
-        if not answers(path.is_file):
+        if not probe(path.is_file):
             raise BadInputError(f"{path}: no such file; {how}")
     return found
 

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.identity import normalize_query, sha256_file
 from retrieval_eval.io.files import decode, iter_jsonl
-from retrieval_eval.io.named import named_bytes
+from retrieval_eval.io.user_files import read_user_bytes
 from retrieval_eval.search.options import Options
 from retrieval_eval.search.protocol import ScoredDoc
 from retrieval_eval.search.results import RetrieverError
@@ -101,7 +101,7 @@ def _layout(path: Path) -> Layout:
     """Return how a file is laid out: in JSONL if its first line is a JSON object."""
     from retrieval_eval.metrics.ranking.trec import trec_row
 
-    for number, line in enumerate(BytesIO(named_bytes(path).removeprefix(BOM_UTF8)), 1):
+    for number, line in enumerate(BytesIO(read_user_bytes(path).removeprefix(BOM_UTF8)), 1):
         if not line.strip():
             continue
         try:

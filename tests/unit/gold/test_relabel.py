@@ -11,7 +11,7 @@ from retrieval_eval.gold.agreement import settle
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.gold_set import gold_faults, load_gold_set
 from retrieval_eval.gold.relabel import read_mapping, relabel, relabel_files
-from retrieval_eval.io.together import write_together
+from retrieval_eval.io.atomic_write import write_atomically
 from retrieval_eval.model.gold import Anchor, Label
 from tests.rechunking import recut, renamed, rows_of, same, split, wrapped, write_rows
 
@@ -279,7 +279,7 @@ def test_the_files_are_read_back_and_settled(demo, tmp_path):
     out = tmp_path / "out"
     files = relabel_files(found, gold, old, corpus, out, labellers=["cleo"], seed=1)
     assert files == relabel_files(found, gold, old, corpus, out, labellers=["cleo"], seed=1)
-    write_together(files)
+    write_atomically(files)
     assert read_mapping(out / "relabel.json") == found.documents
     assert gold_faults(out / "gold-set.jsonl", corpus=corpus) == []
     written = load_gold_set(out / "gold-set.jsonl")
@@ -308,7 +308,7 @@ def test_a_higher_scale_goes_along(tmp_path, again):
     found = again({"relevant": {"a": 5}}, OLD, OLD)
     old = read_corpus(tmp_path / "old.jsonl")
     gold = load_gold_set(tmp_path / "gold-set.jsonl")
-    write_together(relabel_files(found, gold, old, old, tmp_path / "out"))
+    write_atomically(relabel_files(found, gold, old, old, tmp_path / "out"))
     assert load_gold_set(tmp_path / "out/gold-set.jsonl").queries[0].relevant == {"a": 5}
 
 

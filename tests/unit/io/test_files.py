@@ -101,7 +101,7 @@ def test_what_is_there_can_be_opened_without_waiting(tmp_path, monkeypatch):
     names = ("file", ".", "broken", "round", "pipe", "missing", "locked/x")
     is_there = {name: files.is_there(tmp_path / name) for name in names}
     assert is_there == dict.fromkeys(names, True) | {"pipe": False, "missing": False}
-    assert not files.answers((tmp_path / "locked/x").is_file)
+    assert not files.probe((tmp_path / "locked/x").is_file)
     assert files.entries(tmp_path / "locked") == []
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.named import named_bytes, named_json, named_text
+from retrieval_eval.io.user_files import read_user_bytes, read_user_json, read_user_text
 
 
 def test_a_link_is_followed_wherever_it_leads(tmp_path):
@@ -12,12 +12,12 @@ def test_a_link_is_followed_wherever_it_leads(tmp_path):
     (tmp_path / "near").mkdir()
     link = tmp_path / "near/link.json"
     link.symlink_to(tmp_path / "far/real.json")
-    assert named_json(link) == {"a": "ä"}
-    assert named_text(link) == '{"a": "ä"}'
-    assert named_bytes(link) == '{"a": "ä"}'.encode()
+    assert read_user_json(link) == {"a": "ä"}
+    assert read_user_text(link) == '{"a": "ä"}'
+    assert read_user_bytes(link) == '{"a": "ä"}'.encode()
 
 
-@pytest.mark.parametrize("read", [named_bytes, named_text, named_json])
+@pytest.mark.parametrize("read", [read_user_bytes, read_user_text, read_user_json])
 def test_a_message_says_the_name_that_was_given(tmp_path, read):
     (tmp_path / "link").symlink_to(tmp_path / "real")
     with pytest.raises(BadInputError) as caught:
@@ -28,10 +28,10 @@ def test_a_message_says_the_name_that_was_given(tmp_path, read):
 
 def test_what_is_no_text_and_no_json_is_refused(tmp_path):
     (tmp_path / "a").write_bytes(b"\xff")
-    assert named_bytes(tmp_path / "a") == b"\xff"
-    for read in (named_text, named_json):
+    assert read_user_bytes(tmp_path / "a") == b"\xff"
+    for read in (read_user_text, read_user_json):
         with pytest.raises(BadInputError, match="a: "):
             read(tmp_path / "a")
     (tmp_path / "b").write_text("{")
     with pytest.raises(BadInputError, match="not valid JSON"):
-        named_json(tmp_path / "b")
+        read_user_json(tmp_path / "b")

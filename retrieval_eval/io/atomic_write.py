@@ -13,7 +13,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import replace_bytes, rights_of
 
 
-def write_together(files: Mapping[Path, bytes]) -> None:
+def write_atomically(files: Mapping[Path, bytes]) -> None:
     """Write all files or none, creating their folders.
 
     Everything that can fail for lack of space or rights happens in temporary folders beside the

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.together import write_together
+from retrieval_eval.io.atomic_write import write_atomically
 
 
 def test_all_files_are_written_and_nothing_else(tmp_path):
     (tmp_path / "b").write_bytes(b"old")
     (tmp_path / "b").chmod(0o600)
-    write_together({tmp_path / "x" / "a": b"1", tmp_path / "b": b"2"})
+    write_atomically({tmp_path / "x" / "a": b"1", tmp_path / "b": b"2"})
     found = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")}
     assert found == {"x", "x/a", "b"}
     assert (tmp_path / "b").read_bytes() == b"2"
@@ -24,7 +24,7 @@ def test_none_is_written_when_one_cannot_be(tmp_path):
     (tmp_path / "folder").mkdir()
     for bad in (tmp_path / "folder", tmp_path / "b" / "below"):
         with pytest.raises(BadInputError, match="cannot be written"):
-            write_together({tmp_path / "b": b"new", bad: b"2"})
+            write_atomically({tmp_path / "b": b"new", bad: b"2"})
         assert (tmp_path / "b").read_bytes() == b"old"
         assert sorted(path.name for path in tmp_path.iterdir()) == ["b", "folder"]
 
@@ -34,8 +34,8 @@ def test_a_full_disk_leaves_the_old_files(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     (tmp_path / "b").write_bytes(b"old")
-    monkeypatch.setattr("retrieval_eval.io.together.replace_bytes", full)
+    monkeypatch.setattr("retrieval_eval.io.atomic_write.replace_bytes", full)
     with pytest.raises(BadInputError, match="No space left on device"):
-        write_together({tmp_path / "b": b"new"})
+        write_atomically({tmp_path / "b": b"new"})
     assert [path.name for path in tmp_path.iterdir()] == ["b"]
     assert (tmp_path / "b").read_bytes() == b"old"

@@ -13,12 +13,12 @@ from retrieval_eval.io.files import read_bytes, read_json, read_text
 _T = TypeVar("_T")
 
 
-def named_bytes(path: Path) -> bytes:
+def read_user_bytes(path: Path) -> bytes:
     """Return the bytes of a file; raises `BadInputError` when it cannot be read."""
     return _read(path, read_bytes)
 
 
-def named_text(path: Path) -> str:
+def read_user_text(path: Path) -> str:
     """Return the text of a file; raises `BadInputError` when it cannot be read or is not UTF-8."""
 
     def read(real: Path, root: Path) -> tuple[str, str | None]:
@@ -28,7 +28,7 @@ def named_text(path: Path) -> str:
     return _read(path, read)
 
 
-def named_json(path: Path) -> Any:
+def read_user_json(path: Path) -> Any:
     """Return the JSON value in a file; raises `BadInputError` when it cannot be read as such."""
 
     def read(real: Path, root: Path) -> tuple[Any, str | None]:
