@@ -163,7 +163,7 @@ def test_export(tmp_path):
         {"_id": "d2", "title": "", "text": "y"},
     ]
     assert [sentence.split(":")[0] for sentence in lost] == [
-        "fields that are not ours of 1 query",
+        "further fields of 1 query",
         "the names of the corpora (law)",
         "that 1 query cannot be answered",
         "judgements of 1 query",
@@ -227,7 +227,7 @@ def test_the_files_are_those_of_trec(tmp_path):
     ]
 
 
-def test_nothing_is_said_to_be_lost_that_is_not_there(tmp_path):
+def test_losses_name_only_what_a_gold_set_has(tmp_path):
     plain = GoldQuery("q", "x", "default", relevant={"d": 1}, source="chair", answerable=True)
     assert export_trec(GoldSet((plain,), "f"), tmp_path) == []
     rich = GoldQuery(
@@ -235,7 +235,7 @@ def test_nothing_is_said_to_be_lost_that_is_not_there(tmp_path):
         note="n", labels=(Label("a", "d", 1),), extra={"k": 1},
     )  # fmt: skip
     lost = " / ".join(export_trec(GoldSet((rich,), "f"), tmp_path))
-    for word in ("origins", "notes", "labels", "not ours", "bootstrap", "yet unknown"):
+    for word in ("origins", "notes", "labels", "further fields", "bootstrap", "yet unknown"):
         assert word in lost
 
 
