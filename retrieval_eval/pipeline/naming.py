@@ -1,4 +1,4 @@
-"""File names of artefacts: a trial's names come from foreign files and may hold anything."""
+"""File names of artefacts: a trial's names come from untrusted files and may hold anything."""
 
 from __future__ import annotations
 

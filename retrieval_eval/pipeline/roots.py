@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 DEMO = "demo"
-"""The run id that stands for the built-in demonstration when no runs root is named."""
+"""The run id of the built-in demonstration when no runs root is named."""
 
 DEMO_OUTPUT = Path("reports") / DEMO / "data"
 

@@ -105,7 +105,7 @@ def build_trial(
 ) -> Path:
     """Write the step-by-step report of one trial and return the path of its page.
 
-    ``trial`` is a trial name, or a task name, which stands for its first trial by config and name.
+    ``trial`` is a trial name, or a task name, which means its first trial by config and name.
     The report goes to ``<reports_dir>/<run_id>/trials/<trial>/index.html``, with ``config`` to
     ``<trial>@<config>``. Parameters and errors are those of :func:`build`.
     """

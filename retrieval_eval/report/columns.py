@@ -57,7 +57,7 @@ class Column:
     Attributes
     ----------
     name
-        Its name; ``{k}`` stands for every cut-off of the run, ``{measure}`` for every measure.
+        Its name; ``{k}`` means every cut-off of the run, ``{measure}`` for every measure.
     type
         ``text``, ``number``, ``integer``, ``boolean`` or ``list``.
     unit, meaning

@@ -8,7 +8,7 @@ from typing import Any, Final
 from retrieval_eval import values
 
 MISSING: Final = "—"
-"""What stands for a value that is not computable; never 0 and never blank."""
+"""What is printed for a value that is not computable; never 0 and never blank."""
 
 
 def finite(value: Any) -> float | None:

@@ -117,7 +117,7 @@ def write_frame(
 ) -> tuple[str, str]:
     """Write a frame as CSV; lists become text separated by semicolons.
 
-    One made from simulated data says so in a column of its own, which every reader of CSV can bear.
+    One made from simulated data has a column of its own that says so in every row.
     """
     if is_simulated:
         frame = simulated.mark_rows(frame)

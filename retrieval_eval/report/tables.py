@@ -132,8 +132,12 @@ def _adjusted(comparison: ComparisonDocument) -> list[str]:
         for metric, r in family.items()
         if (r.p_holm or 0) < ALPHA
     ]
-    stands = f"only for {', '.join(clear)}" if clear else "for none of them"
-    return [f"Adjusted for {len(family)} metrics (Holm), p stays below 0.05 {stands}."]
+    found = (
+        f"the difference is significant only for {', '.join(clear)}"
+        if clear
+        else "no difference is significant"
+    )
+    return [f"After correcting for {len(family)} metrics (Holm), {found}."]
 
 
 def _timed(comparison: ComparisonDocument, metrics: Sequence[str]) -> list[str]:

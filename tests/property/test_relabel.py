@@ -39,7 +39,7 @@ def graded(corpus, grades, labelled=()):
 
 
 @given(WORDS, CUTS, CUTS, GRADES)
-def test_every_pair_has_one_fate_and_every_grade_a_text(words, cuts, others, grades):
+def test_every_pair_has_one_status_and_every_grade_a_text(words, cuts, others, grades):
     old, new = cut(words, cuts, "o"), cut(words, others, "n")
     gold = graded(old, grades, labelled=("ana", "ben"))
     found = relabel(gold, old, new)

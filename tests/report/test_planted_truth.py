@@ -70,7 +70,7 @@ def test_ground_truth_rows_agree_with_planted_recall(run, planted):
     assert checked == 45
 
 
-def test_pairs_and_fates_are_those_planted(run, demo_plan):
+def test_pairs_and_statuses_are_those_planted(run, demo_plan):
     view = RunView(run)
     found = {name: result.n_pairs for name, result in run.comparison.metrics.items()}
     # A trial without a trace is in no pair, whatever its reward.

@@ -212,8 +212,8 @@ def test_kappa_and_where_labels_come_from(report):
     # q0 and the three unanswerable queries are bootstrap rows.
     none = "0 of 18 (0.00)"
     assert provenance.rows == (
-        ("chair (a person)", "9", "18", none, none, "0", none),
-        ("bootstrap (feedback)", "4", "4", "0 of 4 (0.00)", "4 of 4 (1.00)", "0", "1 of 4 (0.25)"),
+        ("reviewed by people", "9", "18", none, none, "0", none),
+        ("taken from feedback", "4", "4", "0 of 4 (0.00)", "4 of 4 (1.00)", "0", "1 of 4 (0.25)"),
     )
     assert "1 judged document was graded differently" in block.sentences[0]
     assert "settled 0 of 1" in block.sentences[0]
@@ -224,7 +224,7 @@ def test_label_provenance_counts_pairs_by_how_many_people_labelled_them():
     table = shown(SearchReport(SearchRun(run(gold=one), gold=one)).agreement())[0]
     rows = {row[0]: row[1:] for row in table.rows}
     # The row of q0 is bootstrap: four judged documents, one of them labelled by one person.
-    people, machine = rows["chair (a person)"], rows["bootstrap (feedback)"]
+    people, machine = rows["reviewed by people"], rows["taken from feedback"]
     assert people[1] == "18"
     assert machine[1:4] == ("4", "1 of 4 (0.25)", "0 of 4 (0.00)")
     block = SearchReport(SearchRun(run(gold=one), gold=one)).agreement()

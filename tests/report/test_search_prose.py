@@ -266,14 +266,14 @@ def test_labels_no_person_reviewed_are_provisional_and_take_the_colour_away():
     assert answer.tone == "none"
     assert "No person reviewed any of the 12 gold queries." in " ".join(answer.sentences)
     badges = dict(SearchReport(SearchRun(document)).header().badges)
-    assert badges["Labels"] == "12 bootstrap (feedback): provisional"
+    assert badges["Labels"] == "12 taken from feedback: provisional"
 
 
 def test_people_come_first_among_the_label_sources():
     document = artefact()
     assert prose.labels(facts(document)) == "A person reviewed 6 of 12 gold queries."
     badges = dict(SearchReport(SearchRun(document)).header().badges)
-    assert badges["Labels"] == "6 chair (a person), 6 bootstrap (feedback)"
+    assert badges["Labels"] == "6 reviewed by people, 6 taken from feedback"
 
 
 def test_the_largest_loss_is_named_in_points_of_the_query():

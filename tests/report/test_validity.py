@@ -197,7 +197,7 @@ def test_the_headline_says_what_stands_after_adjustment_and_on_which_side(report
     # The made run has p (Holm) 0.04 where more is better and 0.3 elsewhere.
     note = tables.headline(report.run.comparison).notes[2]
     assert note.startswith(
-        "Adjusted for 11 metrics (Holm), p stays below 0.05 only for File recall"
+        "After correcting for 11 metrics (Holm), the difference is significant only for File recall"
     )
     assert "File recall (better)" in note
     assert "Cost" not in note
@@ -425,7 +425,7 @@ def test_a_broken_file_of_the_outcome_is_no_incomplete_trace(tmp_path):
         benchmarks_root=tmp_path / "benchmarks",
         output_dir=tmp_path / "out",
     )
-    (table,) = Report(run).trial_fates().exhibits
+    (table,) = Report(run).trial_status().exhibits
     configs = table.header[1:-1]
     found = {row[0]: configs[row[1:-1].index("1")] for row in table.rows[:-1]}
     assert found == {

@@ -49,7 +49,7 @@ def to_svg(figure: Figure) -> str:
 
 
 def name(text: str, limit: int = 30) -> str:
-    """Return foreign text as a label: one line, invisible characters shown, middle cut out."""
+    """Return untrusted text as a label: one line, invisible characters shown, middle cut out."""
     return visible(text, limit)
 
 

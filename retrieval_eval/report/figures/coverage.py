@@ -65,8 +65,8 @@ def draw(statuses: Mapping[str, int]) -> Figure | Empty:
     unit = "one task" if per_cell == 1 else f"{per_cell} tasks"
     table = Table(
         "coverage-data",
-        "Tasks by fate",
-        ("Fate", "Tasks", "Share"),
+        "Tasks by status",
+        ("Status", "Tasks", "Share"),
         tuple((f, str(statuses.get(f, 0)), rate(statuses.get(f, 0) / total)) for f in STATUSES),
     )
     return Figure(

@@ -1,6 +1,6 @@
 """Share of tasks whose relevant file was found by then, in seconds, tokens and calls.
 
-Of repeats the first stands for its task, as the analysis has it.
+Of repeats the first is taken for its task, as the analysis has it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def draw(found: Sequence[FirstHitCurve], configs: Sequence[str]) -> Figure | Emp
         svg,
         f"Share of tasks with a relevant file found by then, by config: {text}.",
         "One minus the Kaplan–Meier estimate: the share of tasks whose first relevant file was "
-        "found by then. Of repeats the first stands for its task. A trial that never found one is "
+        "found by then. Of repeats the first is taken. A trial that never found one is "
         "watched until its end and counts up to there; where a curve ends below 1, the rest never "
         "found one.",
         _reached([f for u in PANELS for c in shown if (f := by_unit[u].get(c))]),

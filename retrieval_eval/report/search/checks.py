@@ -34,7 +34,7 @@ NO_BASELINE: Final = "the file of the baseline was not read"
 
 @dataclass
 class Checks:
-    """What is computed beside a run, each once and when first asked for."""
+    """What is computed beside a run, each once, when first used."""
 
     run: SearchRun
 
@@ -90,7 +90,7 @@ class Checks:
 
     @cached_property
     def labels(self) -> LabelCheck | None:
-        """The judged pairs held against the corpus; needs gold set and corpus."""
+        """The judged pairs compared with the corpus; needs gold set and corpus."""
         if self.run.gold is None or self.run.corpus is None:
             return None
         return check_labels(self.run.gold, self.run.corpus)

@@ -29,7 +29,7 @@ _NUMBERED: Final = re.compile(r"eval-report-(\d{8}T\d{6}Z)(?:-(\d{1,9}))?\.json$
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where the parts of a report come from; the empty text stands for none."""
+    """Where the parts of a report come from; an empty text means none."""
 
     run: str
     baseline: str = ""
@@ -91,7 +91,7 @@ def load_search(
     -------
     SearchRun
         The frames of :data:`retrieval_eval.report.columns.SEARCH_FRAMES`, each built when
-        first asked for.
+        first used.
 
     Raises
     ------

@@ -37,17 +37,17 @@ DIMENSIONS: Final[dict[str, str]] = {
 }
 
 SOURCES: Final[dict[str, str]] = {
-    "chair": "chair (a person)",
-    "bootstrap": "bootstrap (feedback)",
+    "chair": "reviewed by people",
+    "bootstrap": "taken from feedback",
 }
 
 PROBLEMS: Final[dict[str, str]] = {
     "failed": "no usable answer: the run has no verdict",
     "empty": "answered without any document; scores 0 where something is relevant",
     "refused": "everything found lay below the floor; counted among the empty",
-    "fewer_than_k": "fewer documents than asked for",
+    "fewer_than_k": "fewer documents than requested",
     "unsorted": "not in the order of the scores; ranked by score",
-    "more_than_k": "more documents than asked for; the rest was dropped",
+    "more_than_k": "more documents than requested; the rest was dropped",
 }
 """What can happen to a query, with what it means for the measures."""
 

@@ -1,4 +1,4 @@
-"""A search run as data frames, each built when it is first asked for."""
+"""A search run as data frames, each built when it is first used."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class SearchRun(frames.Measured):
     corpus
         The documents, to see which labels they have left behind.
     noise
-        The noise of the system (schema ``search_noise``), to hold changes against.
+        The noise of the system (schema ``search_noise``), to compare changes with.
     thresholds, justifications
         Of the guard; by default the shipped thresholds, and nothing is justified.
     label_split

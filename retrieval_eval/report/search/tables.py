@@ -116,7 +116,7 @@ def every_measure(facts: Facts) -> Table:
             (
                 "Ties: range of the mean over all orders of documents with equal scores; a dash "
                 "where they change nothing. Unjudged: the largest mean there could be if retrieved "
-                "documents that nobody judged were relevant; the smallest is the mean itself."
+                "unjudged documents were relevant; the smallest is the mean itself."
             ),
             *_gaps(shown),
         ),

@@ -61,7 +61,7 @@ class Report:
     header = section_method(opening.header)
     answer = section_method(opening.answer)
     coverage = section_method(coverage_sections.coverage)
-    trial_fates = section_method(coverage_sections.trial_status)
+    trial_status = section_method(coverage_sections.trial_status)
     ground_truth_sources = section_method(coverage_sections.ground_truth)
     degraded = section_method(coverage_sections.degraded)
     ledger = section_method(coverage_sections.ledger)

@@ -48,7 +48,7 @@ def definitions(view: RunView) -> Block:
             ),
         ),
     )
-    return section("A number is only given with what it rests on", table)
+    return section("How each number is defined", table)
 
 
 def provenance(view: RunView) -> Block:

@@ -58,7 +58,7 @@ def trial_status(view: RunView) -> Block:
     table = Table(
         "trial-statuses",
         "Trials by what became of them; every trial is in exactly one row",
-        ("Fate", *(c or "config unknown" for c in configs), "All"),
+        ("Status", *(c or "config unknown" for c in configs), "All"),
         tuple(body),
     )
     return section(f"{scored} of {counted(total.total(), 'trial')} found could be scored", table)

@@ -11,7 +11,7 @@ from retrieval_eval.report.numbers import MISSING, of
 from retrieval_eval.report.run_view import Record, RunView, task_of
 from retrieval_eval.values import counted
 
-ALONE = "There are no two configurations, so there is nothing to hold against each other."
+ALONE = "There is only one configuration, so there is nothing to compare."
 
 
 def gate(view: RunView) -> Block:

@@ -1,1 +1,1 @@
-"""Claim coverage: what of a drafted answer stands in the documents that are labelled relevant."""
+"""Claim coverage: how much of a drafted answer the documents labelled relevant support."""

@@ -81,7 +81,7 @@ def definitions(facts: DiffFacts) -> Block:
         ("left", "left"),
         (method,),
     )
-    return section("A number is only given with what it rests on", table)
+    return section("How each number is defined", table)
 
 
 def provenance(facts: DiffFacts) -> Block:

@@ -23,7 +23,7 @@ DATA = "data/eval"
 
 @dataclass(frozen=True, slots=True)
 class DiffSources:
-    """What is compared, and how; the empty text stands for none. ``accept`` is comma-separated."""
+    """What is compared, and how; an empty text means none. ``accept`` is comma-separated."""
 
     a: str
     b: str = ""

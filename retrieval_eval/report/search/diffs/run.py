@@ -1,4 +1,4 @@
-"""A difference of two search runs as data frames, each built when it is first asked for."""
+"""A difference of two search runs as data frames, each built when it is first used."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SearchDiff(frames.Measured):
     a, b
         The two runs (schema ``search_run``).
     noise
-        The noise of the system (schema ``search_noise``), to hold changes against.
+        The noise of the system (schema ``search_noise``), to compare changes with.
     notices
         How runs were chosen, where that had to be decided.
     guard

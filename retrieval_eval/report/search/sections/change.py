@@ -35,7 +35,7 @@ DOC_LIMIT: Final = 40
 
 
 def _empty(facts: Facts, key: str) -> Block | None:
-    """Return what stands in place of a comparison that cannot be made."""
+    """Return what is shown instead of a comparison that cannot be made."""
     if facts.delta_withheld is not None:
         return section("No change is given without a verdict", Empty(key, facts.delta_withheld))
     if facts.delta is None:

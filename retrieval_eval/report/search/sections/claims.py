@@ -51,7 +51,7 @@ def _counts(block: Mapping[str, Any]) -> list[str]:
         f"{block.get(key, 0):,} {words}"
         for key, words in (
             ("n_refused", "refused"),
-            ("n_unlabelled", "of queries nobody labelled, left out"),
+            ("n_unlabelled", "of queries without labels, left out"),
             ("n_without_draft", "queries have none"),
         )
         if block.get(key)
@@ -82,7 +82,9 @@ def _shares(block: Mapping[str, Any], coverage: str) -> Table:
         "Faithfulness: share that the draft's own context supports, relevant or not. Intervals "
         "resample whole drafts."
     )
-    unchecked = "Nobody's labels were held against the judge, so how often it errs is not known."
+    unchecked = (
+        "The judge was not compared with labels of people, so how often it errs is not known."
+    )
     return Table(
         "claims",
         "Substantive claims of drafted answers that are supported",

@@ -40,7 +40,7 @@ def definitions(facts: Facts) -> Block:
         ("left", "left"),
         (method, intervals),
     )
-    return section("A number is only given with what it rests on", table)
+    return section("How each number is defined", table)
 
 
 def provenance(facts: Facts) -> Block:

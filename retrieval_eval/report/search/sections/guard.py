@@ -67,7 +67,7 @@ def _notes(facts: Facts, verdict: GuardRuling) -> tuple[str, ...]:
     said = remarks(verdict)
     if facts.privacy and verdict.reasons:
         # The reasons of a run without a verdict repeat what its retriever said.
-        said = [f"No verdict: {facts.withheld or 'the runs cannot be held against each other.'}"]
+        said = [f"No verdict: {facts.withheld or 'the runs cannot be compared.'}"]
     noise = facts.checks.noise
     if noise is not None and noise.is_deterministic:
         said.append(STILL)

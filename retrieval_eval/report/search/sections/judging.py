@@ -18,7 +18,7 @@ def stale(facts: Facts) -> Block:
     found = facts.checks.labels
     if found is None:
         missing = "the documents were" if facts.run.gold is not None else "the gold set was"
-        why = f"Labels were not held against the corpus, for {missing} not read."
+        why = f"Labels were not compared with the corpus, because {missing} not read."
         return section("Whether labels are stale is not known", Empty("stale-labels", why))
     other = _other_corpus(facts)
     if not found.stale:

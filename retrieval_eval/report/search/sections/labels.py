@@ -42,7 +42,7 @@ def agreement(facts: Facts) -> Block:
             "sheets for two."
         )
         return section(
-            "Nobody's labels were checked by another", Empty("agreement", why), provenance
+            "No labels were checked by a second labeller", Empty("agreement", why), provenance
         )
     first = pairs[0]
     kappa = first.overall.kappas["none"]

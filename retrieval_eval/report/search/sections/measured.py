@@ -46,7 +46,7 @@ def setup(facts: Facts) -> Block:
         ),
         ("Reranker", (use["reranker"] or "none") if use["uses_rerank"] else "left out"),
         ("Score floor", "none" if use["floor"] is None else f"{use['floor']:g}"),
-        ("Documents asked for", f"{settings['depth']:,} for each query"),
+        ("Documents requested", f"{settings['depth']:,} for each query"),
         ("Document ids", _IDS[run.get("ids_checked")]),
     ]
     n = counted(facts.status["n_queries"], "query")
@@ -99,7 +99,7 @@ def _answerable(value: object) -> str:
     return (
         {True: "yes", False: "no document answers it"}.get(value is True, "")
         if isinstance(value, bool)
-        else "nobody has said"
+        else "not stated"
     )
 
 
@@ -193,7 +193,7 @@ def backlog(facts: Facts) -> Block:
     """Return the review queue: counts by status, and the oldest item that waits."""
     block = facts.run.backlog
     if block is None:
-        why = "Nobody counted the review queue for this report."
+        why = "The review queue was not counted for this report."
         return section("The review backlog is unknown", Empty("backlog", why))
     known = [(part, coerce(block.get(part), "integer")) for part in (*PARTS, "total")]
     rows = [(part.replace("_", " "), count(n)) for part, n in known]

@@ -64,7 +64,7 @@ def _status(status: Mapping[str, int]) -> str:
 
 
 def backlog(block: Mapping[str, Any] | None) -> str:
-    """Return what waits for review and for how long, or that nobody counted it.
+    """Return what waits for review and for how long, or that it was not counted.
 
     Examples
     --------
