@@ -5,14 +5,15 @@ from __future__ import annotations
 import difflib
 import re
 from pathlib import Path
-from typing import Any
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import answers
 from retrieval_eval.io.layout import discover, trial_at
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.io.tasks import TaskIndex, resolve_trials
+from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.metrics.trial import DEFAULT_K
+from retrieval_eval.model.events import EventDocument
 from retrieval_eval.pipeline.roots import default_benchmarks_root, default_runs_root
 from retrieval_eval.pipeline.trial import Job, documents
 from retrieval_eval.records import TrialRef
@@ -27,8 +28,8 @@ def evaluate_one(
     run: str | None = None,
     runs_root: Path | None = None,
     benchmarks_root: Path | None = None,
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the event document and the metric document of one trial.
+) -> tuple[EventDocument, TrialMetrics]:
+    """Return the event document and the metrics of one trial.
 
     Parameters
     ----------

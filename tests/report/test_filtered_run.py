@@ -101,13 +101,13 @@ def test_any_choice_of_trials_gives_the_page_of_these_alone(demo_run, evaluated_
 def test_a_comparison_of_a_filtered_frame_is_that_of_a_run_of_these_trials(demo_run, alone):
     trials = demo_run.trials
     chosen = trials[trials["benchmark"] == "demo_fix"]
-    (stored,) = alone.impact["comparisons"]
-    found = compare(chosen, stored["baseline_config"], stored["comparison_config"])
-    assert found.to_json() == stored
-    assert associate(chosen).to_json() == alone.impact["associations"]
-    (whole,) = demo_run.impact["comparisons"]
-    arms = (whole["baseline_config"], whole["comparison_config"])
-    assert compare(trials, *arms).to_json() == whole
+    (stored,) = alone.impact.comparisons
+    found = compare(chosen, stored.baseline_config, stored.comparison_config)
+    assert found.record == stored
+    assert associate(chosen).records == alone.impact.associations
+    (whole,) = demo_run.impact.comparisons
+    arms = (whole.baseline_config, whole.comparison_config)
+    assert compare(trials, *arms).record == whole
     pd.testing.assert_frame_equal(compare(trials, *arms).pairs, demo_run.pairs)
     estimates, statistics = compare(trials, *arms).estimates, demo_run.statistics
     both = [name for name in statistics if name in estimates]
