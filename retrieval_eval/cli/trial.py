@@ -11,7 +11,7 @@ from retrieval_eval.cli.common import echo, json_option, number, print_json, roo
 from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model import Record, to_builtins
 from retrieval_eval.model.events import EventDocument, EventRow
-from retrieval_eval.pipeline.single import evaluate_one
+from retrieval_eval.pipeline.trial import evaluate_one
 from retrieval_eval.values import REASONS, counted
 
 _MOST_FILES = 4

@@ -8,7 +8,7 @@ distributions add theirs through the entry-point group ``retrieval_eval.metrics`
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final, Literal
@@ -18,7 +18,8 @@ from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.retrieved import files_with, ranking
 from retrieval_eval.metrics.ranking import rank_metrics
-from retrieval_eval.model.meta import Better, Record
+from retrieval_eval.model import Record, value_at
+from retrieval_eval.model.meta import Better
 from retrieval_eval.records import FileRef
 from retrieval_eval.registry import Registry
 from retrieval_eval.values import REASONS, Value
@@ -322,18 +323,6 @@ def _checked(metric: Metric, value: Any) -> Value:
             "as Value.of(0.5, n=4) or Value.missing('nothing_retrieved')"
         )
     return value
-
-
-def value_at(part: Any, path: Iterable[str]) -> Any:
-    """Return what a record, or plain objects, have at a path; None where there is nothing."""
-    for name in path:
-        if isinstance(part, Record):
-            part = getattr(part, name, None)
-        elif isinstance(part, Mapping):
-            part = part.get(name)
-        else:
-            return None
-    return part
 
 
 def read_metric(document: Record | Mapping[str, Any], metric: Metric) -> Value:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, Union, cast
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.events.retrieved import VIEWS
-from retrieval_eval.metrics.catalog import BY_NAME, in_view, value_at
+from retrieval_eval.metrics.catalog import BY_NAME, in_view
+from retrieval_eval.model import value_at
 from retrieval_eval.values import as_number
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.pipeline.single import evaluate_one
+from retrieval_eval.pipeline.trial import evaluate_one
 from tests.runs import write_trial
 
 

@@ -171,8 +171,8 @@ def test_a_trial_that_kills_its_worker_twice_is_degraded_and_the_batch_goes_on(t
     found = measure(tree)
     assert found.summary.counts.evaluated == N_TRIALS - 1
     (row,) = [row for row in found.summary.trials if row.status == "degraded"]
-    assert row["trial_name"] == guilty
-    assert row["reason"] == "the process that measured it was killed (signal 9), twice"
+    assert row.trial_name == guilty
+    assert row.reason == "the process that measured it was killed (signal 9), twice"
     for path in found.folder.rglob("*.json"):
         document = json.loads(path.read_text())
         assert faults(document, kind_of(document)) == []
