@@ -1,7 +1,8 @@
-"""How often the interval of the area under the ROC of refusals holds the true area.
+"""How often the interval of the area under the ROC of refusals contains the true area.
 
 Top scores are normal: answerable ones with a spread of 1, unanswerable ones with 1 or 2. The last
-column rounds scores to fifths of a spread, so that many tie. One line of docs/abstention.md a row.
+column rounds scores to fifths of a spread, so that many are equal. Prints the rows of the table in
+docs/abstention.md.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from retrieval_eval.stats.resampling import Floats
 
 ALONE, WITH_FILE = (2, 3, 5, 10, 20), (3, 5, 10)
 WAYS = [(n, False) for n in ALONE] + [(n, True) for n in WITH_FILE]
-"""Runs on either side, and whether a noise file of REPEATS runs is there too."""
+"""Runs on either side, and whether a noise file of REPEATS runs is used too."""
 
 Codes = NDArray[np.int8]
 
@@ -78,7 +78,7 @@ def _is_still(groups: Sequence[Floats], n: int) -> bool:
 
 
 def equal_means_row(system: str, share: float, n: int, studies: int) -> Row:
-    """Return how often means of one system do not pass: alarm, and no alarm but no verdict."""
+    """Return how often means of one system do not pass: alarm, and neither alarm nor verdict."""
     g = generator("guard", "equal means", system, share, n)
 
     def draw() -> tuple[Queries, Drop, Run]:
@@ -95,7 +95,7 @@ def equal_means_row(system: str, share: float, n: int, studies: int) -> Row:
 
 
 def drop_means_row(points: float, how: str, system: str, share: float, n: int, studies: int) -> Row:
-    """Return how often a planted drop of P@5 is caught between means, and left without verdict.
+    """Return how often a planted drop of P@5 is caught between means, or gets no verdict.
 
     The queries that lose documents are the same in all runs.
     """

@@ -1,4 +1,4 @@
-"""Simulate pairs of search runs whose truth is known, and count what the guard makes of them.
+"""Simulate pairs of search runs whose truth is known, and count how the guard decides on them.
 
 Prints Markdown; with --write it becomes docs/guard-simulation.md.
 

@@ -28,7 +28,7 @@ LIMITS = {name: _SHIPPED[name] for name in METRICS}
 
 N_RESAMPLES = 999
 REPEATS = 10
-"""Runs of one system that its noise is measured by, as `search noise` does."""
+"""Number of runs that the noise of a system is measured from, as in `search noise`."""
 OTHER_REPEATS = (5, 20)
 
 RULES = ("threshold", "significance", "noise", *(f"noise of {n}" for n in OTHER_REPEATS))
@@ -39,7 +39,7 @@ _STILL = run_to_run(np.zeros((2, 1)))
 
 
 class Study(NamedTuple):
-    """By metric how much each query got worse, and the measured noise by number of repeats.
+    """For each metric how much each query got worse, and the measured noise by number of repeats.
 
     ``undropped_points`` is the change of P@5 but for the planted drop.
     """
@@ -72,7 +72,7 @@ class Decisions(NamedTuple):
 
 
 def decisions(studies: int, draw: Callable[[], Study], n: int) -> Decisions:
-    """Return what the guard makes of so many studies."""
+    """Return the decisions of the guard over that many studies."""
     shape = (studies, len(LIMITS))
     harms, undropped = np.zeros(shape), np.zeros(studies)
     tests = {rule: (np.zeros(shape), np.zeros(shape)) for rule in RULES[1:]}
@@ -151,7 +151,7 @@ def drop_row(points: float, how: str, system: str, share: float, n: int, studies
 
 
 def percent_of_queries(share: float) -> str:
-    """Return the share of outcomes that fall otherwise as a cell."""
+    """Return the share of outcomes that change, as a table cell."""
     return f"{100 * share:g} %" if share else "–"
 
 

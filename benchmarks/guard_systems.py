@@ -82,7 +82,7 @@ class Queries:
 
 
 def again(queries: Queries, base: Run, share: float) -> Run:
-    """Return another run of the same system, ``share`` of whose outcomes fall otherwise.
+    """Return another run of the same system, in which ``share`` of the outcomes differ.
 
     Of the first 20 documents that share trades its place with one of the first 40, at most one a
     query; that share of claims is judged, and of queries refused, by new luck.
@@ -108,7 +108,7 @@ def again(queries: Queries, base: Run, share: float) -> Run:
 
 
 def uneven(queries: Queries, base: Run, share: float) -> Run:
-    """Return another run of the same system, whose share of other outcomes is drawn for each run.
+    """Return another run of the same system; the share of outcomes that differ is drawn per run.
 
     It is exponential with mean ``share``, so that all queries have good and bad runs together.
     """
@@ -116,7 +116,7 @@ def uneven(queries: Queries, base: Run, share: float) -> Run:
 
 
 def bad_days(queries: Queries, base: Run, share: float) -> Run:
-    """Return another run of the same system, of whose runs one in ten goes wrong as a whole.
+    """Return another run of the same system, which is bad as a whole in one run of ten.
 
     Then 5 % of the outcomes fall otherwise, else ``share``.
     """
@@ -124,7 +124,7 @@ def bad_days(queries: Queries, base: Run, share: float) -> Run:
 
 
 def otherwise(queries: Queries, base: Run, share: float) -> Run:
-    """Return the run of one of many equally good systems: ``share`` of the queries go otherwise.
+    """Return the run of an equally good system that answers ``share`` of the queries differently.
 
     Their documents move by six places (standard deviation), with new luck for all else.
     """
@@ -143,7 +143,7 @@ def otherwise(queries: Queries, base: Run, share: float) -> Run:
 
 
 def resampled(queries: Queries, base: Run, share: float) -> Run:
-    """Return a run over a sample of its own of the same kind of queries, none shared."""
+    """Return a run over another sample of the same kind of queries; no query is shared."""
     del base, share
     return Queries(queries.g, queries.n).run()
 
@@ -165,7 +165,7 @@ def all_of_five(queries: Queries, run: Run, points: float) -> Drop:
 
 
 def _demotion(queries: Queries, run: Run, points: float, *, most: int) -> Drop:
-    """Move the last relevant documents of the first five behind the 20th in queries drawn alike."""
+    """Move the last relevant documents of the first five behind the 20th, in random queries."""
     lost = np.minimum(run.relevant[:, :5].sum(axis=1), most)
     chance = points / 100 * 5 * queries.n / max(lost.sum(), 1)
     rows = np.flatnonzero(queries.g.random(queries.n) < chance)

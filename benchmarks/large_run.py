@@ -1,4 +1,4 @@
-"""A made run of many trials in two arms, evaluated end to end: seconds by step, and peak memory.
+"""Evaluate a generated run of many trials in two arms: seconds by step, and peak memory.
 
     python benchmarks/large_run.py [--tasks 6000] [--repositories 1500] [--jobs 1]
 
@@ -93,7 +93,7 @@ def evaluate_all(root: Path, jobs: int) -> None:
 
 
 def analyse(root: Path, part: str) -> None:
-    """Do one part of the analysis over the metric documents that lie there."""
+    """Run one part of the analysis over the metric documents in a folder."""
     from retrieval_eval import study
 
     folder = root / "runs/large/retrieval_events"

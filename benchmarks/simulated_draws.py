@@ -1,4 +1,4 @@
-"""What is drawn in the simulated studies: differences, arms and pairs whose truth is known."""
+"""Draws of the simulated studies: differences, arms and pairs whose truth is known."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def sparse(draw: Draw, mean: float) -> tuple[Draw, float]:
 
 
 def files_found(g: np.random.Generator, n: int) -> Floats:
-    """Return differences in recall of one to six files, half of which both arms see alike."""
+    """Return differences in recall of one to six files, half of them found by both or neither."""
     files = np.arange(6) < g.integers(1, 7, (n, 1))
     chance = g.beta(2, 2, (n, 1))
     luck, other = g.random((2, n, 6))
@@ -37,7 +37,7 @@ def files_found(g: np.random.Generator, n: int) -> Floats:
 
 
 def ndcg(g: np.random.Generator, n: int) -> Floats:
-    """Return differences in nDCG@10 of one to four files; three in ten tasks are ranked alike."""
+    """Return differences in nDCG@10 of one to four files; three in ten tasks are ranked equally."""
     n_relevant = g.integers(1, 5, n)
     gains = 1 / np.log2(np.arange(2, 12))
     best = np.cumsum(gains)[n_relevant - 1]
@@ -114,7 +114,7 @@ KINDS = {
     "tied": ("tied",),
     "zero-inflated": ("60 % zeros",),
 }
-"""How the names of differences begin, by what they have in common."""
+"""Beginnings of the names of differences, by kind."""
 
 COARSE: dict[str, tuple[Draw, float]] = {
     **{

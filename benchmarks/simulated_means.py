@@ -59,7 +59,7 @@ def mean_row(name: str, n: int, studies: int) -> Row:
 
 
 def few_row(name: str, n: int, studies: int) -> Row:
-    """Ask for more and more differences other than 0 before an interval is given."""
+    """Require more and more nonzero differences before an interval is given."""
     draw, truth = ALL_DIFFERENCES[name]
     g = generator("few", name, n)
     moved, hits = [], []
@@ -121,7 +121,7 @@ def likelihood_row(name: str, n: int, studies: int) -> Row:
 
 
 def tail_row(name: str, n: int, studies: int) -> Row:
-    """Tell studies that hold a value of the largest tenth from those that hold none.
+    """Separate studies with a value from the largest tenth from studies without one.
 
     Beside it how far above the mean the interval reaches, and how far that of someone who knows
     the shape up to place and scale would, in standard errors of the sample.
@@ -156,7 +156,7 @@ def tail_row(name: str, n: int, studies: int) -> Row:
 
 
 def cluster_row(shape: str, n_clusters: int, shared: float, studies: int) -> Row:
-    """Cover the mean over pairs when pairs of one cluster share part of their difference."""
+    """Count coverage of the mean when pairs of one cluster share part of their difference."""
     draw = CLUSTERED[shape]
     g = generator("cluster", shape, n_clusters, shared)
     hits: tuple[list[bool], ...] = ([], [], [], [])
@@ -210,7 +210,7 @@ def _recalls(g: np.random.Generator, labels: Ints, shared: float) -> tuple[Float
 
 
 def _skewed(g: np.random.Generator, labels: Ints, shared: float) -> tuple[Floats, Floats]:
-    """Return costs whose cluster and task parts are lognormal, alike in both arms."""
+    """Return costs of two equal arms, whose cluster and task parts are lognormal."""
     arms = []
     for _ in range(2):
         common, own = (
@@ -230,7 +230,7 @@ def decide(x: Floats, study: int) -> tuple[bool, bool]:
     if p is None or p >= 0.05:
         return False, False
     ends = bootstrap_mean(x, seed=study, n_resamples=N_RESAMPLES)
-    # Differences that are all the same have no interval; then the test alone decides.
+    # Differences that are all equal have no interval; then the test alone decides.
     return True, ends.low.reason == "constant_input" or holds(ends, 0.0) is False
 
 

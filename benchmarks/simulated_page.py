@@ -1,4 +1,4 @@
-"""What docs/simulation.md says before its tables and after them."""
+"""The text of docs/simulation.md before and after its tables."""
 
 from __future__ import annotations
 

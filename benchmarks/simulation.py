@@ -1,4 +1,4 @@
-"""Simulate studies whose truth is known, and count how often the statistics hold it.
+"""Simulate studies whose truth is known, and count how often the statistics contain it.
 
 Prints Markdown; with --write it becomes docs/simulation.md.
 

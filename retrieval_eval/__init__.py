@@ -1,6 +1,13 @@
 """retrieval_eval: know whether retrieval works, in agent traces and in search.
 
-The dozen names a notebook needs. They load on first use, so that importing the package is fast.
+What a notebook needs; each name loads on first use, so that importing the package is fast. A trial
+is measured in four lines::
+
+    import retrieval_eval as rev
+
+    trace, truth = rev.read_trace("run/config/trial"), rev.load_ground_truth("suite/task")
+    events = rev.extract_events(trace, truth)
+    rev.measure(events).file_level_metrics.file_recall
 """
 
 from __future__ import annotations
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
     from retrieval_eval.gold.gold_set import load_gold_set
     from retrieval_eval.ground_truth import load_ground_truth
     from retrieval_eval.metrics.ranking import evaluate_rankings
+    from retrieval_eval.metrics.trial import measure
     from retrieval_eval.pipeline import evaluate
     from retrieval_eval.report import load_run
     from retrieval_eval.report.registered import plot, table
@@ -48,6 +56,7 @@ __all__ = [
     "load_gold_set",
     "load_ground_truth",
     "load_run",
+    "measure",
     "plot",
     "read_trace",
     "run_search",
@@ -65,6 +74,7 @@ _LAZY = {
     "load_ground_truth": "retrieval_eval.ground_truth",
     "load_gold_set": "retrieval_eval.gold.gold_set",
     "load_run": "retrieval_eval.report",
+    "measure": "retrieval_eval.metrics.trial",
     "plot": "retrieval_eval.report.registered",
     "read_trace": "retrieval_eval.traces",
     "run_search": "retrieval_eval.search.measure",
@@ -76,3 +86,7 @@ def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from msgspec import defstruct, field
+from msgspec import defstruct
 
 from retrieval_eval.metrics.catalog import FILES, METRICS, Block
 from retrieval_eval.model.common import CallLedger, Coverage, EventSummary, Provenance
 from retrieval_eval.model.meta import (
     ABSENT_MAP,
+    EMPTY_MAP,
     NULL,
     Moment,
     Record,
@@ -25,7 +26,6 @@ from retrieval_eval.model.metrics import (
     FileViewFacts,
     UtilizationFacts,
 )
-from retrieval_eval.model.outcome import TrialOutcome
 
 _UNITS: Final = {"share": "0–1"}
 
@@ -143,8 +143,8 @@ class TrialMetrics(Record, frozen=True, kw_only=True):
     utilization_probes: Annotated[Utilization, about("Whether retrieved evidence was used")]
     error_taxonomy: Annotated[ErrorTaxonomy, about("Error modes")]
     outcome: Annotated[
-        TrialOutcome, about("Reward, cost, tokens and time of the trial, each with its source")
-    ] = field(default_factory=TrialOutcome)
+        dict[str, Any], about("Reward, cost, tokens and time of the trial, each with its source")
+    ] = EMPTY_MAP
     input_fingerprint: Annotated[
         str | None, about("SHA-256 over the inputs and the package's code")
     ] = None

@@ -12,10 +12,10 @@ from retrieval_eval.pipeline.roots import DEMO
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, parameters
 from retrieval_eval.report.columns import FRAMES
-from retrieval_eval.report.derive import Facts
 from retrieval_eval.report.loading import load_run, split_run_ids
 from retrieval_eval.report.publishing import Files, publish, write_frame, write_frames
 from retrieval_eval.report.run import Run
+from retrieval_eval.report.run_view import RunView
 from retrieval_eval.report.sections.tasks import task_rows
 from retrieval_eval.report.sections.trial import TrialReport
 
@@ -199,7 +199,7 @@ def write_tables(run: Run, folder: Path, *, privacy: bool) -> Files:
     """Write every frame and the table of all tasks as CSV; return file names and meanings."""
     import pandas as pd
 
-    appendix = pd.DataFrame(task_rows(Facts(run)))
+    appendix = pd.DataFrame(task_rows(RunView(run)))
     return [
         *write_frames(run, FRAMES, folder, without=("arguments",) if privacy else ()),
         write_frame(

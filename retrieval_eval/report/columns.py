@@ -27,6 +27,7 @@ from retrieval_eval.model.impact import (
     PairedStatistics,
     PairSlice,
 )
+from retrieval_eval.model.outcome import TrialOutcome
 from retrieval_eval.model.search_diff import (
     ChangedTop,
     MetricDifference,
@@ -78,7 +79,14 @@ class Column:
 Frames = Mapping[str, tuple[str, tuple[Column, ...]]]
 """The name of a frame to what a row of it is, and its columns."""
 
-_TYPES: Final = {str: "text", float: "number", int: "integer", bool: "boolean"}
+_TYPES: Final[dict[Any, str]] = {
+    str: "text",
+    Literal: "text",
+    float: "number",
+    int: "integer",
+    bool: "boolean",
+    tuple: "list",
+}
 
 
 def _field(
@@ -106,7 +114,7 @@ def _field(
     described = facts[0] if facts else Meta(description="")
     return Column(
         name,
-        type_ or _TYPES.get(found) or ("text" if get_origin(found) is Literal else "list"),
+        type_ or _TYPES.get(found) or _TYPES[get_origin(found)],
         (described.extra or {}).get("unit", ""),
         meaning or described.description or "",
         f"{at}/{path}" if at else path,
@@ -151,9 +159,10 @@ def _metrics(block: Block) -> Iterator[Column]:
             )
 
 
-def _outcome(name: str, type_: str, unit: str, meaning: str) -> Column:
-    """Return a column of a trial's outcome, whose members no struct declares."""
-    return Column(name, type_, unit, meaning, f"outcome/{name}", f"outcome/{name}")
+def _outcome(name: str, type_: str = "") -> Column:
+    """Return a column of a trial's outcome, which metric documents hold as plain objects."""
+    found = _field(TrialOutcome, name, name, at="outcome", type_=type_)
+    return replace(found, path=found.source)
 
 
 _TRIAL: Final = _fields(
@@ -193,7 +202,7 @@ FRAMES: Final[Frames] = {
                 "ground_truth_confidence ground_truth_reason ground_truth_digest",
                 prefix="coverage",
             ),
-            _outcome("task_checksum", "text", "", "Version of the task"),
+            _outcome("task_checksum"),
             *_fields(
                 TrialMetrics, "has_trajectory has_transcript has_ground_truth", prefix="coverage"
             ),
@@ -267,15 +276,9 @@ FRAMES: Final[Frames] = {
                 "candidate_set_size candidate_set_count evidence_type",
                 prefix="error_taxonomy/slices",
             ),
-            _outcome("reward", "number", "", "Reward of the verifier"),
-            _outcome("reward_reason", "text", "", "Reason code when there is none"),
-            _outcome("cost_usd", "number", "USD", "Cost of the trial"),
-            _outcome("elapsed_seconds", "number", "s", "Agent's wall-clock time"),
-            _outcome("input_tokens", "number", "tokens", "With cached tokens"),
-            _outcome("output_tokens", "number", "tokens", "Output tokens"),
-            _outcome("total_tokens", "number", "tokens", "Input and output"),
-            _outcome("cost_source", "text", "", "Where the cost was recorded"),
-            _outcome("elapsed_source", "text", "", "Where the time was recorded"),
+            *map(_outcome, ("reward", "reward_reason", "cost_usd", "elapsed_seconds")),
+            *map(_outcome, ("input_tokens", "output_tokens", "total_tokens"), ["number"] * 3),
+            *map(_outcome, ("cost_source", "elapsed_source")),
             Column(
                 "exception",
                 "text",

@@ -92,11 +92,11 @@ def section(finding: str, *exhibits: Exhibit, sentences: Sequence[str] = ()) -> 
     return Block("section", finding, tuple(sentences), exhibits)
 
 
-def shows(make: Callable[[Any], Block]) -> Callable[[Any], Block]:
-    """Return the method of a report that shows what ``make`` returns for the report's facts."""
+def section_method(make: Callable[[Any], Block]) -> Callable[[Any], Block]:
+    """Return the method of a report that shows what ``make`` returns for the report's view."""
 
     def show(report: Any) -> Block:
-        return make(report.facts)
+        return make(report.view)
 
     show.__doc__ = make.__doc__
     return show

@@ -38,7 +38,7 @@ MAX_DETAIL: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class AnswerInputs:
     """What the answer rests on beside the comparison.
 
     ``hurt`` is the task with the largest drop of the verdict's metric and that drop;
@@ -65,7 +65,7 @@ class Answer:
     tone: str = "none"
 
 
-def answer(comparison: ComparisonDocument | None, facts: Facts) -> Answer:
+def answer(comparison: ComparisonDocument | None, inputs: AnswerInputs) -> Answer:
     """Return the answer to "did it help, how much, how sure, where did it hurt, can I trust it".
 
     Every case has its template: one config only, no verdict (with the failed rules), too few
@@ -73,31 +73,31 @@ def answer(comparison: ComparisonDocument | None, facts: Facts) -> Answer:
     the sentences have at most 90 words.
     """
     if comparison is None:
-        return _no_pair(facts)
-    if facts.withheld is not None:
+        return _no_pair(inputs)
+    if inputs.withheld is not None:
         baseline, other = map(name, arms(comparison))
         why = "A difference between them could come from that fault, so none is given."
         return Answer(
             f"No verdict: {baseline} and {other} cannot be compared",
-            (facts.withheld, why, trust(comparison, facts)),
+            (inputs.withheld, why, trust(comparison, inputs)),
         )
     result = comparison.metrics.get(comparison.verdict_metric)
     if comparison.verdict == "too_few_pairs":
-        return _too_few(comparison, result, facts)
+        return _too_few(comparison, result, inputs)
     if comparison.verdict == "no_verdict" or result is None or result.mean_difference is None:
         reason = _sentence(name(comparison.verdict_reason, 200))
-        return Answer("No verdict", (reason, trust(comparison, facts)))
+        return Answer("No verdict", (reason, trust(comparison, inputs)))
     is_doubtful = depends_on_view(comparison) or contrary_reward(comparison)
     is_plain = comparison.verdict in ("better", "worse") and not is_doubtful
     return Answer(
         _title(comparison, result),
-        _measured(comparison, result, facts),
+        _measured(comparison, result, inputs),
         comparison.verdict if is_plain else "none",
     )
 
 
 def _measured(
-    comparison: ComparisonDocument, result: PairedStatistics, facts: Facts
+    comparison: ComparisonDocument, result: PairedStatistics, inputs: AnswerInputs
 ) -> tuple[str, ...]:
     """Return the sentences of a measured difference, in as much detail as the words allow."""
     said: tuple[str, ...] = ()
@@ -105,9 +105,9 @@ def _measured(
         said = (
             _how_much(comparison, result),
             lacking(comparison, is_short=not detail),
-            _where(comparison, result, facts if detail else replace(facts, hurt=None)),
-            caution(comparison, facts.n_sign_changes, detail),
-            trust(comparison, facts if detail else replace(facts, n_excluded=0), detail),
+            _where(comparison, result, inputs if detail else replace(inputs, hurt=None)),
+            caution(comparison, inputs.n_sign_changes, detail),
+            trust(comparison, inputs if detail else replace(inputs, n_excluded=0), detail),
         )
         if sum(len(sentence.split()) for sentence in said) <= MAX_WORDS:
             break
@@ -157,31 +157,31 @@ def _how_much(comparison: ComparisonDocument, result: PairedStatistics) -> str:
     return f"{text}."
 
 
-def _where(comparison: ComparisonDocument, result: PairedStatistics, facts: Facts) -> str:
+def _where(comparison: ComparisonDocument, result: PairedStatistics, inputs: AnswerInputs) -> str:
     higher, lower = (result.wins or 0, result.losses or 0)
     if result.direction == "lower_is_better":
         higher, lower = lower, higher
     text = f"Higher on {counted(higher, 'task')}, equal on {result.ties or 0}, lower on {lower}"
-    if facts.hurt is not None and facts.hurt[1] < 0:
-        task, drop = facts.hurt
+    if inputs.hurt is not None and inputs.hurt[1] < 0:
+        task, drop = inputs.hurt
         fall = metric_name(comparison.verdict_metric).difference(drop)
         text += f"; largest fall on {name(task)} ({fall})"
     return f"{text}."
 
 
-def _no_pair(facts: Facts) -> Answer:
-    if facts.n_configs < 2:
+def _no_pair(inputs: AnswerInputs) -> Answer:
+    if inputs.n_configs < 2:
         alone = (
             "All trials ran under one configuration, so this report describes how it retrieves, "
             "not whether it does so better than another."
         )
-        return Answer("One configuration only: nothing to compare", (alone, trust(None, facts)))
+        return Answer("One configuration only: nothing to compare", (alone, trust(None, inputs)))
     nothing = "No two configurations share a task that can be compared."
-    return Answer("No matched tasks: nothing to compare", (nothing, trust(None, facts)))
+    return Answer("No matched tasks: nothing to compare", (nothing, trust(None, inputs)))
 
 
 def _too_few(
-    comparison: ComparisonDocument, result: PairedStatistics | None, facts: Facts
+    comparison: ComparisonDocument, result: PairedStatistics | None, inputs: AnswerInputs
 ) -> Answer:
     n = result.n_pairs if result else 0
     label = metric_name(comparison.verdict_metric).label.lower()
@@ -192,22 +192,24 @@ def _too_few(
     else:
         few += f"; below {MIN_PAIRS_FOR_P} no test can decide, and the intervals below are rough."
     title = f"Too few matched tasks for a verdict: {n}"
-    return Answer(title, (few, trust(comparison, facts)))
+    return Answer(title, (few, trust(comparison, inputs)))
 
 
-def trust(comparison: ComparisonDocument | None, facts: Facts, detail: int = MAX_DETAIL) -> str:
+def trust(
+    comparison: ComparisonDocument | None, inputs: AnswerInputs, detail: int = MAX_DETAIL
+) -> str:
     """Return the sentence that says what the numbers rest on and what was left out.
 
     ``detail`` is the number of reasons named; without any, only their trials are counted.
     """
-    folders = f"{counted(facts.n_excluded, 'folder')} excluded" if facts.n_excluded else ""
+    folders = f"{counted(inputs.n_excluded, 'folder')} excluded" if inputs.n_excluded else ""
     if comparison is None:
-        scored = of(facts.n_scored, facts.n_trials)
-        text = f"{scored} trials, of {counted(facts.n_tasks, 'task')}, could be scored"
+        scored = of(inputs.n_scored, inputs.n_trials)
+        text = f"{scored} trials, of {counted(inputs.n_tasks, 'task')}, could be scored"
         return f"{text}; {folders}." if folders else f"{text}."
     used = sum(arm.used for arm in ledgers(comparison))
     found = sum(arm.trials for arm in ledgers(comparison))
-    verb = "would form" if facts.withheld else "forms" if used == 1 else "form"
+    verb = "would form" if inputs.withheld else "forms" if used == 1 else "form"
     text = f"{of(used, found)} trials {verb} {counted(comparison.n_pairs, 'matched task')}"
     if not used:
         text = f"None of {counted(found, 'trial')} has a valid partner in the other arm"

@@ -14,7 +14,7 @@ from retrieval_eval.report import assets, quarto, render, simulated
 from retrieval_eval.report.columns import Frames
 from retrieval_eval.report.execute import execute
 from retrieval_eval.report.notebook_files import notebook_text, read_notebook
-from retrieval_eval.report.pdf import to_pdf
+from retrieval_eval.report.render import to_pdf
 from retrieval_eval.report.sections.closing import package_version
 
 if TYPE_CHECKING:

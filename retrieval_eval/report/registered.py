@@ -14,7 +14,6 @@ import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import wraps
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.errors import BadInputError
@@ -168,84 +167,69 @@ def figure(name: str, *, height: float = 3.2) -> Callable[[Callable[..., Words]]
     a new figure of ``height`` inches), ``key`` (what links call it) and ``finding`` or ``caption``
     in place of the computed ones.
     """
-
-    def decorate(draw: Callable[..., Words]) -> Shown:
-        def show(
-            frame: pd.DataFrame,
-            *arguments: Any,
-            ax: Axes | None = None,
-            key: str = "",
-            finding: str = "",
-            caption: str = "",
-            **options: Any,
-        ) -> Exhibit:
-            bound = inspect.signature(draw).bind(None, frame, *arguments, **options)
-            named = key or _key(name, bound.arguments)
-            with canvas(height) as (_, (own,)):
-                drawn_on = own if ax is None else ax
-                try:
-                    words = draw(drawn_on, _checked(frame), *arguments, **options)
-                except NothingToShow as nothing:
-                    return _nothing(named, finding, str(nothing))
-            return Exhibit(
-                named,
-                finding or words.finding,
-                caption or words.caption,
-                words.alt,
-                words.data,
-                drawn_on,
-            )
-
-        return FIGURES.add(name, _described(show, draw, skipped=1))
-
-    return decorate
+    return lambda draw: FIGURES.add(name, _shown(name, draw, height))
 
 
 def tabular(name: str) -> Callable[[Callable[..., Words]], Shown]:
     """Return a decorator that adds a table; as :func:`figure`, but for the axes."""
+    return lambda make: TABLES.add(name, _shown(name, make, None))
 
-    def decorate(make: Callable[..., Words]) -> Shown:
-        def show(
-            frame: pd.DataFrame,
-            *arguments: Any,
-            key: str = "",
-            finding: str = "",
-            caption: str = "",
-            **options: Any,
-        ) -> Exhibit:
-            bound = inspect.signature(make).bind(frame, *arguments, **options)
-            named = key or _key(name, bound.arguments)
-            try:
-                words = make(_checked(frame), *arguments, **options)
-            except NothingToShow as nothing:
-                return _nothing(named, finding, str(nothing))
-            return Exhibit(
-                named,
-                finding or words.finding,
-                caption or words.caption,
-                "",
-                words.data,
-                cells=words.cells,
+
+def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown:
+    """Return the public function: checks the frame, gives axes, and returns the exhibit."""
+    own = list(inspect.signature(make).parameters.values())
+
+    def show(
+        frame: pd.DataFrame,
+        *arguments: Any,
+        ax: Axes | None = None,
+        key: str = "",
+        finding: str = "",
+        caption: str = "",
+        **options: Any,
+    ) -> Exhibit:
+        if height is None and ax is not None:
+            raise BadInputError(f"table.{name} draws nothing, so it takes no axes")
+        head: tuple[Any, ...] = (_checked(frame),)
+        try:
+            if height is None:
+                words = make(*head, *arguments, **options)
+            else:
+                with canvas(height) as (_, (new,)):
+                    ax = new if ax is None else ax
+                    head = (ax, *head)
+                    words = make(*head, *arguments, **options)
+        except NothingToShow as nothing:
+            words, ax, said = (
+                Words(str(nothing).rstrip("."), "", frame.iloc[:0]),
+                None,
+                str(nothing),
             )
+        else:
+            said = ""
+        bound = inspect.signature(make).bind(*head, *arguments, **options)
+        return Exhibit(
+            key or _key(name, bound.arguments),
+            finding or words.finding,
+            caption or words.caption,
+            words.alt or said,
+            words.data,
+            ax,
+            said,
+            words.cells,
+        )
 
-        return TABLES.add(name, _described(show, make, skipped=0))
-
-    return decorate
-
-
-def _described(show: Callable[..., Exhibit], made: Callable[..., Words], *, skipped: int) -> Shown:
-    """Return the public function with the name, text and parameters of what it calls."""
-    own = list(inspect.signature(made).parameters.values())[skipped:]
     added = [
         p
         for p in inspect.signature(show).parameters.values()
-        if p.kind is inspect.Parameter.KEYWORD_ONLY
+        if p.kind is p.KEYWORD_ONLY and (height is not None or p.name != "ax")
     ]
-    shown = wraps(made)(show)
-    del shown.__wrapped__
-    signature = inspect.Signature([*own, *added], return_annotation=Exhibit)
-    shown.__signature__ = signature  # type: ignore[attr-defined]
-    return shown
+    taken = own if height is None else own[1:]
+    show.__name__ = show.__qualname__ = make.__name__
+    show.__doc__, show.__module__ = make.__doc__, make.__module__
+    signature = inspect.Signature([*taken, *added], return_annotation=Exhibit)
+    show.__signature__ = signature  # type: ignore[attr-defined]
+    return show
 
 
 def _key(name: str, arguments: Mapping[str, Any]) -> str:
@@ -257,13 +241,6 @@ def _key(name: str, arguments: Mapping[str, Any]) -> str:
         if isinstance(part, str)
     ]
     return slug("-".join([name, *texts]))[:80]
-
-
-def _nothing(key: str, finding: str, sentence: str) -> Exhibit:
-    import pandas as pd
-
-    said = finding or sentence.rstrip(".")
-    return Exhibit(key, said, "", sentence, pd.DataFrame(), nothing=sentence)
 
 
 def _checked(frame: Any) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The embedded renderer: an executed notebook to one self-contained HTML page."""
+"""The embedded renderer: an executed notebook to one self-contained HTML page, and to PDF."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import Any, Final
 
+from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import RenderError
 from retrieval_eval.escape import html_text, markdown_text
 from retrieval_eval.report import assets
@@ -155,3 +156,20 @@ class _Page(HTMLParser):
                 self.problem = f"loads {(value or '')[:80]} from outside"
             if name == "href" and _RUNS_CODE.match(value or ""):
                 self.problem = "holds a link that runs code"
+
+
+def to_pdf(html: str) -> bytes:
+    """Return a page as PDF; nothing outside the page is fetched.
+
+    Raises ``RenderError`` that names the command to run when WeasyPrint or Pango is missing.
+    """
+    try:
+        import weasyprint
+        from weasyprint.urls import URLFetcher
+    except (ImportError, OSError) as error:
+        raise RenderError(
+            f"PDF needs WeasyPrint and the system library Pango: {install_hint('pdf')} ({error})"
+        ) from error
+    fetcher = URLFetcher(allowed_protocols=("data",))
+    page: bytes = weasyprint.HTML(string=html, base_url="data:,", url_fetcher=fetcher).write_pdf()
+    return page

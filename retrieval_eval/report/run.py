@@ -188,7 +188,8 @@ class Run(frames.Measured):
             base = trial.identity | {
                 "batch_timestamp": trial.entry.batch_timestamp,
                 "is_simulated": metrics is not None and metrics.provenance.is_simulated is True,
-                "has_exception": metrics is not None and metrics.outcome.exception is not None,
+                "has_exception": metrics is not None
+                and metrics.outcome.get("exception") is not None,
                 "status": trial.entry.status,
                 "status_reason": trial.entry.reason,
             }

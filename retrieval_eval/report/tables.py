@@ -16,12 +16,12 @@ from retrieval_eval.report.comparison import (
     is_fragile,
     is_gain,
 )
-from retrieval_eval.report.derive import Record, mean, numbers
 from retrieval_eval.report.exhibits import Table
 from retrieval_eval.report.findings import name
 from retrieval_eval.report.gate_labels import inside, title
 from retrieval_eval.report.names import HEADLINE_METRICS, metric_name, reason_sentence
 from retrieval_eval.report.numbers import MISSING, count, interval, of, p_value, signed
+from retrieval_eval.report.run_view import Record, mean, numbers
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.values import counted
 

@@ -227,7 +227,7 @@ def test_names_of_report_folders():
 
 def test_pdf_has_the_report(demo_page):
     pytest.importorskip("weasyprint")
-    from retrieval_eval.report.pdf import to_pdf
+    from retrieval_eval.report.render import to_pdf
 
     data = to_pdf(demo_page.read_text(encoding="utf-8"))
     assert data.startswith(b"%PDF")

@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from retrieval_eval.report import load_run
-from retrieval_eval.report.derive import Facts
 from retrieval_eval.report.numbers import finite
+from retrieval_eval.report.run_view import RunView
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_ground_truth_rows_agree_with_planted_recall(run, planted):
 
 
 def test_pairs_and_fates_are_those_planted(run, demo_plan):
-    facts = Facts(run)
+    view = RunView(run)
     found = {name: result.n_pairs for name, result in run.comparison.metrics.items()}
     # A trial without a trace is in no pair, whatever its reward.
     blind = [t for t in demo_plan.trials if t.fate == "degraded" and t.result.reward]
@@ -80,10 +80,10 @@ def test_pairs_and_fates_are_those_planted(run, demo_plan):
         for name, n in demo_plan.n_pairs.items()
         if name in found
     }
-    assert len(facts.headline_pairs) == demo_plan.n_pairs["file_recall"]
-    assert len(facts.tasks) == 24
-    assert sum(facts.fates().values()) == 24
-    assert facts.fates()["no ground truth"] == 1
+    assert len(view.headline_pairs) == demo_plan.n_pairs["file_recall"]
+    assert len(view.tasks) == 24
+    assert sum(view.statuses().values()) == 24
+    assert view.statuses()["no ground truth"] == 1
 
 
 def _plain(value):

@@ -14,7 +14,7 @@ from tests.report.made import arm, comparison, flip, gate, ledger, result, rule
 RESULT = result()
 COMPARISON = comparison()
 LEDGER = COMPARISON.ledger
-FACTS = prose.Facts(
+INPUTS = prose.AnswerInputs(
     n_tasks=210,
     n_trials=310,
     n_scored=290,
@@ -28,7 +28,7 @@ def said_of(verdict: str = "better", **changes) -> prose.Answer:
     """Return the answer on a verdict, with changes to the result."""
     result = replace(RESULT, **changes)
     comparison = replace(COMPARISON, verdict=verdict, metrics={"file_recall": result})
-    return prose.answer(comparison, FACTS)
+    return prose.answer(comparison, INPUTS)
 
 
 def failing(name: str, *configs: str, count: int | None = None, **given) -> ComparisonDocument:
@@ -39,7 +39,7 @@ def failing(name: str, *configs: str, count: int | None = None, **given) -> Comp
 
 def answered(comparison: ComparisonDocument) -> prose.Answer:
     withheld = gate_labels.failed_sentence(comparison)
-    return prose.answer(comparison, _with(FACTS, withheld=withheld))
+    return prose.answer(comparison, _with(INPUTS, withheld=withheld))
 
 
 def words(answer: prose.Answer) -> int:
@@ -71,7 +71,7 @@ def test_trust_says_which_matched_tasks_have_no_recall():
         ledger=ledger(one, one),
         metrics={"file_recall": replace(RESULT, n_pairs=21)},
     )
-    assert prose.trust(comparison, FACTS) == (
+    assert prose.trust(comparison, INPUTS) == (
         "44 of 44 trials form 22 matched tasks (21 with file recall, 1 for outcomes only); no "
         "trial was left out."
     )
@@ -86,13 +86,13 @@ def test_trust_does_not_blame_the_ground_truth_for_every_task_without_recall():
         ledger=ledger(one, one),
         metrics={"file_recall": replace(RESULT, n_pairs=20)},
     )
-    assert "(20 with file recall, 2 for outcomes only)" in prose.trust(comparison, FACTS)
+    assert "(20 with file recall, 2 for outcomes only)" in prose.trust(comparison, INPUTS)
 
 
 def test_trust_when_no_trial_is_left():
     gone = arm(5, {"model_differs": 5}, {}, 0)
     comparison = replace(COMPARISON, n_pairs=0, ledger=ledger(gone, gone), metrics={})
-    assert prose.trust(comparison, _with(FACTS, withheld="x")) == (
+    assert prose.trust(comparison, _with(INPUTS, withheld="x")) == (
         "None of 10 trials has a valid partner in the other arm; left out: another model (10)."
     )
 
@@ -140,17 +140,19 @@ def test_pairs_without_the_metric_are_told_apart_from_matched_tasks():
 
 
 def test_one_configuration_only():
-    said = prose.answer(None, _with(FACTS, n_configs=1))
+    said = prose.answer(None, _with(INPUTS, n_configs=1))
     assert said.title == "One configuration only: nothing to compare"
     assert said.sentences[-1] == "290 of 310 trials, of 210 tasks, could be scored."
 
 
 def test_two_configurations_without_a_shared_task():
-    assert prose.answer(None, FACTS).title == "No matched tasks: nothing to compare"
+    assert prose.answer(None, INPUTS).title == "No matched tasks: nothing to compare"
 
 
 def test_a_verdict_that_is_missing_is_no_verdict_with_the_reason():
-    said = prose.answer(replace(COMPARISON, verdict="no_verdict", verdict_reason="odd data"), FACTS)
+    said = prose.answer(
+        replace(COMPARISON, verdict="no_verdict", verdict_reason="odd data"), INPUTS
+    )
     assert said.title == "No verdict"
     assert said.sentences[0] == "Odd data."
     assert "0.05" not in " ".join(said.sentences)
@@ -239,7 +241,7 @@ FRAGILE = replace(
 
 
 def test_a_fragile_difference_says_what_could_overturn_it():
-    said = prose.answer(FRAGILE, FACTS)
+    said = prose.answer(FRAGILE, INPUTS)
     assert said.tone == "none"
     assert said.title == (
         "File recall is 0.05 higher with mcp where it was measured, but the tasks that lack a "
@@ -252,7 +254,7 @@ def test_a_fragile_difference_says_what_could_overturn_it():
     assert words(said) <= 90
     there = swapped(FRAGILE)
     assert there.verdict == "fragile"
-    assert prose.answer(there, FACTS).sentences[1] == (
+    assert prose.answer(there, INPUTS).sentences[1] == (
         "Of 158 tasks, 16 with mcp lack a value; over all, the difference is in [−0.28, +0.12], "
         "and changes sign if those lacking average below 0.21 with mcp."
     )
@@ -261,14 +263,14 @@ def test_a_fragile_difference_says_what_could_overturn_it():
 
 def test_few_groups_are_named_where_their_means_are_given():
     few = replace(RESULT, averaged_over="clusters", n_clusters=5, cluster_by="repository")
-    said = prose.answer(replace(COMPARISON, metrics={"file_recall": few}), FACTS)
+    said = prose.answer(replace(COMPARISON, metrics={"file_recall": few}), INPUTS)
     assert said.sentences[0].startswith("On 5 repository means of 142 matched tasks, mean file")
 
 
 def test_a_view_that_turns_the_verdict_is_in_the_title_and_takes_the_colour():
     changed = flip("file_recall", "opened", "verdict", 0.05, -0.04)
     comparison = replace(COMPARISON, flips=(changed,), views={"opened": {"verdict": "worse"}})
-    said = prose.answer(comparison, FACTS)
+    said = prose.answer(comparison, INPUTS)
     assert said.title == "File recall is 0.05 higher with mcp, but the verdict depends on the view"
     assert said.tone == "none"
     assert said.sentences[2] == "Caution: under the view opened the verdict is “worse”."
@@ -276,7 +278,7 @@ def test_a_view_that_turns_the_verdict_is_in_the_title_and_takes_the_colour():
 
 def test_a_sign_that_turns_is_said_with_its_number():
     changed = flip("file_recall", "listing_discounted", "sign", 0.05, -0.02)
-    said = prose.answer(replace(COMPARISON, flips=(changed,)), FACTS)
+    said = prose.answer(replace(COMPARISON, flips=(changed,)), INPUTS)
     assert said.sentences[2] == (
         "Caution: under the view listing discounted the sign changes (−0.02)."
     )
@@ -284,7 +286,7 @@ def test_a_sign_that_turns_is_said_with_its_number():
 
 def test_flips_of_other_metrics_and_pooled_signs_are_counted():
     flips = tuple(flip(m, "opened", "sign", 0.1, -0.1) for m in ("mrr", "ndcg@10"))
-    said = prose.answer(replace(COMPARISON, flips=flips), _with(FACTS, n_sign_changes=3))
+    said = prose.answer(replace(COMPARISON, flips=flips), _with(INPUTS, n_sign_changes=3))
     assert said.title == "File recall is 0.05 higher with mcp"
     assert said.tone == "better"
     assert said.sentences[2] == (
@@ -299,7 +301,7 @@ LOST = replace(RESULT, mean_difference=-0.2, ci_low=-0.3, ci_high=-0.1, p_value=
 @pytest.mark.parametrize("verdict", ["better", "no_detectable_difference"])
 def test_a_reward_that_goes_the_other_way_is_said_at_once(verdict):
     metrics = {"file_recall": RESULT, "reward": LOST}
-    said = prose.answer(replace(COMPARISON, verdict=verdict, metrics=metrics), FACTS)
+    said = prose.answer(replace(COMPARISON, verdict=verdict, metrics=metrics), INPUTS)
     assert said.tone == "none"
     assert said.sentences[2] == "Caution: reward is lower, −0.20 [−0.30, −0.10]."
     if verdict == "better":
@@ -312,7 +314,7 @@ def test_a_reward_that_goes_the_other_way_is_said_at_once(verdict):
 )
 def test_a_reward_that_agrees_or_is_unclear_is_no_caution(changes):
     metrics = {"file_recall": RESULT, "reward": replace(LOST, **changes)}
-    said = prose.answer(replace(COMPARISON, metrics=metrics), FACTS)
+    said = prose.answer(replace(COMPARISON, metrics=metrics), INPUTS)
     assert said.tone == "better"
     assert "Caution" not in " ".join(said.sentences)
 
@@ -321,7 +323,7 @@ def test_a_reward_that_agrees_or_is_unclear_is_no_caution(changes):
 def test_a_metric_that_cannot_discriminate_is_no_evidence_of_no_difference(status):
     constant = (Discrimination(metric="file_recall", status=status),)
     comparison = replace(COMPARISON, verdict="no_detectable_difference", discrimination=constant)
-    title = prose.answer(comparison, FACTS).title
+    title = prose.answer(comparison, INPUTS).title
     assert title == f"File recall cannot tell the two configurations apart: {status}"
 
 
@@ -366,13 +368,13 @@ def test_at_most_ninety_words_whatever_the_input(verdict, n_pairs):
         flips=flips,
         gate=failed if verdict == "no_verdict" else gate(),
     )
-    facts = _with(
-        FACTS, hurt=("a task with many words " * 40, -1.0), n_sign_changes=20, n_excluded=10**6
+    inputs = _with(
+        INPUTS, hurt=("a task with many words " * 40, -1.0), n_sign_changes=20, n_excluded=10**6
     )
-    said = prose.answer(comparison, facts)
+    said = prose.answer(comparison, inputs)
     assert words(said) <= 90, " ".join(said.sentences)
     withheld = gate_labels.failed_sentence(failing("model_differs", "x", ledger=ledger(one, one)))
-    assert words(prose.answer(comparison, _with(facts, withheld=withheld))) <= 90
+    assert words(prose.answer(comparison, _with(inputs, withheld=withheld))) <= 90
 
 
 def test_nothing_claims_a_cause():
@@ -380,8 +382,8 @@ def test_nothing_claims_a_cause():
     cases = [
         *(said_of(verdict) for verdict in VERDICTS),
         *(answered(failing(rule, "base")) for rule in RULES),
-        prose.answer(replace(COMPARISON, flips=(changed,)), _with(FACTS, n_sign_changes=2)),
-        prose.answer(None, FACTS),
+        prose.answer(replace(COMPARISON, flips=(changed,)), _with(INPUTS, n_sign_changes=2)),
+        prose.answer(None, INPUTS),
     ]
     for said in cases:
         text = " ".join((said.title, *said.sentences)).lower()
@@ -392,8 +394,8 @@ def test_counts_agree_with_their_nouns():
     counts = ledger(arm(1, {}, {}, 1), arm(0, {}, {}, 0))
     result = replace(RESULT, n_pairs=1)
     one = replace(COMPARISON, ledger=counts, n_pairs=1, metrics={"file_recall": result})
-    assert prose.trust(one, FACTS) == "1 of 1 trials forms 1 matched task; no trial was left out."
-    assert prose.trust(one, _with(FACTS, n_excluded=1)).endswith("task; 1 folder excluded.")
+    assert prose.trust(one, INPUTS) == "1 of 1 trials forms 1 matched task; no trial was left out."
+    assert prose.trust(one, _with(INPUTS, n_excluded=1)).endswith("task; 1 folder excluded.")
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_average_precision_is_defined_as_a_sum_over_the_hits(made_run):
     # AP is not divided by the number of hits: one hit at rank 1 of two relevant files gives 0.5.
     (table,) = Report(made_run).definitions().exhibits
     definition = next(row[1] for row in table.rows if row[0] == "MAP")
-    assert definition == "precision at each hit, summed / ground-truth files, averaged"
+    assert definition == "precision at each hit, summed / ground-truth files"
 
 
 WHOLE_RUN_SECTIONS = ("associations", "rewarded", "time_to_first")

@@ -113,7 +113,7 @@ def test_the_title_names_the_move_that_may_be_chance():
         (["P@5"], " to after, Recall@20 not clear of chance"),
         ([], " to after, not clear of chance"),
     ):
-        report.facts.__dict__["clear"] = [report.facts.changes[m] for m in clear]
+        report.view.__dict__["clear"] = [report.view.changes[m] for m in clear]
         assert report.answer().finding.endswith(ending)
 
 

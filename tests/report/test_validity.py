@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from retrieval_eval.report import Report, Run, findings, load_run, tables, tables_validity
 from retrieval_eval.report.comparison import is_balanced, is_fragile
-from retrieval_eval.report.derive import Facts
 from retrieval_eval.report.exhibits import Block, Empty, Figure, Table
+from retrieval_eval.report.run_view import RunView
 from retrieval_eval.report.sections import DESCRIBES
 from retrieval_eval.report.show import to_plain
 from tests.factories import BASELINE, MCP, rule, write_run
@@ -406,8 +406,8 @@ def test_differences_without_enough_pairs_are_one_sentence(tmp_path):
 
 def test_tasks_that_both_configs_scored_and_no_pair_holds_are_not_comparable(tmp_path):
     changes = {"pairs": []}
-    fates = Facts(Run([write_run(tmp_path, n_tasks=7, changes=changes)])).fates()
-    assert {fate: n for fate, n in fates.items() if n} == {"scored in both, not comparable": 7}
+    statuses = RunView(Run([write_run(tmp_path, n_tasks=7, changes=changes)])).statuses()
+    assert {fate: n for fate, n in statuses.items() if n} == {"scored in both, not comparable": 7}
 
 
 def test_a_broken_file_of_the_outcome_is_no_incomplete_trace(tmp_path):

@@ -343,6 +343,14 @@ def _uses(path: Path) -> list[tuple[ast.expr, str]]:
     return found
 
 
+_WITHHELD = frozenset({"agent_never_acted", "evidence_incomplete", "nothing_resolved"})
+
+
+def _withholds_a_number(node: ast.AST) -> bool:
+    """Whether a trial's numbers are withheld here for what its trace does not show."""
+    return isinstance(node, ast.Constant) and node.value in _WITHHELD
+
+
 _OWN = "a document of this package, read without a check of its digest"
 
 DOORS = (
@@ -391,6 +399,13 @@ DOORS = (
             | {f"sys.{s}.{w}" for s in ("stdout", "stderr") for w in ("write", "buffer.write")}
         ),
         is_forbidden_call=_shows_itself,
+    ),
+    Door(
+        "whether a trial's numbers may be trusted",
+        "`why_nothing_is_computable` decides whether a trace shows enough for a number:",
+        ("events/document.py", "values.py"),
+        is_forbidden_node=_withholds_a_number,
+        allowed={"events/normalise.py": "finds the flag that the decision reads"},
     ),
     Door(
         "escaping for HTML",
@@ -519,6 +534,11 @@ BREACHES = {
             "map(print, a)",
         ],
         ["echo(a)", "error.show(buffer)", "buffer.write(a)"],
+    ),
+    "whether a trial's numbers may be trusted": (
+        [],
+        ["Value.missing('evidence_incomplete')", "reason = 'nothing_resolved'"],
+        ["Value.missing('no_trace')", "why_nothing_is_computable(trace, events)"],
     ),
     "escaping for HTML": (
         ["import html", "from html import escape as quoted"],

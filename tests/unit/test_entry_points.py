@@ -33,11 +33,27 @@ def first_file_share(view):
 '''
 
 
+FIGURE = '''
+"""A figure of another distribution."""
+
+from retrieval_eval.report.registered import Words, figure, known_values
+
+
+@figure("rug")
+def rug(ax, frame, x, by=None):
+    """Draw a mark a row."""
+    values = known_values(frame, x, by)["all"]
+    ax.plot(values, [0.0] * len(values), "|")
+    return Words(f"{len(values)} values", "A mark a row", frame[[x]], f"{len(values)} marks")
+'''
+
+
 @pytest.fixture(scope="module")
 def with_extras(tmp_path_factory):
     """Run Python with the distribution installed; return what a program prints as JSON."""
     site = tmp_path_factory.mktemp("site")
     (site / "their_metric.py").write_text(METRIC)
+    (site / "their_figure.py").write_text(FIGURE)
     info = site / "their_distribution-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(
@@ -45,6 +61,7 @@ def with_extras(tmp_path_factory):
     )
     (info / "entry_points.txt").write_text(
         "[retrieval_eval.metrics]\nfirst_file_share = their_metric:first_file_share\n"
+        "[retrieval_eval.figures]\nrug = their_figure:rug\n"
     )
     write_demo(site / "demo")
 
@@ -108,3 +125,32 @@ def test_the_command_knows_the_metric(with_extras):
         " 'retrieval_metrics')]))"
     )
     assert found == []
+
+
+def test_a_figure_is_called_by_its_name(with_extras):
+    run, _ = with_extras
+    shown = run(
+        "import json, pandas, retrieval_eval as rev\n"
+        "shown = rev.plot.rug(pandas.DataFrame({'x': [1.0, 2.0]}), 'x')\n"
+        "print(json.dumps([shown.finding, 'rug' in dir(rev.plot), '<svg' in shown.svg()]))"
+    )
+    assert shown == ["2 values", True, True]
+
+
+def test_a_trial_is_measured_in_four_lines(with_extras):
+    run, out = with_extras
+    path = next(p for p in sorted(out.rglob("*.retrieval_metrics.json")))
+    stored = json.loads(path.read_text())
+    names = stored["provenance"]
+    site = out.parent / "demo"
+    (trial,) = site.glob(f"runs/demo/{names['config_name']}/*/{names['trial_name']}")
+    task = site / "benchmarks" / names["benchmark"] / names["task_name"]
+    found = run(
+        "import json, retrieval_eval as rev\n"
+        f"trace, truth = rev.read_trace({str(trial)!r}), rev.load_ground_truth({str(task)!r})\n"
+        "events = rev.extract_events(trace, truth)\n"
+        "measured = rev.measure(events).file_level_metrics\n"
+        "print(json.dumps([measured.file_recall, measured.mrr, measured.first_file_share]))"
+    )
+    block = stored["file_level_metrics"]
+    assert found == [block["file_recall"], block["mrr"], block["first_file_share"]]

@@ -1,4 +1,4 @@
-"""The waffle of tasks by fate: what enters the paired analysis and what does not."""
+"""The waffle of tasks by status: what enters the paired analysis and what does not."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from retrieval_eval.report.figures.canvas import canvas, to_svg
 from retrieval_eval.report.numbers import of, rate
 from retrieval_eval.values import counted
 
-FATES: Final = {
+STATUSES: Final = {
     "matched and scored": ("#0072B2", ""),
     "scored in both, not comparable": ("#8FBFDD", "...."),
     "scored in some configs only": ("#8FBFDD", ""),
@@ -22,24 +22,26 @@ FATES: Final = {
 MAX_CELLS: Final = 500
 
 
-def draw(fates: Mapping[str, int]) -> Figure | Empty:
-    """Return the waffle of ``fates`` (number of tasks by a key of :data:`FATES`)."""
-    total = sum(fates.values())
+def draw(statuses: Mapping[str, int]) -> Figure | Empty:
+    """Return the waffle of ``statuses`` (number of tasks by a key of :data:`STATUSES`)."""
+    total = sum(statuses.values())
     if not total:
         return Empty("coverage", "No task was found, so there is nothing to count.")
     per_cell = math.ceil(total / MAX_CELLS)
-    cells = [fate for fate in FATES for _ in range(math.ceil(fates.get(fate, 0) / per_cell))]
+    cells = [
+        status for status in STATUSES for _ in range(math.ceil(statuses.get(status, 0) / per_cell))
+    ]
     columns = max(12, math.ceil(math.sqrt(len(cells) * 5)))
     rows = math.ceil(len(cells) / columns)
     with canvas(0.85 + rows * style.WIDTH / max(columns, 24)) as (figure, (axes,)):
         from matplotlib.collections import PatchCollection
         from matplotlib.patches import Rectangle
 
-        for fate, (color, hatch) in FATES.items():
+        for status, (color, hatch) in STATUSES.items():
             squares = [
                 Rectangle((i % columns, -(i // columns)), 0.88, 0.88)
                 for i, cell in enumerate(cells)
-                if cell == fate
+                if cell == status
             ]
             axes.add_collection(
                 PatchCollection(
@@ -48,9 +50,9 @@ def draw(fates: Mapping[str, int]) -> Figure | Empty:
             )
         handles = [
             Rectangle((0, 0), 1, 1, facecolor=c, edgecolor=style.GREY, hatch=h, linewidth=0.4)
-            for c, h in FATES.values()
+            for c, h in STATUSES.values()
         ]
-        labels = [f"{fate}: {of(fates.get(fate, 0), total)}" for fate in FATES]
+        labels = [f"{status}: {of(statuses.get(status, 0), total)}" for status in STATUSES]
         axes.legend(
             handles, labels, loc="upper left", bbox_to_anchor=(0, 0), ncols=2, borderaxespad=0.4
         )
@@ -59,13 +61,13 @@ def draw(fates: Mapping[str, int]) -> Figure | Empty:
         axes.set_aspect("equal", anchor="NW")
         axes.axis("off")
         svg = to_svg(figure)
-    text = "; ".join(f"{fate} {of(fates.get(fate, 0), total)}" for fate in FATES)
+    text = "; ".join(f"{status} {of(statuses.get(status, 0), total)}" for status in STATUSES)
     unit = "one task" if per_cell == 1 else f"{per_cell} tasks"
     table = Table(
         "coverage-data",
         "Tasks by fate",
         ("Fate", "Tasks", "Share"),
-        tuple((f, str(fates.get(f, 0)), rate(fates.get(f, 0) / total)) for f in FATES),
+        tuple((f, str(statuses.get(f, 0)), rate(statuses.get(f, 0) / total)) for f in STATUSES),
     )
     return Figure(
         "coverage",

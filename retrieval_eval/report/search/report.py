@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrieval_eval.report.exhibits import shows
+from retrieval_eval.report.exhibits import section_method
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.run import SearchRun
 from retrieval_eval.report.search.sections import (
@@ -36,33 +36,33 @@ class SearchReport:
     def __init__(self, run: SearchRun, *, privacy: bool = False) -> None:
         self.run = run
         self.privacy = privacy
-        self.facts = Facts(run, privacy)
+        self.view = Facts(run, privacy)
 
-    header = shows(opening.header)
-    answer = shows(opening.answer)
-    guard = shows(guard_sections.guard)
-    composite = shows(guard_sections.composite)
-    setup = shows(measured.setup)
-    composition = shows(measured.composition)
-    agreement = shows(labels.agreement)
-    stale_labels = shows(judging.stale)
-    judged = shows(measured.judged)
-    to_judge = shows(judging.to_judge)
-    problems = shows(measured.problems)
-    backlog = shows(measured.backlog)
-    cutoffs = shows(quality.cutoffs)
-    query_changes = shows(change.queries)
-    first_documents = shows(change.first_documents)
-    changes = shows(change.measures)
-    label_split = shows(change.label_split)
-    noise = shows(noise_sections.noise)
-    transfer = shows(noise_sections.transfer)
-    slices = shows(quality.sliced)
-    slice_changes = shows(quality.sliced_changes)
-    nothing_found = shows(single.nothing_found)
-    worst = shows(single.worst)
-    abstention = shows(refusals.abstention)
-    unanswerable = shows(single.unanswerable)
-    claims = shows(claims.claims)
-    definitions = shows(closing.definitions)
-    provenance = shows(closing.provenance)
+    header = section_method(opening.header)
+    answer = section_method(opening.answer)
+    guard = section_method(guard_sections.guard)
+    composite = section_method(guard_sections.composite)
+    setup = section_method(measured.setup)
+    composition = section_method(measured.composition)
+    agreement = section_method(labels.agreement)
+    stale_labels = section_method(judging.stale)
+    judged = section_method(measured.judged)
+    to_judge = section_method(judging.to_judge)
+    problems = section_method(measured.problems)
+    backlog = section_method(measured.backlog)
+    cutoffs = section_method(quality.cutoffs)
+    query_changes = section_method(change.queries)
+    first_documents = section_method(change.first_documents)
+    changes = section_method(change.measures)
+    label_split = section_method(change.label_split)
+    noise = section_method(noise_sections.noise)
+    transfer = section_method(noise_sections.transfer)
+    slices = section_method(quality.sliced)
+    slice_changes = section_method(quality.sliced_changes)
+    nothing_found = section_method(single.nothing_found)
+    worst = section_method(single.worst)
+    abstention = section_method(refusals.abstention)
+    unanswerable = section_method(single.unanswerable)
+    claims = section_method(claims.claims)
+    definitions = section_method(closing.definitions)
+    provenance = section_method(closing.provenance)

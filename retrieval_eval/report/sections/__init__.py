@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from retrieval_eval.report.derive import Facts
-from retrieval_eval.report.exhibits import Block, shows
+from retrieval_eval.report.exhibits import Block, section_method
 from retrieval_eval.report.run import Run
+from retrieval_eval.report.run_view import RunView
 from retrieval_eval.report.sections import (
     associated,
     behaviour,
@@ -29,12 +29,12 @@ DESCRIBES: Final = (
 )
 
 
-def described(make: Callable[[Facts], Block]) -> Callable[[Facts], Block]:
+def described(make: Callable[[RunView], Block]) -> Callable[[RunView], Block]:
     """Add, where the arms cannot be compared, that a section only describes each of them."""
 
-    def make_described(facts: Facts) -> Block:
-        block = make(facts)
-        if facts.withheld is None:
+    def make_described(view: RunView) -> Block:
+        block = make(view)
+        if view.withheld is None:
             return block
         return replace(block, sentences=(DESCRIBES, *block.sentences))
 
@@ -56,40 +56,40 @@ class Report:
     def __init__(self, run: Run, *, privacy: bool = False) -> None:
         self.run = run
         self.privacy = privacy
-        self.facts = Facts(run, privacy)
+        self.view = RunView(run, privacy)
 
-    header = shows(opening.header)
-    answer = shows(opening.answer)
-    coverage = shows(coverage_sections.coverage)
-    trial_fates = shows(coverage_sections.trial_fates)
-    ground_truth_sources = shows(coverage_sections.ground_truth)
-    degraded = shows(coverage_sections.degraded)
-    ledger = shows(coverage_sections.ledger)
-    gate = shows(validity.gate)
-    pair_ledger = shows(validity.ledger)
-    runs = shows(validity.runs)
-    recall = shows(described(quality.recall))
-    cutoffs = shows(described(quality.cutoffs))
-    means = shows(described(quality.metric_means))
-    paired = shows(pairs.paired)
-    by_suite = shows(pairs.by_suite)
-    every_metric = shows(pairs.every_metric)
-    views = shows(pairs.views)
-    discrimination = shows(pairs.discrimination)
-    every_pair = shows(pairs.every_pair)
-    time_to_first = shows(described(behaviour.time_to_first))
-    utilized = shows(described(behaviour.utilized))
-    probes = shows(described(behaviour.probes))
-    error_modes = shows(described(behaviour.modes))
-    most_missed = shows(behaviour.most_missed)
-    slices = shows(slicing.sliced)
-    rewarded = shows(slicing.rewarded)
-    associations = shows(associated.associated)
-    difference_associations = shows(associated.with_differences)
-    cost = shows(described(outcomes.cost))
-    tool_mix = shows(outcomes.tools)
-    one_task = shows(described(tasks.step_by_step))
-    largest_differences = shows(tasks.largest)
-    all_tasks = shows(described(tasks.appendix))
-    definitions = shows(closing.definitions)
-    provenance = shows(closing.provenance)
+    header = section_method(opening.header)
+    answer = section_method(opening.answer)
+    coverage = section_method(coverage_sections.coverage)
+    trial_fates = section_method(coverage_sections.trial_status)
+    ground_truth_sources = section_method(coverage_sections.ground_truth)
+    degraded = section_method(coverage_sections.degraded)
+    ledger = section_method(coverage_sections.ledger)
+    gate = section_method(validity.gate)
+    pair_ledger = section_method(validity.ledger)
+    runs = section_method(validity.runs)
+    recall = section_method(described(quality.recall))
+    cutoffs = section_method(described(quality.cutoffs))
+    means = section_method(described(quality.metric_means))
+    paired = section_method(pairs.paired)
+    by_suite = section_method(pairs.by_suite)
+    every_metric = section_method(pairs.every_metric)
+    views = section_method(pairs.views)
+    discrimination = section_method(pairs.discrimination)
+    every_pair = section_method(pairs.every_pair)
+    time_to_first = section_method(described(behaviour.time_to_first))
+    utilized = section_method(described(behaviour.utilized))
+    probes = section_method(described(behaviour.probes))
+    error_modes = section_method(described(behaviour.modes))
+    most_missed = section_method(behaviour.most_missed)
+    slices = section_method(slicing.sliced)
+    rewarded = section_method(slicing.rewarded)
+    associations = section_method(associated.associated)
+    difference_associations = section_method(associated.with_differences)
+    cost = section_method(described(outcomes.cost))
+    tool_mix = section_method(outcomes.tools)
+    one_task = section_method(described(tasks.step_by_step))
+    largest_differences = section_method(tasks.largest)
+    all_tasks = section_method(described(tasks.appendix))
+    definitions = section_method(closing.definitions)
+    provenance = section_method(closing.provenance)

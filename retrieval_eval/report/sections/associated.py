@@ -7,11 +7,11 @@ from typing import Final
 
 from retrieval_eval.model.impact import Association, DifferenceAssociation
 from retrieval_eval.report import findings, gate_labels
-from retrieval_eval.report.derive import Facts
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.figures import associations
 from retrieval_eval.report.names import metric_name, reason_sentence
 from retrieval_eval.report.numbers import MISSING, interval, p_value, signed
+from retrieval_eval.report.run_view import RunView
 from retrieval_eval.report.sections.pairs import UNPAIRED, withheld
 from retrieval_eval.values import counted
 
@@ -23,9 +23,9 @@ MIXES: Final = (
 )
 
 
-def associated(facts: Facts) -> Block:
+def associated(view: RunView) -> Block:
     """Return the associations of retrieval metrics with outcomes, and which change sign."""
-    found = facts.run.impact.associations
+    found = view.run.impact.associations
     pooled = [a for a in found if a.scope == "pooled" and associations.is_shown(a)]
     strong = [a for a in pooled if associations.is_strong(a)]
     turned = [a for a in pooled if a.sign_change]
@@ -36,9 +36,9 @@ def associated(facts: Facts) -> Block:
         said.append(f"{counted(more, 'more association')} {verb} sign; see the table.")
     if turned:
         said.append(MIXES)
-    said += gate_labels.counted_trials(facts.run.impact.let_through)
-    figure = associations.draw(found, facts.run.configs)
-    shown = [] if isinstance(figure, Empty) else [beside_table(found, facts.run.configs)]
+    said += gate_labels.counted_trials(view.run.impact.let_through)
+    figure = associations.draw(found, view.run.configs)
+    shown = [] if isinstance(figure, Empty) else [beside_table(found, view.run.configs)]
     return section(
         findings.associations(len(strong), len(pooled), len(turned)),
         figure,
@@ -113,11 +113,11 @@ def beside_table(found: Sequence[Association], configs: Sequence[str]) -> Table:
     )
 
 
-def with_differences(facts: Facts) -> Block:
+def with_differences(view: RunView) -> Block:
     """Return whether a larger difference in retrieval goes with a larger one in outcomes."""
-    if (block := withheld(facts, "difference-associations")) is not None:
+    if (block := withheld(view, "difference-associations")) is not None:
         return block
-    comparison = facts.run.comparison
+    comparison = view.run.comparison
     found = comparison.difference_associations if comparison else ()
     if not found:
         nothing = "No difference can be set against another"

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from retrieval_eval.report import findings, gate_labels, tables
-from retrieval_eval.report.derive import Facts, Record, Task, mean, numbers, rows, task_of
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.figures import error_modes, ttfr, utilization
 from retrieval_eval.report.names import LABELS
 from retrieval_eval.report.numbers import finite, of
+from retrieval_eval.report.run_view import Record, RunView, Task, mean, numbers, rows, task_of
 from retrieval_eval.values import counted
 
 MAX_MISSED = 15
 
 
-def time_to_first(facts: Facts) -> Block:
+def time_to_first(view: RunView) -> Block:
     """Return the share of tasks on which a relevant file was found by a time."""
-    found = facts.run.impact.time_to_first_relevant
-    configs = list(facts.run.configs)
+    found = view.run.impact.time_to_first_relevant
+    configs = list(view.run.configs)
     shares = []
     for config in configs:
         units = [f for f in found if f.config_name == config]
@@ -27,15 +27,15 @@ def time_to_first(facts: Facts) -> Block:
             shares.append((config, widest.n_never, widest.n))
     figure = ttfr.draw(found, configs)
     table = [] if isinstance(figure, Empty) else [ttfr.table(found, configs)]
-    counted_here = gate_labels.counted_trials(facts.run.impact.let_through)
+    counted_here = gate_labels.counted_trials(view.run.impact.let_through)
     return section(findings.never_hit(shares), figure, *table, sentences=counted_here)
 
 
-def utilized(facts: Facts) -> Block:
+def utilized(view: RunView) -> Block:
     """Return what became of the ground-truth files."""
-    counts = {config: [0, 0, 0] for config in facts.by_config}
-    scored = {_key(t) for t in facts.trials if finite(t["file_recall"]) is not None}
-    for row in rows(facts.run, "ground_truth"):
+    counts = {config: [0, 0, 0] for config in view.by_config}
+    scored = {_key(t) for t in view.trials if finite(t["file_recall"]) is not None}
+    for row in rows(view.run, "ground_truth"):
         if _key(row) not in scored:
             continue
         is_used = row["is_opened"] or row["is_written"]
@@ -46,7 +46,7 @@ def utilized(facts: Facts) -> Block:
     return section(findings.used(shares), utilization.draw(parts))
 
 
-def probes(facts: Facts) -> Block:
+def probes(view: RunView) -> Block:
     """Return the utilization probes by config."""
     names = {
         "util_read_overlap_with_relevant_files": "Read overlap with relevant files",
@@ -55,23 +55,23 @@ def probes(facts: Facts) -> Block:
         "util_read_before_write_ratio": "Read before write",
         "chunk_recall": "Chunk recall (file match)",
     }
-    if not facts.by_config:
+    if not view.by_config:
         return section("No trial was evaluated", Empty("probes", "There is no trial to probe."))
     table = tables.by_config(
-        facts.by_config,
+        view.by_config,
         names,
         "probes",
         ("The write proxy means little on tasks that only ask a question.",),
     )
     overlaps = [
         (config, mean(values) or 0.0, len(values))
-        for config, trials in facts.by_config.items()
+        for config, trials in view.by_config.items()
         if (values := numbers(trials, "util_read_overlap_with_relevant_files"))
     ]
     return section(findings.ranked("Mean read overlap", overlaps), table)
 
 
-def modes(facts: Facts) -> Block:
+def modes(view: RunView) -> Block:
     """Return the error modes with their own denominators."""
     counts = {
         config: {
@@ -81,7 +81,7 @@ def modes(facts: Facts) -> Block:
             )
             for label in LABELS
         }
-        for config, trials in facts.by_config.items()
+        for config, trials in view.by_config.items()
     }
     shares = [
         (c, part / whole, whole)
@@ -93,13 +93,13 @@ def modes(facts: Facts) -> Block:
     return section(finding, error_modes.draw(counts))
 
 
-def most_missed(facts: Facts) -> Block:
+def most_missed(view: RunView) -> Block:
     """Return the ground-truth files that most trials missed."""
     missed: Counter[tuple[Task, str]] = Counter()
     seen: Counter[tuple[Task, str]] = Counter()
     configs: dict[tuple[Task, str], set[str]] = defaultdict(set)
-    scored = {_key(t) for t in facts.trials if finite(t["file_recall"]) is not None}
-    for row in rows(facts.run, "ground_truth"):
+    scored = {_key(t) for t in view.trials if finite(t["file_recall"]) is not None}
+    for row in rows(view.run, "ground_truth"):
         place = f"{row['repository']}: " if row["repository"] else ""
         key = (task_of(row), f"{place}{row['file']}")
         if _key(row) not in scored:
@@ -124,7 +124,7 @@ def most_missed(facts: Facts) -> Block:
                 file,
                 task[1],
                 f"{of(n, seen[task, file])} trials",
-                _where(configs[task, file], len(facts.by_config)),
+                _where(configs[task, file], len(view.by_config)),
             )
             for (task, file), n in ordered
         ),

@@ -11,18 +11,18 @@ from retrieval_eval import __version__
 from retrieval_eval.distribution import NAME
 from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.report.checkout import commit
-from retrieval_eval.report.derive import Facts
 from retrieval_eval.report.exhibits import Block, Table, section
 from retrieval_eval.report.names import LABELS, METRICS, OUTCOMES
 from retrieval_eval.report.numbers import MISSING
+from retrieval_eval.report.run_view import RunView
 
 LIBRARIES = ("numpy", "pandas", "scipy", "matplotlib", "papermill", "nbconvert")
 FOLDERS = ("runs_root", "benchmarks_root", "output_dir")
 
 
-def definitions(facts: Facts) -> Block:
+def definitions(view: RunView) -> Block:
     """Return the definition and direction of every metric of this report."""
-    compared = {name for comparison in facts.run.comparisons for name in comparison.metrics}
+    compared = {name for comparison in view.run.comparisons for name in comparison.metrics}
     body = [
         (m.titled, m.definition, BY_NAME[key].direction.partition("_")[0])
         for key, m in METRICS.items()
@@ -51,9 +51,9 @@ def definitions(facts: Facts) -> Block:
     return section("A number is only given with what it rests on", table)
 
 
-def provenance(facts: Facts) -> Block:
+def provenance(view: RunView) -> Block:
     """Return versions, parameters, seed and the digest of what was read."""
-    run = facts.run
+    run = view.run
     versions = sorted({s.schema_version for s in run.summaries})
     times = sorted({s.generated_at for s in run.summaries})
     body = [
@@ -63,11 +63,11 @@ def provenance(facts: Facts) -> Block:
         ("Schema version", ", ".join(versions)),
         ("Evaluated at", ", ".join(times) or MISSING),
         *([("Filter", run.part.full_sentence)] if run.part else []),
-        ("Input digest", input_digest(facts)),
+        ("Input digest", input_digest(view)),
         *(
             (f"Parameter {name}", _parameter(value))
-            for name, value in sorted({**_recorded(facts), **run.parameters}.items())
-            if not (facts.privacy and name in FOLDERS)
+            for name, value in sorted({**_recorded(view), **run.parameters}.items())
+            if not (view.privacy and name in FOLDERS)
         ),
         ("Libraries", library_versions()),
     ]
@@ -91,17 +91,17 @@ def library_versions() -> str:
     return ", ".join(f"{name} {_version(name)}" for name in LIBRARIES)
 
 
-def input_digest(facts: Facts) -> str:
+def input_digest(view: RunView) -> str:
     """Return a digest over the input fingerprints of all trials, in a fixed order."""
     digest = hashlib.sha256()
-    for trial in sorted(facts.run.trial_files, key=lambda t: sorted(map(str, t.identity.items()))):
+    for trial in sorted(view.run.trial_files, key=lambda t: sorted(map(str, t.identity.items()))):
         fingerprint = (trial.metrics and trial.metrics.input_fingerprint) or ""
         digest.update(f"{sorted(trial.identity.items())}{fingerprint}\n".encode(errors="replace"))
-    return f"sha256 {digest.hexdigest()[:32]} over {len(facts.run.trial_files)} trials"
+    return f"sha256 {digest.hexdigest()[:32]} over {len(view.run.trial_files)} trials"
 
 
-def _recorded(facts: Facts) -> dict[str, Any]:
-    return dict(facts.run.impact.parameters)
+def _recorded(view: RunView) -> dict[str, Any]:
+    return dict(view.run.impact.parameters)
 
 
 def _parameter(value: object) -> str:

@@ -7,45 +7,45 @@ from collections import Counter
 from retrieval_eval.report import findings, gate_labels
 from retrieval_eval.report.columns import FRAMES
 from retrieval_eval.report.comparison import HEADLINE
-from retrieval_eval.report.derive import Facts, Record, rows
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.figures import coverage as waffle
 from retrieval_eval.report.names import reason_sentence
 from retrieval_eval.report.numbers import MISSING, count, finite, rate
+from retrieval_eval.report.run_view import Record, RunView, rows
 from retrieval_eval.values import counted
 
 MAX_DEGRADED = 40
 _RANK = {"scored": 0, "not": 1, "excluded": 2}
 
 
-def completeness(facts: Facts) -> str:
+def completeness(view: RunView) -> str:
     """Return how many tasks enter the paired analysis."""
     return findings.coverage(
-        len(facts.headline_pairs),
-        len(facts.tasks),
-        facts.run.comparison is not None,
-        facts.withheld is not None,
+        len(view.headline_pairs),
+        len(view.tasks),
+        view.run.comparison is not None,
+        view.withheld is not None,
     )
 
 
-def coverage(facts: Facts) -> Block:
+def coverage(view: RunView) -> Block:
     """Return the waffle of tasks."""
-    return section(completeness(facts), waffle.draw(facts.fates()))
+    return section(completeness(view), waffle.draw(view.statuses()))
 
 
-def trial_fates(facts: Facts) -> Block:
+def trial_status(view: RunView) -> Block:
     """Return reason by config for every trial found; the columns add up."""
-    configs = list(facts.run.configs)
+    configs = list(view.run.configs)
     counts: dict[str, Counter[str]] = {}
-    for trial in facts.trials:
-        counts.setdefault(_fate(trial), Counter())[str(trial["config_name"])] += 1
-    for row in rows(facts.run, "excluded"):
+    for trial in view.trials:
+        counts.setdefault(_status(trial), Counter())[str(trial["config_name"])] += 1
+    for row in rows(view.run, "excluded"):
         label = f"excluded: {reason_sentence(row['reason'])}"
         counts.setdefault(label, Counter())[str(row["config_name"] or "")] += 1
     if any("" in c for c in counts.values()):
         configs.append("")
     if not counts:
-        return section("No trial was found", Empty("trial-fates", "There is nothing to count."))
+        return section("No trial was found", Empty("trial-statuses", "There is nothing to count."))
     total: Counter[str] = sum(counts.values(), Counter())
     ordered = sorted(
         counts.items(), key=lambda item: (_RANK[item[0].split()[0].rstrip(",:")], item[0])
@@ -56,7 +56,7 @@ def trial_fates(facts: Facts) -> Block:
     body.append(("all found", *(str(total[c]) for c in configs), str(total.total())))
     scored = sum(c.total() for label, c in counts.items() if label.startswith("scored"))
     table = Table(
-        "trial-fates",
+        "trial-statuses",
         "Trials by what became of them; every trial is in exactly one row",
         ("Fate", *(c or "config unknown" for c in configs), "All"),
         tuple(body),
@@ -64,7 +64,7 @@ def trial_fates(facts: Facts) -> Block:
     return section(f"{scored} of {counted(total.total(), 'trial')} found could be scored", table)
 
 
-def _fate(trial: Record) -> str:
+def _status(trial: Record) -> str:
     if finite(trial[HEADLINE]) is not None:
         return f"scored, {_flaw(trial)}" if trial["status"] == "degraded" else "scored"
     reason = trial["reason"] or trial["ground_truth_reason"] or trial["status_reason"]
@@ -81,10 +81,10 @@ def _flaw(trial: Record) -> str:
     return "a file of its outcome unreadable"
 
 
-def ground_truth(facts: Facts) -> Block:
+def ground_truth(view: RunView) -> Block:
     """Return the sources of ground truth and how far they can be trusted."""
     sources: Counter[tuple[str, str]] = Counter()
-    for trials in facts.tasks.values():
+    for trials in view.tasks.values():
         known = next((t for t in trials if t["has_ground_truth"] is True), None)
         if known is None:
             sources["none", MISSING] += 1
@@ -108,7 +108,7 @@ def ground_truth(facts: Facts) -> Block:
     return section(f"High-confidence ground truth: {high} of {counted(total, 'task')}", table)
 
 
-def degraded(facts: Facts) -> Block:
+def degraded(view: RunView) -> Block:
     """Return the reasons of degraded trials and excluded folders, verbatim."""
     body = [
         (
@@ -116,7 +116,7 @@ def degraded(facts: Facts) -> Block:
             str(t["config_name"]),
             str(t["degraded_reason"] or t["status_reason"] or "no reason was recorded"),
         )
-        for t in facts.trials
+        for t in view.trials
         if t["status"] == "degraded" or t["degraded_reason"]
     ]
     body += [
@@ -125,7 +125,7 @@ def degraded(facts: Facts) -> Block:
             str(r["config_name"] or MISSING),
             ": ".join(filter(None, (reason_sentence(r["reason"]), r["detail"]))),
         )
-        for r in rows(facts.run, "excluded")
+        for r in rows(view.run, "excluded")
     ]
     if not body:
         return section(
@@ -148,11 +148,11 @@ def degraded(facts: Facts) -> Block:
     )
 
 
-def ledger(facts: Facts) -> Block:
+def ledger(view: RunView) -> Block:
     """Return what became of every tool call, by config."""
     names = [c for c in FRAMES["ledger"][1] if c.unit == "calls"]
-    totals: dict[str, Counter[str]] = {c: Counter() for c in facts.run.configs}
-    for row in rows(facts.run, "ledger"):
+    totals: dict[str, Counter[str]] = {c: Counter() for c in view.run.configs}
+    for row in rows(view.run, "ledger"):
         for column in names:
             totals.setdefault(str(row["config_name"]), Counter())[column.name] += (
                 row[column.name] or 0

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections import Counter
 
 from retrieval_eval.report import findings
-from retrieval_eval.report.derive import Facts, numbers, rows
 from retrieval_eval.report.exhibits import Block, section
 from retrieval_eval.report.figures import costs, tool_mix
 from retrieval_eval.report.names import METRICS
+from retrieval_eval.report.run_view import RunView, numbers, rows
 
 
-def cost(facts: Facts) -> Block:
+def cost(view: RunView) -> Block:
     """Return the spread of cost, tokens and time."""
     values = {
-        outcome: {c: numbers(trials, outcome) for c, trials in facts.by_config.items()}
+        outcome: {c: numbers(trials, outcome) for c, trials in view.by_config.items()}
         for outcome in costs.OUTCOMES
     }
-    comparison = facts.run.comparison if facts.withheld is None else None
+    comparison = view.run.comparison if view.withheld is None else None
     parts = []
     for outcome in costs.OUTCOMES:
         result = comparison.metrics.get(outcome) if comparison else None
@@ -31,14 +31,14 @@ def cost(facts: Facts) -> Block:
         if parts
         else "No paired difference in cost, tokens or time can be given"
     )
-    return section(finding, costs.draw(values, list(facts.by_config)))
+    return section(finding, costs.draw(values, list(view.by_config)))
 
 
-def tools(facts: Facts) -> Block:
+def tools(view: RunView) -> Block:
     """Return the mix of tool categories."""
-    counts: dict[str, Counter[str]] = {c: Counter() for c in facts.by_config}
+    counts: dict[str, Counter[str]] = {c: Counter() for c in view.by_config}
     mcp: Counter[str] = Counter()
-    for row in rows(facts.run, "events"):
+    for row in rows(view.run, "events"):
         config = str(row["config_name"])
         counts.setdefault(config, Counter())[str(row["tool_category"])] += 1
         mcp[config] += row["is_mcp"] is True

@@ -7,10 +7,10 @@ from collections import defaultdict
 from retrieval_eval.model.impact import ComparisonDocument
 from retrieval_eval.report import findings, prose, tables, tables_validity
 from retrieval_eval.report.comparison import UNABLE, VERDICTS
-from retrieval_eval.report.derive import Facts, mean
 from retrieval_eval.report.exhibits import Block, Empty, section
 from retrieval_eval.report.figures import paired_bars, suites
 from retrieval_eval.report.names import METRICS
+from retrieval_eval.report.run_view import RunView, mean
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.values import counted
 
@@ -18,38 +18,38 @@ UNPAIRED = "Fewer than two configurations share a task with ground truth and a t
 TOO_FEW = f"Fewer than {MIN_PAIRS} matched tasks; their values are listed task by task."
 
 
-def withheld(facts: Facts, key: str) -> Block | None:
+def withheld(view: RunView, key: str) -> Block | None:
     """Return the block that stands where a difference is withheld, or None when it is not."""
-    if facts.withheld is None:
+    if view.withheld is None:
         return None
-    why = f"{facts.withheld} A difference could come from that fault, so it is withheld."
+    why = f"{view.withheld} A difference could come from that fault, so it is withheld."
     return section("No verdict: the arms cannot be compared", Empty(key, why))
 
 
-def paired(facts: Facts) -> Block:
+def paired(view: RunView) -> Block:
     """Return the sorted differences of the verdict's metric."""
-    if (block := withheld(facts, "paired")) is not None:
+    if (block := withheld(view, "paired")) is not None:
         return block
-    comparison = facts.run.comparison
+    comparison = view.run.comparison
     result = comparison.metrics.get(comparison.verdict_metric) if comparison else None
     finding = prose.paired(comparison)
     if comparison is None or result is None:
         return section(finding, Empty("paired", UNPAIRED))
     if result.n_pairs < MIN_PAIRS:
         return section(finding, Empty("paired", TOO_FEW))
-    pairs = facts.pairs.get(comparison.verdict_metric, {})
+    pairs = view.pairs.get(comparison.verdict_metric, {})
     differences = [(task, a, b, d) for (_, task), (a, b, d) in pairs.items()]
     return section(finding, paired_bars.draw(differences, comparison, result))
 
 
-def by_suite(facts: Facts) -> Block:
+def by_suite(view: RunView) -> Block:
     """Return the verdict's metric by suite."""
-    if (block := withheld(facts, "suites")) is not None:
+    if (block := withheld(view, "suites")) is not None:
         return block
-    comparison = facts.run.comparison
+    comparison = view.run.comparison
     if comparison is None:
         return section("Nothing is paired, so nothing is split", Empty("suites", UNPAIRED))
-    pairs = facts.pairs.get(comparison.verdict_metric, {})
+    pairs = view.pairs.get(comparison.verdict_metric, {})
     if len(pairs) < MIN_PAIRS:
         return section("Too few matched tasks to split", Empty("suites", TOO_FEW))
     grouped: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
@@ -68,11 +68,11 @@ def by_suite(facts: Facts) -> Block:
     return section(finding, suites.draw(found, comparison, comparison.verdict_metric))
 
 
-def every_metric(facts: Facts) -> Block:
+def every_metric(view: RunView) -> Block:
     """Return every metric of the leading comparison, with adjusted tests and effects."""
-    if (block := withheld(facts, "differences")) is not None:
+    if (block := withheld(view, "differences")) is not None:
         return block
-    comparison = facts.run.comparison
+    comparison = view.run.comparison
     if comparison is None:
         return section("Nothing is paired", Empty("differences", UNPAIRED))
     metrics = [m for m in METRICS if m in comparison.metrics]
@@ -86,20 +86,20 @@ def every_metric(facts: Facts) -> Block:
     )
 
 
-def every_pair(facts: Facts) -> Block:
+def every_pair(view: RunView) -> Block:
     """Return the verdict on every pair of configs."""
-    found = facts.run.comparisons
+    found = view.run.comparisons
     if not found:
         return section("There is no pair of configurations", Empty("every-pair", UNPAIRED))
     verdicts = [VERDICTS[c.verdict] for c in found]
     return section(findings.pairs(verdicts), tables.every_pair(found))
 
 
-def views(facts: Facts) -> Block:
+def views(view: RunView) -> Block:
     """Return the headline metrics under every view of what counts as retrieved."""
-    if (block := withheld(facts, "views")) is not None:
+    if (block := withheld(view, "views")) is not None:
         return block
-    comparison = facts.run.comparison
+    comparison = view.run.comparison
     if comparison is None or not comparison.views:
         return section("No view is compared", Empty("views", UNPAIRED))
     if comparison.n_pairs < MIN_PAIRS:
@@ -111,11 +111,11 @@ def views(facts: Facts) -> Block:
     )
 
 
-def discrimination(facts: Facts) -> Block:
+def discrimination(view: RunView) -> Block:
     """Return which metrics can tell the configurations apart."""
-    if (block := withheld(facts, "discrimination")) is not None:
+    if (block := withheld(view, "discrimination")) is not None:
         return block
-    comparison = facts.run.comparison
+    comparison = view.run.comparison
     if comparison is None or not comparison.discrimination:
         return section("No metric is compared", Empty("discrimination", UNPAIRED))
     return section(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.report import findings, tables
 from retrieval_eval.report.comparison import HEADLINE
-from retrieval_eval.report.derive import Facts, mean, numbers
 from retrieval_eval.report.exhibits import Block, section
 from retrieval_eval.report.figures import at_k, recall_ecdf
 from retrieval_eval.report.names import metric_name
+from retrieval_eval.report.run_view import RunView, mean, numbers
 
 RANKED_NOTE = (
     "Files are ranked by first appearance (convention trec): P@k divides by k, nDCG is linear, a "
@@ -19,18 +19,18 @@ MEANS = tuple(
 )
 
 
-def recall(facts: Facts) -> Block:
+def recall(view: RunView) -> Block:
     """Return the distribution of file recall."""
-    values = {c: numbers(trials, HEADLINE) for c, trials in facts.by_config.items()}
+    values = {c: numbers(trials, HEADLINE) for c, trials in view.by_config.items()}
     medians = [(c, recall_ecdf.quantile(v, 0.5), len(v)) for c, v in values.items() if v]
     return section(findings.ranked("Median file recall", medians), recall_ecdf.draw(values))
 
 
-def cutoffs(facts: Facts) -> Block:
+def cutoffs(view: RunView) -> Block:
     """Return precision, recall and nDCG at each cut-off."""
-    ks = facts.run.k_values
+    ks = view.run.k_values
     means: dict[str, dict[tuple[str, int], tuple[float | None, int]]] = {}
-    for config, trials in facts.by_config.items():
+    for config, trials in view.by_config.items():
         means[config] = {}
         for measure in at_k.MEASURES:
             for k in ks:
@@ -46,15 +46,15 @@ def cutoffs(facts: Facts) -> Block:
     return section(findings.ranked(f"Mean nDCG@{top}", shown), at_k.draw(means, ks))
 
 
-def metric_means(facts: Facts) -> Block:
+def metric_means(view: RunView) -> Block:
     """Return means by config, matched or not."""
-    metrics = [m for m in MEANS if "@" not in m or int(m.split("@")[1]) in facts.run.k_values]
-    scored = [(c, len(numbers(trials, HEADLINE))) for c, trials in facts.by_config.items()]
+    metrics = [m for m in MEANS if "@" not in m or int(m.split("@")[1]) in view.run.k_values]
+    scored = [(c, len(numbers(trials, HEADLINE))) for c, trials in view.by_config.items()]
     text = findings.listed([f"{n} with {findings.name(c)}" for c, n in scored])
     return section(
         f"Trials with computable metrics: {text}" if text else "No trial was evaluated",
         tables.by_config(
-            facts.by_config,
+            view.by_config,
             {m: metric_name(m).titled for m in metrics},
             "means",
             (RANKED_NOTE,),

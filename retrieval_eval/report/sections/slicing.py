@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from retrieval_eval.model.impact import RewardTier
 from retrieval_eval.report import findings, gate_labels
-from retrieval_eval.report.derive import Facts
 from retrieval_eval.report.exhibits import Block, Empty, section
 from retrieval_eval.report.figures import reliability, slices
 from retrieval_eval.report.names import metric_name, reason_sentence
 from retrieval_eval.report.numbers import rate
+from retrieval_eval.report.run_view import RunView
 from retrieval_eval.report.sections.pairs import UNPAIRED, withheld
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
 
 
-def sliced(facts: Facts) -> Block:
+def sliced(view: RunView) -> Block:
     """Return the difference by every dimension, with n in every cell."""
-    if (block := withheld(facts, "slices")) is not None:
+    if (block := withheld(view, "slices")) is not None:
         return block
-    comparison = facts.run.comparison
+    comparison = view.run.comparison
     if comparison is None:
         return section("Nothing is paired, so nothing is sliced", Empty("slices", UNPAIRED))
     found = comparison.slices
@@ -37,10 +37,10 @@ def sliced(facts: Facts) -> Block:
     )
 
 
-def rewarded(facts: Facts) -> Block:
+def rewarded(view: RunView) -> Block:
     """Return reward by file recall: a curve, and tiers."""
-    bins, found = facts.run.impact.calibration, facts.run.impact.tiers
-    configs = list(facts.run.configs)
+    bins, found = view.run.impact.calibration, view.run.impact.tiers
+    configs = list(view.run.configs)
     ends = [
         (config, [t for t in found if t.config_name == config and reliability.is_shown(t)])
         for config in configs
@@ -58,7 +58,7 @@ def rewarded(facts: Facts) -> Block:
     figure = reliability.draw(bins, found, configs)
     reasons = sorted({cell.reason for cell in found if cell.reason})
     why = [f"{reason_sentence(reason)}.".capitalize() for reason in reasons]
-    why += gate_labels.counted_trials(facts.run.impact.let_through)
+    why += gate_labels.counted_trials(view.run.impact.let_through)
     shown = [] if isinstance(figure, Empty) else [reliability.tiers_table(found, configs)]
     return section(finding, figure, *shown, sentences=why)
 

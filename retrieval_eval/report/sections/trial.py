@@ -8,13 +8,13 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
 from retrieval_eval.metrics.catalog import BY_NAME, read_metric
 from retrieval_eval.model import to_builtins
-from retrieval_eval.report.derive import Facts, Record
 from retrieval_eval.report.documents import TrialFiles, event_rows, ground_truth_rows
-from retrieval_eval.report.exhibits import Block, Empty, Table, section, shows
+from retrieval_eval.report.exhibits import Block, Empty, Table, section, section_method
 from retrieval_eval.report.figures import timeline
 from retrieval_eval.report.names import HEADLINE_METRICS, OUTCOMES, metric_name, reason_sentence
 from retrieval_eval.report.numbers import MISSING, count, finite, of, rate
 from retrieval_eval.report.run import Run
+from retrieval_eval.report.run_view import Record, RunView
 from retrieval_eval.report.sections import closing
 from retrieval_eval.report.simulated import notice
 from retrieval_eval.values import counted
@@ -46,8 +46,8 @@ class TrialReport:
     def __init__(
         self, run: Run, trial: str = "", *, config: str = "", privacy: bool = False
     ) -> None:
-        self.facts = Facts(run, privacy)
-        self.trial = _find(self.facts.trials, trial, config)
+        self.view = RunView(run, privacy)
+        self.trial = _find(self.view.trials, trial, config)
         files = next(f for f in run.trial_files if _is_of(f, self.trial))
         self._metrics_document = to_builtins(files.metrics) if files.metrics else {}
         document, identity = files.events(), files.identity
@@ -136,7 +136,7 @@ class TrialReport:
         steps = timeline.steps(self._events)
         config = str(self.trial["config_name"])
         track = timeline.Track(config, str(self.trial["trial_name"]), steps)
-        shown = timeline.draw([track], str(self.trial["task_name"]), self.facts.run.configs)
+        shown = timeline.draw([track], str(self.trial["task_name"]), self.view.run.configs)
         where = "no hit" if track.first_hit is None else f"first hit at step {track.first_hit}"
         return section(f"{counted(len(steps), 'event')}, {where}", shown)
 
@@ -145,7 +145,7 @@ class TrialReport:
         if not self._events:
             return section("No event", Empty("steps", "The trial holds no retrieval event."))
         header = ["Step", "Tool", "Category", "At (s)", "Tokens", "Hit", "Files"]
-        if not self.facts.privacy:
+        if not self.view.privacy:
             header.append("Arguments")
         body = tuple(self._step(event) for event in self._events[:MAX_STEPS])
         hidden = len(self._events) - len(body)
@@ -178,11 +178,11 @@ class TrialReport:
             "yes" if event["hits_ground_truth"] is True else "no",
             (", ".join(visible(f, 90) for f in files[:MAX_FILES]) + more) or MISSING,
         ]
-        if not self.facts.privacy:
+        if not self.view.privacy:
             row.append(visible(event["arguments"] or MISSING, 160))
         return tuple(row)
 
-    provenance = shows(closing.provenance)
+    provenance = section_method(closing.provenance)
 
 
 def _find(trials: list[Record], name: str, config: str) -> Record:

@@ -6,17 +6,17 @@ from collections import defaultdict
 
 from retrieval_eval.report import findings, gate_labels, tables_validity
 from retrieval_eval.report.comparison import arms, ledgers
-from retrieval_eval.report.derive import Facts, Record, task_of
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.numbers import MISSING, of
+from retrieval_eval.report.run_view import Record, RunView, task_of
 from retrieval_eval.values import counted
 
 ALONE = "There are no two configurations, so there is nothing to hold against each other."
 
 
-def gate(facts: Facts) -> Block:
+def gate(view: RunView) -> Block:
     """Return every rule with what it found, and the trials it found."""
-    comparison = facts.run.comparison
+    comparison = view.run.comparison
     if comparison is None:
         return section("There are no arms to check", Empty("gate", ALONE))
     found = comparison.gate
@@ -33,9 +33,9 @@ def gate(facts: Facts) -> Block:
     )
 
 
-def ledger(facts: Facts) -> Block:
+def ledger(view: RunView) -> Block:
     """Return the ledger from all trials of both arms to the pairs used."""
-    comparison = facts.run.comparison
+    comparison = view.run.comparison
     if comparison is None:
         return section("There are no arms to pair", Empty("pair-ledger", ALONE))
     used = " and ".join(
@@ -48,10 +48,10 @@ def ledger(facts: Facts) -> Block:
     )
 
 
-def runs(facts: Facts) -> Block:
+def runs(view: RunView) -> Block:
     """Return what each run holds, by configuration."""
     groups: dict[tuple[str, str], list[Record]] = defaultdict(list)
-    for trial in facts.trials:
+    for trial in view.trials:
         groups[str(trial["run_id"]), str(trial["config_name"])].append(trial)
     if not groups:
         return section("No trial was found", Empty("runs", "The runs hold no trial."))

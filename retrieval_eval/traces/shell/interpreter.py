@@ -433,8 +433,9 @@ def _template(shell: Interpreter, name: str, body: Sequence) -> tuple[str, str] 
             shell.environment.variables[name] = mark
             args = expand_words(node.words, shell.environment, shell.substitute)
             shell.environment.variables[name] = saved if saved is not None else Unknown()
-            if args and args[0].text in ("echo", "printf"):
-                lines = [m.text for m in printed(args[0].text or "", tuple(args[1:]))]
+            program = args[0].text if args else None
+            if program in ("echo", "printf"):
+                lines = [m.text for m in printed(program, tuple(args[1:]))]
                 marked = [text for text in lines if text is not None and text.count(mark) == 1]
                 if marked:
                     prefix, _, suffix = marked[0].partition(mark)

@@ -77,6 +77,18 @@ def test_uneven_repositories_have_an_estimate_inside_its_interval():
     assert shown == pytest.approx(recall["mean_difference"])
 
 
+@pytest.mark.parametrize(("n_clusters", "over"), [(2, "clusters"), (4, "clusters"), (8, "tasks")])
+def test_bounds_are_the_mean_difference_where_nothing_is_lacking(n_clusters, over):
+    # One repository of many tasks: the mean over tasks is not that over repositories.
+    values = [(f"t{i:02}", 0.1 + i % 3 / 10, 0.3 + i / 40) for i in range(10 + n_clusters)]
+    repositories = {task: [f"r{max(0, i - 10)}"] for i, (task, *_) in enumerate(values)}
+    recall = comparison(rows_of(values, repositories=repositories))["metrics"]["file_recall"]
+    assert (recall["n_clusters"], recall["averaged_over"]) == (n_clusters, over)
+    assert (recall["n_lacking_baseline"], recall["n_lacking_comparison"]) == (0, 0)
+    assert recall["bound_low"] == pytest.approx(recall["mean_difference"])
+    assert recall["bound_high"] == pytest.approx(recall["mean_difference"])
+
+
 def test_an_interval_of_few_means_stays_within_the_range_of_a_difference():
     values = [(f"t{c}-{i}", 0.5, 0.9 if c else 0.1) for c in range(2) for i in range(8)]
     repositories = {task: [task[:2]] for task, _, _ in values}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from retrieval_eval.report.exhibits import shows
+from retrieval_eval.report.exhibits import section_method
 from retrieval_eval.report.search.diffs import closing, means, opening, queries
 from retrieval_eval.report.search.diffs.facts import DiffFacts
 from retrieval_eval.report.search.diffs.run import SearchDiff
@@ -22,16 +22,16 @@ class DiffReport:
     def __init__(self, diff: SearchDiff, *, privacy: bool = False) -> None:
         self.diff = diff
         self.privacy = privacy
-        self.facts = DiffFacts(diff, privacy)
+        self.view = DiffFacts(diff, privacy)
 
-    header = shows(opening.header)
-    answer = shows(opening.answer)
-    contributions = shows(queries.contributions)
-    documents = shows(queries.documents)
-    first_documents = shows(queries.first_documents)
-    metrics = shows(means.metrics)
-    noise = shows(means.noise)
-    slices = shows(means.slices)
-    setup = shows(closing.setup)
-    definitions = shows(closing.definitions)
-    provenance = shows(closing.provenance)
+    header = section_method(opening.header)
+    answer = section_method(opening.answer)
+    contributions = section_method(queries.contributions)
+    documents = section_method(queries.documents)
+    first_documents = section_method(queries.first_documents)
+    metrics = section_method(means.metrics)
+    noise = section_method(means.noise)
+    slices = section_method(means.slices)
+    setup = section_method(closing.setup)
+    definitions = section_method(closing.definitions)
+    provenance = section_method(closing.provenance)

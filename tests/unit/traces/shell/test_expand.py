@@ -28,6 +28,8 @@ def expand(text: str) -> list[Arg]:
         ('"$X"', ["a b"]),
         ("p$X", ["pa", "b"]),
         ('"${L[@]}"', ["a", "b c"]),
+        ('"${X[@]}" ${X[@]}', ["a b", "a", "b"]),
+        ("'L[@]' \"X\"", ["L[@]", "X"]),
         ("$E x", ["x"]),
         ('"$E"', [""]),
         ("''", [""]),
@@ -59,7 +61,7 @@ def test_patterns(text: str, pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["$UNKNOWN", "a$UNKNOWN", "$(ls)", "`ls`", "${X/a/b}", "$1", "<(ls)"]
+    "text", ["$UNKNOWN", "a$UNKNOWN", '"${UNKNOWN[@]}"', "$(ls)", "`ls`", "${X/a/b}", "$1", "<(ls)"]
 )
 def test_unknown_words(text: str) -> None:
     (arg,) = expand(text)

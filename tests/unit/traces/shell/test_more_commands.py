@@ -30,6 +30,8 @@ RESOLVED = [
      ["matched /w/a.py"]),
     ("echo -n 'count: '; grep -c foo a.py", "count: 0", []),
     ("echo 100%; printf '100%% %d\\n' 3; cat a.py", "100%\n100% 3\nx", ["opened /w/a.py"]),
+    ("for f in *.py; do printf '== %s\\n' \"$f\"; head -1 \"$f\"; done", "== a.py\nx\n== b.py\ny",
+     ["opened /w/a.py 1-1", "opened /w/b.py 1-1"]),
     # scripts inside scripts
     ("eval 'cd sub'; cat a.py", "x", ["opened /w/sub/a.py"]),
     ("bash <<'EOF'\ncat a.py\nEOF", "x", ["opened /w/a.py"]),

@@ -20,7 +20,7 @@ Task = tuple[str, str]
 
 
 @dataclass
-class Facts:
+class RunView:
     """Plain views of a run, each computed once; ``privacy`` leaves out folder names."""
 
     run: Run
@@ -70,11 +70,11 @@ class Facts:
         """The matched tasks of the headline metric."""
         return self.pairs.get(HEADLINE, {})
 
-    def fates(self) -> Counter[str]:
+    def statuses(self) -> Counter[str]:
         """Return the number of tasks by what became of them (keys of the coverage figure)."""
-        return Counter(self._fate(task, trials) for task, trials in self.tasks.items())
+        return Counter(self._status(task, trials) for task, trials in self.tasks.items())
 
-    def _fate(self, task: Task, trials: Sequence[Record]) -> str:
+    def _status(self, task: Task, trials: Sequence[Record]) -> str:
         if task in self.headline_pairs:
             return "matched and scored"
         scored = {str(t["config_name"]) for t in trials if finite(t[HEADLINE]) is not None}
