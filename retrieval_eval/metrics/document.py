@@ -158,5 +158,4 @@ class TrialMetrics(Record, frozen=True, kw_only=True):
 
     def in_document(self, plain: dict[str, Any]) -> dict[str, Any]:
         """Return the document; a block that is not computable has no numbers."""
-        plain["outcome"] = self.outcome.in_document(plain["outcome"])
         return _in_document(self, plain)

@@ -115,12 +115,7 @@ def value_at(part: Any, path: Iterable[str]) -> Any:
     0.5
     """
     for name in path:
-        if isinstance(part, Record):
-            part = getattr(part, name, None)
-        elif isinstance(part, Mapping):
-            part = part.get(name)
-        else:
-            return None
+        part = part.get(name) if isinstance(part, Mapping) else getattr(part, name, None)
     return part
 
 

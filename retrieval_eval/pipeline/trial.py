@@ -9,9 +9,9 @@ from pathlib import Path
 
 from msgspec.structs import replace as with_fields
 
+from retrieval_eval.errors import BadInputError
 from retrieval_eval.events.document import coverage, event_document, why_nothing_is_computable
 from retrieval_eval.events.normalise import TrialEvents, extract_events
-from retrieval_eval.errors import BadInputError
 from retrieval_eval.ground_truth import load_ground_truth
 from retrieval_eval.io.artefacts import kept_record, write_artefact
 from retrieval_eval.io.files import answers
@@ -20,6 +20,7 @@ from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.io.tasks import UNKNOWN_SUITE, TaskIndex, resolve_trials
 from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.metrics.trial import DEFAULT_K, measure
+from retrieval_eval.model import to_builtins
 from retrieval_eval.model.common import Coverage, Provenance
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.outcomes import Outcome, load_outcome
@@ -186,7 +187,7 @@ def _documents(
         chunk_level_metrics=measured.chunk_level_metrics,
         utilization_probes=measured.utilization_probes,
         error_taxonomy=measured.error_taxonomy,
-        outcome=outcome,
+        outcome=to_builtins(outcome),
     )
     return with_fields(document, generated_at=moment), metrics
 
