@@ -1,4 +1,4 @@
-"""How this package is distributed: under which name, with which extras, and alone.
+"""The distribution of this package: its name, its extras, and the check that it is the only one.
 
 The package ``retrieval_eval`` and the command ``retrieval-eval`` come in a distribution of another
 name, because an unrelated product has theirs on the package index, with a package of the same name.
@@ -34,7 +34,7 @@ def install_hint(extra: str) -> str:
 def refuse_conflict() -> None:
     """Raise ``ImportError`` where other distributions provide this package too.
 
-    Not in the command, which says it without a traceback and with its own exit code.
+    The command reports it itself, without a traceback and with its own exit code.
     """
     problem = conflict()
     if problem is not None and not _is_command():
@@ -42,7 +42,7 @@ def refuse_conflict() -> None:
 
 
 def conflict(places: Iterable[str] | None = None) -> str | None:
-    """Return the sentence that refuses several distributions of this package, or None.
+    """Return the error message about several installed distributions of this package, or None.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def providers(places: Iterable[str]) -> Iterator[str]:
 
 
 def _marks(place: str, entries: list[str]) -> Iterator[str]:
-    """Yield with what a line of the record of an owner of this package begins, in this folder."""
+    """Yield the starts of RECORD lines that show which distribution owns this package here."""
     if PACKAGE in entries:
         yield f"{PACKAGE}/"
     if f"{PACKAGE}.py" in entries:
@@ -104,7 +104,7 @@ def _provides(metadata: str, marks: list[bytes]) -> bool:
 
 
 def _read(path: str) -> bytes:
-    """Return a whole file, or nothing; without the buffers of a file object, for there are many."""
+    """Return a whole file, empty when unreadable; unbuffered, because many files are read."""
     try:
         with open(path, "rb", buffering=0) as file:  # noqa: PTH123
             return file.read()

@@ -1,7 +1,7 @@
-"""The errors that leave this package: what happened, where, and what to do about it.
+"""The errors this package raises: what happened, where, and what to do about it.
 
 Incomplete data is never one of them: a trial whose trace or ground truth is missing is
-*degraded* and says so in its coverage. These errors are for input nobody can work with.
+*degraded*, and its coverage records why. These errors are for input that cannot be used at all.
 """
 
 from __future__ import annotations

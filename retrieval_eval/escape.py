@@ -16,7 +16,8 @@ from typing import Final
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$^@&:\"'=/])")
 _TYPST: Final = re.compile(r"[{}`]")
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-# Letters, marks and a sign that leave no ink: fillers, joiners, variation selectors, blank braille.
+# Letters, marks and a sign that are invisible: fillers, joiners, variation selectors, blank
+# braille.
 _BLANK: Final = frozenset(
     chr(code)
     for first, last in (

@@ -1,7 +1,7 @@
 """Repo-relative path normalisation: pure text, the file system is never read.
 
 A path that lies in a known workspace folder loses that folder; a path outside keeps its leading
-slash, so that ``/tmp/x`` can never be taken for the repository's ``tmp/x``. Normalisation is
+slash, so that ``/tmp/x`` can never be confused with the repository's ``tmp/x``. Normalisation is
 idempotent: ``file_ref(str(ref)) == ref``.
 """
 

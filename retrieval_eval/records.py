@@ -36,7 +36,7 @@ Progress = Callable[[int, int, str], None]
 
 
 Renderer = Literal["auto", "embedded", "quarto"]
-"""What makes a page of an executed notebook; ``auto`` is the embedded renderer."""
+"""What renders the page of an executed notebook; ``auto`` is the embedded renderer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class ToolResult:
 
     ``text`` is the plain text the agent saw, free of decorations that the trace format adds.
     ``structured`` is the decoded machine-readable result where the trace keeps one.
-    ``is_unfinished`` says of an error that the call did not run or was broken off: then nothing
-    was served, whatever the text says. A command that ended with an error may have printed files.
+    ``is_unfinished`` marks an error whose call did not run or was interrupted: then nothing was
+    served, whatever the text states. A command that ended with an error may have printed files.
     """
 
     text: str
@@ -157,13 +157,13 @@ class Repository:
 
 @dataclass(frozen=True, slots=True)
 class GroundTruth:
-    """What a task expects an agent to find, with the source that said so.
+    """What a task expects an agent to find, with the source that states it.
 
     ``expected_edit_files`` is None when no high-confidence source names edit targets.
-    ``not_retrieval_targets`` are entries that name the agent's own output; ``output_files`` are
-    the files the task tells the agent to write. ``reason`` is the reason code when ``files`` is
-    empty. ``unreadable`` are those of the ``problems`` that no good task has: sources that cannot
-    be read, in whose place a lower source, or none, was taken.
+    ``not_retrieval_targets`` are entries that name the agent's own output; ``output_files`` are the
+    files the task tells the agent to write. ``reason`` is the reason code when ``files`` is empty.
+    ``unreadable`` are those of the ``problems`` that are real faults of the task: sources that
+    cannot be read and were replaced by a source of lower priority, or by none.
     """
 
     files: tuple[FileRef, ...] = ()

@@ -1,7 +1,8 @@
-"""Things that others may add: each kind is a registry, filled by decorated functions.
+"""Registries: the extension points of this package, filled by decorated functions.
 
-What this package brings is declared where it is written. Another distribution adds its own with an
-entry point of the registry's group; the name of the entry point is the name of the entry::
+The entries of this package are declared where they are implemented. Another distribution adds its
+own with an entry point of the registry's group; the name of the entry point is the name of the
+entry::
 
     [project.entry-points."retrieval_eval.metrics"]
     reciprocal_hits = "their_package.metrics:reciprocal_hits"
@@ -24,7 +25,7 @@ T = TypeVar("T")
 
 
 class Registry(Generic[T]):
-    """Entries of one kind by name, in the order of their declaration; those of others follow.
+    """Entries of one kind by name, in declaration order, then those of other distributions.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """The JSON Schemas of all artefacts: loading them, checking documents and versions.
 
 A document's ``schema_version`` is checked first: any ``1.x`` is read, another major version is
-refused by name. Faults are reported as JSON pointers.
+rejected, naming the file. Faults are reported as JSON pointers.
 """
 
 from __future__ import annotations
@@ -63,9 +63,9 @@ def check_version(document: Any, name: str) -> None:
 
 
 def refuse_other_major(document: Any, name: str) -> None:
-    """Raise :class:`SchemaError` when ``document`` says that it has another major version.
+    """Raise :class:`SchemaError` when ``document`` states another major version.
 
-    For readers that take a document as far as it goes: one without a version passes.
+    For readers of partial documents: one without a version passes.
     """
     version = document.get("schema_version") if isinstance(document, dict) else None
     found = _MAJOR.match(str(version)) if isinstance(version, str | int | float) else None
@@ -83,7 +83,7 @@ def now() -> str:
 
 
 def kind_of(document: Any) -> str | None:
-    """Return the artefact kind a document claims to be, or None when it looks like none."""
+    """Return the artefact kind of a document by its fields, or None when it is of no kind."""
     if not isinstance(document, dict):
         return None
     if "queries" in document and "run" in document:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final, SupportsFloat, SupportsIndex
 
 DEFAULT_SEED: Final = 20260101
-"""The seed of resampling where nobody gives another; it is recorded with what it made."""
+"""Default seed of resampling; every result records the seed it was made with."""
 
 REASONS: Final[dict[str, str]] = {
     "no_ground_truth": "the task has no file-level ground truth",
@@ -103,8 +103,8 @@ class Value:
 def as_number(value: Any) -> float | None:
     """Return a number of any type (of numpy, a decimal) as a float; None for what is none.
 
-    Text is no number even where it reads like one, and neither is a truth value, nor an array of
-    either. NaN and infinities are returned.
+    Text that looks like a number, booleans and arrays of either are not numbers. NaN and infinities
+    are returned.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def as_number(value: Any) -> float | None:
     (2.0, None, None)
     """
     plain = value
-    # What lies in an array without dimensions.
+    # The element of a zero-dimensional array.
     with suppress(AttributeError, TypeError, ValueError, RuntimeError):
         plain = value.item()
     if isinstance(plain, bool | Sequence) or not isinstance(plain, SupportsFloat | SupportsIndex):

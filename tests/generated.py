@@ -14,8 +14,8 @@ PROJECT = Path(__file__).resolve().parents[1]
 COLUMNS_HEAD = """# Columns of the data frames
 
 Generated from `retrieval_eval/report/columns.py` by `make schemas`. A missing number is a missing
-value, never 0. `{k}` stands for every cut-off of the run, `{measure}` for every measure of a
-search run. `run` comes from `load_run`, `search` from `load_search`, `diff` from `load_diff`. The
+value, never 0. `{k}` means each cut-off of the run, `{measure}` each measure of a search run. `run`
+comes from `load_run`, `search` from `load_search`, `diff` from `load_diff`. The
 frames of `run` are copies and cannot be assigned; `run.filter(…)` returns a run of the trials that
 pass a condition, with everything computed anew from these.
 

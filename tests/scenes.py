@@ -1,4 +1,4 @@
-"""Tiny trials told call by call, evaluated through the whole pipeline.
+"""Tiny trials written call by call, evaluated through the whole pipeline.
 
 A call is ``(tool, arguments, result)``; its result is a text, a list of content blocks, or
 ``error(text)`` for one the harness marked as failed.

@@ -50,7 +50,7 @@ def root_options(function: F) -> F:
 
 
 def work_options(function: F) -> F:
-    """Add the options of commands that evaluate runs: where, with what, and how many at once."""
+    """Add the options of commands that evaluate runs: output, cut-offs and processes."""
     k_values = click.option(
         "--k",
         "k_values",
@@ -68,7 +68,7 @@ def work_options(function: F) -> F:
 
 
 def reports_dir_option(page: str) -> Callable[[F], F]:
-    """Return what adds ``--reports-dir``; ``page`` is the path of the page below it."""
+    """Return a decorator that adds ``--reports-dir``; ``page`` is the path of the page below it."""
     return click.option(
         "--reports-dir",
         type=FOLDER,
@@ -79,7 +79,7 @@ def reports_dir_option(page: str) -> Callable[[F], F]:
 
 
 def seed_option(default: int = DEFAULT_SEED, text: str = "Seed of resampling.") -> Callable[[F], F]:
-    """Return what adds ``--seed``; no generator takes a negative one."""
+    """Return a decorator that adds ``--seed``, which cannot be negative."""
     return click.option(
         "--seed", type=click.IntRange(min=0), default=default, show_default=True, help=text
     )
@@ -112,7 +112,7 @@ def page_options(function: F) -> F:
             type=click.Choice(get_args(Renderer)),
             default="auto",
             show_default=True,
-            help="What makes the page, and the PDF. auto: the embedded renderer. "
+            help="Renderer of the page and the PDF. auto: the embedded renderer. "
             "quarto: Quarto, which must be on the PATH.",
         ),
     ):
@@ -131,7 +131,7 @@ def parse_k(text: str) -> tuple[int, ...]:
 
 
 def parse_options(given: Sequence[str]) -> dict[str, str]:
-    """Return retriever options of ``NAME=VALUE`` texts; raises a usage error for any other text."""
+    """Return retriever options from ``NAME=VALUE`` texts; raises a usage error for other texts."""
     pairs = [entry.partition("=") for entry in given]
     for name, sign, value in pairs:
         if not name or not sign:

@@ -53,7 +53,7 @@ _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
     multiple=True,
     metavar="CONFIG",
     help="Configuration that is meant to use MCP; may be given several times. The others are then "
-    "meant not to. Default: what the trials of each used says it.",
+    "meant not to. Default: inferred from what the trials used.",
 )
 @work_options
 @click.option(
@@ -100,7 +100,7 @@ def compare(
     if not is_reported and (renderer != "auto" or pdf):
         raise click.UsageError("--renderer and --pdf are for the page; add --report")
     if is_reported and {name.partition(":")[0] for name in runs or sides} == {DEMO}:
-        # Where the page expects it, so that the demo is not written to two places.
+        # The place the page uses, so that the demo is not written twice.
         output_dir = output_dir or (None if runs_root else reports_dir / DEMO / "data")
     options: dict[str, Any] = {
         "runs_root": runs_root,
@@ -195,7 +195,7 @@ def _print_arm(side: str, row: ArmLedger) -> None:
 
 
 def _never(block: PairedEstimate) -> str:
-    """Return on how many tasks either arm never found a file, for times."""
+    """Return, for times, on how many tasks each arm never found a file."""
     if block.n_never_baseline is None:
         return ""
     return (

@@ -1,4 +1,4 @@
-"""``retrieval-eval demo``: a true report on a simulated run, on a fresh machine."""
+"""``retrieval-eval demo``: a complete report on a simulated run, without any setup."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def demo(reports_dir: Path, renderer: Renderer, pdf: bool, as_json: bool) -> Non
             renderer=renderer,
             pdf=pdf,
             progress=progress,
-            # By its roots, so that no run of this name elsewhere can be meant.
+            # With explicit roots, so that no other run of this name is found.
             runs_root=data / "runs",
             benchmarks_root=data / "benchmarks",
             output_dir=data,

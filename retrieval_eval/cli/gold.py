@@ -145,7 +145,7 @@ def import_(
             raise BadInputError(f"{path}: exists; name another file, or remove it first")
     found = _import_beir(sources, corpus) if form == "beir" else _import_trec(sources, corpus)
     if corpus_file is not None and found.documents is None:
-        raise BadInputError("there is no corpus.jsonl to make the --corpus-file of")
+        raise BadInputError("there is no corpus.jsonl to write as --corpus-file")
     files = {gold_path: gold_set_bytes(gold_path, found.queries, max_grade=found.max_grade)}
     facts = {"gold": str(gold_path), "n_queries": len(found.queries)}
     facts |= {"corpus_file": None, "n_documents": None, "notes": list(found.notes)}
@@ -182,9 +182,9 @@ def export(
     data: Path,
     as_json: bool,
 ) -> None:
-    """Write a gold set into the folder TARGET, as TREC files or as BEIR does.
+    """Write a gold set into the folder TARGET, as TREC or BEIR files.
 
-    Prints what is lost on the way. The folder's files of these names are replaced.
+    Prints what the format does not keep. Files of the same names in the folder are replaced.
     """
     if (form == "trec" and corpus_file is not None) or (form == "beir" and run is not None):
         raise click.UsageError("--corpus-file goes with --to beir, --run with --to trec")
@@ -214,7 +214,7 @@ def export(
     "--mapping",
     type=FILE,
     required=True,
-    help="The secret: key, names and pseudonyms, with mode 0600. Used again if it exists.",
+    help="The secret file: key, names and pseudonyms, with mode 0600. Reused if it exists.",
 )
 @folder_option("Folder for the files to give away.")
 @json_option
@@ -238,7 +238,7 @@ def pseudonymize(
     Numbers in shapes that no pattern knows stay. Nothing inside pictures or encoded attachments is
     seen. Read the result before you give it away.
     """
-    # Here alone, so that no other command loads what reads the mapping.
+    # Imported here, so that no other command loads the code that reads the mapping.
     from retrieval_eval.gold.pseudonyms import pseudonymize as hide
 
     found = hide(gold_path, entities, out, mapping, corpus=corpus_file)

@@ -1,4 +1,4 @@
-"""``gold bootstrap`` and ``gold backlog``: what a database knows about labels."""
+"""``gold bootstrap`` and ``gold backlog``: feedback and review status from a database."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ from retrieval_eval.values import counted
     multiple=True,
     metavar="NAME=OWN",
     help="Your name of a documented column, such as query=query_text; practice_area= and corpus= "
-    "say that there is none.",
+    "mean that there is none.",
 )
 @click.option(
     "--score",
     "scores",
     multiple=True,
     metavar="SCORE[=GRADE]",
-    help="A relevance score that counts and the grade it is worth (1 unless said). Default: 3=1.",
+    help="A relevance score that counts and its grade (1 unless given). Default: 3=1.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @json_option
@@ -68,12 +68,12 @@ def bootstrap(
     """Make gold queries from the relevance feedback of a database.
 
     The gold set gets one row of source 'bootstrap' for each query that has feedback. Rows of source
-    'chair' keep their bytes and win. Run it as often as you like: the same database gives the same
-    file. Tables, columns and scores can also be set in gold.toml beside the gold set. See
-    docs/gold-database.md.
+    'chair' keep their bytes and take precedence. Run it as often as you like: the same database
+    gives the same file. Tables, columns and scores can also be set in gold.toml beside the gold
+    set. See docs/gold-database.md.
     """
     if not database:
-        raise click.UsageError(f"which database? Give --database or set ${DATABASE_VARIABLE}")
+        raise click.UsageError(f"no database: give --database or set ${DATABASE_VARIABLE}")
     renamed = {"tables": _pairs(tables, "--table"), "columns": _pairs(columns, "--column")}
     settings = feedback_settings(gold_path)
     with progress_bar("row") as progress:
@@ -134,7 +134,7 @@ def _show(result: BootstrapResult, dry_run: bool) -> None:
         echo("the file is up to date; nothing written")
 
 
-@click.command(short_help="Count what waits for review, and since when.")
+@click.command(short_help="Count items waiting for review, by age.")
 @backlog_option
 @backlog_columns
 @click.option(
@@ -151,13 +151,13 @@ def backlog(
     as_of: str | None,
     as_json: bool,
 ) -> None:
-    """Count what waits for review, and say for how long the oldest has waited.
+    """Count the items waiting for review, and show how long the oldest has waited.
 
     Items are counted by review status: pending_review, approved, rejected, published; any other
     status is counted as 'other' and named. The counts sum to the total.
     """
     if backlog is None:
-        raise click.UsageError(f"backlog of what? Give --backlog or set ${DATABASE_VARIABLE}")
+        raise click.UsageError(f"no backlog source: give --backlog or set ${DATABASE_VARIABLE}")
     found = read_backlog(
         backlog,
         table=backlog_table,

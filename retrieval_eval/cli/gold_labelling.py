@@ -1,4 +1,4 @@
-"""Gold commands for labellers: sheets, the grades they come back with, and how far people agree."""
+"""Gold commands for labellers: sheets, reading their grades, and agreement."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def pool(
 def pool_read(
     sheets: tuple[Path, ...], key: Path, gold_path: Path, out: Path | None, as_json: bool
 ) -> None:
-    """Put the grades of filled-in sheets into the gold set, as labels.
+    """Add the grades of filled-in sheets to the gold set, as labels.
 
     The judgements (`relevant`) stay as they are until `gold settle`. A bootstrap row
     that gets labels becomes a chair row, because the next bootstrap would drop them. Comments
@@ -218,7 +218,7 @@ def agreement_command(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Measure how far labellers agree, and hand out what they disagree on.
+    """Measure how far labellers agree, and write the disagreements as a sheet.
 
     For each two labellers, over the documents both graded: Cohen's kappa, unweighted and weighted
     by the distance of the grades, with intervals that resample queries, the share of equal
@@ -267,7 +267,7 @@ def settle_command(
 
     Works on the sheets of `gold agreement --adjudicate`, `gold relabel` and `gold pool`. Grades
     become labels of the person named in the key. A grade that all of them gave goes to `relevant`,
-    and the field `decisions` says who decided what, why, and over which other grades. Such rows
+    and the field `decisions` records who decided what, why, and over which other grades. Such rows
     become chair rows. Faults are named by line, and then nothing is written.
     """
     found = settle(load_gold_set(gold_path), sheets, key)
@@ -400,8 +400,8 @@ def blind_pack_command(
 ) -> None:
     """Make sheets in which labellers grade a share of their own pairs again.
 
-    Ids and order are new, and neither sheets nor key hold a grade. `gold blind-read` says how far
-    each labeller agrees with themselves; the labels of the gold set stay the first ones.
+    Ids and order are new, and neither sheets nor key hold a grade. `gold blind-read` measures how
+    far each labeller agrees with themselves; the labels of the gold set stay the first ones.
     """
     pack = blind_pack(
         load_gold_set(gold_path),

@@ -26,17 +26,17 @@ written_option = click.option(
 def corpus_file_option(
     text: str = "Corpus with the texts to show.", *, is_required: bool = False
 ) -> Callable[[F], F]:
-    """Return what adds ``--corpus-file``."""
+    """Return a decorator that adds ``--corpus-file``."""
     return click.option("--corpus-file", type=FILE, required=is_required, help=text)
 
 
 def folder_option(text: str, *, is_required: bool = True) -> Callable[[F], F]:
-    """Return what adds ``--out`` where a command writes into a folder."""
+    """Return a decorator that adds ``--out`` for commands that write into a folder."""
     return click.option("--out", type=FOLDER, required=is_required, help=text)
 
 
 def labellers_option(text: str, *, is_required: bool = False) -> Callable[[F], F]:
-    """Return what adds ``--labellers``; the command gets a list of names."""
+    """Return a decorator that adds ``--labellers``; the command gets a list of names."""
     return click.option(
         "--labellers", metavar="A,B", required=is_required, callback=_names, help=text
     )
@@ -47,7 +47,7 @@ def _names(_context: click.Context, _option: click.Parameter, text: str | None) 
 
 
 def print_notes(notes: Iterable[str], mark: str = "note") -> None:
-    """Print what a person should know about a result, a line each."""
+    """Print notes about a result, a line each."""
     for note in notes:
         echo(f"  {mark}: {note}")
 

@@ -66,7 +66,7 @@ def relabel_command(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Move the labels of a gold set to a re-chunked corpus, and queue only what was cut otherwise.
+    """Move the labels of a gold set to a re-chunked corpus; queue only what was cut differently.
 
     A label belongs to a text, not to an id or a place. Documents with the same text (up to white
     space) keep their grades. A document that contains all of a relevant text gets its grade.
@@ -74,7 +74,7 @@ def relabel_command(
     Grades of chair rows are kept like all others; only the ids of their documents change.
 
     The gold set itself is never changed. The new one has its name, in the folder --out. The field
-    `relabelled` of a row says which documents have their grade from another one.
+    `relabelled` of a row names the documents that have their grade from another one.
     """
     gold = load_gold_set(gold_path)
     old, new = read_corpus(old_corpus), read_corpus(new_corpus)

@@ -48,7 +48,7 @@ class LazyGroup(click.Group):
 
 
 def _described(module: str, attribute: str) -> str:
-    """Return what a command's source says of it: its ``short_help``, or its docstring."""
+    """Return the ``short_help`` of a command, or its docstring, from its source."""
     spec = find_spec(module)
     if spec is None or spec.origin is None:
         return ""

@@ -51,7 +51,7 @@ COMMANDS = {
 
 
 class _Program(LazyGroup):
-    """All commands; only click itself may raise `SystemExit`."""
+    """The root group of all commands; only click itself may raise `SystemExit`."""
 
     def main(
         self,
@@ -61,7 +61,7 @@ class _Program(LazyGroup):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Run a command; on its own it ends with the exit codes of :func:`run` too."""
+        """Run a command; called directly it ends with the exit codes of :func:`run`."""
         if standalone_mode:
             sys.exit(run(args))
         return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
@@ -108,15 +108,15 @@ def run(args: Sequence[str] | None = None) -> int:
         echo_lines(text.getvalue(), err=True)
         return EXIT_USAGE
     except (click.Abort, KeyboardInterrupt):
-        echo("interrupted; what was finished is kept, run again to go on", err=True)
+        echo("interrupted; finished work is kept, run again to continue", err=True)
         return EXIT_INTERRUPTED
     except RetrievalEvalError as error:
         echo_lines(f"retrieval-eval: {error}", err=True)
         return next(code for kind, code in _EXIT_CODES if isinstance(error, kind))
     except (BrokenPipeError, SystemExit):
-        # On a closed pipe click exits with 1, which is our code for a breach.
+        # On a closed pipe click exits with 1, which is the exit code of a breach.
         return EXIT_PIPE_CLOSED
-    except Exception as error:  # noqa: BLE001  a traceback is no answer to a user
+    except Exception as error:  # noqa: BLE001  a user gets a message, not a traceback
         return _unexpected(error)
     return code if isinstance(code, int) else 0
 
@@ -132,7 +132,7 @@ def _unexpected(error: BaseException) -> int:
 
 
 def _print_anything() -> None:
-    """Let output escape what its encoding lacks: a minus sign must not end in a traceback."""
+    """Escape characters that the output encoding lacks, such as the minus sign."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""``retrieval-eval search``: measure a retriever, and keep the baseline it is compared with."""
+"""``retrieval-eval search``: measure a retriever, and manage its baseline."""
 
 from __future__ import annotations
 
@@ -97,7 +97,8 @@ def run(
 ) -> None:
     """Ask the retriever every gold query, score the answers and write the reports.
 
-    Writes eval-report-UTC.json and .md. What an interrupted run had answered is not asked again.
+    Writes eval-report-UTC.json and .md. Queries that an interrupted run had answered are not asked
+    again.
 
     Exit code 0: measured. 2: no verdict, because queries failed or there was nothing to measure.
     3: bad input.

@@ -1,4 +1,4 @@
-"""``search abstention``: how a retriever refuses, and which threshold to refuse at."""
+"""``search abstention``: refusals of a retriever, and the threshold to refuse at."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 )
 @json_option
 def abstention(run: str, data: Path, at: float | None, target_frr: float, as_json: bool) -> None:
-    """Show what a search run refuses and what thresholds of the top score would; recommend one.
+    """Show what a search run refuses, and what thresholds of the top score would; recommend one.
 
     RUN is a file, or the label of a run in the folder --data.
 
-    The recommended threshold refuses most of the unanswerable queries while at most --target-frr
-    of the answerable ones are refused. It was chosen on the queries it is shown for; the
-    split-half check says how such a choice does on queries that had no part in it.
+    The recommended threshold refuses most unanswerable queries while at most --target-frr of the
+    answerable ones are refused. It was chosen on the queries it is shown for; the split-half check
+    estimates its performance on other queries.
 
     Exit code 2: nothing to evaluate, because the run has no unanswerable or no answerable query,
     queries failed, or the retriever gives no scores.
@@ -132,13 +132,13 @@ def _recommendation(
         return [f"{none} more answerable queries than that come back empty."]
     lines = [
         f"Recommended for a false refusal rate within {target:g}: --abstain-at {chosen.threshold}",
-        "It was chosen on these very queries, and so looks better here than it is.",
+        "It was chosen on these queries, so it looks better here than on new ones.",
     ]
     if check is None:
-        return [*lines, "Too few queries to choose on one half and try on the other."]
+        return [*lines, "Too few queries to choose on one half and test on the other."]
     tried = (
         f"ungrounded TP rate {check.true_positive_rate:.3f}, answerable FR rate"
         f" {check.false_refusal_rate:.3f}, above {target:g} in {check.share_over:.0%} of them"
     )
     n = check.n_halvings
-    return [*lines, f"Chosen on one half and tried on the other ({n} halvings): {tried}."]
+    return [*lines, f"Chosen on one half and tested on the other ({n} halvings): {tried}."]

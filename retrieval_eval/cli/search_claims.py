@@ -1,4 +1,4 @@
-"""``retrieval-eval search claims``: what of the drafted answers the labelled documents support."""
+"""``retrieval-eval search claims``: how much of drafted answers labelled documents support."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def claims(
     (path,) = run_files([run], data)
     plain_run = path.with_name(f"{path.name.removesuffix(WITH_CLAIMS)}.json")
     if path.name.endswith(WITH_CLAIMS) and run != str(path) and plain_run.is_file():
-        path = plain_run  # a label means the run, whose claims are judged anew
+        path = plain_run  # a label names the run, whose claims are judged anew
     target = out or path.with_name(f"{path.stem}{WITH_CLAIMS}")
     if target.resolve() == path.resolve():
         raise click.UsageError("--out is RUN itself, which stays as it is")
@@ -140,11 +140,11 @@ def _print_claims(block: Mapping[str, Any]) -> None:
         rows.append(_row("judge-human accuracy", agreement["accuracy"]))
     print_table(rows)
     if agreement is not None:
-        said = agreement["confusion"]
+        counts = agreement["confusion"]
         echo("")
         echo(
-            f"supported, say both {said['both']}, the judge only {said['judge_only']}, people only"
-            f" {said['human_only']}, neither {said['neither']}"
+            f"supported, say both {counts['both']}, the judge only {counts['judge_only']}, "
+            f"people only {counts['human_only']}, neither {counts['neither']}"
         )
 
 

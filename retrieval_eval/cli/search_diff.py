@@ -52,7 +52,7 @@ _WIDTH = 60
 @click.option("--queries", type=FILE, help="Pinned list of queries, shown as a slice of its own.")
 @click.option("--out", type=FILE, metavar="FILE.md", help="Also write the diff as Markdown.")
 @seed_option()
-@click.option("--report", is_flag=True, help="Write a page on it below --reports-dir.")
+@click.option("--report", is_flag=True, help="Write a page about it below --reports-dir.")
 @click.option(
     "--reports-dir",
     type=FOLDER,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from retrieval_eval.search.judging_queue import JudgingQueue
 
 
-@click.command("judge-next", short_help="List what should be judged next.")
+@click.command("judge-next", short_help="List the documents to judge next.")
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @data_option
 @gold_option

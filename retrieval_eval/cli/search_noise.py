@@ -1,4 +1,4 @@
-"""``retrieval-eval search noise``: how much a run moves when nothing changed."""
+"""``retrieval-eval search noise``: how much metrics vary between runs of one system."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     "--change",
     nargs=2,
     metavar="A B",
-    help="Two runs that differ as changes to come will, to tell what such a change would need.",
+    help="Two runs that differ like a typical change, to compute how large a detectable change is.",
 )
 @data_option
 @click.option(

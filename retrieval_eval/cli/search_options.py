@@ -27,7 +27,7 @@ class RetrieverOption(click.Option):
     """An option for a retriever, whose help lists the kinds there are."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return name and help; the kinds are loaded only here, for the help alone needs them."""
+        """Return name and help; only the help needs the kinds, so they are loaded here."""
         from retrieval_eval.search.retrievers import shown_kinds
 
         self.help = f"{shown_kinds()}."
@@ -42,7 +42,7 @@ def gold_option(function: F) -> F:
 
 
 def data_option(function: F) -> F:
-    """Add ``--data``, where runs are looked for that go by their label."""
+    """Add ``--data``, the folder where runs are found by label."""
     return click.option(
         "--data",
         type=FOLDER,
@@ -55,7 +55,7 @@ def data_option(function: F) -> F:
 def run_files(names: Sequence[str], data: Path) -> list[Path]:
     """Return the files of runs, each named by its file or its label in ``data``.
 
-    What there is to say about a choice goes to standard error. Raises `BadInputError` for a name
+    Notes about a choice go to standard error. Raises `BadInputError` for a name
     that is neither.
     """
     from retrieval_eval.search.run_names import run_file
@@ -178,10 +178,10 @@ def backlog_columns(function: F) -> F:
 
 
 def backlog_at_hand(source: str | None) -> str | None:
-    """Return the source of a backlog, or None for one of the environment that is of no use.
+    """Return the source of a backlog, or None for an unusable one from the environment.
 
-    The variable of the environment may name a database for its feedback alone, and that must not
-    stop a run; it is said on standard error.
+    The environment variable may name a database that holds feedback but no backlog. That must not
+    stop a run; a note goes to standard error.
     """
     from retrieval_eval.errors import BadInputError
     from retrieval_eval.gold.backlog import read_backlog

@@ -1,4 +1,4 @@
-"""``search report`` and ``search demo``: a page on a search run."""
+"""``search report`` and ``search demo``: a page about a search run."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _reports_dir = click.option(
 @click.option(
     "--noise",
     type=FILE,
-    help=f"Noise file, to hold changes against. Default: {_NOISE}, if any.",
+    help=f"Noise file, to compare changes with. Default: {_NOISE}, if any.",
 )
 @click.option(
     "--thresholds",
@@ -73,8 +73,8 @@ _reports_dir = click.option(
 @click.option(
     "--mapping",
     type=FILE,
-    help="relabel.json of `gold relabel`, if labels moved since the baseline: what that did to "
-    "every measure.",
+    help="relabel.json of `gold relabel`, if labels moved since the baseline, to show "
+    "the effect on every measure.",
 )
 @click.option("--old-gold", type=FILE, help="With --mapping: the gold set of the baseline.")
 @_reports_dir
@@ -103,7 +103,7 @@ def report(
     pdf: bool,
     as_json: bool,
 ) -> None:
-    """Write a self-contained page on a search run.
+    """Write a self-contained page about a search run.
 
     RUN is what `search run` wrote: a file, or the label of a run in the folder --data; by default
     the newest there. The page goes to REPORTS_DIR/search/LABEL/index.html, named after the file
@@ -145,7 +145,7 @@ def _if_there(path: Path) -> Path | Literal[""]:
     return path if path.exists() else ""
 
 
-@click.command(short_help="Show all of it on an invented collection.")
+@click.command(short_help="Show every step on an invented collection.")
 @_reports_dir
 @page_options
 @json_option

@@ -1,4 +1,4 @@
-"""``search transfer``: does a change hold on every corpus."""
+"""``search transfer``: whether a change generalises to every corpus."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def transfer(
     accept: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Hold out every corpus once: whether the change from A to B on the others holds on it.
+    """Hold out every corpus once, and test whether the change on the others holds on it.
 
     A and B are files, or labels of runs in the folder --data.
 
@@ -102,7 +102,7 @@ def _print(found: Mapping[str, Any], confidence: float) -> None:
         n_clear = sum(cells["is_clear"] is True for cells in row["corpora"].values())
         counts = f"the sign is clear on {n_clear} of {len(row['corpora'])}"
         echo(f"{name}: holds on every corpus held out: {answer} ({counts})")
-    echo("unclear: the interval here holds 0 or does not exist, so the sign may be chance")
+    echo("unclear: the interval here contains 0 or does not exist, so the sign may be chance")
 
 
 def _verdict(cells: Mapping[str, Any]) -> str:

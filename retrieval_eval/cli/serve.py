@@ -1,4 +1,4 @@
-"""``retrieval-eval serve`` and ``mcp``: read-only faces over what was measured."""
+"""``retrieval-eval serve`` and ``mcp``: read-only servers for the measured results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def source_options(function: F) -> F:
             "--backlog-name",
             default="backlog",
             show_default=True,
-            help="What the backlog block is called, such as halacha_backlog.",
+            help="Name of the backlog block, such as halacha_backlog.",
         ),
         backlog_columns,
         backlog_option,
@@ -87,7 +87,7 @@ def serve(
     with listen(host, port) as listening:
         if not is_loopback(host):
             echo(
-                f"warning: everybody who can reach {host} can read runs, reports and backlog; "
+                f"warning: everyone who can reach {host} can read runs, reports and backlog; "
                 "there is no authentication",
                 err=True,
             )

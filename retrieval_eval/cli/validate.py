@@ -25,7 +25,7 @@ _MOST_FAULTS = 20
 def validate(
     context: click.Context, files: tuple[Path, ...], kind: str | None, as_json: bool
 ) -> None:
-    """Check artefacts: any 1.x version is accepted, files of another major version are rejected.
+    """Validate artefacts: any 1.x version is accepted, other major versions are rejected.
 
     Each fault is named by file and JSON pointer. Exit code 3 when there is one.
     """

@@ -1,1 +1,1 @@
-"""Events: a trace's calls as ordered retrieval events, matched to the ground truth."""
+"""Events: the calls of a trace as ordered retrieval events, matched to the ground truth."""

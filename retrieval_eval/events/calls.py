@@ -1,4 +1,4 @@
-"""The calls of a trace, interpreted: what each tool did, and what became of each call."""
+"""Interprets the calls of a trace: what each tool did, and the status of each call."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class ReadCall:
 
     @property
     def status(self) -> str:
-        """The part of the ledger the call counts in."""
+        """The status the call is counted under."""
         if not self.use.is_retrieval:
             return "not_retrieval"
         if self.call.result is None:
@@ -60,7 +60,7 @@ class ReadCall:
 def read_calls(trace: Trace) -> list[ReadCall]:
     """Interpret every call of a trace; each agent of the trial has a shell of its own.
 
-    A call that reads the saved result of an earlier one shows a further part of that result.
+    A call that reads the saved result of an earlier call shows a further part of that result.
     """
     shells: dict[str, ShellSession] = {}
     saved = SavedResults()
@@ -94,7 +94,7 @@ def _shell(session: ShellSession, call: ToolCall, use: ToolUse) -> ShellAnalysis
 
 
 def count(reads: list[ReadCall]) -> CallLedger:
-    """Return what became of a trial's calls.
+    """Return the counts of a trial's calls by status.
 
     ``calls_seen`` is the sum of ``calls_not_retrieval``, ``calls_without_result``,
     ``calls_error``, ``calls_opaque`` and ``calls_resolved``; a call counts in the first of
@@ -124,7 +124,7 @@ def count(reads: list[ReadCall]) -> CallLedger:
 
 
 def _most_frequent(reasons: Counter[str]) -> dict[str, int]:
-    """Return the reasons that occur most, by name; all further ones are counted as one."""
+    """Return the most frequent reasons by name; all others are counted together."""
     ordered = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
     kept, rest = ordered[:_MOST_OPAQUE_REASONS], ordered[_MOST_OPAQUE_REASONS:]
     further = [(f"{len(rest)} further reasons", sum(n for _, n in rest))] if rest else []
@@ -148,14 +148,14 @@ _HEAD: Final = 1400
 
 
 @dataclass(frozen=True, slots=True)
-class _Saved:
+class _SavedResult:
     call: ToolCall
     cwd: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
-    """What reading a saved result shows: the first tool's use and, for a shell, its analysis."""
+class Reread:
+    """A read of a saved result: the first tool's use and, for a shell, its analysis."""
 
     use: ToolUse
     shell: ShellAnalysis | None
@@ -165,20 +165,20 @@ class SavedResults:
     """The saved results of a trial, by the path of their file."""
 
     def __init__(self) -> None:
-        self._by_path: dict[str, _Saved] = {}
+        self._by_path: dict[str, _SavedResult] = {}
 
     def remember(self, call: ToolCall, cwd: str | None) -> None:
         """Note the file a result was saved to; ``cwd`` is where a shell was before the call."""
         text = call.result.text[:_HEAD] if call.result is not None else ""
         found = _NOTICE.match(text.lstrip())
         if found is not None:
-            self._by_path[found[1]] = _Saved(call, cwd)
+            self._by_path[found[1]] = _SavedResult(call, cwd)
 
     def is_read_by(self, use: ToolUse) -> bool:
         """Return whether a shell command names a saved result."""
         return use.command is not None and bool(self._named_in(use.command))
 
-    def reread(self, call: ToolCall, use: ToolUse) -> Again | None:
+    def reread(self, call: ToolCall, use: ToolUse) -> Reread | None:
         """Return what a call shows of a saved result.
 
         None for a call that reads none, that failed, or whose output need not consist of lines of
@@ -194,9 +194,9 @@ class SavedResults:
         if again.command is not None:
             session = ShellSession(saved.cwd)
             shell = session.analyse(again.command, text, cwd=again.command_cwd)
-        return Again(again, shell)
+        return Reread(again, shell)
 
-    def _read(self, call: ToolCall, use: ToolUse) -> _Saved | None:
+    def _read(self, call: ToolCall, use: ToolUse) -> _SavedResult | None:
         if use.command is None:
             path = text_argument(call.arguments, PATH_ARGUMENTS)
             return self._by_path.get(path) if path and use.category == "file_read" else None
@@ -204,5 +204,5 @@ class SavedResults:
         named = self._named_in(use.command) if is_plain else []
         return named[0] if len(named) == 1 else None
 
-    def _named_in(self, command: str) -> list[_Saved]:
+    def _named_in(self, command: str) -> list[_SavedResult]:
         return [self._by_path[p] for p in _PATH.findall(command) if p in self._by_path]

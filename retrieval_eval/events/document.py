@@ -119,7 +119,7 @@ def _event(event: Event, files: tuple[FileRef, ...]) -> EventRow:
 def read_event_document(document: Any, name: str) -> TrialEvents:
     """Return the events and ground truth of a decoded event document of any 1.x version.
 
-    A plain 1.0 document says neither how a file was touched nor its repository: the access
+    A plain 1.0 document records neither how a file was touched nor its repository: the access
     follows from the tool category (reads open, writes write, everything else matches), and files
     are matched to the ground truth anew.
 
@@ -203,7 +203,8 @@ def _read_targets(row: EventRow, workspace: Workspace) -> list[Target]:
         access = _ACCESS_OF_CATEGORY.get(row.tool_category, "matched")
         files = [workspace.resolve(path) for path in row.target_files]
         return [Target(file, access) for file in files if file is not None]
-    # Resolved when it was written; resolved again, gcc's own folder gcc would be its checkout.
+    # The path is resolved already; resolving it again would take the folder gcc of gcc for its
+    # checkout.
     return [
         Target(FileRef(t.file, t.repository), t.access, t.lines, bool(t.is_whole))
         for t in row.targets
@@ -211,17 +212,17 @@ def _read_targets(row: EventRow, workspace: Workspace) -> list[Target]:
 
 
 # --------------------------------------------------------------------------------------------------
-# What was available for a trial, and the sentence that says what is missing.
+# What was available for a trial, and the sentence about what is missing.
 
 _Source = Literal["trace", "outcome", "ground_truth"]
 
 INCOMPLETE: Final[dict[str, str]] = {
-    "trimmed": "the trace was cut by whoever stored it: steps are missing",
+    "trimmed": "the trace was trimmed when it was stored: steps are missing",
     "truncated": "parts of the trace were replaced by previews",
     "subagent_calls_missing": "the agent delegated, and the trace does not hold the calls of its "
     "sub-agents",
     "subagent_elsewhere": "the trace refers to sub-agents whose calls lie in other files",
-    "continued_elsewhere": "the trace says that it goes on in another file",
+    "continued_elsewhere": "the trace continues in another file",
     HISTORY_COMPACTED: "the agent's history was summarised, and the trace does not hold the calls "
     "before the summary",
     "malformed_line": "the trace holds lines that are not valid",
@@ -249,9 +250,9 @@ def _faults_of_trace(trial: TrialEvents, trace: Trace | None, missing: str | Non
 def why_nothing_is_computable(trace: Trace | None, trial: TrialEvents) -> str | None:
     """Return the reason code of a trial whose metrics would be misleading zeroes, or None.
 
-    A complete trace without any access is a true zero. One that is incomplete and shows none says
-    nothing, and neither does one in which no answer could be resolved to files. With an access of
-    its own, an incomplete trace gives a lower bound.
+    A complete trace without any access is a true zero. An incomplete trace without any access is
+    not computable, and neither is one in which no answer could be resolved to files. An incomplete
+    trace with an access gives a lower bound.
     """
     if trace is None:
         return "no_trace"
@@ -315,7 +316,7 @@ def coverage(
 
 
 def _digest(truth: GroundTruth) -> str | None:
-    """Return what tells two versions of a task's ground truth apart, or None without one."""
+    """Return a digest that distinguishes versions of a ground truth, or None without one."""
     if not truth.files:
         return None
     keys = sorted(

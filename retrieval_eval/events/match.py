@@ -1,8 +1,8 @@
-"""Which ground-truth file is this? Identity of files inside one trial.
+"""Identity of files inside one trial, and their match to the ground-truth files.
 
-A file is its repository and its path, compared without case. A trace seldom says both: local
+A file is its repository and its path, compared without case. A trace seldom has both: local
 reads in a single-repository task name no repository, a checkout folder may precede the
-path, remote tools name the repository apart. :class:`Workspace` brings all of these to one
+path, remote tools name the repository separately. :class:`Workspace` brings all of these to one
 identity, so that a file read twice in two ways counts once and the same path in another
 repository is another file.
 """
@@ -62,7 +62,7 @@ _PER_FOLDER_NAMES = frozenset(
         "yarn.lock",
     }
 )
-"""Names that most folders of a project can hold: a bare one means the file at the root."""
+"""File names that occur in most folders of a project: a bare one means the file at the root."""
 
 
 class Workspace:
@@ -75,7 +75,7 @@ class Workspace:
     cwd
         The folder the agent was started in, when the trace states it.
     remote_repositories
-        Raw names of the repositories that remote tools of this trial spoke of.
+        Raw names of the repositories that remote tools of this trial named.
 
     Attributes
     ----------
@@ -190,7 +190,7 @@ class Workspace:
             yield (self._sole, path)
 
     def _is_telling(self, path: str) -> bool:
-        """Return whether a path without repository can mean this one.
+        """Return whether a path without repository is specific enough to identify this file.
 
         ``Cargo.toml`` exists in every repository of a task; ``pandas/core/arrays/masked.py``
         does not.

@@ -17,11 +17,11 @@ from retrieval_eval.traces.shell import ShellEvent
 class TrialEvents:
     """The events of one trial with the ground truth they are compared with.
 
-    ``own_output`` are the files that are the agent's own product. ``flags`` are quality flags
-    that only show when calls are read: ``case_collision``, ``clock_skew``, ``results_missing``,
-    ``nothing_resolved`` when opaque calls are all that may have shown files,
-    ``found_by_name_only`` when a listing alone names some of the ground truth, and
-    ``ground_truth_read`` when the agent saw a file that holds the answer.
+    ``own_output`` are the files that are the agent's own product. ``flags`` are quality flags found
+    while reading the calls: ``case_collision``, ``clock_skew``, ``results_missing``,
+    ``nothing_resolved`` when opaque calls are all that may have shown files, ``found_by_name_only``
+    when a listing alone names some of the ground truth, and ``ground_truth_read`` when the agent
+    saw a file that holds the answer.
     """
 
     events: tuple[Event, ...]
@@ -50,7 +50,7 @@ def extract_events(
     Returns
     -------
     TrialEvents
-        The events, the ground truth, and a ledger of what became of every call. Never raises on
+        The events, the ground truth, and a ledger of the status of every call. Never raises on
         what a trace holds.
 
     Examples
@@ -134,7 +134,7 @@ def _is_found_by_name_only(events: Iterable[Event], ground_truth: GroundTruth) -
 
 
 def _folders(reads: Iterable[ReadCall], workspace: Workspace) -> frozenset[Identity]:
-    """Return every folder above a path of the trial: a listing does not say what is one."""
+    """Return every folder above a path of the trial, because listings do not mark folders."""
     folders: set[Identity] = set()
     for read in reads:
         for raw, cwd in read.raw_targets():
@@ -146,14 +146,14 @@ def _folders(reads: Iterable[ReadCall], workspace: Workspace) -> frozenset[Ident
 
 
 def _real_lines(lines: tuple[LineRange, ...] | None) -> tuple[LineRange, ...] | None:
-    """Return ranges without the lines 0 that some output counts from: lines begin at 1."""
+    """Return ranges without line 0, from which some output counts: lines begin at 1."""
     if lines is None or all(first > 0 for first, _ in lines):
         return lines
     return tuple((max(first, 1), last) for first, last in lines if last > 0) or None
 
 
 _LONGEST_CALL: Final = 600.0
-"""Seconds by which calls made together can end out of order; no clock goes back by more."""
+"""Seconds by which parallel calls can end out of order; more is a clock error."""
 
 
 class _Builder:
@@ -216,7 +216,7 @@ class _Builder:
             yield Target(file, raw.access, _real_lines(raw.lines), raw.is_whole)
 
     def _elapsed(self, call: ToolCall) -> float | None:
-        """Return seconds since the agent's start; a time before it is no time."""
+        """Return seconds since the agent's start; None for a time before it."""
         if call.timestamp is None or self._start is None:
             return None
         elapsed = round(call.timestamp - self._start, 6)
@@ -227,7 +227,7 @@ class _Builder:
 
 
 # --------------------------------------------------------------------------------------------------
-# Which files of a trial are the agent's own product, neither evidence nor wrong evidence.
+# Which files of a trial are the agent's own output and count neither as relevant nor as wrong.
 
 
 def own_output(

@@ -1,4 +1,4 @@
-"""What an agent retrieved and wrote, read off its events."""
+"""The files an agent retrieved and wrote, from its events."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.records import Event, FileRef, Target
 
 VIEWS: Final = ("accessed", "opened", "structured", "listing_discounted")
-"""The defensible readings of "retrieved"; ``accessed`` is the seed's and the default."""
+"""The definitions of "retrieved"; ``accessed`` is the seed's and the default."""
 
 
 def accesses(trial: TrialEvents) -> Iterator[tuple[Event, Target]]:

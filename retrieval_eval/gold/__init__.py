@@ -1,1 +1,1 @@
-"""The life of labels: gold sets, where they come from, and how people review them."""
+"""Gold sets: their files, their sources, and their review by people."""

@@ -1,4 +1,4 @@
-"""How far labellers agree, with each other and with themselves, and how grades are settled."""
+"""Agreement of labellers with each other and with themselves, and the settling of grades."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def agreement(
     """Return the agreement of every pair of labellers over what both of them graded.
 
     Labels of an adjudicator on the disagreements they settled are left out: they exist only where
-    others disagree, so agreement with them says nothing. Intervals resample whole queries.
+    others disagree, so agreement with them is meaningless. Intervals resample whole queries.
 
     Parameters
     ----------
@@ -226,17 +226,17 @@ def _kappa_json(kappa: Kappa) -> dict[str, Any]:
 
 
 DECISIONS: Final = "decisions"
-"""The field of a gold row that says who settled which grade, over which labels."""
+"""The field of a gold row that records who settled which grade, over which labels."""
 
 ADJUDICATION: Final = "adjudication"
-"""Why a grade was settled by a third person, who graded only the disagreements."""
+"""The purpose of a key for adjudication: a third person grades only the disagreements."""
 
 
 class Disagreement(Record, frozen=True):
     """A document that labellers grade differently for one query.
 
     ``final`` is the grade in ``relevant``, None where there is none; ``decided_by`` names who
-    adjudicated it, empty where no record says so.
+    adjudicated it, empty where it is not recorded.
     """
 
     query: str
@@ -274,7 +274,7 @@ def own_grades(query: GoldQuery) -> dict[str, dict[str, int]]:
 
 
 def adjudicators(query: GoldQuery) -> dict[str, frozenset[str]]:
-    """Return who settled disagreements, by document, as the field :data:`DECISIONS` says."""
+    """Return who settled disagreements, by document, from the field :data:`DECISIONS`."""
     found: dict[str, frozenset[str]] = {}
     for record in query.records(DECISIONS):
         doc, by = record.get("doc"), record.get("by")
@@ -289,7 +289,7 @@ BLIND_KEY: Final = "blind_key"
 
 
 class Changed(Record, frozen=True):
-    """A document that a labeller graded otherwise the second time."""
+    """A document that a labeller graded differently the second time."""
 
     query: str
     doc: str
@@ -366,13 +366,14 @@ def blind_pack(
     key: dict[str, Any] = {}
     items: dict[str, Any] = {}
     n_pairs, queries = 0, set()
-    # Not the seed itself: with it a labeller could look the items up in a sheet of the pool.
+    # Not the seed itself: with it a labeller could find the items in a sheet of the pool.
     inner = int(pair_digest("blind", seed)[:12], 16)
     for labeller in dict.fromkeys(labellers or sorted(own)):
         if labeller not in own:
             raise BadInputError(f"the labeller {labeller[:80]!r} has no label")
         pairs = sorted(own[labeller], key=lambda pair: pair_digest(seed, labeller, *pair))
-        # As it was written: 0.07 of 100 pairs are 7, and the product of floats is a little more.
+        # By its decimal digits: 0.07 of 100 pairs are 7, and the product of floats is a little
+        # more.
         chosen = pairs[: math.ceil(Fraction(str(share)) * len(pairs))]
         docs: dict[str, list[str]] = {}
         for query_id, doc in chosen:
@@ -459,9 +460,9 @@ Graders = Mapping[str, Sequence[str]]
 class Settlement:
     """Gold rows with settled grades, in the order they had.
 
-    Of the pairs of query and document in the key ``n_settled`` are settled, ``n_apart`` were
-    graded differently, and ``n_waiting`` lack a labeller's grade; ``n_moved`` of the settled ones
-    have another grade in ``relevant`` than before. ``reading`` says what the sheets brought.
+    Of the pairs of query and document in the key ``n_settled`` are settled, ``n_apart`` were graded
+    differently, and ``n_waiting`` lack a labeller's grade; ``n_moved`` of the settled ones have
+    another grade in ``relevant`` than before. ``reading`` holds the labels read from the sheets.
     """
 
     queries: tuple[GoldQuery, ...]
@@ -543,7 +544,7 @@ def settle(gold: GoldSet, sheets: Sequence[Path], key: Path) -> Settlement:
         if query.answerable is False and any(grades.values()):
             doc = next(doc for doc, grade in grades.items() if grade)
             faults.append(
-                f"the query {query.id!r} is said to be unanswerable, yet {doc[:80]!r} was settled"
+                f"the query {query.id!r} is marked as unanswerable, yet {doc[:80]!r} was settled"
                 f" as relevant ({grades[doc]}); correct 'answerable' in its row, or the sheet"
             )
         queries.append(_settled(query, grades, assigned.get(query.id, {}), purpose))

@@ -1,4 +1,4 @@
-"""The review backlog: how much waits for a person, and for how long already."""
+"""The review backlog: how many items wait for a review, and for how long."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def read_backlog(
     ------
     BadInputError
         The database is down, a table or column is missing, or lines are unusable: all named. Or
-        ``as_of`` has no year in UTC.
+        ``as_of`` lies outside the years 1 to 9999 in UTC.
     """
     now, problem = _moment(as_of or datetime.now(UTC))
     if now is None:

@@ -59,7 +59,7 @@ class FeedbackTables(Record, frozen=True):
 
     ``search_logs`` has ``id``, ``query``, ``corpus`` and ``practice_area``;
     ``search_relevance_feedback`` has ``search_log_id``, ``case_law_id`` and ``relevance_score``.
-    An empty ``practice_area`` or ``corpus`` says that there is no such column: areas are then
+    An empty ``practice_area`` or ``corpus`` means that there is no such column: areas are then
     unknown, and the corpus is ``default``. A table may be named ``schema.table``.
 
     >>> FeedbackTables().renamed(columns={"query": "query_text"}).query
@@ -98,7 +98,7 @@ DOCUMENTED: Final = FeedbackTables()
 
 @dataclass(frozen=True, slots=True)
 class FeedbackSettings:
-    """What ``gold.toml`` says of the feedback: the names, and the grade each score is worth."""
+    """The settings of the feedback in ``gold.toml``: names, and the grade of each score."""
 
     tables: FeedbackTables
     scores: Mapping[int, int]
@@ -107,13 +107,13 @@ class FeedbackSettings:
 def feedback_settings(gold: Path) -> FeedbackSettings:
     """Read ``[bootstrap.tables]``, ``[bootstrap.columns]`` and ``[bootstrap.scores]``.
 
-    The file is the ``gold.toml`` beside the gold set; without one, or without these sections,
-    the documented names hold.
+    The file is the ``gold.toml`` beside the gold set; without one, or without these sections, the
+    documented names apply.
 
     Raises
     ------
     BadInputError
-        The file is no TOML, or a section holds what it should not; names file and section.
+        The file is not TOML, or a section has an invalid entry; names file and section.
     """
     path = gold.parent / SETTINGS_FILE
     section = _section(gold_toml(gold), "bootstrap", path)
@@ -165,11 +165,11 @@ NO_LOG, NO_QUERY, NO_CORPUS, NO_DOCUMENT = "no_log", "no_query", "no_corpus", "n
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What the database knows: one query per normalised text and corpus.
+    """The feedback in a database: one query per normalised text and corpus.
 
-    ``queries`` are ordered by (corpus, id). ``n_rows`` feedback rows had one of the wanted
-    scores; ``skipped`` counts those that judge nothing, by reason: ``no_log`` (the search is
-    gone), ``no_query``, ``no_corpus``, ``no_document`` (null or empty).
+    ``queries`` are ordered by (corpus, id). ``n_rows`` feedback rows had one of the requested
+    scores; ``skipped`` counts unusable ones by reason: ``no_log`` (the search is gone),
+    ``no_query``, ``no_corpus``, ``no_document`` (null or empty).
     """
 
     queries: tuple[GoldQuery, ...]
@@ -202,7 +202,7 @@ def read_feedback(
     *,
     progress: Progress | None = None,
 ) -> Feedback:
-    """Read the feedback of the wanted scores and group it into gold queries.
+    """Read the feedback of the requested scores and group it into gold queries.
 
     Searches of the same corpus whose queries differ only in case, white space or Unicode form
     are one query. It is published in its most frequent form, surrounding white space dropped,
@@ -264,7 +264,7 @@ def _statements(tables: FeedbackTables, scores: tuple[int, ...]) -> tuple[Execut
         feedback.c[tables.case_law_id],
         score,
     )
-    # Outer, so that feedback on a deleted search is counted and does not vanish unseen.
+    # An outer join, so that feedback on a deleted search is counted as skipped.
     joined = feedback.outerjoin(logs, logs.c[tables.id] == feedback.c[tables.search_log_id])
     labelled = [column.label(name) for name, column in zip(_Row._fields, columns, strict=True)]
     return (
@@ -333,7 +333,7 @@ def _most_frequent(counts: Counter[str]) -> str:
 
 
 def _understood(row: _Row) -> tuple[str, str, str | None, str] | str:
-    """Return (corpus, query, area, document) of a row, or the reason why it judges nothing."""
+    """Return (corpus, query, area, document) of a row, or the reason why it is unusable."""
     if row.log is None:
         return NO_LOG
     query, corpus, area, document = map(_value_text, row[1:5])
@@ -348,7 +348,7 @@ def _understood(row: _Row) -> tuple[str, str, str | None, str] | str:
 
 
 class _IdError(Exception):
-    """A value that has no one way to be written as text."""
+    """A value without a unique form as text."""
 
 
 def _value_text(value: Any) -> str:
@@ -370,7 +370,7 @@ MACHINE: Final = "bootstrap"
 
 
 class RowChange(Record, frozen=True):
-    """A machine's row that appears (no ``before``), vanishes (no ``after``) or differs."""
+    """A generated row that is added (no ``before``), dropped (no ``after``) or changed."""
 
     id: str
     before: str | None
@@ -378,14 +378,14 @@ class RowChange(Record, frozen=True):
 
 
 class BootstrapResult(Record, frozen=True):
-    """What a bootstrap did, or with ``dry_run`` would do.
+    """The result of a bootstrap, or with ``dry_run`` what it would be.
 
-    ``n_feedback`` feedback rows had a wanted score; ``skipped`` counts those that judge nothing,
-    by reason. They make ``n_found`` queries, of which ``n_covered`` have a reviewed row already.
-    Of the generated rows ``n_added`` were not there before, ``n_changed`` differ now, and
-    ``n_dropped`` have queries that the database no longer has; ``changes`` are all three, ordered
-    as the rows are. ``n_chair`` reviewed rows were kept as they stood. ``is_changed`` also when
-    only the order of rows differs.
+    ``n_feedback`` feedback rows had a requested score; ``skipped`` counts unusable ones by reason.
+    They make ``n_found`` queries, of which ``n_covered`` have a reviewed row already. Of the
+    generated rows ``n_added`` were not there before, ``n_changed`` differ now, and ``n_dropped``
+    have queries that the database no longer has; ``changes`` are all three, ordered as the rows
+    are. ``n_chair`` reviewed rows were kept unchanged. ``is_changed`` is also true when only the
+    order of rows differs.
     """
 
     gold: str
@@ -406,7 +406,7 @@ class BootstrapResult(Record, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class _Existing:
-    """A gold set as it stands: what stays to the byte, and the machine's rows by query."""
+    """A gold set before the bootstrap: rows kept byte for byte, and generated rows by query."""
 
     fields: FieldMap
     data: bytes
@@ -426,10 +426,10 @@ def bootstrap(
 ) -> BootstrapResult:
     """Regenerate the ``bootstrap`` rows of a gold set from the relevance feedback of a database.
 
-    The file then holds its header line, the ``chair`` rows with their bytes and in their order
-    (a blank line before one stays), and the machine's rows by (corpus, id). A query that a chair
-    row has, by id or by normalised text and corpus, gets no row of the machine. A second run with
-    the same database changes no byte.
+    The file then holds its header line, the ``chair`` rows with their bytes and in their order (a
+    blank line before one stays), and the generated rows by (corpus, id). A query that a chair row
+    has, by id or by normalised text and corpus, gets no generated row. A second run with the same
+    database changes no byte.
 
     Parameters
     ----------
@@ -438,8 +438,8 @@ def bootstrap(
     path : Path
         The gold set; it need not exist.
     tables, scores : optional
-        Names, and the grade each wanted score is worth. Default: what ``gold.toml`` beside the
-        gold set says, else the documented names, and score 3 as grade 1.
+        Names, and the grade of each requested score. Default: ``gold.toml`` beside the gold set,
+        else the documented names, and score 3 as grade 1.
     dry_run : bool
         Write nothing.
     progress : callable, optional
@@ -451,7 +451,7 @@ def bootstrap(
         The database is down or lacks a table or column, or the gold set has faults (all named
         by line). Nothing is written then.
     NothingToEvaluateError
-        No row would be left: neither usable feedback nor a chair row. Nothing is written.
+        There would be no row: neither usable feedback nor a chair row. Nothing is written.
     """
     target = Path(os.path.realpath(path))
     # Beside the name that was given, where every other command looks for `gold.toml` too.
@@ -503,7 +503,7 @@ def _check_scale(scores: Mapping[int, int], fields: FieldMap, path: Path) -> Non
 
 
 def _read_existing(path: Path, target: Path) -> _Existing:
-    """Read a gold set; ``path`` is its name, and ``target`` what that leads to."""
+    """Read a gold set; ``path`` is its name, and ``target`` the file it links to."""
     fields = field_map(path)
     data = _bytes(target)
     queries, faults = parse_gold(data, fields)
@@ -537,7 +537,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _lines(data: bytes) -> list[bytes]:
-    """Return the lines with their ends; nothing but a line feed ends one, as when rows are read."""
+    """Return the lines with their ends; only a line feed ends one, as when rows are read."""
     parts = data.split(b"\n")
     return [part + b"\n" for part in parts[:-1]] + [part for part in parts[-1:] if part]
 

@@ -23,7 +23,7 @@ class Chunk(Record, frozen=True):
     """A document as something cut from a source.
 
     ``words`` is its text with white space collapsed. ``source``, ``start`` and ``end`` (in
-    characters) are None where the corpus does not say; ``place`` is its number in the file.
+    characters) are None where the corpus does not state them; ``place`` is its number in the file.
     """
 
     key: Key
@@ -43,15 +43,15 @@ class Chunk(Record, frozen=True):
 
     @property
     def order(self) -> tuple[int, int]:
-        """Sorts the chunks of one source as they stand there."""
+        """The sort key of the chunks of one source: their order there."""
         return (self.place if self.start is None else self.start), self.place
 
 
 def chunks(corpus: Corpus, anchors: Mapping[Key, Anchor] | None = None) -> dict[Key, Chunk]:
     """Return the chunks of a corpus by document.
 
-    A document says in ``source``, ``start`` and ``end`` where it stands; for those that do not,
-    ``anchors`` may.
+    The fields ``source``, ``start`` and ``end`` of a document give its place; ``anchors`` gives it
+    for documents without them.
     """
     known = anchors or {}
     return {
@@ -63,7 +63,7 @@ def chunks(corpus: Corpus, anchors: Mapping[Key, Anchor] | None = None) -> dict[
 
 
 def collapsed(text: str) -> str:
-    r"""Return a text with white space collapsed: what a new line break does not change.
+    r"""Return a text with white space collapsed, so that wrapping does not change it.
 
     Examples
     --------
@@ -79,7 +79,7 @@ def digest(text: str) -> str:
 
 
 def read_source(root: Path, source: str) -> Text:
-    """Return the text of a source below ``root``; nothing else is read, and no link followed."""
+    """Return the text of a source below ``root``; no link is followed."""
     parts = PurePosixPath(source).parts
     if not parts or PurePosixPath(source).is_absolute() or ".." in parts or "\0" in source:
         return Text(None, f"{source[:80]!r} is no path below the folder of sources")
@@ -97,7 +97,7 @@ def read_source(root: Path, source: str) -> Text:
 
 
 def misplaced(found: Iterable[Chunk], root: Path) -> tuple[set[Key], list[str]]:
-    """Return the chunks that do not stand where they say, and why sources could not be read.
+    """Return the chunks whose stated place is wrong, and why sources could not be read.
 
     Raises
     ------
@@ -120,8 +120,8 @@ def misplaced(found: Iterable[Chunk], root: Path) -> tuple[set[Key], list[str]]:
 
 
 def _chunk(document: Document, place: int, anchor: Anchor | None) -> Chunk:
-    said: Iterable[Any] = (document.extra.get(name) for name in ("source", "start", "end"))
-    source, start, end = said
+    span: Iterable[Any] = (document.extra.get(name) for name in ("source", "start", "end"))
+    source, start, end = span
     if not isinstance(source, str) or not source.strip():
         source = start = end = None
     elif not (_is_offset(start) and _is_offset(end)) or start > end:
@@ -146,16 +146,16 @@ def _is_offset(value: Any) -> bool:
 How = Literal["moved", "carried", "changed", "gone"]
 
 REASONS: Final[Mapping[str, str]] = {
-    "split": "its text stands in several documents now",
+    "split": "its text is in several documents now",
     "changed": "its text was changed",
-    "grown": "it was not relevant, but stands in a longer document now",
+    "grown": "it was not relevant, but is part of a longer document now",
     "anchor_differs": "the label was given to another text than the old corpus has",
     "source_gone": "nothing of its source is in the new corpus",
     "source_without_chunks": "its source exists, but nothing of it is in the new corpus",
     "text_gone": "nothing of its text is in the new corpus",
     "unknown_document": "it is not in the old corpus",
 }
-"""Why a label cannot be moved by machine, in words."""
+"""Reason codes of labels that cannot be moved automatically, with their sentences."""
 
 MIN_SHARED_WORDS: Final = 5
 """Consecutive shared words that prove common origin; for a short text, half of its words."""
@@ -168,9 +168,9 @@ class Resolution:
     """Where the text of an old document is now.
 
     ``moved``: ``docs`` is the one document with the same text (up to white space). ``carried``:
-    ``docs`` all contain the whole text, the shortest first. ``changed``: ``docs`` hold something
-    of it, in the order of the source. ``gone``: there are none. ``reason`` is a code of
-    :data:`REASONS` for the last two.
+    ``docs`` all contain the whole text, the shortest first. ``changed``: ``docs`` hold parts of it,
+    in the order of the source. ``gone``: there are none. ``reason`` is a code of :data:`REASONS`
+    for the last two.
     """
 
     how: How
@@ -183,16 +183,16 @@ def resolve(
 ) -> dict[Key, Resolution]:
     """Return where the text of every old document is now.
 
-    The text decides, never an offset or an id: chunks that a shift of lines has moved, or that
-    were only wrapped anew, are the same. Equal texts of one source are matched in their order.
-    A text that is not found whole is looked for in its own source alone.
+    Documents are matched by text, never by offset or id: chunks that moved with their lines, or
+    that were only re-wrapped, are the same. Equal texts of one source are matched in their order. A
+    text that is not found whole is searched for in its own source only.
 
     Parameters
     ----------
     old, new
         The chunks of the two corpora.
     sources
-        The folder of the new sources, to say whether a source is gone or has no chunk left.
+        The folder of the new sources, to distinguish a missing source from one without chunks.
     """
     found = _same_texts(old, new)
     taken = {(key[0], found[key].docs[0]) for key in found}
@@ -209,7 +209,7 @@ def resolve(
             for chunk in missing:
                 found[chunk.key] = there.resolve(chunk) or _no_chunks(chunk.source, sources)
             continue
-        # Where these stand is not known, so only a document of the same id is a candidate.
+        # The places of these are not known, so only a document of the same id is a candidate.
         for chunk in missing:
             there = _Source([chunk], [new[chunk.key]] if chunk.key in new else [], taken)
             found[chunk.key] = there.resolve(chunk) or Resolution("gone", (), "text_gone")
@@ -262,13 +262,13 @@ class _Source:
     def __init__(self, old: Sequence[Chunk], new: Sequence[Chunk], taken: set[Key]) -> None:
         self.old = old
         self.new = sorted(new, key=lambda chunk: chunk.order)
-        # A chunk whose text is that of another old document is accounted for.
+        # A chunk with the text of another old document is matched already.
         self.is_free = [chunk.key not in taken for chunk in self.new]
         self.place_of = {chunk.key: place for place, chunk in enumerate(self.new)}
         self.indexes: dict[int, _Index] = {}
 
     def resolve(self, chunk: Chunk) -> Resolution | None:
-        """Return where a chunk that is no longer whole went; None where its source has no chunk."""
+        """Return where the parts of a chunk are now; None where its source has no chunk."""
         if not self.new:
             return None
         size = _words_needed(chunk.words)
@@ -279,7 +279,7 @@ class _Source:
         if whole:
             whole.sort(key=lambda p: (len(self.new[p].words), p))
             return Resolution("carried", self._ids(whole))
-        # Sentences that several chunks share do not show where this one went.
+        # Sentences that several chunks share do not show where this chunk is now.
         sharing = index.places({gram for gram in grams if index.n_old[gram] == 1} or grams)
         parts = {
             p

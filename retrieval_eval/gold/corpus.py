@@ -20,7 +20,7 @@ _OURS: Final = frozenset({"id", "_id", "title", "text", "corpus"})
 
 
 class Document(Record, frozen=True):
-    """One document or block of a corpus; ``extra`` keeps fields that are not ours."""
+    """One document or block of a corpus; ``extra`` keeps all other fields."""
 
     id: str
     corpus: str

@@ -1,4 +1,4 @@
-"""Databases that are only ever read: how one is opened, and how its errors become sentences."""
+"""Read-only access to databases; errors of drivers become one-sentence messages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _FORM = "expected a SQLAlchemy URL such as postgresql://user@host/name or sqlite
 
 
 def parse_url(text: str) -> URL:
-    """Return a database URL; raises :class:`BadInputError`, which never repeats what was given."""
+    """Return a database URL; raises :class:`BadInputError`, which never repeats the text."""
     from sqlalchemy import make_url
     from sqlalchemy.exc import ArgumentError
 
@@ -32,7 +32,7 @@ def parse_url(text: str) -> URL:
         url = make_url(text)
     except (ArgumentError, ValueError):
         raise BadInputError(f"the database URL cannot be read; {_FORM}") from None
-    # The rest of a password that holds an "@" would be taken for the host, and shown as such.
+    # Part of a password that contains "@" would be read as the host and shown in messages.
     if url.password is not None and "@" in f"{url.host or ''}{url.database or ''}":
         raise BadInputError(
             "the database URL has more than one @; write the password percent-encoded "
@@ -52,7 +52,7 @@ def shown(url: URL) -> str:
 def open_engine(url: URL, **settings: Any) -> Engine:
     """Return an engine whose connections can only read; nothing is connected yet.
 
-    A SQLite file must exist, for SQLite would make an empty one of a misspelt name.
+    A SQLite file must exist, because SQLite would create an empty one for a misspelt name.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def _existing_sqlite(url: URL, name: str) -> URL:
 
 @contextmanager
 def reading(text: str) -> Iterator[Connection]:
-    """Give a read-only connection to the database of a URL, and close it afterwards.
+    """Yield a read-only connection to the database of a URL, and close it afterwards.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def reading(text: str) -> Iterator[Connection]:
 
 @contextmanager
 def connected(engine: Engine, url: URL) -> Iterator[Connection]:
-    """Give a connection of an engine; a database that is down is one sentence."""
+    """Yield a connection of an engine; raises one sentence when the database is down."""
     from sqlalchemy.exc import SQLAlchemyError
 
     try:
@@ -142,9 +142,9 @@ def sentences(url: URL) -> Iterator[None]:
 
 
 def _reason(error: Exception, url: URL) -> str:
-    """Return the first line of what the driver said; SQLAlchemy's own text repeats parameters."""
-    said = str(getattr(error, "orig", None) or error).strip() or type(error).__name__
-    line = said.splitlines()[0]
+    """Return the first line of the driver's message; SQLAlchemy's own text repeats parameters."""
+    driver_text = str(getattr(error, "orig", None) or error).strip() or type(error).__name__
+    line = driver_text.splitlines()[0]
     secrets = [url.password, *(url.query[name] for name in url.query if _SECRET.search(name))]
     for secret in secrets:
         if secret:
@@ -169,7 +169,7 @@ def require_columns(connection: Connection, url: URL, name: str, columns: Iterab
     Raises
     ------
     BadInputError
-        The table, or every missing column, by name, with what there is instead.
+        The table or columns are missing; the message names them and those there are.
     """
     from sqlalchemy import inspect
 

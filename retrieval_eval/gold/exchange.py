@@ -34,13 +34,13 @@ _LOST: Final[tuple[tuple[Callable[[GoldQuery], bool], str], ...]] = (
     (lambda query: bool(query.note), "notes"),
     (lambda query: bool(query.labels), "labels of single labellers"),
     (lambda query: bool(query.anchors), "anchors to source texts"),
-    (lambda query: bool(query.extra), "fields that are not ours"),
+    (lambda query: bool(query.extra), "further fields"),
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """Queries and documents from another format, and sentences on what was made of them."""
+    """Queries and documents from another format, and notes on what was changed."""
 
     queries: tuple[GoldQuery, ...]
     notes: tuple[str, ...]
@@ -117,7 +117,7 @@ def refuse_ids(gold: GoldSet, form: str, is_bad: Callable[[str], object], reason
 
 
 def losses(gold: GoldSet, form: str) -> list[str]:
-    """Return a sentence for each thing that ``form`` (the name of a format) does not keep.
+    """Return a sentence for everything that ``form`` (the name of a format) does not keep.
 
     The formats of information retrieval hold queries, documents and grades of pairs. Everything
     else that this gold set has is named with its count.
@@ -187,7 +187,7 @@ def export_beir(gold: GoldSet, folder: Path, *, corpus: Corpus | None = None) ->
     Raises
     ------
     BadInputError
-        When an id cannot stand in a tab-separated file, two corpora have a document of the same
+        When a tab-separated file cannot hold an id, two corpora have a document of the same
         id, or the corpus lacks a judged document. Nothing is written then.
     """
     reason = "tabs, line breaks, quotation marks or outer white space"
@@ -215,10 +215,10 @@ def export_beir(gold: GoldSet, folder: Path, *, corpus: Corpus | None = None) ->
 
 
 def import_beir(folder: Path, *, corpus: str = DEFAULT_CORPUS) -> Imported:
-    """Return queries, grades of the split ``test``, and the documents if the folder has them.
+    """Return queries with grades of the split ``test``, and the documents if the folder has them.
 
     Queries that only another split judges are left out and counted; queries that no split judges
-    are kept, for nothing relevant is known of them. Otherwise as
+    are kept as queries without known relevant documents. Otherwise as
     :func:`~retrieval_eval.gold.exchange.import_trec`.
 
     Raises
@@ -381,8 +381,8 @@ def export_trec(gold: GoldSet, folder: Path, *, run: bytes | None = None) -> lis
 def import_trec(qrels: Path, topics: Path, *, corpus: str = DEFAULT_CORPUS) -> Imported:
     """Return the queries of a topics file (TSV: id, tab, text) with the grades of a qrels file.
 
-    All rows are of the source ``chair``, so that no bootstrap drops them. Grades below 0 become
-    0. A topic without judgements becomes a query of which nothing is known.
+    All rows are of the source ``chair``, so that no bootstrap drops them. Grades below 0 become 0.
+    A topic without judgements becomes a query without known relevant documents.
 
     Raises
     ------
@@ -399,7 +399,7 @@ def import_trec(qrels: Path, topics: Path, *, corpus: str = DEFAULT_CORPUS) -> I
 
 
 def run_bytes(doc: Mapping[str, Any], tag: str) -> tuple[bytes, list[str]]:
-    """Return the rankings of a search run document as a TREC run, and what that does not hold.
+    """Return the rankings of a search run document as a TREC run, and what that does not keep.
 
     Parameters
     ----------
@@ -411,7 +411,7 @@ def run_bytes(doc: Mapping[str, Any], tag: str) -> tuple[bytes, list[str]]:
     Raises
     ------
     BadInputError
-        When an id or the tag holds white space, or the document has not the shape of a search run.
+        When an id or the tag holds white space, or the document is not shaped like a search run.
     """
     if not tag or _BREAKS_A_FIELD.search(tag):
         raise BadInputError(f"the tag {tag[:80]!r}: expected a word without white space")

@@ -1,4 +1,4 @@
-"""Faults in untrusted lines: where they are, and what was found there, in words."""
+"""Faults in untrusted lines: their place, and a description of what was found there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Final
 from retrieval_eval.io.files import Line, iter_jsonl
 
 MAX_DEPTH: Final = 64
-"""Rows nested deeper than this are refused, because they could not be written again."""
+"""Rows nested deeper than this are rejected, because they could not be written again."""
 
 _AFTER_THE_LINE: Final = re.compile(r"\(line 2, column 1: ")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
@@ -50,7 +50,7 @@ def line_problem(problem: str, path: Path) -> str:
     'line 7: not valid JSON (column 2: x)'
     """
     found = problem.removeprefix(f"{path.name}: ").replace("(line 1, ", "(", 1)
-    # The line feed is there when a line is decoded, and what is missing is missed behind it.
+    # A line is decoded with its line feed, so a missing end is reported on a second line.
     return _AFTER_THE_LINE.sub("(at the end: ", found)
 
 
@@ -66,7 +66,7 @@ def pointer(*parts: object) -> str:
 
 
 def kind(value: Any) -> str:
-    """Return what a JSON value is, in words, for a message."""
+    """Return a description of a JSON value for a message."""
     if value is None:
         return "null"
     if isinstance(value, bool):

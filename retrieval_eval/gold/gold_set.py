@@ -1,4 +1,4 @@
-"""Gold sets on disk: how a file names its fields, and how rows are read, checked and written."""
+"""Gold sets on disk: the field names of a file, and reading, checking and writing of rows."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def load_gold_set(path: str | Path, *, fields: FieldMap | None = None) -> GoldSe
     A byte-order mark, CRLF, blank lines and a missing line feed at the end are fine. A missing
     ``id`` is derived with :func:`~retrieval_eval.gold.identity.query_id`, a plain list of
     documents means grade 1, and ``answerable`` follows from a relevant document where it is not
-    stated. Fields that are not ours are kept in ``extra``.
+    stated. All other fields are kept in ``extra``.
 
     Parameters
     ----------
@@ -157,9 +157,9 @@ def _decoded(raw: bytes) -> tuple[Any, str, str | None]:
         return None, "", "is not UTF-8"
     value, problem = decode(text)
     if problem is not None:
-        # A row is one line, and which one is said elsewhere.
+        # A row is one line, and its number is in the message already.
         return None, text, problem.replace("(line 1, ", "(", 1)
-    # Decoding keeps the last of two equal keys, and a judgement would vanish unseen.
+    # Decoding keeps the last of two equal keys, which would silently drop a judgement.
     repeated: list[str] = []
     try:
         json.loads(text, object_pairs_hook=_watch(repeated))
@@ -217,7 +217,7 @@ def unknown_documents(queries: Iterable[GoldQuery], corpus: Corpus) -> Iterator[
 
 
 def field_map(path: Path) -> FieldMap:
-    """Return how the gold set at ``path`` is read; the file itself need not exist.
+    """Return the field names and scale of the gold set at ``path``; the file need not exist.
 
     Our names and those of :data:`ALSO_UNDERSTOOD` need no setting. Others, and a scale other than
     0 to 2, are stated in ``gold.toml`` beside the file::
@@ -236,12 +236,12 @@ def field_map(path: Path) -> FieldMap:
         When a setting cannot be used; the message names the file and the setting.
     """
     # Tables of other names are settings of other commands.
-    ours = {
+    field = {
         name: value
         for name, value in gold_toml(path).items()
         if name in _HEADER_HAS or not isinstance(value, dict)
     }
-    names, stated = _checked(ours, f"{path.parent / SETTINGS_FILE}:")
+    names, stated = _checked(field, f"{path.parent / SETTINGS_FILE}:")
     max_grade = stated or DEFAULT_MAX_GRADE
     header = _first_line(path)
     value: Any = decode(header)[0]
@@ -281,7 +281,7 @@ def gold_toml(path: Path) -> dict[str, Any]:
     Raises
     ------
     BadInputError
-        When the file cannot be read or is no TOML.
+        When the file cannot be read or is not TOML.
     """
     settings = path.parent / SETTINGS_FILE
     if not settings.exists():
@@ -316,12 +316,14 @@ def _is_scale(value: Any) -> bool:
 
 def _checked_names(names: Any, where: str) -> dict[str, str]:
     if not isinstance(names, dict):
-        raise BadInputError(f"{where}: expected our field names with the names in the file")
-    for ours, theirs in names.items():
-        if ours not in FIELDS:
-            raise BadInputError(f"{where}: unknown field {ours[:80]!r}; known: {', '.join(FIELDS)}")
+        raise BadInputError(f"{where}: expected standard field names with the names in the file")
+    for field, theirs in names.items():
+        if field not in FIELDS:
+            raise BadInputError(
+                f"{where}: unknown field {field[:80]!r}; known: {', '.join(FIELDS)}"
+            )
         if not isinstance(theirs, str) or not theirs:
-            raise BadInputError(f"{where}: {ours}: expected a field name as text")
+            raise BadInputError(f"{where}: {field}: expected a field name as text")
     if len(set(names.values())) < len(names):
         raise BadInputError(f"{where}: two fields have the same name in the file")
     return dict(names)
@@ -339,7 +341,7 @@ def read_row(
     fields
         How the file names its fields, and its scale of grades.
     text, line
-        The line as it stands in the file, and its number.
+        The line exactly as in the file, and its number.
     """
     if not isinstance(value, dict):
         return None, [f"expected an object, found {kind(value)}"]
@@ -362,13 +364,13 @@ class _Row:
         self.extra: dict[str, Any] = {}
         meanings = fields.meanings()
         for name, value in row.items():
-            ours = meanings.get(name)
-            if ours is None:
+            field = meanings.get(name)
+            if field is None:
                 self.extra[name] = value
-            elif ours in self.values:
-                self.fault(f"says the same as {self.names[ours]!r}; keep one of them", name)
+            elif field in self.values:
+                self.fault(f"says the same as {self.names[field]!r}; keep one of them", name)
             else:
-                self.names[ours], self.values[ours] = name, value
+                self.names[field], self.values[field] = name, value
 
     def build(self, written: Written | None, line: int) -> GoldQuery:
         query = self.text("query", is_required=True) or ""
@@ -394,13 +396,13 @@ class _Row:
     def fault(self, message: str, *parts: object) -> None:
         self.faults.append(f"{pointer(*parts)}: {message}")
 
-    def get(self, ours: str) -> tuple[Any, str]:
+    def get(self, field: str) -> tuple[Any, str]:
         """Return the value of a field, None without one, and what the file calls it."""
-        return self.values.get(ours), self.names[ours]
+        return self.values.get(field), self.names[field]
 
-    def text(self, ours: str, *, is_required: bool = False) -> str | None:
-        value, name = self.get(ours)
-        if is_required and ours not in self.values:
+    def text(self, field: str, *, is_required: bool = False) -> str | None:
+        value, name = self.get(field)
+        if is_required and field not in self.values:
             self.fault("is missing; expected text", name)
         elif value is not None or is_required:
             return value if self.is_text(value, "text", name) else None
@@ -416,7 +418,7 @@ class _Row:
         return self.is_text(value, "a document id as text", *parts)
 
     def area(self) -> str | None:
-        # Exports write "" for a query that belongs to no area.
+        # Some exports write "" for a query without an area.
         return None if self.get("area")[0] == "" else self.text("area")
 
     def note(self) -> str:
@@ -426,8 +428,8 @@ class _Row:
         self.fault(f"expected text, found {kind(value)}", name)
         return ""
 
-    def choice(self, ours: str, known: tuple[Any, ...]) -> Any:
-        value, name = self.get(ours)
+    def choice(self, field: str, known: tuple[Any, ...]) -> Any:
+        value, name = self.get(field)
         if value is None or (isinstance(value, str) and value in known):
             return value
         found = repr(value[:80]) if isinstance(value, str) else kind(value)
@@ -436,7 +438,7 @@ class _Row:
 
     def source(self) -> Source:
         if self.values.get("source") is None:
-            # Neither can be assumed: the one may be overwritten, the other claims a review.
+            # There is no default: bootstrap rows may be overwritten, and chair claims a review.
             self.fault(
                 "is missing; use 'chair' for a reviewed row, 'bootstrap' for a generated one",
                 self.names["source"],
@@ -548,9 +550,9 @@ class _Row:
 def query_line(query: GoldQuery, *, fields: FieldMap | None = None) -> str:
     """Return the line of a query, without a line feed.
 
-    A query that was read and not changed gives the line it came from, to the letter. One that
-    was changed keeps what it did not change, and the names its file uses. Any other query is
-    written under our names in our order, defaults left out, documents by falling grade.
+    A query that was read and not changed gives exactly the line it came from. A changed one keeps
+    the other fields as they were, and the field names of its file. Any other query is written under
+    the standard names in their order, defaults left out, documents by falling grade.
 
     Parameters
     ----------
@@ -608,7 +610,7 @@ def write_gold_set(
 def gold_set_bytes(
     path: Path, queries: Iterable[GoldQuery], *, max_grade: int | None = None
 ) -> bytes:
-    """Return what :func:`write_gold_set` would write, and raise what it would raise of it."""
+    """Return what :func:`write_gold_set` would write; raises the same errors."""
     fields = field_map(path)
     if max_grade is not None and max_grade > fields.max_grade:
         fields = _with_scale(fields, max_grade)
@@ -639,21 +641,21 @@ def _is_read_alike(row: dict[str, Any], one: FieldMap, other: FieldMap) -> bool:
 
 
 def _changed(row: dict[str, Any], fields: FieldMap, query: GoldQuery) -> dict[str, Any]:
-    """Return the row with what differs between the query it was and the query it is now."""
+    """Return the row with the fields that differ between the query as read and as it is now."""
     was, _ = read_row(row, fields)
     assert was is not None
     old, new, meanings = _values(was), _values(query), fields.meanings()
     found: dict[str, Any] = {}
     for name, value in row.items():
-        ours = meanings.get(name)
-        if ours is not None:
-            found[name] = value if old[ours] == new[ours] else new[ours]
+        field = meanings.get(name)
+        if field is not None:
+            found[name] = value if old[field] == new[field] else new[field]
         elif name in query.extra:
             found[name] = query.extra[name]
     stated = _stated(query) - {meanings.get(name) for name in row}
-    for ours in FIELDS:
-        if ours in stated:
-            found[fields.names.get(ours, ours)] = new[ours]
+    for field in FIELDS:
+        if field in stated:
+            found[fields.names.get(field, field)] = new[field]
     return {**found, **query.extra}
 
 
@@ -691,8 +693,8 @@ def gold_stats(gold: GoldSet) -> dict[str, Any]:
     queries say nothing), ``n``, ``share`` of the total, and ``percent``, which is the share
     rounded by largest remainder so that the parts add up to 100.0.
 
-    ``n_unlabelled`` counts the queries that no document is judged relevant for and that are not
-    said to be unanswerable. A set without queries has parts of nothing, hence none.
+    ``n_unlabelled`` counts the queries without a relevant document that are not marked as
+    unanswerable. A set without queries has no parts.
     """
     queries = gold.queries
     grades = Counter(grade for query in queries for grade in query.relevant.values())
@@ -742,7 +744,7 @@ def percents(counts: Sequence[int]) -> list[float]:
 
 
 def _parts(unit: str, counts: Mapping[Any, int], order: Iterable[Any] = ()) -> dict[str, Any]:
-    """Return the parts in the stated order, else by value; what says nothing comes last."""
+    """Return the parts in the given order, else by value; unstated values come last."""
     known = [value for value in order if value in counts]
     rest = sorted(value for value in counts if value is not None and value not in known)
     values = [*known, *rest, *([None] if None in counts else [])]

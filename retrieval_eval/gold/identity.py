@@ -1,4 +1,4 @@
-"""What makes queries, gold sets and corpora the same: normalised queries, ids and fingerprints."""
+"""Identity of queries, gold sets and corpora: normalised queries, ids and fingerprints."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def normalize_query(text: str) -> str:
 
 
 def query_id(corpus: str, query: str) -> str:
-    """Return the id of a query that was given none.
+    """Return the id of a query without a stated one.
 
     It is ``g`` and the first 12 hexadecimal digits of the SHA-256 of the corpus, a zero byte and
     the normalised query.
@@ -51,8 +51,8 @@ def query_id(corpus: str, query: str) -> str:
 def fingerprint(queries: Iterable[GoldQuery]) -> str:
     """Return the SHA-256 (hexadecimal) of everything that can move a metric or a slice.
 
-    These are ids, queries, corpora, areas, origins, sources, grades and answerability. The order
-    of rows and keys does not count, nor do notes, labels, anchors and fields that are not ours.
+    These are ids, queries, corpora, areas, origins, sources, grades and answerability. The order of
+    rows and keys does not count, nor do notes, labels, anchors and unknown fields.
     """
     return of_parts(_meaning(query).encode("ascii") for query in queries)
 

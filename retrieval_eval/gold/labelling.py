@@ -1,4 +1,4 @@
-"""Labelling sheets: (query, document) pairs go out to labellers, and grades come back."""
+"""Labelling sheets: (query, document) pairs for labellers, and reading their grades."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _DELIMITERS: Final = ",;\t"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One document to be graded for one query; ``id`` says nothing about either."""
+    """One document to be graded for one query; ``id`` reveals nothing about either."""
 
     id: str
     query: str
@@ -54,7 +54,7 @@ class Answer:
 def shown_digest(query: str, document: str) -> str:
     """Return the SHA-256 (hexadecimal) of what is shown, white space collapsed.
 
-    Spreadsheets change line ends when they save; words they leave alone.
+    Spreadsheets change line ends when they save, but not the words.
     """
     words = "\0".join(" ".join(text.split()) for text in (query, document))
     return hashlib.sha256(words.encode("utf-8", "surrogatepass")).hexdigest()
@@ -84,7 +84,7 @@ def read_sheet(
     Parameters
     ----------
     path
-        A ``.csv`` (commas, semicolons or tabs, as spreadsheets like it) or ``.jsonl`` sheet.
+        A ``.csv`` (commas, semicolons or tabs, as spreadsheets write it) or ``.jsonl`` sheet.
     shown
         The digest of what was shown, by item (see :func:`shown_digest`).
     max_grade
@@ -135,7 +135,7 @@ def _answer(
 
 
 def _grade(value: Any) -> int | None:
-    """Return a grade, -1 for an empty cell, or None for what is neither."""
+    """Return a grade, -1 for an empty cell, or None for anything else."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return -1
     if isinstance(value, str):
@@ -162,7 +162,7 @@ def _csv_rows(path: Path) -> Iterator[tuple[str, Mapping[str, Any] | str]]:
     delimiter = max(_DELIMITERS, key=head.count)
     limit = csv.field_size_limit(sys.maxsize)
     try:
-        # Read at once, for the limit holds for the whole process.
+        # Read at once, because the size limit is set for the whole process.
         rows = list(_numbered(text, delimiter))
     except csv.Error as error:
         raise BadInputError(f"{path}: not valid CSV ({error})") from None
@@ -205,7 +205,7 @@ _ID_DIGITS: Final = 15
 
 
 class Pool(Record, frozen=True):
-    """Sheets by labeller, and the key that says what their items are.
+    """Sheets by labeller, and the key with the query and document of each item.
 
     ``n_pairs`` is the number of (query, document) pairs that each labeller gets.
     ``n_without`` queries of the gold set have no candidate.
@@ -287,7 +287,7 @@ def build_pool(
         sheet = []
         for query, doc in sorted(pairs, key=lambda pair: _place(seed, labeller, *pair)):
             document = texts[query.corpus, doc]
-            # A letter first, or spreadsheets would take some ids for numbers.
+            # Ids begin with a letter, or spreadsheets would read some as numbers.
             id_ = "i" + pair_digest(seed, labeller, "item", query.id, doc)[:_ID_DIGITS]
             item = Item(id_, query.query, shown_text(document))
             sheet.append(item)
@@ -344,7 +344,7 @@ def pair_digest(*parts: object) -> str:
 
 
 def _place(seed: int, labeller: str, query: GoldQuery, doc: str) -> tuple[str, str, str]:
-    """Return where a pair stands: the pairs of a query together, all else by chance."""
+    """Return the sort key of a pair: the pairs of a query together, otherwise random."""
     return (
         pair_digest(seed, labeller, "query", query.id),
         query.id,
@@ -393,7 +393,7 @@ def _named(names: Sequence[str]) -> str:
 
 
 PURPOSE: Final = "purpose"
-"""The member of a key that says why its pairs are graded."""
+"""The member of a key with the purpose for which its pairs are graded."""
 
 LABELLING: Final = "labelling"
 """The purpose of a key that states none: the sheets of a pool."""
@@ -448,14 +448,14 @@ _ITEM: Final = ("labeller", "query", "doc", "shown")
 
 
 def read_key(path: Path, marker: str = "pool_key") -> dict[str, Any]:
-    """Return a key, whose ``items`` and ``max_grade`` are sound.
+    """Return a key with checked ``items`` and ``max_grade``.
 
     Parameters
     ----------
     path
         The file.
     marker
-        The member that says what kind of key it is; its value is the version.
+        The member that identifies the kind of key; its value is the version.
 
     Raises
     ------
@@ -500,9 +500,9 @@ class PoolReading:
 
 
 def read_pool(gold: GoldSet, sheets: Sequence[Path], key: Path) -> PoolReading:
-    """Put the grades of filled-in sheets into gold rows, as ``labels``.
+    """Add the grades of filled-in sheets to gold rows, as ``labels``.
 
-    ``relevant`` stays as it is: what is settled from the labels is a decision of its own. An item
+    ``relevant`` does not change: settling grades from labels is a separate step. An item
     without a grade stays unlabelled; a label that a row has from before is kept unless the same
     labeller gives the document another grade now. Comments go to the field
     :data:`COMMENTS`. Reading the same sheets again changes nothing.

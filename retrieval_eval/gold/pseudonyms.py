@@ -1,4 +1,4 @@
-"""Pseudonyms for a gold set and its corpus, so that both can be given away."""
+"""Pseudonyms for a gold set and its corpus, so that both can be shared."""
 
 from __future__ import annotations
 
@@ -58,7 +58,8 @@ IDENTIFIERS: Final[Mapping[str, str]] = {
     "digest": r"(?<![A-Za-z0-9])(?:[0-9a-f]{64}|[0-9a-f]{40}|[0-9a-f]{32})(?![A-Za-z0-9])",
     "account": r"(?<![A-Za-z0-9])(?<!\d\.)\d{8,34}(?![A-Za-z0-9])",
 }
-"""Patterns that are always looked for. ``digest`` hides sums by which a guess could be checked."""
+"""Patterns that are always replaced. ``digest`` hides checksums with which a guess could be
+checked."""
 
 _ENTITY: Final = {"kind", "name", "aliases", "match"}
 _TOP: Final = {"entity", "identifier"}
@@ -213,11 +214,11 @@ _CODAS: Final = ("", "", "l", "n", "r", "s")
 
 @dataclass(slots=True)
 class PseudonymMapping:
-    """A random key, and what was drawn with it.
+    """A random key, and the pseudonyms drawn with it.
 
-    ``entities`` maps the letters of each form of a name to the pseudonym; ``kinds`` says what
-    it is. ``identifiers`` maps kind and characters of an identifier to those of its stand-in.
-    The mapping grows, but what is in it never changes.
+    ``entities`` maps the letters of each form of a name to the pseudonym; ``kinds`` to its kind.
+    ``identifiers`` maps kind and characters of an identifier to those of its stand-in. The mapping
+    grows, but its entries never change.
     """
 
     key: bytes
@@ -317,7 +318,10 @@ def new_mapping() -> PseudonymMapping:
 
 
 def read_mapping(path: Path) -> PseudonymMapping:
-    """Return the mapping in a file; raises `BadInputError` for none, or if others may read it."""
+    """Return the mapping in a file that only its owner may read.
+
+    Raises `BadInputError` for any other file.
+    """
     real = Path(os.path.realpath(path))
     if real.exists() and not is_private(real):
         raise BadInputError(f"{path}: others may read it; it needs mode 0600 (chmod 600)")
@@ -380,7 +384,7 @@ def _shaped(kind: str, characters: str, stream: Iterator[int]) -> str:
     drawn = []
     for place, char in enumerate(characters):
         if char.isdigit():
-            # A number that began with no zero does not begin with one now.
+            # A number without a leading zero gets none.
             low = 1 if place == 0 and char != "0" else 0
             drawn.append(str(low + next(stream) % (10 - low)))
         else:
@@ -470,7 +474,7 @@ class Hider:
         Raises
         ------
         BadInputError
-            When a listed name would still be there, which only a text made for it can cause.
+            When a listed name would remain, which only a text constructed for it can cause.
         """
         spans = sorted(self._spans(text), key=lambda span: (span.start, -span.end))
         if not spans:
@@ -548,7 +552,7 @@ def _form_pattern(form: str, is_word: bool) -> str:
 
 
 def _clusters(spans: list[_Span]) -> Iterator[tuple[int, int, _Span]]:
-    """Yield spans that overlap as one, with the longest of them; nothing of the others stays."""
+    """Yield overlapping spans as one, with the longest of them."""
     cluster = spans[:1]
     end = cluster[0].end
     for span in spans[1:]:
@@ -640,14 +644,14 @@ def _seen(span: _Span, text: str) -> str:
 
 
 def _characters(kind: str, identifier: str) -> str:
-    """Return what makes an identifier: its letters and digits, however they are set apart."""
+    """Return the letters and digits of an identifier, without separators."""
     if kind == "ipv4":
         return identifier
     return "".join(c for c in _changed_part(kind, identifier).lower() if c.isalnum())
 
 
 def _changed_part(kind: str, identifier: str) -> str:
-    # The top-level domain says nothing, and keeps an address in the shape of one.
+    # The top-level domain does not identify a person and keeps the shape of an address.
     return identifier.rpartition(".")[0] if kind == "email" else identifier
 
 
@@ -678,7 +682,7 @@ Text = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class PseudonymResult:
-    """What was written, and how often something was replaced, by kind.
+    """The files written, and the number of replacements by kind.
 
     ``n_found`` of the ``n_entities`` listed occurred at all. ``n_anchors`` were left out, and
     ``n_ids`` ids that were digests of their query are digests of the new one.
@@ -701,11 +705,11 @@ def pseudonymize(
 ) -> PseudonymResult:
     """Write a gold set and its corpus with pseudonyms for names and stand-ins for identifiers.
 
-    An entity has one pseudonym wherever it occurs: in queries, texts, document ids, notes,
-    labels, paths and fields of others; in any case, with any punctuation between its words, and
-    where markup, invisible characters or escapes split it. Ids are renamed alike on both
-    sides, so that judgements still match. Anchors are left out: their places belong to the
-    original sources, and their digests would let anyone check a guess.
+    An entity has one pseudonym wherever it occurs: in queries, texts, document ids, notes, labels,
+    paths and unknown fields; in any letter case, with any punctuation between its words, and where
+    markup, invisible characters or escapes split it. Ids are renamed alike on both sides, so that
+    judgements still match. Anchors are left out: their places belong to the original sources, and
+    their digests would let anyone check a guess.
 
     Parameters
     ----------
@@ -716,17 +720,17 @@ def pseudonymize(
     out
         The folder for ``gold-set.jsonl`` and ``corpus.jsonl``.
     mapping
-        The secret file with the key and who is who, outside ``out``. If it exists it is used and
-        extended: the same input then gives the same bytes. Its mode is 0600.
+        The secret file with the key and all pseudonyms, outside ``out``. If it exists it is used
+        and extended: the same input then gives the same bytes. Its mode is 0600.
 
     Raises
     ------
     BadInputError
-        When a file has faults, the mapping would lie beside what is given away, or two ids
-        would become one. No pseudonymised file is written then.
+        When a file has faults, the mapping would lie beside the shared files, or two ids would
+        become one. No pseudonymised file is written then.
     """
     _check_places(gold, out, mapping, corpus)
-    # Read for their faults: every one is named by line before anything is written.
+    # Read to check them: every fault is named by line before anything is written.
     n_queries = len(load_gold_set(gold).queries)
     documents = 0 if corpus is None else len(read_corpus(corpus).documents)
     listed = read_listed(entities)
@@ -789,7 +793,7 @@ def _lines(rows: Iterable[Mapping[str, Any]]) -> bytes:
 
 
 def _header(fields: FieldMap) -> list[dict[str, Any]]:
-    """Return the header line that says what ``gold.toml`` said beside the original."""
+    """Return the header line with the settings of ``gold.toml`` beside the original."""
     if not fields.names and fields.max_grade == DEFAULT_MAX_GRADE:
         return []
     settings: dict[str, Any] = {"max_grade": fields.max_grade}
@@ -807,7 +811,7 @@ def _collecting(hider: Hider) -> Text:
 
 
 def _named(row: Mapping[str, Any], fields: FieldMap) -> dict[str, Any]:
-    """Return the values of a row under our names."""
+    """Return the values of a row under the standard field names."""
     meanings = fields.meanings()
     return {meanings[name]: value for name, value in row.items() if name in meanings}
 
@@ -822,18 +826,18 @@ def _gold_row(row: Mapping[str, Any], fields: FieldMap, text: Text) -> dict[str,
     named = _named(row, fields)
     new: dict[str, Any] = {}
     for name, value in row.items():
-        ours = meanings.get(name)
-        if ours is None:
+        standard = meanings.get(name)
+        if standard is None:
             _put(new, text(name), _hidden(value, text))
-        elif ours in _ENUMERATED:
+        elif standard in _ENUMERATED:
             new[name] = value
-        elif ours == "labels" and value is not None:
+        elif standard == "labels" and value is not None:
             new[name] = [{key: _hidden(label[key], text) for key in label} for label in value]
-        elif ours == "id" and _is_derived(named):
-            # A digest of the query that was: anyone could check a guess with it.
+        elif standard == "id" and _is_derived(named):
+            # A digest of the original query: anyone could check a guess with it.
             corpus = text(named.get("corpus") or DEFAULT_CORPUS)
             new[name] = query_id(corpus, text(named["query"]))
-        elif ours != "anchors":
+        elif standard != "anchors":
             new[name] = _hidden(value, text)
     return new
 

@@ -1,4 +1,4 @@
-"""Re-labelling after re-chunking: only the pairs whose text was cut otherwise are graded again."""
+"""Re-labelling after re-chunking: only pairs whose text was cut differently are graded again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from retrieval_eval.values import counted
 Status = Literal["moved", "carried", "absorbed", "queued", "dropped"]
 
 STATUSES: Final[Mapping[Status, str]] = {
-    "moved": "moved: the same text stands in the new corpus",
+    "moved": "moved: the same text is in the new corpus",
     "carried": "carried: a longer document contains all of the text",
     "absorbed": "absorbed: every document with any of the text has its grade from other text",
     "queued": "queued: must be graded again",
@@ -37,7 +37,7 @@ STATUSES: Final[Mapping[Status, str]] = {
 """The statuses of a graded pair, in words."""
 
 MARKS: Final = "relabelled"
-"""The field of a gold row that names the documents whose grade was moved by machine."""
+"""The field of a gold row that names the documents whose grade was moved automatically."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class PairStatus:
 
 
 class Part(Record, frozen=True):
-    """A graded old document that a queued one holds something of; ``reason`` is a code."""
+    """A graded old document of which a queued one holds a part; ``reason`` is a code."""
 
     doc: str
     grade: int
@@ -79,7 +79,7 @@ class RowResult:
 
 
 class Row:
-    """A row on its way to the new corpus.
+    """A row that is moved to the new corpus.
 
     A grade holds for the same text. A grade of 1 or more also holds, as a lower bound, for a
     document that contains all of the text, unless that one has a grade of its own. A grade of 0
@@ -135,7 +135,7 @@ class Row:
         whole = f" {self.new[self.query.corpus, target].words} "
         is_graded = [char == " " for char in whole]
         for doc, found in self.resolutions.items():
-            # A label that was given to another text says nothing about this one.
+            # A label of another text does not apply to this one.
             if target not in found.docs or found.reason == "anchor_differs":
                 continue
             words = f" {self.words[doc]} "
@@ -200,7 +200,7 @@ class Row:
         return found
 
     def _marks(self) -> list[dict[str, Any]]:
-        """Return the documents that another one gave their grade, with how sure that is."""
+        """Return the documents that got their grade from another one, with how it was matched."""
         parts: dict[str, list[str]] = {}
         for doc, targets in self.targets.items():
             for target in targets:
@@ -223,7 +223,7 @@ _MOST_NAMED = 3
 class Relabelling:
     """A gold set for the new corpus, and what is left to do.
 
-    ``gold`` has the rows in their order. ``statuses`` says the status of every graded pair;
+    ``gold`` has the rows in their order. ``statuses`` is the status of every graded pair;
     ``queue`` holds the new pairs to grade; ``documents`` maps every old document that has not
     kept its id to those that hold its text now. ``notes`` are sentences for a person.
     """
@@ -263,7 +263,7 @@ class Relabelling:
 def relabel(gold: GoldSet, old: Corpus, new: Corpus, *, sources: Path | None = None) -> Relabelling:
     """Move the grades of a gold set to the documents of a re-chunked corpus.
 
-    A grade belongs to a text. It moves where the same text (up to white space) stands in the new
+    A grade belongs to a text. It moves where the same text (up to white space) is in the new
     corpus, whatever its id or place; it is carried where one document contains all of the text
     (see `Row` for grade 0); everything else is queued, or dropped where nothing of the text is
     left. Rows keep their order, their source and all grades that hold; chair rows too.
@@ -271,13 +271,13 @@ def relabel(gold: GoldSet, old: Corpus, new: Corpus, *, sources: Path | None = N
     Parameters
     ----------
     gold
-        The gold set of the old corpus. An anchor whose digest is not that of the old document
-        says that the label was given to another text; then the digest is looked for instead.
+        The gold set of the old corpus. An anchor whose digest is not that of the old document means
+        that the label was given to another text; then the text is matched by the digest.
     old, new
-        The corpora; documents say in ``source``, ``start`` and ``end`` where they stand.
+        The corpora; ``source``, ``start`` and ``end`` of a document give its place.
     sources
-        The folder of the new source texts. With it, new anchors are only given to documents that
-        stand where they say.
+        The folder of the new source texts. With it, new anchors are only given to documents whose
+        stated place is right.
 
     Raises
     ------
@@ -353,7 +353,7 @@ def _source_notes(wrong: set[Key], problems: list[str]) -> list[str]:
     notes = []
     if wrong:
         notes.append(
-            f"without an anchor, as they do not stand where they say in their source:"
+            f"without an anchor, because their stated place in the source is wrong:"
             f" {counted(len(wrong), 'new document')}"
         )
     notes += problems[:_MOST_NAMED]
@@ -436,12 +436,12 @@ def read_mapping(path: Path, gold: GoldSet | None = None) -> dict[Key, tuple[str
     path
         The file.
     gold
-        The gold set that was re-labelled, to be sure that it was this one.
+        The gold set that was re-labelled, to check that the mapping is its.
 
     Raises
     ------
     BadInputError
-        When the file cannot be read, is no such mapping, or is that of another gold set; the
+        When the file cannot be read, is not such a mapping, or belongs to another gold set; the
         message names the place.
     """
     value = named_json(path)

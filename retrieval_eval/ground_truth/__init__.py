@@ -1,4 +1,4 @@
-"""Ground truth of a task: the priority chain of the sources that state or suggest it."""
+"""Ground truth of a task, from the first of its sources in order of priority that has any."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ STATED: tuple[Reader, ...] = (
 """Sources that state the ground truth, in order of priority."""
 
 GUESSED: tuple[Reader, ...] = (read_instruction, read_test_script)
-"""Sources that are only read when no other one yields a file."""
+"""Sources that are only read when no other source yields a file."""
 
 
 def load_ground_truth(task_dir: Path | str | None) -> GroundTruth:
@@ -144,7 +144,7 @@ def _first_with_files(
 def _edit_files(
     sources: tuple[Source, ...], aligner: Aligner, workspace: Workspace
 ) -> tuple[FileRef, ...] | None:
-    """Return the edit files of the first source that has any; a bare statement comes last."""
+    """Return the edit files of the first source; ``expected_edit_files`` comes last."""
     stating = [source for source in sources if source.edit_entries]
     stating.sort(key=lambda s: s.name.rsplit("/", 1)[-1] in GROUND_TRUTH_FILES)
     for source in stating:

@@ -1,4 +1,4 @@
-"""What each kind of file of a task says about its ground truth."""
+"""Readers of the ground truth in each kind of file of a task."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from retrieval_eval.paths import diff_path
 from retrieval_eval.records import Confidence
 
 # --------------------------------------------------------------------------------------------------
-# Ground truth written down as such: the seed's first source, in all its shapes.
+# Explicit ground truth: the seed's first source, in all its shapes.
 
 GROUND_TRUTH_FILES = ("ground_truth.json", "ground_truth_agent.json", "oracle_answer.json")
 """The files read, the first that lists files wins; copies such as ``*.original.json`` are not."""
@@ -31,7 +31,7 @@ PLACEHOLDER = "{name}: all line ranges are the same placeholder, so they are lef
 
 
 def read_ground_truth_json(task_dir: Path, file_name: str = GROUND_TRUTH_FILES[0]) -> Source | None:
-    """Return what ``file_name`` of a task says, or None when the task has no such file.
+    """Return the ground truth in ``file_name`` of a task, or None when the task has no such file.
 
     The confidence is high (the seed's), or lower where the document itself states it. Line ranges
     that are all the same one from line 1 on are placeholders of a generator and left out.

@@ -1,4 +1,4 @@
-"""From entries as a source writes them to normalised files with their repository."""
+"""Resolves entries as a source writes them to normalised files with their repository."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def locate(entry: Entry, workspace: Workspace, repeats_folder: bool = False) -> 
     """Return the file an entry names, or None when it names none.
 
     A plain path that starts with the stated folder of one of several repositories belongs to
-    that repository. With a single repository only an absolute path is read so, because
+    that repository. With a single repository this holds for absolute paths only, because
     ``flask/app.py`` is more often a path inside a repository ``flask``.
     """
     repository, path = entry.repository, entry.path
@@ -70,7 +70,7 @@ def locate(entry: Entry, workspace: Workspace, repeats_folder: bool = False) -> 
 
 
 class Aligner:
-    """Finds the file of a ground truth that another source writes in another way.
+    """Finds the file of a ground truth that another source writes differently.
 
     Examples
     --------
@@ -107,7 +107,7 @@ def _may_agree(one: FileRef, other: FileRef) -> bool:
 
 
 def _stated_name(name: str, workspace: Workspace) -> str:
-    """Return the repository's own name for a name that may be that of its folder."""
+    """Return the name of a repository that may be named by its folder."""
     for repository in workspace.repositories:
         if name.lower() in {repository.name.lower(), (repository.folder or "").lower()}:
             return repository.name

@@ -1,7 +1,7 @@
 """The shapes in which benchmark files list relevant files, symbols and line ranges.
 
-Shapes are data: the first group of keys that yields a file wins, because a document that lists
-``files`` says with the others only how it came to them.
+Shapes are data: the first group of keys that yields a file wins, because the other keys of a
+document that lists ``files`` only explain them.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ FILE_KEYS: tuple[tuple[str, ...], ...] = (
 """Groups of keys in order of precedence; keys of one group are read together."""
 
 _OBJECTS_ONLY = frozenset({"entries", "steps", "dependency_chain", "chain", "root_cause"})
-"""Keys under which a plain string is prose, not a path."""
+"""Keys under which a plain string is text, not a path."""
 
 _PARTS = frozenset(
     {"primary", "secondary", "required", "optional", "essential", "important", "supporting"}
     | {"related", "relevant", "expected", "edited", "modified", "must_read"}
 )
-"""Keys of files by what they are for, which are no names of repositories."""
+"""Keys that group files by purpose; they are not names of repositories."""
 
 _PATH_KEYS = ("path", "file", "file_path", "canonical_path", "manifest")
 _DEEPEST = 4
@@ -92,7 +92,7 @@ def symbols(value: Any) -> tuple[RawSymbol, ...]:
 
 
 def chunks(value: Any) -> tuple[RawChunk, ...]:
-    """Return the line ranges of a list of objects; ranges that are none are left out."""
+    """Return the line ranges of a list of objects; invalid ranges are left out."""
     found = []
     for item in items(value):
         if not isinstance(item, dict):

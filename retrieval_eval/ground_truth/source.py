@@ -1,4 +1,4 @@
-"""What one ground-truth source says, before paths are normalised."""
+"""The content of one ground-truth source, before paths are normalised."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class RawChunk:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Everything one file of a task says about its ground truth.
+    """All ground truth in one file of a task.
 
-    ``edit_entries`` is None where the source says nothing about files to edit. ``problems`` name
-    what could not be read; ``notes`` say what was left out and matter when the source wins.
+    ``edit_entries`` is None where the source does not state files to edit. ``problems`` name what
+    could not be read; ``notes`` name what was left out and are reported when the source is used.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What a task says about its workspace: repositories, their folders, the agent's own outputs."""
+"""The workspace stated by a task: repositories, their folders, the agent's own outputs."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def stated_outputs(text: str) -> tuple[str, ...]:
 
 
 class OwnOutputs:
-    """The files that an agent has to write, as far as a task's text and their names tell.
+    """The files that an agent has to write, inferred from a task's text and from their names.
 
     Parameters
     ----------
@@ -113,14 +113,14 @@ def _has_report_word(name: str) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
-# What a task says about its workspace: repositories, their folders, the agent's own outputs.
+# The workspace stated by a task: repositories, their folders, the agent's own outputs.
 
 _MOST_REPOSITORIES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """The repositories a task states, the outputs it asks for and its decoded task.toml."""
+    """The repositories a task states, the outputs it requires and its decoded task.toml."""
 
     repositories: tuple[Repository, ...] = ()
     output_files: tuple[str, ...] = ()

@@ -100,7 +100,7 @@ def kept_record(
 ) -> tuple[AnyRecord | None, str | None]:
     """Return the document in ``path`` if it was made of these inputs and is whole, and a note.
 
-    Otherwise there is none; where it was damaged, the note says that it is made again. Raises
+    Otherwise None; for a damaged one the note states that it is made again. Raises
     ``SchemaError`` for one of another major version, which is not overwritten.
     """
     if not answers(path.is_file):

@@ -1,4 +1,4 @@
-r"""The one writer of CSV: cells that no spreadsheet runs and no terminal interprets, without loss.
+r"""Writes CSV whose cells no spreadsheet executes and no terminal interprets, without loss.
 
 A cell of text that would be a formula gets an apostrophe before it, as spreadsheets write text. A
 control character becomes ``\u....``. :func:`cell_text` undoes both. Numbers are not text and stay
@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, Final
 
-# What a spreadsheet would run, also behind white space, which some drop. Full-width forms are read
-# as their plain ones.
+# What a spreadsheet would execute as a formula, also after white space, which some drop. Full-width
+# forms are read as their plain ones.
 _FORMULA: Final = re.compile(r"'*(?:[\t\r\n]|\s*[=+\-@＝＋－＠])")
 
 # Controls but for tab and line ends, the two direction overrides, and halves of characters, which

@@ -25,7 +25,7 @@ _TEMPORARY = re.compile(r"\..+\.(\d{1,9})\.[^.]+\.tmp", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """The text of a file, or the sentence that says why there is none."""
+    """The text of a file, or a sentence about why it cannot be read."""
 
     value: str | None
     problem: str | None = None
@@ -33,7 +33,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Json:
-    """A decoded JSON document, or the sentence that says why there is none."""
+    """A decoded JSON document, or a sentence about why it cannot be read."""
 
     value: Any
     problem: str | None = None
@@ -67,7 +67,7 @@ def answers(check: Callable[[], bool]) -> bool:
 def is_there(path: Path) -> bool:
     """Return whether a file, a folder or a broken link has this name.
 
-    What may not be looked at counts as there, for its reader reports why it cannot be read. A pipe
+    A path without access rights counts as there: its reader reports why it cannot be read. A pipe
     or a device does not: opening it would wait for a writer.
     """
     try:
@@ -188,7 +188,7 @@ def json_bytes(value: Any, *, indent: int | None = None) -> bytes:
 def write_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:
     """Write ``data`` to ``path`` whole or not at all, creating its folder.
 
-    Without ``mode`` the rights are those of :func:`rights_of`. Raises
+    Without ``mode`` it is that of :func:`rights_of`. Raises
     :class:`~retrieval_eval.errors.BadInputError` when the place cannot be written to.
     """
     try:
@@ -198,9 +198,9 @@ def write_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:
 
 
 def replace_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:
-    """Do what :func:`write_bytes` does, and raise ``OSError`` as it is.
+    """Do what :func:`write_bytes` does, but raise ``OSError`` unchanged.
 
-    Until the file is whole only its owner may open it.
+    Until the file is complete only its owner may open it.
     """
     mode = rights_of(path) if mode is None else mode
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -220,7 +220,7 @@ def replace_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:
 
 
 def rights_of(path: Path) -> int:
-    """Return the rights of a file, or 0644 for one that is not there: what was closed stays so."""
+    """Return the mode of a file, or 0644 when it does not exist: a private file stays private."""
     try:
         return stat.S_IMODE(path.stat().st_mode) & 0o777
     except OSError:
@@ -230,15 +230,15 @@ def rights_of(path: Path) -> int:
 def append_line(path: Path, line: bytes) -> None:
     """Append one whole line to ``path``, creating it; for journals of work in progress.
 
-    The line is handed to the system at once, so it outlives this process; only a machine that
-    stops can leave half of it, which readers of journals drop.
+    The line is handed to the system at once, so it survives a crash of this process; only a crash
+    of the machine can leave half of it, which readers of journals drop.
     """
     with path.open("ab") as stream:
         stream.write(line)
 
 
 def remove_leftovers(folder: Path, root: Path) -> None:
-    """Delete temporary files in ``folder`` of writers that were killed before they were done."""
+    """Delete temporary files in ``folder`` left by writers that were killed."""
     for path in folder.glob(".*.tmp"):
         writer = _TEMPORARY.fullmatch(path.name)
         if writer is not None and not _is_running(int(writer[1])):
@@ -246,7 +246,7 @@ def remove_leftovers(folder: Path, root: Path) -> None:
 
 
 def _is_running(process: int) -> bool:
-    """Return whether a process may be running; only POSIX can tell without harm."""
+    """Return whether a process may be running; only POSIX can check without side effects."""
     if os.name != "posix":
         return True
     try:

@@ -1,4 +1,4 @@
-"""The layout of run trees: which trials a run holds, and what is left out with which reason."""
+"""The layout of run trees: the trials of a run, and the folders excluded, with reasons."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def discover(run_dir: Path, run_id: str) -> Discovery:
 def runs_inside(found: Discovery, folder: Path) -> tuple[Path, ...]:
     """Return the runs below a folder that holds runs and is none itself; nothing for a run.
 
-    Trials of a run lie below a config, or deeper below jobs and batches. Where all of them have
+    Trials of a run lie below a config, or deeper, below jobs and batches. Where all of them have
     one more level above the config of a batch, that level is the run.
     """
     runs = {_run_of(trial.path, folder) for trial in found.trials}
@@ -93,7 +93,7 @@ def runs_inside(found: Discovery, folder: Path) -> tuple[Path, ...]:
 
 
 def _run_of(trial: Path, folder: Path) -> Path:
-    """Return the folder of a trial's run, as far as the levels between can tell."""
+    """Return the folder of a trial's run, judged by the levels between."""
     levels = trial.relative_to(folder).parts[:-1]
     batches = [i for i, level in enumerate(levels) if TIMESTAMP.fullmatch(level)]
     # A run may be named like a job; what is named so below something else is a job.
@@ -132,7 +132,7 @@ class _Walk:
         self._holding: set[Path] = set()
 
     def enter(self, place: _Place) -> list[_Place]:
-        """Note what a folder is and return the folders to look into."""
+        """Record what a folder is and return the folders to look into."""
         path, levels, marked = place
         if levels and path.is_symlink():
             self._exclude(path, levels, "link")

@@ -1,4 +1,4 @@
-"""From the names of runs to their folders."""
+"""Resolves names of runs to their folders."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tasks of a benchmark, and which of them a decorated or cut task name means."""
+"""The tasks of a benchmark, and the task that a decorated or truncated name means."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Resolution:
-    """The task a raw name means, or the sentence that says why none is certain."""
+    """The task a raw name means, or a sentence about why it is unknown or ambiguous."""
 
     task: Task | None
     reason: str | None = None
 
 
 class TaskIndex:
-    """The tasks that exist, and the names under which trials speak of them.
+    """The tasks that exist, and the names by which trials refer to them.
 
     Parameters
     ----------
@@ -74,9 +74,9 @@ class TaskIndex:
 
     @classmethod
     def with_names(cls, names: Iterable[str]) -> TaskIndex:
-        """Return an index of bare task names, for runs whose tasks are not at hand.
+        """Return an index of bare task names, for runs whose tasks are not available.
 
-        Nothing says which of these names is a decorated one, so only a name with a known prefix
+        Which of these names are decorated is unknown, so only a name with a known prefix
         resolves to another (``mcp_x_AbCdEf`` to ``x``, and only when ``x`` is there).
         """
         index = cls(None)
@@ -233,7 +233,7 @@ def undecorated(name: str) -> Iterator[tuple[str, ...]]:
 
     Decorations are the prefixes ``mcp_``, ``bl_``, ``sgonly_``, ``artifact_``, ``sdlc_<phase>_``
     and a random suffix of 6 to 8 letters and digits. Behind a name without prefix a suffix that
-    could be a word (no digit, no capital inside) is taken for a part of the name.
+    could be a word (no digit, no capital inside) counts as part of the name.
 
     Examples
     --------

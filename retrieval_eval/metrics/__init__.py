@@ -1,1 +1,1 @@
-"""Metrics of a trial, read off its events: files, chunks, utilization, error modes."""
+"""Metrics of a trial, computed from its events: files, chunks, utilization, error modes."""

@@ -1,7 +1,7 @@
-"""The metrics of a trial: each is declared once, with its facts, where it is computed.
+"""The metrics of a trial: each is declared once, with its description, where it is computed.
 
-A decorated function is a metric: it stands in the documents and their schema, in the frames, in
-the reference of columns, in the means and, if it says so, in comparisons and associations. Other
+A decorated function is a metric: it appears in the documents and their schema, in the frames, in
+the reference of columns, in the means and, if declared so, in comparisons and associations. Other
 distributions add theirs through the entry-point group ``retrieval_eval.metrics``.
 """
 
@@ -31,7 +31,7 @@ FILES: Final = "file_level_metrics"
 
 
 class TrialView:
-    """What a metric of a trial is computed from; each part is found once, when it is first used.
+    """The input of a metric of a trial; each part is computed once, on first use.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class FileView:
     name
         The definition, one of `retrieval_eval.events.retrieved.VIEWS`.
     k_values
-        The cut-offs that will be asked of `measure`.
+        The cut-offs for which `measure` will be called.
     """
 
     def __init__(self, trial: TrialEvents, name: str, k_values: Sequence[int]) -> None:
@@ -98,16 +98,16 @@ class FileView:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One number of a trial, with everything that is known of it.
+    """One number of a trial, with its description.
 
     Parameters
     ----------
     name
-        What it is called in frames and options; the cut-off stands behind an ``@``.
+        Its name in frames and options; a cut-off follows after ``@``.
     label
         Its name within a sentence.
     path
-        Where the number stands in a trial's metric document.
+        Where the number is in a trial's metric document.
     meaning
         Its definition, in one phrase.
     better
@@ -119,7 +119,7 @@ class Metric:
     compute
         The function that computes it: of a `FileView` (also with a cut-off) or a `TrialView`.
     is_summarised, is_compared, is_associated, is_headline
-        Whether it stands in the means of each configuration, in comparisons, in associations, in
+        Whether it appears in the means of each configuration, in comparisons, in associations, in
         the tables that a report leads with.
     has_cutoff
         Whether it is computed at every cut-off of the run.
@@ -161,7 +161,7 @@ class Metric:
 
     @property
     def direction(self) -> Direction:
-        """Which direction is an improvement, as documents say it."""
+        """Which direction is an improvement, as documents write it."""
         return "higher_is_better" if self.better == "higher" else "lower_is_better"
 
     @property
@@ -253,7 +253,7 @@ def metric(
     label, meaning
         Its name within a sentence, and its definition.
     block
-        The block of the document it stands in. A metric of files is a function of a `FileView`
+        Its block of the document. A metric of files is a function of a `FileView`
         and is computed for each view; with ``has_cutoff`` it is a function of a view and a
         cut-off. Metrics of the other blocks are functions of a `TrialView`.
     **facts
@@ -271,20 +271,20 @@ def metric(
 
 
 def recorded(name: str, label: str, meaning: str, block: Block, **facts: Any) -> Metric:
-    """Return a metric that is read off the trial and not computed by a function of its own."""
+    """Return a metric that is recorded in the trial and not computed by a function of its own."""
     return Metric(name, label, (block, name), meaning, **facts)
 
 
 def summarised() -> list[Metric]:
-    """Return the metrics that stand in the means of each configuration, outcomes last."""
+    """Return the metrics in the means of each configuration, outcomes last."""
     return [m for m in BY_NAME.values() if m.is_summarised]
 
 
 def fixed_cutoffs() -> tuple[int, ...]:
     """Return the cut-offs in the names of metrics.
 
-    They are measured whatever others are requested, so that nDCG@10 is a metric of every run and
-    means the same in all of them.
+    They are measured whatever others are requested, so that nDCG@10 is a metric of every run and is
+    comparable between runs.
     """
     return tuple(sorted({k for m in METRICS.values() for k in m.at}))
 
@@ -298,7 +298,7 @@ def in_view(metric: Metric, view: str) -> Metric:
 def values_of(block: Block, view: object, reason: str | None = None) -> dict[str, Value]:
     """Return the computed metrics of a block without cut-offs, by name.
 
-    With a ``reason`` why nothing of the trial is computable, none is computed and each has it.
+    With a ``reason`` why nothing of the trial is computable, each metric is missing for it.
     """
     return {
         m.name: Value.missing(reason) if reason else _checked(m, m(view))

@@ -43,7 +43,7 @@ def coverage_auc(view: TrialView) -> Value:
     accessed: dict[int, set[Identity]] = defaultdict(set)
     for event, target in accesses(view.trial):
         accessed[event.step_index].add(target.file.key)
-    # A tool of no known category may have shown files too.
+    # A tool of unknown category may have shown files too.
     steps = [
         e
         for e in view.trial.events
@@ -107,7 +107,7 @@ class _Seen:
 def line_overlap(trial: TrialEvents) -> LineOverlap:
     """Return line recall and precision over the expected chunks.
 
-    A chunk whose file was accessed only by reads that do not tell their lines is left out and
+    A chunk whose file was accessed only by reads without known lines is left out and
     counted as unknown. A line that several chunks expect counts once. Precision needs the number
     of all lines read, so it is not computable once a whole file of unknown length was read.
     """

@@ -58,7 +58,7 @@ def _struct(name: str, block: Block, facts: type[Record], **more: Any) -> type[A
 if TYPE_CHECKING:
 
     class _WithMetrics(Record, frozen=True, kw_only=True):
-        """The fields of metrics are known when the program runs; each may be null."""
+        """The fields of metrics are known at run time only; each may be null."""
 
         def __getattr__(self, name: str) -> Any: ...
 
@@ -134,7 +134,7 @@ class TrialMetrics(Record, frozen=True, kw_only=True):
     ledger: Annotated[
         CallLedger | None,
         about(
-            "What became of every tool call: seen = not retrieval + no result + error + "
+            "Counts of tool calls by status: seen = not retrieval + no result + error + "
             "opaque + resolved"
         ),
     ] = None

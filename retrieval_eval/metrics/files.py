@@ -1,6 +1,7 @@
 """Metrics of the retrieved files, and when the first relevant one was retrieved.
 
-Ranking metrics are those of trec_eval; an agent that retrieved nothing has no precision.
+Ranking metrics are those of trec_eval; the precision of an agent that retrieved nothing is not
+computable.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Everything that is measured of one trial."""
+"""Measures one trial: every registered metric and the error labels."""
 
 from __future__ import annotations
 

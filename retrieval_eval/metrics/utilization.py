@@ -30,7 +30,7 @@ def read_overlap(view: TrialView) -> Value:
     block=_BLOCK,
 )
 def write_overlap(view: TrialView) -> Value:
-    """Return the share of the ground-truth files written; of a trial that wrote, no other."""
+    """Return the share of the ground-truth files written, for trials that wrote any file."""
     if not view.written:
         return Value.missing("no_writes")
     return ratio(len(view.relevant & view.written.keys()), len(view.relevant), view.no_ground_truth)

@@ -1,7 +1,8 @@
-"""The typed spine: every document this package writes, declared once.
+"""The data model: every document this package writes, declared once.
 
 From these structs come the JSON Schemas (``make schemas``), the reading and writing of documents,
-and the types, units and meanings of the frames' columns. To add a field is to add it here.
+and the types, units and meanings of the frames' columns. A new field is added here and nowhere
+else.
 """
 
 from __future__ import annotations
@@ -56,11 +57,11 @@ DOCUMENTS: Final[dict[str, Document]] = {
 INPUTS: Final[dict[str, Document]] = {
     "gold_set": Document("model.gold", "GoldRow", "gold_set_schema.json"),
 }
-"""Files that people write and whose schema is published; their readers name every fault."""
+"""Files that people write and whose schema is published; their readers report every fault."""
 
 
 def to_builtins(record: Record) -> dict[str, Any]:
-    """Return a record as plain objects, as it stands in a document.
+    """Return a record as plain objects, as it is written in a document.
 
     Examples
     --------
@@ -80,7 +81,7 @@ def from_builtins(document: Any, struct: type[AnyRecord], name: str) -> AnyRecor
     document
         A decoded JSON value.
     struct
-        What it shall be.
+        The struct to read it as.
     name
         What to call it in the message.
 
@@ -100,7 +101,7 @@ def from_builtins(document: Any, struct: type[AnyRecord], name: str) -> AnyRecor
         return msgspec.convert(document, struct)
     except msgspec.ValidationError as error:
         raise SchemaError(f"{name}: {_with_pointer(str(error))}") from None
-    except UnicodeEncodeError:  # half of a character, where one of a few names has to stand
+    except UnicodeEncodeError:  # a lone surrogate where one of a few names is expected
         raise SchemaError(f"{name}: /: a name in it is not valid Unicode") from None
 
 

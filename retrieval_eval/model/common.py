@@ -38,7 +38,7 @@ class Provenance(Record, frozen=True, kw_only=True):
     ] = NULL
     is_simulated: Annotated[
         bool | None,
-        about('The trial is invented: its result.json says "simulated": true. Absent of others'),
+        about('The trial is invented: its result.json states "simulated": true. Absent in others'),
     ] = None
 
 
@@ -58,7 +58,9 @@ class Coverage(Record, frozen=True, kw_only=True):
     ]
     degraded_sources: Annotated[
         tuple[Literal["trace", "outcome", "ground_truth"], ...],
-        about("What degraded_reason is about, since 1.2; only a broken trace leaves events out"),
+        about(
+            "The sources degraded_reason names, since 1.2; only a broken trace leaves events out"
+        ),
     ] = EMPTY_LIST
     ground_truth_source: Annotated[
         str | None, about("Which source of the priority chain named the files")
@@ -77,10 +79,10 @@ class Coverage(Record, frozen=True, kw_only=True):
         str | None, about("Format of the trace, such as atif or claude-code-stream-json")
     ] = NULL
     ground_truth_problems: Annotated[
-        tuple[str, ...], about("What was wrong with ground-truth sources, naming file and line")
+        tuple[str, ...], about("Faults of ground-truth sources, naming file and line")
     ] = EMPTY_LIST
     ground_truth_digest: Annotated[
-        str | None, about("Tells two versions of a task's ground truth apart")
+        str | None, about("Digest that distinguishes versions of a task's ground truth")
     ] = NULL
     repositories: Annotated[
         tuple[str, ...], about("Repositories the ground truth lies in, or the task is about")
@@ -112,7 +114,7 @@ class EventSummary(Record, frozen=True, kw_only=True):
 
 
 class CallLedger(Record, frozen=True, kw_only=True):
-    """What became of every tool call.
+    """Counts of tool calls by status.
 
     seen = not retrieval + no result + error + opaque + resolved.
     """

@@ -40,7 +40,7 @@ class ExpectedChunk(Record, frozen=True, kw_only=True):
     file: Annotated[str, about("Repo-relative path")]
     line_start: Annotated[Positive, about("First line, 1-based")]
     line_end: Annotated[Positive, about("Last line, inclusive")]
-    annotation: Annotated[str | None, about("What the range is")] = NULL
+    annotation: Annotated[str | None, about("Remark on the range")] = NULL
     repository: Annotated[str | None, about("Repository in multi-repo tasks")] = NULL
 
 
@@ -58,7 +58,9 @@ class GroundTruthBlock(Record, frozen=True, kw_only=True):
     chunks: Annotated[tuple[ExpectedChunk, ...], about("Expected line ranges")] = ()
     expected_edit_files: Annotated[
         tuple[str, ...],
-        about("Files a high-confidence source says are to be edited; absent when not inferable"),
+        about(
+            "Files that a high-confidence source names as to be edited; absent when not inferable"
+        ),
     ] = ()
     not_retrieval_targets: Annotated[
         tuple[str, ...], about("Entries that name the agent's own output")
@@ -74,14 +76,16 @@ class TargetRow(Record, frozen=True, kw_only=True):
     """One file an event touched."""
 
     file: Annotated[str, about("Normalised path")]
-    repository: Annotated[str | None, about("Short repository name where the trace says it")] = NULL
+    repository: Annotated[str | None, about("Short repository name where the trace states it")] = (
+        NULL
+    )
     access: Annotated[
         Access,
         about("Content read, search hit, name listed, or written"),
     ]
     lines: Annotated[
         tuple[tuple[Positive, Positive], ...] | None,
-        about("1-based inclusive line ranges; null where the trace does not say"),
+        about("1-based inclusive line ranges; null where the trace does not state them"),
     ] = NULL
     is_whole: Annotated[bool | None, about("The whole file was read")] = None
 
@@ -171,7 +175,7 @@ class EventDocument(Record, frozen=True, kw_only=True):
     ledger: Annotated[
         CallLedger | None,
         about(
-            "What became of every tool call: seen = not retrieval + no result + error + "
+            "Counts of tool calls by status: seen = not retrieval + no result + error + "
             "opaque + resolved"
         ),
     ] = None

@@ -69,7 +69,7 @@ class Measured(Record, frozen=True, kw_only=True):
 
 
 class Justification(Record, frozen=True, kw_only=True):
-    """What accepted a breach in writing."""
+    """The written justification that accepted a breach."""
 
     metric: Annotated[str, about("Metric")]
     part: Annotated[GuardSlice | None, about("Slice")]
@@ -103,7 +103,7 @@ class GuardRow(Record, frozen=True, kw_only=True):
 
     metric: Annotated[str, about("Metric")]
     slice: Annotated[GuardSlice | None, about("The queries it looks at; null: all")]
-    direction: Annotated[Literal["down is bad", "up is bad"], about("What is bad")]
+    direction: Annotated[Literal["down is bad", "up is bad"], about("Direction that is bad")]
     max_change: Annotated[
         float | None,
         about("Largest allowed change in the bad direction, in unit; null: none bounded"),
@@ -122,7 +122,7 @@ class GuardRow(Record, frozen=True, kw_only=True):
         Literal["pass", "within_noise", "breach", "overridden", "no_verdict", "skipped"],
         about("The verdict on this threshold"),
     ]
-    reasons: Annotated[tuple[str, ...], about("Why it is no plain pass")]
+    reasons: Annotated[tuple[str, ...], about("Reasons for another verdict than a plain pass")]
     baseline: Annotated[Measured, about("The baseline's value")]
     current: Annotated[Measured, about("The run's value")]
     paired_baseline: Annotated[
@@ -153,10 +153,14 @@ class GuardRow(Record, frozen=True, kw_only=True):
     ]
     p_adjusted: Annotated[float | None, about("The same adjusted over all rows (Holm)")]
     is_noise: Annotated[
-        bool | None, about("Whether as much would happen without any change; null: no test")
+        bool | None, about("Whether noise alone explains the change; null: no test")
     ]
-    detectable_points: Annotated[float | None, about("The harm that 80 % of such runs would show")]
-    justification: Annotated[Justification | None, about("What accepted a breach in writing")]
+    detectable_points: Annotated[
+        float | None, about("The smallest harm that 80 % of such runs would show")
+    ]
+    justification: Annotated[
+        Justification | None, about("The written justification that accepted a breach")
+    ]
     movers: Annotated[tuple[Mover, ...], about("The queries that moved it most, the worst first")]
 
     @property

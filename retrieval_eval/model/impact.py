@@ -209,14 +209,14 @@ class GateRule(Record, frozen=True, kw_only=True):
     """A validity rule."""
 
     name: Annotated[str, about("Rule")]
-    meaning: Annotated[str, about("What it finds")]
+    meaning: Annotated[str, about("The trials it finds")]
     count: Annotated[Count, about("Trials found", unit="trials")]
     n_removed: Annotated[Count, about("Trials it removed", unit="trials")]
     share_removed: Annotated[
         Share | None, about("Largest share of an arm it removed", unit="0–1")
     ] = NULL
-    failed: Annotated[bool, about("Whether it withholds the verdict")]
-    detail: Annotated[str | None, about("What that rests on")] = NULL
+    failed: Annotated[bool, about("Whether it fails the gate, so that there is no verdict")]
+    detail: Annotated[str | None, about("The finding it rests on")] = NULL
     trials: Annotated[tuple[NamedTrial, ...], about("Trials found")] = EMPTY_LIST
 
 
@@ -253,7 +253,7 @@ class PairLedger(Record, frozen=True, kw_only=True):
 
 
 class Flip(Record, frozen=True, kw_only=True):
-    """A headline that turns under another view."""
+    """A headline that changes under another view."""
 
     metric: str
     view: str
@@ -264,7 +264,7 @@ class Flip(Record, frozen=True, kw_only=True):
 
 
 class Discrimination(Record, frozen=True, kw_only=True):
-    """Whether a metric can tell units apart."""
+    """Whether a metric discriminates between units."""
 
     metric: str
     status: Literal["discriminates", "constant", "saturated", "redundant", "not_computable"]
@@ -393,7 +393,7 @@ class ComparisonDocument(Record, frozen=True, kw_only=True):
         tuple[str, ...], about("Outcomes that clearly move against the verdict")
     ] = EMPTY_LIST
     threats: Annotated[
-        tuple[Threat, ...], about("What could change the reading of the comparison")
+        tuple[Threat, ...], about("Threats to the interpretation of the comparison")
     ] = EMPTY_LIST
     reward_by_suite: Annotated[
         tuple[RewardBySuite, ...],
@@ -471,7 +471,7 @@ class FirstHitCurve(Record, frozen=True, kw_only=True):
 
     config_name: Annotated[str, about("Config")]
     unit: Annotated[Literal["seconds", "tokens", "calls"], about("Seconds, tokens or calls")]
-    n: Annotated[Count, about("Tasks watched; of repeats the first", unit="tasks")]
+    n: Annotated[Count, about("Tasks observed; of repeats the first", unit="tasks")]
     n_hit: Annotated[Count, about("Found a relevant file", unit="tasks")]
     n_never: Annotated[Count, about("Never found one: right-censored", unit="tasks")]
     until: Annotated[float | None, about("End of the restricted mean", unit="of the unit")] = NULL

@@ -1,8 +1,8 @@
-"""What the structs of all documents are made of: the base class, field descriptions, number types.
+"""Building blocks of all document structs: base class, field descriptions, number types.
 
 A field that a document always holds, null included, has the default ``NULL`` (``EMPTY_LIST``,
-``EMPTY_MAP``); one that is left out where there is nothing to say has ``None`` (``()``,
-``ABSENT_MAP``). A field without a default is in every document of every version.
+``EMPTY_MAP``); one that is omitted where it is empty has ``None`` (``()``, ``ABSENT_MAP``). A field
+without a default is in every document of every version.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class Record(Struct, frozen=True, kw_only=True, omit_defaults=True):
         """Add to the generated JSON Schema what the types do not state; nothing by default."""
 
     def in_document(self, plain: dict[str, Any]) -> dict[str, Any]:
-        """Return what of its plain objects a document holds: all, unless a part says less."""
+        """Return the plain objects as written; a part may override this to omit some."""
         return plain
 
 
 def computable_part(plain: dict[str, Any]) -> dict[str, Any]:
-    """Return a block; of one that is not computable only what is known, with the reason."""
+    """Return a block; without numbers, but with the reason, where it is not computable."""
     if plain["computable"]:
         return plain
     return {name: value for name, value in plain.items() if value is not None and value != {}}
@@ -38,12 +38,12 @@ def computable_part(plain: dict[str, Any]) -> dict[str, Any]:
 def about(
     meaning: str, *, unit: str | None = None, label: str | None = None, better: Better | None = None
 ) -> Meta:
-    """Return the description of a field: the one place for what is known of it.
+    """Return the description of a field: meaning, unit, label and direction.
 
     Parameters
     ----------
     meaning
-        What the value says, in a sentence without a full stop.
+        The meaning of the value, in a sentence without a full stop.
     unit
         Its unit in print, such as ``files`` or ``seconds``; ``0–1`` for a share.
     label
@@ -84,7 +84,7 @@ def null_called(name: str) -> Any:
 
 
 Json = Mapping[str, Any]
-"""An object whose members are not ours to name, such as the arguments of a tool call."""
+"""An object with arbitrary members, such as the arguments of a tool call."""
 
 Version = Annotated[str, Meta(pattern=r"^1\.\d+(\.\d+)?$")]
 Moment = Annotated[

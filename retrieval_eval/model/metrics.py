@@ -72,7 +72,7 @@ class FileLevelFacts(Record, frozen=True, kw_only=True):
         None
     )
     found_by: Annotated[
-        dict[str, Count], about("Ground-truth files by what found them", unit="files")
+        dict[str, Count], about("Ground-truth files by the means that found them", unit="files")
     ] = ABSENT_MAP
     censored_at_seconds: Annotated[
         NonNegative | None, about("Seconds a trial that never hit was observed", unit="s")
@@ -103,7 +103,7 @@ class LineOverlap(Record, frozen=True, kw_only=True):
     lines_seen: Annotated[Count | None, about("Of these, lines seen")] = None
     lines_read: Annotated[Count | None, about("Lines read in all")] = NULL
     chunks_unknown: Annotated[
-        Count | None, about("Chunks whose file was read without telling its lines")
+        Count | None, about("Chunks whose file was read without known lines")
     ] = None
 
     def in_document(self, plain: dict[str, Any]) -> dict[str, Any]:

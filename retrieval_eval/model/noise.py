@@ -37,10 +37,10 @@ class RunToRun(Record, frozen=True, kw_only=True):
 
     sd_points: Annotated[float, about("The larger of the next two")]
     sd_of_runs_points: Annotated[float, about("Standard deviation of the runs' values")]
-    sd_by_query_points: Annotated[float, about("What it would be if queries varied independently")]
+    sd_by_query_points: Annotated[float, about("Its value if queries varied independently")]
     largest_delta_points: Annotated[float, about("Largest distance between two runs")]
-    step_points: Annotated[float, about("The least by which one query can move the metric")]
-    is_deterministic: Annotated[bool, about("No query ever moved; the noise is exactly 0")]
+    step_points: Annotated[float, about("The smallest step by which one query can move the metric")]
+    is_deterministic: Annotated[bool, about("No query changed in any run; the noise is exactly 0")]
 
 
 class QuerySampling(Record, frozen=True, kw_only=True):
@@ -93,7 +93,7 @@ class SuggestedThreshold(Record, frozen=True, kw_only=True):
     """One threshold."""
 
     metric: Annotated[str, about("Metric")]
-    direction: Annotated[str, about("What is bad")]
+    direction: Annotated[str, about("Direction that is bad")]
     shipped_max_change_points: Annotated[float, about("What the shipped guard.toml allows")]
     noise_points: Annotated[
         float,
@@ -127,10 +127,12 @@ class NoiseFloor(Record, frozen=True, kw_only=True):
         about("Gold fingerprint of the pinned queries that were looked at; null: all"),
     ]
     is_deterministic: Annotated[bool, about("No query's documents varied")]
-    run: Annotated[dict[str, Any], about("What was measured, and with what, as in a search run")]
+    run: Annotated[
+        dict[str, Any], about("The measured system, gold set and settings, as in a search run")
+    ]
     judge: Annotated[
         dict[str, Any] | None,
-        about("Who decided the claims, as in a search run; null: the runs have none"),
+        about("The judge of the claims, as in a search run; null: the runs have none"),
     ]
     runs: Annotated[tuple[RepeatedRun, ...], about("The runs")]
     change: Annotated[
@@ -140,5 +142,5 @@ class NoiseFloor(Record, frozen=True, kw_only=True):
     settings: Annotated[NoiseSettings, about("How it was resampled")]
     metrics: Annotated[dict[str, MetricNoise], about("By metric")]
     suggested_thresholds: Annotated[
-        tuple[SuggestedThreshold, ...], about("What a guard of this system could allow")
+        tuple[SuggestedThreshold, ...], about("Thresholds that a guard of this system could use")
     ]

@@ -1,4 +1,4 @@
-"""What came out of a trial: reward, cost, tokens and time, each with its source."""
+"""The outcome of a trial: reward, cost, tokens and time, each with its source."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class TrialOutcome(Record, frozen=True, kw_only=True):
     agent_started_at: Annotated[
         float | None, about("Start of the agent's execution, Unix seconds (UTC)")
     ] = NULL
-    model: Annotated[str | None, about("Model that worked; null for 'unknown'")] = NULL
-    harness: Annotated[str | None, about("Agent harness that worked")] = NULL
+    model: Annotated[str | None, about("Model of the agent; null for 'unknown'")] = NULL
+    harness: Annotated[str | None, about("Agent harness of the trial")] = NULL
     harness_version: Annotated[str | None, about("Version of the agent harness")] = NULL
     exception: Annotated[
         dict[str, str | None] | None,
@@ -71,5 +71,5 @@ class TrialOutcome(Record, frozen=True, kw_only=True):
     ] = NULL
     task_checksum: Annotated[str | None, about("Version of the task")] = NULL
     problems: Annotated[
-        tuple[str, ...], about("What is wrong with the files of the outcome, naming the file")
+        tuple[str, ...], about("Faults of the files of the outcome, naming the file")
     ] = EMPTY_LIST

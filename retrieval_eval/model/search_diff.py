@@ -31,7 +31,7 @@ class DiffSide(Record, frozen=True, kw_only=True):
 
     label: Annotated[str, about("Its label; may be empty")]
     generated_at: Annotated[Moment, about("When it was measured")]
-    retriever: Annotated[str, about("What its retriever calls itself")]
+    retriever: Annotated[str, about("The name its retriever reports")]
     gold_set: Annotated[GoldSetOfSide, about("Its gold set")]
     n_queries: Annotated[Count, about("Queries asked")]
     n_failed: Annotated[Count, about("Queries that failed")]
@@ -108,7 +108,7 @@ class TopDocument(Record, frozen=True, kw_only=True):
     """A first document; null for an empty ranking."""
 
     doc: Annotated[str, about("Document id")]
-    grade: Annotated[int | None, about("Its grade; null when nobody judged it")]
+    grade: Annotated[int | None, about("Its grade; null when it was not judged")]
 
 
 class ChangedTop(Record, frozen=True, kw_only=True):
@@ -131,7 +131,7 @@ class MovedDocument(Record, frozen=True, kw_only=True):
     """One document."""
 
     doc: Annotated[str, about("Document id")]
-    grade: Annotated[int | None, about("Its grade; null when nobody judged it")]
+    grade: Annotated[int | None, about("Its grade; null when it was not judged")]
     rank_a: Annotated[Positive | None, about("Rank in run a; null when not retrieved", unit="rank")]
     rank_b: Annotated[Positive | None, about("Rank in run b", unit="rank")]
 
@@ -181,8 +181,8 @@ class SearchDiff(Record, frozen=True, kw_only=True):
     banner: Annotated[
         str | None,
         about(
-            "What heads every view of this diff: a run has no verdict, or fingerprints differ"
-            " and that was accepted. Null: neither"
+            "The warning above every view of this diff: a run has no verdict, or fingerprints"
+            " differ and that was accepted. Null: neither"
         ),
     ]
     no_verdict: Annotated[
@@ -195,7 +195,7 @@ class SearchDiff(Record, frozen=True, kw_only=True):
     accepted: Annotated[
         tuple[AcceptedMismatch, ...], about("Fingerprints that differ and were accepted")
     ]
-    notices: Annotated[tuple[str, ...], about("What a reader must not miss besides")]
+    notices: Annotated[tuple[str, ...], about("Further notes for the reader")]
     changes: Annotated[
         tuple[str, ...], about("What else differs between the set-ups: retriever, options, corpora")
     ]

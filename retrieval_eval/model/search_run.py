@@ -45,7 +45,7 @@ class GoldSetFacts(Record, frozen=True, kw_only=True):
     n_simulated: Annotated[
         Count | None,
         about(
-            "Queries whose row says that they are simulated, so that they are invented; "
+            "Queries whose row marks them as simulated, that is invented; "
             "absent where there are none"
         ),
     ] = None
@@ -54,20 +54,20 @@ class GoldSetFacts(Record, frozen=True, kw_only=True):
 class RetrieverFacts(Record, frozen=True, kw_only=True):
     """The retriever."""
 
-    spec: Annotated[str, about("What the command line said, without secrets")]
-    name: Annotated[str, about("What it calls itself")]
+    spec: Annotated[str, about("The retriever as given on the command line, without secrets")]
+    name: Annotated[str, about("The name it reports")]
     reranker: Annotated[str | None, about("Its reranker")]
     uses_rerank: Annotated[bool, about("False: the reranker was left out")]
     floor: Annotated[float | None, about("Score below which documents were dropped")]
     options: Annotated[dict[str, str], about("Options given")]
-    facts: Annotated[dict[str, Any], about("All it says of itself")]
+    facts: Annotated[dict[str, Any], about("Everything it reports about itself")]
 
 
 class RunSettings(Record, frozen=True, kw_only=True):
     """How it was scored."""
 
-    k_values: Annotated[tuple[Positive, ...], about("Cut-offs asked for")]
-    depth: Annotated[Positive, about("Documents asked for, each query")]
+    k_values: Annotated[tuple[Positive, ...], about("Cut-offs requested")]
+    depth: Annotated[Positive, about("Documents requested for each query")]
     convention: Annotated[str, about("Definition of the measures")]
     empty_ranking: Annotated[
         Literal["zero"], about("An answerable query without documents scores 0")
@@ -79,7 +79,7 @@ class RunSettings(Record, frozen=True, kw_only=True):
 
 
 class RunHeader(Record, frozen=True, kw_only=True):
-    """What was measured, and with what."""
+    """The measured system, gold set and settings."""
 
     corpora: Annotated[tuple[CorpusFacts, ...], about("The corpora searched")]
     ids_checked: Annotated[
@@ -96,7 +96,7 @@ class RunHeader(Record, frozen=True, kw_only=True):
 
 
 class RunStatus(Record, frozen=True, kw_only=True):
-    """What became of the queries."""
+    """The status of the queries."""
 
     n_queries: Annotated[Count, about("Queries asked: n_ok + n_failed")]
     n_ok: Annotated[Count, about("Answered")]
@@ -175,7 +175,7 @@ class RankedDocument(Record, frozen=True, kw_only=True):
 
     doc: Annotated[str, about("Document id")]
     score: Annotated[float, about("Its score", unit="of the retriever")]
-    grade: Annotated[int | None, about("Its grade; null when nobody judged it", unit="grade")]
+    grade: Annotated[int | None, about("Its grade; null when it was not judged", unit="grade")]
 
 
 class QueryResult(Record, frozen=True, kw_only=True):
@@ -189,10 +189,10 @@ class QueryResult(Record, frozen=True, kw_only=True):
     source: Annotated[str, about("bootstrap (a machine's row) or chair (a person's)")]
     answerable: Annotated[
         bool | None,
-        about("False: no document answers it. Null: nobody has said, and none is known"),
+        about("False: no document answers it. Null: not stated, and no relevant document is known"),
     ]
     status: Annotated[Literal["ok", "failed"], about("failed: the retriever gave no usable answer")]
-    error: Annotated[str | None, about("The sentence that says how it failed")]
+    error: Annotated[str | None, about("How it failed, in a sentence")]
     is_refused: Annotated[bool, about("Documents were found and all lay below the floor")]
     problems: Annotated[
         tuple[str, ...], about("What was wrong with the answer, by code", unit="codes")
@@ -261,7 +261,7 @@ class OperatingPoint(Record, frozen=True, kw_only=True):
 
 
 class Controls(Record, frozen=True, kw_only=True):
-    """What needs no retriever; both must fail the gate."""
+    """Controls that need no retriever; both must fail the gate."""
 
     always_answer: Annotated[OperatingPoint, about("Refuses nothing")]
     always_refuse: Annotated[OperatingPoint, about("Refuses everything")]
@@ -302,17 +302,19 @@ class Abstention(Record, frozen=True, kw_only=True):
     ]
     roc: Annotated[tuple[RocPoint, ...], about("From answering everything to refusing everything")]
     operating_point: Annotated[OperatingPoint, about("The decisions of this run")]
-    controls: Annotated[Controls, about("What needs no retriever; both must fail the gate")]
+    controls: Annotated[Controls, about("Controls that need no retriever; both must fail the gate")]
     gate: Annotated[RefusalLimits, about("Both sides must hold at once")]
     reasons: Annotated[tuple[str, ...], about("What qualifies these numbers, in sentences")]
 
 
 class JudgeFacts(Record, frozen=True, kw_only=True):
-    """Who decided what supports what."""
+    """The judge that decided which document supports which claim."""
 
     name: Annotated[str, about("Kind of judge")]
     version: Annotated[str, about("Version of its rules")]
-    settings: Annotated[dict[str, Any], about("All that decides a judgement; never a secret")]
+    settings: Annotated[
+        dict[str, Any], about("All settings that decide a judgement; never a secret")
+    ]
     known_errors: Annotated[str | None, about("How the judge is known to err; null: not known")] = (
         NULL
     )
@@ -374,7 +376,7 @@ class Claim(Record, frozen=True, kw_only=True):
     reason: Annotated[
         str,
         about(
-            "Why, as the judge says: a code of the rule-based judge, a sentence of a model; "
+            "The reason of the judge: a code of the rule-based judge, a sentence of a model; "
             "no_gold_block where no document is labelled relevant",
             unit="code",
         ),
@@ -390,12 +392,14 @@ class DraftClaims(Record, frozen=True, kw_only=True):
 
 
 class Claims(Record, frozen=True, kw_only=True):
-    """What of the drafted answers the labelled documents support."""
+    """Which claims of the drafted answers the labelled documents support."""
 
-    judge: Annotated[JudgeFacts, about("Who decided what supports what")]
+    judge: Annotated[
+        JudgeFacts, about("The judge that decided which document supports which claim")
+    ]
     n_drafts: Annotated[Count, about("Drafts given")]
     n_refused: Annotated[Count, about("Judged drafts that refuse to answer, and hold no claims")]
-    n_unlabelled: Annotated[Count, about("Drafts left out because nobody has labelled their query")]
+    n_unlabelled: Annotated[Count, about("Drafts left out because their query has no labels")]
     n_without_draft: Annotated[Count, about("Queries of the run without a draft")]
     n_claims: Annotated[Count, about("Statements in the drafts")]
     n_substantive: Annotated[
@@ -548,9 +552,9 @@ class SearchRun(Record, frozen=True, kw_only=True):
         Version, about("Semver-style version; minor versions add optional fields")
     ]
     generated_at: Annotated[Moment, about("When the artefact was written (ISO 8601, UTC)")]
-    label: Annotated[str, about("What the person who ran it called it; may be empty")]
-    run: Annotated[RunHeader, about("What was measured, and with what")]
-    status: Annotated[RunStatus, about("What became of the queries")]
+    label: Annotated[str, about("Label given by the person who ran it; may be empty")]
+    run: Annotated[RunHeader, about("The measured system, gold set and settings")]
+    status: Annotated[RunStatus, about("Status of the queries")]
     metrics: Annotated[dict[str, MetricMean], about("Means over all queries, by measure")]
     slices: Annotated[RunSlices, about("Means over parts of the queries")]
     queries: Annotated[
@@ -563,8 +567,8 @@ class SearchRun(Record, frozen=True, kw_only=True):
     claims: Annotated[
         Claims | None,
         about(
-            "What of the drafted answers the labelled documents support; null when no drafts "
-            "were judged"
+            "Claims of the drafted answers that the labelled documents support; null when no "
+            "drafts were judged"
         ),
     ] = NULL
     composite: Annotated[

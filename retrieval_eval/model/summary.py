@@ -77,9 +77,9 @@ class ConfigSummary(Record, frozen=True, kw_only=True):
     error_taxonomy: Annotated[dict[str, PooledErrorRate], about("Pooled rate of each label")]
     events_by_category: Annotated[dict[str, Count], about("Events by tool category")] = EMPTY_MAP
     ledger: Annotated[dict[str, Count], about("Summed ledgers")]
-    found_by: Annotated[dict[str, Count], about("Ground-truth files by what found them")] = (
-        EMPTY_MAP
-    )
+    found_by: Annotated[
+        dict[str, Count], about("Ground-truth files by the means that found them")
+    ] = EMPTY_MAP
     n_ground_truth: Annotated[
         Count | None, about("Ground-truth files over all computable trials")
     ] = None
@@ -89,7 +89,7 @@ class ConfigSummary(Record, frozen=True, kw_only=True):
 
 
 class TrialEntry(Record, frozen=True, kw_only=True):
-    """What became of one trial."""
+    """The status of one trial."""
 
     config_name: Annotated[str, about("Config")]
     benchmark: Annotated[str, about("Suite")]
@@ -119,7 +119,7 @@ class ExcludedFolder(Record, frozen=True, kw_only=True):
 class RunSummary(Record, frozen=True, kw_only=True):
     """Summary of a run.
 
-    What became of every trial, and aggregates per configuration.
+    The status of every trial, and aggregates per configuration.
     """
 
     schema_version: Annotated[

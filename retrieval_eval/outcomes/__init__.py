@@ -25,11 +25,11 @@ _LONGEST_MESSAGE = 300
 
 
 def load_outcome(trial_dir: Path, trace: Trace | None = None) -> Outcome:
-    """Return the outcome of a trial out of its result, its task metrics and its trace.
+    """Return the outcome of a trial, from its result, its task metrics and its trace.
 
     Where the three disagree on cost or tokens, two that agree outvote the third; otherwise
     ``task_metrics.json`` comes before ``result.json`` before the trace, with the exceptions for
-    tokens in :func:`retrieval_eval.outcomes.usage.choose_tokens`. What was not chosen is kept.
+    tokens in :func:`retrieval_eval.outcomes.usage.choose_tokens`. The values not chosen are kept.
 
     Parameters
     ----------
@@ -126,21 +126,21 @@ def _exception(result: Any, metrics: Any) -> dict[str, str | None] | None:
 
 
 # --------------------------------------------------------------------------------------------------
-# What came out of a trial: reward, cost, tokens, time, and who produced it.
+# The outcome of a trial: reward, cost, tokens, time, model and harness.
 
 
 class Outcome(TrialOutcome, frozen=True, kw_only=True):
-    """The outcome of one trial, with what other parts of its documents need of it.
+    """The outcome of one trial, and two facts that other parts of its documents need.
 
-    ``is_simulated`` is whether the result says that the trial was simulated; ``unreadable`` are
-    those of the problems that say what could not be read. Neither is in the outcome's block.
+    ``is_simulated`` is whether the result marks the trial as simulated; ``unreadable`` are those of
+    the problems about files that could not be read. Neither is in the outcome's block.
     """
 
     is_simulated: bool = False
     unreadable: tuple[str, ...] = ()
 
     def in_document(self, plain: dict[str, Any]) -> dict[str, Any]:
-        """Return the block without what is elsewhere in the documents."""
+        """Return the block without what other parts of the documents hold."""
         return {k: v for k, v in plain.items() if k not in ("is_simulated", "unreadable")}
 
 
@@ -152,7 +152,7 @@ class Outcome(TrialOutcome, frozen=True, kw_only=True):
 class Reward:
     """A recorded reward, or the reason code of a missing one.
 
-    ``unreadable`` are those of the problems that say a record is no number.
+    ``unreadable`` are those of the problems about records that are not numbers.
     """
 
     value: float | None
@@ -227,7 +227,7 @@ def read_timing(result: Any, metrics: Any, trace: Trace | None) -> Timing:
 
     The agent's time comes from ``agent_execution`` of result.json, else from
     ``agent_execution_seconds`` or ``timing.agent`` of task_metrics.json, else from the first to
-    the last time in the trace, else it is the whole trial's time; the source says which. A trial
+    the last time in the trace, else it is the whole trial's time; the source is recorded. A trial
     that left no trace of an agent at work has no agent's time unless one is stated.
     """
     started, finished = _times(section(result))

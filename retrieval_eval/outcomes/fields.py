@@ -1,4 +1,4 @@
-"""Reading single values out of untrusted JSON objects: numbers, times, text; never an error."""
+"""Reads single values from untrusted JSON objects: numbers, times, text; never raises."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _FIRST_PLAUSIBLE = 946_684_800.0  # 2000-01-01: an earlier time is a clock that 
 
 
 def section(document: Any, *keys: str) -> dict[str, Any]:
-    """Return the object at ``keys``, or an empty one where anything on the way is none."""
+    """Return the object at ``keys``, or an empty one where anything on the way is not an object."""
     for key in keys:
         document = document.get(key) if isinstance(document, dict) else None
     return document if isinstance(document, dict) else {}
 
 
 def number(value: Any) -> float | None:
-    """Return a finite JSON number, or None; text and booleans are no numbers.
+    """Return a finite JSON number, or None; text and booleans are not numbers.
 
     Examples
     --------
@@ -107,7 +107,7 @@ _EXPECTED_METRICS: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
 
 
 def misfits(result: Any, metrics: Any = None) -> Iterator[str]:
-    """Yield a sentence for each field of the files that cannot be used; null is no misfit.
+    """Yield a sentence for each field of the files that cannot be used; null is allowed.
 
     ``result`` is the decoded result.json, ``metrics`` the decoded task_metrics.json.
 

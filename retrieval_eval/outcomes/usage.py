@@ -1,8 +1,8 @@
-"""Which of several disagreeing records of the same quantity to believe.
+"""Chooses among disagreeing records of the same quantity.
 
-No file is safe on its own: totals were seen 68 times too high in one and too low in another. So
+No file is reliable alone: totals were seen 68 times too high in one and too low in another. So
 two independent records that agree outvote a third, and without agreement the order in which the
-candidates are given decides. What was not chosen is kept beside it.
+candidates are given decides. The values not chosen are kept beside it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _AGREE = 0.01
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A chosen value, the source it is from, and the sources that say something else."""
+    """A chosen value, its source, and the sources with another value."""
 
     value: float | None = None
     source: str | None = None
@@ -33,7 +33,7 @@ def agree(one: float, other: float) -> bool:
 
 
 def choose(candidates: Sequence[tuple[str, float | None]]) -> Choice:
-    """Return the believed one of ``(source, value)`` candidates, the most trusted first.
+    """Choose among ``(source, value)`` candidates, given from the most to the least trusted.
 
     Parameters
     ----------
@@ -64,16 +64,16 @@ def choose(candidates: Sequence[tuple[str, float | None]]) -> Choice:
 
 
 # --------------------------------------------------------------------------------------------------
-# Cost and tokens of a trial, out of records that may disagree.
+# Cost and tokens of a trial, from records that may disagree.
 
 T = TypeVar("T", int, float)
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one file says was used; None for what it does not record.
+    """The usage one file records; None for what it does not record.
 
-    A zero was not recorded, except a cost of zero beside tokens: a model that costs nothing.
+    A zero counts as not recorded, except a cost of zero beside tokens: a free model.
     """
 
     source: str
@@ -91,7 +91,7 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """The believed total, its two parts, and whether the count over the trace confirms it."""
+    """The chosen total, its two parts, and whether the count over the trace confirms it."""
 
     total: Choice
     is_confirmed: bool
@@ -118,20 +118,20 @@ def result_usage(result: Any) -> Usage:
 
 
 def choose_cost(metrics: Usage, result: Usage, trace: Trace | None) -> Choice:
-    """Return the believed cost; a zero only where no source records a positive one."""
+    """Return the chosen cost; zero only where no source records a positive one."""
     stated = trace.declared_cost_usd or None if trace is not None else None
     candidates = [(u.source, u.cost_usd) for u in (metrics, result)] + [("trace", stated)]
     return choose([(s, c) for s, c in candidates if c] or candidates)
 
 
 def choose_tokens(metrics: Usage, result: Usage, trace: Trace | None) -> Tokens:
-    """Return the believed total of tokens.
+    """Return the chosen total of tokens.
 
     A trace whose own count equals the total it declares comes before all. An ATIF trace adds the
-    usage of a message up once for every step it was split into, and result.json inherits that
-    total; so where such a trace is whole and its count differs, the count is believed and
-    result.json comes last. Everywhere else two records that agree outvote the third, and
-    task_metrics.json comes before result.json before the trace.
+    usage of a message once for every step it was split into, and result.json inherits that total;
+    so where such a trace is complete and its count differs, the count is used and result.json comes
+    last. Everywhere else two records that agree outvote the third, and task_metrics.json comes
+    before result.json before the trace.
     """
     files = [(usage.source, _float(usage.total)) for usage in (metrics, result)]
     declared = _float(trace.declared_tokens) if trace is not None else None
@@ -150,7 +150,7 @@ def choose_tokens(metrics: Usage, result: Usage, trace: Trace | None) -> Tokens:
 
 
 def _counted(trace: Trace | None) -> float | None:
-    """Return the count over a trace's messages; that of a trace without some says nothing."""
+    """Return the count over a trace's messages; None when some are missing."""
     if trace is None or {"trimmed", HISTORY_COMPACTED} & set(trace.flags):
         return None
     return _float(trace.counted_tokens)
@@ -159,7 +159,7 @@ def _counted(trace: Trace | None) -> float | None:
 def _is_confirmed(
     total: float | None, counted: float | None, stated: Iterable[float | None]
 ) -> bool:
-    """Return whether the count is the believed total, and another record states it too."""
+    """Return whether the count is the chosen total, and another record has it too."""
     if total is None or counted is None or not agree(total, counted):
         return False
     return any(value is not None and agree(value, counted) for value in stated)

@@ -1,1 +1,1 @@
-"""Read-only faces over what was measured: HTTP and MCP."""
+"""Read-only HTTP and MCP servers for the measured results."""

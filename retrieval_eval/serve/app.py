@@ -1,4 +1,4 @@
-"""The HTTP face: a read-only ASGI application over runs, backlog and rendered reports."""
+"""The HTTP server: a read-only ASGI application for runs, backlog and rendered reports."""
 
 from __future__ import annotations
 
@@ -37,12 +37,12 @@ CONTENT_TYPES: Final[dict[str, str]] = {
 def create_app(
     sources: Sources, *, host: str = "127.0.0.1", allowed_hosts: Iterable[str] = ()
 ) -> Asgi:
-    """Return the application; it reads on every request and writes nothing.
+    """Return the application; every request reads the files anew, and nothing is written.
 
     Parameters
     ----------
     sources
-        What it shows.
+        Where the runs, reports and backlog are.
     host
         The address it is bound to, which decides which ``Host`` names are accepted.
     allowed_hosts
@@ -60,17 +60,17 @@ def create_app(
     except ImportError as error:
         raise BadInputError(f"serving needs Starlette and Uvicorn: {INSTALL} ({error})") from error
 
-    faces = _Faces(sources)
+    endpoints = _Endpoints(sources)
     app = Starlette(
         routes=[
-            Route("/", faces.index),
-            Route("/api/metrics", faces.metrics),
-            Route("/api/system/diagnostics", faces.health),
-            Route("/reports/{path:path}", faces.report),
+            Route("/", endpoints.index),
+            Route("/api/metrics", endpoints.metrics),
+            Route("/api/system/diagnostics", endpoints.health),
+            Route("/reports/{path:path}", endpoints.report),
         ],
         exception_handlers={
             HTTPException: lambda _, error: _error(error.status_code, error.detail),
-            Exception: lambda _, __: _error(500, "the server failed; its log says more"),
+            Exception: lambda _, __: _error(500, "the server failed; see its log"),
         },
     )
     app.router.redirect_slashes = False
@@ -78,7 +78,7 @@ def create_app(
 
 
 @dataclass(frozen=True, slots=True)
-class _Faces:
+class _Endpoints:
     """The endpoints: plain functions, which Starlette runs beside its event loop."""
 
     sources: Sources

@@ -1,6 +1,6 @@
 """The dashboard: the latest search run, its difference to the baseline, the review backlog, health.
 
-Every face shows the same document; its JSON Schema is what a client of the MCP tool may rely on.
+The HTTP server and the MCP tool return the same document; clients may rely on its JSON Schema.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DEFAULT_NAME: Final = "backlog"
 NOT_CONFIGURED: Final = "no source of the backlog is configured; name one with --backlog"
 
 BacklogReader = Callable[[], Mapping[str, Any]]
-"""Reads the backlog afresh and returns it as JSON; raises ``BadInputError`` when it cannot."""
+"""Reads the backlog and returns it as JSON; raises ``BadInputError`` when it cannot be read."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _TAKEN = frozenset(
@@ -50,7 +50,7 @@ _TAKEN = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Where a face reads; nothing is read before a request."""
+    """Where a server reads; nothing is read before a request."""
 
     data: Path
     reports: Path
@@ -133,7 +133,7 @@ def _run_summary(run: Run, corpus: str | None = None) -> dict[str, Any]:
         "delta": None if delta is None else _delta(delta, corpus, run.n_top1_changed),
         "delta_reason": _no_delta(document) if delta is None else None,
     }
-    # The document is kept between requests; what is handed out may be changed by its reader.
+    # The document is cached between requests, so callers get a copy that they may change.
     return deepcopy(summary)
 
 
@@ -208,8 +208,8 @@ def _named(names: Sequence[str] | Mapping[str, Any]) -> str:
 def diagnostics(sources: Sources) -> dict[str, Any]:
     """Return the health snapshot: ``status`` is ``degraded`` when there is a reason, else ``ok``.
 
-    A backlog that is not configured is no fault; one that cannot be read is. Raises nothing for
-    files or databases that are missing or broken: they are named in ``degraded_reasons``.
+    A backlog that is not configured is no fault; one that cannot be read is. Missing or broken
+    files and databases raise nothing: they are named in ``degraded_reasons``.
 
     Examples
     --------
@@ -276,7 +276,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file that looks like a search run by name and is none, and the reason."""
+    """A file with the name of a search run that is not one, and the reason."""
 
     name: str
     reason: str
@@ -300,7 +300,7 @@ def read_runs(root: Path) -> tuple[tuple[Run, ...], tuple[Skipped, ...]]:
 
 
 def _number(name: str) -> int:
-    """Return which report of its second a file is, by its name; the first has no number.
+    """Return the number of a report among those of one second, by its name; 1 without a number.
 
     Examples
     --------
@@ -326,7 +326,7 @@ def _load(path: Path, _state: tuple[int, int, int]) -> Run | Skipped:
     try:
         document = read_search_run(path)
     except BadInputError as error:
-        # Readers of the dashboard need not know where the folder is.
+        # The dashboard does not reveal where the folder is.
         reason = str(error).removeprefix(f"{path}: ").replace(str(path), path.name)
         return Skipped(path.name, reason)
     return _run(path.name, document)
@@ -371,7 +371,7 @@ def backlog_reader(source: str, *, table: str, status: str, created: str) -> Bac
 
 
 def _backlog(reader: BacklogReader | None) -> tuple[dict[str, Any] | None, str | None]:
-    """Return ``(block, None)``, or ``(None, reason)``: what is unknown is no row of zeros."""
+    """Return ``(block, None)``, or ``(None, reason)``; unknown counts are never zeros."""
     if reader is None:
         return None, NOT_CONFIGURED
     try:
@@ -381,7 +381,7 @@ def _backlog(reader: BacklogReader | None) -> tuple[dict[str, Any] | None, str |
 
 
 def check_name(name: str) -> str:
-    """Return ``name`` when the backlog block may be called so.
+    """Return ``name`` when it is a valid name of the backlog block.
 
     Raises ``BadInputError`` for what is no lower-case identifier or names another field.
     """
@@ -493,7 +493,7 @@ _BACKLOG: Final = {
 def dashboard_schema(backlog_name: str) -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of the document of :func:`dashboard`.
 
-    ``backlog_name`` is what the backlog block is called.
+    ``backlog_name`` is the name of the backlog block.
 
     Examples
     --------

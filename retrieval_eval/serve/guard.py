@@ -49,8 +49,8 @@ _RAW_HEADERS = [(name.encode(), value.encode()) for name, value in HEADERS.items
 class HostRule:
     """Which ``Host`` a request may name: allowed names, and addresses written as numbers.
 
-    Numbers cannot be rebound. Bound to loopback, only loopback addresses are right; bound
-    elsewhere, the machine may be known under any address.
+    Numbers cannot be rebound. Bound to loopback, only loopback addresses are allowed; bound
+    elsewhere, any address is.
     """
 
     names: frozenset[str]
@@ -65,8 +65,8 @@ class HostRule:
     def allows(self, header: str) -> bool:
         """Return whether a ``Host`` header is allowed: a name or an address, and perhaps a port.
 
-        Which port does not matter, for a tunnel may lead to another one; anything else beside a
-        name, such as what precedes an ``@``, is refused.
+        Any port is allowed, because a tunnel may use another one; anything else beside a name, such
+        as what precedes an ``@``, is rejected.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""The MCP face: the tool ``get_metrics`` over standard input and output."""
+"""The MCP server: the tool ``get_metrics`` over standard input and output."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _input_schema() -> dict[str, Any]:
 
 
 def _given(tool: str, arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Return the arguments that were given; raises ``BadInputError`` for what is not one."""
+    """Return the arguments of a call; raises ``BadInputError`` for unknown ones."""
     if tool != TOOL:
         raise BadInputError(f"no tool {tool!r}; there is {TOOL}")
     for name, value in arguments.items():

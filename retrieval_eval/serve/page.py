@@ -64,10 +64,10 @@ def _latest(run: Mapping[str, Any] | None, reason: str | None) -> list[str]:
         f"{counted(status['n_queries'], 'query')}, {status['n_failed']} failed"
     )
     lines = [head]
-    if said := _simulated(run):
-        lines.append(f"<p>{html_text(said)}</p>")
+    if simulated := _simulated(run):
+        lines.append(f"<p>{html_text(simulated)}</p>")
     if run["run"]["gold_set"]["is_provisional"]:
-        lines.append("<p>Provisional: nobody has reviewed the gold set (bootstrap only).</p>")
+        lines.append("<p>Provisional: no person has reviewed the gold set (bootstrap only).</p>")
     if not status["has_verdict"]:
         lines.append(f"<p>No verdict: {html_text('; '.join(status['reasons']))}</p>")
     points = {}

@@ -1,6 +1,6 @@
 """Bind a socket and run Uvicorn, with a deadline for every request.
 
-Connections that send no whole request are closed, so that they never keep others out.
+Connections that send no complete request are closed, so that they cannot block others.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     import uvicorn
     from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-_SECONDS_TO_FINISH = 5  # what a request in flight gets when the server is stopped
+_SECONDS_TO_FINISH = 5  # for requests in flight when the server is stopped
 
 SECONDS_TO_ASK: Final = 10.0
-"""What a connection gets for the head of a request, however it drips."""
+"""Seconds in which a connection must have sent the head of a request."""
 
 MOST_WAITING: Final = 64
-"""So many connections may be without a whole request; one more, and the oldest is closed."""
+"""Most connections that may be open without a complete request; beyond it the oldest is closed."""
 
 MOST: Final = 256
 """Connections above this number get status 503 (come back later)."""
@@ -126,7 +126,7 @@ def _bounded_protocol(seconds: float = SECONDS_TO_ASK) -> type[H11Protocol]:
                 timer.cancel()
 
         def give_up(self) -> None:
-            """Close the connection; what is on its way to the client still arrives."""
+            """Close the connection; data already sent still arrives."""
             self._forget()
             self.transport.close()
 

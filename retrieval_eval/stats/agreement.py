@@ -56,8 +56,8 @@ def cohen_kappa(
     category in between still counts as a step. Swapping the raters changes nothing. Without
     weights, neither does renaming categories.
 
-    Not computable without units (``too_few_values``) and when a rater has one category for all
-    of them (``constant_input``): kappa is then 0 whatever the other one says, or 0/0.
+    Not computable without units (``too_few_values``) and when a rater has one category for all of
+    them (``constant_input``): kappa is then 0 whatever the other rater says, or 0/0.
 
     The interval is the percentile interval of resamples of whole clusters; resamples in which a
     rater is constant are left out. It is not computable (``too_few_values``) below three units,
@@ -84,7 +84,7 @@ def cohen_kappa(
     Raises
     ------
     ValueError
-        When the rows differ in length, a category is not in ``categories`` or stands there twice,
+        When the rows differ in length, a category is not in ``categories`` or is listed twice,
         the weights are unknown, or there is not one cluster for each unit.
 
     Examples
@@ -127,7 +127,7 @@ def _scale(
     ordered: Sequence[Hashable] = sorted(seen) if categories is None else list(categories)
     scale = {category: place for place, category in enumerate(ordered)}
     if len(scale) < len(ordered):
-        raise ValueError("a category stands twice in the scale")
+        raise ValueError("the scale lists a category twice")
     if missing := [category for category in seen if category not in scale]:
         raise ValueError(f"the category {missing[0]!r} is not in the scale")
     return scale

@@ -1,4 +1,4 @@
-"""Whether an outcome rises with a predictor: its mean, with n and interval, cell by cell."""
+"""Calibration: the mean outcome by cells of a predictor, with n and interval."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FIFTHS: Final = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The outcome of some units: mean and interval, and whether they are enough to be read."""
+    """Mean outcome and interval of some units, and whether they are enough to interpret."""
 
     n: int
     mean: Value

@@ -1,4 +1,4 @@
-"""Units that stand or fall together: tasks of one repository, rows of one task."""
+"""Clusters of units that are not independent: tasks of one repository, rows of one task."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Grouping:
 
     ``status`` is ``none`` when no labels were given, ``by_cluster`` when the clusters can be
     resampled and flipped, and ``too_few_clusters`` when there are fewer than six of them and
-    some hold several units: then nothing random can be said that respects them.
+    some hold several units: then no interval or test can take them into account.
     """
 
     codes: NDArray[np.int64]

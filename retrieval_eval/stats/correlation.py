@@ -68,17 +68,17 @@ def spearman(
 ) -> Correlation:
     """Return Spearman's rank correlation of two equally long rows, ties sharing ranks.
 
-    Each end of the interval is the farther one of two: the percentile bootstrap over points,
-    which is short where few values tie, and Fisher's z with the standard error of Bonett &
-    Wright (2000), which is short where the spread of one side grows with the other;
-    ``docs/simulation.md`` shows both. Every resample is ranked anew (exactly, not with the ranks
-    of the whole sample) and resamples in which one side is constant are left out. A perfect r is
-    taken as the nearest smaller one there, for no sample shows that all others are perfect too.
+    Each end of the interval is the farther one of two: the percentile bootstrap over points, which
+    is short where few values tie, and Fisher's z with the standard error of Bonett & Wright (2000),
+    which is short where the spread of one side grows with the other; ``docs/simulation.md`` shows
+    both. Every resample is ranked anew (exactly, not with the ranks of the whole sample) and
+    resamples in which one side is constant are left out. A perfect r is replaced there by the
+    nearest smaller one, because a perfect sample does not show that the population is.
 
-    The p-value comes from all arrangements up to 8 points, from ``n_resamples`` drawn
-    arrangements up to 30, and from the t distribution with n - 2 degrees of freedom beyond.
-    With ``clusters`` whole clusters are resampled, and change places with clusters of as many
-    points at every n (:func:`permutation_p`).
+    The p-value comes from all arrangements up to 8 points, from ``n_resamples`` drawn arrangements
+    up to 30, and from the t distribution with n - 2 degrees of freedom beyond. With ``clusters``
+    whole clusters are resampled, and permuted with clusters of as many points at every n
+    (:func:`permutation_p`).
 
     Not computable: everything below three points (``too_few_values``) or with a constant side
     (``constant_input``); the interval also below four points, the p-value also below five, where
@@ -135,8 +135,8 @@ def spearman_of(
 ) -> list[Correlation]:
     """Return :func:`spearman` of every pair of columns over the units that have both numbers.
 
-    Pairs over the same units share ranks, resamples and drawn arrangements, which changes no
-    number: each of them alone would draw the same.
+    Pairs over the same units share ranks, resamples and drawn arrangements; the numbers are those
+    of separate calls, which would draw the same.
 
     Parameters
     ----------
@@ -273,7 +273,7 @@ def _t_tail(r: float, n: int) -> float:
     return float(2 * stdtr(n - 2, -abs(r) * math.sqrt((n - 2) / ((1 - r) * (1 + r)))))
 
 
-# The permutation test: whole clusters change places
+# The permutation test: whole clusters are permuted
 
 
 def permutation_p(
@@ -286,11 +286,11 @@ def permutation_p(
 ) -> list[tuple[Value, str | None]]:
     """Return the two-sided permutation p-value of the correlation of every pair of columns.
 
-    The ranks of a pair's second column that belong to one cluster move together, in their order,
-    to the place of another cluster with as many rows; a cluster whose size no other has stays.
-    Under the null hypothesis that clusters of equal size are exchangeable the test alarms at most
-    as often as it says. Differences between the places inside a cluster (one configuration and
-    the other) are the same in every arrangement, so they alone do not make a p-value small.
+    The ranks of a pair's second column that belong to one cluster move together, in their order, to
+    the place of another cluster with as many rows; a cluster whose size no other has stays. Under
+    the null hypothesis that clusters of equal size are exchangeable the test rejects at most as
+    often as its level. Differences between the places inside a cluster (one configuration and the
+    other) are the same in every arrangement, so they alone do not make a p-value small.
 
     All arrangements are enumerated up to 8!, otherwise ``n_resamples`` are drawn, the same for
     every pair, and the observed one is counted in. Not computable (``too_few_values``) with

@@ -19,7 +19,7 @@ MIN_VALUES: Final = 3
 MIN_MOVED: Final = 3
 """Below this many units that are not 0 no interval is given: their spread is not known.
 
-To ask for more would choose the studies by their outcome, and cover worse (``docs/simulation.md``).
+Requiring more would select studies by their outcome, and cover worse (``docs/simulation.md``).
 """
 BOOTSTRAP_T: Final = "bootstrap_t"
 
@@ -57,7 +57,7 @@ def bootstrap_mean(
     confidence: float = 0.95,
     clusters: Sequence[Hashable] | None = None,
 ) -> Interval:
-    """Return the studentised bootstrap interval of the mean, nowhere narrower than Student's.
+    """Return the studentised bootstrap interval of the mean, never narrower than Student's.
 
     The bootstrap-t interval (Efron 1982; Hall 1988) corrects for skewness but is short where
     few values tie; Student's t interval is the other way round. Where the bootstrap-t end is the

@@ -47,8 +47,8 @@ def adjust_family(
 ) -> Family:
     """Adjust the p-values of a declared family, by :func:`holm` unless ``adjust`` is given.
 
-    A test without p-value stays in the family by name. It could never be rejected, so leaving
-    it out of m keeps what the method controls as long as the data, not the result, decide which
+    A test without p-value stays in the family by name. It could never be rejected, so leaving it
+    out of m keeps the error rate of the method as long as the data, not the result, decide which
     tests have one.
 
     Raises

@@ -32,7 +32,7 @@ class PairedComparison:
 
     ``wins`` counts pairs where the comparison is better in the stated direction. ``interval`` is
     the studentised bootstrap interval of the mean difference, ``p_value`` the two-sided sign-flip
-    permutation test of it (``p_method`` says ``exact`` or ``monte_carlo``), and
+    permutation test of it (``p_method`` is ``exact`` or ``monte_carlo``), and
     ``rank_biserial`` the matched-pairs rank-biserial correlation (positive: comparison larger).
     ``smallest_detectable_difference`` is what p-value and interval would both find in 80 % of
     studies of this size and spread.
@@ -74,11 +74,11 @@ def compare_paired(
 ) -> PairedComparison:
     """Compare two equally long rows of numbers pair by pair.
 
-    Below three pairs every statistic is missing (``too_few_pairs``) and only the counts stand;
+    Below three pairs every statistic is missing (``too_few_pairs``) and only the counts are given;
     below six there is no p-value (``too_few_values``), since none could reach .05, and so no
     smallest detectable difference either. Differences that do not vary have no interval and no
-    smallest detectable difference (``constant_input``); the p-value stands, and is 1 when all of
-    them are 0. With fewer than three differences other than 0 there is no interval
+    smallest detectable difference (``constant_input``); the p-value is still given, and is 1 when
+    all of them are 0. With fewer than three differences other than 0 there is no interval
     (``too_few_values``). Swapping the rows negates the differences and mirrors the interval
     exactly.
 

@@ -1,4 +1,4 @@
-"""What a sample of this size could have shown."""
+"""Power: the smallest difference that a sample of this size could detect."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def smallest_detectable_difference(
 
     def shortfall(shift: float) -> float:
         # The opposite tail is nctdtr at -critical; by symmetry that of a mirrored shift. Where it
-        # is next to nothing its series may not converge, and scipy says NaN.
+        # is close to 0 its series may not converge, and scipy returns NaN.
         opposite = 1 - float(nctdtr(n - 1, -shift, critical))
         beyond = 1 - float(nctdtr(n - 1, shift, critical))
         return beyond + (0.0 if math.isnan(opposite) else opposite) - power
@@ -64,10 +64,10 @@ def smallest_detectable_difference(
 def detectable_by_test_and_interval(
     standard_deviation: float, n: int, *, alpha: float = 0.05, power: float = 0.8
 ) -> Value:
-    """Return the smallest true mean difference that test and interval would both find.
+    """Return the smallest true mean difference that both test and interval would detect.
 
-    Found is a difference whose sign-flip p-value lies below ``alpha`` and whose interval leaves
-    out 0: what a verdict asks for. It is the larger of what either needs, for normal data.
+    A difference is detected when its sign-flip p-value lies below ``alpha`` and its interval leaves
+    out 0; a verdict requires both. The result is the larger of what each needs, for normal data.
 
     - At the level it can reach the sign-flip test is about as strong as the t test (Hoeffding
       1952). Where only equal signs of all differences fall below ``alpha`` it is the sign test:

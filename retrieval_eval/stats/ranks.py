@@ -22,7 +22,7 @@ def average_ranks(values: Floats) -> Floats:
 
 
 def without_rounding(values: Floats) -> Floats:
-    """Return ``values`` with those that differ by rounding only made equal.
+    """Return ``values`` with those made equal that differ only by rounding.
 
     Differences of thirds that are the same on paper differ in the last digit: left so, they would
     have ranks of their own. Rounding is up to 1e-12 of the largest magnitude.

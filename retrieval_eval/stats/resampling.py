@@ -1,4 +1,4 @@
-"""What every statistic here starts from: rows of finite numbers, seeded resamples of them."""
+"""Checked rows of finite numbers and seeded resamples of them, which every statistic here uses."""
 
 from __future__ import annotations
 

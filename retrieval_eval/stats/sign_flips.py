@@ -29,7 +29,7 @@ def sign_flip_p(
 
     Exact over all sign flips up to 20 non-zero differences, otherwise Monte Carlo with the
     observed arrangement counted in, so that it is never 0. Under the null hypothesis that the
-    arms are exchangeable inside every unit it alarms at most as often as it says. With
+    arms are exchangeable inside every unit it rejects at most as often as its level. With
     ``clusters`` all differences of a cluster flip together. Not computable below six pairs, or
     six clusters (``too_few_values``).
 

@@ -1,4 +1,4 @@
-"""Times to an event that some units never reached: the Kaplan-Meier curve and what it gives."""
+"""Times to an event that some units never reached: the Kaplan-Meier curve and its statistics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class SurvivalCurve:
     ``times`` are the distinct event times in ascending order, ``n`` the units and ``n_events``
     those that had the event. Before the first time survival is 1. ``low`` and ``high`` are the
     pointwise ``confidence`` interval from Greenwood's variance of log(-log survival) (Kalbfleisch
-    & Prentice 1980), None where survival is 0: the formula says nothing there.
+    & Prentice 1980), None where survival is 0: the formula is not defined there.
     """
 
     times: tuple[float, ...]
@@ -51,7 +51,7 @@ class SurvivalCurve:
         return self._first(self.survival)
 
     def median_interval(self) -> Interval:
-        """Return the times the pointwise interval of survival cannot tell from the median.
+        """Return the interval of the median: times at which survival may be one half.
 
         From the first time at which its lower, to the first at which its upper limit is at most
         one half (Brookmeyer & Crowley 1982). An end that was never reached is missing
@@ -86,7 +86,7 @@ class SurvivalCurve:
         return Value.of(self.area(until), self.n)
 
     def area(self, until: float) -> float:
-        """Return the area under the curve in [0, ``until``], continued level where it is open."""
+        """Return the area under the curve in [0, ``until``]; an open end continues flat."""
         edges = np.array([0.0, *(t for t in self.times if t < until), until])
         heights = np.array([1.0, *self.survival])[: len(edges) - 1]
         return float(np.sum(np.diff(edges) * heights))
@@ -242,11 +242,11 @@ def pseudo_times(
 ) -> Floats:
     """Return every unit's pseudo-observation of the restricted mean (Andersen et al. 2003).
 
-    n times the restricted mean of all, less n - 1 times that without the unit: what the unit
-    adds to it. Without censoring before ``until`` these are the times, cut at ``until``. Their
-    mean has the restricted mean's bias and spread, so that what is known of a mean of units
-    holds for it. Units without which the curve ends before ``until`` leave it level there. All of
-    them come from one pass over the event times.
+    n times the restricted mean of all, minus n - 1 times that without the unit: the unit's
+    contribution. Without censoring before ``until`` these are the times, cut at ``until``. Their
+    mean has the restricted mean's bias and spread, so that what is known of a mean of units holds
+    for it. Units without which the curve ends before ``until`` leave it level there. All of them
+    come from one pass over the event times.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Studies: configurations compared, and what goes with what. Associations, never causes."""
+"""Comparisons of configurations and associations of metrics with outcomes; nothing is causal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``run_impact_analysis.json``: every comparison, and what describes the configurations alone."""
+"""``run_impact_analysis.json``: every comparison, and descriptions of each configuration."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ UNITS: Final[dict[Unit, tuple[str, str]]] = {
     "tokens": ("ttfr_tokens", "censored_at_tokens"),
     "calls": ("ttfr_calls", "censored_at_calls"),
 }
-"""Unit to the columns of the time of the hit, and of the end of watching without one."""
+"""Unit to the columns of the time of the hit, and of the end of observation without one."""
 
 _WHOLE: Final = {"seconds": "elapsed_seconds", "tokens": "total_tokens"}
-"""Unit to the outcome that says how long a trial was."""
+"""Unit to the outcome that measures the length of a trial."""
 
 
 def impact_analysis(
@@ -59,10 +59,10 @@ def impact_analysis(
     It is the export of :func:`~retrieval_eval.compare` for every pair of configurations and of
     :func:`~retrieval_eval.associate`. Associations, tiers, calibration and time to first relevant
     use the trials that the validity gate let through
-    (:func:`~retrieval_eval.study.gate.let_through`); the document says how many.
+    (:func:`~retrieval_eval.study.gate.let_through`); the document has their number.
 
     The result does not depend on the order of the trials. Language and statistics are
-    associational: nothing here says that retrieval caused an outcome.
+    associational: nothing here states that retrieval caused an outcome.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def impact_analysis(
     pairs
         The (baseline, comparison) pairs of configurations to compare; by default every pair.
     mcp_configs
-        The configurations that are meant to use MCP; by default what their trials used says it.
+        The configurations that are meant to use MCP; by default inferred from their trials.
     generated_at
         The document's time stamp; by default the present.
     """
@@ -120,8 +120,8 @@ def calibration(trials: Sequence[Trial], settings: Settings) -> list[Calibration
     """Return mean reward against mean file recall in fifths of recall, per configuration.
 
     The intervals take tasks as independent, also those that share a repository or suite: a cell
-    seldom holds the six clusters that an interval over clusters needs. So they are too narrow
-    where such tasks are alike, which the report says beside them.
+    seldom holds the six clusters that an interval over clusters needs. So they are too narrow where
+    such tasks are alike, as the report states beside them.
     """
     from retrieval_eval.stats.calibration import reliability
 
@@ -227,7 +227,7 @@ def _times(trials: Sequence[Trial], unit: Unit) -> list[tuple[float, bool]]:
         has_hit = not trial.never_hit
         time = trial.numbers.get(hit if has_hit else end)
         if time is None and trial.total_events == 0:
-            # Who never looked never hit: no event says how long that was, its outcome may.
+            # A trial without events never hit; its length is known from its outcome only.
             time = trial.numbers.get(_WHOLE.get(unit, ""))
         if time is not None:
             times.append((time, has_hit))

@@ -1,4 +1,4 @@
-"""The two arms of a comparison: their trials, what they call themselves, how they behaved."""
+"""The two arms of a comparison: their trials, their names, and their use of MCP."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Arm:
     def words(self) -> set[str]:
         """The words of the configuration's name; those of a run behind it (``mcp@run``) are none.
 
-        A run can be named after the other arm, or after what it was to show.
+        A run can be named after the other arm, or after its purpose.
         """
         for run_id in sorted({trial.run_id for trial in self.trials}):
             own, at, _ = self.config.rpartition(f"@{run_id}")
@@ -39,12 +39,12 @@ class Arm:
 
     @property
     def is_named_baseline(self) -> bool:
-        """Whether the name says that the configuration is the one without MCP."""
+        """Whether the name marks the configuration as the one without MCP."""
         return "baseline" in self.words and not self.is_named_mcp
 
     @property
     def is_named_mcp(self) -> bool:
-        """Whether the name says that the configuration uses MCP."""
+        """Whether the name marks the configuration as one that uses MCP."""
         return "mcp" in self.words and not self.words & _WITHOUT
 
     @property
@@ -54,7 +54,7 @@ class Arm:
 
     @property
     def n_callers(self) -> int:
-        """The number of trials that called an MCP server, whatever it answered."""
+        """The number of trials that called an MCP server, successfully or not."""
         return sum(trial.has_called_mcp for trial in self.trials)
 
     @property
@@ -83,7 +83,7 @@ class Roles:
     """Which of two arms are meant to use MCP, and which is the control that is not.
 
     ``doubt`` gives the reason where that is unclear for an arm. ``notes`` name the arms whose name
-    says otherwise than their trials, where the trials of both arms leave no doubt.
+    disagrees with their trials, where the trials of both arms are clear.
     """
 
     users: tuple[Arm, ...]
@@ -96,8 +96,8 @@ def roles_of(arms: tuple[Arm, Arm], stated: Collection[str] | None = None) -> Ro
     """Return the roles of two arms, from what their trials used.
 
     An arm is meant to use MCP when most of its trials called a server; beside such an arm, one of
-    which most did not is the control. A name decides nothing alone. An arm named for MCP whose
-    trials mostly did not call a server is in doubt, for a server that never started looks the
+    which most did not is the control. A name alone decides nothing. An arm named for MCP whose
+    trials mostly did not call a server is in doubt, because a server that never started looks the
     same. Of two arms that both used it the one named a baseline is taken as the control, and
     without such a name an arm is in doubt when over a third of its trials called none.
 
@@ -105,13 +105,13 @@ def roles_of(arms: tuple[Arm, Arm], stated: Collection[str] | None = None) -> Ro
     arm is in doubt when over a third of its trials called none, for then it was not run as meant.
     """
     if stated is not None:
-        said = [arm for arm in arms if arm.config in stated]
+        chosen = [arm for arm in arms if arm.config in stated]
         unlike = [
             (arm, f"meant to use MCP, but only {arm.use} called a server")
-            for arm in said
+            for arm in chosen
             if arm.has_many_without
         ]
-        return Roles(tuple(said), _control(arms, said), tuple(unlike))
+        return Roles(tuple(chosen), _control(arms, chosen), tuple(unlike))
     users = [arm for arm in arms if arm.uses_mcp]
     named = [arm for arm in users if arm.is_named_baseline]
     if len(users) == 2 and len(named) == 1:
@@ -182,7 +182,7 @@ def configs_stated(names: Sequence[str] | None, configs: Sequence[str]) -> tuple
     """Return the configurations that are stated to use MCP, or None where nothing is stated.
 
     A configuration that several runs have (``mcp@run``) may be named with its run or without.
-    Raises ``BadInputError`` for a name that is none.
+    Raises ``BadInputError`` for an unknown name.
     """
     if names is None:
         return None

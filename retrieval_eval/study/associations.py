@@ -1,4 +1,4 @@
-"""Associations of retrieval with outcomes: pooled, within config and suite, and of changes."""
+"""Associations of retrieval with outcomes: pooled, within configs and suites, and of changes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RETRIEVAL_METRICS: Final = tuple(m.name for m in _ASSOCIATED if m.path[0] != "ou
 OUTCOME_METRICS: Final = tuple(m.name for m in _ASSOCIATED if m.path[0] == "outcome")
 
 Family = tuple[tuple[Metric, Metric], ...]
-"""The family of tests, declared before any is made: every retrieval metric with every outcome."""
+"""The family of tests, fixed in advance: every retrieval metric with every outcome."""
 
 FAMILY: Final[Family] = tuple(
     product(metrics_named(RETRIEVAL_METRICS), metrics_named(OUTCOME_METRICS))
@@ -64,7 +64,7 @@ class Associations:
         return frame_of(map(structs.asdict, self.records), dtypes_of(Association))
 
     def sentences(self) -> list[str]:
-        """Return what was seen of every pooled association, in a sentence each."""
+        """Return a sentence about every pooled association."""
         return [str(row.interpretation) for row in self._pooled]
 
     def to_json(self) -> list[dict[str, Any]]:
@@ -95,7 +95,7 @@ def associate(
     n_resamples: int = 10_000,
     confidence: float = 0.95,
 ) -> Associations:
-    """Return how retrieval metrics and outcomes go together over trials, by Spearman's r.
+    """Return the rank associations of retrieval metrics with outcomes over trials (Spearman's r).
 
     Only the trials count that the validity gate lets through in at least one comparison. A unit
     is a task under one configuration, repeats averaged; the units of one task are one cluster.
@@ -113,9 +113,9 @@ def associate(
     seed
         Seed of every resampling.
     pairs
-        The comparisons whose gate decides; by default those of every pair of configurations.
+        The comparisons whose gate selects the trials; by default every pair of configurations.
     mcp_configs
-        The configurations that are meant to use MCP; by default what their trials used says it.
+        The configurations that are meant to use MCP; by default inferred from their trials.
     n_resamples, confidence
         Number of resamples, and coverage of every interval.
 
@@ -162,7 +162,7 @@ def associate(
 
 
 Found = dict[str, Any]
-"""What was found of one pair of metrics, until it is adjusted and put into words."""
+"""The association of one pair of metrics, before q-values and sentence are added."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,14 +185,14 @@ def associations(
 ) -> Associations:
     """Return the associations over trials that the gate let through.
 
-    Configurations and suites are those of ``among``, all trials: one of which no trial is left
-    has no association, with the reason. This is the only way an association is computed.
+    Configurations and suites are those of ``among``, all trials: one without remaining trials has
+    no association, with the reason. This is the only way an association is computed.
     """
     units = _units(trials, family)
     known: dict[tuple[int, ...], list[Found]] = {}
     results: list[Found] = []
     for scope, group, rows in _groups(units, among):
-        # A run of one configuration, or of one suite, has the same units there as in all.
+        # With one configuration, or one suite, the units are those of the pooled scope.
         same = tuple(map(id, rows))
         if same not in known:
             known[same] = _associate(rows, settings, family)
@@ -229,7 +229,7 @@ def difference_associations(
 
 
 def _difference(before: float | None, after: float | None) -> float | None:
-    # Differences that are the same on paper tie; their last digits would rank them.
+    # Differences that are equal but for rounding must tie; their last digits would rank them.
     return None if before is None or after is None else round(after - before, 12)
 
 
@@ -347,7 +347,7 @@ def _changes_sign(pooled: Found, results: Sequence[Found]) -> bool:
 
 
 def _sentence(result: Found, family: Family, prefix: str = "") -> str:
-    """Say what was seen; never that one thing caused the other."""
+    """Return a sentence about an association; it never states a cause."""
     labels = {metric.name: metric.label for metric in _both_sides(family)}
     metric, outcome = (labels[result[f"{side}_metric"]] for side in ("retrieval", "outcome"))
     what = f"{prefix}{metric} and {prefix}{outcome}"

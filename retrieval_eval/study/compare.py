@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 COMPARED: Final = tuple(name for name, metric in BY_NAME.items() if metric.is_compared)
-"""The family of metrics that are compared pair by pair, declared before any is."""
+"""The family of metrics that are compared pair by pair, fixed in advance."""
 
 FAMILY: Final = metrics_named(COMPARED)
 
@@ -77,12 +77,12 @@ _CLEAR: Final = frozenset({"better", "worse", "fragile"})
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a comparison shows of its primary metric.
+    """The conclusion of a comparison about its primary metric.
 
     ``state`` is ``better`` or ``worse`` where the difference is clear, ``fragile`` where values
     that an arm lacks could overturn it, ``no_detectable_difference``, ``too_few_pairs``, or
-    ``no_verdict`` where the arms cannot be compared. ``reason`` says why, in a sentence.
-    ``cautions`` are outcomes that clearly move the other way, and ``threats`` the sentences about
+    ``no_verdict`` where the arms cannot be compared. ``reason`` explains it in a sentence.
+    ``cautions`` are outcomes that clearly move the other way, and ``threats`` are sentences about
     what lowers or withholds the verdict.
     """
 
@@ -122,12 +122,12 @@ class Comparison:
 
     @property
     def gate(self) -> Gate:
-        """Whether the arms may be compared: ``passed``, ``failed``, and every rule's finding."""
+        """Whether the arms may be compared: ``passed``, ``failed``, and every rule."""
         return self.record.gate
 
     @property
     def ledger(self) -> PairLedger:
-        """What became of every trial of both arms, down to the pairs used."""
+        """Counts of the trials of both arms by status, down to the pairs used."""
         return self.record.ledger
 
     @property
@@ -175,9 +175,9 @@ class Comparison:
         return found.rename(columns=_TABLE_COLUMNS).set_axis(index, axis="index")
 
     def sentence(self) -> str:
-        """Return the comparison in one sentence: verdict, reason, and what speaks against it."""
+        """Return the comparison in one sentence: verdict, reason, and cautions."""
         verdict = self.verdict
-        against = "".join(f"; {said}" for said in (*verdict.cautions, *verdict.threats))
+        against = "".join(f"; {remark}" for remark in (*verdict.cautions, *verdict.threats))
         text = f"{self.comparison} compared with {self.baseline}: {verdict}, {verdict.reason}"
         return visible(f"{text}{against}.")
 
@@ -234,7 +234,7 @@ def compare(
         What counts as retrieved in the metrics that depend on it, such as ``opened``; by default
         any access.
     mcp_configs
-        The configurations that are meant to use MCP; by default what their trials used says it.
+        The configurations that are meant to use MCP; by default inferred from their trials.
     n_resamples, confidence
         Number of resamples, and coverage of every interval.
 
@@ -361,7 +361,7 @@ def _view(measure: Measure, view: str) -> View:
 
 
 def _flips(views: Mapping[str, View], valid: Valid) -> tuple[Flip, ...]:
-    """Return every headline whose sign or conclusion is another under another view."""
+    """Return every headline whose sign or conclusion changes under another view."""
     rows = []
     for name in VIEWED:
         default = views[VIEWS[0]][name]
@@ -397,7 +397,7 @@ def _flip(
         return None
     if not has_same_conclusion:
         return "verdict"
-    # Thirds that add up to 0 on paper leave a last digit, which has no sign.
+    # Thirds that sum to 0 leave a rounding error, whose sign means nothing.
     means = (round(default.mean_difference, 9), round(there.mean_difference, 9))
     return "sign" if math.prod(means) < 0 else None
 

@@ -1,4 +1,4 @@
-"""Numbers over matched pairs: one metric's difference, what is not known of it, its slices."""
+"""Estimates over matched pairs: differences of metrics, bounds for missing values, slices."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from retrieval_eval.study.trials import SCALES_DIFFER, Trial, are_poolable, know
 from retrieval_eval.values import signed
 
 TIMES: Final = ("ttfr_seconds", "ttfr_tokens")
-"""Metrics that a trial which never finds a file lacks, because its time would be endless."""
+"""Metrics without a value for a trial that never finds a file: its time is censored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Measure:
         is_bounded = has_range and result.mean_difference.computable
         low, high = result.interval.low.value, result.interval.high.value
         if has_range and low is not None and high is not None:
-            # With few clusters t reaches beyond what a difference of two shares can be.
+            # With few clusters the t interval exceeds the range of a difference of two shares.
             low, high = max(low, -1.0), min(high, 1.0)
         estimate = PairedEstimate(
             direction=metric.direction,
@@ -108,7 +108,7 @@ def _trials(pairs: Iterable[Pair]) -> Iterator[Trial]:
 def _with_never_hit(
     estimate: PairedEstimate, sides: Sequence[tuple[Pair, float | None, float | None]]
 ) -> PairedEstimate:
-    """Add to the times of tasks on which both arms found a file on how many a trial never did.
+    """Add to an estimate of times on how many tasks a trial never found a file.
 
     A task on which one arm alone found a file counts as a win or a loss. Where the tasks with a
     trial that never did are not the same in both arms, the others are no fair sample of both:
@@ -169,7 +169,7 @@ def with_holm(estimates: Mapping[str, PairedEstimate]) -> dict[str, PairedStatis
     }
 
 
-# What the values that an arm lacks could do to a mean difference
+# Bounds of a mean difference for the values that an arm lacks
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ def bounds(
     *,
     is_by_means: bool,
 ) -> dict[str, Any]:
-    """Return between which ends the mean difference over all planned tasks lies (Manski 1989).
+    """Return bounds of the mean difference over all planned tasks (Manski 1989).
 
     Every value that an arm lacks is taken as 0 and as 1. ``n_lacking_…`` counts the tasks of
     which an arm lacks the value, or that of some repeats. ``tipping_…`` is the mean of what an arm
@@ -253,19 +253,19 @@ def _mean_known(sides: Sequence[_Known]) -> float:
 
 
 def _tipping(rest: float, gap: float) -> float | None:
-    """Return the mean of the lacking values that makes ``rest`` vanish, where there is one."""
+    """Return the mean of the lacking values that makes ``rest`` zero, where there is one."""
     if gap == 0 or not 0 <= rest / gap <= 1:
         return None
     return rest / gap
 
 
-# Which metrics can tell tasks and configurations apart
+# Which metrics discriminate between tasks and configurations
 
 SATURATED_SHARE: Final = 0.9
 """A share-like metric with this much of its values at 0, or at 1, is saturated."""
 
 REDUNDANT_R: Final = 0.98
-"""Two metrics whose ranks correlate this strongly say the same."""
+"""Two metrics whose ranks correlate this strongly are redundant."""
 
 MIN_VALUES: Final = 6
 
@@ -280,7 +280,8 @@ def discrimination(
 
     ``constant``: every value is the same. ``saturated``: nearly all values sit at an end of the
     scale. ``redundant``: it ranks the units as an earlier metric of the list does. Otherwise
-    ``discriminates``, or ``not_computable`` below six values. Rewards of several scales are none.
+    ``discriminates``, or ``not_computable`` below six values. Rewards of several scales are not
+    computable.
     """
     rows = []
     kept: dict[str, Values] = {}

@@ -1,4 +1,4 @@
-"""Records of a study as tidy frames, and as what a notebook shows of them."""
+"""Records of a study as tidy frames, and their display in notebooks."""
 
 from __future__ import annotations
 
@@ -63,6 +63,6 @@ def frame_of(rows: Iterable[Mapping[str, Any]], dtypes: Mapping[str, str]) -> pd
 
 
 def notebook_html(sentences: Sequence[str], frame: pd.DataFrame | None = None) -> str:
-    """Return what a notebook shows of a result: its sentences, and a table where there is one."""
-    said = "".join(f"<p>{html_text(sentence)}</p>" for sentence in sentences)
-    return said if frame is None else f"{said}\n{frame.to_html(na_rep='—')}"
+    """Return the HTML of a result in a notebook: its sentences, and a table where there is one."""
+    paragraphs = "".join(f"<p>{html_text(sentence)}</p>" for sentence in sentences)
+    return paragraphs if frame is None else f"{paragraphs}\n{frame.to_html(na_rep='—')}"

@@ -2,7 +2,7 @@
 
 Every rule finds trials and removes those that no rule before it removed. A rule that removes too
 large a share of an arm, or that finds the whole arm broken, fails the gate: then there is no
-verdict, whatever the numbers say. To add a rule is to add a function here, or an entry point.
+verdict, whatever the numbers. To add a rule, add a function here or an entry point.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ MAX_OPAQUE_GAP: Final = 0.15
 """Shares of opaque shell calls that differ by more than this fail the gate."""
 
 MIN_SHELL_CALLS: Final = 10
-"""An arm with fewer shell calls has an opaque share of 0: so few cannot hide much."""
+"""An arm with fewer shell calls has an opaque share of 0, because so few hide little."""
 
 
 @dataclass(slots=True)
 class Finding:
-    """What one rule found: trials, those it removed, and whether it fails the gate."""
+    """The result of one rule: the trials found and removed, and whether it fails the gate."""
 
     name: str
     found: list[Trial] = field(default_factory=list)
@@ -39,7 +39,7 @@ class Finding:
     detail: str | None = None
 
     def fail(self, detail: str) -> None:
-        """Fail the gate; what several arms fail by is listed."""
+        """Fail the gate; details of several arms are joined."""
         self.is_failed = True
         self.detail = detail if self.detail is None else f"{self.detail}; {detail}"
 
@@ -69,12 +69,12 @@ class Finding:
 class Rule:
     """One rule of the gate.
 
-    ``check`` is given the :class:`Check` of the rule. ``title`` is its printed name and
-    ``meaning`` what it finds. ``clause`` says in a report what was found: of trials it is the
-    predicate ("3 trials of mcp …"), of tasks it holds ``{tasks}`` for their count, and of arms it
-    stands alone. ``gravity`` orders the rules that failed, the gravest (least) first. With
-    ``is_loss`` the rule removes a trial for what happened in it, so that its arm lacks what it
-    would have shown.
+    ``check`` is given the :class:`Check` of the rule. ``title`` is its printed name and ``meaning``
+    what it finds. ``clause`` describes the result in a report: for trials it is the predicate ("3
+    trials of mcp …"), for tasks it contains ``{tasks}`` for their count, and for arms it is a whole
+    clause. ``gravity`` orders the rules that failed, the gravest (least) first. With ``is_loss``
+    the rule removes a trial for what happened in it, so that its arm lacks what it would have
+    shown.
     """
 
     check: Callable[[Check], None]
@@ -113,7 +113,7 @@ def rule(
 
 
 class Check:
-    """What one rule works on: both arms, their roles, and the trials that are left of them."""
+    """The input of one rule: both arms, their roles, and the trials that are left of them."""
 
     def __init__(
         self, arms: tuple[Arm, Arm], roles: Roles, left: dict[str, list[Trial]], finding: Finding
@@ -133,7 +133,7 @@ class Check:
     def keep_alike(self, key: Callable[[Trial], Any], *, is_strict: bool = False) -> None:
         """Keep the trials of shared tasks whose key occurs in both arms.
 
-        Of several keys that do, the one with most trials is kept, so that every pair is alike. An
+        Of several such keys the one with most trials is kept, so that all pairs have one key. An
         unknown key matches only another unknown one when strict, and anything otherwise; it does
         not hide that the known ones differ.
         """
@@ -296,7 +296,7 @@ def _other_harness(check: Check) -> None:
     gravity=9,
 )
 def _no_truth(check: Check) -> None:
-    # It lacks in both arms alike, so nothing is removed.
+    # It is missing in both arms alike, so nothing is removed.
     check.finding.found += [
         trial for arm in check.arms for trial in check.left[arm.config] if trial.lacks_ground_truth
     ]
@@ -346,7 +346,7 @@ def _unequal_opaque_shares(check: Check) -> None:
     meaning="the arm's name or stated role and its trials, or the two arms' trials, disagree on "
     "whether it is meant to use MCP",
     title="Unclear use of MCP",
-    clause="it cannot be told which arm is meant to use MCP",
+    clause="it is unclear which arm is meant to use MCP",
     subject="arms",
     gravity=3,
 )
@@ -372,7 +372,7 @@ class Valid:
 
     @property
     def gate(self) -> Gate:
-        """The gate as it stands in a comparison."""
+        """The gate block of a comparison."""
         rules = tuple(finding.record for finding in self.findings)
         return Gate(passed=not self.failed, failed=tuple(self.failed), rules=rules)
 
@@ -380,8 +380,8 @@ class Valid:
 def screen(baseline: Arm, comparison: Arm, mcp_configs: Collection[str] | None = None) -> Valid:
     """Apply every rule to two arms; the trials that no rule removed are left, by task.
 
-    ``mcp_configs`` states which configurations are meant to use MCP; by default what their trials
-    used says it.
+    ``mcp_configs`` states which configurations are meant to use MCP; by default it is inferred from
+    their trials.
     """
     arms = (baseline, comparison)
     roles = roles_of(arms, mcp_configs)
@@ -403,9 +403,9 @@ def let_through(
 
     A rule about a trial itself (it crashed, its trace is incomplete) removes it from every
     comparison of its configuration. A rule about two arms (another model, another version of the
-    task, MCP calls in a control) says nothing about a third one, so such a trial counts as soon as
+    task, MCP calls in a control) does not concern a third arm, so such a trial counts as soon as
     one comparison lets it through. A configuration without a comparison is checked by the rules
-    about a trial itself. Of several rules the one of the first comparison is named.
+    about a trial itself. Of several rules that of the first comparison is named.
     """
     own: dict[str, list[Trial]] = defaultdict(list)
     for trial in trials:

@@ -41,7 +41,7 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A task that at least one arm ran, with what each arm has of it."""
+    """A task that at least one arm ran, with the trials of each arm."""
 
     benchmark: str
     task_name: str
@@ -64,10 +64,10 @@ def match(valid: Valid) -> tuple[Pair, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Clusters:
-    """What tasks are clustered by, in how many clusters, and the label of each task.
+    """The variable tasks are clustered by, the number of clusters, and the label of each task.
 
-    Without ``labels`` every task counts by itself: nothing joins any (``by`` is None), or all of
-    them are of one cluster, which is then all that the result is about.
+    Without ``labels`` tasks are independent: either they share nothing (``by`` is None), or all are
+    of one cluster, and the result is about that cluster only.
     """
 
     by: str | None = None
@@ -79,14 +79,14 @@ def clusters_of(tasks: Sequence[Pair] | Sequence[Planned]) -> Clusters:
     """Return the clusters of tasks: by repository where some share one, else by suite.
 
     Tasks that share a repository are alike, and so are those of one suite. A task that states no
-    repository is a cluster of its own. A metric that some tasks lack is clustered by what is left
-    of them.
+    repository is a cluster of its own. The clusters of a metric that some tasks lack are those of
+    the other tasks.
     """
     for by in ("repository", "suite"):
         labels = labels_by(by, tasks)
         n = len(set(labels))
         if n == 1 and by == "suite" and all(task.repositories for task in tasks):
-            # The repositories say already that these tasks are independent.
+            # Their repositories already show that these tasks are independent.
             break
         if n < len(labels):
             return Clusters(by, n, labels if n > 1 else None)
@@ -97,8 +97,8 @@ def labels_by(by: str, tasks: Sequence[Pair] | Sequence[Planned]) -> list[Hashab
     """Return the label of every task: its suite, or its repository, or itself without one.
 
     Of several repositories a task is labelled with the one that most tasks state, so that tasks
-    which share it are one cluster; one that all state tells none apart, and counts only for tasks
-    that state no other.
+    which share it are one cluster; a repository that all tasks state is used only for tasks that
+    state no other.
     """
     if by == "suite":
         return [task.benchmark for task in tasks]
@@ -120,8 +120,8 @@ def labels_by(by: str, tasks: Sequence[Pair] | Sequence[Planned]) -> list[Hashab
 def planned_tasks(arms: tuple[Arm, Arm], valid: Valid) -> tuple[Planned, ...]:
     """Return every task that a trial of either arm ran, by suite and task.
 
-    A trial of another version, model or harness that left valid ones behind is not lost: it was
-    none of what is compared. Of a task without a valid trial everything is.
+    A removed trial of another version, model or harness does not count as missing when valid trials
+    of its task remain. Of a task without a valid trial all are missing.
     """
     lost = Counter(
         (trial.config_name, trial.task)
@@ -147,7 +147,7 @@ def planned_tasks(arms: tuple[Arm, Arm], valid: Valid) -> tuple[Planned, ...]:
 def excluded_tasks(
     arms: tuple[Arm, Arm], valid: Valid, pairs: Sequence[Pair]
 ) -> tuple[UnpairedTask, ...]:
-    """Return every task of either arm that gave no pair, with the rule that left an arm none."""
+    """Return every task of either arm without a pair, with the rule that removed its trials."""
     paired = {(pair.benchmark, pair.task_name) for pair in pairs}
     left = {arms[0].config: valid.baseline, arms[1].config: valid.comparison}
     removed_by: dict[Task, str] = {}
@@ -167,7 +167,7 @@ def excluded_tasks(
 
 
 def ledger(arms: tuple[Arm, Arm], valid: Valid, pairs: Sequence[Pair]) -> PairLedger:
-    """Return what became of every trial of both arms, down to the pairs used.
+    """Return the counts of the trials of both arms by status, down to the pairs used.
 
     In each arm ``trials`` is the sum of ``removed`` (by rule), ``unmatched`` and ``used``.
     ``outcomes_only`` counts the used trials that have no recall, by rule: a part of ``used``.

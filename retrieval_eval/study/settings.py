@@ -1,4 +1,4 @@
-"""What a study depends on besides its trials."""
+"""The settings of a study."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from retrieval_eval.study.trials import VIEWED
 class Settings:
     """Seed, number of resamples and coverage of every interval, and what the user stated.
 
-    ``mcp_configs`` are the configurations meant to use MCP; None where trials are to show it.
+    ``mcp_configs`` are the configurations meant to use MCP; None to infer them from the trials.
     ``view`` is what counts as retrieved in the metrics that depend on it; None is the default.
     """
 

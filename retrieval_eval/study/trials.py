@@ -1,4 +1,4 @@
-"""What a study reads of a trial, from its metrics document or from a row of a frame of trials."""
+"""The trials of a study, read from metrics documents or from rows of a frame."""
 
 from __future__ import annotations
 
@@ -87,17 +87,17 @@ NUMBERS: Final = {
 """The columns of numbers with their places; a number that is not known is missing."""
 
 _SECTIONS: Final = ("provenance", "coverage", "ledger", "file_level_metrics", "outcome")
-"""What a metrics document cannot do without."""
+"""The fields that every metrics document must have."""
 
 _NO_TRUTH: Final = frozenset({"no_ground_truth", "not_a_retrieval_target"})
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What comparisons and associations read of one trial, and nothing else.
+    """The fields of one trial that comparisons and associations use.
 
-    ``reason`` says why the trial has no recall. ``numbers`` holds every number that is known by
-    its column: a metric's name, or ``metric:view``. ``is_reward_open`` is set by
+    ``reason`` is the reason code of a trial without recall. ``numbers`` holds every number that is
+    known by its column: a metric's name, or ``metric:view``. ``is_reward_open`` is set by
     :func:`on_one_scale` where the scale of the suite's rewards is not known.
     """
 
@@ -139,7 +139,7 @@ class Trial:
 
     @property
     def has_degraded_trace(self) -> bool:
-        """Whether the trace is at fault; documents before 1.2 do not say what is."""
+        """Whether the trace is degraded; documents before 1.2 do not name the degraded sources."""
         is_trace = not self.degraded_sources or "trace" in self.degraded_sources
         return bool(self.degraded_reason) and is_trace
 
@@ -150,7 +150,7 @@ class Trial:
 
     @property
     def has_called_mcp(self) -> bool:
-        """Whether an MCP server was called, whatever it answered."""
+        """Whether an MCP server was called, successfully or not."""
         return self.mcp_calls > 0
 
     @property
@@ -164,7 +164,7 @@ Trials = Union["pd.DataFrame", Iterable[Trial | Document]]
 
 
 def from_document(document: Document) -> Trial:
-    """Return what a study reads of a trial's metrics.
+    """Return the trial that its metrics, or a metrics document, describe.
 
     Raises
     ------
@@ -212,7 +212,7 @@ def from_frame(frame: pd.DataFrame, needed: Collection[str] = ()) -> list[Trial]
 
 
 def trials_of(given: Trials, needed: Collection[str] = ()) -> list[Trial]:
-    """Return trials in a fixed order with their rewards on one scale, whatever they come from.
+    """Return trials in a fixed order with their rewards on one scale, from any kind of input.
 
     Parameters
     ----------
@@ -250,13 +250,13 @@ def order_of(trial: Trial) -> tuple[str, ...]:
 
 
 def average(trials: Iterable[Trial], column: str) -> float | None:
-    """Return the mean of a number over the trials of which it is known, rounded once."""
+    """Return the mean of a number over the trials that have it, rounded once."""
     known = known_values(trials, column)
     return statistics.mean(known) if known else None
 
 
 def known_values(trials: Iterable[Trial], column: str) -> list[float]:
-    """Return a number of every trial of which it is known."""
+    """Return a number of every trial that has it."""
     return [trial.numbers[column] for trial in trials if column in trial.numbers]
 
 
@@ -320,7 +320,7 @@ def _scaled(trial: Trial, is_open: bool) -> Trial:
 
 
 def _trial(read: Callable[[str], Any], numbers: Mapping[str, float | None]) -> Trial:
-    """Return a trial from its columns; what is of another kind than declared is not known."""
+    """Return a trial from its columns; values of another type than declared are dropped."""
     text = {name: value if isinstance(value := read(name), str) else None for name in _TEXT}
     lists = {
         name: tuple(v for v in value if isinstance(v, str))

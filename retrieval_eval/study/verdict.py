@@ -1,8 +1,7 @@
-"""What estimates allow to conclude: the verdict, and the threats that could overturn it.
+"""The verdict that estimates permit, and the threats that could overturn it.
 
-``effect`` of a threat is ``none`` where the numbers already allow for it or merely carry it,
-``lowers`` where the verdict is less than the measured tasks alone would show, and ``withholds``
-where there is none.
+``effect`` of a threat is ``none`` where the verdict does not change, ``lowers`` where it is weaker
+than the measured tasks alone would show, and ``withholds`` where there is no verdict.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ Conclusion = Literal[
 ALPHA: Final = 0.05
 
 OUTCOMES: Final = ("reward",)
-"""Outcomes that retrieval is for; one that moves against the verdict is named beside it."""
+"""Outcomes that retrieval should improve; one that moves against the verdict is named with it."""
 
 
 def apparent(block: PairedEstimate) -> Conclusion:
     """Return what the measured tasks show: better, worse or no_detectable_difference.
 
-    A difference is only called one when the interval of its mean leaves out 0 and the test
-    agrees, for each of them alone is wrong too often somewhere. Differences that are all the same
-    have no interval; then the test alone decides.
+    A difference needs an interval of its mean that leaves out 0 and a significant test, because
+    each alone is wrong too often in some situations. Differences that are all the same have no
+    interval; then the test alone decides.
     """
     change, p_value = block.mean_difference, block.p_value
     is_constant = block.ci_reason == "constant_input"
@@ -49,7 +48,7 @@ def apparent(block: PairedEstimate) -> Conclusion:
 
 
 def conclusion(block: PairedEstimate) -> Conclusion:
-    """Return what one compared metric shows, values that an arm lacks considered.
+    """Return the conclusion about one metric, considering the values that an arm lacks.
 
     As :func:`apparent`, but ``fragile`` where the values that were not measured could give the
     mean difference over all planned tasks the other sign, or none.
@@ -62,15 +61,15 @@ def conclusion(block: PairedEstimate) -> Conclusion:
         return found
     worst = low if change > 0 else -high
     has_gap = block.n_lacking_baseline or block.n_lacking_comparison
-    # What adds up to 0 on paper can leave a last digit.
+    # A sum of exactly 0 can leave a rounding error.
     return "fragile" if has_gap and round(worst, 9) <= 0 else found
 
 
 def permitted(block: PairedEstimate, valid: Valid) -> Conclusion:
-    """Return what one compared metric shows, as far as the gate and the number of tasks allow.
+    """Return the conclusion about one metric that gate and number of tasks permit.
 
     As :func:`conclusion`, but ``no_verdict`` where the gate failed and ``too_few_pairs`` where no
-    test could decide. The verdict and that of every view are such.
+    test could decide. The verdict and the conclusion under every view are such.
     """
     from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 
@@ -139,7 +138,7 @@ def _threat(name: str, value: float | None, unit: str, effect: Effect, sentence:
 
 
 def few_clusters(block: PairedEstimate, pairs: Sequence[Pair]) -> Iterator[Threat]:
-    """Yield what a metric's statistics are about where its tasks are of fewer than six clusters."""
+    """Yield a threat where the tasks of a metric are of fewer than six clusters."""
     by, n, n_pairs = block.cluster_by, block.n_clusters, block.n_pairs
     if by is None or n is None or n >= MIN_CLUSTERS or not block.computable:
         return
@@ -161,7 +160,7 @@ def few_clusters(block: PairedEstimate, pairs: Sequence[Pair]) -> Iterator[Threa
 def lacking_values(
     block: PairedEstimate, arms: tuple[Arm, Arm], *, is_fragile: bool
 ) -> Iterator[Threat]:
-    """Yield what the values that an arm lacks could do to the mean difference."""
+    """Yield a threat where values that an arm lacks could change the mean difference."""
     low, high = block.bound_low, block.bound_high
     if low is None or high is None:
         return
@@ -180,7 +179,7 @@ def lacking_values(
         f"{signed(high, 3)}"
     )
     is_up = (block.mean_difference or 0.0) > 0
-    # What the comparison lacks overturns a gain when it is low, what the baseline lacks when high.
+    # A gain is overturned by low missing values of the comparison or high ones of the baseline.
     tips = [
         f"those of {arm.config} average {'above' if is_up == (arm is arms[0]) else 'below'} "
         f"{tip:.2f}"
@@ -199,7 +198,7 @@ def lacking_values(
 
 
 def role_notes(valid: Valid) -> Iterator[Threat]:
-    """Yield where the name of an arm and what its trials used disagree."""
+    """Yield a threat where the name of an arm and its use of MCP disagree."""
     for arm, why in valid.roles.doubt:
         yield _threat("mcp_role", arm.n_callers, "trials", "withholds", f"{arm.config}: {why}")
     for note in valid.roles.notes:
@@ -210,9 +209,9 @@ def role_notes(valid: Valid) -> Iterator[Threat]:
 def partial_use(
     column: str, valid: Valid, arms: tuple[Arm, Arm], pairs: Sequence[Pair]
 ) -> Iterator[Threat]:
-    """Yield of each arm that only some trials called an MCP server, and the estimate of those.
+    """Yield a threat for each arm of which only some trials called an MCP server.
 
-    Trials of a control and arms whose role is in doubt are the gate's.
+    Control trials that did so, and arms whose role is in doubt, are left to the gate.
     """
     known = [valid.roles.control, *(arm for arm, _ in valid.roles.doubt)]
     for side, arm in zip(("baseline", "comparison"), arms, strict=True):
@@ -230,7 +229,7 @@ def partial_use(
 
 
 def never_hit(block: PairedEstimate | None, arms: tuple[Arm, Arm]) -> Iterator[Threat]:
-    """Yield how often either arm never found a relevant file, where it differs."""
+    """Yield a threat where the arms differ in how often no relevant file was found."""
     if block is None or block.ci_reason != "never_hit_differs":
         return
     never = (block.n_never_baseline, block.n_never_comparison)
@@ -240,14 +239,14 @@ def never_hit(block: PairedEstimate | None, arms: tuple[Arm, Arm]) -> Iterator[T
         for k, n, arm in zip(never, watched, arms, strict=True)
     ]
     text = (
-        f"no relevant file was found on {' and '.join(counts)}: which was faster cannot be "
-        "told from the tasks on which both found one"
+        f"no relevant file was found on {' and '.join(counts)}: which was faster cannot "
+        "be decided from the tasks on which both found one"
     )
     yield _threat("never_hit", None, "tasks", "none", text)
 
 
 def scales(reward: PairedEstimate | None, by_suite: Sequence[RewardBySuite]) -> Iterator[Threat]:
-    """Yield that rewards cannot be averaged over the suites, and their differences by suite."""
+    """Yield a threat where rewards cannot be averaged over suites, with differences by suite."""
     if reward is None or reward.reason != SCALES_DIFFER:
         return
     known = [row for row in by_suite if row.computable]

@@ -1,4 +1,4 @@
-"""Traces: from the files an agent left behind to its tool calls in execution order."""
+"""Traces: reads the files an agent left behind into its tool calls in execution order."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LINE_SUFFIXES: Final = (".jsonl", ".txt")
 
 
 class NoTraceError(BadInputError):
-    """There is no readable trace; ``reason`` is the sentence that says why."""
+    """There is no readable trace; ``reason`` is a sentence."""
 
     def __init__(self, path: Path, reason: str) -> None:
         super().__init__(f"{path}: {reason}")
@@ -37,8 +37,8 @@ def read_trace(path: Path | str) -> Trace:
 
     In a trial the trajectory is preferred for calls; transcripts add times, results that the
     trajectory lacks or cut, and the calls of sub-agents. Formats are recognised by content (see
-    :mod:`retrieval_eval.traces.formats`). Nothing outside ``path`` is opened and nothing a trace
-    says is executed or opened.
+    :mod:`retrieval_eval.traces.formats`). Nothing outside ``path`` is opened, and no path or
+    command in a trace is opened or executed.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def _trajectory(folder: Path, trial_dir: Path, problems: list[str]) -> Reading |
 def _transcript(
     folder: Path, trial_dir: Path, problems: list[str]
 ) -> tuple[Reading | None, list[str]]:
-    """Return the joined transcripts and a sentence for each well-known file that is none.
+    """Return the joined transcripts and a problem for each well-known file that is not one.
 
     Harnesses also write plain logs under these names, which matters only where nothing else is.
     """

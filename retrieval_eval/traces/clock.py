@@ -10,7 +10,7 @@ _YEAR_3000 = 32_503_680_000
 
 
 def unix_seconds(value: Any) -> float | None:
-    """Return an ISO 8601 timestamp as Unix seconds (UTC), or None when it is none.
+    """Return an ISO 8601 timestamp as Unix seconds (UTC), or None for anything else.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def unix_seconds(value: Any) -> float | None:
         seconds = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
     except (ValueError, OverflowError):
         return None
-    # Some writers state year 1 for a time they do not have.
+    # Some writers give year 1 for an unknown time.
     return seconds if seconds > 0 else None
 
 

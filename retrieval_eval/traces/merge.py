@@ -1,4 +1,4 @@
-"""From what the files of a trial say to one trace."""
+"""Merges the files of a trial into one trace."""
 
 from __future__ import annotations
 
@@ -231,11 +231,11 @@ class MergedCalls:
 def merge_calls(base: Sequence[Item], other: Sequence[Item]) -> MergedCalls:
     """Join the items of two files by call id (usages by message id).
 
-    A shared call keeps what ``base`` says and takes from ``other`` what is missing there: result,
+    A shared call keeps the fields of ``base`` and takes missing ones from ``other``: result,
     structured result, whole text for a cut one, folder; of two times the earlier one. A call that
-    only ``other`` has stands behind the shared item it follows there; among calls that only one
-    side has, known times decide. Of calls with one id that disagree, the one in ``base`` stays as
-    it is, unless the id is in reuse: then they are two calls.
+    only ``other`` has comes after the shared item it follows there; calls that only one side has
+    are ordered by their times. Of calls with one id that disagree, the one in ``base`` stays as it
+    is, unless the id is in reuse: then they are two calls.
     """
     reused = _reused_ids(base) | _reused_ids(other)
     base_keys, other_keys = _keys(base, reused), _keys(other, reused)
@@ -265,7 +265,7 @@ def merge_calls(base: Sequence[Item], other: Sequence[Item]) -> MergedCalls:
 def _runs(
     other: Sequence[Item], keys: Sequence[_Key], shared: frozenset[_Key]
 ) -> dict[_Key | None, list[_Timed]]:
-    """Return what only ``other`` has, by the shared item it follows (None: before them all)."""
+    """Return the items only ``other`` has, by the shared item they follow (None: before all)."""
     runs: dict[_Key | None, list[_Timed]] = {}
     anchor: _Key | None = None
     for key, item, time in zip(keys, other, _times(other), strict=True):
@@ -320,7 +320,7 @@ def _release(pending: list[_Timed], items: list[Item], before: float | None) -> 
 
 
 def _disagree(mine: ToolCall, theirs: ToolCall) -> bool:
-    """Return whether the calls differ; ``theirs`` may say more, because ``mine`` may be cut."""
+    """Return whether the calls differ; ``theirs`` may be longer, because ``mine`` may be cut."""
     missing = object()
     return mine.name != theirs.name or any(
         theirs.arguments.get(key, missing) != value for key, value in mine.arguments.items()

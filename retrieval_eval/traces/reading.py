@@ -1,4 +1,4 @@
-"""What one trace file says, before files are joined into a trace."""
+"""The content of one trace file, before files are joined into a trace."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ _CLEARED = "[Old tool result content cleared]"
 class Reading:
     """The calls, usages and declarations of one trace file, in the order of the file.
 
-    ``has_agent`` says whether the agent did or said anything at all, ``holds_run`` that the format
-    keeps a whole run with its sub-agents in one file, so that other transcripts only fill it in.
+    ``has_agent`` is whether the agent did or wrote anything at all, ``holds_run`` whether the
+    format keeps a whole run with its sub-agents in one file, so that other transcripts only fill it
+    in.
     """
 
     format: str
@@ -56,7 +57,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A file that yields no trace, and the sentence that says why."""
+    """A file without a readable trace, and the reason in a sentence."""
 
     reason: str
 
@@ -104,7 +105,7 @@ class CallLog:
         return [self._call(place) for place in dict.fromkeys(places)]
 
     def add_usage(self, usage: Usage) -> None:
-        """Append what a message cost."""
+        """Append the usage of a message."""
         self._items.append(usage)
 
     def add_gap(self) -> None:
@@ -114,9 +115,9 @@ class CallLog:
     def note_summary(self, n_before: int = 0, *, is_cut: bool = False) -> None:
         """Note that the agent's history was replaced by a summary here.
 
-        The calls behind the summary are missing unless the file holds calls before it, beyond
-        the first ``n_before``, which are another thread's. ``is_cut`` says that the file does not
-        hold what stood right before the summary.
+        The calls behind the summary are missing unless the file holds calls before it, beyond the
+        first ``n_before``, which are another thread's. ``is_cut``: the file does not hold the calls
+        right before the summary.
         """
         if self.n_calls > n_before and not is_cut:
             self.flags["context_compacted"] = None
@@ -127,8 +128,8 @@ class CallLog:
     def join(self, call_id: str, result: ToolResult, timestamp: float | None = None) -> None:
         """Give ``result`` to its call; a second result for an answered call is left out.
 
-        The time of the result is taken for the time of the call where that is unknown. Of a
-        result that was cleared to save room nothing is known, so that its call has none.
+        The time of the result is taken for the time of the call where that is unknown. A result
+        that was cleared to save room is unknown, so its call has none.
         """
         self._see(timestamp)
         if result.structured is None and result.text.strip() == _CLEARED:

@@ -1,4 +1,4 @@
-"""Whether an answer served anything: what a refusal, a broken-off command and an error page say.
+"""Whether an answer served anything: recognises refusals, aborted commands and error pages.
 
 The reader of a format decides from its flags first. The sentences here are for answers whose flag
 the format lost; each is known from a harness, and only the beginning of a text can be one.
@@ -45,7 +45,7 @@ _REFUSED: Final = re.compile(
 
 
 def is_refusal(text: str) -> bool:
-    """Whether a text is a harness's word for a call that it, a hook or the user did not let run.
+    """Whether a text is a harness's message for a call that it, a hook or the user denied.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def opens_with_exit_status(text: str) -> bool:
 
 
 def states_exit_status(text: str, *records: Mapping[str, Any]) -> bool:
-    r"""Whether an answer says with which status its command ended, in a record or in its text.
+    r"""Whether an answer states the exit status of its command, in a record or in its text.
 
     Only the beginning and the end of the text are looked at, where harnesses write it.
 
@@ -92,7 +92,7 @@ def states_exit_status(text: str, *records: Mapping[str, Any]) -> bool:
 # What a server answers in place of what was requested.
 
 _LONGEST_MESSAGE: Final = 600
-"""Characters of an error message; what is longer and begins like one speaks of errors."""
+"""Longest error message in characters; a longer text is content about errors."""
 
 _PHRASES: Final = r"""
     (?:Bad\ Request|Unauthorized|Forbidden|Not\ Found|Page\ not\ found|Method\ Not\ Allowed
@@ -162,7 +162,7 @@ _ENVELOPE: Final = frozenset(
 
 
 def states_error(value: Any) -> bool:
-    """Whether a decoded answer says that it is an error: MCP's flag, JSON-RPC, an error object.
+    """Whether a decoded answer is marked as an error: MCP's flag, JSON-RPC, an error object.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def is_http_error(code: Any) -> bool:
 
 
 def is_error_message(text: str) -> bool:
-    r"""Whether a text is a server's word for an error, a rate limit or a missing sign-in.
+    r"""Whether a text is a server's message for an error, a rate limit or a missing sign-in.
 
     Examples
     --------
@@ -220,7 +220,7 @@ _CODE: Final = re.compile(r"\A\s*(?:\d+[:\t\u2192]|#|//|/\*|--|\*)|[=;<>]")
 
 
 def may_be_an_error(text: str) -> bool:
-    """Whether a text is one line of prose with words in which servers tell of an error.
+    """Whether a text is one line of prose with words that servers use for errors.
 
     A file may hold such a line too, so that it proves neither.
 
@@ -247,7 +247,7 @@ def is_page(text: str) -> bool:
 
 
 def is_barrier(text: str) -> bool:
-    """Whether a text is a page that says an error, or asks to sign in, by its title or its form."""
+    """Whether a text is an error page or a sign-in page, by its title or its form."""
     if not is_page(text):
         return False
     head = text[:_LONGEST_PAGE_HEAD]

@@ -3,7 +3,7 @@
 Streams write one message on several lines and repeat its usage on each, so usage is keyed by
 message id and the largest value counts. The output count of a stream line is a placeholder that
 is too small; the session file of the same run has the real one and, where both are read, wins
-by being larger. What the trace itself declares as its total is kept beside the counted one.
+by being larger. The total that the trace itself declares is kept beside the counted one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What one tool call did: its category, and the files that its result shows it touched.
 
 The categories are the seed's eight. Targets are what came back, never what was requested; an
-error finds nothing. Shell commands are handed on unread: the shell room derives their events.
+error finds nothing. Shell commands are passed on unchanged: `traces.shell` derives their events.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class ToolUse:
     """The meaning of one tool call.
 
     ``is_retrieval`` is false for a harness's own housekeeping (to-do lists, tool search, thinking),
-    which becomes no event. ``command`` is the text a shell tool ran, ``command_cwd`` the folder
-    the trace states for it. ``is_opaque`` says that something came back that could not be
-    resolved to files, or that the trace cut off. ``server`` names the MCP server.
+    which becomes no event. ``command`` is the text a shell tool ran, ``command_cwd`` the folder the
+    trace states for it. ``is_opaque``: something was returned that could not be resolved to files,
+    or that the trace cut off. ``server`` names the MCP server.
     """
 
     category: ToolCategory
@@ -143,7 +143,7 @@ def _cursor_mcp(name: str, arguments: Mapping[str, Any]) -> tuple[str, Mapping[s
 
 
 def _is_unexplained(call: ToolCall, command: str | None) -> bool:
-    """Return whether a shell printed something, and nothing says what it ran."""
+    """Return whether a shell printed something although its command is unknown."""
     if command is not None or call.result is None or call.result.is_error:
         return False
     return not any(name in call.arguments for name in _COMMANDS) and bool(call.result.text.strip())

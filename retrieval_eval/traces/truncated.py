@@ -1,4 +1,4 @@
-"""JSON documents that were cut off: everything that certainly was in them."""
+"""Truncated JSON documents: everything they certainly contained."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CLOSER = {"{": "}", "[": "]"}
 
 @dataclass(slots=True)
 class _Scan:
-    """How far the text is sound: ``text[:end] + closers`` is JSON."""
+    """How far the text is valid: ``text[:end] + closers`` is JSON."""
 
     closers: list[str] = field(default_factory=list)
     expects_key: list[bool] = field(default_factory=list)
@@ -37,8 +37,8 @@ def complete_json(text: str, *, keep_cut_text: bool) -> Any:
     text
         The first characters of a JSON document (a whole object or array is returned as it is).
     keep_cut_text
-        Whether a string in which the text ends is kept as far as it goes. Keep it for prose;
-        leave it out where half a value means something else, as with a path.
+        Whether a string in which the text ends is kept as far as it goes. Keep it for prose; omit
+        it where half a value has another meaning, as with a path.
 
     Examples
     --------
@@ -139,5 +139,5 @@ def whole_or_rest(value: Any, *, keep_cut_text: bool) -> Any:
 
 
 def is_placeholder(step: Any) -> bool:
-    """Return whether a step only says that steps were left out here."""
+    """Return whether a step only marks that steps were left out here."""
     return dict_of(step).get("source") == "corpus_builder"

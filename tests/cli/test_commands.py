@@ -59,9 +59,9 @@ def test_artefacts_of_another_major_version_are_refused_in_one_sentence(tree, ca
     path.write_text(json.dumps(json.loads(path.read_text()) | {"schema_version": "2.0"}))
     capsys.readouterr()
     assert run([*command.split(), "--output-dir", "out"]) == 3
-    told = capsys.readouterr().err.strip()
-    assert "schema version 2.0 has another major version" in told
-    assert "\n" not in told
+    message_text = capsys.readouterr().err.strip()
+    assert "schema version 2.0 has another major version" in message_text
+    assert "\n" not in message_text
 
 
 def test_exit_codes(tree, capsys):
@@ -110,7 +110,7 @@ def test_validate_names_file_and_pointer(tree, capsys):
         ("[1", "not valid JSON (line 1"),
     ],
 )
-def test_validate_refuses_what_is_foreign(tree, capsys, content, message):
+def test_validate_rejects_unknown_documents(tree, capsys, content, message):
     (tree / "x.json").write_text(content)
     assert run(["validate", "x.json"]) == 3
     assert message in capsys.readouterr().out
@@ -384,7 +384,7 @@ def test_a_configuration_of_both_runs_says_of_which_it_is(study, capsys):
     assert "local-v2 against baseline@old" in capsys.readouterr().out
 
 
-def test_output_that_nobody_reads_is_neither_a_pass_nor_a_breach():
+def test_a_closed_output_pipe_is_neither_a_pass_nor_a_breach():
     reading, writing = os.pipe()
     os.close(reading)
     command = [sys.executable, "-m", "retrieval_eval", "--help"]

@@ -50,7 +50,7 @@ def test_validate_says_ok_in_one_line(folder):
     }
 
 
-def test_a_set_that_nobody_reviewed_is_provisional(folder):
+def test_an_unreviewed_set_is_provisional(folder):
     (folder / "seed.jsonl").write_text(SEED)
     assert call("validate", "--gold", "seed.jsonl").output == (
         "seed.jsonl: valid, 1 query, 2 judged pairs, 0 of 1 query reviewed: provisional\n"

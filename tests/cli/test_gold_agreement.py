@@ -182,7 +182,7 @@ def test_the_queue_goes_out_as_sheets(demo, tmp_path):
     arguments = ["--gold", demo.gold, "--old-corpus", demo.corpus, "--new-corpus", new.corpus]
     text = _run(relabel_command, *arguments, "--out", tmp_path / "bare")
     assert "note: name --labellers to get sheets" in text
-    assert "because its text stands in several documents now" in text
+    assert "because its text is in several documents now" in text
     out = tmp_path / "out"
     found = _json(relabel_command, *arguments, "--out", out, "--labellers", "cleo, dan")
     assert found["pairs"]["total"] == sum(

@@ -66,7 +66,7 @@ def test_options_go_before_gold_toml(filled, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "which database?"),
+        ((), "no database"),
         (("--database", "sqlite:///x.db", "--table", "search_logs"), "expected NAME=OWN"),
         (("--database", "sqlite:///x.db", "--score", "high"), "expected whole numbers"),
     ],
@@ -110,7 +110,7 @@ def test_backlog_of_a_database(filled):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "backlog of what?"),
+        ((), "no backlog source"),
         (("--backlog", "me:s3cret@host/name"), "is no file, and no database URL"),
         (("--backlog", "items.jsonl", "--as-of", "later"), "'later' is no time"),
     ],

@@ -198,9 +198,9 @@ def test_a_justification_of_one_point_excuses_no_forty(tree, capsys):
     assert guard(*arguments, "--comment", "c.md", "--json") == 1
     (row, _) = json.loads(capsys.readouterr().out)["rows"]
     assert (row["verdict"], row["justification"]) == ("breach", None)
-    told = "the justification excuses at most 1 points, and these are 40.00"
-    assert told in row["reasons"]
-    assert told in (tree / "c.md").read_text()
+    reason_text = "the justification excuses at most 1 points, and these are 40.00"
+    assert reason_text in row["reasons"]
+    assert reason_text in (tree / "c.md").read_text()
 
 
 def test_a_justification_without_a_size_is_refused_with_what_to_write(tree, capsys):
@@ -356,7 +356,7 @@ def test_pin_takes_a_list_or_everything(demo, tmp_path, monkeypatch, capsys):
     assert out.read_bytes() == before
 
 
-# The fixture, in a test suite of somebody else.
+# The fixture, in the test suite of another project.
 
 
 def run_suite(pytester, body):
@@ -592,7 +592,7 @@ def run_workflow(workflow, root, folder, **fields):
     return codes, summary.read_text(encoding="utf-8")
 
 
-STEPS = ["Install", "Measure this change", "Compare it with the baseline", "Show the verdict"]
+STEPS = ["Install", "Measure this change", "Compare with the baseline", "Show the verdict"]
 
 
 def test_the_workflow_passes_an_unchanged_system(steps):

@@ -29,9 +29,9 @@ def test_the_list_imports_no_command():
         "import sys; from retrieval_eval.cli.main import run; run(['--help'])\n"
         "print(*(name for name in sys.modules if name.startswith('retrieval_eval.')))"
     )
-    told = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     ).stdout
-    imported = set(told.splitlines()[-1].split())
+    imported = set(completed.splitlines()[-1].split())
     assert "retrieval_eval.cli.main" in imported
     assert not imported & {place.split(":")[0] for place in COMMANDS.values()}

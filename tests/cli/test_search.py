@@ -255,8 +255,8 @@ def test_an_interrupted_run_is_announced_when_it_is_taken_up(tree, capsys, monke
     assert "unfinished run with other settings (depth)" in refused
     assert "continuing" not in refused
     assert run(command) == 0
-    told = "continuing an interrupted run: 1 of 2 queries answered; --fresh asks every query"
-    assert told in capsys.readouterr().err
+    notice = "continuing an interrupted run: 1 of 2 queries answered; --fresh asks every query"
+    assert notice in capsys.readouterr().err
     assert not (tree / "data/eval" / JOURNAL).exists()
 
 

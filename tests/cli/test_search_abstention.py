@@ -78,8 +78,8 @@ def test_abstention_shows_rates_table_controls_and_a_threshold(place):
         (row,) = [row for row in rows if row[1:3] == control]
         assert row[-1] == "fails"
     assert "Recommended for a false refusal rate within 0.05: --abstain-at 11.0" in text
-    assert "chosen on these very queries" in text
-    assert "Chosen on one half and tried on the other (500 halvings)" in text
+    assert "chosen on these queries" in text
+    assert "Chosen on one half and tested on the other (500 halvings)" in text
 
 
 def test_abstention_at_a_threshold_and_as_json(place):
@@ -120,7 +120,7 @@ def test_transfer_prints_the_matrix(place):
     document = json.loads(call(transfer, *paths, "--json").output)
     assert document["schema_version"] == SCHEMA_VERSION
     assert document["metrics"]["P@5"]["corpora"]["gov"]["verdict"] == "vanishes"
-    # Nobody measured it: there is nothing that could hold.
+    # It was not measured, so nothing can pass.
     assert call(transfer, *paths, "--metric", "P@7").exit_code == 2
 
 

@@ -81,18 +81,21 @@ def test_claims_go_to_a_new_file_beside_the_run(tree, capsys):
 def test_without_a_named_judge_there_is_no_coverage(tree, capsys):
     before = files(tree)
     assert run(NO_JUDGE) == 64
-    told = capsys.readouterr().err
-    assert "name who judges the claims: --judge rules compares words, numbers and negation" in told
-    assert "10 of 16 wrong claims" in told
-    assert "--judge http asks a model" in told
+    printed_text = capsys.readouterr().err
+    assert (
+        "name who judges the claims: --judge rules compares words, numbers and negation"
+        in printed_text
+    )
+    assert "10 of 16 wrong claims" in printed_text
+    assert "--judge http asks a model" in printed_text
     assert files(tree) == before
 
 
 def test_help_says_what_the_rule_based_judge_is_known_for(capsys):
     assert run(["search", "claims", "--help"]) == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert "--judge rules|http" in told
-    assert "an earlier version accepted 10 of 16 wrong claims, and no paraphrase" in told
+    printed_text = " ".join(capsys.readouterr().out.split())
+    assert "--judge rules|http" in printed_text
+    assert "an earlier version accepted 10 of 16 wrong claims, and no paraphrase" in printed_text
 
 
 def test_the_older_name_of_the_judge_still_names_it(tree):

@@ -53,20 +53,20 @@ def test_exit_codes(place, capsys):
 
 def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys):
     assert run(["search", "demo", "--renderer", "embedded", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert told["report"] == "reports/search-demo/index.html"
-    made = json.loads((place / told["run"]).read_text(encoding="utf-8"))
+    listed = json.loads(capsys.readouterr().out)
+    assert listed["report"] == "reports/search-demo/index.html"
+    made = json.loads((place / listed["run"]).read_text(encoding="utf-8"))
     assert faults(made, "search_run") == []
     assert made["delta"]["is_comparable"]
     assert made["delta"]["queries"]
-    html = (place / told["report"]).read_text(encoding="utf-8")
+    html = (place / listed["report"]).read_text(encoding="utf-8")
     assert "Review backlog" in html
     assert "not counted" not in html
     assert "not retrieved" in html
     for words in ("BREACH", "Always refuse", "Claim coverage 0.", "Cohen", "deterministic"):
         assert words in html
     assert "No label is stale" in html
-    *measured, guard, diff, report = (shlex.split(c)[1:] for c in told["commands"])
+    *measured, guard, diff, report = (shlex.split(c)[1:] for c in listed["commands"])
     again = None
     for words in measured:
         capsys.readouterr()

@@ -109,7 +109,7 @@ def test_bound_elsewhere_it_warns(place):
     assert "there is no authentication" in errors
 
 
-def test_a_database_that_is_down_is_told_without_its_password(place):
+def test_a_database_that_is_down_is_reported_without_its_password(place):
     url = f"postgresql://me:{PASSWORD}@127.0.0.1:1/none"
     arguments = ["--backlog", url, "--backlog-name", "halacha_backlog"]
     with started("serve", "--port", "0", *options(place), *arguments) as process:

@@ -82,10 +82,10 @@ def test_the_ledger_of_every_trial_adds_up(trials):
 def test_what_stands_in_a_result_is_found_or_explained(trials):
     """Every ground-truth path in the text of a successful result is found.
 
-    Two explanations are accepted, and told apart by the text: the path is that of a file in
+    Two explanations are accepted, and distinguished by the text: the path is that of a file in
     another repository of the task, or it is a mention inside the content of another file.
     """
-    fates: Counter[str] = Counter()
+    statuses: Counter[str] = Counter()
     unexplained = []
     for done in trials:
         document = json.loads(done.job.events_file.read_text())
@@ -103,18 +103,18 @@ def test_what_stands_in_a_result_is_found_or_explained(trials):
         for path, repository in zip(truth["files"], truth["repositories"], strict=True):
             name = path.lower()
             if (repository, name) in targets:
-                fates["found"] += 1
+                statuses["found"] += 1
             elif not any(name in text.lower() for text in texts):
-                fates["not in any result"] += 1
+                statuses["not in any result"] += 1
             elif any(file == name or file.endswith(f"/{name}") for _, file in targets):
-                fates["in another repository"] += 1
+                statuses["in another repository"] += 1
             elif all(_is_mention(text, name) for text in texts):
-                fates["mentioned in content"] += 1
+                statuses["mentioned in content"] += 1
             else:
                 unexplained.append((done.job.trial.trial_name, path))
-    print(dict(fates))
+    print(dict(statuses))
     assert unexplained == []
-    assert fates["found"] > fates["not in any result"]
+    assert statuses["found"] > statuses["not in any result"]
 
 
 def _is_mention(text: str, name: str) -> bool:

@@ -1,4 +1,4 @@
-"""The trace readers over real runs, held against counts that are made here on their own."""
+"""The trace readers over real runs, compared with independent counts."""
 
 from __future__ import annotations
 

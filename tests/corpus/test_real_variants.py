@@ -1,4 +1,4 @@
-"""Real traces told in another way: the same calls in other formats, under other names, cut off."""
+"""Real traces rewritten: the same calls in other formats, under other names, truncated."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def as_openhands(call: ToolCall) -> tuple[str, dict[str, Any], str]:
 
 
 def trajectory(trace: Trace, agent: str, per_step: int, tell: Any) -> dict[str, Any]:
-    told = [(call.call_id, *tell(call)) for call in trace.calls]
-    groups = [told[i : i + per_step] for i in range(0, len(told), per_step)]
+    rewritten = [(call.call_id, *tell(call)) for call in trace.calls]
+    groups = [rewritten[i : i + per_step] for i in range(0, len(rewritten), per_step)]
     steps = [
         {
             "step_id": number,

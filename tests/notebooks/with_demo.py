@@ -1,4 +1,4 @@
-"""Copies of the notebooks that are given the demo, which none of them shows unless told to."""
+"""Copies of the notebooks that are given the demo, which none of them shows by default."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ def test_kaplan_meier_limits():
             times = RNG.integers(1, 15, size=25).astype(float)
             events = RNG.random(25) < 0.7
             # Survival of 1 or 0, where the formula divides by zero, does not occur: an event
-            # comes first, and somebody is watched to the end.
+            # comes first, and one unit is observed to the end.
             times[:2], events[:2] = (0.5, 20.0), (True, False)
             data = stats.CensoredData.right_censored(times, ~events)
             theirs = stats.ecdf(data).sf.confidence_interval(confidence, method="log-log")

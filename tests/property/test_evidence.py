@@ -42,9 +42,9 @@ losses = st.lists(st.tuples(st.integers(0, 7), st.sampled_from(["result", "id", 
 
 
 def read(document: dict[str, Any]) -> tuple[Trace, TrialEvents]:
-    told = read_atif(document, "agent/trajectory.json")
-    assert isinstance(told, Reading)
-    trace = join_trace(told, None)
+    found = read_atif(document, "agent/trajectory.json")
+    assert isinstance(found, Reading)
+    trace = join_trace(found, None)
     return trace, extract_events(trace, TRUTH)
 
 

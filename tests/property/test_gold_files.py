@@ -52,7 +52,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXT, inner, max_size=3),
     max_leaves=6,
 )
-FOREIGN = st.dictionaries(
+UNKNOWN_FIELDS = st.dictionaries(
     TEXT.filter(lambda name: name not in FieldMap().meanings() and name != "gold_set"),
     JSON,
     max_size=2,
@@ -78,7 +78,7 @@ def queries(draw, corpora=WORDS):
         note=draw(TEXT),
         labels=tuple(Label(who, doc, grade) for (who, doc), grade in labels.items()),
         anchors=draw(st.sampled_from([{}, {"d": anchor}])),
-        extra=draw(FOREIGN),
+        extra=draw(UNKNOWN_FIELDS),
     )
 
 

@@ -77,7 +77,7 @@ def test_a_gain_is_the_larger_part_that_one_judgement_closes(judged, ranking):
     if not any(judged.values()):
         assert not gains
         return
-    # Below the deepest cut-off nobody is asked to look.
+    # Documents below the deepest cut-off are not queued.
     deepest = max(parse_measure(name).cutoff for name in HEADLINE)
     for rank, doc in enumerate(ranking, 1):
         if doc in judged or rank > deepest:

@@ -126,7 +126,7 @@ LINES = st.lists(
 
 @settings(max_examples=150)
 @given(TRAJECTORY, LINES, ANY_JSON, ANY_JSON, ANY_JSON)
-def test_foreign_json_of_any_shape(trajectory, lines, result, metrics, ground_truth):
+def test_untrusted_json_of_any_shape(trajectory, lines, result, metrics, ground_truth):
     with tempfile.TemporaryDirectory() as folder:
         trial, task = Path(folder) / "trial", Path(folder) / "task"
         (trial / "agent").mkdir(parents=True)
@@ -151,7 +151,7 @@ def test_foreign_json_of_any_shape(trajectory, lines, result, metrics, ground_tr
 
 
 @given(st.binary(max_size=300), st.binary(max_size=300), st.binary(max_size=100))
-def test_foreign_bytes(trajectory, transcript, result):
+def test_untrusted_bytes(trajectory, transcript, result):
     with tempfile.TemporaryDirectory() as folder:
         trial = Path(folder)
         (trial / "agent").mkdir()

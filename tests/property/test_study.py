@@ -184,7 +184,11 @@ KEPT = (
     *("p_value", "p_method", "p_reason", "ci_method", "ci_reason", "cluster_by", "n_clusters"),
     "smallest_detectable_difference",
 )
-SIDES = (("mean_baseline", "mean_comparison"), ("wins", "losses"))
+SIDES = (
+    *(("mean_baseline", "mean_comparison"), ("wins", "losses")),
+    *(("n_lacking_baseline", "n_lacking_comparison"), ("tipping_baseline", "tipping_comparison")),
+)
+ENDS = (("ci_low", "ci_high"), ("bound_low", "bound_high"))
 
 
 def negated(value):
@@ -196,9 +200,12 @@ def is_mirrored(one, other):
     return (
         all(same(one[k], other[k]) for k in KEPT)
         and all(same(one[k], negated(other[k])) for k in NEGATED)
-        and all(one[a] == other[b] and one[b] == other[a] for a, b in SIDES)
-        and same(one["ci_low"], negated(other["ci_high"]))
-        and same(one["ci_high"], negated(other["ci_low"]))
+        and all(same(one[a], other[b]) and same(one[b], other[a]) for a, b in SIDES)
+        and all(
+            same(one[a], negated(other[b]))
+            for low, high in ENDS
+            for a, b in ((low, high), (high, low))
+        )
         and same(one.get("p_holm"), other.get("p_holm"))
     )
 

@@ -121,7 +121,7 @@ def paths(alphabet: str) -> st.SearchStrategy[str]:
 
 PATHS = paths("abc12-._ ()[]")
 # "a-1-b:2:c" is a match in the file "a-1-b" or the context of another in "a": where both files,
-# or a space, are in play, nobody can tell.
+# or a space, are involved, it is ambiguous.
 PLAIN_PATHS = paths("abc12._ ()[]")
 PATHS_WITHOUT_SPACES = paths("abc12-._()[]")
 FILES = st.dictionaries(

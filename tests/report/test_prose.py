@@ -172,7 +172,7 @@ RULES = {
     "opaque_share_differs": (
         "The arms differ in their share of shell calls that cannot be resolved."
     ),
-    "mcp_role_unclear": "It cannot be told which arm is meant to use MCP.",
+    "mcp_role_unclear": "It is unclear which arm is meant to use MCP.",
     "unheard_of": "2 of 150 trials of base fall under the rule “unheard of”.",
 }
 

@@ -96,7 +96,7 @@ class ClaudeAgent:
         return self._remote.references(asked, labels) if self._remote else None
 
     def unresolvable(self) -> Call:
-        """Run a script nobody can see through."""
+        """Run an opaque script."""
         return self.bash(self._shell.unresolvable(), "Measure the files")
 
     def edit(self, label: str) -> Call:

@@ -35,7 +35,7 @@ class Fault(StrEnum):
     ``missing_rewards``
         Three of the four suites of the MCP arm have no verifier result.
     ``opaque_shell``
-        The agents of the baseline look for files with scripts nobody can see through. They find
+        The agents of the baseline look for files with opaque scripts. They find
         and earn what they did without the fault; only the traces no longer show it.
 
     Examples

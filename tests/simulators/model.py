@@ -135,7 +135,7 @@ class TaskPlan:
 class DemoPlan:
     """The whole demo: tasks, trials, and the counts that a correct evaluation arrives at.
 
-    ``ledger`` counts trials by fate; ``n_pairs`` counts, by metric, the tasks that have a value
+    ``ledger`` counts trials by status; ``n_pairs`` counts, by metric, the tasks that have a value
     in both configs under the same model and harness version. ``fault`` is what was planted on
     purpose, and ``affected`` are the paths of the trials that are other than without it.
     """

@@ -1,6 +1,6 @@
 """What must be measured, worked out from the plan alone with plain loops and sets.
 
-Nothing here calls the metrics of this package: the tests hold those against these values.
+Nothing here calls the metrics of this package: the tests compare those with these values.
 """
 
 from __future__ import annotations

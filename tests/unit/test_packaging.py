@@ -188,6 +188,6 @@ def test_every_import_is_a_declared_dependency(project):
     assert _undeclared(project / "retrieval_eval", runtime) == {}
     assert _undeclared(project / "tests", runtime + tests) == {}
     scripts = {path.stem for path in (project / "benchmarks").glob("*.py")}
-    foreign = _undeclared(project / "benchmarks", runtime + tests)
+    undeclared = _undeclared(project / "benchmarks", runtime + tests)
     # A script may import the script beside it, which is no dependency.
-    assert {name: where for name, where in foreign.items() if name not in scripts} == {}
+    assert {name: where for name, where in undeclared.items() if name not in scripts} == {}

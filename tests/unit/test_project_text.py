@@ -1,4 +1,4 @@
-"""The files of the project itself: links lead somewhere, locks lock, the glossary is complete."""
+"""The files of the project: links have targets, pins have hashes, words are plain."""
 
 from __future__ import annotations
 
@@ -23,16 +23,6 @@ from retrieval_eval.values import REASONS
 
 LOCKS = ("requirements.lock", "requirements-dev.lock")
 
-# Written in pieces, so that this file does not break its own rule.
-OF_ONE_MACHINE = re.compile(
-    r"/(work|farm|root)/|py"
-    r"pi\.org|python"
-    r"hosted|npm"
-    r"js\.(org|com)|deb\.deb"
-    r"ian"
-    r"|yarn"
-    r"pkg\.com"
-)
 MERGE_MARKER = re.compile(r"^(<{7} |>{7} |\|{7} )", re.MULTILINE)
 
 
@@ -66,11 +56,6 @@ def _lines_with(texts: dict[str, str], pattern: re.Pattern[str]) -> list[str]:
         for number, line in enumerate(text.splitlines(), 1)
         if pattern.search(line)
     ]
-
-
-def test_no_file_names_one_machine_or_a_registry(texts):
-    breaches = [line for line in _lines_with(texts, OF_ONE_MACHINE) if "/workspace" not in line]
-    assert breaches == []
 
 
 def test_no_merge_marker_is_left(texts):
@@ -155,6 +140,35 @@ def test_every_decision_is_in_the_index(project):
     index = (folder / "README.md").read_text(encoding="utf-8")
     records = {path.name for path in folder.glob("[0-9]*.md")}
     assert records == set(re.findall(r"\((\d{4}-[^)]+\.md)\)", index))
+
+
+RETIRED = re.compile(
+    r"""\b(?:
+      nobody | somebody | foreign | fates? | mend(?:s|ed|ing)? | blunt\w* | weave | woven | told
+    | asked\ for | h[eo]ld\ against | stands?\ for | is\ said | says\ so
+    )\b""",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Words that puzzle newcomers: a status, a default or an untrusted file has a plainer name."""
+
+USED_AS_DATA = {"retrieval_eval/search/claims/rules.py": {"nobody"}}
+"""Negations that the rules recognise in drafts."""
+
+NOT_REVISED_YET = ("pipeline", "report", "search")
+"""Rooms whose texts still have some of these words."""
+
+
+def test_the_package_uses_plain_words(project):
+    found = {
+        f"{name}:{number}: {word[0]}"
+        for path in sorted((project / "retrieval_eval").rglob("*.py"))
+        for name in (path.relative_to(project).as_posix(),)
+        if name.split("/")[1] not in NOT_REVISED_YET
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
+        for word in RETIRED.finditer(line)
+        if word[0].lower() not in USED_AS_DATA.get(name, ())
+    }
+    assert sorted(found) == []
 
 
 STATES = ("access", "decided_by", "effect", "status", "tier", "verdict")

@@ -41,18 +41,18 @@ def _help(project, *words: str) -> str:
 
 
 def test_the_table_of_commands_is_complete(project, readme):
-    told = re.findall(r"^\| `retrieval-eval (\w+)", readme, flags=re.MULTILINE)
+    documented = re.findall(r"^\| `retrieval-eval (\w+)", readme, flags=re.MULTILINE)
     listing = _help(project).partition("Commands:")[2]
     commands = re.findall(r"^  (\w+)", listing, flags=re.MULTILINE)
-    assert sorted(told) == sorted(commands)
+    assert sorted(documented) == sorted(commands)
 
 
-def test_options_that_are_told_exist(project, readme):
+def test_documented_options_exist(project, readme):
     section = readme.partition("## The command")[2].partition("\n## ")[0]
-    told = set(re.findall(r"`(--[a-z-]+)`", section))
-    assert told >= {"--runs-root", "--benchmarks-root", "--output-dir", "--jobs", "--json"}
+    documented = set(re.findall(r"`(--[a-z-]+)`", section))
+    assert documented >= {"--runs-root", "--benchmarks-root", "--output-dir", "--jobs", "--json"}
     listing = _help(project, "evaluate")
-    assert [option for option in sorted(told) if option not in listing] == []
+    assert [option for option in sorted(documented) if option not in listing] == []
 
 
 def test_commands_that_are_shown_can_be_parsed(project, readme):

@@ -1,4 +1,4 @@
-"""Ranking measures: one set of definitions for a trial's files and for a million queries."""
+"""Ranking measures: the same definitions for the files of a trial and for millions of queries."""
 
 from __future__ import annotations
 

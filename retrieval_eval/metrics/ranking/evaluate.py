@@ -52,10 +52,10 @@ def evaluate_rankings(
     convention
         ``trec``: scores are 64-bit; an empty ranking scores 0, P included, and a query the
         rankings lack counts as one (``missing_queries`` of the result), as in ``trec_eval -c``.
-        What does not exist is not computable: everything but Judged where nothing is relevant
+        Undefined values are not computable: everything but Judged where nothing is relevant
         (``no_ground_truth``), Judged where nothing is retrieved (``nothing_retrieved``). A search
         run has the same numbers for the same rankings. ``trec9``: scores are compared as 32-bit
-        numbers, queries the rankings lack are left out, and what does not exist is 0, as in
+        numbers, queries the rankings lack are left out, and undefined values are 0, as in
         trec_eval 9.
 
     Raises
@@ -79,7 +79,7 @@ def evaluate_rankings(
         raise BadInputError(f"unknown convention {convention!r}; known are 'trec' and 'trec9'")
     wanted = as_measures(measures)
     if not wanted:
-        raise BadInputError("no measure was asked for; give at least one, such as 'nDCG@10'")
+        raise BadInputError("no measure was requested; give at least one, such as 'nDCG@10'")
     judgements = _judgements(qrels)
     run = _rankings(rankings)
     ranked: Mapping[str, object]

@@ -1,4 +1,4 @@
-"""Where the judged documents of many queries stand in their rankings."""
+"""The ranks of the judged documents of many queries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from retrieval_eval.values import as_number
 class Hits:
     """Judged documents that were retrieved, ordered by query and rank.
 
-    Hit ``i`` belongs to query ``query[i]``, has ``grade[i]`` and stands at ``rank[i]`` (from 1).
+    Hit ``i`` belongs to query ``query[i]``, has ``grade[i]`` and rank ``rank[i]`` (from 1).
     Its score is shared by the ``n_tied[i]`` documents at ranks ``first[i]`` and following.
     ``n_retrieved`` counts the documents of each query.
     """
@@ -100,7 +100,7 @@ def hits_from_mapping(
             n_retrieved.append(0)
             ends.append(len(grades))
             continue
-        # A ranking is mostly given best first, and sorting what is sorted is one pass.
+        # A ranking is mostly given best first, and sorting a sorted list is one pass.
         values = list(scores.values())
         values.reverse()
         values.sort()
@@ -134,7 +134,7 @@ def hits_from_mapping(
 
 
 def _numbers(query: str, scores: Any) -> Mapping[str, float]:
-    """Return the scores of a query as numbers that can be compared; refuse what is none."""
+    """Return the scores of a query as comparable numbers; raise for what is not a number."""
     if not isinstance(scores, Mapping):
         raise BadInputError(f"rankings: query {query!r}: expected {{document: score}}")
     # One look at the distinct types and one at the sum replace a test of every score: a sum with
@@ -244,7 +244,8 @@ def _join(judged: Ids, query: Ints, run: Table, owner: Ints) -> tuple[Ints, Ints
     nearest = np.minimum(np.searchsorted(keys, probes), len(keys) - 1)
     is_same = keys[nearest] == probes
     rows, found = candidates[is_same], order[nearest[is_same]]
-    # Equal hashes are a promise, equal bytes the proof; the query is part of the key as it is.
+    # Equal hashes are not proof of equal ids, so bytes are compared; the key holds the query
+    # itself.
     is_hit = run.docs.take(rows).equals(judged.take(found))
     return rows[is_hit], found[is_hit]
 
@@ -252,7 +253,7 @@ def _join(judged: Ids, query: Ints, run: Table, owner: Ints) -> tuple[Ints, Ints
 def _candidates(
     judged: Words, judged_query: Ints, hashes: Words, starts: Ints, owner: Ints, n_queries: int
 ) -> tuple[Ints, Ints]:
-    """Return rows that may be judged, and their queries: a table of bytes turns most others away.
+    """Return rows that may be judged, and their queries; a table of bytes filters most others.
 
     Every query has its own few slots in the table, so that rows of one query stay in the cache.
     """

@@ -1,4 +1,4 @@
-"""What an evaluation of rankings found: per query, in the mean, and over all orders of ties."""
+"""The result of evaluating rankings: per query, in the mean, and over all orders of ties."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Scorer:
         return np.equal(n, 0)
 
     def lacks_retrieved(self, measure: Measure) -> NDArray[np.bool_]:
-        """Return the queries without documents, if the measure says how many of them are judged."""
+        """Return the queries without documents, if the measure is the share of judged documents."""
         return np.equal(self.hits.n_retrieved, 0) & (measure.name == "Judged")
 
     def n_relevant(self, rel: int) -> Floats:

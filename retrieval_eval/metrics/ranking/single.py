@@ -16,12 +16,12 @@ from retrieval_eval.model.gold import MAX_GRADE
 from retrieval_eval.values import Value
 
 PRECISION_LIKE: Final = frozenset({"P", "F1", "Judged"})
-"""Measures that are a share of what was retrieved: without any, there is no such share."""
+"""Measures that are a share of the retrieved documents: not computable without any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """What is known of one ranking: ``found`` holds (rank, grade) of judged documents by rank.
+    """The judged documents of one ranking: ``found`` holds (rank, grade) by rank.
 
     ``grades`` are all judgements of the query, found or not.
     """
@@ -49,7 +49,7 @@ def rank_metrics(
 
     The order is the ranking; of a repeated document the first occurrence counts. Definitions are
     those of trec_eval, but an agent that retrieved nothing has no precision, while
-    `evaluate_rankings` says 0 for an empty ranking. Each value rests on the number of relevant
+    `evaluate_rankings` gives 0 for an empty ranking. Each value rests on the number of relevant
     documents, P and Judged on the number of places they look at.
 
     Parameters

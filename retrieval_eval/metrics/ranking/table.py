@@ -164,12 +164,12 @@ def table_from_frame(frame: pd.DataFrame, number: str, name: str) -> Table:
             found, many = ", ".join(map(str, columns)), f"{n} columns" if n else "no column"
             raise BadInputError(f"{name}: {many} {column!r} (found {found})")
     given = frame[number]
-    # Text would be read as the number it looks like, and a truth value as 0 or 1.
+    # Text would be read as the number it looks like, and a boolean as 0 or 1.
     if given.dtype.kind not in "iuf":
         for row, value in enumerate(given.tolist()):
             if as_number(value) is None and value is not None:
-                told = f"row {row} has {str(value)[:40]!r}"
-                raise BadInputError(f"{name}: column {number!r} holds no numbers: {told}")
+                found = f"row {row} has {str(value)[:40]!r}"
+                raise BadInputError(f"{name}: column {number!r} holds no numbers: {found}")
     try:
         numbers = given.to_numpy(dtype=np.float64, na_value=np.nan)
     except (TypeError, ValueError) as error:

@@ -30,7 +30,7 @@ _SPACE, _TAB, _NEWLINE = b" \t\n"
 
 
 class IrregularError(Exception):
-    """A file is not for this reader."""
+    """The file is not regular enough for the fast reader."""
 
 
 def read_columns(
@@ -51,7 +51,7 @@ def read_columns(
     from pyarrow import compute
 
     size = path.stat().st_size
-    # Room for what so many bytes can hold at most: memory is taken only where it is written.
+    # Room for the most rows a file of this size can hold: unwritten memory is not allocated.
     most_rows = size // (2 * len(fields)) + 1
     text = np.empty(size + 8, dtype=np.uint8)
     lengths, numbers = np.empty(most_rows, dtype=np.int64), np.empty(most_rows)
@@ -67,7 +67,7 @@ def read_columns(
         docs = Ids.from_arrow(doc)
         rows, n_new = slice(n_rows, n_rows + len(docs)), int(docs.lengths.sum())
         if rows.stop > most_rows or n_bytes + n_new > size:
-            # It grew meanwhile.
+            # The file grew meanwhile.
             raise IrregularError
         lengths[rows] = docs.lengths
         numbers[rows] = number.to_numpy()
@@ -208,7 +208,7 @@ _NUMBER: Final = {"run": 4, "qrels": 3}
 _DOCUMENT: Final = 2
 _CHUNK: Final = 1 << 18
 _LARGE: Final = 1 << 25
-"""Files from here on are worth the import of pyarrow, which reads them with all processors."""
+"""Size in bytes from which importing pyarrow pays off, which reads with all processors."""
 
 _PADDING: Final = 32
 
@@ -267,7 +267,7 @@ def _read(path: Path) -> tuple[Bytes, int]:
                 buffer = np.concatenate([buffer, np.empty_like(buffer)])
     buffer[size:] = 0
     if buffer[: len(BOM_UTF8)].tobytes() == BOM_UTF8:
-        # It would be a part of the first query's id, and that query would be missing.
+        # It would become part of the first query's id, and that query would be missing.
         buffer, size = buffer[len(BOM_UTF8) :], size - len(BOM_UTF8)
     return buffer, size
 
@@ -351,7 +351,7 @@ def trec_row(line: bytes, kind: Kind) -> tuple[str, str, float]:
     """Return query, document and number of a line; raises `BadInputError` saying what is wrong."""
     fields = _FIELDS[kind]
     try:
-        # The white space of trec_eval: other kinds may stand in an id.
+        # The white space of trec_eval: an id may contain other kinds.
         parts = [part.decode("utf-8") for part in line.split()]
     except UnicodeDecodeError as error:
         raise BadInputError(f"not UTF-8 text: {error}") from error

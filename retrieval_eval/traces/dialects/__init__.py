@@ -1,4 +1,4 @@
-"""Tool dialects: what harnesses and MCP servers call their tools, one table each.
+"""Tool dialects: the tool names of harnesses and MCP servers, one table each.
 
 Each module of this folder declares one table. Another distribution adds one with an entry point
 of the group ``retrieval_eval.dialects`` whose object is a :class:`Dialect`; a server's entry has
@@ -97,12 +97,12 @@ DIALECTS = _Dialects(
 
 
 def read_nothing(_seen: Seen) -> Found:
-    """Return nothing: the tool's result is about no file in particular."""
+    """Return no file, for tools whose result is not about files."""
     return Found()
 
 
 def read_unknown(seen: Seen) -> Found:
-    """Return nothing; an answer of an unknown tool may have shown any file."""
+    """Return an opaque result: an answer of an unknown tool may have shown any file."""
     return Found(is_opaque=bool(seen.text.strip()) or bool(seen.value))
 
 
@@ -137,7 +137,7 @@ def tool_row(name: str, is_mcp: bool) -> Tool:
 
 @cache
 def delegating_tools() -> frozenset[str]:
-    """Return the tools that hand work to a sub-agent, whose calls a trace may not keep."""
+    """Return the tools that delegate to a sub-agent, whose calls a trace may not keep."""
     return frozenset(name for _, dialect in DIALECTS.items() for name in dialect.delegating)
 
 
@@ -167,7 +167,7 @@ class ToolName:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """What the dialects say about names alone: own namespaces, and servers by bare name."""
+    """Names in all dialects: own namespaces, and servers by bare name."""
 
     namespaces: frozenset[str]
     servers: Mapping[str, str]
@@ -187,9 +187,8 @@ def _names() -> _Names:
 def tool_name(name: str, arguments: Mapping[str, Any]) -> ToolName:
     """Split a tool's name, as the trace has it, into its bare name and its server.
 
-    Some harnesses drop the prefix of MCP tools. A name that no harness uses is then its
-    server's; one that native tools share is taken for a server's only when a repository is
-    requested.
+    Some harnesses drop the prefix of MCP tools. A name that no harness uses is then its server's;
+    one that native tools share counts as a server's only when a repository is requested.
 
     Examples
     --------

@@ -41,9 +41,9 @@ class LineFormat:
     example
         A few lines with at least one call and its result.
     may_be
-        A weaker mark, looked at as the last resort: when no line proves any format.
+        A weaker sign, used as the last resort when no line proves any format.
     priority
-        Which format is asked first about the same line: the higher one. Formats of this package
+        The format with the higher priority is tried first on a line. Formats of this package
         have priorities from 0 to 9.
     file_names
         Names of files to look into besides ``*.jsonl`` and ``*.txt``.
@@ -76,7 +76,7 @@ class LineFormat:
 class DocumentFormat:
     """A format of one JSON document; the fields are those of :class:`LineFormat`.
 
-    ``recognises`` and ``read`` take the whole document. ``file_names`` are looked into besides
+    ``recognises`` and ``read`` take the whole document. ``file_names`` are read besides
     ``trajectory.json``.
     """
 
@@ -105,7 +105,7 @@ _F = TypeVar("_F", LineFormat, DocumentFormat)
 
 
 def _recognised(kind: type[_F], values: Sequence[Mapping[str, Any]]) -> _F | None:
-    """Return the format of the first value that proves one, else of the first that hints at one."""
+    """Return the format of the first value that proves one, else of the first weaker sign."""
     known = [entry for _, entry in FORMATS.items() if isinstance(entry, kind)]
     known.sort(key=lambda entry: -entry.priority)
     for value in values:
@@ -120,7 +120,7 @@ def _recognised(kind: type[_F], values: Sequence[Mapping[str, Any]]) -> _F | Non
 
 
 def file_names() -> frozenset[str]:
-    """Return the names of files that formats want to be looked into."""
+    """Return the further file names in which formats may be found."""
     return frozenset(name for _, entry in FORMATS.items() for name in entry.file_names)
 
 

@@ -53,7 +53,7 @@ _VERSION = re.compile(r"ATIF-v(\d{1,6})(?:\.(\d{1,6}))?", re.IGNORECASE)
 NEWEST_MINOR = 8
 _DEEPEST_DELEGATION = 8
 _FAILURES_ARE_EMPTY = frozenset({"gemini-cli", "qwen-coder", "goose"})
-"""Agents whose trajectories lose the text of a failed call, so that an empty one says nothing."""
+"""Agents whose trajectories lose the text of failed calls, so an empty result is ambiguous."""
 
 
 @dataclass(slots=True)
@@ -68,7 +68,7 @@ class _State:
 
 
 def read_atif(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
-    """Return what an ATIF document says, or why its version cannot be read."""
+    """Return the reading of an ATIF document, or why its version cannot be read."""
     version = _VERSION.fullmatch(text_of(document.get("schema_version")) or "")
     if version is None or int(version[1]) != 1:
         stated = str(document.get("schema_version"))[:60]
@@ -214,7 +214,7 @@ def _take_step(
 
 
 def _is_single(step: Mapping[str, Any]) -> bool:
-    """Return whether a step surely held one call and one result and no more."""
+    """Return whether a step certainly held exactly one call and one result."""
     return all(
         isinstance(entries, list) and len(entries) == 1
         for entries in (
@@ -225,13 +225,13 @@ def _is_single(step: Mapping[str, Any]) -> bool:
 
 
 def _complain(state: _State, pointer: str, what: str) -> None:
-    """Note a step that cannot be used; what it cost is unknown, and so is every later total."""
+    """Record an unusable step; its tokens are unknown, and so is every later total."""
     state.log.complaints.note(f"{state.name}#{pointer}", what)
     state.log.add_gap()
 
 
 def _objects(state: _State, value: Any, pointer: str, what: str) -> list[Mapping[str, Any]]:
-    """Return the objects of a list; anything but a list of objects (or null) is complained of."""
+    """Return the objects of a list; anything but a list of objects (or null) is a problem."""
     stated = [value] if isinstance(value, dict) else value
     found: list[Mapping[str, Any]] = [e for e in list_of(stated) if isinstance(e, dict)]
     if stated is not None and (not isinstance(stated, list) or len(found) < len(stated)):
@@ -301,7 +301,7 @@ def _results(state: _State, step: Mapping[str, Any], pointer: str) -> list[_Foun
 def _result(
     state: _State, found: _Found, name: str, extra: Mapping[str, Any], n_calls: int
 ) -> ToolResult | None:
-    """Return what a call was answered, or None where an empty result does not say how it ended."""
+    """Return the result of a call, or None where an empty result does not show how it ended."""
     own = extra if n_calls == 1 else {}
     if state.agent == CLAUDE_CODE:
         answer = result_of_claude_code(found.call_id or "", found.text, found.is_truncated, own)
@@ -410,7 +410,7 @@ def _without_streams(text: str) -> str:
 
 
 # --------------------------------------------------------------------------------------------------
-# Tokens of ATIF steps, where one message of the model may be spread over several steps.
+# Tokens of ATIF steps; one message of the model may be split over several steps.
 
 CLAUDE_CODE = "claude-code"
 COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens")
@@ -418,7 +418,7 @@ COUNTS = ("prompt_tokens", "completion_tokens", "cached_tokens")
 
 
 class StepTokens:
-    """Turns the ``metrics`` of successive steps into usages, one for each message.
+    """Converts the ``metrics`` of successive steps into usages, one for each message.
 
     Steps have no message id. The Claude Code converter writes a step for each block of a message
     and repeats the message's prompt counts on each, so neighbouring steps with the same prompt
@@ -471,7 +471,7 @@ def _is_atif(document: Mapping[str, Any]) -> bool:
 
 
 def _may_be_atif(document: Mapping[str, Any]) -> bool:
-    """Whether a document states any version at all: the reader then says which it expects."""
+    """Whether a document states any version: the reader then reports which it expects."""
     return text_of(document.get("schema_version")) is not None
 
 

@@ -1,4 +1,4 @@
-"""What Claude Code's two line formats share: messages with tool-use and tool-result blocks."""
+"""Code shared by Claude Code's two line formats: messages with tool-use and tool-result blocks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from retrieval_eval.traces.tokens import ANTHROPIC_COUNTS, anthropic_usage, is_m
 from retrieval_eval.traces.untrusted import blocks_text, clean, dict_of, text_of
 
 COMPACTED = "compact_boundary"
-"""The subtype of the system line behind which the agent saw a summary of what stood before."""
+"""The subtype of the system line after which the agent saw a summary of the history."""
 
 SYNTHETIC_MODEL = "<synthetic>"
 """The model name on messages that the harness made up itself, such as API errors."""
@@ -111,7 +111,7 @@ def log_user(
             callers = [call.call_id]
     answers = [(caller, b) for caller, b in zip(callers, blocks, strict=True) if caller is not None]
     if len(answers) < len(blocks):
-        log.complaints.note(where, "a tool result does not say which call it is from")
+        log.complaints.note(where, "a tool result does not name its call")
     own = clean(structured) if len(answers) == 1 and isinstance(structured, (dict, list)) else None
     for caller, block in answers:
         result = ToolResult(
@@ -123,7 +123,7 @@ def log_user(
 
 
 def marked(result: ToolResult) -> ToolResult:
-    """Return a result of Claude Code with the mark of a call that did not run or did not finish.
+    """Return a result with ``is_unfinished`` set if the call did not run or did not finish.
 
     That is an error without an exit code (not permitted, blocked by a hook, timed out), and a
     command that was interrupted.

@@ -1,6 +1,6 @@
 """Claude Code's session JSONL: one thread a file, a time and a folder on every line.
 
-The main thread's file leaves its sub-agents out; they are separate files whose lines say
+The main thread's file leaves its sub-agents out; they are separate files whose lines have
 ``isSidechain``. Unlike stream lines, session lines carry the real output-token counts.
 """
 
@@ -39,7 +39,7 @@ class _State:
 
 
 def read_claude_session(lines: Iterable[Line], name: str) -> Reading:
-    """Return what a session file says; ``name`` is the file's name in messages."""
+    """Return the reading of a session file; ``name`` is the file's name in messages."""
     complaints = Complaints(name)
     state = _State(CallLog(complaints))
     for line in lines:

@@ -1,7 +1,7 @@
 """Claude Code's ``--output-format stream-json``: the only format that keeps sub-agent calls.
 
 Lines of type ``assistant`` make calls, lines of type ``user`` carry results, and a line of type
-``result`` ends the run with what it cost. Older versions put a time on ``user`` lines only; a
+``result`` ends the run with its usage. Older versions put a time on ``user`` lines only; a
 call then has the time of its result, a delegating call that of its sub-agent's first line.
 """
 
@@ -45,7 +45,7 @@ class _State:
 
 
 def read_claude_stream(lines: Iterable[Line], name: str) -> Reading:
-    """Return what a stream-json file says; ``name`` is the file's name in messages."""
+    """Return the reading of a stream-json file; ``name`` is the file's name in messages."""
     complaints = Complaints(name)
     state = _State(CallLog(complaints))
     for line in lines:

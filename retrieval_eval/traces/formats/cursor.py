@@ -1,7 +1,7 @@
 """Cursor CLI: ``tool_call`` events, ``started`` and ``completed`` with one call id each.
 
 The events come as JSONL or as the steps of a ``cursor-jsonl-v1`` document. The key inside
-``tool_call`` names the tool; its ``result`` has one key that says how it went.
+``tool_call`` names the tool; its ``result`` has one key, the status.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _State:
 
 
 def read_cursor_document(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
-    """Return what a ``cursor-jsonl-v1`` document says."""
+    """Return the reading of a ``cursor-jsonl-v1`` document."""
     steps = document.get("steps")
     if not isinstance(steps, list):
         return Unreadable(f"{name}: a Cursor trace without a list of steps")
@@ -70,7 +70,7 @@ def read_cursor_document(document: Mapping[str, Any], name: str) -> Reading | Un
 
 
 def read_cursor_lines(lines: Iterable[Line], name: str) -> Reading:
-    """Return what a JSONL file of Cursor events says."""
+    """Return the reading of a JSONL file of Cursor events."""
     state = _State(name, Complaints(name))
     for line in lines:
         if isinstance(line.value, dict):

@@ -1,4 +1,4 @@
-"""What OpenHands gets wrong or wraps in its ATIF trajectories.
+"""Corrects arguments and unwraps results in ATIF trajectories of OpenHands.
 
 When the model issues several calls in one message, the arguments written for one of them can
 belong to another. The step's ``message`` and the observation agree with each other, so the
@@ -32,7 +32,7 @@ _ERRORS = ("ERROR:", "Invalid `", "Missing required parameter", "No replacement 
 def repaired(
     name: str, arguments: Mapping[str, Any], message: Any, observed: str | None
 ) -> Mapping[str, Any] | None:
-    """Return the arguments a call really had, or None when those written are right.
+    """Return the true arguments of a call, or None when the recorded ones are right.
 
     Parameters
     ----------
@@ -58,21 +58,21 @@ def repaired(
 
 
 def _command(arguments: Mapping[str, Any], message: str) -> Mapping[str, Any] | None:
-    said = message.removeprefix(_RUNNING)
-    if said == message or not said.strip() or arguments.get("is_input") in (True, "true"):
+    announced = message.removeprefix(_RUNNING)
+    if announced == message or not announced.strip() or arguments.get("is_input") in (True, "true"):
         return None
     written = arguments.get("command")
-    if isinstance(written, str) and written.strip() == said.strip():
+    if isinstance(written, str) and written.strip() == announced.strip():
         return None
-    return {"command": clean(said)}
+    return {"command": clean(announced)}
 
 
 def _edit(arguments: Mapping[str, Any], message: str, observed: str) -> Mapping[str, Any] | None:
-    said = _EDITED.match(message)
-    if said is None:
+    announced = _EDITED.match(message)
+    if announced is None:
         return None
     is_view = message.startswith("Reading")
-    path = clean(said[1].strip() if is_view else said[1].strip().removesuffix("."))
+    path = clean(announced[1].strip() if is_view else announced[1].strip().removesuffix("."))
     numbers = _NUMBERED.findall(observed) if is_view else []
     seen = [int(numbers[0]), int(numbers[-1])] if numbers else None
     if arguments.get("path") == path:
@@ -87,10 +87,10 @@ def _edit(arguments: Mapping[str, Any], message: str, observed: str) -> Mapping[
 
 
 def _mcp(name: str, arguments: Mapping[str, Any], message: str) -> Mapping[str, Any] | None:
-    said = _MCP.search(message)
-    if said is None or said[1] != name:
+    announced = _MCP.search(message)
+    if announced is None or announced[1] != name:
         return None
-    literal = message[said.end() :].rstrip().removesuffix("```").rstrip()
+    literal = message[announced.end() :].rstrip().removesuffix("```").rstrip()
     if literal == str(arguments) or len(literal) > _LONGEST_LITERAL:
         return None
     try:

@@ -1,4 +1,4 @@
-"""What every result parser takes and returns, and tolerant access to arguments."""
+"""Input and output of every result parser, and tolerant access to arguments."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ _STRENGTH: Final[dict[Access, int]] = {"listed": 0, "matched": 1, "opened": 2, "
 class Seen:
     """A successful tool call as a parser sees it.
 
-    ``text`` is free of harness decorations and of JSON wrapping; ``value`` is what the result
-    holds beside it in machine-readable form. ``is_truncated`` says that the trace, not the
-    tool, cut the result, so that the agent saw more than is known.
+    ``text`` is free of harness decorations and of JSON wrapping; ``value`` is what the result holds
+    beside it in machine-readable form. ``is_truncated``: the trace, not the tool, cut the result,
+    so that the agent saw more than is known.
     """
 
     arguments: Mapping[str, Any]
@@ -52,7 +52,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a parser made of a result; ``category`` replaces the tool's when not None."""
+    """The files a parser found in a result; ``category`` replaces the tool's when not None."""
 
     targets: tuple[RawTarget, ...] = ()
     is_opaque: bool = False

@@ -1,4 +1,4 @@
-"""What a harness wraps around a result: reminders, size notices, failures, empty answers."""
+"""Harness text around a result: reminders, size notices, failures, empty answers."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def is_failure(text: str) -> bool:
 
 
 def is_empty_answer(text: str) -> bool:
-    """Whether a tool says in words that it found nothing."""
+    """Whether the text of a result means that nothing was found."""
     return not text.strip() or _EMPTY.match(text[:400]) is not None
 
 

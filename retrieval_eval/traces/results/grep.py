@@ -26,9 +26,9 @@ from retrieval_eval.traces.results.mentions import read_mentions
 # --------------------------------------------------------------------------------------------------
 # Lines that grep and ripgrep print: ``path:12:text``, ``path-13-context``, ``12:text``.
 #
-# A path may itself hold ``-13-``, and a context line may hold ``:12:``. What decides is that every
-# file with context has at least one matching line, which has colons: a split of a line is believed
-# when some matching line has the same path.
+# A path may itself hold ``-13-``, and a context line may hold ``:12:``. Every file with context has
+# at least one matching line, which has colons; so a split of a line is accepted when some matching
+# line has the same path.
 
 _SPLIT: Final = re.compile(r"([:-])(\d{1,9})(?=\1)")
 _BARE: Final = re.compile(r"(\d{1,9})([:-])")
@@ -39,11 +39,11 @@ _Split = tuple[str, str, int]
 
 @dataclass(frozen=True, slots=True)
 class GrepLines:
-    """What a block of lines says.
+    """The files and ranges in a block of lines.
 
     ``files`` maps each printed path to the ranges shown, empty where lines carry no numbers.
     ``single`` holds the ranges of lines that carry no path at all (None: they do carry one).
-    ``is_uncertain`` says that some line could not be attributed.
+    ``is_uncertain``: some line could not be attributed.
     """
 
     files: dict[str, tuple[LineRange, ...]]

@@ -50,7 +50,7 @@ def listed_names(text: str, is_truncated: bool) -> list[str]:
 
 
 def located(names: Sequence[str], folder: str | None, cwd: str | None) -> list[str]:
-    """Return relative names as absolute paths where the folder searched tells their base.
+    """Return relative names as absolute paths where the folder searched determines their base.
 
     Tools print names relative to the working directory or to the folder searched. As every
     name lies in that folder, names that repeat the end of its path are relative to what is

@@ -240,7 +240,7 @@ def _is_not_text(value: Any) -> bool:
 # The view/create/str_replace/insert/undo_edit tool of OpenHands and the Anthropic API.
 #
 # Arguments of parallel calls can belong to another call in OpenHands traces, so where the result
-# names its file, the result is believed.
+# names its file, that file is used.
 
 _FILE_VIEW: Final = re.compile(r"Here's the result of running `cat -n` on ([^\n]{1,4096}):\n")
 _FOLDER_VIEW: Final = re.compile(r"Here(?:'|i)s the files and directories up to \d levels deep in ")
@@ -298,7 +298,7 @@ def _file_view(seen: Seen, path: str, body: str) -> Found:
 
 
 def _folder_view(seen: Seen) -> Found:
-    """Folders end in a slash; a view that marks none cannot tell files from folders."""
+    """Folders end in a slash; in a view that marks none, files and folders look the same."""
     names = [line.strip() for line in seen.text.split("\n")[1:]]
     if seen.is_truncated and names:
         names.pop()

@@ -362,7 +362,7 @@ def _inline(line: str, access: Access, asked: str | None) -> Iterator[RawTarget]
 
 
 # --------------------------------------------------------------------------------------------------
-# GitHub's one tool for everything about a pull request; its ``method`` says what is read.
+# GitHub's one tool for everything about a pull request; its ``method`` selects what is read.
 
 _ABOUT_FILES: Final = frozenset({"get_diff", "get_files"})
 
@@ -375,5 +375,5 @@ def pull_request_category(arguments: Mapping[str, Any]) -> ToolCategory:
 
 
 def read_pull_request(seen: Seen) -> Found:
-    """Return the files of a change; reviews and states are about no file in particular."""
+    """Return the files of a change; reviews and states are not about files."""
     return NOTHING if seen.category == "other" else read_mentions(seen)

@@ -94,7 +94,7 @@ def _block_text(block: Any) -> str | None:
 
 
 def _cut_off(text: str) -> tuple[str, Any]:
-    """Read what the visible part of cut-off JSON certainly says."""
+    """Return what the visible part of truncated JSON certainly contains."""
     opening = _OPEN_STRING.match(text[:200])
     if opening is not None:
         return _string_start(text[opening.end() :]), None

@@ -75,11 +75,11 @@ def read_remote(seen: Seen) -> Found:
 
 
 def unserved_remotely(seen: Seen, result: ToolResult) -> Found | None:
-    """Return what is found by an answer that a server gave in place of what was requested.
+    """Return the result of an answer that a server gave instead of the requested content.
 
     That is an error for flags, error objects, error messages and pages that ask to sign in; None
-    for any other answer. A server of local files answers with content, and so may a file whose
-    name says that it holds JSON or a page: such an answer stays open, or is content.
+    for any other answer. A server of local files answers with content, and so may a file with the
+    name of JSON or a page: such an answer is opaque, or content.
     """
     envelope = result.structured
     if envelope is None and '"isError"' in result.text:
@@ -194,7 +194,7 @@ _EXCUSE: Final = re.compile(
     r"(?:page|screen|form|message)\b)",
     re.IGNORECASE,
 )
-"""How a model that summarises a page says that it saw none: in words, so nothing is certain."""
+"""Phrases of a model that summarises a page when it saw none; free text, so not certain."""
 
 _CALL: Final = re.compile(r"\b(?:read_file|keyword|regex|diff|commit)\s{0,4}[({]")
 _READ: Final = re.compile(r"read_file\s{0,4}\(\s{0,4}\{([^{}]{1,1000})\}")

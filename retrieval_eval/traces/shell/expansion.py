@@ -1,4 +1,4 @@
-"""What words become: the state of a shell, and the expansion of variables and braces."""
+"""The state of a shell, and the expansion of words: variables and braces."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Value = str | tuple[str, ...] | Unknown
 class Environment:
     """What a command sees.
 
-    ``cwd`` is empty where the shell started, when nothing says where that was, and None once it
+    ``cwd`` is empty for the start folder while that is unknown, and None once it
     went to an unknown directory.
     """
 

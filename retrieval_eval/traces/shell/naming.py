@@ -1,4 +1,4 @@
-"""Reading file names off printed lines, one grammar per kind of listing.
+"""Reads file names from printed lines, one grammar per kind of listing.
 
 Each reader takes the plan and the lines and returns ``{written path: line numbers}``; a path has
 no numbers when the lines give none. Lines that do not fit the grammar are passed over.

@@ -1,4 +1,4 @@
-"""What a shell call printed: its lines without decorations, and which step each may be from."""
+"""The output of a shell call: lines without decorations, and the step each may be from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a pipeline of commands to the plans of what it shows and what it writes."""
+"""Plans of what a pipeline of commands shows and writes."""
 
 from __future__ import annotations
 

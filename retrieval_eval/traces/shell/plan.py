@@ -1,4 +1,4 @@
-"""What one pipeline intends to show, before its output says whether it did."""
+"""What one pipeline intends to show, before its output is examined."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class ShellSession:
             The command text and everything it printed.
         is_error
             Whether the harness marked the result as an error; a write that depends on an earlier
-            command is then not taken for granted.
+            command is then uncertain.
         cwd
             A directory the trace states for this call; it overrides the tracked one.
 
@@ -101,7 +101,7 @@ def _record(
     if verdict.reason is not None:
         opaque.append(verdict.reason)
     if len(targets) < len(verdict.targets):
-        opaque.append(f"{plan.program}: a relative path in a folder nobody can know")
+        opaque.append(f"{plan.program}: a relative path in an unknown folder")
     if targets:
         events.append(ShellEvent(plan.program, plan.category, targets))
         known.update(target.path for target in targets if target.repository is None)
@@ -113,7 +113,7 @@ def _is_placed(plan: Plan, path: str) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------
-# The records of the shell room: what was typed, what it means, and what it touched.
+# The records of an analysed shell call.
 
 
 @dataclass(frozen=True, slots=True)

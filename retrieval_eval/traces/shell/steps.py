@@ -1,4 +1,4 @@
-"""What a script does, flattened: steps in the order in which they run.
+"""A script as a flat list of steps in the order in which they run.
 
 Words are expanded, loops are unrolled and ``cd`` is resolved; what is left is a list of
 pipelines and of lines that ``echo`` is known to print between them.

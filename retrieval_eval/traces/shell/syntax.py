@@ -115,7 +115,7 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Unparsed:
-    """Text the grammar could not make sense of."""
+    """Text that is not valid syntax."""
 
     text: str
     redirects: tuple[Redirect, ...] = ()

@@ -19,7 +19,7 @@ N_ENTITIES: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class PlantedClaim:
-    """A statement, the document to hold it against, and whether the document states it.
+    """A statement, the document to compare it with, and whether the document states it.
 
     ``how`` is ``close`` (its own words, mostly), ``free`` (other words), ``wrong``, or ``other``:
     a close statement about another entity.

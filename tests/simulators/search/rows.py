@@ -16,7 +16,7 @@ MISTAKEN: Final = {"a": 0.10, "b": 0.14}
 
 
 def is_bootstrapped(query: PlantedQuery, dice: Dice) -> bool:
-    """Return whether nobody has reviewed a query: its judgements come from the feedback alone."""
+    """Return whether a query was not reviewed: its judgements come from the feedback alone."""
     return (
         query.origin == "replayed"
         and query.answerable

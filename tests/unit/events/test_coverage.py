@@ -12,10 +12,10 @@ from tests.trials import truth
     ("flag", "words"),
     [
         ("subagent_elsewhere", "sub-agents whose calls lie in other files"),
-        ("continued_elsewhere", "goes on in another file"),
+        ("continued_elsewhere", "continues in another file"),
     ],
 )
-def test_a_trace_that_goes_on_in_another_file_is_incomplete(flag, words):
+def test_a_trace_that_continues_in_another_file_is_incomplete(flag, words):
     trace = Trace((), "test", "trajectory", True, False, flags=(flag,))
     block = coverage(extract_events(trace, truth("a.py")), trace, None)
     assert words in block.degraded_reason

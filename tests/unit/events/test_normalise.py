@@ -88,7 +88,7 @@ def test_a_clock_that_goes_back_in_the_middle_is_a_flag():
         return extract_events(trace(*(replace(c, **more) for c in calls)), truth()).flags
 
     assert "clock_skew" in flags(5000.0, 200.0)
-    # Calls made together end in any order, and sub-agents are told one after the other.
+    # Calls made together end in any order, and sub-agents are listed one after the other.
     assert "clock_skew" not in flags(5000.0, 4500.0)
     assert "clock_skew" not in flags(5000.0, 200.0, is_subagent=True)
 

@@ -12,11 +12,11 @@ NOTICE = f"<persisted-output>\nOutput too large (9KB). Full output saved to: {SA
 
 
 def made(*calls: tuple[str, dict[str, str], str]) -> list:
-    told = tuple(
+    logged = tuple(
         ToolCall(str(number), name, arguments, ToolResult(text), cwd="/workspace")
         for number, (name, arguments, text) in enumerate(calls)
     )
-    trace = Trace(told, "f", "transcript", False, True, cwd="/workspace")
+    trace = Trace(logged, "f", "transcript", False, True, cwd="/workspace")
     return read_calls(trace)
 
 
@@ -70,6 +70,6 @@ def test_a_failed_read_of_a_saved_result_shows_nothing():
     assert (paths(reads[1]), reads[1].status) == ([], "error")
 
 
-def test_a_saved_result_that_nobody_saved_is_opaque():
+def test_a_saved_result_of_no_known_call_is_opaque():
     (read,) = made(("Read", {"file_path": SAVED}, "     1\tsrc/a.py"))
     assert (paths(read), read.status) == ([], "opaque")

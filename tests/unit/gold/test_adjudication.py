@@ -105,11 +105,11 @@ def test_what_comes_back_is_final_and_on_record(gold, corpus, tmp_path):
 def test_a_relevant_document_of_an_unanswerable_query_is_refused(gold, corpus, tmp_path):
     sheet = adjudication_sheet(gold, corpus, "cleo")
     back, key = _fill(tmp_path / "out", sheet, "cleo", {("q3", "d2"): 1})
-    with pytest.raises(BadInputError, match=r"'q3' is said to be unanswerable, yet 'd2'"):
+    with pytest.raises(BadInputError, match=r"'q3' is marked as unanswerable, yet 'd2'"):
         settle(gold, [back], key)
 
 
-def test_nobody_settles_their_own_disagreement(gold, corpus):
+def test_an_adjudicator_cannot_be_one_of_the_labellers(gold, corpus):
     with pytest.raises(BadInputError, match="third reviewer"):
         adjudication_sheet(gold, corpus, "Ben")
 
@@ -144,7 +144,7 @@ def test_two_labellers_settle_what_both_say(gold, corpus, tmp_path):
         {"doc": "d3", "grade": 2, "by": ["ana", "ben"], "why": "relabel", "over": {}}
     ]
     assert q2.relevant == {"d3": 1}
-    # Nobody has settled the new disagreement.
+    # The new disagreement is not settled.
     apart = disagreements(GoldSet(found.queries, "any"))
     assert [one.decided_by for one in apart if one.doc == "d4"] == [()]
 

@@ -130,7 +130,7 @@ def test_what_is_missing_in_a_database_is_named(database):
         read_backlog(database.url)
 
 
-def test_a_time_nobody_can_read_is_named(sqlite_database):
+def test_an_unreadable_time_is_named(sqlite_database):
     _insert(
         sqlite_database, ("approved", "whenever"), ("pending_review", "long ago"), created="TEXT"
     )

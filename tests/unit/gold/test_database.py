@@ -83,7 +83,7 @@ def test_a_database_that_does_not_exist_is_one_sentence(postgres_url):
         ("sqlite://", "names no SQLite file"),
     ],
 )
-def test_databases_nobody_can_open_are_named(url, said):
+def test_databases_that_cannot_be_opened_are_named(url, said):
     assert said in _refusal(url)
 
 
@@ -111,7 +111,7 @@ def test_a_file_that_is_no_database_is_one_sentence(tmp_path):
 
 
 @pytest.mark.parametrize("parameter", ["timeout=abc", "detect_types=x", "check_same_thread=maybe"])
-def test_a_parameter_nobody_can_read_is_one_sentence(tmp_path, parameter):
+def test_an_unreadable_parameter_is_one_sentence(tmp_path, parameter):
     (tmp_path / "a.db").touch()
     said = "a parameter of the URL cannot be used"
     with (

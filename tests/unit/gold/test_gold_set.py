@@ -78,7 +78,7 @@ def test_a_header_without_a_scale_leaves_the_one_of_gold_toml(path):
         ("[fields]\nrelevant = 3", "relevant: expected a field name as text"),
         ('[fields]\nrelevant = ""', "relevant: expected a field name as text"),
         ('[fields]\nrelevant = "x"\narea = "x"', "two fields have the same name"),
-        ('fields = "x"', "expected our field names"),
+        ('fields = "x"', "expected standard field names"),
         ("max_grade = ", "not valid TOML"),
     ],
 )

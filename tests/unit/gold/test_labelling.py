@@ -103,12 +103,12 @@ def test_a_grade_off_the_scale_is_named_by_line(tmp_path, grade):
     assert "0 to 2" in fault
 
 
-def test_edited_text_and_foreign_items_are_named(tmp_path):
+def test_edited_text_and_unknown_items_are_named(tmp_path):
     edited = _filled(tmp_path / "a.csv", ["1", "1"], edit=lambda t: t.replace("fees", "fines"))
     _, (fault,) = _read(edited)
     assert fault.startswith("a.csv: line 2: the text of item i1 was edited")
-    foreign = _filled(tmp_path / "b.csv", ["1", "1"], edit=lambda t: t.replace("i2", "i9"))
-    _, (fault,) = _read(foreign)
+    altered = _filled(tmp_path / "b.csv", ["1", "1"], edit=lambda t: t.replace("i2", "i9"))
+    _, (fault,) = _read(altered)
     assert fault.startswith("b.csv: line 4: the item 'i9' is not in the key")
 
 

@@ -143,7 +143,7 @@ def test_a_label_of_another_text_does_not_make_up_a_document(again):
              "sha256": hashlib.sha256(b"an earlier wording").hexdigest()}  # fmt: skip
     row = {"relevant": {"a": 0, "b": 2}, "anchors": {"b": stale}}
     found = again(row, OLD, [("x", f"{ALPHA} {BETA}"), ("c", GAMMA)])
-    # What the second half is worth nobody knows, for its grade is that of an earlier wording.
+    # The grade of the second half is unknown, because its label belongs to an earlier wording.
     assert found.gold.queries[0].relevant == {}
     assert _pairs(found) == {"a": "queued", "b": "queued"}
     assert [one.doc for one in found.queue] == ["x"]

@@ -109,7 +109,7 @@ def test_runs_of_other_gold_sets_or_settings_are_refused():
     with pytest.raises(BadInputError, match="the later run"):
         label_split(old, old, {}, *runs)
     deeper = run_of(new, [answer("q", ["a"])], settings=Settings(depth=80))
-    with pytest.raises(BadInputError, match="cannot be compared: another number of documents"):
+    with pytest.raises(BadInputError, match="cannot be compared: a different number of documents"):
         label_split(old, new, {}, runs[0], deeper)
 
 

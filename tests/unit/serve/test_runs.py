@@ -47,7 +47,7 @@ def test_what_is_no_run_is_skipped_by_name_with_its_reason(tmp_path):
     write(tmp_path, "good", whole)
     write(tmp_path, "half", whole[: len(whole) // 2])
     write(tmp_path, "empty", "")
-    write(tmp_path, "foreign", '{"schema_version": "2.0"}')
+    write(tmp_path, "later", '{"schema_version": "2.0"}')
     write(tmp_path, "list", "[]")
     write(tmp_path, "part", {k: v for k, v in search_run().items() if k != "metrics"})
     write(tmp_path, "when", search_run(generated_at="yesterday"))
@@ -56,7 +56,7 @@ def test_what_is_no_run_is_skipped_by_name_with_its_reason(tmp_path):
     found, skipped = names(tmp_path)
     assert found == ["eval-report-good.json"]
     expected = {"half": "not valid JSON", "empty": "not valid JSON", "list": "/schema_version"}
-    expected |= {"foreign": "another major version", "part": "'metrics'", "when": "/generated_at"}
+    expected |= {"later": "another major version", "part": "'metrics'", "when": "/generated_at"}
     assert {name[12:-5] for name in skipped} == set(expected)
     for name, words in expected.items():
         assert words in skipped[f"eval-report-{name}.json"], name

@@ -192,7 +192,7 @@ def test_a_port_in_use_is_one_sentence():
 
 
 def test_an_address_of_another_machine_is_one_sentence():
-    # TEST-NET-1 (RFC 5737) belongs to nobody, so it cannot be bound here.
+    # TEST-NET-1 (RFC 5737) is assigned to no machine, so it cannot be bound here.
     with pytest.raises(BadInputError, match=r"port 8765 of 192\.0\.2\.1 cannot be used"):
         listen("192.0.2.1", 8765)
     with pytest.raises(BadInputError, match="is no address of this machine"):

@@ -196,7 +196,7 @@ def test_hand_checked_truth_of_a_local_trial(demo_tree: Path, demo_plan: DemoPla
 
 
 def test_hand_checked_truth_of_a_remote_trial(demo_plan: DemoPlan) -> None:
-    """One of six relevant files turns up, at rank 5; one that nobody can find is created."""
+    """One of six relevant files turns up, at rank 5; one that cannot be found is created."""
     e = one(demo_plan, MCP, "quillmark-plugin-sandbox-feat-001").expected
     assert e is not None
     assert e.accessed == (

@@ -1,4 +1,4 @@
-"""The independent oracle, held against values worked out by hand on small action lists."""
+"""The independent oracle, compared with values computed by hand on small action lists."""
 
 from __future__ import annotations
 

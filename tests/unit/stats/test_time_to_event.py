@@ -46,7 +46,7 @@ def test_no_unit_hit():
     assert found.never.value == 1.0
     assert found.median.reason == "too_few_values"
     assert found.restricted_mean.value == 7.0
-    # Nobody moved the curve, so nothing is known of the spread of its area.
+    # There is no event, so the spread of the area is not known.
     assert found.restricted_mean_interval.low.reason == "constant_input"
 
 

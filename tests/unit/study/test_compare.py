@@ -186,6 +186,19 @@ def test_one_configuration_has_associations_and_one_row_has_none():
     )
 
 
+@pytest.mark.parametrize(
+    ("rewards", "sign"),
+    [
+        ((0.2, 0.8, 0.8, 0.2), "No"),
+        ((0.2, 0.3, 0.4, 0.5), "Positive"),
+        ((0.5, 0.4, 0.3, 0.2), "Neg"),
+    ],
+)
+def test_an_association_of_exactly_nothing_has_no_sign(rewards, sign):
+    rows = [document(f"t{i}", "mcp", i / 10, reward=reward) for i, reward in enumerate(rewards)]
+    assert associate(rows, ["file_recall"], ["reward"]).sentences()[0].startswith(sign)
+
+
 def test_a_frame_with_repeats_and_unknown_numbers_keeps_them():
     rows = [*study(7), document("task-0", "mcp", None, reward=None, mcp=2, trial="again")]
     frame = frame_of(rows)

@@ -218,6 +218,20 @@ def test_a_worst_case_of_exactly_nothing_names_no_mean_that_cannot_be():
     assert "average below" not in said
 
 
+def test_where_both_arms_lack_values_the_other_one_is_taken_to_be_as_before():
+    rows = rows_of([(f"t{i}", 0.4, 0.45) for i in range(10)])
+    # The baseline lacks two of ten tasks and the comparison one.
+    del rows[19], rows[2], rows[0]
+    recall = comparison(rows)["metrics"]["file_recall"]
+    known = (9 * 0.45 - 8 * 0.4) / 10
+    assert (recall["n_lacking_baseline"], recall["n_lacking_comparison"]) == (2, 1)
+    assert recall["bound_low"] == pytest.approx(known - 0.2)
+    assert recall["bound_high"] == pytest.approx(known + 0.1)
+    assert recall["tipping_baseline"] == pytest.approx((known + 0.1 * 0.45) / 0.2)
+    # Below 0: no mean of what the comparison lacks does that.
+    assert recall["tipping_comparison"] is None
+
+
 def test_trials_lost_to_the_gate_are_lacking_too():
     # Twelve of forty are removed, which is below a third and fails no rule.
     rows = informative_loss("cut")
@@ -454,6 +468,25 @@ def test_rewards_of_two_scales_are_given_by_suite_only():
     said = threat(found, "reward_scales")["sentence"]
     assert "reward is given by suite" in said
     assert "mean difference is +2.00 in sums (8 tasks), +0.20 in unit (8 tasks)" in said
+
+
+def test_of_many_suites_the_first_four_with_a_mean_are_named():
+    rows = [
+        document(
+            f"t{suite}{i}",
+            c,
+            0.5,
+            (10.0 if suite == 0 else 1.0) * (0.2 + i / 10),
+            benchmark=f"s{suite}",
+        )
+        for suite in range(6)
+        # One task of the last suite has no mean.
+        for i in range(1 if suite == 5 else 3)
+        for c in ARMS
+    ]
+    said = threat(comparison(rows), "reward_scales")["sentence"]
+    assert "in s3 (3 tasks), 1 further suite in the analysis" in said
+    assert "s4" not in said
 
 
 def test_rewards_from_0_to_1_are_averaged_over_suites():

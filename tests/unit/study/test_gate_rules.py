@@ -79,6 +79,19 @@ def test_a_rule_finds_nothing_where_nothing_is_wrong(name):
     assert (entry["count"], entry["n_removed"], entry["failed"]) == (0, 0, False)
 
 
+@pytest.mark.parametrize(("n_crashed", "is_failed"), [(3, False), (4, True)])
+def test_a_third_of_an_arm_may_be_removed_and_no_more(n_crashed, is_failed):
+    crash = {"exception": {"type": "E", "message": "x"}, "calls": 0}
+    rows = [
+        document(f"t{i}", c, 0.5, **({"mcp": 1} if c == "mcp" else crash if i < n_crashed else {}))
+        for i in range(9)
+        for c in ("baseline", "mcp")
+    ]
+    rules = {row["name"]: row for row in comparison(rows)["gate"]["rules"]}
+    assert rules["crashed_before_start"]["n_removed"] == n_crashed
+    assert rules["crashed_before_start"]["failed"] == is_failed
+
+
 def test_rules_have_titles_and_gravities_of_their_own():
     rules = [entry for _, entry in RULES.items()]
     assert len({entry.title for entry in rules}) == len({e.gravity for e in rules}) == len(rules)

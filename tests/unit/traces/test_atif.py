@@ -70,15 +70,15 @@ def test_a_result_without_id_belongs_to_the_only_call_of_its_step(call_id):
 
 
 def test_the_only_result_of_a_step_may_be_an_error():
-    told = step(("a", "Bash", {"command": "cat a.py"}), results=[(None, "x")])
-    told["observation"]["results"][0]["extra"] = {"is_error": True}
-    assert read(told).calls[0].result.is_unfinished
+    given = step(("a", "Bash", {"command": "cat a.py"}), results=[(None, "x")])
+    given["observation"]["results"][0]["extra"] = {"is_error": True}
+    assert read(given).calls[0].result.is_unfinished
 
 
 def emptied(content, agent, **extra):
-    told = step(("a", "Bash", {"command": "cat a.py"}), results=[("a", content)])
-    told["observation"]["results"][0]["extra"] = extra
-    (call,) = read(told, agent=agent).calls
+    given = step(("a", "Bash", {"command": "cat a.py"}), results=[("a", content)])
+    given["observation"]["results"][0]["extra"] = extra
+    (call,) = read(given, agent=agent).calls
     return call.result
 
 
@@ -99,14 +99,14 @@ def test_an_empty_text_is_an_answer_where_failures_have_a_text(agent):
 @pytest.mark.parametrize("content", [None, ""])
 def test_a_status_says_that_a_call_without_content_ended(content):
     for agent, extra in (("codex", {"exit_code": 0}), ("copilot-cli", {"success": True})):
-        told = emptied(content, agent, **extra)
-        assert (told.text, told.is_error) == ("", False)
+        given = emptied(content, agent, **extra)
+        assert (given.text, given.is_error) == ("", False)
     assert emptied(content, "copilot-cli", success=False).is_unfinished
     assert emptied(content, "claude-code", is_error=True).is_unfinished
 
 
 @pytest.mark.parametrize(
-    "told",
+    "given",
     [
         {
             "source": "system",
@@ -119,22 +119,22 @@ def test_a_status_says_that_a_call_without_content_ended(content):
         },
     ],
 )
-def test_a_summary_of_earlier_steps_says_whether_the_file_holds_them(told):
+def test_a_summary_of_earlier_steps_says_whether_the_file_holds_them(given):
     done = step(("a", "Read", {}), results=[("a", "x")])
-    assert "history_compacted" in read(told, done).flags
-    assert "context_compacted" in read(done, told).flags
+    assert "history_compacted" in read(given, done).flags
+    assert "context_compacted" in read(done, given).flags
 
 
 def test_settings_of_the_context_are_no_summary():
-    told = {"source": "agent", "message": "", "extra": {"context_management": {"edits": []}}}
-    assert read(told, {"source": "system", "extra": {"context_management": None}}).flags == ()
+    given = {"source": "agent", "message": "", "extra": {"context_management": {"edits": []}}}
+    assert read(given, {"source": "system", "extra": {"context_management": None}}).flags == ()
 
 
 TWO = (("a", "Read", {}), ("b", "Read", {}))
 
 
 @pytest.mark.parametrize(
-    "told",
+    "given",
     [
         step(*TWO, results=[(None, "whose?")]),
         step(*TWO, results=[(None, "whose?"), (None, "whose?")]),
@@ -149,8 +149,8 @@ TWO = (("a", "Read", {}), ("b", "Read", {}))
         | {"observation": truncated({"results": [{"content": "whose?"}, {"content": "x"}]}, 40)},
     ],
 )
-def test_a_result_that_could_be_anothers_belongs_to_no_call(told):
-    reading = read(told)
+def test_a_result_that_could_be_anothers_belongs_to_no_call(given):
+    reading = read(given)
     assert [c.result for c in reading.calls] == [None] * len(reading.calls)
     assert "result_without_call" in reading.flags
 
@@ -325,9 +325,9 @@ def test_other_agents_text_is_left_as_it_is_and_their_errors_are_seen():
     failed = step(("a", "Run", {}), results=[("a", text)], extra={"is_error": True})
     result = read(failed).calls[0].result
     assert (result.text, result.is_error) == (text, True)
-    told = step(("b", "Run", {}), results=[("b", "x")])
-    told["observation"]["results"][0]["extra"] = {"is_error": True}
-    assert read(told).calls[0].result.is_error
+    given = step(("b", "Run", {}), results=[("b", "x")])
+    given["observation"]["results"][0]["extra"] = {"is_error": True}
+    assert read(given).calls[0].result.is_error
 
 
 def test_a_sub_agent_in_another_file_is_not_opened():

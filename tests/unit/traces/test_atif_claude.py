@@ -52,10 +52,10 @@ def test_the_extra_of_another_call_is_not_used():
 
 def test_the_original_makes_a_cut_result_whole():
     raw = {"tool_use_id": "a", "content": [{"type": "text", "text": "whole"}]}
-    told = result_of_claude_code(
+    parsed = result_of_claude_code(
         "a", "who", True, {"tool_result_metadata": {"raw_tool_result": raw}}
     )
-    assert (told.text, told.is_truncated) == ("whole", False)
+    assert (parsed.text, parsed.is_truncated) == ("whole", False)
 
 
 @pytest.mark.parametrize("extra", [{"tool_result_metadata": 3}, {"tool_result_metadata": {}}])

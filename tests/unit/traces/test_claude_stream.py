@@ -218,7 +218,7 @@ def test_a_result_without_id_belongs_to_the_only_call_made_before_it():
 def test_a_result_without_id_that_could_be_anothers_belongs_to_no_call(lines):
     reading = read(INIT, *lines, DONE)
     assert [call.result for call in reading.calls] == [None] * len(reading.calls)
-    assert "a tool result does not say which call it is from" in reading.problems[0]
+    assert "a tool result does not name its call" in reading.problems[0]
 
 
 def test_a_result_without_id_is_no_second_answer():

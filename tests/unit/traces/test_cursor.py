@@ -86,8 +86,8 @@ def test_lines_and_document_say_the_same():
     ],
 )
 def test_only_success_is_no_error(result, text, is_error):
-    told = read(event("completed", "a", result=result)).calls[0].result
-    assert (told.text, told.is_error) == (text, is_error)
+    parsed = read(event("completed", "a", result=result)).calls[0].result
+    assert (parsed.text, parsed.is_error) == (text, is_error)
 
 
 @pytest.mark.parametrize(
@@ -100,14 +100,14 @@ def test_only_success_is_no_error(result, text, is_error):
     ],
 )
 def test_a_command_that_was_rejected_did_not_run(result, is_unfinished):
-    told = read(event("completed", "a", result=result)).calls[0].result
-    assert told.is_unfinished == is_unfinished
+    parsed = read(event("completed", "a", result=result)).calls[0].result
+    assert parsed.is_unfinished == is_unfinished
 
 
 def test_what_stands_beside_the_outcome_is_no_outcome():
     result = {"isBackground": False, "success": {"stdout": "x"}}
-    told = read(event("completed", "a", result=result)).calls[0].result
-    assert (told.text, told.is_error) == ("x", False)
+    parsed = read(event("completed", "a", result=result)).calls[0].result
+    assert (parsed.text, parsed.is_error) == ("x", False)
 
 
 def test_a_call_that_never_ended_has_no_result():

@@ -34,20 +34,20 @@ def test_arguments_that_agree_or_cannot_be_checked_stay(name, arguments, message
 
 
 def test_a_view_with_the_arguments_of_a_shell_call_gets_its_path():
-    mended = repaired(
+    corrected = repaired(
         "str_replace_editor", {"command": "find . | head"}, "Reading file: /w/a.py", None
     )
-    assert mended == {"command": "view", "path": "/w/a.py"}
+    assert corrected == {"command": "view", "path": "/w/a.py"}
 
 
 def test_a_view_of_another_file_gets_the_lines_that_were_shown():
-    mended = repaired(
+    corrected = repaired(
         "str_replace_editor",
         {"command": "view", "path": "/w/b.py", "view_range": [1, 2]},
         "Reading file: /w/a.py",
         VIEW.format(40, 41),
     )
-    assert mended == {"command": "view", "path": "/w/a.py", "view_range": [40, 41]}
+    assert corrected == {"command": "view", "path": "/w/a.py", "view_range": [40, 41]}
 
 
 def test_the_range_of_a_parallel_view_of_the_same_file_is_mended():
@@ -92,13 +92,19 @@ def test_a_remote_tools_result_is_unwrapped():
         "structuredContent": {"text": "1: x"},
         "isError": True,
     }
-    told = result("read_file", json.dumps(wrapped), False)
-    assert (told.text, told.structured, told.is_error) == ("1: x\n2: y", {"text": "1: x"}, True)
+    parsed = result("read_file", json.dumps(wrapped), False)
+    assert (parsed.text, parsed.structured, parsed.is_error) == (
+        "1: x\n2: y",
+        {"text": "1: x"},
+        True,
+    )
 
 
 def test_a_cut_result_is_unwrapped_as_far_as_it_goes():
-    told = result("read_file", '{"content": [{"type": "text", "text": "URL: https://h/r/-/b', True)
-    assert (told.text, told.is_truncated) == ("URL: https://h/r/-/b", True)
+    parsed = result(
+        "read_file", '{"content": [{"type": "text", "text": "URL: https://h/r/-/b', True
+    )
+    assert (parsed.text, parsed.is_truncated) == ("URL: https://h/r/-/b", True)
 
 
 @pytest.mark.parametrize(
@@ -115,5 +121,5 @@ def test_a_cut_result_is_unwrapped_as_far_as_it_goes():
     ],
 )
 def test_only_the_tools_own_errors_are_errors(name, text, is_error):
-    told = result(name, text, False)
-    assert (told.text, told.is_error) == (text, is_error)
+    parsed = result(name, text, False)
+    assert (parsed.text, parsed.is_error) == (text, is_error)

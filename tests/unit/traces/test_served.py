@@ -52,7 +52,7 @@ UNSERVED: list[tuple[tuple[str, dict[str, Any]], Any, str]] = [
         {"type": "about:blank", "title": "Forbidden", "status": 403, "detail": "src/a.go"},
         "a problem document of HTTP",
     ),
-    (SEARCH, {"success": False, "message": "src/a.go timed out"}, "a failure that says so"),
+    (SEARCH, {"success": False, "message": "src/a.go timed out"}, "a failure by its flag"),
     (SEARCH, {"error": "failed at src/a.go:12: rate limited"}, "a path in an error is no match"),
     (READ, "HTTP 403", "a status alone"),
     (READ, "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 60\r\n\r\n", "a response's head"),

@@ -98,7 +98,7 @@ def test_grades_are_of_all_kinds_and_the_unanswerable_have_none_above_zero(gold)
         assert any(row["relevant"].values()) == row.get("answerable", True)
 
 
-def test_what_nobody_reviewed_was_replayed_and_has_one_grade(gold):
+def test_unreviewed_queries_were_replayed_and_have_one_grade(gold):
     for row in gold:
         if row["source"] == "bootstrap":
             assert row["origin"] == "replayed"

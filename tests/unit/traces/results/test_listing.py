@@ -97,7 +97,7 @@ def test_a_tree_of_names_and_children_is_a_listing() -> None:
 def test_marked_entries_of_an_unknown_server() -> None:
     text = "[DIR] src\n[FILE] setup.cfg\n[FILE] a b.txt"
     used = use("mcp__files__list_directory", {"path": "/workspace/app"}, text)
-    assert used.is_opaque  # a name with a space cannot be told from prose
+    assert used.is_opaque  # a name with a space cannot be distinguished from prose
     text = "[DIR] src\n[FILE] setup.cfg\n[FILE] Makefile"
     used = use("mcp__files__list_directory", {"path": "/workspace/app"}, text)
     assert listed(used) == ["/workspace/app/setup.cfg", "/workspace/app/Makefile"]

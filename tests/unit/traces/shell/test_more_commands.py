@@ -32,6 +32,8 @@ RESOLVED = [
     ("echo 100%; printf '100%% %d\\n' 3; cat a.py", "100%\n100% 3\nx", ["opened /w/a.py"]),
     ("for f in *.py; do printf '== %s\\n' \"$f\"; head -1 \"$f\"; done", "== a.py\nx\n== b.py\ny",
      ["opened /w/a.py 1-1", "opened /w/b.py 1-1"]),
+    ('for f in *; do echo "== $f"; cat "$f"; done', "== a\nx\n== b\ny",
+     ["opened /w/a", "opened /w/b"]),
     # scripts inside scripts
     ("eval 'cd sub'; cat a.py", "x", ["opened /w/sub/a.py"]),
     ("bash <<'EOF'\ncat a.py\nEOF", "x", ["opened /w/a.py"]),
@@ -172,7 +174,7 @@ OPAQUE = [
     ("grep -n foo a.py", "something went wrong"),
     # the same line can come from either file
     ("grep -n foo a.py; grep -n foo b.py", "3:foo"),
-    # nobody knows where the shell is
+    # the folder of the shell is unknown
     ("cd $SOMEWHERE && cat a.py", "x"),
     ("cd $SOMEWHERE; cd src; cat a.py", "x"),
     ("[ -d src ] && cd src; cat a.py", "x"),

@@ -136,7 +136,7 @@ def test_nesting_has_a_limit() -> None:
 
 
 def test_characters_beyond_ascii_survive() -> None:
-    # The scanner of the grammar library reads foreign memory for these unless they are hidden.
+    # The scanner of the grammar library reads out of bounds for these unless they are hidden.
     command = parse("cat caf\u00e9/\U0010ffff{\U0010fffe,\u4e00}*> )\nZq41Zq").items[0].stages[0]
     assert isinstance(command, Command | Unparsed)
     plain = parse("cat caf\u00e9/\U0001f600.py Zq41Zq").items[0].stages[0]
@@ -195,11 +195,11 @@ def test_a_line_break_ends_a_command_inside_a_compound_one(script: str, inside: 
 def test_bash_reads_as_many_commands(first: str, second: str) -> None:
     script = f"{first}\n{second} >o\n{first}"
     # Bash prints a function as it has read it, a pipeline a line, and runs nothing of it.
-    told = subprocess.run(
+    completed = subprocess.run(
         ["bash", "--norc", "-c", f"f() {{\n{script}\n}}; declare -f f"],
         capture_output=True, text=True, check=True, timeout=20,
     )  # fmt: skip
-    pipelines = told.stdout.strip().splitlines()[2:-1]
+    pipelines = completed.stdout.strip().splitlines()[2:-1]
     assert len(parse(script).items) == len(pipelines)
     assert [len(i.stages) for i in parse(script).items] == [p.count(" | ") + 1 for p in pipelines]
 

@@ -323,7 +323,7 @@ OPAQUE = [
 
 
 @pytest.mark.parametrize(("command", "output"), OPAQUE)
-def test_what_nobody_can_tell_is_opaque(command: str, output: str) -> None:
+def test_ambiguous_commands_are_opaque(command: str, output: str) -> None:
     analysis = run(command, output)
     assert facts(analysis) == []
     assert analysis.opaque
@@ -355,7 +355,7 @@ def test_a_directory_that_may_have_changed_is_unknown() -> None:
     shell = ShellSession("/w")
     shell.analyse("if [ -d sub ]; then cd sub; fi", "")
     assert shell.cwd is None
-    shell.analyse("cd /w; cd $NOBODY_KNOWS", "")
+    shell.analyse("cd /w; cd $UNSET", "")
     assert shell.cwd is None
 
 
