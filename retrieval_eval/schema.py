@@ -7,7 +7,6 @@ rejected, naming the file. Faults are reported as JSON pointers.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -81,12 +80,6 @@ def refuse_other_major(document: Any, name: str) -> None:
 def now() -> str:
     """Return the present as an artefact records it: ISO 8601, UTC, whole seconds."""
     return datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
-
-
-def stamped(document: Mapping[str, Any], generated_at: str) -> dict[str, Any]:
-    """Return ``document`` with ``generated_at`` right after its version."""
-    head = {"schema_version": document["schema_version"], "generated_at": generated_at}
-    return {**head, **document, **head}
 
 
 def kind_of(document: Any) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,13 @@ from retrieval_eval.cli.common import (
     progress_bar,
     reports_dir_option,
     work_options,
+)
+from retrieval_eval.model import to_builtins
+from retrieval_eval.model.impact import (
+    ArmLedger,
+    ComparisonDocument,
+    PairedEstimate,
+    PairedStatistics,
 )
 from retrieval_eval.records import Renderer
 from retrieval_eval.values import counted
@@ -108,18 +116,18 @@ def compare(
         )
     impact = found.impact
     if as_json:
-        print_json(impact)
+        print_json(to_builtins(impact))
     else:
-        for comparison in impact["comparisons"]:
+        for comparison in impact.comparisons:
             _print(comparison)
-        if not impact["comparisons"]:
+        if not impact.comparisons:
             echo("only one configuration: there is nothing to compare")
     if is_reported:
         # Under --json the standard output is one document.
         more = {**options, "mcp_configs": ",".join(mcp_configs), "renderer": renderer, "pdf": pdf}
         page = _write_report(found, reports_dir, more)
         echo(page, err=as_json)
-    context.exit(_exit_code(impact["comparisons"]))
+    context.exit(_exit_code(impact.comparisons))
 
 
 def _write_report(found: SidesCompared, reports_dir: Path, options: dict[str, Any]) -> Path:
@@ -139,85 +147,79 @@ def _write_report(found: SidesCompared, reports_dir: Path, options: dict[str, An
         )
 
 
-def _exit_code(comparisons: list[dict[str, Any]]) -> int:
-    verdicts = {comparison["verdict"] for comparison in comparisons}
+def _exit_code(comparisons: Sequence[ComparisonDocument]) -> int:
+    verdicts = {comparison.verdict for comparison in comparisons}
     if "worse" in verdicts:
         return EXIT_REGRESSED
     return EXIT_NO_VERDICT if not verdicts or verdicts & _NO_VERDICTS else 0
 
 
-def _print(comparison: dict[str, Any]) -> None:
-    names = (comparison["comparison_config"], comparison["baseline_config"])
+def _print(comparison: ComparisonDocument) -> None:
     echo("")
-    echo(f"{names[0]} against {names[1]}")
-    echo(f"  verdict: {comparison['verdict'].replace('_', ' ')}")
-    echo(f"  {comparison['verdict_reason']}")
-    for sentence in comparison["cautions"]:
+    echo(f"{comparison.comparison_config} against {comparison.baseline_config}")
+    echo(f"  verdict: {comparison.verdict.replace('_', ' ')}")
+    echo(f"  {comparison.verdict_reason}")
+    for sentence in comparison.cautions:
         echo(f"  but: {sentence}")
-    for threat in comparison["threats"]:
-        if threat["effect"] != "withholds":
-            head = "but" if threat["effect"] == "lowers" else "note"
-            echo(f"  {head}: {threat['sentence']}")
-    for rule in comparison["gate"]["rules"]:
-        if rule["count"]:
-            state = "FAILED" if rule["failed"] else "noted"
-            detail = f"; {rule['detail']}" if rule["detail"] else ""
-            echo(
-                f"  {state} {rule['name']}: {rule['count']} found, "
-                f"{rule['n_removed']} removed{detail}"
-            )
-    for side in ("baseline", "comparison"):
-        row = comparison["ledger"][side]
-        gone = sum(row["removed"].values())
-        without = sum(row["outcomes_only"].values())
-        echo(
-            f"  {side}: {counted(row['trials'], 'trial')} = {gone} removed "
-            f"+ {sum(row['unmatched'].values())} unmatched + {row['used']} used"
-            + (f" ({without} of these without ground truth: outcomes only)" if without else "")
-            + (
-                f"; MCP answered in {row['mcp_answered']} of {row['ran']} that ran"
-                if "mcp_answered" in row
-                else ""
-            )
+    for threat in comparison.threats:
+        if threat.effect != "withholds":
+            head = "but" if threat.effect == "lowers" else "note"
+            echo(f"  {head}: {threat.sentence}")
+    for rule in comparison.gate.rules:
+        if rule.count:
+            state = "FAILED" if rule.failed else "noted"
+            detail = f"; {rule.detail}" if rule.detail else ""
+            echo(f"  {state} {rule.name}: {rule.count} found, {rule.n_removed} removed{detail}")
+    _print_arm("baseline", comparison.ledger.baseline)
+    _print_arm("comparison", comparison.ledger.comparison)
+    echo(f"  matched tasks: {comparison.n_pairs}")
+    for flip in comparison.flips:
+        echo(f"  depends on the view: {flip.sentence}")
+    if comparison.computable and comparison.gate.passed:
+        by_suite = {f"reward, {row.benchmark}": row for row in comparison.reward_by_suite}
+        _print_metrics({**comparison.metrics, **by_suite})
+
+
+def _print_arm(side: str, row: ArmLedger) -> None:
+    without = sum(row.outcomes_only.values())
+    echo(
+        f"  {side}: {counted(row.trials, 'trial')} = {sum(row.removed.values())} removed "
+        f"+ {sum(row.unmatched.values())} unmatched + {row.used} used"
+        + (f" ({without} of these without ground truth: outcomes only)" if without else "")
+        + (
+            f"; MCP answered in {row.mcp_answered} of {row.ran} that ran"
+            if row.mcp_answered is not None
+            else ""
         )
-    echo(f"  matched tasks: {comparison['n_pairs']}")
-    for flip in comparison["flips"]:
-        echo(f"  depends on the view: {flip['sentence']}")
-    if comparison["computable"] and comparison["gate"]["passed"]:
-        by_suite = {
-            f"reward, {row['benchmark']}": row | {"p_holm": None}
-            for row in comparison["reward_by_suite"]
-        }
-        _print_metrics(comparison["metrics"] | by_suite)
-
-
-def _never(block: dict[str, Any]) -> str:
-    """Return, for times, on how many tasks each arm never found a file."""
-    if block.get("n_never_baseline") is None:
-        return ""
-    counts = (
-        f"{block[f'n_never_{side}']} of {block[f'n_watched_{side}']}"
-        for side in ("baseline", "comparison")
     )
-    return f" (never: {' | '.join(counts)})"
 
 
-def _print_metrics(metrics: dict[str, Any]) -> None:
+def _never(block: PairedEstimate) -> str:
+    """Return, for times, on how many tasks each arm never found a file."""
+    if block.n_never_baseline is None:
+        return ""
+    return (
+        f" (never: {block.n_never_baseline} of {block.n_watched_baseline} | "
+        f"{block.n_never_comparison} of {block.n_watched_comparison})"
+    )
+
+
+def _print_metrics(metrics: Mapping[str, PairedEstimate]) -> None:
     rows = [["  metric", "A", "B", "B - A", "95 % interval", "p", "p (Holm)", "n", "w/t/l"]]
     for name, block in metrics.items():
-        digits = 0 if block["unit"] == "tokens" else 2
-        low, high = number(block["ci_low"], digits), number(block["ci_high"], digits)
+        digits = 0 if block.unit == "tokens" else 2
+        low, high = number(block.ci_low, digits), number(block.ci_high, digits)
         rows.append(
             [
                 f"  {name}{_never(block)}",
-                number(block["mean_baseline"], digits),
-                number(block["mean_comparison"], digits),
-                number(block["mean_difference"], digits),
-                f"[{low}, {high}]" if block["ci_low"] is not None else "—",
-                number(block["p_value"], 3),
-                number(block["p_holm"], 3),
-                str(block["n_pairs"]),
-                f"{block['wins']}/{block['ties']}/{block['losses']}",
+                number(block.mean_baseline, digits),
+                number(block.mean_comparison, digits),
+                number(block.mean_difference, digits),
+                f"[{low}, {high}]" if block.ci_low is not None else "—",
+                number(block.p_value, 3),
+                number(block.p_holm if isinstance(block, PairedStatistics) else None, 3),
+                str(block.n_pairs),
+                f"{block.wins}/{block.ties}/{block.losses}",
             ]
         )
     print_table(rows)

@@ -18,6 +18,8 @@ from retrieval_eval.cli.common import (
     work_options,
 )
 from retrieval_eval.errors import NothingToEvaluateError
+from retrieval_eval.model import to_builtins
+from retrieval_eval.model.summary import NeverHit
 from retrieval_eval.pipeline import Evaluation, RunEvaluation
 from retrieval_eval.pipeline import evaluate as evaluate_runs
 from retrieval_eval.values import counted
@@ -83,37 +85,38 @@ def _as_json(evaluation: Evaluation) -> dict[str, Any]:
 
 
 def _outline(run: RunEvaluation) -> dict[str, Any]:
-    found = {key: run.summary[key] for key in ("counts", "configs", "excluded")}
+    summary = to_builtins(run.summary)
+    found = {key: summary[key] for key in ("counts", "configs", "excluded")}
     return {**found, "notes": list(run.notes)}
 
 
 def _print_run(run: RunEvaluation) -> None:
-    counts = run.summary["counts"]
+    counts = run.summary.counts
     fresh = sum(done.is_fresh for done in run.trials)
     echo()
     echo(run.run_id)
     echo(
-        f"  {counted(counts['trials_found'], 'trial')} found: {counts['evaluated']} evaluated, "
-        f"{counts['degraded']} degraded, {counts['excluded']} excluded; "
-        f"{counts['computable']} with metrics, "
-        f"{counts['without_ground_truth']} without ground truth; "
+        f"  {counted(counts.trials_found, 'trial')} found: {counts.evaluated} evaluated, "
+        f"{counts.degraded} degraded, {counts.excluded} excluded; "
+        f"{counts.computable} with metrics, "
+        f"{counts.without_ground_truth} without ground truth; "
         f"{fresh} computed now, {len(run.trials) - fresh} unchanged"
     )
     head = ["  config", "trials", "tasks", *(label for label, _, _ in _COLUMNS), "never hit"]
     rows = [head]
-    if counts.get("simulated"):
-        echo(f"  SIMULATED DATA: {counts['simulated']} of these trials are invented")
-    for config, block in run.summary["configs"].items():
+    if counts.simulated:
+        echo(f"  SIMULATED DATA: {counts.simulated} of these trials are invented")
+    for config, block in run.summary.configs.items():
         cells = [
-            f"{number(block['metrics'][name]['mean'], digits)} (n={block['metrics'][name]['n']})"
+            f"{number(block.metrics[name].mean, digits)} (n={block.metrics[name].n})"
             for _, name, digits in _COLUMNS
         ]
-        never = f"{block['never_hit']['count']} of {block['never_hit']['denominator']}"
-        rows.append([f"  {config}", str(block["n_trials"]), str(block["n_tasks"]), *cells, never])
+        never = block.never_hit or NeverHit(count=0, denominator=0)
+        ratio = f"{never.count} of {never.denominator}"
+        rows.append([f"  {config}", str(block.n_trials), str(block.n_tasks), *cells, ratio])
     print_table(rows)
-    for excluded in run.summary["excluded"]:
-        why = f"{excluded['reason']} {excluded['detail']}"
-        echo(f"  left out: {excluded['path']}: {why}")
+    for excluded in run.summary.excluded:
+        echo(f"  left out: {excluded.path}: {excluded.reason} {excluded.detail}")
     for note in run.notes:
         echo(f"  note: {note}")
     echo(f"  artefacts: {run.folder}")

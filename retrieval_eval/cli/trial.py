@@ -8,7 +8,10 @@ from typing import Any
 import click
 
 from retrieval_eval.cli.common import echo, json_option, number, print_json, root_options
-from retrieval_eval.pipeline.single import evaluate_one
+from retrieval_eval.metrics.document import TrialMetrics
+from retrieval_eval.model import Record, to_builtins
+from retrieval_eval.model.events import EventDocument, EventRow
+from retrieval_eval.pipeline.trial import evaluate_one
 from retrieval_eval.values import REASONS, counted
 
 _MOST_FILES = 4
@@ -36,75 +39,80 @@ def trial(
         trial, run=run, runs_root=runs_root, benchmarks_root=benchmarks_root
     )
     if as_json:
-        print_json({"events": document, "metrics": metrics})
+        print_json({"events": _as_json(document), "metrics": _as_json(metrics)})
         return
-    _print_head(document, metrics)
+    _print_head(document)
     if events:
         echo("")
-        for event in document["events"]:
+        for event in document.events:
             echo(_line(event))
     _print_metrics(metrics)
 
 
-def _print_head(document: dict[str, Any], metrics: dict[str, Any]) -> None:
-    provenance, coverage = document["provenance"], document["coverage"]
-    echo(f"{provenance['config_name']} · {provenance['task_name']}")
-    if provenance.get("is_simulated"):
+def _as_json(document: Record) -> dict[str, Any]:
+    """Return a document without the time stamp, for nothing was written."""
+    return {k: v for k, v in to_builtins(document).items() if k != "generated_at"}
+
+
+def _print_head(document: EventDocument) -> None:
+    provenance, coverage = document.provenance, document.coverage
+    echo(f"{provenance.config_name} · {provenance.task_name}")
+    if provenance.is_simulated:
         echo("  data     SIMULATED: the trial is invented")
-    echo(f"  trial    {provenance['trial_name']} in run {provenance['run_id']}")
-    harness = " ".join(filter(None, (provenance["harness"], provenance["harness_version"])))
-    agent = ", ".join(filter(None, (harness, provenance["model"])))
+    echo(f"  trial    {provenance.trial_name} in run {provenance.run_id}")
+    harness = " ".join(filter(None, (provenance.harness, provenance.harness_version)))
+    agent = ", ".join(filter(None, (harness, provenance.model)))
     echo(f"  agent    {agent or 'unknown'}")
-    trace = ", ".join(filter(None, (coverage["trace_source"], coverage["trace_format"])))
+    trace = ", ".join(filter(None, (coverage.trace_source, coverage.trace_format)))
     echo(f"  trace    {trace or 'none'}")
-    if coverage["degraded_reason"]:
-        echo(f"  degraded {coverage['degraded_reason']}")
-    files = document["ground_truth"]["files"]
-    source = coverage["ground_truth_source"] or coverage["ground_truth_reason"]
+    if coverage.degraded_reason:
+        echo(f"  degraded {coverage.degraded_reason}")
+    files = document.ground_truth.files
+    source = coverage.ground_truth_source or coverage.ground_truth_reason
     echo(f"  expected {counted(len(files), 'file')} ({source})")
-    ledger = metrics["ledger"]
-    echo(
-        f"  calls    {ledger['calls_seen']} seen: {ledger['calls_resolved']} resolved, "
-        f"{ledger['calls_opaque']} opaque, {ledger['calls_error']} failed, "
-        f"{ledger['calls_without_result']} without result, "
-        f"{ledger['calls_not_retrieval']} not retrieval"
-    )
+    if (ledger := document.ledger) is not None:
+        echo(
+            f"  calls    {ledger.calls_seen} seen: {ledger.calls_resolved} resolved, "
+            f"{ledger.calls_opaque} opaque, {ledger.calls_error} failed, "
+            f"{ledger.calls_without_result} without result, "
+            f"{ledger.calls_not_retrieval} not retrieval"
+        )
 
 
-def _line(event: dict[str, Any]) -> str:
-    mark = "*" if event["hits_ground_truth"] else "?" if event["is_opaque"] else " "
-    seconds = number(event["elapsed_seconds"], 1)
-    name = event["tool_name"] if event["via"] is None else f"  {event['tool_name']}"
-    files = event["target_files"]
+def _line(event: EventRow) -> str:
+    mark = "*" if event.hits_ground_truth else "?" if event.is_opaque else " "
+    seconds = number(event.elapsed_seconds, 1)
+    name = event.tool_name if event.via is None else f"  {event.tool_name}"
+    files = event.target_files
     more = f" +{len(files) - _MOST_FILES}" if len(files) > _MOST_FILES else ""
-    state = " (failed)" if event["is_error"] else ""
-    agent = " (sub-agent)" if event["is_subagent"] else ""
+    state = " (failed)" if event.is_error else ""
+    agent = " (sub-agent)" if event.is_subagent else ""
     line = (
-        f"{mark}{event['step_index']:>4} {seconds:>8}s {event['tool_category']:<17} "
+        f"{mark}{event.step_index:>4} {seconds:>8}s {event.tool_category:<17} "
         f"{name}{state}{agent}  {', '.join(files[:_MOST_FILES])}{more}"
     )
     return line.rstrip()
 
 
-def _print_metrics(metrics: dict[str, Any]) -> None:
-    block = metrics["file_level_metrics"]
-    is_cut = "trace" in metrics["coverage"]["degraded_sources"] and block.get("file_recall") != 1
+def _print_metrics(metrics: TrialMetrics) -> None:
+    block = metrics.file_level_metrics
+    is_cut = "trace" in metrics.coverage.degraded_sources and block.file_recall != 1
     echo("")
-    if not block["computable"]:
-        sentence = REASONS.get(block["reason"], "no reason is known")
-        echo(f"not computable: {sentence} ({block['reason']})")
+    if not block.computable:
+        sentence = REASONS.get(block.reason or "", "no reason is known")
+        echo(f"not computable: {sentence} ({block.reason})")
         return
     echo(
-        f"file recall {'at least ' if is_cut else ''}{number(block['file_recall'])} "
-        f"({block['n_overlap']} of {block['n_ground_truth']}), MRR {number(block['mrr'])}, "
-        f"context efficiency {number(block['context_efficiency'])} "
-        f"({block['n_overlap']} of {block['n_retrieved']})"
+        f"file recall {'at least ' if is_cut else ''}{number(block.file_recall)} "
+        f"({block.n_overlap} of {block.n_ground_truth}), MRR {number(block.mrr)}, "
+        f"context efficiency {number(block.context_efficiency)} "
+        f"({block.n_overlap} of {block.n_retrieved})"
     )
-    if block["never_hit"]:
+    if block.never_hit:
         echo("first relevant file: never")
     else:
         echo(
-            f"first relevant file: call {block['ttfr_calls']}, "
-            f"{number(block['ttfr_seconds'], 1)} s, rank {block['ttfr_rank']}"
+            f"first relevant file: call {block.ttfr_calls}, "
+            f"{number(block.ttfr_seconds, 1)} s, rank {block.ttfr_rank}"
         )
     echo("* hits the ground truth   ? may have touched files that could not be resolved")

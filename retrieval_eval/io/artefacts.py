@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -94,24 +95,28 @@ def read_artefact(path: Path, root: Path) -> Json:
     return found
 
 
-def kept_artefact(path: Path, root: Path, fingerprint: str) -> Json:
-    """Return the document in ``path`` if it was made of these inputs and is whole.
+def kept_record(
+    path: Path, root: Path, fingerprint: str, struct: type[AnyRecord]
+) -> tuple[AnyRecord | None, str | None]:
+    """Return the document in ``path`` if it was made of these inputs and is whole, and a note.
 
-    Otherwise None; for a damaged one the problem states that it is made again. Raises
+    Otherwise None; for a damaged one the note states that it is made again. Raises
     ``SchemaError`` for one of another major version, which is not overwritten.
     """
     if not probe(path.is_file):
-        return Json(None)
+        return None, None
     found = read_json(path, root)
     if found.problem is not None:
-        return Json(None, f"{found.problem}; made again")
+        return None, f"{found.problem}; made again"
     refuse_other_major(found.value, str(path))
-    if isinstance(found.value, dict) and found.value.get("input_fingerprint") != fingerprint:
-        return Json(None)
-    # With this fingerprint the same code wrote it, and so a digest too.
-    if not isinstance(found.value, dict) or not is_whole(found.value):
-        return Json(None, f"{label(path, root)}: {DAMAGED}; made again")
-    return found
+    if isinstance(found.value, dict):
+        if found.value.get("input_fingerprint") != fingerprint:
+            return None, None
+        # With this fingerprint the same code wrote it, and so a digest too.
+        if is_whole(found.value):
+            with suppress(SchemaError):
+                return from_builtins(found.value, struct, label(path, root)), None
+    return None, f"{label(path, root)}: {DAMAGED}; made again"
 
 
 def _digest(document: Mapping[str, Any]) -> str:

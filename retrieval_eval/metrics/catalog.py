@@ -18,6 +18,7 @@ from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.retrieved import files_with, ranking
 from retrieval_eval.metrics.ranking import rank_metrics
+from retrieval_eval.model import Record, value_at
 from retrieval_eval.model.meta import Better
 from retrieval_eval.records import FileRef
 from retrieval_eval.registry import Registry
@@ -324,31 +325,30 @@ def _checked(metric: Metric, value: Any) -> Value:
     return value
 
 
-def read_metric(document: Mapping[str, Any], metric: Metric) -> Value:
-    """Return one number of a trial's metric document as a value.
+def read_metric(document: Record | Mapping[str, Any], metric: Metric) -> Value:
+    """Return one number of a trial's metrics as a value.
 
+    The metrics are a `retrieval_eval.metrics.document.TrialMetrics`, or plain objects like it.
     A missing number carries the reason of its own block, else the block's, else ``never_hit`` for
     a time of a trial that never hit, else the metric's default.
     """
-    block = document.get(metric.path[0]) or {}
-    number: Any = block
-    for key in metric.path[1:]:
-        number = number.get(key) if isinstance(number, Mapping) else None
+    block = value_at(document, metric.path[:1])
+    number = value_at(block, metric.path[1:])
     is_number = isinstance(number, (int, float)) and not isinstance(number, bool)
     if is_number and math.isfinite(number):
         return Value.of(float(number), 1)
     return Value.missing(_reason(block, metric))
 
 
-def _reason(block: Mapping[str, Any], metric: Metric) -> str:
-    own = block.get("reasons", {})
+def _reason(block: Any, metric: Metric) -> str:
+    own = value_at(block, ["reasons"]) or {}
     name = metric.path[-1]
     for reason in (
         own.get(name),
         own.get("@".join(metric.path[1:])),
-        block.get(f"{name}_reason"),
-        block.get("reason"),
-        "never_hit" if name.startswith("ttfr_") and block.get("never_hit") else None,
+        value_at(block, [f"{name}_reason"]),
+        value_at(block, ["reason"]),
+        "never_hit" if name.startswith("ttfr_") and value_at(block, ["never_hit"]) else None,
     ):
         if reason in REASONS:
             return str(reason)

@@ -8,6 +8,7 @@ else.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final, TypeVar
@@ -104,6 +105,21 @@ def from_builtins(document: Any, struct: type[AnyRecord], name: str) -> AnyRecor
         raise SchemaError(f"{name}: /: a name in it is not valid Unicode") from None
 
 
+def value_at(part: Any, path: Iterable[str]) -> Any:
+    """Return what a record or plain objects hold at a path; None where it ends early.
+
+    Examples
+    --------
+    >>> from retrieval_eval.model.impact import PairValues
+    >>> pair = PairValues(baseline=0.5, comparison=None, difference=None)
+    >>> value_at({"a": pair}, ["a", "baseline"])
+    0.5
+    """
+    for name in path:
+        part = part.get(name) if isinstance(part, Mapping) else getattr(part, name, None)
+    return part
+
+
 def json_schema(kind: str) -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of a key of `DOCUMENTS` or `INPUTS`."""
     struct = {**DOCUMENTS, **INPUTS}[kind].struct
@@ -144,4 +160,5 @@ __all__ = [
     "from_builtins",
     "json_schema",
     "to_builtins",
+    "value_at",
 ]

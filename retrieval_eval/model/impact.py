@@ -525,22 +525,19 @@ class ImpactAnalysis(Record, frozen=True, kw_only=True):
     run_ids: Annotated[tuple[str, ...], about("Runs analysed together")]
     association_only: Annotated[Literal[True], about("Always true: nothing here is causal")]
     comparisons: Annotated[tuple[ComparisonDocument, ...], about("Every pair of configurations")]
+    let_through: Annotated[
+        tuple[LetThrough, ...],
+        about(
+            "Trials that associations, tiers, calibration and time to first relevant use: "
+            "those that the gate of at least one comparison let through; one row a "
+            "configuration"
+        ),
+    ] = EMPTY_LIST
     associations: Annotated[
         tuple[Association, ...],
         about("Every association of the declared family, pooled and within"),
     ]
     family: Annotated[AssociationFamily, about("The family the q-values control")]
-    parameters: Annotated[dict[str, Any], about("Seed, number of resamples, confidence")]
-    input_fingerprint: Annotated[
-        str | None, about("SHA-256 over the inputs and the package's code")
-    ] = None
-    body_sha256: Annotated[
-        Sha256 | None,
-        about(
-            "SHA-256 over all other members but generated_at, as compact JSON; it tells a "
-            "damaged file"
-        ),
-    ] = None
     tiers: Annotated[
         tuple[RewardTier, ...],
         about("Reward by share of the ground truth found; intervals take tasks as independent"),
@@ -552,11 +549,14 @@ class ImpactAnalysis(Record, frozen=True, kw_only=True):
     time_to_first_relevant: Annotated[
         tuple[FirstHitCurve, ...], about("Time to first relevant with censoring")
     ]
-    let_through: Annotated[
-        tuple[LetThrough, ...],
+    parameters: Annotated[dict[str, Any], about("Seed, number of resamples, confidence")]
+    input_fingerprint: Annotated[
+        str | None, about("SHA-256 over the inputs and the package's code")
+    ] = None
+    body_sha256: Annotated[
+        Sha256 | None,
         about(
-            "Trials that associations, tiers, calibration and time to first relevant use: "
-            "those that the gate of at least one comparison let through; one row a "
-            "configuration"
+            "SHA-256 over all other members but generated_at, as compact JSON; it tells a "
+            "damaged file"
         ),
-    ] = EMPTY_LIST
+    ] = None

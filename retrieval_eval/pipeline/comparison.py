@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe
 from retrieval_eval.io.runs import resolve_runs
+from retrieval_eval.metrics.document import TrialMetrics
+from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.pipeline.evaluate import Evaluation, evaluate
 from retrieval_eval.pipeline.roots import default_runs_root
-from retrieval_eval.schema import now, stamped
 from retrieval_eval.study import impact_analysis
 from retrieval_eval.study.arms import config_named, configs_stated
-
-Document = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class SidesCompared:
     runs have is labelled by run; otherwise its trials are repeats.
     """
 
-    impact: dict[str, Any]
+    impact: ImpactAnalysis
     runs: tuple[str, ...]
     pair: tuple[str, str] | None
     is_by_run: bool
@@ -94,8 +95,8 @@ def compare_sides(
     pair = (chosen[0][0], chosen[1][0])
     if pair[0] == pair[1]:
         raise BadInputError(f"both sides are {pair[0]} of {evaluation.runs[places[0]].run_id}")
-    documents = [document for _, side in chosen for document in side]
-    impact = analyse(documents, [pair], seed, mcp_configs)
+    trials = [document for _, side in chosen for document in side]
+    impact = analyse(trials, [pair], seed, mcp_configs)
     return SidesCompared(impact, names, pair, is_by_run=True)
 
 
@@ -111,13 +112,13 @@ def _places(names: Sequence[str], runs_root: Path | None) -> tuple[list[int], tu
 
 def _side(
     evaluation: Evaluation, place: int, name: str, config: str | None
-) -> tuple[str, list[Document]]:
+) -> tuple[str, list[TrialMetrics]]:
     """Return the label and the trials of one configuration of a run."""
-    documents = _documents(evaluation, place)
-    own = _only_config(name, documents) if config is None else _config(config, documents)
+    trials = _documents(evaluation, place)
+    own = _only_config(name, trials) if config is None else _config(config, trials)
     held = [{_config_of(d.metrics) for d in run.trials} for run in evaluation.runs]
     label = run_labels([run.run_id for run in evaluation.runs], held)[place].get(own, own)
-    return label, [_relabelled(d, label) for d in documents if _config_of(d) == own]
+    return label, [relabelled(d, label) for d in trials if _config_of(d) == own]
 
 
 def run_labels(run_ids: Sequence[str], configs: Sequence[set[str]]) -> list[dict[str, str]]:
@@ -138,11 +139,11 @@ def run_labels(run_ids: Sequence[str], configs: Sequence[set[str]]) -> list[dict
 
 
 def analyse(
-    documents: Sequence[Document],
+    trials: Sequence[TrialMetrics],
     pairs: Sequence[tuple[str, str]] | None,
     seed: int,
     mcp_configs: Sequence[str] | None,
-) -> dict[str, Any]:
+) -> ImpactAnalysis:
     """Return the impact document over some trials, of all pairs or those given.
 
     ``mcp_configs`` are as for :func:`compare_sides`; a configuration that several runs have may be
@@ -153,12 +154,11 @@ def analyse(
     BadInputError
         When ``mcp_configs`` names no configuration of the trials.
     """
-    stated = configs_stated(mcp_configs, sorted({_config_of(d) for d in documents}))
-    found = impact_analysis(documents, seed=seed, pairs=pairs, mcp_configs=stated)
-    return stamped(found, now())
+    stated = configs_stated(mcp_configs, sorted({_config_of(d) for d in trials}))
+    return impact_analysis(trials, seed=seed, pairs=pairs, mcp_configs=stated)
 
 
-def _documents(evaluation: Evaluation, number: int) -> list[Document]:
+def _documents(evaluation: Evaluation, number: int) -> list[TrialMetrics]:
     return [done.metrics for done in evaluation.runs[number].trials]
 
 
@@ -170,16 +170,16 @@ def _split(side: str) -> tuple[str, str | None]:
     return name, config
 
 
-def _config_of(document: Document) -> str:
-    return str(document["provenance"]["config_name"])
+def _config_of(trial: TrialMetrics) -> str:
+    return trial.provenance.config_name
 
 
-def _config(name: str, documents: Sequence[Document]) -> str:
-    return config_named(name, sorted({_config_of(d) for d in documents}))
+def _config(name: str, trials: Sequence[TrialMetrics]) -> str:
+    return config_named(name, sorted({_config_of(d) for d in trials}))
 
 
-def _only_config(run: str, documents: Sequence[Document]) -> str:
-    known = sorted({_config_of(d) for d in documents})
+def _only_config(run: str, trials: Sequence[TrialMetrics]) -> str:
+    known = sorted({_config_of(d) for d in trials})
     if len(known) == 1:
         return known[0]
     if not known:
@@ -189,5 +189,6 @@ def _only_config(run: str, documents: Sequence[Document]) -> str:
     )
 
 
-def _relabelled(document: Document, config: str) -> Document:
-    return {**document, "provenance": {**document["provenance"], "config_name": config}}
+def relabelled(trial: TrialMetrics, config: str) -> TrialMetrics:
+    """Return the metrics of a trial under another name of its configuration."""
+    return replace(trial, provenance=replace(trial.provenance, config_name=config))

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
+
+from msgspec.structs import replace
 
 from retrieval_eval.demo import write_demo
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.io.artefacts import kept_artefact, write_artefact
+from retrieval_eval.io.artefacts import kept_record, write_artefact
 from retrieval_eval.io.files import (
     is_inside,
     probe,
@@ -24,6 +26,8 @@ from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.metrics.catalog import fixed_cutoffs
 from retrieval_eval.metrics.ranking.measures import MAX_CUTOFF
 from retrieval_eval.metrics.trial import DEFAULT_K
+from retrieval_eval.model.impact import ImpactAnalysis
+from retrieval_eval.model.summary import RunSummary
 from retrieval_eval.pipeline.fingerprint import combined
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX, artefact_stems
 from retrieval_eval.pipeline.roots import (
@@ -36,7 +40,6 @@ from retrieval_eval.pipeline.summary import run_summary
 from retrieval_eval.pipeline.trial import Done, Job, evaluate_trial, give_up
 from retrieval_eval.pipeline.workers import run_in_workers, worth_starting
 from retrieval_eval.records import Exclusion, Progress
-from retrieval_eval.schema import now, stamped
 from retrieval_eval.study import impact_analysis
 from retrieval_eval.traces.dialects import DIALECTS
 from retrieval_eval.traces.formats import FORMATS
@@ -56,8 +59,8 @@ class RunEvaluation:
 
     run_id: str
     folder: Path
-    summary: dict[str, Any]
-    impact: dict[str, Any]
+    summary: RunSummary
+    impact: ImpactAnalysis
     trials: tuple[Done, ...]
     notes: tuple[str, ...] = ()
 
@@ -72,24 +75,24 @@ class Evaluation:
 
     def why_nothing_was_measured(self) -> str | None:
         """Return a sentence with what to do when no trial has metrics, or None when one has."""
-        of_runs = [run.summary["counts"] for run in self.runs]
-        if any(counts["computable"] for counts in of_runs):
+        of_runs = [run.summary.counts for run in self.runs]
+        if any(counts.computable for counts in of_runs):
             return None
-        n = sum(counts["evaluated"] + counts["degraded"] for counts in of_runs)
+        n = sum(counts.evaluated + counts.degraded for counts in of_runs)
         parts, hint = [f"of {counted(n, 'trial')} none could be measured"], ""
         for name, what in (("without_trace", "trace"), ("without_ground_truth", "ground truth")):
-            if lacking := sum(counts[name] for counts in of_runs):
+            if lacking := sum(getattr(counts, name) for counts in of_runs):
                 parts.append(f"{lacking} without {what}")
                 hint = _where_tasks_are(self.benchmarks_root) if what == "ground truth" else ""
         return "; ".join(filter(None, [*parts, hint]))
 
     @cached_property
-    def impact(self) -> dict[str, Any]:
+    def impact(self) -> ImpactAnalysis:
         """The impact document over all runs together; of one run, the one on disk."""
         if len(self.runs) == 1:
             return self.runs[0].impact
-        documents = [done.metrics for run in self.runs for done in run.trials]
-        return stamped(impact_analysis(documents, seed=self.seed), now())
+        trials = [done.metrics for run in self.runs for done in run.trials]
+        return impact_analysis(trials, seed=self.seed)
 
 
 def evaluate(
@@ -301,15 +304,19 @@ def _finish(
     excluded = [str(e) for e in discovery.excluded]
     digest = combined(d.fingerprint for d in done)
 
-    def summarise() -> dict[str, Any]:
+    def summarise() -> RunSummary:
         rows = [(d.job.stem, d.metrics) for d in done]
         return run_summary(run_id, rows, discovery.excluded, cutoffs)
 
-    def analyse() -> dict[str, Any]:
+    def analyse() -> ImpactAnalysis:
         return impact_analysis([d.metrics for d in done], seed=seed)
 
-    summary, of_summary = _made(folder / SUMMARY_FILE, combined([digest, *excluded]), summarise)
-    impact, of_impact = _made(folder / IMPACT_FILE, combined([digest, str(seed)]), analyse)
+    summary, of_summary = _made(
+        folder / SUMMARY_FILE, combined([digest, *excluded]), RunSummary, summarise
+    )
+    impact, of_impact = _made(
+        folder / IMPACT_FILE, combined([digest, str(seed)]), ImpactAnalysis, analyse
+    )
     notes = [*(note for one in done for note in one.notes), of_summary, of_impact]
     return RunEvaluation(
         run_id, folder, summary, impact, tuple(done), tuple(note for note in notes if note)
@@ -326,13 +333,16 @@ def _remove_stale(folder: Path, wanted: set[Path]) -> None:
                 remove(path, folder)
 
 
+Artefact = TypeVar("Artefact", RunSummary, ImpactAnalysis)
+
+
 def _made(
-    path: Path, digest: str, make: Callable[[], dict[str, Any]]
-) -> tuple[dict[str, Any], str | None]:
+    path: Path, digest: str, struct: type[Artefact], make: Callable[[], Artefact]
+) -> tuple[Artefact, str | None]:
     """Return the document in ``path``, made anew where needed, and a note if it was damaged."""
-    kept = kept_artefact(path, path.parent, digest)
-    if kept.value is not None:
-        return kept.value, None
-    document = {**stamped(make(), now()), "input_fingerprint": digest}
-    write_artefact(path, document, indent=1)
-    return document, kept.problem
+    kept, note = kept_record(path, path.parent, digest, struct)
+    if kept is not None:
+        return kept, None
+    made = replace(make(), input_fingerprint=digest)
+    write_artefact(path, made, indent=1)
+    return made, note

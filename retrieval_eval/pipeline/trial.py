@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
+from msgspec.structs import replace as with_fields
+
+from retrieval_eval.errors import BadInputError
 from retrieval_eval.events.document import coverage, event_document, why_nothing_is_computable
 from retrieval_eval.events.normalise import TrialEvents, extract_events
 from retrieval_eval.ground_truth import load_ground_truth
-from retrieval_eval.io.artefacts import kept_artefact, write_artefact
-from retrieval_eval.io.tasks import UNKNOWN_SUITE
-from retrieval_eval.metrics.trial import measure
+from retrieval_eval.io.artefacts import kept_record, write_artefact
+from retrieval_eval.io.files import probe
+from retrieval_eval.io.layout import discover, trial_at
+from retrieval_eval.io.runs import resolve_runs
+from retrieval_eval.io.tasks import UNKNOWN_SUITE, TaskIndex, resolve_trials
+from retrieval_eval.metrics.document import TrialMetrics
+from retrieval_eval.metrics.trial import DEFAULT_K, measure
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.common import Coverage, Provenance
+from retrieval_eval.model.events import EventDocument
 from retrieval_eval.outcomes import Outcome, load_outcome
 from retrieval_eval.pipeline.fingerprint import combined, fingerprint
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
+from retrieval_eval.pipeline.roots import default_benchmarks_root, default_runs_root
 from retrieval_eval.records import GroundTruth, Trace, TrialRef
-from retrieval_eval.schema import SCHEMA_VERSION, now, stamped
+from retrieval_eval.schema import SCHEMA_VERSION, now
 from retrieval_eval.traces import NoTraceError, read_trace
 
 
@@ -48,13 +58,13 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """An evaluated trial: its metric document, its inputs' digest, whether computed now.
+    """An evaluated trial: its metrics, its inputs' digest, whether computed now.
 
     ``notes`` are sentences for whoever started the evaluation.
     """
 
     job: Job
-    metrics: dict[str, Any]
+    metrics: TrialMetrics
     fingerprint: str
     is_fresh: bool
     notes: tuple[str, ...] = ()
@@ -67,11 +77,11 @@ def evaluate_trial(job: Job) -> Done:
     and its documents say so.
     """
     digest = _input_digest(job)
-    kept = [kept_artefact(path, job.folder, digest) for path in (job.events_file, job.metrics_file)]
-    known = kept[-1].value
-    if known is not None and kept[0].value is not None:
+    before, of_events = kept_record(job.events_file, job.folder, digest, EventDocument)
+    known, of_metrics = kept_record(job.metrics_file, job.folder, digest, TrialMetrics)
+    if known is not None and before is not None:
         return Done(job, known, digest, is_fresh=False)
-    notes = tuple(found.problem for found in kept if found.problem)
+    notes = tuple(note for note in (of_events, of_metrics) if note)
     try:
         events, metrics = documents(job)
     except Exception as error:  # noqa: BLE001  one trial must not end the batch
@@ -108,19 +118,19 @@ def _input_digest(job: Job) -> str:
 
 def _written(
     job: Job,
-    events: dict[str, Any],
-    metrics: dict[str, Any],
+    events: EventDocument,
+    metrics: TrialMetrics,
     digest: str,
     notes: tuple[str, ...],
 ) -> Done:
-    moment = now()
-    for path, document in ((job.events_file, events), (job.metrics_file, metrics)):
-        write_artefact(path, {**stamped(document, moment), "input_fingerprint": digest})
+    write_artefact(job.events_file, with_fields(events, input_fingerprint=digest))
+    metrics = with_fields(metrics, input_fingerprint=digest)
+    write_artefact(job.metrics_file, metrics)
     return Done(job, metrics, digest, is_fresh=True, notes=notes)
 
 
-def documents(job: Job) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the event document and the metric document of a trial, without time stamps."""
+def documents(job: Job) -> tuple[EventDocument, TrialMetrics]:
+    """Return the event document and the metrics of a trial, with the present as time stamp."""
     trial = job.trial
     try:
         trace, missing = read_trace(trial.path), None
@@ -147,8 +157,8 @@ def _documents(
     outcome: Outcome,
     covered: Coverage,
     trace: Trace | None,
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    trial = job.trial
+) -> tuple[EventDocument, TrialMetrics]:
+    trial, moment = job.trial, now()
     provenance = Provenance(
         run_id=trial.run_id,
         batch_timestamp=trial.batch_timestamp,
@@ -163,15 +173,94 @@ def _documents(
         # Said only where it is so: what is measured of others keeps its bytes.
         is_simulated=True if outcome.is_simulated else None,
     )
-    document = to_builtins(event_document(events, provenance=provenance, coverage=covered))
+    document = event_document(events, provenance=provenance, coverage=covered)
     reason = why_nothing_is_computable(trace, events)
-    metrics = {
-        "schema_version": SCHEMA_VERSION,
-        "provenance": document["provenance"],
-        "coverage": document["coverage"],
-        "event_summary": document["summary"],
-        "ledger": document["ledger"],
-        **to_builtins(measure(events, job.k_values, reason=reason, lasted=outcome.elapsed_seconds)),
-        "outcome": to_builtins(outcome),
-    }
-    return document, metrics
+    measured = measure(events, job.k_values, reason=reason, lasted=outcome.elapsed_seconds)
+    metrics = TrialMetrics(
+        schema_version=SCHEMA_VERSION,
+        generated_at=moment,
+        provenance=provenance,
+        coverage=covered,
+        event_summary=document.summary,
+        ledger=document.ledger,
+        file_level_metrics=measured.file_level_metrics,
+        chunk_level_metrics=measured.chunk_level_metrics,
+        utilization_probes=measured.utilization_probes,
+        error_taxonomy=measured.error_taxonomy,
+        outcome=to_builtins(outcome),
+    )
+    return with_fields(document, generated_at=moment), metrics
+
+
+# One trial by path or name, in memory: nothing is written.
+
+_NO_CONFIG = re.compile(r"\d{4}-\d{2}-\d{2}__\d{2}-\d{2}-\d{2}$|ccb_|csb_")
+"""Levels between a config and its trials: batch time stamps and job names."""
+
+
+def evaluate_one(
+    trial: str,
+    *,
+    run: str | None = None,
+    runs_root: Path | None = None,
+    benchmarks_root: Path | None = None,
+) -> tuple[EventDocument, TrialMetrics]:
+    """Return the event document and the metrics of one trial.
+
+    Parameters
+    ----------
+    trial
+        The path of a trial directory, or a trial name inside ``run``.
+    run
+        Run id or path.
+
+    Raises
+    ------
+    BadInputError
+        When there is no such trial; the message lists the closest names.
+    """
+    root = runs_root or default_runs_root()
+    found, folder = _by_name(trial, run, root) if run is not None else _by_path(Path(trial))
+    tasks = benchmarks_root or default_benchmarks_root([folder])
+    index = (
+        TaskIndex(tasks)
+        if tasks is not None
+        else TaskIndex.with_names([found.raw_task_name or found.task_name])
+    )
+    (resolved,), problems = resolve_trials([found], index)
+    job = Job(resolved, Path(), "", DEFAULT_K, problems.get(resolved.path))
+    return documents(job)
+
+
+def _by_name(name: str, run: str, runs_root: Path | None) -> tuple[TrialRef, Path]:
+    (folder,) = resolve_runs([run], runs_root)
+    trials: dict[str, list[TrialRef]] = {}
+    for trial in discover(folder, folder.name).trials:
+        trials.setdefault(trial.trial_name, []).append(trial)
+    if name not in trials:
+        near = difflib.get_close_matches(name, trials, n=5, cutoff=0.3) or sorted(trials)[:5]
+        raise BadInputError(f"no trial {name!r} in run {folder.name}; closest: {', '.join(near)}")
+    if len(trials[name]) > 1:
+        paths = ", ".join(str(trial.path) for trial in trials[name])
+        raise BadInputError(
+            f"{len(trials[name])} trials of run {folder.name} are named {name!r}; "
+            f"name the path of one: {paths}"
+        )
+    return trials[name][0], folder
+
+
+def _by_path(path: Path) -> tuple[TrialRef, Path]:
+    """Return the trial in a directory and its run: the folder above the config's."""
+    if not probe(path.is_dir):
+        raise BadInputError(
+            f"{path}: no such trial directory; name its path, or its run with --run"
+        )
+    path = path.resolve()
+    config = path.parent
+    while _NO_CONFIG.match(config.name) and config != config.parent:
+        config = config.parent
+    run = config.parent
+    trial = trial_at(path, run)
+    if trial is None:
+        raise BadInputError(f"{path}: holds neither a result nor a trace of a trial")
+    return trial, run

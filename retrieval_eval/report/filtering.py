@@ -8,18 +8,15 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Union
 
-from msgspec.structs import replace
-
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
-from retrieval_eval.model import from_builtins, to_builtins
+from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.summary import RunSummary
-from retrieval_eval.pipeline.evaluate import IMPACT_FILE, SUMMARY_FILE
+from retrieval_eval.pipeline.comparison import relabelled
 from retrieval_eval.pipeline.naming import EVENTS_SUFFIX
 from retrieval_eval.pipeline.summary import run_summary
 from retrieval_eval.report.documents import TrialFiles
-from retrieval_eval.schema import stamped
 from retrieval_eval.study import impact_analysis
 from retrieval_eval.values import DEFAULT_SEED, counted
 
@@ -172,25 +169,23 @@ def _not_boolean(what: object) -> BadInputError:
 
 
 def _summary(summary: RunSummary, trials: Sequence[TrialFiles]) -> RunSummary:
-    rows = [(t.entry.events_file.removesuffix(EVENTS_SUFFIX), _document(t)) for t in trials]
+    rows = [(t.entry.events_file.removesuffix(EVENTS_SUFFIX), _metrics(t)) for t in trials]
     cutoffs = summary.parameters.get("k_values", ())
-    made = stamped(run_summary(summary.run_id, rows, (), cutoffs), summary.generated_at)
-    return from_builtins(made, RunSummary, SUMMARY_FILE)
+    return run_summary(summary.run_id, rows, (), cutoffs, generated_at=summary.generated_at)
 
 
 def _analysis(impact: ImpactAnalysis, trials: Sequence[TrialFiles]) -> ImpactAnalysis:
     """Return the impact analysis over some trials, with the seed of that over all of them."""
-    made = impact_analysis(
-        [_document(trial) for trial in trials],
+    return impact_analysis(
+        [_metrics(trial) for trial in trials],
         seed=impact.parameters.get("seed", DEFAULT_SEED),
         mcp_configs=impact.parameters.get("mcp_configs"),
+        generated_at=impact.generated_at,
     )
-    return from_builtins(stamped(made, impact.generated_at), ImpactAnalysis, IMPACT_FILE)
 
 
-def _document(trial: TrialFiles) -> dict[str, Any]:
-    """Return the metrics document of a trial under the name that its config has in the run."""
+def _metrics(trial: TrialFiles) -> TrialMetrics:
+    """Return the metrics of a trial under the name that its config has in the run."""
     if trial.metrics is None:
         raise BadInputError(f"{trial.entry.metrics_file} is missing; evaluate the run again")
-    provenance = replace(trial.metrics.provenance, config_name=trial.entry.config_name)
-    return to_builtins(replace(trial.metrics, provenance=provenance))
+    return relabelled(trial.metrics, trial.entry.config_name)

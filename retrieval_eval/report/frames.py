@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, overload
 
+from retrieval_eval.model import value_at
 from retrieval_eval.report.columns import Column
 from retrieval_eval.report.numbers import finite
 
@@ -24,24 +25,12 @@ _DTYPES: Final = {
 }
 
 
-def value_at(record: Any, path: str) -> Any:
-    """Return what a slash-separated path of fields and keys leads to, None where it ends early.
-
-    Examples
-    --------
-    >>> from retrieval_eval.model.impact import PairValues
-    >>> value_at({"a": PairValues(baseline=0.5, comparison=None, difference=None)}, "a/baseline")
-    0.5
-    """
-    for step in path.split("/"):
-        record = record.get(step) if isinstance(record, Mapping) else getattr(record, step, None)
-    return record
-
-
 def read_row(record: Any, columns: Iterable[Column], base: Row) -> Row:
     """Return one row of a record; columns in ``base`` are taken from there."""
     return {
-        c.name: base[c.name] if c.name in base else _cell(value_at(record, c.path), c.type)
+        c.name: base[c.name]
+        if c.name in base
+        else _cell(value_at(record, c.path.split("/")), c.type)
         for c in columns
     }
 

@@ -8,11 +8,10 @@ from typing import Any
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.trial import DEFAULT_K
-from retrieval_eval.model import from_builtins
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.pipeline import evaluate
-from retrieval_eval.pipeline.comparison import analyse, run_labels
-from retrieval_eval.pipeline.evaluate import IMPACT_FILE, Evaluation
+from retrieval_eval.pipeline.comparison import analyse, relabelled, run_labels
+from retrieval_eval.pipeline.evaluate import Evaluation
 from retrieval_eval.report.filtering import Where
 from retrieval_eval.report.run import Run
 from retrieval_eval.values import DEFAULT_SEED
@@ -115,33 +114,21 @@ def _impact(
     """Return the analysis over all runs; None for the one that a single run has on disk."""
     names = new_names or [{} for _ in evaluation.runs]
     if any(names) or mcp_configs:
-        documents = [
-            _renamed(done.metrics, own)
+        trials = [
+            relabelled(done.metrics, own.get(config := done.metrics.provenance.config_name, config))
             for run, own in zip(evaluation.runs, names, strict=True)
             for done in run.trials
         ]
-        made = analyse(documents, None, evaluation.seed, mcp_configs or None)
-    elif len(evaluation.runs) > 1:
-        made = evaluation.impact
-    else:
-        return None
-    return from_builtins(made, ImpactAnalysis, IMPACT_FILE)
+        return analyse(trials, None, evaluation.seed, mcp_configs or None)
+    return evaluation.impact if len(evaluation.runs) > 1 else None
 
 
 def _names_by_run(evaluation: Evaluation) -> list[dict[str, str]]:
     """Return for each run the new name of every config that another run has too."""
     configs = [
-        {done.metrics["provenance"]["config_name"] for done in run.trials}
-        for run in evaluation.runs
+        {done.metrics.provenance.config_name for done in run.trials} for run in evaluation.runs
     ]
     return run_labels([run.run_id for run in evaluation.runs], configs)
-
-
-def _renamed(document: Mapping[str, Any], new: Mapping[str, str]) -> dict[str, Any]:
-    """Return a metrics document with its config renamed."""
-    provenance = document["provenance"]
-    config = provenance["config_name"]
-    return {**document, "provenance": {**provenance, "config_name": new.get(config, config)}}
 
 
 def split_run_ids(run_ids: str | Path | Sequence[str | Path]) -> list[str]:

@@ -6,13 +6,18 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from retrieval_eval.model.impact import CalibrationBin, FirstHitCurve, RewardTier
-from retrieval_eval.schema import SCHEMA_VERSION
+from retrieval_eval.model.impact import (
+    CalibrationBin,
+    FirstHitCurve,
+    ImpactAnalysis,
+    RewardTier,
+)
+from retrieval_eval.schema import SCHEMA_VERSION, now
 from retrieval_eval.study.arms import config_pairs
 from retrieval_eval.study.associations import associations
 from retrieval_eval.study.compare import comparison_of
 from retrieval_eval.study.gate import by_task, let_through
-from retrieval_eval.study.settings import Settings, as_entry
+from retrieval_eval.study.settings import Settings
 from retrieval_eval.study.trials import (
     SCALES_DIFFER,
     Trial,
@@ -47,8 +52,9 @@ def impact_analysis(
     seed: int,
     pairs: Sequence[tuple[str, str]] | None = None,
     mcp_configs: Sequence[str] | None = None,
-) -> dict[str, Any]:
-    """Return the impact document over trials of one or several runs, without ``generated_at``.
+    generated_at: str | None = None,
+) -> ImpactAnalysis:
+    """Return the impact document over trials of one or several runs.
 
     It is the export of :func:`~retrieval_eval.compare` for every pair of configurations and of
     :func:`~retrieval_eval.associate`. Associations, tiers, calibration and time to first relevant
@@ -61,34 +67,35 @@ def impact_analysis(
     Parameters
     ----------
     trials
-        A frame of trials, or their metrics documents.
+        A frame of trials, or their metrics.
     seed
         Seed of every resampling.
     pairs
         The (baseline, comparison) pairs of configurations to compare; by default every pair.
     mcp_configs
         The configurations that are meant to use MCP; by default inferred from their trials.
+    generated_at
+        The document's time stamp; by default the present.
     """
     settings = Settings(seed).with_roles(mcp_configs)
     ordered = trials_of(trials)
     chosen = pairs if pairs is not None else tuple(config_pairs(ordered))
     valid, counts = let_through(ordered, chosen, settings.mcp_configs)
     associated = associations(valid, settings, among=ordered)
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "run_ids": sorted({trial.run_id for trial in ordered}),
-        "association_only": True,
-        "comparisons": [comparison_of(ordered, *pair, settings).to_json() for pair in chosen],
-        "let_through": [as_entry(row) for row in counts],
-        "associations": associated.to_json(),
-        "family": as_entry(associated.family),
-        "tiers": [as_entry(row) for row in tiers(valid, settings)],
-        "calibration": [as_entry(row) for row in calibration(valid, settings)],
-        "time_to_first_relevant": [
-            as_entry(row) for row in time_to_first_relevant(valid, settings)
-        ],
-        "parameters": settings.to_json(),
-    }
+    return ImpactAnalysis(
+        schema_version=SCHEMA_VERSION,
+        generated_at=generated_at or now(),
+        run_ids=tuple(sorted({trial.run_id for trial in ordered})),
+        association_only=True,
+        comparisons=tuple(comparison_of(ordered, *pair, settings).record for pair in chosen),
+        let_through=counts,
+        associations=associated.records,
+        family=associated.family,
+        tiers=tuple(tiers(valid, settings)),
+        calibration=tuple(calibration(valid, settings)),
+        time_to_first_relevant=tuple(time_to_first_relevant(valid, settings)),
+        parameters=settings.to_json(),
+    )
 
 
 # Rewards by how much was retrieved

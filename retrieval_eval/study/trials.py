@@ -13,12 +13,17 @@ from typing import TYPE_CHECKING, Any, Final, Union, cast
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.events.retrieved import VIEWS
 from retrieval_eval.metrics.catalog import BY_NAME, in_view
+from retrieval_eval.model import value_at
 from retrieval_eval.values import as_number
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Document = Mapping[str, Any]
+    from retrieval_eval.metrics.document import TrialMetrics
+
+Document = Union["TrialMetrics", Mapping[str, Any]]
+"""The metrics of a trial, as a record or as its document."""
+
 Task = tuple[str, str]
 """Suite and name of a task: what trials of two configurations are paired by."""
 
@@ -155,21 +160,22 @@ class Trial:
 
 
 Trials = Union["pd.DataFrame", Iterable[Trial | Document]]
-"""A frame of trials, or trials, or their metrics documents."""
+"""A frame of trials, or trials, or their metrics."""
 
 
 def from_document(document: Document) -> Trial:
-    """Return the trial in a metrics document.
+    """Return the trial that its metrics, or a metrics document, describe.
 
     Raises
     ------
     LookupError
         When a part that every such document has is missing.
     """
-    for name in _SECTIONS:
-        document[name]
-    numbers = {name: _finite(_at(document, path)) for name, path in NUMBERS.items()}
-    return _trial(lambda column: _at(document, _PATHS[column]), numbers)
+    if isinstance(document, Mapping):
+        for name in _SECTIONS:
+            document[name]
+    numbers = {name: _finite(value_at(document, path)) for name, path in NUMBERS.items()}
+    return _trial(lambda column: value_at(document, _PATHS[column]), numbers)
 
 
 def from_frame(frame: pd.DataFrame, needed: Collection[str] = ()) -> list[Trial]:
@@ -211,7 +217,7 @@ def trials_of(given: Trials, needed: Collection[str] = ()) -> list[Trial]:
     Parameters
     ----------
     given
-        A frame of trials, or :class:`Trial` records or metrics documents.
+        A frame of trials, or :class:`Trial` records, or their metrics.
     needed
         Columns of numbers that must be known of some trial.
 
@@ -340,14 +346,6 @@ def _trial(read: Callable[[str], Any], numbers: Mapping[str, float | None]) -> T
 _PATHS: Final = {name: tuple(path.split("/")) for name, path in COLUMNS.items()}
 _NAMES: Final = ("run_id", "benchmark", "task_name", "config_name", "trial_name")
 _CALLS: Final = ("calls_seen", "mcp_calls", "mcp_calls_ok", "shell_calls", "shell_opaque")
-
-
-def _at(document: Any, path: Iterable[str]) -> Any:
-    for key in path:
-        if not isinstance(document, Mapping):
-            return None
-        document = document.get(key)
-    return document
 
 
 def _finite(value: Any) -> float | None:

@@ -9,6 +9,7 @@ from collections import Counter
 import pytest
 
 from retrieval_eval import associate, compare
+from retrieval_eval.model import to_builtins
 from retrieval_eval.pipeline import evaluate
 from retrieval_eval.report import Run
 from retrieval_eval.schema import faults, kind_of
@@ -37,12 +38,12 @@ def test_every_trial_is_evaluated_degraded_or_excluded(evaluated, trials, real_r
     ]
     total: Counter[str] = Counter()
     for run in evaluated.runs:
-        total.update(run.summary["counts"])
+        total.update(to_builtins(run.summary.counts))
     assert total["trials_found"] == len(results)
     assert total["evaluated"] + total["degraded"] + total["excluded"] == len(results)
     assert len(trials) == len(results) - total["excluded"]
     for done in trials:
-        assert "could not be evaluated" not in (done.metrics["coverage"]["degraded_reason"] or "")
+        assert "could not be evaluated" not in (done.metrics.coverage.degraded_reason or "")
 
 
 def test_every_artefact_is_valid(evaluated):
@@ -68,14 +69,14 @@ def test_comparing_the_frames_of_real_runs_gives_their_documents(evaluated):
 
 def test_every_trial_found_its_task(trials):
     for done in trials:
-        assert done.metrics["coverage"]["has_ground_truth"], done.job.trial.raw_task_name
+        assert done.metrics.coverage.has_ground_truth, done.job.trial.raw_task_name
 
 
 def test_the_ledger_of_every_trial_adds_up(trials):
     for done in trials:
-        ledger = done.metrics["ledger"]
+        ledger = done.metrics.ledger
         parts = ("not_retrieval", "without_result", "error", "opaque", "resolved")
-        assert ledger["calls_seen"] == sum(ledger[f"calls_{part}"] for part in parts)
+        assert ledger.calls_seen == sum(getattr(ledger, f"calls_{part}") for part in parts)
 
 
 def test_what_stands_in_a_result_is_found_or_explained(trials):

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrieval_eval.errors import RetrievalEvalError
-from retrieval_eval.study import analysis, associate, compare, impact_analysis
+from retrieval_eval.study import analysis, associate, compare
 from retrieval_eval.study.compare import comparison_of
 from retrieval_eval.study.settings import Settings
 from retrieval_eval.study.trials import trials_of
-from tests.studies import frame_of
+from tests.studies import frame_of, impact_document
 
 FEW = Settings(seed=7, n_resamples=200)
 """Enough resamples to see that two intervals are the same."""
@@ -156,7 +156,7 @@ def test_the_order_of_the_trials_changes_no_byte(rows, seed):
         patch.setattr(
             analysis, "Settings", lambda seed, **given: Settings(seed, n_resamples=100, **given)
         )
-        one, other = (json.dumps(impact_analysis(r, seed=3)) for r in (rows, shuffled))
+        one, other = (json.dumps(impact_document(r, seed=3)) for r in (rows, shuffled))
     assert one == other
 
 

@@ -6,11 +6,11 @@ import re
 import pytest
 
 from retrieval_eval.errors import BadInputError, SchemaError
-from retrieval_eval.model import from_builtins
+from retrieval_eval.model import from_builtins, value_at
 from retrieval_eval.model.events import EventDocument
 from retrieval_eval.report import Run, columns, load_run
 from retrieval_eval.report.documents import ground_truth_rows, renamed_summary
-from retrieval_eval.report.frames import _DTYPES, value_at
+from retrieval_eval.report.frames import _DTYPES
 from tests.factories import BASELINE, MCP, METRICS, rule, write_run
 
 
@@ -148,7 +148,7 @@ def test_a_missing_summary_says_to_evaluate_first(tmp_path):
 
 @pytest.mark.parametrize("path", ["a", "a/b", "a/b/c", "b"])
 def test_a_path_that_leads_nowhere_gives_nothing(path):
-    assert value_at({"a": {"b": 5}} if path == "a/b/c" else [], path) is None
+    assert value_at({"a": {"b": 5}} if path == "a/b/c" else [], path.split("/")) is None
 
 
 def event_document(truth, *events):

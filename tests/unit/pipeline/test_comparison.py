@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from retrieval_eval.model import to_builtins
 from retrieval_eval.pipeline.comparison import compare_sides
 from tests.runs import write_task, write_trial
 
@@ -36,8 +37,8 @@ def compared(study):
         output_dir=study / "out",
         seed=1,
     )
-    (comparison,) = found.impact["comparisons"]
-    return comparison
+    (comparison,) = found.impact.comparisons
+    return json.loads(json.dumps(to_builtins(comparison)))
 
 
 def metrics_of(study, task=BROKEN):
@@ -175,8 +176,8 @@ def test_ndcg_at_10_is_compared_whatever_cut_offs_are_asked_for(study):
         seed=1,
     )
     assert metrics_of(study)["file_level_metrics"]["k_values"] == [1, 5, 10, 20]
-    (comparison,) = found.impact["comparisons"]
-    assert comparison["metrics"]["ndcg@10"]["n_pairs"] == N_TASKS
+    (comparison,) = found.impact.comparisons
+    assert comparison.metrics["ndcg@10"].n_pairs == N_TASKS
     assert found.pair is None
 
 
@@ -188,9 +189,9 @@ def test_the_name_of_a_run_says_nothing_about_its_arm(tmp_path, runs):
         for run, reads in zip(runs, (["src/a.py"], ["src/a.py", "src/b.py"]), strict=True):
             write_trial(tmp_path / "runs" / run, "local", task, reads)
     found = compare_sides(runs, runs_root=tmp_path / "runs", seed=1, output_dir=tmp_path / "out")
-    (comparison,) = found.impact["comparisons"]
+    (comparison,) = found.impact.comparisons
     assert found.pair == tuple(f"local@{run}" for run in runs)
-    assert (comparison["gate"]["failed"], comparison["verdict"]) == ([], "better")
+    assert (comparison.gate.failed, comparison.verdict) == ((), "better")
 
 
 def test_a_run_named_twice_is_one_run(study):
@@ -202,4 +203,4 @@ def test_a_run_named_twice_is_one_run(study):
         seed=1,
     )
     assert found.runs == ("r",)
-    assert found.impact["comparisons"][0]["n_pairs"] == N_TASKS
+    assert found.impact.comparisons[0].n_pairs == N_TASKS

@@ -91,6 +91,11 @@ def extended(document):
     document["coverage"] = {**document.get("coverage", {}), "more": 1}
 
 
+def sealed_again(document):
+    of_wrong_types(document)
+    document.update(sealed({k: v for k, v in document.items() if k != DIGEST}))
+
+
 def edit(change):
     def damage(path):
         document = json.loads(path.read_text())
@@ -118,10 +123,11 @@ def not_a_number(path):
     path.write_text(text.replace('"schema_version"', '"more": NaN, "schema_version"', 1))
 
 
-DAMAGES = [
-    *map(edit, (altered, emptied, of_wrong_types, without_body, without_digest, extended)),
-    *(truncated, nothing_left, another_kind, not_a_number),
-]
+CHANGES = (
+    *(altered, emptied, of_wrong_types, sealed_again),
+    *(without_body, without_digest, extended),
+)
+DAMAGES = [*map(edit, CHANGES), truncated, nothing_left, another_kind, not_a_number]
 
 
 @pytest.mark.parametrize("name", ARTEFACTS)

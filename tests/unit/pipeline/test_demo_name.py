@@ -36,8 +36,8 @@ def test_the_sentence_says_how_to_name_the_own_run(tmp_path, monkeypatch):
     own = own_trial(tmp_path / "runs/demo")
     for named in ([str(own)], ["runs/demo"], ["./runs/demo"]):
         (found,) = evaluate(named).runs
-        assert "simulated" not in found.summary["counts"]
-        assert [t["task_name"] for t in found.summary["trials"]] == ["task-one"]
+        assert found.summary.counts.simulated is None
+        assert [t.task_name for t in found.summary.trials] == ["task-one"]
     (found,) = evaluate(["demo"], runs_root=tmp_path / "runs").runs
     assert found.folder.is_relative_to(own)
 
@@ -55,8 +55,8 @@ def test_elsewhere_it_is_the_built_in_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     own_trial(tmp_path / "runs/other")
     (found,) = evaluate(["demo"], output_dir=tmp_path / "out").runs
-    counts = found.summary["counts"]
-    assert counts["simulated"] == counts["evaluated"] + counts["degraded"] > 0
+    counts = found.summary.counts
+    assert counts.simulated == counts.evaluated + counts.degraded > 0
 
 
 def test_a_demo_never_replaces_a_run_that_no_demo_wrote(tmp_path):
@@ -109,5 +109,5 @@ def test_the_command_demo_means_its_own_run_wherever_it_is_called(tmp_path, monk
     (found,) = evaluate(
         called["names"], **{k: called[k] for k in ("runs_root", "benchmarks_root", "output_dir")}
     ).runs
-    assert found.summary["counts"]["simulated"] > 0
+    assert found.summary.counts.simulated > 0
     assert sorted(path.name for path in own.rglob("*.json")) == ["result.json"]

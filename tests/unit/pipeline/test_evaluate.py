@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError, SchemaError
+from retrieval_eval.model import to_builtins
 from retrieval_eval.pipeline import evaluate
 from retrieval_eval.report import load_run
 from retrieval_eval.schema import faults, kind_of
@@ -41,8 +42,8 @@ def run_it(tree: Path, **options):
 
 def test_every_trial_is_accounted_for_and_every_artefact_is_valid(tree):
     (found,) = run_it(tree).runs
-    counts = found.summary["counts"]
-    assert counts == {
+    counts = found.summary.counts
+    assert to_builtins(counts) == {
         "trials_found": 4,
         "evaluated": 3,
         "degraded": 1,
@@ -92,7 +93,7 @@ def test_artefacts_go_into_the_run_by_default(tree):
     run_it(tree, output_dir=None)
     assert (tree / "runs/run-1/retrieval_events/run_retrieval_summary.json").is_file()
     (again,) = run_it(tree, output_dir=None).runs
-    assert again.summary["counts"]["trials_found"] == 4
+    assert again.summary.counts.trials_found == 4
 
 
 def test_a_second_run_computes_nothing_and_changes_no_byte(tree):
@@ -140,7 +141,7 @@ def test_ground_truth_in_the_folder_of_its_task_is_an_input_too(tree):
     (again,) = run_it(tree).runs
     (changed,) = [d for d in again.trials if d.job.stem == "baseline/task-two"]
     assert changed.is_fresh
-    assert changed.metrics["file_level_metrics"]["file_recall"] == 1.0
+    assert changed.metrics.file_level_metrics.file_recall == 1.0
 
 
 def test_sessions_in_the_folder_of_the_trial_are_an_input_too(tree):
@@ -151,7 +152,7 @@ def test_sessions_in_the_folder_of_the_trial_are_an_input_too(tree):
     shutil.copy(reads / "claude-code.txt", trial / "sessions" / "one.jsonl")
     (again,) = run_it(tree).runs
     (changed,) = [d for d in again.trials if d.job.stem == "mcp/task-two"]
-    assert changed.metrics["file_level_metrics"]["file_recall"] == 1.0
+    assert changed.metrics.file_level_metrics.file_recall == 1.0
 
 
 def test_a_half_written_artefact_is_made_again(tree):
@@ -270,12 +271,12 @@ def test_an_unforeseen_failure_degrades_one_trial_and_not_the_batch(tree, monkey
 
     monkeypatch.setattr(module, "extract_events", fail)
     (found,) = run_it(tree).runs
-    assert found.summary["counts"]["degraded"] == 2
-    reasons = [t["reason"] for t in found.summary["trials"] if t["reason"]]
+    assert found.summary.counts.degraded == 2
+    reasons = [t.reason for t in found.summary.trials if t.reason]
     assert any("RuntimeError: unforeseen" in reason for reason in reasons)
     monkeypatch.undo()
     (again,) = run_it(tree).runs
-    assert again.summary["counts"]["degraded"] == 1
+    assert again.summary.counts.degraded == 1
 
 
 def test_names_from_traces_never_leave_the_output_folder(tree):

@@ -61,7 +61,7 @@ def test_a_kill_leaves_no_half_artefact_and_the_next_run_resumes(tree, n_before)
     (again,) = evaluate(["run-1"], runs_root=tree / "runs", output_dir=tree / "out").runs
     n_kept = sum(not done.is_fresh for done in again.trials)
     assert n_kept in {len(left) // 2, (len(left) - 1) // 2}
-    assert again.summary["counts"]["evaluated"] == N_TRIALS
+    assert again.summary.counts.evaluated == N_TRIALS
     assert len(artefacts(tree)) == 2 * N_TRIALS + 2
     assert list((tree / "out").rglob("*.tmp")) == []
 

@@ -46,7 +46,7 @@ def work(job: Job) -> int:
         events, _ = documents(job)
     finally:
         sys.setprofile(None)
-    assert events["ledger"]["calls_seen"] in (SMALL, LARGE)
+    assert events.ledger.calls_seen in (SMALL, LARGE)
     return count
 
 

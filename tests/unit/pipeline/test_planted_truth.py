@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from retrieval_eval.model import to_builtins
 from retrieval_eval.pipeline import evaluate
 from tests.simulators import Fault, simulate_run
 
@@ -71,7 +72,7 @@ def test_every_number_is_the_planted_one(tmp_path, seed):
     plan = simulate_run(tmp_path / "demo", seed=seed)
     (run,) = measure(tmp_path / "demo", tmp_path / "out").runs
     documents = {
-        (d.metrics["provenance"]["config_name"], d.metrics["provenance"]["trial_name"]): d.metrics
+        (d.metrics.provenance.config_name, d.metrics.provenance.trial_name): to_builtins(d.metrics)
         for d in run.trials
     }
     assert len(documents) == len(plan.trials)
@@ -85,8 +86,8 @@ def test_every_number_is_the_planted_one(tmp_path, seed):
 
 def test_the_counts_and_the_pairs_are_the_planted_ones(demo_tree, demo_plan, tmp_path):
     evaluation = measure(demo_tree, tmp_path)
-    counts, ledger = evaluation.runs[0].summary["counts"], demo_plan.ledger
-    assert counts["trials_found"] == ledger["n_trials"] + ledger["n_excluded"]
+    counts, ledger = evaluation.runs[0].summary.counts, demo_plan.ledger
+    assert counts.trials_found == ledger["n_trials"] + ledger["n_excluded"]
     for ours, planted in (
         ("evaluated", "n_evaluated"),
         ("degraded", "n_degraded"),
@@ -94,14 +95,14 @@ def test_the_counts_and_the_pairs_are_the_planted_ones(demo_tree, demo_plan, tmp
         ("without_ground_truth", "n_without_ground_truth"),
         ("computable", "n_computable"),
     ):
-        assert counts[ours] == ledger[planted], ours
-    (comparison,) = evaluation.impact["comparisons"]
+        assert getattr(counts, ours) == ledger[planted], ours
+    (comparison,) = evaluation.impact.comparisons
     # A trial without a trace is in no pair, whatever its reward.
     blind = {t.task_name for t in demo_plan.trials if t.fate == "degraded" and t.result.reward}
     for name, planted in demo_plan.n_pairs.items():
         is_outcome = name in {"reward", "cost_usd", "elapsed_seconds"}
         wanted = planted - len(blind) if is_outcome else planted
-        assert comparison["metrics"][name]["n_pairs"] == wanted, name
+        assert comparison.metrics[name].n_pairs == wanted, name
 
 
 GATE = {
@@ -123,18 +124,17 @@ GATE = {
 def test_every_planted_fault_is_seen_by_its_rule(tmp_path, fault):
     plan = simulate_run(tmp_path / "demo", fault=fault)
     evaluation = measure(tmp_path / "demo", tmp_path / "out")
-    (comparison,) = evaluation.impact["comparisons"]
-    assert (comparison["verdict"], comparison["gate"]["failed"]) == GATE[fault]
+    (comparison,) = evaluation.impact.comparisons
+    assert (comparison.verdict, list(comparison.gate.failed)) == GATE[fault]
     for side in ("baseline", "comparison"):
-        row = comparison["ledger"][side]
-        parts = sum(row["removed"].values()) + sum(row["unmatched"].values()) + row["used"]
-        assert row["trials"] == parts
+        row = getattr(comparison.ledger, side)
+        assert row.trials == sum(row.removed.values()) + sum(row.unmatched.values()) + row.used
     documents = {
-        d.metrics["provenance"]["trial_name"]: d.metrics for d in evaluation.runs[0].trials
+        d.metrics.provenance.trial_name: to_builtins(d.metrics) for d in evaluation.runs[0].trials
     }
     wrong = [row for t in plan.trials for row in differences(t, documents[t.trial_name])]
     assert wrong == []
-    pooled = [a for a in evaluation.impact["associations"] if a["scope"] == "pooled"]
-    assert pooled[0]["retrieval_metric"] == "file_recall"
-    assert pooled[0]["sign_change"] == (fault == Fault.POOLED_PARADOX)
-    assert bool(comparison["cautions"]) == (fault == Fault.POOLED_PARADOX)
+    pooled = [a for a in evaluation.impact.associations if a.scope == "pooled"]
+    assert pooled[0].retrieval_metric == "file_recall"
+    assert pooled[0].sign_change == (fault == Fault.POOLED_PARADOX)
+    assert bool(comparison.cautions) == (fault == Fault.POOLED_PARADOX)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.pipeline.single import evaluate_one
+from retrieval_eval.pipeline.trial import evaluate_one
 from tests.runs import write_trial
 
 
@@ -18,15 +18,15 @@ def test_a_name_that_two_trials_have_is_not_guessed(tmp_path):
     assert str(one) in str(raised.value)
     assert str(other) in str(raised.value)
     events, _ = evaluate_one(str(other))
-    assert events["provenance"]["config_name"] == "mcp"
-    assert events["provenance"]["run_id"] == "run"
+    assert events.provenance.config_name == "mcp"
+    assert events.provenance.run_id == "run"
 
 
 def test_a_trial_is_shown_by_its_path_whatever_lies_around_it(tmp_path):
     trial = write_trial(tmp_path / "run__broken", "baseline", "task", ["src/a.py"])
     events, _ = evaluate_one(str(trial))
-    assert events["provenance"]["run_id"] == "run__broken"
-    assert events["summary"]["unique_files_accessed"] == 1
+    assert events.provenance.run_id == "run__broken"
+    assert events.summary.unique_files_accessed == 1
 
 
 @pytest.mark.parametrize("name", ["", "missing", "a" * 300])

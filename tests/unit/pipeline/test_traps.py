@@ -8,6 +8,7 @@ import shutil
 import pytest
 
 from retrieval_eval.errors import NothingToEvaluateError
+from retrieval_eval.model.summary import NeverHit
 from retrieval_eval.schema import faults, kind_of
 from tests.locking import lock
 from tests.runs import write_trial
@@ -472,8 +473,8 @@ def test_decorated_names_are_paired_by_their_task(bench):
     bench.task(["src/a.py"])
     bench.trial([read("src/a.py")])
     bench.trial([read("src/a.py")], "mcp_task-one_AbCdEf", config=MCP)
-    (comparison,) = bench.evaluate().impact["comparisons"]
-    assert [pair["task_name"] for pair in comparison["pairs"]] == ["task-one"]
+    (comparison,) = bench.evaluate().impact.comparisons
+    assert [pair.task_name for pair in comparison.pairs] == ["task-one"]
 
 
 def test_two_runs_are_compared(bench):
@@ -481,8 +482,8 @@ def test_two_runs_are_compared(bench):
         bench.task(["src/a.py"], f"task-{number}")
         bench.trial([read("src/a.py")], f"task-{number}")
         write_trial(bench.root / "runs/run-2", MCP, f"task-{number}", ["src/a.py"])
-    (comparison,) = bench.evaluate("run-1", "run-2").impact["comparisons"]
-    assert (comparison["n_pairs"], comparison["computable"]) == (3, True)
+    (comparison,) = bench.evaluate("run-1", "run-2").impact.comparisons
+    assert (comparison.n_pairs, comparison.computable) == (3, True)
 
 
 def test_only_what_is_there_now_is_aggregated(bench):
@@ -492,8 +493,8 @@ def test_only_what_is_there_now_is_aggregated(bench):
     bench.evaluate()
     shutil.rmtree(gone)
     (again,) = bench.evaluate().runs
-    assert again.summary["counts"]["trials_found"] == 1
-    assert again.summary["configs"][BASELINE]["metrics"]["file_recall"]["mean"] == 1.0
+    assert again.summary.counts.trials_found == 1
+    assert again.summary.configs[BASELINE].metrics["file_recall"].mean == 1.0
     assert len(list((again.folder / BASELINE).iterdir())) == 2
 
 
@@ -503,10 +504,10 @@ def test_a_broken_run_is_left_out_trial_by_trial(bench):
     bench.trial([read("src/b.py")], config=MCP)
     shutil.copytree(bench.run, bench.root / "runs/run-1__broken")
     good, broken = bench.evaluate("run-1", "run-1__broken").runs
-    assert good.summary["counts"]["evaluated"] == 2
-    counts = broken.summary["counts"]
-    assert (counts["trials_found"], counts["evaluated"], counts["excluded"]) == (2, 0, 2)
-    assert {e["reason"] for e in broken.summary["excluded"]} == {"skipped_name"}
+    assert good.summary.counts.evaluated == 2
+    counts = broken.summary.counts
+    assert (counts.trials_found, counts.evaluated, counts.excluded) == (2, 0, 2)
+    assert {e.reason for e in broken.summary.excluded} == {"skipped_name"}
     with pytest.raises(NothingToEvaluateError, match="2 left out because the name marks"):
         bench.evaluate("run-1__broken")
 
@@ -515,7 +516,7 @@ def test_a_config_named_broken_is_a_config(bench):
     bench.task(["src/a.py"])
     bench.trial([read("src/a.py")], config="remote-direct__broken_websearch")
     (run,) = bench.evaluate().runs
-    assert (run.summary["counts"]["evaluated"], run.summary["counts"]["excluded"]) == (1, 0)
+    assert (run.summary.counts.evaluated, run.summary.counts.excluded) == (1, 0)
 
 
 def test_ground_truth_edited_later_is_read_again(bench):
@@ -608,9 +609,9 @@ def test_never_hit_is_a_category_of_its_own(bench):
     files = bench.seen().files
     assert (files["never_hit"], files["ttfr_seconds"], files["ttfr_tokens"]) == (True, None, None)
     assert (files["censored_at_seconds"], files["censored_at_tokens"]) == (1.0, 220)
-    summary = run.summary["configs"][BASELINE]
-    assert summary["never_hit"] == {"count": 1, "denominator": 1}
-    assert summary["metrics"]["ttfr_seconds"]["reasons"] == {"never_hit": 1}
+    summary = run.summary.configs[BASELINE]
+    assert summary.never_hit == NeverHit(count=1, denominator=1)
+    assert summary.metrics["ttfr_seconds"].reasons == {"never_hit": 1}
 
 
 @pytest.mark.parametrize("change", [{"model": "m-2"}, {"version": "9.9.9"}])
@@ -618,24 +619,24 @@ def test_another_model_or_harness_version_is_not_compared(bench, change):
     bench.task(["src/a.py"])
     bench.trial([read("src/a.py")])
     bench.trial([read("src/a.py")], config=MCP, **change)
-    (comparison,) = bench.evaluate().impact["comparisons"]
-    assert (comparison["n_pairs"], len(comparison["excluded"])) == (0, 1)
+    (comparison,) = bench.evaluate().impact.comparisons
+    assert (comparison.n_pairs, len(comparison.excluded)) == (0, 1)
 
 
 def test_every_pair_of_configs_is_compared_with_its_direction(bench):
     bench.task(["src/a.py"])
     for config in ("baseline", "hybrid", "mcp"):
         bench.trial([read("src/a.py")], config=config)
-    comparisons = bench.evaluate().impact["comparisons"]
-    assert {(c["baseline_config"], c["comparison_config"]) for c in comparisons} == {
+    comparisons = bench.evaluate().impact.comparisons
+    assert {(c.baseline_config, c.comparison_config) for c in comparisons} == {
         ("baseline", "hybrid"),
         ("baseline", "mcp"),
         ("hybrid", "mcp"),
     }
-    metrics = comparisons[0]["metrics"]
-    assert metrics["file_recall"]["direction"] == "higher_is_better"
+    metrics = comparisons[0].metrics
+    assert metrics["file_recall"].direction == "higher_is_better"
     for name in ("cost_usd", "elapsed_seconds", "total_tokens", "ttfr_seconds"):
-        assert metrics[name]["direction"] == "lower_is_better"
+        assert metrics[name].direction == "lower_is_better"
 
 
 def test_means_are_not_means_of_rounded_values(bench):
@@ -644,7 +645,7 @@ def test_means_are_not_means_of_rounded_values(bench):
     for task in ("task-3", "task-7"):
         bench.trial([read("src/0.py")], task)
     (run,) = bench.evaluate().runs
-    mean = run.summary["configs"][BASELINE]["metrics"]["file_recall"]["mean"]
+    mean = run.summary.configs[BASELINE].metrics["file_recall"].mean
     assert mean == pytest.approx(5 / 21, abs=1e-15)
 
 
@@ -694,9 +695,9 @@ def test_a_bad_line_degrades_its_trial_and_no_other(bench, name):
     lines = stream_lines(GOOD)
     write_lines(folder / "agent/claude-code.txt", [lines[0], BAD_LINES[name], *lines[1:]])
     (run,) = bench.evaluate().runs
-    rows = {row["config_name"]: row for row in run.summary["trials"]}
-    assert (rows[BASELINE]["status"], rows[MCP]["status"]) == ("degraded", "evaluated")
-    reason = rows[BASELINE]["reason"]
+    rows = {row.config_name: row for row in run.summary.trials}
+    assert (rows[BASELINE].status, rows[MCP].status) == ("degraded", "evaluated")
+    reason = rows[BASELINE].reason
     assert "agent/claude-code.txt: line 2" in reason or "agent/claude-code.txt:2" in reason
     assert bench.seen().recall == 1.0
 
@@ -724,9 +725,9 @@ def test_a_bad_step_degrades_its_trial_and_no_other(bench, name):
     document["steps"].append(BAD_STEPS[name])
     (folder / "agent/trajectory.json").write_text(json.dumps(document))
     (run,) = bench.evaluate().runs
-    rows = {row["config_name"]: row for row in run.summary["trials"]}
-    assert (rows[BASELINE]["status"], rows[MCP]["status"]) == ("degraded", "evaluated")
-    assert "agent/trajectory.json#/steps/1" in rows[BASELINE]["reason"]
+    rows = {row.config_name: row for row in run.summary.trials}
+    assert (rows[BASELINE].status, rows[MCP].status) == ("degraded", "evaluated")
+    assert "agent/trajectory.json#/steps/1" in rows[BASELINE].reason
     assert bench.seen().recall == 1.0
 
 
@@ -751,9 +752,9 @@ def test_a_bad_result_degrades_its_trial_and_no_other(bench, content):
     bench.trial(GOOD, config=MCP)
     (folder / "result.json").write_bytes(content)
     (run,) = bench.evaluate().runs
-    rows = {row["config_name"]: row for row in run.summary["trials"]}
-    assert (rows[BASELINE]["status"], rows[MCP]["status"]) == ("degraded", "evaluated")
-    assert "result.json: " in rows[BASELINE]["reason"]
+    rows = {row.config_name: row for row in run.summary.trials}
+    assert (rows[BASELINE].status, rows[MCP].status) == ("degraded", "evaluated")
+    assert "result.json: " in rows[BASELINE].reason
     seen = bench.seen()
     assert (seen.recall, seen.metrics["outcome"]["reward"]) == (1.0, None)
 
@@ -920,11 +921,11 @@ def test_a_trial_whose_evidence_is_missing_is_named_in_the_comparison(bench):
     bench.trial(delegated())
     bench.trial([read("/workspace/src/a.py")], config=MCP)
     (run,) = bench.evaluate().runs
-    (trial,) = [t for t in run.summary["trials"] if t["config_name"] == BASELINE]
-    assert trial["not_computable_reason"] == "evidence_incomplete"
-    (pair,) = run.impact["comparisons"]
-    (rule,) = [r for r in pair["gate"]["rules"] if r["name"] == "degraded_trace"]
-    assert rule["n_removed"] == 1
+    (trial,) = [t for t in run.summary.trials if t.config_name == BASELINE]
+    assert trial.not_computable_reason == "evidence_incomplete"
+    (pair,) = run.impact.comparisons
+    (rule,) = [r for r in pair.gate.rules if r.name == "degraded_trace"]
+    assert rule.n_removed == 1
 
 
 # --- a history that was summarised
@@ -1034,6 +1035,6 @@ def test_a_history_that_was_compacted_away_is_compared_like_any_cut_trace(bench)
     write_lines(folder / "claude-code.txt", summarised("boundary", 0, READS))
     bench.trial(READS, config=MCP)
     (run,) = bench.evaluate().runs
-    (pair,) = run.impact["comparisons"]
-    (rule,) = [r for r in pair["gate"]["rules"] if r["name"] == "degraded_trace"]
-    assert rule["n_removed"] == 1
+    (pair,) = run.impact.comparisons
+    (rule,) = [r for r in pair.gate.rules if r.name == "degraded_trace"]
+    assert rule.n_removed == 1

@@ -169,16 +169,16 @@ def test_a_trial_that_kills_its_worker_twice_is_degraded_and_the_batch_goes_on(t
 
     monkeypatch.setattr(trial_module, "read_trace", read_trace)
     found = measure(tree)
-    assert found.summary["counts"]["evaluated"] == N_TRIALS - 1
-    (row,) = [row for row in found.summary["trials"] if row["status"] == "degraded"]
-    assert row["trial_name"] == guilty
-    assert row["reason"] == "the process that measured it was killed (signal 9), twice"
+    assert found.summary.counts.evaluated == N_TRIALS - 1
+    (row,) = [row for row in found.summary.trials if row.status == "degraded"]
+    assert row.trial_name == guilty
+    assert row.reason == "the process that measured it was killed (signal 9), twice"
     for path in found.folder.rglob("*.json"):
         document = json.loads(path.read_text())
         assert faults(document, kind_of(document)) == []
     monkeypatch.undo()
     again = measure(tree)
-    assert again.summary["counts"]["degraded"] == 0
+    assert again.summary.counts.degraded == 0
     assert [d.job.trial.trial_name for d in again.trials if d.is_fresh] == [guilty]
 
 
@@ -192,5 +192,5 @@ def test_a_worker_that_is_killed_from_outside_costs_no_trial(tree):
 
     found = measure(tree, progress=kill_one)
     assert len(victims) == 2
-    assert found.summary["counts"]["evaluated"] == N_TRIALS
+    assert found.summary.counts.evaluated == N_TRIALS
     assert not re.search("killed", str(found.summary))

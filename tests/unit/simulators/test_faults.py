@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from scipy.stats import spearmanr
 
-from retrieval_eval.pipeline.single import evaluate_one
+from retrieval_eval.model import to_builtins
+from retrieval_eval.pipeline.trial import evaluate_one
 from tests.simulators import DemoPlan, Fault, TrialPlan
 from tests.simulators.plan import make_stage
 
@@ -107,7 +108,9 @@ def test_every_number_of_an_affected_trial_is_the_planted_one(fault: Fault, faul
         _, document = evaluate_one(
             str(root / "runs" / trial.path), benchmarks_root=root / "benchmarks"
         )
-        assert measured(document) == pytest.approx(planted(trial), nan_ok=True), trial.path
+        assert measured(to_builtins(document)) == pytest.approx(planted(trial), nan_ok=True), (
+            trial.path
+        )
 
 
 def measured(document: dict[str, Any]) -> dict[str, float | None]:

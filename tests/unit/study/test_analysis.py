@@ -6,11 +6,10 @@ import random
 
 import pytest
 
-from retrieval_eval.schema import faults, stamped
-from retrieval_eval.study import impact_analysis
+from retrieval_eval.schema import faults
 from retrieval_eval.study.arms import config_pairs
 from retrieval_eval.study.trials import trials_of
-from tests.studies import comparison, document, study
+from tests.studies import comparison, document, impact_document, study
 
 
 def test_a_matched_comparison_by_hand():
@@ -61,7 +60,7 @@ def test_input_order_does_not_matter():
     rows = study(9)
     shuffled = rows[:]
     random.Random(3).shuffle(shuffled)
-    assert impact_analysis(shuffled, seed=1) == impact_analysis(rows, seed=1)
+    assert impact_document(shuffled, seed=1) == impact_document(rows, seed=1)
 
 
 def test_what_is_not_matched_is_named():
@@ -115,7 +114,7 @@ def test_a_sign_that_pooling_reverses_is_visible():
             document(f"t{i}", config, offset + i / 100, reward=0.9 - offset + i / 100)
             for i in range(8)
         ]
-    found = impact_analysis(rows, seed=1)["associations"]
+    found = impact_document(rows, seed=1)["associations"]
     pick = {
         (a["scope"], a["group"]): a["spearman_r"]
         for a in found
@@ -128,7 +127,7 @@ def test_a_sign_that_pooling_reverses_is_visible():
 
 def test_a_constant_side_has_no_association_and_does_not_count_in_the_family():
     rows = [document(f"t{i}", "baseline", i / 10, reward=1.0) for i in range(6)]
-    result = impact_analysis(rows, seed=1)
+    result = impact_document(rows, seed=1)
     reward = next(
         a
         for a in result["associations"]
@@ -144,7 +143,7 @@ def test_a_constant_side_has_no_association_and_does_not_count_in_the_family():
 
 
 def test_the_document_follows_its_schema_and_claims_no_cause():
-    result = stamped(impact_analysis(study(7), seed=1), "2026-01-01T00:00:00Z")
+    result = impact_document(study(7), seed=1)
     assert faults(result, "run_impact_analysis") == []
     sentences = " ".join(a["interpretation"] for a in result["associations"])
     for word in ("because", "improves", "leads to", "due to", "effect"):
@@ -152,7 +151,7 @@ def test_the_document_follows_its_schema_and_claims_no_cause():
 
 
 def test_one_config_alone_gives_no_comparison():
-    assert impact_analysis(study(3)[::2], seed=1)["comparisons"] == []
+    assert impact_document(study(3)[::2], seed=1)["comparisons"] == []
 
 
 def rules(found):
@@ -286,7 +285,7 @@ def test_a_contaminated_baseline_is_found_whichever_arm_is_named_first():
     rows = study(12)
     rows[0]["ledger"] |= {"mcp_calls": 2, "mcp_calls_ok": 2}
     for pair in (("baseline", "mcp"), ("mcp", "baseline")):
-        (found,) = impact_analysis(rows, seed=1, pairs=[pair])["comparisons"]
+        (found,) = impact_document(rows, seed=1, pairs=[pair])["comparisons"]
         assert rules(found)["mcp_in_baseline"]["n_removed"] == 1
 
 
@@ -414,7 +413,7 @@ def test_slices_have_their_n_and_small_cells_are_not_interpreted():
 
 def test_tiers_and_calibration_count_every_task_once():
     rows = [document(f"t{i}", "baseline", i / 10, reward=i / 10) for i in range(10)]
-    result = impact_analysis(rows, seed=1)
+    result = impact_document(rows, seed=1)
     tiers = [t for t in result["tiers"] if t["config_name"] == "baseline"]
     assert [t["n"] for t in tiers] == [1, 4, 5, 0]
     assert tiers[1]["mean_reward"] == pytest.approx((0.1 + 0.2 + 0.3 + 0.4) / 4)
@@ -430,7 +429,7 @@ def test_never_hit_is_censored_and_stays_in_the_denominator():
     ]
     for row in rows[6:]:
         row["file_level_metrics"]["censored_at_seconds"] = 50.0
-    found = impact_analysis(rows, seed=1)["time_to_first_relevant"]
+    found = impact_document(rows, seed=1)["time_to_first_relevant"]
     seconds = next(t for t in found if t["unit"] == "seconds")
     assert (seconds["n"], seconds["n_hit"], seconds["n_never"]) == (8, 6, 2)
     assert seconds["median"] == 4.0
@@ -446,7 +445,7 @@ def test_who_never_looked_is_watched_until_the_trial_ended():
         rows.append(document(f"t{i}", "baseline", 0.0))
         rows[i]["event_summary"] = {"total_events": 0}
         rows[i]["outcome"]["elapsed_seconds"] = 60.0 if i < 6 else None
-    found = impact_analysis(rows, seed=1)["time_to_first_relevant"]
+    found = impact_document(rows, seed=1)["time_to_first_relevant"]
     seconds = next(t for t in found if t["unit"] == "seconds")
     # How long the seventh took is unknown.
     assert (seconds["n"], seconds["n_hit"], seconds["n_never"]) == (6, 4, 2)
@@ -461,7 +460,7 @@ def test_a_sign_that_pooling_reverses_is_named_in_the_sentence():
             for i in range(8)
         ]
     pooled = next(
-        a for a in impact_analysis(rows, seed=1)["associations"] if a["scope"] == "pooled"
+        a for a in impact_document(rows, seed=1)["associations"] if a["scope"] == "pooled"
     )
     assert pooled["sign_change"]
     assert "the other sign" in pooled["interpretation"]

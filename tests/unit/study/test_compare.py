@@ -11,14 +11,13 @@ import pytest
 import retrieval_eval
 from retrieval_eval import BadInputError, NothingToEvaluateError, associate, compare
 from retrieval_eval.metrics.catalog import Metric
-from retrieval_eval.study import impact_analysis
-from tests.studies import document, frame_of, study
+from tests.studies import document, frame_of, impact_document, study
 
 ARMS = ("baseline", "mcp")
 
 
 def test_the_entry_of_the_document_is_the_comparison():
-    (entry,) = impact_analysis(study(8), seed=3)["comparisons"]
+    (entry,) = impact_document(study(8), seed=3)["comparisons"]
     found = compare(study(8), *ARMS, seed=3)
     assert found.to_json() == entry
     assert (found.verdict.state, found.verdict.metric) == (entry["verdict"], "file_recall")
@@ -35,7 +34,7 @@ def test_a_frame_gives_what_its_documents_give():
     assert associate(frame).to_json() == associate(rows).to_json()
     half = frame[frame["task_name"] < "task-5"]
     assert compare(half, *ARMS).to_json() == compare(rows[:10], *ARMS).to_json()
-    assert associate(half).to_json() == impact_analysis(rows[:10], seed=20260101)["associations"]
+    assert associate(half).to_json() == impact_document(rows[:10], seed=20260101)["associations"]
 
 
 def test_the_frames_of_a_comparison():

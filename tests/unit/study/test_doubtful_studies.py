@@ -6,11 +6,10 @@ import random
 
 import pytest
 
-from retrieval_eval.schema import faults, stamped
-from retrieval_eval.study import impact_analysis
+from retrieval_eval.schema import faults
 from retrieval_eval.study.arms import config_pairs
 from retrieval_eval.study.trials import trials_of
-from tests.studies import comparison, document
+from tests.studies import comparison, document, impact_document
 
 ARMS = ("baseline", "mcp")
 
@@ -380,9 +379,9 @@ def test_two_arms_with_unequal_use_have_no_clear_roles():
 def test_what_the_user_states_overrides_use_and_names():
     # Without it, two arms of which one used MCP less often than the other leave no verdict.
     rows = used("one", 12, 12) + used("two", 7, 7, gain=0.3)
-    (found,) = impact_analysis(rows, seed=1)["comparisons"]
+    (found,) = impact_document(rows, seed=1)["comparisons"]
     assert found["gate"]["failed"] == ["mcp_role_unclear"]
-    (found,) = impact_analysis(rows, seed=1, mcp_configs=["one"])["comparisons"]
+    (found,) = impact_document(rows, seed=1, mcp_configs=["one"])["comparisons"]
     removed = {rule["name"]: rule["n_removed"] for rule in found["gate"]["rules"]}
     assert removed["mcp_in_baseline"] == 7
 
@@ -393,7 +392,7 @@ def test_what_the_user_states_overrides_use_and_names():
 )
 def test_an_arm_stated_to_use_mcp_has_to_call_it_in_two_thirds_of_its_trials(n_used, failed):
     rows = used("one", 0, 0) + used("two", n_used, n_used, gain=0.3)
-    (found,) = impact_analysis(rows, seed=1, mcp_configs=["two"])["comparisons"]
+    (found,) = impact_document(rows, seed=1, mcp_configs=["two"])["comparisons"]
     assert found["gate"]["failed"] == failed
     assert found["verdict"] == ("no_verdict" if failed else "better")
     assert f"only {n_used} of 12 trials of two called" in threat(found, "mcp_role")["sentence"]
@@ -402,7 +401,7 @@ def test_an_arm_stated_to_use_mcp_has_to_call_it_in_two_thirds_of_its_trials(n_u
 @pytest.mark.parametrize("n_used", [1, 5, 7, 11])
 def test_an_arm_of_which_some_trials_used_mcp_says_how_many_and_what_these_show(n_used):
     rows = used("one", 0, 0) + used("two", n_used, n_used, gain=0.3)
-    (found,) = impact_analysis(rows, seed=1)["comparisons"]
+    (found,) = impact_document(rows, seed=1)["comparisons"]
     said = threat(found, "mcp_role")
     assert (said["value"], said["effect"]) == (n_used, "none")
     assert f"only {n_used} of 12 trials of two called an MCP server" in said["sentence"]
@@ -445,7 +444,7 @@ def scaled(open_scale=10.0):
 
 
 def test_rewards_of_two_scales_are_given_by_suite_only():
-    result = impact_analysis(scaled(), seed=1)
+    result = impact_document(scaled(), seed=1)
     (found,) = result["comparisons"]
     reward = found["metrics"]["reward"]
     assert (reward["computable"], reward["reason"]) == (False, "reward_scales_differ")
@@ -556,5 +555,5 @@ def test_arms_that_never_hit_equally_often_are_timed():
 
 def test_the_document_of_a_doubtful_study_follows_its_schema():
     for rows in (informative_loss("absent"), scaled(), raced(), clustered(3, 1)):
-        result = stamped(impact_analysis(rows, seed=1), "2026-01-01T00:00:00Z")
+        result = impact_document(rows, seed=1)
         assert faults(result, "run_impact_analysis") == []

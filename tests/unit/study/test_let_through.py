@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.schema import faults, stamped
-from retrieval_eval.study import impact_analysis
+from retrieval_eval.schema import faults
+from tests.studies import impact_document
 from tests.unit.study.test_analysis import document
 
 WHOLE_RUN = ("associations", "family", "tiers", "calibration", "time_to_first_relevant")
@@ -29,12 +29,12 @@ def study(n=12, configs=("baseline", "mcp")):
 
 
 def whole_run(rows, **given):
-    result = impact_analysis(rows, seed=1, **given)
+    result = impact_document(rows, seed=1, **given)
     return {name: result[name] for name in WHOLE_RUN}
 
 
 def passed(rows, **given):
-    found = impact_analysis(rows, seed=1, **given)["let_through"]
+    found = impact_document(rows, seed=1, **given)["let_through"]
     return {row["config_name"]: (row["n_used"], row["n_trials"], row["removed"]) for row in found}
 
 
@@ -63,7 +63,7 @@ def test_every_scope_loses_the_removed_trials():
     rows[0]["coverage"]["degraded_reason"] = "cut"
     reward = [
         a
-        for a in impact_analysis(rows, seed=1)["associations"]
+        for a in impact_document(rows, seed=1)["associations"]
         if (a["retrieval_metric"], a["outcome_metric"]) == ("file_recall", "reward")
     ]
     assert {(a["scope"], a["group"]): a["n"] for a in reward} == {
@@ -112,12 +112,12 @@ def test_nothing_left_is_not_computable_and_no_fault():
     rows = study(4)
     for row in rows:
         row["coverage"]["degraded_reason"] = "cut"
-    result = impact_analysis(rows, seed=1)
+    result = impact_document(rows, seed=1)
     assert not any(a["computable"] for a in result["associations"])
     assert {a["n"] for a in result["associations"]} == {0}
     assert {t["n"] for t in result["tiers"]} <= {0}
     assert passed(rows) == {c: (0, 4, {"degraded_trace": 4}) for c in ("baseline", "mcp")}
-    assert faults(stamped(result, "2026-01-02T03:04:05Z"), "run_impact_analysis") == []
+    assert faults(result, "run_impact_analysis") == []
 
 
 def test_a_group_of_which_nothing_is_left_says_so():
@@ -125,7 +125,7 @@ def test_a_group_of_which_nothing_is_left_says_so():
     for row in rows:
         if row["provenance"]["benchmark"] == "suite-1":
             row["coverage"]["degraded_reason"] = "cut"
-    found = impact_analysis(rows, seed=1)["associations"]
+    found = impact_document(rows, seed=1)["associations"]
     groups = {(a["scope"], a["group"]): (a["n"], a["computable"], a["reason"]) for a in found}
     assert groups["suite", "suite-1"] == (0, False, "too_few_values")
     assert {group for scope, group in groups if scope == "config"} == {"baseline", "mcp"}
@@ -137,7 +137,7 @@ def test_what_the_user_states_of_the_arms_decides_what_counts():
     for row in rows[12:]:
         row["provenance"]["benchmark"] = f"suite-{int(row['provenance']['task_name'][1:]) % 2}"
     rows[0]["ledger"].update(mcp_calls=2, mcp_calls_ok=2)
-    stated = impact_analysis(rows, seed=1, mcp_configs=["mcp"])
+    stated = impact_document(rows, seed=1, mcp_configs=["mcp"])
     (comparison,) = stated["comparisons"]
     counted = {row["config_name"]: row["removed"] for row in stated["let_through"]}
     assert counted["baseline"] == {"mcp_in_baseline": 1}
