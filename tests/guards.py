@@ -58,6 +58,7 @@ def with_claims(document: dict[str, Any], supported: Sequence[Sequence[bool]]) -
                 "claims": [
                     {
                         "text": "a claim",
+                        "draft_span": [0, 7],
                         "is_substantive": True,
                         "supported_by": "d1" if is_supported else None,
                         "span": None,

@@ -15,7 +15,6 @@ from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.search_run import CorpusFacts, RocPoint
 from retrieval_eval.model.search_run import QueryResult as StoredQuery
 from retrieval_eval.search.abstention import abstention_of
-from retrieval_eval.search.composite import composite_of
 from retrieval_eval.search.document import retriever_facts, search_run
 from retrieval_eval.search.measure import Request, measure_request
 from retrieval_eval.search.protocol import ScoredDoc
@@ -92,10 +91,6 @@ def abstention_block(queries: Sequence[Mapping[str, Any]], **fields: Any) -> dic
     return None if found is None else written(found)
 
 
-def composite_block(document: Mapping[str, Any], *bounds: Any) -> dict[str, Any]:
-    return written(composite_of(document, *bounds))
-
-
 def written(record: Record) -> Any:
     """A record as it is read back from the document that it becomes."""
     return json.loads(json.dumps(to_builtins(record)))
@@ -103,7 +98,7 @@ def written(record: Record) -> Any:
 
 def measure(gold: Path, retriever: str, *, progress: Any = None, **fields: Any) -> dict[str, Any]:
     """The search run of a request, whose reports are written."""
-    return measure_request(Request(gold, retriever, **fields), progress=progress).document
+    return written(measure_request(Request(gold, retriever, **fields), progress=progress).run)
 
 
 def point(threshold: float | None, caught: float, refused: float) -> RocPoint:

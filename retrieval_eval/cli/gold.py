@@ -28,7 +28,7 @@ from retrieval_eval.gold.faults import LineFault
 from retrieval_eval.gold.gold_set import gold_faults, gold_set_bytes, gold_stats, load_gold_set
 from retrieval_eval.io.atomic_write import write_atomically
 from retrieval_eval.model.gold import DEFAULT_CORPUS
-from retrieval_eval.search.run_files import read_search_run
+from retrieval_eval.search.run_files import document_of, load_search_run
 from retrieval_eval.values import counted
 
 EXIT_INVALID: Final = 3
@@ -292,9 +292,9 @@ def _import_beir(sources: tuple[Path, ...], corpus: str) -> Imported:
 
 
 def _run_rows(path: Path) -> tuple[bytes, list[str]]:
-    document = read_search_run(path)
+    found = load_search_run(path)
     try:
-        return run_bytes(document, "_".join(document["label"].split()) or "retrieval-eval")
+        return run_bytes(document_of(found), "_".join(found.label.split()) or "retrieval-eval")
     except BadInputError as error:
         raise BadInputError(f"{path}: {error}") from error
 

@@ -54,7 +54,8 @@ from retrieval_eval.io.atomic_write import write_atomically
 from retrieval_eval.io.files import json_bytes
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import GoldSet
-from retrieval_eval.search.run_files import read_search_run
+from retrieval_eval.model.search_run import SearchRun
+from retrieval_eval.search.run_files import load_search_run
 from retrieval_eval.values import counted
 
 _MOST_SHOWN: Final = 10
@@ -108,7 +109,7 @@ def pool(
     perhaps `comment`; `gold pool-read` takes the sheets back.
     """
     files = run_files(runs, data)
-    documents = [read_search_run(path) for path in files]
+    documents = [load_search_run(path) for path in files]
     found = build_pool(
         load_gold_set(gold_path),
         [_ranking(document) for document in documents],
@@ -169,14 +170,14 @@ def pool_read(
     print_notes(notes)
 
 
-def _ranking(document: dict[str, Any]) -> Ranking:
-    return {q["id"]: [found["doc"] for found in q["ranking"]] for q in document["queries"]}
+def _ranking(run: SearchRun) -> Ranking:
+    return {query.id: [found.doc for found in query.ranking] for query in run.queries}
 
 
-def _run_notes(paths: Sequence[Path], documents: Sequence[dict[str, Any]], depth: int) -> list[str]:
+def _run_notes(paths: Sequence[Path], documents: Sequence[SearchRun], depth: int) -> list[str]:
     notes = []
     for path, document in zip(paths, documents, strict=True):
-        own, n_failed = document["run"]["settings"]["depth"], document["status"]["n_failed"]
+        own, n_failed = document.run.settings.depth, document.status.n_failed
         if own < depth:
             notes.append(f"{path}: was made to a depth of {own}, less than {depth}")
         if n_failed:

@@ -29,7 +29,7 @@ from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.gold.relabel import STATUSES, Relabelling, read_mapping, relabel, relabel_files
 from retrieval_eval.io.atomic_write import write_atomically
 from retrieval_eval.search.label_split import label_split
-from retrieval_eval.search.run_files import read_search_run
+from retrieval_eval.search.run_files import load_search_run
 from retrieval_eval.search.summary import points
 from retrieval_eval.values import counted
 
@@ -115,7 +115,7 @@ def label_split_command(
     to the new documents and measured with the new labels.
     """
     old = load_gold_set(old_gold)
-    runs = map(read_search_run, run_files([before, after], data))
+    runs = map(load_search_run, run_files([before, after], data))
     found = label_split(old, load_gold_set(new_gold), read_mapping(mapping, old), *runs)
     if as_json:
         print_json(found)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,6 +30,9 @@ from retrieval_eval.cli.search_options import (
     run_files,
 )
 from retrieval_eval.values import counted
+
+if TYPE_CHECKING:
+    from retrieval_eval.model.search_run import SearchRun
 
 EXIT_NO_VERDICT = 2
 
@@ -104,6 +106,7 @@ def run(
     3: bad input.
     """
     from retrieval_eval.search.measure import measure_request
+    from retrieval_eval.search.run_files import document_of
 
     request = request_of(
         retriever,
@@ -119,14 +122,14 @@ def run(
     with progress_bar("query") as progress:
         measured = measure_request(request, progress=progress, on_resume=_say_resumed)
     if as_json:
-        print_json(measured.document)
+        print_json(document_of(measured.run))
     else:
-        _print_run(measured.document)
-        _print_delta(measured.document)
+        _print_run(measured.run)
+        _print_delta(measured.run)
         echo("")
         for path in (measured.json_path, measured.markdown_path):
             echo(path)
-    if not measured.document["status"]["has_verdict"]:
+    if not measured.run.status.has_verdict:
         context.exit(EXIT_NO_VERDICT)
 
 
@@ -159,29 +162,31 @@ def baseline(
     """
     if new is None:
         from retrieval_eval.errors import BadInputError
-        from retrieval_eval.search.run_files import read_search_run
+        from retrieval_eval.search.run_files import document_of, load_search_run
 
         if not baseline.is_file():
             how = "`retrieval-eval search baseline --update RUN` makes one"
             raise BadInputError(f"{baseline}: no such file; {how}")
-        document = read_search_run(baseline)
+        found = load_search_run(baseline)
         if as_json:
-            print_json(document)
+            print_json(document_of(found))
         else:
-            _print_run(document)
+            _print_run(found)
         return
     if show:
         raise click.UsageError("--show and --update exclude each other")
+    from msgspec.structs import replace
+
+    from retrieval_eval.model import to_builtins
     from retrieval_eval.search.baseline import plan_update, write_update
 
     (path,) = run_files([new], data)
     update = plan_update(baseline, path)
     if as_json:
-        print_json(update.delta)
+        print_json(None if update.delta is None else to_builtins(update.delta))
     elif update.delta is not None or update.delta_withheld:
-        _print_delta(
-            {**update.document, "delta": update.delta, "delta_withheld": update.delta_withheld}
-        )
+        compared = replace(update.run, delta=update.delta, delta_withheld=update.delta_withheld)
+        _print_delta(compared)
     write_update(update, accept=accept)
     echo(f"{baseline} is now the run {path}", err=as_json)
 
@@ -193,41 +198,41 @@ def _say_resumed(n_answered: int, n_queries: int) -> None:
     echo(f"{answered}; --fresh asks every query again", err=True)
 
 
-def _print_run(document: Mapping[str, Any]) -> None:
+def _print_run(run: SearchRun) -> None:
     from retrieval_eval.search.abstention import sentences
     from retrieval_eval.search.composite import sentence as composite_sentence
     from retrieval_eval.search.summary import header, metric_rows, notices, shown_measures
 
-    echo(f"search run: {document['label'] or 'no label'}")
-    lines = header(document)
+    echo(f"search run: {run.label or 'no label'}")
+    lines = header(run)
     width = max(len(name) for name, _ in lines)
     for name, value in lines:
         echo(f"{name:<{width}} : {value}")
     echo("")
-    confidence = document["run"]["settings"]["confidence"]
-    print_table(metric_rows(document["metrics"], shown_measures(document), confidence=confidence))
-    if abstention := sentences(document.get("abstention")):
+    confidence = run.run.settings.confidence
+    print_table(metric_rows(run.metrics, shown_measures(run), confidence=confidence))
+    if abstention := sentences(run.abstention):
         echo("")
     for sentence in abstention:
         echo(sentence)
-    if abstention and (composite := composite_sentence(document.get("composite"))):
+    if abstention and (composite := composite_sentence(run.composite)):
         echo(composite)
-    for notice in notices(document):
+    for notice in notices(run):
         echo("")
         echo(notice)
 
 
-def _print_delta(document: Mapping[str, Any]) -> None:
+def _print_delta(run: SearchRun) -> None:
     from retrieval_eval.search.summary import delta_rows, delta_sentences, no_delta, shown_measures
 
-    delta = document["delta"]
+    delta = run.delta
     echo("")
     if delta is None:
-        echo(no_delta(document))
+        echo(no_delta(run.delta_withheld))
         return
     for sentence in delta_sentences(delta):
         echo(sentence)
-    if delta["is_comparable"]:
+    if delta.is_comparable:
         echo("")
-        confidence = document["run"]["settings"]["confidence"]
-        print_table(delta_rows(delta["metrics"], shown_measures(document), confidence=confidence))
+        confidence = run.run.settings.confidence
+        print_table(delta_rows(delta.metrics, shown_measures(run), confidence=confidence))

@@ -84,10 +84,9 @@ def abstention(run: str, data: Path, at: float | None, target_frr: float, as_jso
 def _print(
     block: Abstention, kinds: Kinds, points: tuple[OperatingPoint, ...], confidence: float
 ) -> None:
-    from retrieval_eval.model import to_builtins
     from retrieval_eval.search.abstention import operating_point, rate_text, sentences
 
-    for line in sentences(to_builtins(block)):
+    for line in sentences(block):
         echo(line)
     gate = block.gate
     echo(
@@ -102,8 +101,8 @@ def _print(
             [
                 number(point.threshold, 4),
                 purpose,
-                rate_text(to_builtins(point.true_positive_rate)),
-                rate_text(to_builtins(point.false_refusal_rate)),
+                rate_text(point.true_positive_rate),
+                rate_text(point.false_refusal_rate),
                 _verdict(point.passes),
             ]
         )

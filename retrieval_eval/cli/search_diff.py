@@ -95,7 +95,7 @@ def diff(
     from retrieval_eval.search.diff import diff as diff_of
     from retrieval_eval.search.diff_text import diff_markdown
     from retrieval_eval.search.guard.pinned import read_pinned
-    from retrieval_eval.search.run_files import read_search_run
+    from retrieval_eval.search.run_files import load_search_run
 
     if report:
         from retrieval_eval.report.search.diffs.building import build_diff
@@ -106,8 +106,8 @@ def diff(
         )
     paths = run_files([a, b], data)
     found = diff_of(
-        read_search_run(paths[0]),
-        read_search_run(paths[1]),
+        load_search_run(paths[0]),
+        load_search_run(paths[1]),
         accept=accept,
         flag_points=flag_points,
         seed=seed,

@@ -76,12 +76,12 @@ def noise(
     from retrieval_eval.search.guard.pinned import read_pinned
     from retrieval_eval.search.noise import check_distinct, repeated_runs
     from retrieval_eval.search.noise import noise as noise_of
-    from retrieval_eval.search.run_files import read_search_run
+    from retrieval_eval.search.run_files import load_search_run
 
     pinned = None if queries is None else read_pinned(queries)
-    documents = [read_search_run(path) for path in run_files(runs, data)]
+    documents = [load_search_run(path) for path in run_files(runs, data)]
     check_distinct(documents)
-    pair = [read_search_run(path) for path in run_files(change or (), data)]
+    pair = [load_search_run(path) for path in run_files(change or (), data)]
     if retriever is not None:
         request = request_of(retriever, seed, asked)
         with progress_bar("query") as progress:

@@ -53,16 +53,16 @@ def transfer(
     Exit code 2: fewer than two corpora, a run without a verdict, runs that did not measure the
     same thing, or nothing that both of them measured.
     """
-    from retrieval_eval.search.run_files import read_search_run
+    from retrieval_eval.search.run_files import load_search_run
     from retrieval_eval.search.transfer import transfer as compare
 
-    before, after = map(read_search_run, run_files([a, b], data))
-    seed = after["run"]["settings"]["seed"]
+    before, after = map(load_search_run, run_files([a, b], data))
+    seed = after.run.settings.seed
     found = compare(before, after, metrics=metrics, accept=accept, seed=seed)
     if as_json:
         print_json(found)
     else:
-        _print(found, after["run"]["settings"]["confidence"])
+        _print(found, after.run.settings.confidence)
     cells = [cell for row in found["metrics"].values() for cell in row["corpora"].values()]
     if found["reasons"] or all(cell["verdict"] == "not_computable" for cell in cells):
         context.exit(EXIT_NO_VERDICT)

@@ -73,7 +73,9 @@ def to_builtins(record: Record) -> dict[str, Any]:
     return record.in_document(plain)
 
 
-def from_builtins(document: Any, struct: type[AnyRecord], name: str) -> AnyRecord:
+def from_builtins(
+    document: Any, struct: type[AnyRecord], name: str, *, strict: bool = True
+) -> AnyRecord:
     """Return the record that plain objects describe; members it does not declare are left out.
 
     Parameters
@@ -84,6 +86,8 @@ def from_builtins(document: Any, struct: type[AnyRecord], name: str) -> AnyRecor
         The struct to read it as.
     name
         What to call it in the message.
+    strict
+        False for a document that was checked with its schema, which takes 3.0 for a count too.
 
     Raises
     ------
@@ -98,7 +102,7 @@ def from_builtins(document: Any, struct: type[AnyRecord], name: str) -> AnyRecor
     retrieval_eval.errors.SchemaError: pairs.json: /comparison: Expected `float | null`, got `str`
     """
     try:
-        return msgspec.convert(document, struct)
+        return msgspec.convert(document, struct, strict=strict)
     except msgspec.ValidationError as error:
         raise SchemaError(f"{name}: {_with_pointer(str(error))}") from None
     except UnicodeEncodeError:  # a lone surrogate where one of a few names is expected

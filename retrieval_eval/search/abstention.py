@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -190,36 +190,36 @@ def check_threshold(threshold: float | None) -> None:
         raise BadInputError(f"the threshold is {threshold}; it must be a finite number")
 
 
-def sentences(block: Mapping[str, Any] | None) -> list[str]:
+def sentences(block: Abstention | None) -> list[str]:
     """Return the abstention of a run in a few lines of text; none where there is no block."""
     if block is None:
         return []
     decided = (
         "refused: nothing returned"
-        if block["threshold"] is None
-        else f"refused: nothing returned, or top score below {block['threshold']:g}"
+        if block.threshold is None
+        else f"refused: nothing returned, or top score below {block.threshold:g}"
     )
-    area = block["auc"]
+    area = block.auc
     lines = [
-        f"ungrounded TP rate: {rate_text(block['true_positive_rate'])} ({decided})",
-        f"answerable FR rate: {rate_text(block['false_refusal_rate'])}",
+        f"ungrounded TP rate: {rate_text(block.true_positive_rate)} ({decided})",
+        f"answerable FR rate: {rate_text(block.false_refusal_rate)}",
         f"AUC over all thresholds: {_area_text(area)}",
     ]
-    return lines + [f"Abstention: {reason}" for reason in block["reasons"]]
+    return lines + [f"Abstention: {reason}" for reason in block.reasons]
 
 
-def _area_text(block: Mapping[str, Any]) -> str:
-    if block["value"] is None:
-        return f"not computable ({REASONS[block['reason']]})"
-    return f"{number(block['value'])} {span(block['ci_low'], block['ci_high'])}"
+def _area_text(block: AreaUnderCurve) -> str:
+    if block.value is None:
+        return f"not computable ({REASONS[block.reason or '']})"
+    return f"{number(block.value)} {span(block.ci_low, block.ci_high)}"
 
 
-def rate_text(block: Mapping[str, Any]) -> str:
+def rate_text(block: RefusalRate) -> str:
     """Return a rate with its counts and interval."""
-    if block["value"] is None:
-        return f"not computable ({REASONS[block['reason']]})"
-    counts = f"{block['n_refused']} of {block['n']}"
-    return f"{number(block['value'])} {span(block['ci_low'], block['ci_high'])}, {counts}"
+    if block.value is None:
+        return f"not computable ({REASONS[block.reason or '']})"
+    counts = f"{block.n_refused} of {block.n}"
+    return f"{number(block.value)} {span(block.ci_low, block.ci_high)}, {counts}"
 
 
 def rate(

@@ -5,10 +5,22 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
+
+from msgspec.structs import replace
 
 from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.io.files import is_there, write_bytes
+from retrieval_eval.model import to_builtins
+from retrieval_eval.model.search_run import (
+    Delta,
+    DeltaBaseline,
+    DeltaSlice,
+    DeltaSlices,
+    MetricChange,
+    QueryContribution,
+    SearchRun,
+)
 from retrieval_eval.search.comparability import (
     changes,
     common_measures,
@@ -27,10 +39,8 @@ from retrieval_eval.search.paired_change import (
     slice_of,
     top1_differs,
 )
-from retrieval_eval.search.run_files import read_search_run, run_bytes
+from retrieval_eval.search.run_files import load_search_run, run_bytes
 from retrieval_eval.values import counted
-
-Document = Mapping[str, Any]
 
 DEFAULT_BASELINE: Final = Path("data/eval/baseline.json")
 SLICED_BY: Final = ("corpus", "area")
@@ -44,20 +54,20 @@ where the run did not ask all of the old ones, or, without old ones, of its gold
 class Update:
     """A baseline about to be replaced.
 
-    ``document`` is the new one; ``delta`` its change against the old one, None when there is no
+    ``run`` is the new one; ``delta`` its change against the old one, None when there is no
     old one, or none to compare with (see `compare_with_baseline`); ``differences`` says by code
     (see :data:`ACCEPTABLE`) what must be accepted first.
     """
 
     path: Path
-    document: Mapping[str, Any]
-    delta: Mapping[str, Any] | None
+    run: SearchRun
+    delta: Delta | None
     delta_withheld: Sequence[str]
     differences: Mapping[str, str]
 
 
-def compare_with_baseline(baseline: Document, run: Document, *, seed: int) -> dict[str, Any]:
-    """Return the fields ``delta`` and ``delta_withheld`` of a run compared with a baseline.
+def compare_with_baseline(baseline: SearchRun, run: SearchRun, *, seed: int) -> SearchRun:
+    """Return a run with the ``delta`` and ``delta_withheld`` of its comparison with a baseline.
 
     There is no delta, and ``delta_withheld`` says why, where its numbers would not be those of the
     gold set: one of the two has no verdict, or did not ask queries of the other although it
@@ -69,7 +79,7 @@ def compare_with_baseline(baseline: Document, run: Document, *, seed: int) -> di
         for name, document in (("the baseline", baseline), ("the run", run))
         for reason in own_faults(document)
     ]
-    if not withheld and "gold_set" not in differences(baseline, run):
+    if not withheld and "gold_set" not in differences(baseline.run, run.run):
         named = (
             ("the run", run, "the baseline", baseline),
             ("the baseline", baseline, "the run", run),
@@ -80,7 +90,7 @@ def compare_with_baseline(baseline: Document, run: Document, *, seed: int) -> di
         if _corpora(run).isdisjoint(_corpora(baseline)):
             withheld.append("the run and the baseline searched no corpus in common")
     found = None if withheld else delta(baseline, run, seed=seed)
-    return {"delta": found, "delta_withheld": withheld}
+    return replace(run, delta=found, delta_withheld=tuple(withheld))
 
 
 def plan_update(path: Path, run: Path) -> Update:
@@ -96,18 +106,18 @@ def plan_update(path: Path, run: Path) -> Update:
         When the run has no verdict, holds no query or holds one twice: later runs would be
         compared with the luck of one.
     """
-    document = read_search_run(run)
-    if reasons := own_faults(document):
+    read = load_search_run(run)
+    if reasons := own_faults(read):
         raise NothingToEvaluateError(f"{run} cannot be the baseline: {'; '.join(reasons)}")
-    document |= {"delta": None, "delta_withheld": []}
-    old = read_search_run(path) if is_there(path) else None
-    found = {} if old is None else differences(old, document)
-    if left_out := _not_asked(document, None if "gold_set" in found else old):
+    new = replace(read, delta=None, delta_withheld=())
+    old = load_search_run(path) if is_there(path) else None
+    found = {} if old is None else differences(old.run, new.run)
+    if left_out := _not_asked(new, None if "gold_set" in found else old):
         found["queries"] = left_out
     if old is None:
-        return Update(path, document, None, (), found)
-    held = compare_with_baseline(old, document, seed=document["run"]["settings"]["seed"])
-    return Update(path, document, held["delta"], held["delta_withheld"], found)
+        return Update(path, new, None, (), found)
+    compared = compare_with_baseline(old, new, seed=new.run.settings.seed)
+    return Update(path, new, compared.delta, compared.delta_withheld, found)
 
 
 def write_update(update: Update, *, accept: Collection[str] = ()) -> None:
@@ -133,25 +143,25 @@ def write_update(update: Update, *, accept: Collection[str] = ()) -> None:
             f"{'; '.join(update.differences[code] for code in open_codes)}. "
             f"If that is meant, add {flags}"
         )
-    write_bytes(update.path, run_bytes(update.document))
+    write_bytes(update.path, run_bytes(to_builtins(update.run)))
 
 
-def _not_asked(run: Document, old: Document | None) -> str | None:
+def _not_asked(run: SearchRun, old: SearchRun | None) -> str | None:
     """Return what a run left out: of the old baseline's queries, or without one of its gold set."""
     if old is not None:
         return _left_out("the run", run, "the old baseline", old)
     return (found := truncation(run)) and f"the run is truncated: {found}"
 
 
-def _corpora(run: Document) -> set[str]:
-    return {corpus["corpus"] for corpus in run["run"]["corpora"]}
+def _corpora(run: SearchRun) -> set[str]:
+    return {corpus.corpus for corpus in run.run.corpora}
 
 
 def _left_out(
     name: str,
-    run: Document,
+    run: SearchRun,
     other_name: str,
-    other: Document,
+    other: SearchRun,
     *,
     corpora: Collection[str] | None = None,
 ) -> str | None:
@@ -159,17 +169,15 @@ def _left_out(
 
     With ``corpora`` only the queries of these count.
     """
-    asked = {query["id"] for query in run["queries"]}
-    wanted = {
-        query["id"] for query in other["queries"] if corpora is None or query["corpus"] in corpora
-    }
+    asked = {query.id for query in run.queries}
+    wanted = {query.id for query in other.queries if corpora is None or query.corpus in corpora}
     if wanted <= asked:
         return None
     n, of = len(wanted - asked), counted(len(wanted), "query")
     return f"{name} is truncated: it did not ask {n} of the {of} of {other_name}"
 
 
-def delta(baseline: Document, current: Document, *, seed: int) -> dict[str, Any]:
+def delta(baseline: SearchRun, current: SearchRun, *, seed: int) -> Delta:
     """Return the change from one search run to another, in points (hundredths).
 
     Queries are paired by id. A measure is compared over the queries that have it in both runs;
@@ -189,71 +197,76 @@ def delta(baseline: Document, current: Document, *, seed: int) -> dict[str, Any]
 
     Returns
     -------
-    dict
+    Delta
         The ``delta`` block of the current run.
     """
-    reasons = differences(baseline, current)
-    block: dict[str, Any] = {
-        "baseline": {
-            "label": baseline["label"],
-            "generated_at": baseline["generated_at"],
-            "gold_fingerprint": baseline["run"]["gold_set"]["fingerprint"],
-        },
-        "is_comparable": not reasons,
-        "reasons": [f"{code}: {sentence}" for code, sentence in reasons.items()],
-        "changes": changes(baseline, current),
-        "metrics": {},
-        "slices": {},
-        "queries_top1_changed": [],
-        "queries": [],
-    }
+    reasons = differences(baseline.run, current.run)
+    block = Delta(
+        baseline=DeltaBaseline(
+            label=baseline.label,
+            generated_at=baseline.generated_at,
+            gold_fingerprint=baseline.run.gold_set.fingerprint,
+        ),
+        is_comparable=not reasons,
+        reasons=tuple(f"{code}: {sentence}" for code, sentence in reasons.items()),
+        changes=tuple(changes(baseline, current)),
+        metrics={},
+        slices=DeltaSlices(),
+        queries_top1_changed=(),
+        queries=(),
+    )
     if reasons:
         return block
-    before = {query["id"]: query for query in baseline["queries"]}
-    after = {query["id"]: query for query in current["queries"]}
-    names = common_measures(baseline, current)
+    before = {query.id: query for query in baseline.queries}
+    after = {query.id: query for query in current.queries}
+    names = common_measures(baseline.run, current.run)
     sides = {name: (shares(baseline, name), shares(current, name)) for name in names}
-    resampling = Resampling.of(current["run"]["settings"], seed)
-    block["metrics"] = _changes_of(sides, resampling)
-    block["slices"] = {
-        dimension: {
-            value: {
-                "metrics": _changes_of(
-                    restricted(sides, slice_of(baseline, current, dimension, value)), resampling
-                )
-            }
-            for value in current["slices"][dimension]
-        }
+    resampling = Resampling.of(current.run.settings, seed)
+
+    def part(dimension: str, value: str) -> DeltaSlice:
+        ids = slice_of(baseline, current, dimension, value)
+        return DeltaSlice(metrics=_changes_of(restricted(sides, ids), resampling))
+
+    slices = {
+        dimension: {value: part(dimension, value) for value in getattr(current.slices, dimension)}
         for dimension in SLICED_BY
     }
-    block["queries_top1_changed"] = [
-        query for query in after if query in before and top1_differs(before[query], after[query])
-    ]
-    block["queries"] = _contributions(sides, after)
-    return block
+    return replace(
+        block,
+        metrics=_changes_of(sides, resampling),
+        slices=DeltaSlices(**slices),
+        queries_top1_changed=tuple(
+            query
+            for query in after
+            if query in before and top1_differs(before[query], after[query])
+        ),
+        queries=_contributions(sides, after),
+    )
 
 
-def _changes_of(sides: Sides, resampling: Resampling) -> dict[str, Any]:
+def _changes_of(sides: Sides, resampling: Resampling) -> dict[str, MetricChange]:
     return {name: _block(change_of(*pair, resampling)) for name, pair in sides.items()}
 
 
-def _block(change: Change) -> dict[str, Any]:
-    return {
-        "baseline": change.before,
-        "current": change.after,
-        "delta_points": change.delta_points,
-        "ci_low_points": change.ci_low_points,
-        "ci_high_points": change.ci_high_points,
-        "p_value": change.p_value,
-        "n_pairs": change.n_pairs,
-        "n_only_baseline": change.n_only_before,
-        "n_only_current": change.n_only_after,
-    }
+def _block(change: Change) -> MetricChange:
+    return MetricChange(
+        baseline=change.before,
+        current=change.after,
+        delta_points=change.delta_points,
+        ci_low_points=change.ci_low_points,
+        ci_high_points=change.ci_high_points,
+        p_value=change.p_value,
+        n_pairs=change.n_pairs,
+        n_only_baseline=change.n_only_before,
+        n_only_current=change.n_only_after,
+    )
 
 
-def _contributions(sides: Sides, after: Iterable[str]) -> list[dict[str, Any]]:
+def _contributions(sides: Sides, after: Iterable[str]) -> tuple[QueryContribution, ...]:
     found: dict[str, dict[str, float]] = {query: {} for query in after}
     for name, pair in sides.items():
         for query, moved in contributions(*pair).items():
             found[query][name] = moved
-    return [{"id": query, "contributions": moved} for query, moved in found.items() if moved]
+    return tuple(
+        QueryContribution(id=query, contributions=moved) for query, moved in found.items() if moved
+    )

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.model.search_run import CorpusFacts, JudgeFacts, RunHeader, SearchRun
 from retrieval_eval.search.claims.judge import is_same_judge
-from retrieval_eval.search.document import believed
+from retrieval_eval.search.document import without_untrusted
 from retrieval_eval.search.retrievers import retriever_kind
 from retrieval_eval.values import counted
-
-Document = Mapping[str, Any]
 
 ACCEPTABLE: Final = ("gold_set", "convention", "empty_ranking", "depth", "corpus", "queries")
 """What two runs may differ in when that is named: see `mismatches`."""
@@ -22,73 +21,85 @@ ACCEPTABLE: Final = ("gold_set", "convention", "empty_ranking", "depth", "corpus
 _DIGEST: Final = re.compile(r"\b[0-9a-f]{32,}\b")
 
 
-def differences(baseline: Document, current: Document) -> dict[str, str]:
+def differences(baseline: RunHeader, current: RunHeader) -> dict[str, str]:
     """Return why two runs cannot be compared: a sentence for each code, empty when they can.
+
+    Both are given by what was measured, and with what (the block ``run``).
 
     The codes: ``gold_set`` (other queries or judgements), ``convention``, ``empty_ranking``,
     ``depth`` (RR looks at the whole ranking) and ``measures`` (none in common).
     """
     found = {}
-    was, now = baseline["run"]["gold_set"], current["run"]["gold_set"]
-    if was["fingerprint"] != now["fingerprint"]:
+    was, now = baseline.gold_set, current.gold_set
+    if was.fingerprint != now.fingerprint:
         found["gold_set"] = (
-            f"the gold set changed from {counted(was['n_queries'], 'query')} and "
-            f"{counted(was['n_labelled_pairs'], 'labelled pair')} "
-            f"({was['fingerprint'][:12]}) to {now['n_queries']:,} and {now['n_labelled_pairs']:,} "
-            f"({now['fingerprint'][:12]})"
+            f"the gold set changed from {counted(was.n_queries, 'query')} and "
+            f"{counted(was.n_labelled_pairs, 'labelled pair')} "
+            f"({was.fingerprint[:12]}) to {now.n_queries:,} and {now.n_labelled_pairs:,} "
+            f"({now.fingerprint[:12]})"
         )
-    old, new = baseline["run"]["settings"], current["run"]["settings"]
+    old, new = baseline.settings, current.settings
     for code, words in (
         ("convention", "metrics are defined differently"),
         ("empty_ranking", "empty rankings are scored differently"),
         ("depth", "a different number of documents was requested"),
     ):
-        if old[code] != new[code]:
-            found[code] = f"{words} ({old[code]}, now {new[code]})"
+        before, after = getattr(old, code), getattr(new, code)
+        if before != after:
+            found[code] = f"{words} ({before}, now {after})"
     if not common_measures(baseline, current):
         found["measures"] = "the runs have no measure in common"
     return found
 
 
-def common_measures(baseline: Document, current: Document) -> list[str]:
+def common_measures(baseline: RunHeader, current: RunHeader) -> list[str]:
     """Return the measures that both runs have, in the order of the second."""
-    known = baseline["run"]["settings"]["measures"]
-    return [name for name in current["run"]["settings"]["measures"] if name in known]
+    known = baseline.settings.measures
+    return [name for name in current.settings.measures if name in known]
 
 
-def changes(baseline: Document, current: Document) -> list[str]:
+def changes(baseline: SearchRun, current: SearchRun) -> list[str]:
     """Return in words what else differs between the set-ups of two runs, such as an option.
 
-    Options of two kinds of retriever have nothing to do with each other; only the kinds are named.
+    It is what `setup_changes` says, and the threshold of refusals.
     """
-    kinds = [retriever_kind(run["run"]["retriever"]["spec"]) for run in (baseline, current)]
-    is_same_kind = kinds[0] == kinds[1]
-    old, new = (_setup(run, with_options=is_same_kind) for run in (baseline, current))
-    told = [] if is_same_kind else [f"kind of retriever: {kinds[0]} → {kinds[1]}"]
-    told += [
-        f"{name}: {old.get(name, 'not there')} → {new.get(name, 'not there')}"
-        for name in dict.fromkeys([*old, *new])
-        if old.get(name) != new.get(name)
-    ]
+    told = setup_changes(baseline.run, current.run)
     # Where only one of them has unanswerable queries, the other's threshold is unknown.
-    blocks = [run.get("abstention") for run in (baseline, current)]
-    if None not in blocks:
-        was, now = (_told(block["threshold"]) for block in blocks if block is not None)
+    old, new = baseline.abstention, current.abstention
+    if old is not None and new is not None:
+        was, now = _told(old.threshold), _told(new.threshold)
         told += [f"abstain_at: {was} → {now}"] if was != now else []
     return told
 
 
-def _setup(document: Document, *, with_options: bool) -> dict[str, str]:
-    use = document["run"]["retriever"]
-    found = {key: use[key] for key in ("spec", "name", "reranker", "uses_rerank", "floor")}
+def setup_changes(baseline: RunHeader, current: RunHeader) -> list[str]:
+    """Return in words what differs between retriever, options and corpora of two runs.
+
+    Options of two kinds of retriever have nothing to do with each other; only the kinds are named.
+    """
+    kinds = [retriever_kind(run.retriever.spec) for run in (baseline, current)]
+    is_same_kind = kinds[0] == kinds[1]
+    old, new = (_setup(run, with_options=is_same_kind) for run in (baseline, current))
+    told = [] if is_same_kind else [f"kind of retriever: {kinds[0]} → {kinds[1]}"]
+    return told + [
+        f"{name}: {old.get(name, 'not there')} → {new.get(name, 'not there')}"
+        for name in dict.fromkeys([*old, *new])
+        if old.get(name) != new.get(name)
+    ]
+
+
+def _setup(run: RunHeader, *, with_options: bool) -> dict[str, str]:
+    use = run.retriever
+    keys = ("spec", "name", "reranker", "uses_rerank", "floor")
+    found = {key: getattr(use, key) for key in keys}
     if with_options:
         # Where a retriever states an option itself, with its default, that is the fuller truth.
-        found |= {**use["options"], **use["facts"]}
+        found |= {**use.options, **use.facts}
         found.pop("corpora", None)
-    for corpus in document["run"]["corpora"]:
-        size, digest = corpus["n_documents"], corpus["fingerprint"]
+    for corpus in run.corpora:
+        size, digest = corpus.n_documents, corpus.fingerprint
         known = "size unknown" if size is None else counted(size, "document")
-        found[f"corpus {corpus['corpus']}"] = (
+        found[f"corpus {corpus.corpus}"] = (
             f"{known}, {f'digest {digest}' if digest else 'no digest'}"
         )
     return {name: _told(value) for name, value in found.items()}
@@ -98,32 +109,34 @@ def _told(value: object) -> str:
     return "none" if value is None else _DIGEST.sub(lambda hit: hit[0][:12], str(value))
 
 
-def truncation(run: Document) -> str | None:
+def truncation(run: SearchRun) -> str | None:
     """Return how much of its gold set a run asked, None where it asked all of it."""
-    n, n_gold = len({query["id"] for query in run["queries"]}), run["run"]["gold_set"]["n_queries"]
+    n, n_gold = len({query.id for query in run.queries}), run.run.gold_set.n_queries
     return f"it asked {n} of the {counted(n_gold, 'query')} of the gold set" if n < n_gold else None
 
 
-def mismatches(a: Document, b: Document) -> dict[str, str]:
+def mismatches(a: SearchRun, b: SearchRun) -> dict[str, str]:
     """Return in which fingerprints two runs differ: a sentence for each of :data:`ACCEPTABLE`.
 
     ``corpus``: one run searched a corpus that the other did not, or a corpus has another digest
     or number of documents. What is unknown of a corpus differs from nothing; see `unverified`.
     ``queries``: one run asked a query that the other, of the same gold set, did not.
     """
-    found = {code: text for code, text in differences(a, b).items() if code in ACCEPTABLE}
+    found = {code: text for code, text in differences(a.run, b.run).items() if code in ACCEPTABLE}
     old, new = _corpora_by_name(a), _corpora_by_name(b)
     wrong = [f"corpus {name} was searched by one run only" for name in sorted(old.keys() ^ new)]
     for name in sorted(old.keys() & new.keys()):
         wrong += [
-            f"corpus {name} has another {what} ({_short(old[name][key])}, then "
-            f"{_short(new[name][key])})"
-            for key, what in (("n_documents", "size"), ("fingerprint", "digest"))
-            if None not in (old[name][key], new[name][key]) and old[name][key] != new[name][key]
+            f"corpus {name} has another {what} ({_short(was)}, then {_short(now)})"
+            for what, was, now in (
+                ("size", old[name].n_documents, new[name].n_documents),
+                ("digest", old[name].fingerprint, new[name].fingerprint),
+            )
+            if was is not None and now is not None and was != now
         ]
     if wrong:
         found["corpus"] = "; ".join(wrong)
-    asked = [{query["id"] for query in run["queries"]} for run in (a, b)]
+    asked = [{query.id for query in run.queries} for run in (a, b)]
     if asked[0] != asked[1] and "gold_set" not in found:
         found["queries"] = "; ".join(
             f"run {name} did not ask {len(missing)} of the {counted(len(other), 'query')} of run "
@@ -137,17 +150,17 @@ def mismatches(a: Document, b: Document) -> dict[str, str]:
     return found
 
 
-def unverified(a: Document, b: Document) -> list[str]:
+def unverified(a: SearchRun, b: SearchRun) -> list[str]:
     """Return the corpora of both runs whose digest one of them does not record, by name."""
     old, new = _corpora_by_name(a), _corpora_by_name(b)
     return [
         name
         for name in sorted(old.keys() & new.keys())
-        if None in (old[name]["fingerprint"], new[name]["fingerprint"])
+        if None in (old[name].fingerprint, new[name].fingerprint)
     ]
 
 
-def accepted_mismatches(a: Document, b: Document, accept: Collection[str]) -> dict[str, str]:
+def accepted_mismatches(a: SearchRun, b: SearchRun, accept: Collection[str]) -> dict[str, str]:
     """Return the mismatches of two runs, all of which were accepted.
 
     Raises
@@ -162,7 +175,7 @@ def accepted_mismatches(a: Document, b: Document, accept: Collection[str]) -> di
         raise BadInputError(
             f"{unknown[0]!r} cannot be accepted; expected one of {', '.join(ACCEPTABLE)}"
         )
-    if not common_measures(a, b):
+    if not common_measures(a.run, b.run):
         raise NothingToEvaluateError("the runs have no measure in common")
     found = mismatches(a, b)
     open_codes = [code for code in found if code not in accept]
@@ -175,8 +188,8 @@ def accepted_mismatches(a: Document, b: Document, accept: Collection[str]) -> di
     return found
 
 
-def _corpora_by_name(run: Document) -> dict[str, Document]:
-    return {corpus["corpus"]: corpus for corpus in run["run"]["corpora"]}
+def _corpora_by_name(run: SearchRun) -> dict[str, CorpusFacts]:
+    return {corpus.corpus: corpus for corpus in run.run.corpora}
 
 
 def _short(value: object) -> str:
@@ -184,7 +197,7 @@ def _short(value: object) -> str:
 
 
 def run_faults(
-    runs: Sequence[Document], baselines: Sequence[Document], scope: Collection[str] | None
+    runs: Sequence[SearchRun], baselines: Sequence[SearchRun], scope: Collection[str] | None
 ) -> list[str]:
     """Return why runs have no verdict against baselines, in sentences; empty when they have one.
 
@@ -207,26 +220,26 @@ def run_faults(
         found += [f"on the side of the {whose}, {why}" for why in copies(side)]
         found += [f"on the side of the {whose}, {why}" for why in system_changes(side)]
     run, baseline = runs[0], baselines[0]
-    found += differences(baseline, run).values()
+    found += differences(baseline.run, run.run).values()
     skipped = _corpora(baseline, scope) - _corpora(run, scope)
     if skipped:
         found.append(f"the run skipped the corpus {', '.join(sorted(skipped))}")
     return found
 
 
-def run_notes(runs: Sequence[Document], baselines: Sequence[Document]) -> list[str]:
+def run_notes(runs: Sequence[SearchRun], baselines: Sequence[SearchRun]) -> list[str]:
     """Return what a reader should know of runs that have a verdict."""
     run, baseline = runs[0], baselines[0]
     found = []
-    if run["run"]["gold_set"]["is_provisional"]:
+    if run.run.gold_set.is_provisional:
         found.append("the gold set is provisional: no person has reviewed a row of it")
     # Earlier versions did not record it.
-    if any(one["run"].get("ids_checked") is False for one in runs):
+    if any(one.run.ids_checked is False for one in runs):
         found.append(
             "the document ids of the run were not checked (no --corpus-file): one that the corpus "
             "lacks counts as not relevant"
         )
-    told = [{(one["generated_at"], one["label"]) for one in side} for side in (runs, baselines)]
+    told = [{(one.generated_at, one.label) for one in side} for side in (runs, baselines)]
     if told[0] & told[1]:
         is_whole = told[0] == told[1]
         found.append(
@@ -243,7 +256,7 @@ def run_notes(runs: Sequence[Document], baselines: Sequence[Document]) -> list[s
     return found
 
 
-def copies(runs: Sequence[Document]) -> list[str]:
+def copies(runs: Sequence[SearchRun]) -> list[str]:
     """Return which runs a list has twice, in sentences: they would show no noise.
 
     A run is known by its label, the second it was measured in and its answers, so that a copy of
@@ -253,20 +266,21 @@ def copies(runs: Sequence[Document]) -> list[str]:
         f"run {number} is run {other} again; a run shows no noise against itself"
         for number, run in enumerate(runs, 1)
         for other, earlier in enumerate(runs[: number - 1], 1)
-        if all(run[key] == earlier[key] for key in ("generated_at", "label", "queries"))
+        if (run.generated_at, run.label, run.queries)
+        == (earlier.generated_at, earlier.label, earlier.queries)
     ]
 
 
-def system_changes(runs: Sequence[Document]) -> list[str]:
+def system_changes(runs: Sequence[SearchRun]) -> list[str]:
     """Return why runs are not all of one system over the same queries, in sentences."""
     found = []
     for number, (one, other) in enumerate(pairwise(runs), 2):
         apart = [
-            *differences(one, other).values(),
+            *differences(one.run, other.run).values(),
             *changes(one, other),
-            *claim_faults(other, one),
+            *judge_faults(judge_of(one), judge_of(other)),
         ]
-        if {q["id"] for q in one["queries"]} != {q["id"] for q in other["queries"]}:
+        if {q.id for q in one.queries} != {q.id for q in other.queries}:
             apart.append("other queries were asked")
         if apart:
             found.append(
@@ -276,57 +290,61 @@ def system_changes(runs: Sequence[Document]) -> list[str]:
     return found
 
 
-def claim_faults(run: Document, baseline: Document) -> list[str]:
+def judge_of(run: SearchRun) -> JudgeFacts | None:
+    """Return who judged the claims of a run; None where none were judged."""
+    return None if run.claims is None else run.claims.judge
+
+
+def judge_faults(old: JudgeFacts | None, new: JudgeFacts | None) -> list[str]:
     """Return why claim metrics of two runs cannot be compared: another judge decided."""
-    old, new = ((doc.get("claims") or {}).get("judge") for doc in (baseline, run))
     if old is None or new is None or is_same_judge(old, new):
         return []
     return [f"another judge decided ({_judge(old)}, now {_judge(new)})"]
 
 
-def own_faults(doc: Document) -> list[str]:
+def own_faults(doc: SearchRun) -> list[str]:
     """Return why a run has no verdict whatever it is compared with, in sentences."""
-    if not doc["queries"]:
+    if not doc.queries:
         return ["it holds no query"]
-    doc = believed(doc)
-    found = list(doc["status"]["reasons"])
-    n_failed = sum(query["status"] == "failed" for query in doc["queries"])
+    doc = without_untrusted(doc)
+    found = list(doc.status.reasons)
+    n_failed = sum(query.status == "failed" for query in doc.queries)
     if n_failed and not found:
-        found.append(f"{n_failed} of {len(doc['queries'])} queries failed")
-    if not doc["status"]["has_verdict"] and not found:
+        found.append(f"{n_failed} of {len(doc.queries)} queries failed")
+    if not doc.status.has_verdict and not found:
         found.append("it gives no reason")
-    twice = [query for query, n in Counter(q["id"] for q in doc["queries"]).items() if n > 1]
+    twice = [query for query, n in Counter(q.id for q in doc.queries).items() if n > 1]
     if twice:
         told = f"it holds {counted(len(twice), 'query')} more than once"
         found.append(f"{told}, the first is {twice[0]!r}")
     return found
 
 
-def _named(name: str, runs: Sequence[Document]) -> list[tuple[str, Document]]:
+def _named(name: str, runs: Sequence[SearchRun]) -> list[tuple[str, SearchRun]]:
     if len(runs) == 1:
         return [(name, runs[0])]
     return [(f"{name} {number} of {len(runs)}", run) for number, run in enumerate(runs, 1)]
 
 
-def _missing_queries(name: str, doc: Document, scope: Collection[str] | None) -> list[str]:
-    asked = {query["id"] for query in doc["queries"]}
+def _missing_queries(name: str, doc: SearchRun, scope: Collection[str] | None) -> list[str]:
+    asked = {query.id for query in doc.queries}
     if scope is not None:
         missing = sorted(set(scope) - asked)
         told = f"{name} lacks {len(missing)} of {len(set(scope))} pinned queries"
         return [f"{told}, the first is {missing[0]!r}"] if missing else []
-    n_gold = doc["run"]["gold_set"]["n_queries"]
+    n_gold = doc.run.gold_set.n_queries
     if asked and len(asked) < n_gold:
         return [f"{name} is truncated: it asked {len(asked)} of {n_gold} queries of the gold set"]
     return []
 
 
-def _corpora(doc: Document, scope: Collection[str] | None) -> set[str]:
-    return {q["corpus"] for q in doc["queries"] if scope is None or q["id"] in scope}
+def _corpora(doc: SearchRun, scope: Collection[str] | None) -> set[str]:
+    return {q.corpus for q in doc.queries if scope is None or q.id in scope}
 
 
-def _digests(doc: Document) -> dict[str, str | None]:
-    return {corpus["corpus"]: corpus["fingerprint"] for corpus in doc["run"]["corpora"]}
+def _digests(doc: SearchRun) -> dict[str, str | None]:
+    return {corpus.corpus: corpus.fingerprint for corpus in doc.run.corpora}
 
 
-def _judge(judge: Document) -> str:
-    return f"{judge.get('name')} {judge.get('version')}"
+def _judge(judge: JudgeFacts) -> str:
+    return f"{judge.name} {judge.version}"

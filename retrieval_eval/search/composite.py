@@ -5,23 +5,21 @@ A mean would hide a cliff behind what goes well. The minimum falls with whatever
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from retrieval_eval.model.search_run import Component, Composite, ShareWithInterval
+from retrieval_eval.model.search_run import Component, Composite, SearchRun, ShareWithInterval
 from retrieval_eval.search.abstention import Gate
 from retrieval_eval.search.guard.thresholds import Thresholds
 from retrieval_eval.search.named_metrics import (
-    BLOCK_OF,
     FALSE_REFUSAL_RATE,
     TRUE_POSITIVE_RATE,
     metric_value,
+    stored,
 )
 from retrieval_eval.search.summary import number, points, signed_span
 from retrieval_eval.values import REASONS, Value
-
-Document = Mapping[str, Any]
 
 _ITSELF: Final = "composite"
 
@@ -70,7 +68,7 @@ def components_of(thresholds: Thresholds) -> tuple[Bound, ...]:
     return tuple(found)
 
 
-def composite_of(document: Document, components: Sequence[Bound] = COMPONENTS) -> Composite:
+def composite_of(document: SearchRun, components: Sequence[Bound] = COMPONENTS) -> Composite:
     """Return the composite of a search run.
 
     The value is the smallest margin of any component, in the metrics' own unit (shares): 0 or
@@ -122,21 +120,21 @@ def composite_of(document: Document, components: Sequence[Bound] = COMPONENTS) -
     )
 
 
-def sentence(block: Document | None) -> str | None:
+def sentence(block: Composite | None) -> str | None:
     """Return the composite in one line of text, None where there is no block."""
     if block is None:
         return None
-    value = block["value"]
-    if value["value"] is None:
-        return f"composite: not computable ({'; '.join(block['reasons'])})"
-    low, high = (None if end is None else 100 * end for end in (value["ci_low"], value["ci_high"]))
+    value = block.value
+    if value.value is None:
+        return f"composite: not computable ({'; '.join(block.reasons)})"
+    low, high = (None if end is None else 100 * end for end in (value.ci_low, value.ci_high))
     # A metric can have a floor and a ceiling.
-    rows = [row for row in block["components"] if row["name"] == block["worst"]]
-    worst = min(rows, key=lambda row: row["margin"])
-    bound = "floor" if worst["ceiling"] is None else "ceiling"
+    rows = [row for row in block.components if row.name == block.worst]
+    worst = min(rows, key=lambda row: row.margin or 0.0)
+    bound, limit = ("floor", worst.floor) if worst.ceiling is None else ("ceiling", worst.ceiling)
     return (
-        f"composite: {points(100 * value['value'])} points {signed_span(low, high)}; worst is "
-        f"{worst['name']} at {number(worst['value'])} with a {bound} of {number(worst[bound])}"
+        f"composite: {points(100 * value.value)} points {signed_span(low, high)}; worst is "
+        f"{worst.name} at {number(worst.value)} with a {bound} of {number(limit)}"
     )
 
 
@@ -153,14 +151,10 @@ def _row(component: Bound, value: Value) -> Component:
     )
 
 
-def _margins_of_ends(document: Document, component: Bound) -> tuple[float, float] | None:
+def _margins_of_ends(document: SearchRun, component: Bound) -> tuple[float, float] | None:
     """Return the margins of both ends of a component's interval, the smaller first."""
-    if component.name in BLOCK_OF:
-        block, key = BLOCK_OF[component.name]
-        found = document[block][key]
-    else:
-        found = document["metrics"][component.name]
-    if found["ci_low"] is None or found["ci_high"] is None:
+    found = stored(document, component.name)
+    if found is None or found.ci_low is None or found.ci_high is None:
         return None
-    low, high = sorted(component.margin(found[end]) for end in ("ci_low", "ci_high"))
+    low, high = sorted(map(component.margin, (found.ci_low, found.ci_high)))
     return low, high

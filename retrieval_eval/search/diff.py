@@ -27,6 +27,7 @@ from retrieval_eval.model.search_diff import (
     SearchDiff,
     TopDocument,
 )
+from retrieval_eval.model.search_run import QueryResult, SearchRun
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.comparability import (
     accepted_mismatches,
@@ -58,8 +59,6 @@ from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.search.summary import simulated
 from retrieval_eval.values import counted
 
-Document = Mapping[str, Any]
-
 DEFAULT_FLAG_POINTS: Final = 0.5
 _SHOWN: Final = ("id", "query", "corpus", "area", "origin", "source")
 
@@ -68,8 +67,8 @@ _ROUNDING: Final = 1e-9
 
 
 def diff(
-    a: Document,
-    b: Document,
+    a: SearchRun,
+    b: SearchRun,
     *,
     accept: Collection[str] = (),
     flag_points: float = DEFAULT_FLAG_POINTS,
@@ -161,7 +160,7 @@ class _Comparing:
         }
 
     def whole_runs(
-        self, a: Document, b: Document, within: Collection[str] | None = None
+        self, a: SearchRun, b: SearchRun, within: Collection[str] | None = None
     ) -> dict[str, MetricDifference]:
         """Compare the metrics in which no query has a share; they have neither n nor interval."""
         found = {}
@@ -193,46 +192,49 @@ class _Comparing:
         )
 
 
-def _names(a: Document, b: Document) -> list[str]:
+def _names(a: SearchRun, b: SearchRun) -> list[str]:
     """Return the metrics of both runs that are compared by query."""
     others = [name for name in BLOCK_OF if name not in WHOLE_RUN_ONLY]
-    return common_measures(a, b) + [name for name in others if shares(a, name) and shares(b, name)]
+    return common_measures(a.run, b.run) + [
+        name for name in others if shares(a, name) and shares(b, name)
+    ]
 
 
-def _by_id(run: Document) -> dict[str, Document]:
-    return {query["id"]: query for query in run["queries"]}
+def _by_id(run: SearchRun) -> dict[str, QueryResult]:
+    return {query.id: query for query in run.queries}
 
 
-def _side(run: Document) -> DiffSide:
-    gold, use, status = run["run"]["gold_set"], run["run"]["retriever"], run["status"]
+def _side(run: SearchRun) -> DiffSide:
+    gold, use, status = run.run.gold_set, run.run.retriever, run.status
     return DiffSide(
-        label=run["label"],
-        generated_at=run["generated_at"],
-        retriever=use["name"],
+        label=run.label,
+        generated_at=run.generated_at,
+        retriever=use.name,
         gold_set=GoldSetOfSide(
-            name=gold["name"],
-            fingerprint=gold["fingerprint"],
-            n_queries=gold["n_queries"],
-            n_labelled_pairs=gold["n_labelled_pairs"],
+            name=gold.name,
+            fingerprint=gold.fingerprint,
+            n_queries=gold.n_queries,
+            n_labelled_pairs=gold.n_labelled_pairs,
         ),
-        n_queries=status["n_queries"],
-        n_failed=status["n_failed"],
-        has_verdict=status["has_verdict"],
+        n_queries=status.n_queries,
+        n_failed=status.n_failed,
+        has_verdict=status.has_verdict,
     )
 
 
-def _resampling(a: Document, b: Document, seed: int) -> Resampling:
-    old, new = a["run"]["settings"], b["run"]["settings"]
-    keys = ("n_resamples", "confidence")
-    return Resampling.of({key: max(old[key], new[key]) for key in keys}, seed)
+def _resampling(a: SearchRun, b: SearchRun, seed: int) -> Resampling:
+    old, new = a.run.settings, b.run.settings
+    return Resampling(
+        seed, max(old.n_resamples, new.n_resamples), max(old.confidence, new.confidence)
+    )
 
 
-def _cutoffs(a: Document, b: Document) -> list[int]:
-    old, new = (set(run["run"]["settings"]["k_values"]) for run in (a, b))
+def _cutoffs(a: SearchRun, b: SearchRun) -> list[int]:
+    old, new = (set(run.run.settings.k_values) for run in (a, b))
     return sorted(old & new)
 
 
-def _no_verdict(a: Document, b: Document) -> list[str]:
+def _no_verdict(a: SearchRun, b: SearchRun) -> list[str]:
     return [
         f"run {name} has no verdict: {reason}"
         for name, run in (("A", a), ("B", b))
@@ -252,7 +254,7 @@ def _banner(no_verdict: Sequence[str], accepted: Mapping[str, str]) -> str | Non
     return " ".join(found) or None
 
 
-def _notices(a: Document, b: Document, pinned: Collection[str] | None) -> list[str]:
+def _notices(a: SearchRun, b: SearchRun, pinned: Collection[str] | None) -> list[str]:
     """Return the sentences a reader must not miss, besides the banner."""
     found = simulated(a, b)
     before, after = _by_id(a).keys(), _by_id(b).keys()
@@ -275,7 +277,7 @@ def _notices(a: Document, b: Document, pinned: Collection[str] | None) -> list[s
 
 
 def _slices(
-    a: Document, b: Document, sides: Sides, compare: _Comparing, pinned: Collection[str] | None
+    a: SearchRun, b: SearchRun, sides: Sides, compare: _Comparing, pinned: Collection[str] | None
 ) -> DiffSlices:
     def part(ids: tuple[Collection[str], Collection[str]]) -> DiffSlice:
         both = _by_id(a).keys() & _by_id(b).keys() & set(ids[0]) & set(ids[1])
@@ -284,7 +286,7 @@ def _slices(
 
     found = {}
     for dimension in DIMENSIONS:
-        values = {query[dimension] or NO_NAME for run in (a, b) for query in run["queries"]}
+        values = {getattr(query, dimension) or NO_NAME for run in (a, b) for query in run.queries}
         found[dimension] = {
             value: part(slice_of(a, b, dimension, value)) for value in sorted(values)
         }
@@ -294,12 +296,12 @@ def _slices(
 
 
 def _top1_changed(
-    before: Mapping[str, Document], after: Mapping[str, Document]
+    before: Mapping[str, QueryResult], after: Mapping[str, QueryResult]
 ) -> tuple[ChangedTop, ...]:
     return tuple(
         ChangedTop(
             id=query,
-            query=after[query]["query"],
+            query=after[query].query,
             a=first_document(before[query]),
             b=first_document(after[query]),
         )
@@ -309,8 +311,8 @@ def _top1_changed(
 
 
 def changed_queries(
-    before: Mapping[str, Document],
-    after: Mapping[str, Document],
+    before: Mapping[str, QueryResult],
+    after: Mapping[str, QueryResult],
     sides: Sides,
     cutoffs: Sequence[int],
 ) -> tuple[QueryDifference, ...]:
@@ -334,7 +336,7 @@ def changed_queries(
     rows = []
     for query in sorted(before.keys() & after.keys()):
         row = QueryDifference(
-            **{key: after[query][key] for key in _SHOWN},
+            **{key: getattr(after[query], key) for key in _SHOWN},
             metrics={
                 name: QueryValues(a=a, b=b)
                 for name, pair in pairs.items()
@@ -364,15 +366,17 @@ def _size(row: QueryDifference) -> tuple[float, float, str]:
     return -headline, -max(map(abs, given.values()), default=0.0), row.id
 
 
-def first_document(query: Document) -> TopDocument | None:
+def first_document(query: QueryResult) -> TopDocument | None:
     """Return the first document of a query and its grade, None for an empty ranking."""
-    if not query["ranking"]:
+    if not query.ranking:
         return None
-    first = query["ranking"][0]
-    return TopDocument(doc=first["doc"], grade=first["grade"])
+    first = query.ranking[0]
+    return TopDocument(doc=first.doc, grade=first.grade)
 
 
-def moved_documents(a: Document, b: Document, cutoffs: Sequence[int]) -> dict[str, MovedDocuments]:
+def moved_documents(
+    a: QueryResult, b: QueryResult, cutoffs: Sequence[int]
+) -> dict[str, MovedDocuments]:
     """Return the documents that the second ranking gained and lost within each cut-off.
 
     Parameters
@@ -389,7 +393,7 @@ def moved_documents(a: Document, b: Document, cutoffs: Sequence[int]) -> dict[st
         when it is unjudged) in the run that has it, ``rank_a`` and ``rank_b`` (from 1, null
         when not retrieved), best rank first. Cut-offs without a change are left out.
     """
-    if "failed" in (a["status"], b["status"]):
+    if "failed" in (a.status, b.status):
         return {}
     ranks_a, ranks_b = _ranks(a), _ranks(b)
     found = {}
@@ -401,12 +405,12 @@ def moved_documents(a: Document, b: Document, cutoffs: Sequence[int]) -> dict[st
     return found
 
 
-def _ranks(query: Document) -> dict[str, int]:
-    return {found["doc"]: rank for rank, found in enumerate(query["ranking"], 1)}
+def _ranks(query: QueryResult) -> dict[str, int]:
+    return {found.doc: rank for rank, found in enumerate(query.ranking, 1)}
 
 
 def _entering(
-    side: Document,
+    side: QueryResult,
     before: Mapping[str, int],
     after: Mapping[str, int],
     k: int,
@@ -416,10 +420,10 @@ def _entering(
 ) -> tuple[MovedDocument, ...]:
     """Return the first k documents of ``side`` that are not among the first k before."""
     found = []
-    for place in side["ranking"][:k]:
-        doc = place["doc"]
+    for place in side.ranking[:k]:
+        doc = place.doc
         rank = before.get(doc)
         if rank is None or rank > k:
             ranks = {old: rank, new: after[doc]}
-            found.append(MovedDocument(doc=doc, grade=place["grade"], **ranks))
+            found.append(MovedDocument(doc=doc, grade=place.grade, **ranks))
     return tuple(found)

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from retrieval_eval import __version__
 from retrieval_eval.distribution import NAME
-from retrieval_eval.model import from_builtins, to_builtins
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.search_run import (
     CorpusFacts,
@@ -102,22 +101,7 @@ def search_run(
         delta=None,
         backlog=None if backlog is None else dict(backlog),
     )
-    return replace(run, composite=composite_of(to_builtins(run)))
-
-
-def believed(document: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return a search run, as plain objects, without answers that cannot be trusted.
-
-    See `without_untrusted`.
-    """
-    is_trusted = all(
-        UNTRUSTED.keys().isdisjoint(query["problems"])
-        and len({found["doc"] for found in query["ranking"]}) == len(query["ranking"])
-        for query in document["queries"]
-    )
-    if is_trusted:
-        return document
-    return to_builtins(without_untrusted(from_builtins(document, SearchRun, "the search run")))
+    return replace(run, composite=composite_of(run))
 
 
 def without_untrusted(run: SearchRun) -> SearchRun:
@@ -127,7 +111,7 @@ def without_untrusted(run: SearchRun) -> SearchRun:
     run then has no verdict, and none of its means, for they were taken over these answers too.
     Any other run is returned as it is.
     """
-    queries = tuple(_believed(query) for query in run.queries)
+    queries = tuple(_trusted(query) for query in run.queries)
     if all(new is old for new, old in zip(queries, run.queries, strict=True)):
         return run
     parts = {
@@ -152,14 +136,14 @@ def without_untrusted(run: SearchRun) -> SearchRun:
         )
         found = replace(found, abstention=abstention)
     if run.composite is not None:
-        found = replace(found, composite=composite_of(to_builtins(found)))
+        found = replace(found, composite=composite_of(found))
     if run.delta is not None:
         withheld = tuple(f"the run has no verdict: {reason}" for reason in found.status.reasons)
         found = replace(found, delta=None, delta_withheld=withheld)
     return found
 
 
-def _believed(query: QueryResult) -> QueryResult:
+def _trusted(query: QueryResult) -> QueryResult:
     wrong = [UNTRUSTED[code] for code in query.problems if code in UNTRUSTED]
     if len({found.doc for found in query.ranking}) < len(query.ranking):
         wrong.append(UNTRUSTED["duplicate_documents"])

@@ -10,6 +10,8 @@ from typing import Any, Final
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.chunks import Key
 from retrieval_eval.model.gold import GoldSet
+from retrieval_eval.model.search_run import QueryResult as StoredQuery
+from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.search.comparability import differences
 from retrieval_eval.search.paired_change import POINTS
 from retrieval_eval.search.protocol import ScoredDoc
@@ -17,7 +19,6 @@ from retrieval_eval.search.results import QueryResult
 from retrieval_eval.search.scoring import score_run
 from retrieval_eval.search.settings import Settings
 
-Document = Mapping[str, Any]
 PerQuery = Mapping[str, Mapping[str, float]]
 
 _GONE: Final = "\0"
@@ -28,8 +29,8 @@ def label_split(
     old_gold: GoldSet,
     new_gold: GoldSet,
     mapping: Mapping[Key, Sequence[str]],
-    run_before: Document,
-    run_after: Document,
+    run_before: SearchRun,
+    run_after: SearchRun,
 ) -> dict[str, Any]:
     """Split the change of every metric after re-labelling into labels moved and retrieval moved.
 
@@ -70,9 +71,7 @@ def label_split(
     _check(old_gold, new_gold, run_before, run_after)
     _check_mapping(new_gold, mapping, run_after)
     names = [
-        name
-        for name in run_before["run"]["settings"]["measures"]
-        if name in run_after["run"]["settings"]["measures"]
+        name for name in run_before.run.settings.measures if name in run_after.run.settings.measures
     ]
     between = _between(new_gold, mapping, run_before)
     sides = (_values(run_before), between, _values(run_after))
@@ -83,27 +82,27 @@ def label_split(
     }
 
 
-def _check(old: GoldSet, new: GoldSet, before: Document, after: Document) -> None:
+def _check(old: GoldSet, new: GoldSet, before: SearchRun, after: SearchRun) -> None:
     for which, gold, run in (("earlier", old, before), ("later", new, after)):
-        found = run["run"]["gold_set"]["fingerprint"]
+        found = run.run.gold_set.fingerprint
         if found != gold.fingerprint:
             raise BadInputError(
                 f"the {which} run was measured against another gold set ({found[:12]}) than the one"
                 f" given for it ({gold.fingerprint[:12]}); run `search run` again with that one"
             )
     reasons = [
-        sentence for code, sentence in differences(before, after).items() if code != "gold_set"
+        sentence
+        for code, sentence in differences(before.run, after.run).items()
+        if code != "gold_set"
     ]
     if reasons:
         raise BadInputError(f"the runs cannot be compared: {'; '.join(reasons)}")
 
 
-def _check_mapping(gold: GoldSet, mapping: Mapping[Key, Sequence[str]], after: Document) -> None:
+def _check_mapping(gold: GoldSet, mapping: Mapping[Key, Sequence[str]], after: SearchRun) -> None:
     led_to = {(corpus, doc) for (corpus, _), docs in mapping.items() for doc in docs}
     known = {(query.corpus, doc) for query in gold.queries for doc in query.relevant}
-    known |= {
-        (query["corpus"], hit["doc"]) for query in after["queries"] for hit in query["ranking"]
-    }
+    known |= {(query.corpus, hit.doc) for query in after.queries for hit in query.ranking}
     if led_to and known and led_to.isdisjoint(known):
         raise BadInputError(
             f"none of the {len(led_to)} documents that the mapping leads to was found by the later"
@@ -111,17 +110,15 @@ def _check_mapping(gold: GoldSet, mapping: Mapping[Key, Sequence[str]], after: D
         )
 
 
-def _between(gold: GoldSet, mapping: Mapping[Key, Sequence[str]], run: Document) -> PerQuery:
+def _between(gold: GoldSet, mapping: Mapping[Key, Sequence[str]], run: SearchRun) -> PerQuery:
     """Return the metrics of the old rankings, in terms of new documents, against the new labels."""
     known = {query.id for query in gold.queries}
-    results = [
-        _in_new_documents(query, mapping) for query in run["queries"] if query["id"] in known
-    ]
+    results = [_in_new_documents(query, mapping) for query in run.queries if query.id in known]
     if not results:
         return {}
     # Only the scores of single queries are used, so nothing needs to be resampled.
-    own = run["run"]["settings"]
-    settings = Settings(k_values=tuple(own["k_values"]), depth=own["depth"], n_resamples=0)
+    own = run.run.settings
+    settings = Settings(k_values=tuple(own.k_values), depth=own.depth, n_resamples=0)
     found = score_run(gold, results, settings)
     return {
         query.query.id: {
@@ -133,23 +130,21 @@ def _between(gold: GoldSet, mapping: Mapping[Key, Sequence[str]], run: Document)
     }
 
 
-def _in_new_documents(query: Document, mapping: Mapping[Key, Sequence[str]]) -> QueryResult:
+def _in_new_documents(query: StoredQuery, mapping: Mapping[Key, Sequence[str]]) -> QueryResult:
     docs: dict[str, float] = {}
-    levels = {
-        score: n for n, score in enumerate(sorted({hit["score"] for hit in query["ranking"]}))
-    }
-    for hit in sorted(query["ranking"], key=lambda hit: -levels[hit["score"]]):
-        new = mapping.get((query["corpus"], hit["doc"]), (hit["doc"],)) or (_GONE + hit["doc"],)
+    levels = {score: n for n, score in enumerate(sorted({hit.score for hit in query.ranking}))}
+    for hit in sorted(query.ranking, key=lambda hit: -levels[hit.score]):
+        new = mapping.get((query.corpus, hit.doc), (hit.doc,)) or (_GONE + hit.doc,)
         for n, doc in enumerate(new):
-            docs.setdefault(doc, levels[hit["score"]] - n / len(new))
+            docs.setdefault(doc, levels[hit.score] - n / len(new))
     ranking = tuple(ScoredDoc(doc, score) for doc, score in docs.items())
-    return QueryResult(query["id"], query["status"], ranking=ranking)
+    return QueryResult(query.id, query.status, ranking=ranking)
 
 
-def _values(run: Document) -> PerQuery:
+def _values(run: SearchRun) -> PerQuery:
     return {
-        query["id"]: {n: value for n, value in query["metrics"].items() if value is not None}
-        for query in run["queries"]
+        query.id: {n: value for n, value in query.metrics.items() if value is not None}
+        for query in run.queries
     }
 
 

@@ -6,7 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from msgspec import structs
+
 from retrieval_eval.escape import visible
+from retrieval_eval.model.search_run import Delta, QueryContribution, SearchRun
 from retrieval_eval.search.abstention import sentences
 from retrieval_eval.search.composite import sentence as composite_sentence
 from retrieval_eval.search.settings import HEADLINE
@@ -21,8 +24,6 @@ from retrieval_eval.search.summary import (
     points,
     shown_measures,
 )
-
-Document = Mapping[str, Any]
 
 _FEW_MEASURES: Final = (*HEADLINE, "RR", "nDCG@10")
 _LEGEND: Final = (
@@ -41,51 +42,49 @@ _LINK: Final = re.compile(r"\bwww\.", re.IGNORECASE)
 _ENTITIES: Final = {ord(c): f"&#{ord(c)};" for c in "&<>|@\"'"}
 
 
-def to_markdown(document: Document) -> str:
+def to_markdown(document: SearchRun) -> str:
     """Return a search run as Markdown with tables, the change against the baseline included.
 
     Every text that comes from a query, a document or a retriever is escaped: it shows as it
     stands and cannot become markup.
     """
-    title = f"Search run: {document['label']}" if document["label"] else "Search run"
-    parts = [f"# {escaped(title)}", f"Measured {document['generated_at']}."]
+    title = f"Search run: {document.label}" if document.label else "Search run"
+    parts = [f"# {escaped(title)}", f"Measured {document.generated_at}."]
     parts += [f"**{escaped(notice)}**" for notice in notices(document)]
     facts = [[name, escaped(value)] for name, value in header(document)]
     parts.append(table([["", ""], *facts], n_left=2))
-    confidence = document["run"]["settings"]["confidence"]
+    confidence = document.run.settings.confidence
     parts += [
         "## Measures",
-        _by_measure(
-            metric_rows(document["metrics"], list(document["metrics"]), confidence=confidence)
-        ),
+        _by_measure(metric_rows(document.metrics, list(document.metrics), confidence=confidence)),
         _LEGEND,
     ]
     parts += _abstention(document)
     parts += _delta(document, confidence)
     parts += _slices(document)
     parts += _queries(document)
-    parts += _backlog(document["backlog"])
+    parts += _backlog(document.backlog)
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _delta(document: Document, confidence: float) -> list[str]:
-    parts, delta = ["## Change against the baseline"], document["delta"]
+def _delta(document: SearchRun, confidence: float) -> list[str]:
+    parts, delta = ["## Change against the baseline"], document.delta
     if delta is None:
         # Reasons may hold words of a retriever; our own sentence has code in it.
-        why = no_delta(document)
-        return [*parts, escaped(why) if document.get("delta_withheld") else why]
+        why = no_delta(document.delta_withheld)
+        return [*parts, escaped(why) if document.delta_withheld else why]
     parts.append("\n".join(f"- {escaped(line)}" for line in delta_sentences(delta)))
-    if delta["is_comparable"]:
+    if delta.is_comparable:
         names = shown_measures(document)
-        parts.append(_by_measure(delta_rows(delta["metrics"], names, confidence=confidence)))
+        parts.append(_by_measure(delta_rows(delta.metrics, names, confidence=confidence)))
     return parts
 
 
-def _abstention(document: Document) -> list[str]:
-    lines = sentences(document.get("abstention"))
+def _abstention(document: SearchRun) -> list[str]:
+    lines = sentences(document.abstention)
     if not lines:
         return []
-    if composite := composite_sentence(document.get("composite")):
+    if composite := composite_sentence(document.composite):
         lines.append(composite)
     return ["## Queries without an answer", "\n".join(f"- {escaped(line)}" for line in lines)]
 
@@ -117,51 +116,51 @@ def _measure(name: str) -> str:
     return name if _MEASURE.fullmatch(name) else escaped(name)
 
 
-def _slices(document: Document) -> list[str]:
+def _slices(document: SearchRun) -> list[str]:
     parts = []
-    for dimension, slices in document["slices"].items():
+    for dimension, slices in structs.asdict(document.slices).items():
         rows = [[dimension, "queries", *(f"{name} (n)" for name in _FEW_MEASURES)]]
         for name, part in slices.items():
-            means = [part["metrics"][measure] for measure in _FEW_MEASURES]
-            cells = [f"{number(mean['value'])} ({mean['n']})" for mean in means]
-            rows.append([escaped(name), str(part["n_queries"]), *cells])
+            means = [part.metrics[measure] for measure in _FEW_MEASURES]
+            cells = [f"{number(mean.value)} ({mean.n})" for mean in means]
+            rows.append([escaped(name), str(part.n_queries), *cells])
         parts += [f"## By {dimension}", table(rows)]
     return parts
 
 
-def _queries(document: Document) -> list[str]:
-    texts = {query["id"]: shortened(query["query"]) for query in document["queries"]}
+def _queries(document: SearchRun) -> list[str]:
+    texts = {query.id: shortened(query.query) for query in document.queries}
     parts = []
-    failed = [query for query in document["queries"] if query["status"] == "failed"]
+    failed = [query for query in document.queries if query.status == "failed"]
     if failed:
         rows = [["query", "text", "error"]]
-        rows += [[escaped(q["id"]), texts[q["id"]], shortened(q["error"] or "")] for q in failed]
+        rows += [[escaped(q.id), texts[q.id], shortened(q.error or "")] for q in failed]
         parts += ["## Failed queries", table(rows[: _MOST_QUERIES + 1], n_left=3), _more(failed)]
-    moved = _most_moved(document["delta"])
+    moved = _most_moved(document.delta)
     if moved:
         rows = [["query", "text", *(f"{name}, points" for name in _FEW_MEASURES)]]
         for query in moved:
-            given = [points(query["contributions"].get(name, 0.0)) for name in _FEW_MEASURES]
-            rows.append([escaped(query["id"]), texts.get(query["id"], ""), *given])
+            given = [points(query.contributions.get(name, 0.0)) for name in _FEW_MEASURES]
+            rows.append([escaped(query.id), texts.get(query.id, ""), *given])
         shown = table(rows[: _MOST_QUERIES + 1], n_left=2)
         parts += ["## Queries behind the change", shown, _more(moved)]
     return parts
 
 
-def _most_moved(delta: Document | None) -> list[Document]:
+def _most_moved(delta: Delta | None) -> list[QueryContribution]:
     """Return the queries that moved one of the few measures, those that moved one most first."""
     if delta is None:
         return []
 
-    def size(query: Document) -> float:
-        given: Mapping[str, float] = query["contributions"]
+    def size(query: QueryContribution) -> float:
+        given = query.contributions
         return max(abs(given.get(name, 0.0)) for name in _FEW_MEASURES)
 
-    moved = [query for query in delta["queries"] if size(query)]
-    return sorted(moved, key=lambda query: (-size(query), query["id"]))
+    moved = [query for query in delta.queries if size(query)]
+    return sorted(moved, key=lambda query: (-size(query), query.id))
 
 
-def _backlog(backlog: Document | None) -> list[str]:
+def _backlog(backlog: Mapping[str, Any] | None) -> list[str]:
     if backlog is None:
         return []
     names = ("pending_review", "approved", "rejected", "published", "other", "total")

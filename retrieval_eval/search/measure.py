@@ -8,16 +8,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from msgspec.structs import replace
-
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.backlog import read_backlog
 from retrieval_eval.gold.corpus import Corpus, corpus_fingerprint, read_corpus
 from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.io.files import remove, write_bytes, write_text
-from retrieval_eval.model import from_builtins
+from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import GoldSet
-from retrieval_eval.model.search_run import CorpusFacts, Delta, SearchRun
+from retrieval_eval.model.search_run import CorpusFacts, SearchRun
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import now
 from retrieval_eval.search.abstention import check_threshold
@@ -26,7 +24,7 @@ from retrieval_eval.search.document import retriever_facts, search_run
 from retrieval_eval.search.markdown import to_markdown
 from retrieval_eval.search.protocol import Retriever
 from retrieval_eval.search.retrievers import open_retriever
-from retrieval_eval.search.run_files import document_of, read_search_run, run_bytes
+from retrieval_eval.search.run_files import load_search_run, run_bytes
 from retrieval_eval.search.running import describe_retriever, known_documents_of, run_queries
 from retrieval_eval.search.scoring import score_run
 from retrieval_eval.search.secrets import shown_options, shown_spec
@@ -132,7 +130,7 @@ def run_search(
     # Whatever cannot be used is found before the first query is asked.
     check_threshold(abstain_at)
     settings = settings or Settings()
-    before = None if baseline is None else read_search_run(baseline)
+    before = None if baseline is None else load_search_run(baseline)
     documents = read_corpus(corpus) if isinstance(corpus, Path) else corpus
     if documents is not None:
         _check_corpora(documents, chosen)
@@ -169,13 +167,7 @@ def run_search(
     )
     if before is None:
         return run
-    change = compare_with_baseline(before, document_of(run), seed=settings.seed)
-    delta = change["delta"]
-    return replace(
-        run,
-        delta=None if delta is None else from_builtins(delta, Delta, "the delta"),
-        delta_withheld=tuple(change["delta_withheld"]),
-    )
+    return compare_with_baseline(before, run, seed=settings.seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +195,7 @@ class Request:
 class Measured:
     """A search run and where it was written."""
 
-    document: dict[str, Any]
+    run: SearchRun
     json_path: Path
     markdown_path: Path
 
@@ -217,24 +209,24 @@ def measure_request(
     overwritten. The journal of an interrupted run lies beside them and goes when a run is done.
     """
     journal = request.out / JOURNAL
-    document = measured_document(request, journal=journal, progress=progress, on_resume=on_resume)
-    written = _write(document, request.out)
+    run = measured_run(request, journal=journal, progress=progress, on_resume=on_resume)
+    written = _write(run, request.out)
     remove(journal, request.out)
     return written
 
 
-def measured_document(
+def measured_run(
     request: Request,
     *,
     journal: Path | None = None,
     progress: Progress | None = None,
     on_resume: OnResume | None = None,
-) -> dict[str, Any]:
-    """Return the search run of a request, as it stands in its document.
+) -> SearchRun:
+    """Return the search run of a request.
 
     The retriever is opened anew, so that what one run remembers does not answer for the next.
     """
-    run = run_search(
+    return run_search(
         request.gold_path,
         request.retriever,
         options=request.options,
@@ -253,7 +245,6 @@ def measured_document(
         progress=progress,
         on_resume=on_resume,
     )
-    return document_of(run)
 
 
 def _opened(retriever: Retriever | str, options: Mapping[str, str]) -> tuple[str, Retriever]:
@@ -271,17 +262,17 @@ def _opened(retriever: Retriever | str, options: Mapping[str, str]) -> tuple[str
     return f"{kind.__module__}:{kind.__qualname__}", retriever
 
 
-def _write(document: dict[str, Any], out: Path) -> Measured:
-    moment = datetime.fromisoformat(document["generated_at"])
+def _write(run: SearchRun, out: Path) -> Measured:
+    moment = datetime.fromisoformat(run.generated_at)
     first = stem = f"eval-report-{moment:%Y%m%dT%H%M%SZ}"
     number = 1
     while (out / f"{stem}.json").exists():
         number += 1
         stem = f"{first}-{number}"
-    measured = Measured(document, out / f"{stem}.json", out / f"{stem}.md")
+    measured = Measured(run, out / f"{stem}.json", out / f"{stem}.md")
     # The Markdown first: where the JSON report is, the run is whole.
-    write_text(measured.markdown_path, to_markdown(document))
-    write_bytes(measured.json_path, run_bytes(document))
+    write_text(measured.markdown_path, to_markdown(run))
+    write_bytes(measured.json_path, run_bytes(to_builtins(run)))
     return measured
 
 

@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.ranking.measures import parse_measure
+from retrieval_eval.model.search_run import (
+    AreaUnderCurve,
+    Claim,
+    DraftClaims,
+    MetricMean,
+    QueryResult,
+    RefusalRate,
+    SearchRun,
+    ShareWithInterval,
+)
 from retrieval_eval.search.scoring import DIMENSIONS, NO_NAME
 from retrieval_eval.values import REASONS, Value
 
-Document = Mapping[str, Any]
 Share = tuple[float, float]
 """What one query adds to the numerator and to the denominator of a metric."""
 
@@ -34,10 +43,13 @@ WHOLE_RUN_ONLY: Final = frozenset({"auc", "composite"})
 NOT_IN_PARTS: Final = frozenset({"composite"})
 """Metrics that no part of a run has."""
 
-_SUPPORT: Final = {
-    "claim_coverage": lambda claim: claim["supported_by"] is not None,
-    "claim_faithfulness": lambda claim: bool(claim["in_context"]),
+_SUPPORT: Final[Mapping[str, Callable[[Claim], bool]]] = {
+    "claim_coverage": lambda claim: claim.supported_by is not None,
+    "claim_faithfulness": lambda claim: claim.in_context,
 }
+
+Stored = MetricMean | RefusalRate | AreaUnderCurve | ShareWithInterval
+"""The block of one metric in a search run."""
 
 
 def check_metric_name(name: str) -> str:
@@ -51,7 +63,7 @@ def check_metric_name(name: str) -> str:
     return name
 
 
-def metric_value(doc: Document, name: str, within: Collection[str] | None = None) -> Value:
+def metric_value(doc: SearchRun, name: str, within: Collection[str] | None = None) -> Value:
     """Return a metric of a search run, between 0 and 1 (``composite``: a margin, -1 to 1).
 
     Parameters
@@ -82,7 +94,7 @@ def metric_value(doc: Document, name: str, within: Collection[str] | None = None
     if name in NOT_IN_PARTS:
         return Value.missing("whole_run_only")
     if name == "auc":
-        return _auc([query for query in doc["queries"] if query["id"] in within])
+        return _auc([query for query in doc.queries if query.id in within])
     found = [share for query, share in shares(doc, name).items() if query in within]
     total = math.fsum(weight for _, weight in found)
     if not total:
@@ -90,7 +102,7 @@ def metric_value(doc: Document, name: str, within: Collection[str] | None = None
     return Value.of(math.fsum(part for part, _ in found) / total, round(total))
 
 
-def per_query(doc: Document, name: str) -> dict[str, float]:
+def per_query(doc: SearchRun, name: str) -> dict[str, float]:
     """Return a metric by query id, for the queries that have it.
 
     For the claim metrics it is the share of a query's own substantive claims, for the two rates of
@@ -99,7 +111,7 @@ def per_query(doc: Document, name: str) -> dict[str, float]:
     return {query: part / whole for query, (part, whole) in shares(doc, name).items() if whole}
 
 
-def shares(doc: Document, name: str) -> dict[str, Share]:
+def shares(doc: SearchRun, name: str) -> dict[str, Share]:
     """Return what each query adds to numerator and denominator of a metric, by query id.
 
     The metric is the sum of the numerators over the sum of the denominators: a mean over queries
@@ -111,20 +123,21 @@ def shares(doc: Document, name: str) -> dict[str, Share]:
         return {}
     block = BLOCK_OF.get(name, ("", ""))[0]
     if block == "claims":
-        return {query["id"]: _claims(query, name) for query in doc["claims"]["queries"]}
+        drafts = doc.claims.queries if doc.claims is not None else ()
+        return {draft.id: _claims(draft, name) for draft in drafts}
     if block == "abstention":
-        threshold = doc["abstention"]["threshold"]
+        threshold = None if doc.abstention is None else doc.abstention.threshold
         is_meant = _is_unanswerable if name == TRUE_POSITIVE_RATE else _is_answerable
         return {
-            query["id"]: (float(is_refused(_top_score(query), threshold)), 1.0)
-            for query in doc["queries"]
-            if is_meant(query) and query["status"] == "ok"
+            query.id: (float(is_refused(_top_score(query), threshold)), 1.0)
+            for query in doc.queries
+            if is_meant(query) and query.status == "ok"
         }
-    values = {query["id"]: query["metrics"].get(name) for query in doc["queries"]}
+    values = {query.id: query.metrics.get(name) for query in doc.queries}
     return {query: (value, 1.0) for query, value in values.items() if value is not None}
 
 
-def query_ids(doc: Document, dimension: str, value: str) -> frozenset[str]:
+def query_ids(doc: SearchRun, dimension: str, value: str) -> frozenset[str]:
     """Return the ids of the queries of a slice, such as those of one corpus.
 
     Raises
@@ -134,7 +147,7 @@ def query_ids(doc: Document, dimension: str, value: str) -> frozenset[str]:
     """
     if dimension not in DIMENSIONS:
         raise BadInputError(f"{dimension!r} is none of {', '.join(DIMENSIONS)}")
-    return frozenset(q["id"] for q in doc["queries"] if (q[dimension] or NO_NAME) == value)
+    return frozenset(q.id for q in doc.queries if (getattr(q, dimension) or NO_NAME) == value)
 
 
 def is_refused(top_score: float, threshold: float | None) -> bool:
@@ -142,44 +155,49 @@ def is_refused(top_score: float, threshold: float | None) -> bool:
     return top_score == -math.inf or (threshold is not None and top_score < threshold)
 
 
-def _whole(doc: Document, name: str) -> Value:
-    if name in BLOCK_OF:
-        block, key = BLOCK_OF[name]
-        found = (doc.get(block) or {}).get(key)
-    else:
-        found = doc["metrics"].get(name)
+def stored(doc: SearchRun, name: str) -> Stored | None:
+    """Return the block of a metric in a search run; None where the run does not have it."""
+    if name not in BLOCK_OF:
+        return doc.metrics.get(name)
+    block, key = BLOCK_OF[name]
+    found: Stored | None = getattr(getattr(doc, block), key, None)
+    return found
+
+
+def _whole(doc: SearchRun, name: str) -> Value:
+    found = stored(doc, name)
     if found is None:
         return Value.missing("not_recorded")
-    value, reason = found["value"], found["reason"]
+    value, reason = found.value, found.reason or ""
     if value is None:
-        return Value.missing(reason if reason in REASONS else "not_recorded", found["n"])
+        return Value.missing(reason if reason in REASONS else "not_recorded", found.n)
     # JSON as Python reads it knows NaN, and a run may have been written by anything.
     if not math.isfinite(value):
-        return Value.missing("not_a_number", found["n"])
-    return Value.of(value, found["n"])
+        return Value.missing("not_a_number", found.n)
+    return Value.of(value, found.n)
 
 
-def _claims(query: Document, name: str) -> Share:
-    substantive = [claim for claim in query["claims"] if claim["is_substantive"]]
+def _claims(query: DraftClaims, name: str) -> Share:
+    substantive = [claim for claim in query.claims if claim.is_substantive]
     return float(sum(map(_SUPPORT[name], substantive))), float(len(substantive))
 
 
-def _auc(queries: Sequence[Document]) -> Value:
+def _auc(queries: Sequence[QueryResult]) -> Value:
     from retrieval_eval.search.roc import auc
 
-    if any(query["status"] == "failed" for query in queries):
+    if any(query.status == "failed" for query in queries):
         return Value.missing("query_failed", len(queries))
     kinds = ([q for q in queries if is_of(q)] for is_of in (_is_unanswerable, _is_answerable))
     return auc(*([_top_score(query) for query in kind] for kind in kinds))
 
 
-def _top_score(query: Document) -> float:
-    return query["ranking"][0]["score"] if query["ranking"] else -math.inf
+def _top_score(query: QueryResult) -> float:
+    return query.ranking[0].score if query.ranking else -math.inf
 
 
-def _is_unanswerable(query: Document) -> bool:
-    return query["answerable"] is False
+def _is_unanswerable(query: QueryResult) -> bool:
+    return query.answerable is False
 
 
-def _is_answerable(query: Document) -> bool:
-    return query["answerable"] is True
+def _is_answerable(query: QueryResult) -> bool:
+    return query.answerable is True

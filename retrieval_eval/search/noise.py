@@ -11,13 +11,13 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.io.files import read_json
-from retrieval_eval.model import from_builtins
+from retrieval_eval.io.artefacts import read_artefact
+from retrieval_eval.model import from_builtins, to_builtins
 from retrieval_eval.model.noise import (
     DetectablePoints,
     MetricNoise,
@@ -27,20 +27,22 @@ from retrieval_eval.model.noise import (
     RunToRun,
     SuggestedThreshold,
 )
+from retrieval_eval.model.search_run import RunHeader, SearchRun
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import SCHEMA_VERSION, check_version, faults
 from retrieval_eval.search.comparability import (
-    changes,
     common_measures,
     copies,
     differences,
+    judge_of,
     own_faults,
+    setup_changes,
     system_changes,
 )
 from retrieval_eval.search.guard.pinned import Pinned
 from retrieval_eval.search.guard.rule import SMALLEST_RESOLUTION
 from retrieval_eval.search.guard.thresholds import shipped_thresholds
-from retrieval_eval.search.measure import Request, measured_document
+from retrieval_eval.search.measure import Request, measured_run
 from retrieval_eval.search.named_metrics import BLOCK_OF, WHOLE_RUN_ONLY, Share, shares
 from retrieval_eval.search.noise_level import (
     MOST_RUNS,
@@ -53,10 +55,10 @@ from retrieval_eval.search.noise_level import (
     runs_needed,
 )
 from retrieval_eval.search.paired_change import Resampling, linear, pairs_of
+from retrieval_eval.search.run_files import document_of
 from retrieval_eval.search.settings import BASE_MEASURES, HEADLINE
 from retrieval_eval.search.summary import DASH
 
-Document = Mapping[str, Any]
 Rows = list[list[str]]
 
 DEFAULT_NOISE: Final = Path("data/eval/noise.json")
@@ -71,7 +73,7 @@ _RANKED_FILE: Final = "run:"
 
 def repeated_runs(
     request: Request, *, repeats: int = DEFAULT_REPEATS, progress: Progress | None = None
-) -> list[dict[str, Any]]:
+) -> list[SearchRun]:
     """Run one request several times and return the search runs; no report is written.
 
     The retriever is opened anew for each. What it keeps outside of itself, such as a cache of
@@ -90,28 +92,28 @@ def repeated_runs(
             "a ranked file answers the same every time; name finished runs of the system instead"
         )
 
-    def one(number: int) -> dict[str, Any]:
+    def one(number: int) -> SearchRun:
         def report(done: int, total: int, name: str) -> None:
             if progress is not None:
                 progress(number * total + done, repeats * total, name)
 
-        return measured_document(request, progress=report)
+        return measured_run(request, progress=report)
 
     return [one(number) for number in range(repeats)]
 
 
-def check_distinct(runs: Sequence[Document]) -> None:
+def check_distinct(runs: Sequence[SearchRun]) -> None:
     """Raise NothingToEvaluateError when a list has one run twice (`copies`)."""
     if found := copies(runs):
         raise NothingToEvaluateError(found[0])
 
 
 def noise(
-    runs: Sequence[Document],
+    runs: Sequence[SearchRun],
     *,
     generated_at: str,
     seed: int,
-    change: tuple[Document, Document] | None = None,
+    change: tuple[SearchRun, SearchRun] | None = None,
     pinned: Pinned | None = None,
 ) -> NoiseFloor:
     """Return the noise of a system from runs of it that differ in nothing (A/A).
@@ -146,7 +148,7 @@ def noise(
     if pinned is not None:
         runs = [_of_pinned(run, pinned) for run in runs]
     first = runs[0]
-    resampling = Resampling.of(first["run"]["settings"], seed)
+    resampling = Resampling.of(first.run.settings, seed)
     rankings = [_rankings(run) for run in runs]
     n_varied = sum(
         any(ranking[query] != rankings[0][query] for ranking in rankings) for query in rankings[0]
@@ -173,6 +175,7 @@ def noise(
             smallest_detectable_points=detectable(),
             by_n_queries={str(n): detectable(n) for n in QUERY_COUNTS},
         )
+    judge = judge_of(first)
     return NoiseFloor(
         schema_version=SCHEMA_VERSION,
         generated_at=generated_at,
@@ -181,19 +184,17 @@ def noise(
         pinned=None if pinned is None else pinned.fingerprint,
         n_queries_varied=n_varied,
         is_deterministic=n_varied == 0,
-        run=dict(first["run"]),
-        judge=(first.get("claims") or {}).get("judge"),
-        runs=tuple(
-            RepeatedRun(label=run["label"], generated_at=run["generated_at"]) for run in runs
-        ),
-        change=None if change is None else tuple(run["label"] for run in change),
+        run=document_of(first)["run"],
+        judge=None if judge is None else to_builtins(judge),
+        runs=tuple(RepeatedRun(label=run.label, generated_at=run.generated_at) for run in runs),
+        change=None if change is None else tuple(run.label for run in change),
         settings=NoiseSettings(**asdict(resampling)),
         metrics=metrics,
         suggested_thresholds=suggestions(metrics, len(runs)),
     )
 
 
-def _check_same(runs: Sequence[Document]) -> None:
+def _check_same(runs: Sequence[SearchRun]) -> None:
     if len(runs) < _LEAST_RUNS:
         raise NothingToEvaluateError(f"{len(runs)} run shows no noise; name two or more")
     for number, run in enumerate(runs, 1):
@@ -203,36 +204,36 @@ def _check_same(runs: Sequence[Document]) -> None:
         raise NothingToEvaluateError(found[0])
 
 
-def _shares(run: Document, name: str) -> dict[str, Share]:
+def _shares(run: SearchRun, name: str) -> dict[str, Share]:
     # Claim metrics always cover every query of the run, also those that are not pinned.
-    asked = {query["id"] for query in run["queries"]}
+    asked = {query.id for query in run.queries}
     return {query: share for query, share in shares(run, name).items() if query in asked}
 
 
-def _of_pinned(run: Document, pinned: Pinned) -> Document:
+def _of_pinned(run: SearchRun, pinned: Pinned) -> SearchRun:
     ids = set(pinned.ids)
-    kept = [query for query in run["queries"] if query["id"] in ids]
+    kept = tuple(query for query in run.queries if query.id in ids)
     if len(kept) < len(ids):
-        missing = min(ids - {query["id"] for query in kept})
+        missing = min(ids - {query.id for query in kept})
         raise NothingToEvaluateError(
             f"the runs lack {len(ids) - len(kept)} of {len(ids)} pinned queries, the first is "
             f"{missing!r}"
         )
-    return {**run, "queries": kept}
+    return replace(run, queries=kept)
 
 
-def _names(runs: Sequence[Document]) -> list[str]:
+def _names(runs: Sequence[SearchRun]) -> list[str]:
     others = [name for name in BLOCK_OF if name not in WHOLE_RUN_ONLY]
-    return common_measures(runs[0], runs[1]) + [
+    return common_measures(runs[0].run, runs[1].run) + [
         name for name in others if all(shares(run, name) for run in runs)
     ]
 
 
-def _rankings(run: Document) -> dict[str, list[str]]:
-    return {query["id"]: [found["doc"] for found in query["ranking"]] for query in run["queries"]}
+def _rankings(run: SearchRun) -> dict[str, list[str]]:
+    return {query.id: [found.doc for found in query.ranking] for query in run.queries}
 
 
-def _differences(change: tuple[Document, Document] | None, name: str) -> list[float] | None:
+def _differences(change: tuple[SearchRun, SearchRun] | None, name: str) -> list[float] | None:
     """Return by how much a typical change moves a metric, query by query."""
     if change is None:
         return None
@@ -251,30 +252,31 @@ def read_noise(path: Path) -> NoiseFloor:
     """
     if not path.is_file():
         raise BadInputError(f"{path}: no such file; `retrieval-eval search noise` writes one")
-    found = read_json(path, path.parent)
+    found = read_artefact(path, path.parent)
     if found.problem is not None:
         raise BadInputError(f"not a noise file: {found.problem}")
     check_version(found.value, str(path))
     if wrong := faults(found.value, "search_noise"):
         raise BadInputError(f"{path}: not a valid noise file: {'; '.join(map(str, wrong[:5]))}")
-    return from_builtins(found.value, NoiseFloor, str(path))
+    return from_builtins(found.value, NoiseFloor, str(path), strict=False)
 
 
-def staleness(noise: NoiseFloor, run: Document) -> list[str]:
+def staleness(noise: NoiseFloor, run: SearchRun) -> list[str]:
     """Return why noise may not hold for a search run, in sentences; empty if it does.
 
     It was measured on another gold set, under other settings, with another retriever or corpus, or
     more than a quarter before the run.
     """
-    repeated = {"run": noise.run}
+    repeated = from_builtins(noise.run, RunHeader, "what the noise was measured with")
     found = [
         f"the noise was measured differently: {sentence}"
-        for sentence in differences(repeated, run).values()
+        for sentence in differences(repeated, run.run).values()
     ]
     found += [
-        f"the noise was measured before this changed: {change}" for change in changes(repeated, run)
+        f"the noise was measured before this changed: {change}"
+        for change in setup_changes(repeated, run.run)
     ]
-    then, now = _moment(noise.generated_at), _moment(run["generated_at"])
+    then, now = _moment(noise.generated_at), _moment(run.generated_at)
     if now - then > OLDEST:
         found.append(
             f"the noise was measured {(now - then).days} days before the run, more than a quarter"

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+from retrieval_eval.model.search_run import QueryResult, RunSettings, SearchRun
 from retrieval_eval.search.named_metrics import Share, query_ids
 from retrieval_eval.stats.paired import compare_paired
 
 POINTS: Final = 100.0
 """Points are hundredths: 0.72 → 0.725 is half a point."""
 
-Document = Mapping[str, Any]
 Shares = Mapping[str, Share]
 Pair = tuple[Shares, Shares]
 Sides = Mapping[str, Pair]
@@ -29,9 +29,9 @@ class Resampling:
     confidence: float
 
     @classmethod
-    def of(cls, settings: Mapping[str, Any], seed: int) -> Resampling:
+    def of(cls, settings: RunSettings, seed: int) -> Resampling:
         """Return the number and coverage that a run was measured with, under another seed."""
-        return cls(seed, settings["n_resamples"], settings["confidence"])
+        return cls(seed, settings.n_resamples, settings.confidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,15 +147,15 @@ def _in_points(value: float | None) -> float | None:
 
 
 def slice_of(
-    baseline: Document, current: Document, dimension: str, value: str
+    baseline: SearchRun, current: SearchRun, dimension: str, value: str
 ) -> tuple[frozenset[str], frozenset[str]]:
     """Return the ids of the queries of a slice in either run."""
     return query_ids(baseline, dimension, value), query_ids(current, dimension, value)
 
 
-def top1_differs(before: Document, after: Document) -> bool:
+def top1_differs(before: QueryResult, after: QueryResult) -> bool:
     """Return whether a query has another first document, or none; False where it failed."""
-    if "failed" in (before["status"], after["status"]):
+    if "failed" in (before.status, after.status):
         return False
-    tops = [query["ranking"][0]["doc"] if query["ranking"] else None for query in (before, after)]
+    tops = [query.ranking[0].doc if query.ranking else None for query in (before, after)]
     return tops[0] != tops[1]

@@ -9,24 +9,22 @@ from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.faults import pointer
-from retrieval_eval.io.files import json_bytes, probe, read_json
+from retrieval_eval.io.artefacts import read_artefact
+from retrieval_eval.io.files import json_bytes, probe
 from retrieval_eval.model import from_builtins, to_builtins
 from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.schema import check_version, faults, kind_of
-from retrieval_eval.search.document import believed, without_untrusted
+from retrieval_eval.search.document import without_untrusted
 
 _MOST_FAULTS: Final = 5
 # Sums of gains are off by their last digits.
 _ROUNDING: Final = 1e-9
 
 
-def read_search_run(path: Path) -> dict[str, Any]:
-    """Return the search run in a file as plain objects; see `load_search_run`."""
-    return dict(believed(_read(path)))
-
-
 def load_search_run(path: Path) -> SearchRun:
     """Return the search run in a file, `without_untrusted` answers.
+
+    Any version 1.x is read, whatever wrote it.
 
     Raises
     ------
@@ -34,13 +32,13 @@ def load_search_run(path: Path) -> SearchRun:
         When the file cannot be read, or holds no search run this package reads; the message
         names JSON pointers.
     """
-    return without_untrusted(from_builtins(_read(path), SearchRun, str(path)))
+    return without_untrusted(from_builtins(_read(path), SearchRun, str(path), strict=False))
 
 
 def _read(path: Path) -> dict[str, Any]:
     if not probe(path.is_file):
         raise BadInputError(f"{path}: no such file; `retrieval-eval search run` writes one")
-    found = read_json(path, path.parent)
+    found = read_artefact(path, path.parent)
     if found.problem is not None:
         problem = found.problem.removeprefix(f"{path.name}: ")
         raise BadInputError(f"{path}: not a search run: {problem}")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import probe, read_json
-from retrieval_eval.search.run_files import read_search_run
+from retrieval_eval.model.search_run import SearchRun
+from retrieval_eval.search.run_files import load_search_run
 
 REPORTS: Final = "eval-report-*.json"
 WITH_CLAIMS: Final = ".claims.json"
@@ -20,7 +21,7 @@ WITH_CLAIMS: Final = ".claims.json"
 class Named:
     """A run given by name: where it was found, and notices about the choice."""
 
-    document: dict[str, Any]
+    run: SearchRun
     path: Path
     notices: tuple[str, ...] = ()
 
@@ -36,7 +37,7 @@ def named_run(name: str, folder: Path) -> Named:
         When it is neither (the message lists the labels there are), or the file is no valid run.
     """
     path, notices = run_file(name, folder)
-    return Named(read_search_run(path), path, notices)
+    return Named(load_search_run(path), path, notices)
 
 
 def run_file(name: str, folder: Path) -> tuple[Path, tuple[str, ...]]:

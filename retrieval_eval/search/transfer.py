@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.comparability import accepted_mismatches, own_faults
 from retrieval_eval.search.named_metrics import (
@@ -21,8 +22,6 @@ from retrieval_eval.search.named_metrics import (
 from retrieval_eval.search.paired_change import Change, Pair, Resampling, change_of, restricted
 from retrieval_eval.search.settings import HEADLINE
 
-Document = Mapping[str, Any]
-
 DEFAULT_METRICS: Final = (*HEADLINE, "RR", "nDCG@10", TRUE_POSITIVE_RATE, FALSE_REFUSAL_RATE)
 MIN_CORPORA: Final = 2
 
@@ -31,8 +30,8 @@ _ROUNDING: Final = 1e-9
 
 
 def transfer(
-    a: Document,
-    b: Document,
+    a: SearchRun,
+    b: SearchRun,
     *,
     metrics: Sequence[str] = (),
     accept: Collection[str] = (),
@@ -69,7 +68,7 @@ def transfer(
     """
     accepted = accepted_mismatches(a, b, accept)
     names = _metrics(a, b, metrics)
-    corpora = sorted({q["corpus"] for q in a["queries"]} & {q["corpus"] for q in b["queries"]})
+    corpora = sorted({q.corpus for q in a.queries} & {q.corpus for q in b.queries})
     reasons = [
         f"{side} has no verdict: {reason}"
         for side, run in (("A", a), ("B", b))
@@ -81,7 +80,7 @@ def transfer(
             f"the runs share {len(corpora) or 'no'} corpus; holding one out needs at least"
             f" {MIN_CORPORA}"
         )
-    resampling = Resampling.of(b["run"]["settings"], seed)
+    resampling = Resampling.of(b.run.settings, seed)
     rows = {}
     if is_computable:
         # Made once: the ids of a corpus are the same for every metric.
@@ -90,8 +89,8 @@ def transfer(
         rows = {name: _row(name, pair, ids, resampling) for name, pair in sides.items()}
     return {
         "schema_version": SCHEMA_VERSION,
-        "a": {"label": a["label"], "generated_at": a["generated_at"]},
-        "b": {"label": b["label"], "generated_at": b["generated_at"]},
+        "a": {"label": a.label, "generated_at": a.generated_at},
+        "b": {"label": b.label, "generated_at": b.generated_at},
         "accepted": accepted,
         "computable": is_computable,
         "reasons": reasons,
@@ -153,11 +152,11 @@ def _sign(points: float) -> int:
     return 0 if abs(points) <= _ROUNDING else (1 if points > 0 else -1)
 
 
-def _ids(run: Document, corpus: str) -> frozenset[str]:
+def _ids(run: SearchRun, corpus: str) -> frozenset[str]:
     return query_ids(run, "corpus", corpus)
 
 
-def _metrics(a: Document, b: Document, asked: Sequence[str]) -> list[str]:
+def _metrics(a: SearchRun, b: SearchRun, asked: Sequence[str]) -> list[str]:
     for name in asked:
         if check_metric_name(name) in WHOLE_RUN_ONLY:
             raise BadInputError(f"{name} is no mean over queries, so it has no part on a corpus")

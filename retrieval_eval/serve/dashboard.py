@@ -20,7 +20,7 @@ from retrieval_eval.distribution import NAME
 from retrieval_eval.errors import BadInputError, RetrievalEvalError
 from retrieval_eval.io.files import json_bytes
 from retrieval_eval.schema import SCHEMA_VERSION, SCHEMAS
-from retrieval_eval.search.run_files import read_search_run
+from retrieval_eval.search.run_files import document_of, load_search_run
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.values import Value
 
@@ -324,7 +324,7 @@ def _read(path: Path) -> Run | Skipped:
 @lru_cache(maxsize=_KEPT)
 def _load(path: Path, _state: tuple[int, int, int]) -> Run | Skipped:
     try:
-        document = read_search_run(path)
+        document = document_of(load_search_run(path))
     except BadInputError as error:
         # The dashboard does not reveal where the folder is.
         reason = str(error).removeprefix(f"{path}: ").replace(str(path), path.name)

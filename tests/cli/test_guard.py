@@ -21,9 +21,9 @@ from retrieval_eval.demo import write_search_demo
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.guard.rendering import MARKER
 from retrieval_eval.search.guard.thresholds import SHIPPED
-from retrieval_eval.search.noise import noise
 from retrieval_eval.search.run_files import run_bytes
 from tests.guards import drop, run_with
+from tests.plain_runs import noise
 from tests.searches import written
 
 pytest_plugins = ["pytester"]

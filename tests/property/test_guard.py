@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from retrieval_eval.search.guard.check import N_MOVERS, check, no_verdict
+from retrieval_eval.search.guard.check import N_MOVERS, no_verdict
 from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.rendering import MARKER, to_comment, to_junit, to_text
 from retrieval_eval.search.guard.rule import BREACH, HOLDS, RULES, decide, harm_test
-from retrieval_eval.search.noise import noise
 from tests.guards import drop, run_with, thresholds_of
+from tests.plain_runs import check, noise
 
 TODAY = date(2026, 1, 10)
 

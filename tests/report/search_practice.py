@@ -11,9 +11,9 @@ from retrieval_eval.gold.corpus import Corpus, Document, corpus_fingerprint
 from retrieval_eval.model.gold import Anchor, GoldSet, Label
 from retrieval_eval.model.noise import NoiseFloor
 from retrieval_eval.report import SearchRun
-from retrieval_eval.search.noise import noise
 from retrieval_eval.search.settings import Settings
-from tests.searches import answer, composite_block, gold_query, gold_set, run_of
+from tests.plain_runs import composite_block, noise
+from tests.searches import answer, gold_query, gold_set, run_of
 
 QUICK = Settings(n_resamples=100)
 

@@ -16,8 +16,8 @@ from retrieval_eval.report.notebook_files import read_notebook
 from retrieval_eval.report.search.diffs import loading
 from retrieval_eval.report.search.diffs.building import write_diff_tables
 from retrieval_eval.report.search.diffs.loading import DiffSources
-from retrieval_eval.search.diff import diff
 from tests.guards import drop, run_with, thresholds_of
+from tests.plain_runs import diff
 from tests.report.conftest import (
     HOSTILE,
     assert_complete,

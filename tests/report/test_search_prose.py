@@ -10,9 +10,8 @@ from retrieval_eval.report.prose import MAX_WORDS
 from retrieval_eval.report.search import prose
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.names import definition
-from retrieval_eval.search.baseline import compare_with_baseline
-from retrieval_eval.search.document import believed
 from tests.guards import drop, run_with, thresholds_of
+from tests.plain_runs import compare_with_baseline, without_untrusted
 from tests.report.search_made import (
     BACKLOG,
     CLEAR_GAIN,
@@ -226,7 +225,7 @@ def test_no_verdict_of_the_guard_leads_with_why(tmp_path):
 def test_a_failed_query_is_no_verdict_of_run_and_guard(tmp_path):
     now = reviewed([4] * 12)
     now["queries"][0] |= {"problems": ["nan_score"]}
-    found = prose.answer(guarded(tmp_path, believed(now), P5))
+    found = prose.answer(guarded(tmp_path, without_untrusted(now), P5))
     assert found.title == "No verdict: 1 of 12 queries failed"
 
 

@@ -17,9 +17,9 @@ from retrieval_eval.report import Report, TrialReport, build, build_search, load
 from retrieval_eval.report.publishing import write_frame
 from retrieval_eval.report.search.diffs.building import build_diff
 from retrieval_eval.report.search.diffs.loading import DiffSources
-from retrieval_eval.search.diff import diff
 from retrieval_eval.search.diff_text import diff_markdown
 from retrieval_eval.search.settings import Settings
+from tests.plain_runs import diff
 from tests.searches import measure
 
 SAID = "Simulated data: "

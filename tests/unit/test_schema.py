@@ -12,12 +12,10 @@ from retrieval_eval.errors import SchemaError
 from retrieval_eval.model import DOCUMENTS, from_builtins, to_builtins
 from retrieval_eval.pipeline import evaluate
 from retrieval_eval.schema import now
-from retrieval_eval.search.diff import diff
-from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.thresholds import shipped_thresholds
 from retrieval_eval.search.measure import Request, measure_request
-from retrieval_eval.search.noise import noise
 from tests.generated import generated
+from tests.plain_runs import check, diff, noise
 from tests.searches import written
 
 
@@ -46,7 +44,7 @@ def artefacts(demo_tree, tmp_path_factory) -> dict[str, list[dict]]:
         )
         measured = measure_request(request)
         baseline = measured.json_path
-        found["search_run"].append(measured.document)
+        found["search_run"].append(written(measured.run))
     runs = found["search_run"]
     found["search_diff"].append(written(diff(*runs, seed=1, pinned=[runs[0]["queries"][0]["id"]])))
     verdict = check([runs[1]], [runs[0]], shipped_thresholds(), today=date(2026, 1, 10))

@@ -39,22 +39,34 @@ class Checks:
     run: SearchRun
 
     @cached_property
+    def stored(self) -> StoredRun:
+        """The search run."""
+        return from_builtins(self.run.document, StoredRun, "the search run")
+
+    @cached_property
+    def baseline(self) -> StoredRun | None:
+        """The search run it is compared with; None where its file was not read."""
+        if self.run.baseline is None:
+            return None
+        return from_builtins(self.run.baseline, StoredRun, "the baseline")
+
+    @cached_property
     def noise(self) -> Noise | None:
         """The noise of the system, with what makes it stale for this run."""
         document = self.run.noise
         if document is None:
             return None
-        return Noise(document, tuple(staleness(document, self.run.document)))
+        return Noise(document, tuple(staleness(document, self.stored)))
 
     @cached_property
     def verdict(self) -> GuardRuling | None:
         """The verdict of the guard; None where the file of the baseline was not read."""
-        if self.run.baseline is None:
+        if self.baseline is None:
             return None
         thresholds = self.run.thresholds or shipped_thresholds()
         return check(
-            [self.run.document],
-            [self.run.baseline],
+            [self.stored],
+            [self.baseline],
             thresholds,
             today=self.day,
             gold=self.run.gold,
@@ -98,10 +110,10 @@ class Checks:
     @cached_property
     def transfer(self) -> Mapping[str, Any] | None:
         """The change with one corpus left out at a time; needs a comparable baseline."""
-        if self.run.baseline is None:
+        if self.baseline is None:
             return None
         try:
-            return transfer(self.run.baseline, self.run.document, seed=self.seed)
+            return transfer(self.baseline, self.stored, seed=self.seed)
         except NothingToEvaluateError:
             return None
 
@@ -110,5 +122,4 @@ class Checks:
         """The documents whose judgement would tell most; needs the gold set."""
         if self.run.gold is None:
             return None
-        run = from_builtins(self.run.document, StoredRun, "the search run")
-        return judging_queue(self.run.gold, [run])
+        return judging_queue(self.run.gold, [self.stored])

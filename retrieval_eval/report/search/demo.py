@@ -19,7 +19,7 @@ from retrieval_eval.search.claims.judge import RULES
 from retrieval_eval.search.claims.measure import ClaimsRequest, measure_claims
 from retrieval_eval.search.measure import Request, measure_request
 from retrieval_eval.search.noise import noise, repeated_runs
-from retrieval_eval.search.run_files import read_search_run
+from retrieval_eval.search.run_files import load_search_run
 from retrieval_eval.values import DEFAULT_SEED
 
 DEMO: Final = "demo"
@@ -160,7 +160,7 @@ def _request(
 def _write_noise(place: _Place, change: tuple[Path, Path], progress: Progress | None) -> None:
     request = _request(place, "", CHANGED, None)
     runs = repeated_runs(request, repeats=REPEATS, progress=progress)
-    before, after = map(read_search_run, change)
+    before, after = map(load_search_run, change)
     found = noise(runs, generated_at=now(), seed=DEFAULT_SEED, change=(before, after))
     write_json(place.noise, to_builtins(found), indent=1)
 

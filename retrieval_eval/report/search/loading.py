@@ -14,6 +14,7 @@ from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.gold.relabel import read_mapping
 from retrieval_eval.io.files import probe
 from retrieval_eval.model.gold import GoldSet
+from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report.search.backlog import load_backlog
 from retrieval_eval.report.search.demo import DEMO_OUTPUT, MeasuredDemo, is_demo, measured_demo
 from retrieval_eval.report.search.run import SearchRun
@@ -22,7 +23,7 @@ from retrieval_eval.search.guard.justification import read_justifications
 from retrieval_eval.search.guard.thresholds import read_thresholds
 from retrieval_eval.search.label_split import label_split
 from retrieval_eval.search.noise import read_noise
-from retrieval_eval.search.run_files import read_search_run
+from retrieval_eval.search.run_files import document_of, load_search_run
 
 _NUMBERED: Final = re.compile(r"eval-report-(\d{8}T\d{6}Z)(?:-(\d{1,9}))?\.json$")
 
@@ -109,15 +110,15 @@ def load_search(
     if is_demo(chosen.run):
         chosen = sources_of(measured_demo(DEMO_OUTPUT))
     path = Path(chosen.run)
-    document = read_search_run(path)
-    before = _baseline(document, path, chosen.baseline)
+    stored = load_search_run(path)
+    before = _baseline(stored, path, chosen.baseline)
     if chosen.baseline and before is not None:
-        document |= _with_baseline(before, document)
-    labels, problem = _gold(document, chosen.gold)
+        stored = _with_baseline(before, stored)
+    labels, problem = _gold(stored, chosen.gold)
     return SearchRun(
-        document,
+        document_of(stored),
         path=path,
-        baseline=before,
+        baseline=None if before is None else document_of(before),
         backlog=load_backlog(chosen.backlog) if chosen.backlog else None,
         gold=labels,
         gold_problem=problem,
@@ -127,7 +128,7 @@ def load_search(
         justifications=read_justifications(Path(chosen.justification))
         if chosen.justification
         else (),
-        label_split=_label_split(chosen, labels, before, document),
+        label_split=_label_split(chosen, labels, before, stored),
     )
 
 
@@ -164,8 +165,8 @@ def latest_run(folder: Path) -> Path:
 def _label_split(
     chosen: Sources,
     gold: GoldSet | None,
-    baseline: Mapping[str, Any] | None,
-    document: Mapping[str, Any],
+    baseline: StoredRun | None,
+    run: StoredRun,
 ) -> Mapping[str, Any] | None:
     if not (chosen.mapping or chosen.old_gold):
         return None
@@ -175,7 +176,7 @@ def _label_split(
             "between them, and the baseline"
         )
     old = load_gold_set(Path(chosen.old_gold))
-    return label_split(old, gold, read_mapping(Path(chosen.mapping), old), baseline, document)
+    return label_split(old, gold, read_mapping(Path(chosen.mapping), old), baseline, run)
 
 
 def _text(value: Any) -> str:
@@ -184,44 +185,44 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _baseline(document: Mapping[str, Any], path: Path, named: str) -> Mapping[str, Any] | None:
+def _baseline(run: StoredRun, path: Path, named: str) -> StoredRun | None:
     """Return the baseline that was named, else the one that the run was compared with.
 
     It is looked for beside the run, and where the guard takes it from.
     """
     if named:
-        return read_search_run(Path(named))
-    if document["delta"] is None:
+        return load_search_run(Path(named))
+    if run.delta is None:
         return None
-    wanted = document["delta"]["baseline"]
+    wanted = run.delta.baseline
     for place in (path.parent / DEFAULT_BASELINE.name, DEFAULT_BASELINE):
         if not probe(place.is_file):
             continue
         try:
-            found = read_search_run(place)
+            found = load_search_run(place)
         except BadInputError:
             continue  # the file was not named, so it may be anything
         if (
-            found["label"] == wanted["label"]
-            and found["generated_at"] == wanted["generated_at"]
-            and found["run"]["gold_set"]["fingerprint"] == wanted["gold_fingerprint"]
+            found.label == wanted.label
+            and found.generated_at == wanted.generated_at
+            and found.run.gold_set.fingerprint == wanted.gold_fingerprint
         ):
             return found
     return None
 
 
-def _with_baseline(baseline: Mapping[str, Any], document: Mapping[str, Any]) -> dict[str, Any]:
+def _with_baseline(baseline: StoredRun, run: StoredRun) -> StoredRun:
     try:
-        return compare_with_baseline(baseline, document, seed=document["run"]["settings"]["seed"])
+        return compare_with_baseline(baseline, run, seed=run.run.settings.seed)
     except ValueError as error:  # settings of a run that were changed by hand
         raise BadInputError(f"the run cannot be compared with its baseline: {error}") from error
 
 
-def _gold(document: Mapping[str, Any], named: str) -> tuple[GoldSet | None, str | None]:
+def _gold(run: StoredRun, named: str) -> tuple[GoldSet | None, str | None]:
     if not named:
         return None, None
     found = load_gold_set(Path(named))
-    wanted = document["run"]["gold_set"]["fingerprint"]
+    wanted = run.run.gold_set.fingerprint
     if found.fingerprint == wanted:
         return found, None
     return None, (

@@ -49,20 +49,20 @@ class Judgement:
     reason: str
 
 
-def is_same_judge(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def is_same_judge(one: JudgeFacts, other: JudgeFacts) -> bool:
     """Return whether the ``judge`` blocks of two artefacts are of one judge.
 
     Examples
     --------
-    >>> is_same_judge({"name": "offline", "version": "1"}, {"name": "rules", "version": "1"})
+    >>> former = JudgeFacts(name="offline", version="1", settings={})
+    >>> is_same_judge(former, JudgeFacts(name="rules", version="1", settings={}))
     True
     """
     return _identity(one) == _identity(other)
 
 
-def _identity(block: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-    name = block.get("name")
-    return FORMER_NAMES.get(str(name), name), block.get("version"), block.get("settings")
+def _identity(judge: JudgeFacts) -> tuple[str, str, dict[str, Any]]:
+    return FORMER_NAMES.get(judge.name, judge.name), judge.version, judge.settings
 
 
 class Judge(Protocol):

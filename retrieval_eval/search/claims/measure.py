@@ -43,7 +43,7 @@ class ClaimsRequest:
 def with_claims(run: SearchRun, claims: Claims) -> SearchRun:
     """Return a search run with these claims and the composite that follows."""
     joined = replace(run, claims=claims)
-    return replace(joined, composite=composite_of(to_builtins(joined)))
+    return replace(joined, composite=composite_of(joined))
 
 
 def measure_claims(request: ClaimsRequest, *, progress: Progress | None = None) -> SearchRun:

@@ -10,10 +10,12 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
+from msgspec import structs
 from msgspec.structs import asdict
 
+from retrieval_eval.model import from_builtins
 from retrieval_eval.model import guard as model
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.guard import (
@@ -25,8 +27,9 @@ from retrieval_eval.model.guard import (
     Mover,
 )
 from retrieval_eval.model.noise import NoiseFloor
+from retrieval_eval.model.search_run import JudgeFacts, SearchRun
 from retrieval_eval.schema import SCHEMA_VERSION
-from retrieval_eval.search.comparability import claim_faults, run_faults, run_notes
+from retrieval_eval.search.comparability import judge_faults, judge_of, run_faults, run_notes
 from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.measured import Measured, Side, measure
 from retrieval_eval.search.guard.pinned import Pinned, pinning_faults
@@ -47,7 +50,6 @@ from retrieval_eval.search.noise_level import MOST_RUNS, RunToRun, noise_test, r
 from retrieval_eval.search.paired_change import Resampling
 from retrieval_eval.values import DEFAULT_SEED, Value
 
-Document = Mapping[str, Any]
 RowVerdict = Literal["pass", "within_noise", "breach", "overridden", "no_verdict", "skipped"]
 RunVerdict = Literal["pass", "breach", "no_verdict"]
 DecidedBy = Literal["threshold", "noise", "significance"]
@@ -62,8 +64,8 @@ _MEASURE: Final = "`retrieval-eval search noise --retriever SPEC` measures it"
 
 
 def check(
-    runs: Sequence[Document],
-    baselines: Sequence[Document],
+    runs: Sequence[SearchRun],
+    baselines: Sequence[SearchRun],
     thresholds: Thresholds,
     *,
     today: date,
@@ -106,7 +108,7 @@ def check(
     scope = None if pinned is None else frozenset(pinned.ids)
     faults = [] if pinned is None else _pinning(pinned, gold, run)
     faults += run_faults(runs, baselines, scope)
-    settings = {**run["run"]["settings"], "seed": seed}
+    settings = run.run.settings
     measured = []
     for threshold in thresholds.rows:
         ids, why = _ids_of(threshold, run, scope, lists or {}, gold)
@@ -129,7 +131,7 @@ def check(
         notes=tuple(notes),
         run=_side(sides[0]),
         baseline=_side(sides[1]),
-        confidence=settings["confidence"],
+        confidence=settings.confidence,
         n_pinned=None if scope is None else len(scope),
     )
 
@@ -189,16 +191,16 @@ def _overall(rows: Sequence[GuardRow], reasons: Sequence[str]) -> RunVerdict:
     return "no_verdict" if "no_verdict" in found else "pass"
 
 
-def _pinning(pinned: Pinned, gold: GoldSet | None, run: Document) -> list[str]:
-    asked = {query["id"] for query in run["queries"]}
-    if gold is not None and gold.fingerprint != run["run"]["gold_set"]["fingerprint"]:
+def _pinning(pinned: Pinned, gold: GoldSet | None, run: SearchRun) -> list[str]:
+    asked = {query.id for query in run.queries}
+    if gold is not None and gold.fingerprint != run.run.gold_set.fingerprint:
         return ["the run measured another gold set than the one given"]
     return pinning_faults(pinned, gold, asked)
 
 
 def _ids_of(
     threshold: Threshold,
-    run: Document,
+    run: SearchRun,
     scope: frozenset[str] | None,
     lists: Mapping[str, Pinned],
     gold: GoldSet | None,
@@ -239,10 +241,10 @@ def _unused(rulings: Sequence[Ruling], given: Sequence[Justification], today: da
 def _side(side: Side) -> GuardedRun:
     doc = side.first
     return GuardedRun(
-        label=doc["label"],
-        generated_at=doc["generated_at"],
-        gold_fingerprint=doc["run"]["gold_set"]["fingerprint"],
-        n_queries=len(doc["queries"]),
+        label=doc.label,
+        generated_at=doc.generated_at,
+        gold_fingerprint=doc.run.gold_set.fingerprint,
+        n_queries=len(doc.queries),
         n_runs=len(side.runs),
     )
 
@@ -314,15 +316,17 @@ def usable_noise(
     run, baseline = (side.first for side in both)
     if document is None:
         return Noise(None, "no noise was measured", both)
-    docs = (run, {**baseline, "generated_at": run["generated_at"]})
+    docs = (run, structs.replace(baseline, generated_at=run.generated_at))
     if all(staleness(document, doc) for doc in docs):
         return Noise(None, "the noise file is stale", both)
     if pinned is None:
-        is_of_all = document.pinned is None and document.n_queries == len(run["queries"])
+        is_of_all = document.pinned is None and document.n_queries == len(run.queries)
     else:
         is_of_all = document.pinned == pinned.fingerprint
-    judged = {"claims": {"judge": document.judge}}
-    return Noise(document, "", both, is_of_all, tuple(claim_faults(run, judged)))
+    judge = document.judge
+    judged = None if judge is None else from_builtins(judge, JudgeFacts, "the judge of the noise")
+    judge_problems = judge_faults(judged, judge_of(run))
+    return Noise(document, "", both, is_of_all, tuple(judge_problems))
 
 
 @dataclass(frozen=True, slots=True)
@@ -517,12 +521,12 @@ def _movers(m: Measured, run: Side, baseline: Side) -> tuple[Mover, ...]:
     sign = 1.0 if m.threshold.direction == "down is bad" else -1.0
     worst = sorted(m.contributions.items(), key=lambda item: (sign * item[1], item[0]))[:N_MOVERS]
     before, now = (side.per_query(m.threshold.metric) for side in (baseline, run))
-    queries = {query["id"]: query for query in run.first["queries"]}
+    queries = {query.id: query for query in run.first.queries}
     return tuple(
         Mover(
             id=name,
-            query=queries[name]["query"],
-            corpus=queries[name]["corpus"],
+            query=queries[name].query,
+            corpus=queries[name].corpus,
             before=before[name],
             now=now[name],
             points=points,

@@ -25,7 +25,7 @@ from retrieval_eval.search.guard.thresholds import (
 )
 from retrieval_eval.search.measure import DEFAULT_GOLD
 from retrieval_eval.search.noise import DEFAULT_NOISE, read_noise, staleness
-from retrieval_eval.search.run_files import read_search_run
+from retrieval_eval.search.run_files import load_search_run
 
 DEFAULT_THRESHOLDS: Final = Path("data/eval/guard.toml")
 UNJUSTIFIED: Final = "no justification was read; `search guard --justification` reads one"
@@ -82,7 +82,7 @@ def guard(request: Request, *, today: date) -> GuardRuling:
         _files(request.baselines, "`retrieval-eval search baseline --update RUN.json` makes one"),
     )
     try:
-        runs, baselines = ([read_search_run(path) for path in side] for side in paths)
+        runs, baselines = ([load_search_run(path) for path in side] for side in paths)
     except BadInputError as error:
         return no_verdict(thresholds, [str(error)], today)
     return check(

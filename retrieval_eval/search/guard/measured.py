@@ -6,11 +6,12 @@ import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from retrieval_eval.search.comparability import claim_faults
+from retrieval_eval.model.search_run import SearchRun
+from retrieval_eval.search.comparability import judge_faults, judge_of
 from retrieval_eval.search.guard.rule import harm_test
 from retrieval_eval.search.guard.thresholds import Threshold
 from retrieval_eval.search.named_metrics import (
@@ -30,8 +31,6 @@ from retrieval_eval.search.paired_change import (
     contributions,
 )
 from retrieval_eval.values import REASONS, Value, counted
-
-Document = Mapping[str, Any]
 
 # A value of these reasons was measured, and something went wrong.
 _BROKEN: Final = frozenset({"query_failed", "not_a_number"})
@@ -149,7 +148,7 @@ def measure(
         told = f"the run lacks it for {counted(len(lost), 'query')} of the baseline"
         faults += (f"{told}, the first is {lost[0]!r}",)
     if BLOCK_OF.get(name, ("",))[0] == "claims":
-        faults += tuple(claim_faults(run.first, baseline.first))
+        faults += tuple(judge_faults(judge_of(baseline.first), judge_of(run.first)))
     change = change_of(before, after, resampling)
     if not change.n_pairs:
         faults += ("no query has it in both runs",)
@@ -166,9 +165,9 @@ def measure(
     return Measured(threshold, old, new, change, moved, p_value, error, found)
 
 
-def _within(doc: Document, ids: Collection[str] | None) -> Collection[str] | None:
+def _within(doc: SearchRun, ids: Collection[str] | None) -> Collection[str] | None:
     """Return None where the queries are all of the run, whose own numbers then count."""
-    if ids is None or all(query["id"] in ids for query in doc["queries"]):
+    if ids is None or all(query.id in ids for query in doc.queries):
         return None
     return ids
 
@@ -206,10 +205,10 @@ class Side:
     what it has in the runs, and a metric that is no mean over queries is the mean of theirs.
     """
 
-    runs: Sequence[Document]
+    runs: Sequence[SearchRun]
 
     @property
-    def first(self) -> Document:
+    def first(self) -> SearchRun:
         """The first run, for what is the same in all of them."""
         return self.runs[0]
 
@@ -217,7 +216,7 @@ class Side:
     def is_still(self) -> bool:
         """Whether every query got the same documents in all runs."""
         rankings = [
-            {query["id"]: [found["doc"] for found in query["ranking"]] for query in run["queries"]}
+            {query.id: [found.doc for found in query.ranking] for query in run.queries}
             for run in self.runs
         ]
         return all(ranking == rankings[0] for ranking in rankings)

@@ -6,10 +6,11 @@ import pytest
 
 from retrieval_eval import schema
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.abstention import Gate, sentences
-from retrieval_eval.search.named_metrics import metric_value
+from retrieval_eval.search.abstention import Gate
 from retrieval_eval.search.settings import Settings
 from retrieval_eval.stats.intervals import wilson
+from tests.plain_runs import abstention_sentences as sentences
+from tests.plain_runs import metric_value
 from tests.searches import abstention_block, answer, failure, gold_query, gold_set, run_of
 from tests.unit.test_schema import undeclared
 

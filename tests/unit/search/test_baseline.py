@@ -5,15 +5,10 @@ import json
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.search.baseline import (
-    ACCEPTABLE,
-    compare_with_baseline,
-    plan_update,
-    write_update,
-)
-from retrieval_eval.search.comparability import differences
-from retrieval_eval.search.run_files import read_search_run, run_bytes
-from tests.searches import answer, failure, gold_query, gold_set, run_of
+from retrieval_eval.search.baseline import ACCEPTABLE, plan_update, write_update
+from retrieval_eval.search.run_files import run_bytes
+from tests.plain_runs import compare_with_baseline, differences, read_search_run
+from tests.searches import answer, failure, gold_query, gold_set, run_of, written
 
 GOLD = gold_set(gold_query("q1", {"a": 1}), gold_query("q2", {"a": 1}))
 OTHER_GOLD = gold_set(gold_query("q1", {"a": 2}), gold_query("q2", {"a": 1}))
@@ -38,7 +33,7 @@ def new(tmp_path):
 
 def test_the_first_baseline_is_the_run_without_its_delta(tmp_path, old, new):
     document = read_search_run(new)
-    document["delta"] = plan_update(old, new).delta
+    document["delta"] = written(plan_update(old, new).delta)
     write(new, document)
     path = tmp_path / "data" / "baseline.json"
     update = plan_update(path, new)
@@ -52,7 +47,7 @@ def test_the_delta_is_known_before_anything_is_written(old, new):
     before = old.read_bytes()
     update = plan_update(old, new)
     # RR 1/2 and 1 → 1 and 1
-    assert update.delta["metrics"]["RR"]["delta_points"] == 25
+    assert update.delta.metrics["RR"].delta_points == 25
     assert old.read_bytes() == before
     write_update(update)
     assert read_search_run(old)["label"] == "new"
@@ -99,7 +94,7 @@ def test_another_gold_set_must_be_accepted_by_name(tmp_path, old):
     document = run_of(OTHER_GOLD, [answer("q1", ["a"]), answer("q2", ["a"])], label="relabelled")
     run = write(tmp_path / "other.json", document)
     update = plan_update(old, run)
-    assert update.delta["is_comparable"] is False
+    assert update.delta.is_comparable is False
     before = old.read_bytes()
     for accept in ((), ("depth", "measures")):
         with pytest.raises(NothingToEvaluateError, match=r"gold set changed .* --accept gold_set$"):
@@ -125,7 +120,7 @@ def test_a_run_of_some_queries_does_not_replace_one_of_all_by_accident(tmp_path,
     run = write(tmp_path / "part.json", run_of(GOLD, [answer("q2", ["a"])]))
     update = plan_update(old, run)
     told = "the run is truncated: it did not ask 1 of the 2 queries of the baseline"
-    assert (update.delta, update.delta_withheld) == (None, [told])
+    assert (update.delta, update.delta_withheld) == (None, (told,))
     with pytest.raises(NothingToEvaluateError, match=r"did not ask 1 of the 2 .* --accept queries"):
         write_update(update)
     write_update(update, accept=["queries"])
@@ -143,7 +138,7 @@ def test_a_run_of_some_queries_is_no_first_baseline_by_accident(tmp_path, new):
     # The same queries again need no further word, and have a delta.
     again = plan_update(path, run)
     assert again.differences == {}
-    assert again.delta["is_comparable"] is True
+    assert again.delta.is_comparable is True
     # Another gold set: what it leaves out counts from there.
     other = run_of(OTHER_GOLD, [answer("q2", ["a"])])
     assert set(plan_update(path, write(tmp_path / "o.json", other)).differences) == {

@@ -4,10 +4,11 @@ import pytest
 
 from retrieval_eval import schema
 from retrieval_eval.search.abstention import Gate
-from retrieval_eval.search.composite import Bound, components_of, sentence
+from retrieval_eval.search.composite import Bound, components_of
 from retrieval_eval.search.guard.thresholds import read_thresholds
-from retrieval_eval.search.named_metrics import metric_value
-from tests.searches import answer, composite_block, gold_query, gold_set, run_of
+from tests.plain_runs import composite_block, metric_value
+from tests.plain_runs import composite_sentence as sentence
+from tests.searches import answer, gold_query, gold_set, run_of
 
 GOLD = gold_set(
     *(gold_query(f"a{i}", {"x": 1}) for i in range(4)),

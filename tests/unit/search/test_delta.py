@@ -5,9 +5,8 @@ import math
 import pytest
 
 from retrieval_eval import schema
-from retrieval_eval.search.baseline import delta
-from retrieval_eval.search.comparability import changes, differences
 from retrieval_eval.search.settings import Settings
+from tests.plain_runs import changes, delta, differences
 from tests.searches import answer, failure, gold_query, gold_set, run_of
 
 GOLD = gold_set(
@@ -118,7 +117,11 @@ def test_another_gold_set_cannot_be_compared_and_says_how_it_differs(before):
     (reason,) = found["reasons"]
     assert reason.startswith("gold_set: the gold set changed from 5 queries and 4 labelled pairs (")
     assert GOLD.fingerprint[:12] in reason
-    assert (found["metrics"], found["slices"], found["queries"]) == ({}, {}, [])
+    assert (found["metrics"], found["slices"], found["queries"]) == (
+        {},
+        {"corpus": {}, "area": {}},
+        [],
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from retrieval_eval import schema
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.model import from_builtins
 from retrieval_eval.model.search_diff import SearchDiff
-from retrieval_eval.search.diff import diff as diff_of
 from retrieval_eval.search.diff import movers
 from retrieval_eval.search.diff_text import (
     diff_markdown,
@@ -17,6 +16,7 @@ from retrieval_eval.search.diff_text import (
     summary_sentences,
 )
 from retrieval_eval.search.settings import Settings
+from tests.plain_runs import diff as diff_of
 from tests.searches import answer, failure, gold_query, gold_set, written
 from tests.searches import run_of as measured
 

@@ -7,8 +7,9 @@ import pytest
 from retrieval_eval import schema
 from retrieval_eval.errors import BadInputError, SchemaError
 from retrieval_eval.search.document import retriever_facts
-from retrieval_eval.search.run_files import read_search_run, run_bytes
+from retrieval_eval.search.run_files import run_bytes
 from retrieval_eval.search.secrets import shown_spec
+from tests.plain_runs import read_search_run
 from tests.searches import answer, failure, gold_query, gold_set, run_of
 from tests.unit.test_schema import undeclared
 
@@ -133,7 +134,8 @@ def test_a_file_without_queries_or_with_half_a_character_is_written_too():
     ("content", "error", "message"),
     [
         ("{", BadInputError, "run.json: not a search run: not valid JSON"),
-        ("[]", SchemaError, "/schema_version"),
+        ("[]", BadInputError, "run.json: not a search run: expected an object"),
+        ('{"schema_version": 1.2}', SchemaError, "/schema_version"),
         ('{"schema_version": "2.0"}', SchemaError, "another major version"),
         ('{"schema_version": "1.2"}', BadInputError, "it lacks 'run' and 'queries'"),
         (

@@ -5,9 +5,9 @@ import re
 import mistune
 import pytest
 
-from retrieval_eval.search.baseline import delta
-from retrieval_eval.search.markdown import escaped, to_markdown
-from retrieval_eval.search.summary import header, metric_rows, notices, points, shown_measures
+from retrieval_eval.search.markdown import escaped
+from retrieval_eval.search.summary import metric_rows, points
+from tests.plain_runs import delta, header, notices, shown_measures, stored, to_markdown
 from tests.searches import answer, failure, gold_query, gold_set, run_of
 
 HOSTILE = [
@@ -170,7 +170,7 @@ def test_a_row_of_the_table_of_means():
     gold = gold_set(gold_query("q1", {"a": 1}), gold_query("q2"))
     document = run_of(gold, [answer("q1", {"x": 1.0, "a": 1.0}), answer("q2", ["x"])])
     names = ["RR", "P@5", "Judged@10"]
-    rows = {row[0]: row[1:] for row in metric_rows(document["metrics"], names, confidence=0.9)}
+    rows = {row[0]: row[1:] for row in metric_rows(stored(document).metrics, names, confidence=0.9)}
     assert rows["measure"][1] == "90% interval"
     # x and a tie, so a is first or second; one query has no interval and one nothing relevant.
     assert rows["RR"] == ["0.500", "—", "1", "1", "[0.500, 1.000]", "≤ 1.000"]

@@ -10,7 +10,8 @@ from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.search import measure as module
 from retrieval_eval.search.measure import JOURNAL, Request, measure_request, run_search
 from retrieval_eval.search.protocol import ScoredDoc
-from retrieval_eval.search.run_files import read_search_run, run_bytes
+from retrieval_eval.search.run_files import run_bytes
+from tests.plain_runs import read_search_run
 from tests.searches import gold_query, gold_set, measure, written
 
 ROWS = [
@@ -111,7 +112,7 @@ def test_a_run_is_measured_and_written(retriever, gold, out, tmp_path):
 
 def test_twice_the_same_but_for_the_time_and_no_report_is_lost(retriever, gold, out, monkeypatch):
     first = measure_request(Request(gold, "any:thing", out=out))
-    moment = first.document["generated_at"]
+    moment = first.run.generated_at
     monkeypatch.setattr(module, "now", lambda: moment)
     second = measure_request(Request(gold, "any:thing", out=out))
     assert second.json_path.stem == f"{first.json_path.stem}-2"
@@ -266,15 +267,15 @@ def test_corpora_a_retriever_states_are_on_record(retriever, gold, out):
 
 def test_a_run_says_whether_ids_were_checked(retriever, gold, out, tmp_path):
     request = Request(gold, "words", out=out)
-    assert measure_request(request).document["run"]["ids_checked"] is False
+    assert measure_request(request).run.run.ids_checked is False
     corpus = write_lines(tmp_path / "corpus.jsonl", DOCUMENTS)
     named = Request(gold, "words", out=out, corpus_file=corpus)
-    assert measure_request(named).document["run"]["ids_checked"] is True
+    assert measure_request(named).run.run.ids_checked is True
 
 
 def test_a_retriever_that_knows_its_documents_is_checked(retriever, gold, out):
     retriever.known_documents = {"fruit": ["f1", "f2"], "tools": ["t1", "t2"]}
-    document = measure_request(Request(gold, "words", out=out)).document
+    document = written(measure_request(Request(gold, "words", out=out)).run)
     assert document["run"]["ids_checked"] is True
     assert [q["status"] for q in document["queries"]] == ["ok", "failed", "ok", "ok"]
     assert document["queries"][1]["error"] == "item 1 is 'f3', and the corpus has no such document"
@@ -291,7 +292,7 @@ def test_known_documents_that_raise_are_refused_and_none_are_not_known(
     retriever, gold, out, monkeypatch
 ):
     monkeypatch.setattr(Words, "known_documents", None, raising=False)
-    assert measure_request(Request(gold, "words", out=out)).document["run"]["ids_checked"] is False
+    assert measure_request(Request(gold, "words", out=out)).run.run.ids_checked is False
 
     def broken(self):
         raise OSError("no index")
@@ -303,7 +304,7 @@ def test_known_documents_that_raise_are_refused_and_none_are_not_known(
 
 def test_the_embedded_retriever_knows_its_documents(gold, out, tmp_path):
     corpus = write_lines(tmp_path / "corpus.jsonl", DOCUMENTS)
-    document = measure_request(Request(gold, f"bm25:{corpus}", out=out)).document
+    document = written(measure_request(Request(gold, f"bm25:{corpus}", out=out)).run)
     assert document["run"]["ids_checked"] is True
     assert document["status"]["n_failed"] == 0
 

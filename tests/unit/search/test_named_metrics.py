@@ -3,15 +3,10 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.search.named_metrics import (
-    check_metric_name,
-    metric_value,
-    per_query,
-    query_ids,
-    shares,
-)
+from retrieval_eval.search.named_metrics import check_metric_name
 from retrieval_eval.values import Value
 from tests.guards import run_with, with_claims
+from tests.plain_runs import metric_value, per_query, query_ids, shares
 from tests.searches import answer, failure, gold_query, gold_set, run_of
 
 TRUE_POSITIVE = "ungrounded_true_positive_rate"
@@ -72,7 +67,7 @@ def test_the_area_of_some_queries_counts_pairs_of_them():
     )
     tops = {"a": 2.0, "b": 5.0, "u": 2.0, "v": 9.0}
     document = run_of(gold, [answer(name, {"d": top}) for name, top in tops.items()])
-    document["abstention"] = {"auc": {"value": 0.375, "n": 4, "reason": None}}
+    document["abstention"]["auc"] |= {"value": 0.375, "n": 4, "reason": None}
     assert metric_value(document, "auc") == Value.of(0.375, 4)
     # a ties with u and b beats it; nothing beats v.
     assert metric_value(document, "auc", {"a", "b", "u"}) == Value.of(0.75, 3)
@@ -99,16 +94,16 @@ def test_a_claim_without_substance_counts_nowhere():
 
 def test_a_composite_is_one_of_the_whole_run():
     document = run_with([5])
-    document["composite"] = {"value": {"value": -0.2, "n": 3, "reason": None}, "worst": "P@5"}
+    document["composite"]["value"] |= {"value": -0.2, "n": 3, "reason": None}
     assert metric_value(document, "composite") == Value.of(-0.2, 3)
     assert metric_value(document, "composite", {"q000"}) == Value.missing("whole_run_only")
 
 
 def test_numbers_of_a_foreign_hand_do_not_raise():
     document = run_with([5])
-    document["metrics"]["P@5"] = {"value": float("nan"), "n": 1, "reason": None}
+    document["metrics"]["P@5"] |= {"value": float("nan"), "n": 1, "reason": None}
     assert metric_value(document, "P@5") == Value.missing("not_a_number", 1)
-    document["metrics"]["P@5"] = {"value": None, "n": 1, "reason": "nobody knows"}
+    document["metrics"]["P@5"] |= {"value": None, "n": 1, "reason": "nobody knows"}
     assert metric_value(document, "P@5") == Value.missing("not_recorded", 1)
     assert shares(document, "P@5") == {}
 

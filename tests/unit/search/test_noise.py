@@ -15,15 +15,14 @@ from retrieval_eval.search.measure import Request
 from retrieval_eval.search.noise import (
     detectable_rows,
     level_rows,
-    noise,
     noise_sentences,
     read_noise,
     repeated_runs,
     snippet,
-    staleness,
 )
 from retrieval_eval.search.settings import Settings
 from tests.guards import run_with, with_claims
+from tests.plain_runs import noise, staleness
 from tests.searches import answer, failure, gold_query, gold_set, written
 from tests.searches import run_of as measured
 
@@ -104,7 +103,10 @@ def test_pinned_queries_alone_are_measured():
 
 def test_runs_of_different_judges_are_no_repeats():
     runs = [with_claims(run_with([3] * 4), [[True]] * 4) for _ in range(2)]
-    assert noise(runs, generated_at=MOMENT, seed=1).judge == runs[0]["claims"]["judge"]
+    assert noise(runs, generated_at=MOMENT, seed=1).judge == {
+        **runs[0]["claims"]["judge"],
+        "known_errors": None,
+    }
     runs[1]["claims"]["judge"] = {**runs[1]["claims"]["judge"], "version": "2"}
     with pytest.raises(NothingToEvaluateError, match="another judge decided"):
         noise(runs, generated_at=MOMENT, seed=1)
@@ -270,7 +272,7 @@ def test_repeats_open_the_retriever_anew_and_write_nothing(tmp_path, monkeypatch
         repeats=3,
         progress=lambda done, total, name: seen.append((done, total)),
     )
-    assert [document["metrics"]["P@1"]["value"] for document in runs] == [1, 0.5, 1]
+    assert [run.metrics["P@1"].value for run in runs] == [1, 0.5, 1]
     assert seen == [(i, 6) for i in range(1, 7)]
     assert [path.name for path in tmp_path.iterdir()] == ["gold-set.jsonl"]
     found = noise(runs, generated_at=MOMENT, seed=1)

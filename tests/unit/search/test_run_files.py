@@ -6,14 +6,13 @@ from datetime import date
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.io.artefacts import sealed
 from retrieval_eval.schema import faults
-from retrieval_eval.search.baseline import compare_with_baseline, plan_update
-from retrieval_eval.search.diff import diff
-from retrieval_eval.search.guard.check import check
+from retrieval_eval.search.baseline import plan_update
 from retrieval_eval.search.guard.thresholds import shipped_thresholds
-from retrieval_eval.search.noise import noise
-from retrieval_eval.search.run_files import read_search_run, run_bytes
+from retrieval_eval.search.run_files import run_bytes
 from tests.guards import run_with
+from tests.plain_runs import check, compare_with_baseline, diff, noise, read_search_run
 from tests.searches import answer, gold_query, gold_set, run_of
 
 RUN = run_of(gold_set(gold_query("q", {"x": 1})), [answer("q", ["x", "y"])])
@@ -147,3 +146,31 @@ def test_no_verdict_baseline_or_noise_rests_on_such_a_run(tmp_path, code):
     other = {**old, "generated_at": "2026-01-06T10:00:00Z"}
     with pytest.raises(NothingToEvaluateError, match="run 1 has no verdict: 4 of 12 queries"):
         noise([old, other], generated_at="2026-01-07T10:00:00Z", seed=1)
+
+
+# --- files that this version did not write ---
+
+
+def _read(tmp_path, document):
+    (tmp_path / "run.json").write_text(json.dumps(document))
+    return read_search_run(tmp_path / "run.json")
+
+
+def test_a_run_of_version_1_0_lacks_what_came_later(tmp_path):
+    document = json.loads(run_bytes(SOUND)) | {"schema_version": "1.0"}
+    for name in ("abstention", "claims", "composite", "delta_withheld"):
+        del document[name]
+    found = _read(tmp_path, document)
+    assert (found["abstention"], found["composite"], found["delta_withheld"]) == (None, None, [])
+    assert found["queries"] == SOUND["queries"]
+
+
+def test_a_count_may_be_written_with_a_point(tmp_path):
+    assert _read(tmp_path, _with(("status", "n_ok"), 1.0)) == RUN
+
+
+def test_a_digest_is_checked_where_there_is_one(tmp_path):
+    document = sealed(json.loads(run_bytes(RUN)))
+    assert _read(tmp_path, document) == RUN
+    with pytest.raises(BadInputError, match=r"run\.json: not a search run: damaged, or edited"):
+        _read(tmp_path, document | {"label": "another"})

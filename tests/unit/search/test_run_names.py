@@ -28,7 +28,7 @@ def folder(tmp_path):
 
 def test_a_path_wins_and_a_label_is_looked_up(folder):
     path = folder / "other.json"
-    assert named_run(str(path), folder).document["label"] == "elsewhere"
+    assert named_run(str(path), folder).run.label == "elsewhere"
     found = named_run("before", folder)
     assert (found.path.name, found.notices) == ("eval-report-1.json", ())
 

@@ -4,7 +4,7 @@ import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.search.settings import Settings
-from retrieval_eval.search.transfer import transfer
+from tests.plain_runs import transfer
 from tests.searches import answer, failure, gold_query, gold_set, run_of
 
 SETTINGS = Settings(n_resamples=200)

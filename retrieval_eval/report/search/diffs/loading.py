@@ -15,6 +15,7 @@ from retrieval_eval.search.diff import DEFAULT_FLAG_POINTS, diff
 from retrieval_eval.search.guard.files import guard_of
 from retrieval_eval.search.guard.pinned import read_pinned
 from retrieval_eval.search.noise import read_noise
+from retrieval_eval.search.run_files import document_of
 from retrieval_eval.search.run_names import named_run
 from retrieval_eval.values import DEFAULT_SEED
 
@@ -111,8 +112,8 @@ def read_diff(sources: DiffSources) -> SearchDiff:
         )
     first, second = (named_run(name, Path(sources.data)) for name in (sources.a, sources.b))
     document = diff(
-        first.document,
-        second.document,
+        first.run,
+        second.run,
         accept=[code for code in map(str.strip, sources.accept.split(",")) if code],
         flag_points=sources.flag_points,
         seed=sources.seed,
@@ -120,8 +121,8 @@ def read_diff(sources: DiffSources) -> SearchDiff:
     )
     return SearchDiff(
         to_builtins(document),
-        first.document,
-        second.document,
+        document_of(first.run),
+        document_of(second.run),
         noise=read_noise(Path(sources.noise)) if sources.noise else None,
         notices=(*first.notices, *second.notices),
         guard=guard_of(first.path, second.path, Path(sources.noise) if sources.noise else None),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from retrieval_eval.model import from_builtins
+from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import DIFF_FRAMES
 from retrieval_eval.report.search.noise import Noise
@@ -59,7 +61,7 @@ class SearchDiff(frames.Measured):
         self.runs = (a, b)
         self.notices = notices
         self.guard = guard
-        self.noise = None if noise is None else Noise(noise, tuple(staleness(noise, b)))
+        self.noise = None if noise is None else _noise(noise, b)
 
     @property
     def n_simulated(self) -> int:
@@ -147,3 +149,7 @@ class SearchDiff(frames.Measured):
 
     def __repr__(self) -> str:
         return f"<SearchDiff {' → '.join(self.names)}: {len(self.document['queries'])} queries>"
+
+
+def _noise(noise: NoiseFloor, run: Document) -> Noise:
+    return Noise(noise, tuple(staleness(noise, from_builtins(run, SearchRun, "run B"))))

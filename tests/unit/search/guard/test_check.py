@@ -10,15 +10,14 @@ from msgspec import structs
 
 from retrieval_eval import schema
 from retrieval_eval.gold.identity import fingerprint
-from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.pinned import Pinned
 from retrieval_eval.search.guard.rendering import method
 from retrieval_eval.search.guard.rule import RULES
 from retrieval_eval.search.guard.thresholds import Part, shipped_thresholds
-from retrieval_eval.search.noise import noise
 from retrieval_eval.search.settings import Settings
 from tests.guards import QUICK, drop, run_with, thresholds_of, with_claims
+from tests.plain_runs import check, noise
 from tests.searches import (
     GENERATED_AT,
     abstention_block,

@@ -10,10 +10,9 @@ from scipy.stats import t
 
 from retrieval_eval import schema
 from retrieval_eval.gold.identity import fingerprint
-from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.pinned import Pinned
-from retrieval_eval.search.noise import noise
 from tests.guards import drop, run_with, thresholds_of, with_claims
+from tests.plain_runs import check, noise
 from tests.searches import gold_query, gold_set, written
 
 MOMENT = "2026-01-04T00:00:00Z"

@@ -3,10 +3,11 @@ from __future__ import annotations
 from datetime import date
 from xml.etree import ElementTree as ET
 
-from retrieval_eval.search.guard.check import check, no_verdict
+from retrieval_eval.search.guard.check import no_verdict
 from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.rendering import to_junit
 from tests.guards import drop, run_with, thresholds_of
+from tests.plain_runs import check
 
 TODAY = date(2026, 1, 10)
 OPTIONAL = drop("claim_coverage", 1)

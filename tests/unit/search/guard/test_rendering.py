@@ -5,10 +5,10 @@ from datetime import date
 
 import pytest
 
-from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.rendering import MARKER, to_comment, to_text
 from tests.guards import QUICK, drop, run_with, thresholds_of, with_claims
+from tests.plain_runs import check
 from tests.searches import answer, gold_query, gold_set, run_of
 
 TODAY = date(2026, 1, 10)

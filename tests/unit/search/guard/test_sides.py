@@ -2,9 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.search.guard.measured import Side
-from retrieval_eval.search.named_metrics import metric_value, per_query, shares
 from tests.guards import run_with, with_claims
+from tests.plain_runs import Side, metric_value, per_query, shares
 
 NAMES = ["P@5", "RR", "claim_coverage", "auc", "ungrounded_true_positive_rate"]
 
