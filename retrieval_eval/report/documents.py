@@ -174,7 +174,7 @@ def _statuses(document: EventDocument, repositories: tuple[str | None, ...]) -> 
 def _hits(
     event: EventRow, places: Mapping[str, list[int]], repositories: tuple[str | None, ...]
 ) -> Iterator[tuple[str, int]]:
-    """Yield the ground-truth files of an event; equal paths are told apart by repository."""
+    """Yield the ground-truth files of an event; equal paths are distinguished by repository."""
     matched = event.matched_ground_truth_files
     for file in dict.fromkeys(matched):
         candidates = places.get(file, [])

@@ -38,12 +38,12 @@ def execute(
     parameters
         Values of declared parameters; checked before a kernel starts.
     progress
-        Told about every finished cell.
+        Called for every finished cell.
 
     Raises
     ------
     BadInputError
-        When a parameter is unknown or of the wrong type, or the notebook says so.
+        When a parameter is unknown or of the wrong type, or the notebook reports it.
     NothingToEvaluateError
         When the notebook finds nothing to report.
     RenderError

@@ -22,7 +22,7 @@ def name(text: str, limit: int = NAME_LIMIT) -> str:
 
 
 def listed(parts: Sequence[str], separator: str = ", ") -> str:
-    """Return what is said of each config, of the first four where there are more.
+    """Return a finding about each config, of the first four where there are more.
 
     Examples
     --------

@@ -105,7 +105,7 @@ def _shown(cell: Any, suffix: str) -> str:
 
 
 def _print_header(title: str) -> str:
-    """Return what typst is told once: a page with title and number at its foot."""
+    """Return the typst settings of a document: a page with title and number at its foot."""
     small = 'set text(size: 8pt, fill: rgb("#595959"))'
     name = typst_string(visible(title))
     number = 'context counter(page).display("1 / 1", both: true)'

@@ -1,6 +1,6 @@
 """The look of every figure: colours with shapes, greys, sizes, and how many configs fit in one.
 
-A config is never told by colour alone: it has a marker and a line style too. At most four share
+A config is never marked by colour alone: it has a marker and a line style too. At most four share
 a panel; more become facets. Text keeps its characters in the SVG, so that the page's own type
 face is used and the figure stays searchable.
 """

@@ -63,13 +63,13 @@ def changes(baseline: SearchRun, current: SearchRun) -> list[str]:
 
     It is what `setup_changes` says, and the threshold of refusals.
     """
-    told = setup_changes(baseline.run, current.run)
+    summary = setup_changes(baseline.run, current.run)
     # Where only one of them has unanswerable queries, the other's threshold is unknown.
     old, new = baseline.abstention, current.abstention
     if old is not None and new is not None:
         was, now = _told(old.threshold), _told(new.threshold)
-        told += [f"abstain_at: {was} → {now}"] if was != now else []
-    return told
+        summary += [f"abstain_at: {was} → {now}"] if was != now else []
+    return summary
 
 
 def setup_changes(baseline: RunHeader, current: RunHeader) -> list[str]:
@@ -80,8 +80,8 @@ def setup_changes(baseline: RunHeader, current: RunHeader) -> list[str]:
     kinds = [retriever_kind(run.retriever.spec) for run in (baseline, current)]
     is_same_kind = kinds[0] == kinds[1]
     old, new = (_setup(run, with_options=is_same_kind) for run in (baseline, current))
-    told = [] if is_same_kind else [f"kind of retriever: {kinds[0]} → {kinds[1]}"]
-    return told + [
+    summary = [] if is_same_kind else [f"kind of retriever: {kinds[0]} → {kinds[1]}"]
+    return summary + [
         f"{name}: {old.get(name, 'not there')} → {new.get(name, 'not there')}"
         for name in dict.fromkeys([*old, *new])
         if old.get(name) != new.get(name)
@@ -239,9 +239,9 @@ def run_notes(runs: Sequence[SearchRun], baselines: Sequence[SearchRun]) -> list
             "the document ids of the run were not checked (no --corpus-file): one that the corpus "
             "lacks counts as not relevant"
         )
-    told = [{(one.generated_at, one.label) for one in side} for side in (runs, baselines)]
-    if told[0] & told[1]:
-        is_whole = told[0] == told[1]
+    identities = [{(one.generated_at, one.label) for one in side} for side in (runs, baselines)]
+    if identities[0] & identities[1]:
+        is_whole = identities[0] == identities[1]
         found.append(
             "the run is the baseline itself, so nothing can have changed"
             if is_whole
@@ -315,8 +315,8 @@ def own_faults(doc: SearchRun) -> list[str]:
         found.append("it gives no reason")
     twice = [query for query, n in Counter(q.id for q in doc.queries).items() if n > 1]
     if twice:
-        told = f"it holds {counted(len(twice), 'query')} more than once"
-        found.append(f"{told}, the first is {twice[0]!r}")
+        summary = f"it holds {counted(len(twice), 'query')} more than once"
+        found.append(f"{summary}, the first is {twice[0]!r}")
     return found
 
 
@@ -330,8 +330,8 @@ def _missing_queries(name: str, doc: SearchRun, scope: Collection[str] | None) -
     asked = {query.id for query in doc.queries}
     if scope is not None:
         missing = sorted(set(scope) - asked)
-        told = f"{name} lacks {len(missing)} of {len(set(scope))} pinned queries"
-        return [f"{told}, the first is {missing[0]!r}"] if missing else []
+        summary = f"{name} lacks {len(missing)} of {len(set(scope))} pinned queries"
+        return [f"{summary}, the first is {missing[0]!r}"] if missing else []
     n_gold = doc.run.gold_set.n_queries
     if asked and len(asked) < n_gold:
         return [f"{name} is truncated: it asked {len(asked)} of {n_gold} queries of the gold set"]

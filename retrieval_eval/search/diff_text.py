@@ -51,10 +51,10 @@ def summary_sentences(diff: SearchDiff) -> list[str]:
         else f"No metric moved by more than {level}."
     ]
     moved = {name: len(movers(diff.queries, name)) for name in headline(diff)}
-    told = ", ".join(f"{n} moved {name}" for name, n in moved.items())
+    words = ", ".join(f"{n} moved {name}" for name, n in moved.items())
     found.append(
         f"{counted(len(diff.top1_changed), 'query')} with another first document; "
-        f"{len(diff.queries)} changed at all; {told}."
+        f"{len(diff.queries)} changed at all; {words}."
     )
     return found
 

@@ -360,15 +360,15 @@ def noise_sentences(noise: NoiseFloor) -> list[str]:
 
 def _runs_needed(noise: NoiseFloor) -> list[str]:
     alpha = ALPHA / max(len(noise.suggested_thresholds), 1)
-    told = []
+    words = []
     for name in HEADLINE:
         band = noise.metrics.get(name)
         if band is None or not band.band_points:
             continue
         n = runs_needed(SMALLEST_RESOLUTION, band.band_points, noise.n_runs - 1, alpha=alpha)
-        told.append(f"{name} " + (f"more than {MOST_RUNS}" if n is None else f"{n:,}"))
+        words.append(f"{name} " + (f"more than {MOST_RUNS}" if n is None else f"{n:,}"))
     what = f"Runs on either side whose means show a change of {SMALLEST_RESOLUTION:g} points"
-    return [f"{what} to the guard: {', '.join(told)}."] if told else []
+    return [f"{what} to the guard: {', '.join(words)}."] if words else []
 
 
 def shown_metrics(noise: NoiseFloor) -> list[str]:

@@ -29,7 +29,7 @@ class Named:
 def named_run(name: str, folder: Path) -> Named:
     """Return the run that a name means: a file, else a label among the reports of a folder.
 
-    Where several reports have the label it is the newest, and a notice says so.
+    Where several reports have the label it is the newest, with a notice.
 
     Raises
     ------

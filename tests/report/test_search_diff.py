@@ -128,7 +128,7 @@ def test_the_verdict_of_the_guard_leads_and_the_change_does_not_deny_it(tmp_path
     assert block.finding == "Guard breached: P@5 fell by 1.67 points (limit 0.5)"
     assert block.tone == "worse"
     assert block.sentences[0] == (
-        "P@5 −1.67 and Recall@20 −1.67 points from before to after, not told from chance by the "
+        "P@5 −1.67 and Recall@20 −1.67 points from before to after, not beyond chance by the "
         "test over these queries alone."
     )
     told = "BREACH (1 breach of 1 threshold), B against A; no justification was read"

@@ -24,7 +24,7 @@ def answer(facts: Facts) -> Answer:
     The title leads with the verdict of the guard: breached, passed, none, or not asked. What the
     tests over the queries say of the change comes second, and every case has its template: no
     verdict, no baseline, a baseline that cannot be compared with, too few queries, nothing moved,
-    better, worse, mixed, no clear change. A gold set that no person reviewed is said in the title.
+    better, worse, mixed, no clear change. A gold set that no person reviewed is noted in the title.
     Together the sentences have at most 90 words.
     """
     change, tone, said = _body(facts)

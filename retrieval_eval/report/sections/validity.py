@@ -71,7 +71,7 @@ def runs(view: RunView) -> Block:
             for (run, config), trials in sorted(groups.items())
         ),
         ("left", "left", "right", "right", "left", "left"),
-        ("A configuration that several runs have is told apart as configuration@run.",),
+        ("A configuration of several runs is shown as configuration@run.",),
     )
     names = {run for run, _ in groups}
     configs = counted(len({config for _, config in groups}), "configuration")

@@ -425,8 +425,8 @@ def rulings(
             p = _known(decided.p_adjusted[place])
             shown = _known(decided.detectable_points[place])
             code = int(decided.codes[place])
-            told = _ruling(m, code, found[place], p, shown, strictest)
-            row = Ruling(m, *told, found[place], p, shown)
+            summary = _ruling(m, code, found[place], p, shown, strictest)
+            row = Ruling(m, *summary, found[place], p, shown)
         rows.append(_excused(row, valid) if row.verdict == "breach" else row)
     return rows
 
@@ -440,8 +440,8 @@ def _excused(row: Ruling, justifications: Sequence[Justification]) -> Ruling:
     sizes = [one.metrics[threshold.metric] for one in justifications if one.covers(threshold)]
     if not sizes:
         return row
-    told = f"the justification excuses at most {max(sizes):g} points, and these are {points:.2f}"
-    return replace(row, reasons=(*row.reasons, told))
+    summary = f"the justification excuses at most {max(sizes):g} points, and these are {points:.2f}"
+    return replace(row, reasons=(*row.reasons, summary))
 
 
 def _row(found: Ruling, alpha: float, movers: tuple[Mover, ...] = ()) -> GuardRow:
@@ -569,24 +569,24 @@ def _ruling(
         return "no_verdict", (found.gap,)
     if code == HOLDS:
         return ("breach" if bounds else "pass"), bounds
-    told = (*bounds, f"{m.harm_points:.2f} points worse, and {m.limit_points:g} are allowed")
+    summary = (*bounds, f"{m.harm_points:.2f} points worse, and {m.limit_points:g} are allowed")
     if bounds or code == BREACH or found is None:
-        return "breach", told
+        return "breach", summary
     is_by_noise = found.decided_by == "noise"
     chance = "repeating the run" if is_by_noise else "chance"
-    told += (f"{chance} alone would do that (adjusted p {p:.3f})",)
+    summary += (f"{chance} alone would do that (adjusted p {p:.3f})",)
     if code != UNDECIDED:
-        return "within_noise", told
+        return "within_noise", summary
     shown = (
         f"only {detectable:.1f} points or more" if detectable and detectable < 100 else "nothing"
     )
     if not is_by_noise:
         reason = f"too few queries to tell: {m.n_pairs} of them, moving as they do,"
-        return "no_verdict", (*told, f"{reason} would show {shown}")
+        return "no_verdict", (*summary, f"{reason} would show {shown}")
     here, there = found.sides
     means = "a run" if here == there == 1 else f"the mean of {here} against that of {there}"
     reason = f"too noisy to tell: as {found.n_runs} runs of one system move, {means}"
-    return "no_verdict", (*told, f"{reason} would show {shown}", _remedy(m, found, strictest))
+    return "no_verdict", (*summary, f"{reason} would show {shown}", _remedy(m, found, strictest))
 
 
 def _remedy(m: Measured, found: Evidence, alpha: float) -> str:

@@ -141,12 +141,12 @@ def measure(
     before, after = (side.shares(name, ids) for side in (baseline, run))
     for whose, side in (("baseline", baseline), ("run", run)):
         if lacking := side.lacking(name):
-            told = f"some runs on the side of the {whose} lack it for"
-            faults += (f"{told} {counted(len(lacking), 'query')}, the first is {lacking[0]!r}",)
+            summary = f"some runs on the side of the {whose} lack it for"
+            faults += (f"{summary} {counted(len(lacking), 'query')}, the first is {lacking[0]!r}",)
     lost = sorted(before.keys() - after.keys())
     if lost:
-        told = f"the run lacks it for {counted(len(lost), 'query')} of the baseline"
-        faults += (f"{told}, the first is {lost[0]!r}",)
+        summary = f"the run lacks it for {counted(len(lost), 'query')} of the baseline"
+        faults += (f"{summary}, the first is {lost[0]!r}",)
     if BLOCK_OF.get(name, ("",))[0] == "claims":
         faults += tuple(judge_faults(judge_of(baseline.first), judge_of(run.first)))
     change = change_of(before, after, resampling)
@@ -181,20 +181,20 @@ def _not_in_baseline(
     """
     name = threshold.metric
     if name == TRUE_POSITIVE_RATE and old.value == 0 and new.computable:
-        told = "the baseline refused no unanswerable query, so it has none to lose"
-        return "" if threshold.is_bounded else told
+        summary = "the baseline refused no unanswerable query, so it has none to lose"
+        return "" if threshold.is_bounded else summary
     found = [metric_value(run, name, _within(run, ids)).reason for run in baseline.runs]
     if None in found or _BROKEN.intersection(found):
         return ""
     return "".join(_gap(f"the baseline has no {name}", old, name))
 
 
-def _gap(told: str, value: Value, name: str) -> tuple[str, ...]:
+def _gap(summary: str, value: Value, name: str) -> tuple[str, ...]:
     if value.reason is None:
         return ()
     hint = _HOW_TO.get(BLOCK_OF.get(name, ("",))[0])
     is_hinted = hint is not None and value.reason == "not_recorded"
-    return (f"{told}: {REASONS[value.reason]}" + (f" ({hint})" if is_hinted else ""),)
+    return (f"{summary}: {REASONS[value.reason]}" + (f" ({hint})" if is_hinted else ""),)
 
 
 @dataclass(frozen=True)

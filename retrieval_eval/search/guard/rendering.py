@@ -55,11 +55,11 @@ _RULE_WORDS: Final[Mapping[str, str]] = {
 def headline(verdict: str, rows: Sequence[GuardRow]) -> str:
     """Return a verdict in one line: what it is, and how many thresholds have which."""
     counts = {name: sum(row.verdict == name for row in rows) for name in WORDS}
-    told = [f"{n} {WORDS[name].lower()}" for name, n in counts.items() if n]
+    overview = [f"{n} {WORDS[name].lower()}" for name, n in counts.items() if n]
     words = {"pass": "PASS", "breach": "BREACH", "no_verdict": "NO VERDICT"}[verdict]
     if verdict == "pass" and counts["overridden"]:
         words = f"PASS BY JUSTIFICATION of {counts['overridden']}"
-    return f"{words}: {counted(len(rows), 'threshold')}: {', '.join(told)}"
+    return f"{words}: {counted(len(rows), 'threshold')}: {', '.join(overview)}"
 
 
 def cells(row: GuardRow) -> list[str]:
@@ -141,10 +141,10 @@ def method(verdict: GuardRuling) -> str:
     rule = f"a change beyond its threshold is a breach{_RULE_WORDS[decision.rule]}"
     if decision.rule != "threshold":
         rule += f" (Holm over the rows, {decision.alpha:g})"
-    told = f"Paired over {which}{_means(verdict)}; {rule}; "
-    told += "a floor or ceiling applies whatever the baseline."
+    overview = f"Paired over {which}{_means(verdict)}; {rule}; "
+    overview += "a floor or ceiling applies whatever the baseline."
     confidence = verdict.confidence
-    return f"{told} Intervals: {confidence:.0%}, queries resampled." if confidence else told
+    return f"{overview} Intervals: {confidence:.0%}, queries resampled." if confidence else overview
 
 
 def _means(verdict: GuardRuling) -> str:
@@ -172,8 +172,8 @@ def to_text(verdict: GuardRuling) -> str:
     for line in rows:
         padded = [cell.ljust(width) for cell, width in zip(line, widths, strict=True)]
         lines.append("  ".join(padded).rstrip())
-    told = remarks(verdict)
-    lines += ["", *told] if told else []
+    overview = remarks(verdict)
+    lines += ["", *overview] if overview else []
     for row in verdict.rows:
         if row.movers and row.verdict in ("breach", "no_verdict", "overridden"):
             lines += ["", f"Queries behind {one_line(row.name)}, the worst first:"]

@@ -45,8 +45,8 @@ def header(facts: DiffFacts) -> Block:
 def _guard(facts: DiffFacts) -> str:
     if facts.verdict is None:
         return f"not asked: {visible(facts.diff.guard, 160)}"
-    told = f"{verdict_text(facts.verdict)}, B against A"
-    return f"{told}; no justification was read" if lead.is_breach(facts.verdict) else told
+    summary = f"{verdict_text(facts.verdict)}, B against A"
+    return f"{summary}; no justification was read" if lead.is_breach(facts.verdict) else summary
 
 
 def _accepted(facts: DiffFacts) -> str:
@@ -93,7 +93,7 @@ def _title(facts: DiffFacts) -> tuple[str, str]:
     if unclear := [c.measure for c in moved if c not in facts.clear]:
         which = f"{' and '.join(unclear)} " if len(unclear) < len(moved) else ""
         # The guard decides by its own evidence; "not clear" would deny what it found.
-        test = "not told from chance by the test over these queries alone"
+        test = "not beyond chance by the test over these queries alone"
         text += f", {which}{test if lead.is_breach(facts.verdict) else 'not clear of chance'}"
     worse = any((c.delta_points or 0.0) < 0 for c in facts.clear)
     tone = "worse" if worse else "better" if facts.clear else "none"

@@ -83,7 +83,7 @@ def documents(facts: DiffFacts) -> Block:
     counts = {m: _relevant(facts.queries, k) for m, k in found}
     shown = [_documents(facts, m, k) for m, k in found]
     exhibits = [table for table in shown if table is not None]
-    told = [
+    summary = [
         f"{came} relevant documents entered the first {k}, {went} left"
         for m, k in found
         for came, went in [counts[m]]
@@ -91,7 +91,7 @@ def documents(facts: DiffFacts) -> Block:
     if not exhibits:
         why = "Every query that was answered in both runs has the same documents at these cut-offs."
         return section("No document came or went", Empty("documents", why))
-    return section("; ".join(told), *exhibits)
+    return section("; ".join(summary), *exhibits)
 
 
 def _relevant(queries: Sequence[Query], k: int | None) -> tuple[int, int]:

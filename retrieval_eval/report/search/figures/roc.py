@@ -44,18 +44,18 @@ def draw(block: Mapping[str, Any], coverage: str) -> Figure | Empty:
         light_grid(axes, "both")
         svg = to_svg(figure)
     area = block["auc"]
-    told = f"AUC {rate(area['value'])} {span(area['ci_low'], area['ci_high'])}"
+    summary = f"AUC {rate(area['value'])} {span(area['ci_low'], area['ci_high'])}"
     at = members(block.get("operating_point"))
     return Figure(
         "roc",
         svg,
-        f"ROC of refusing by the top score: {told} over {n_unanswerable} unanswerable and "
+        f"ROC of refusing by the top score: {summary} over {n_unanswerable} unanswerable and "
         f"{n_answerable} answerable queries. This run refuses "
         f"{rate(at.get('true_positive_rate'))} of the unanswerable and "
         f"{rate(at.get('false_refusal_rate'))} of the answerable; always answering lies at 0 and "
         "0, always refusing at 1 and 1.",
         f"Every point of the line is a threshold of the top score below which a query is refused. "
-        f"{told} ({coverage} interval, DeLong and Newcombe). Shaded: where the gate passes. "
+        f"{summary} ({coverage} interval, DeLong and Newcombe). Shaded: where the gate passes. "
         "Dotted: what chance would give.",
         _table(points),
     )

@@ -27,7 +27,7 @@ NO_SPLIT: Final = (
     "writes the mapping that --mapping names, --old-gold the labels of the baseline."
 )
 SPLIT: Final = (
-    "Between the runs stand the old rankings, told in the new documents: measured with the new "
+    "Between the runs are the old rankings, translated to the new documents: measured with the new "
     "labels they differ from the baseline by labels alone, and this run differs from them by "
     "retrieval alone. Left out: queries without the measure in one of the three."
 )
@@ -213,7 +213,7 @@ def label_split(facts: Facts) -> Block:
     """Return how much of the change labels moved, and how much retrieval did."""
     found = facts.run.label_split
     if found is None:
-        return section("Labels and retrieval are not told apart", Empty("label-split", NO_SPLIT))
+        return section("Labels and retrieval are not separated", Empty("label-split", NO_SPLIT))
     known = [(m, found["metrics"][m]) for m in facts.run.measures if m in found["metrics"]]
     table = Table(
         "label-split",
@@ -230,9 +230,9 @@ def label_split(facts: Facts) -> Block:
         ),
         notes=(SPLIT,),
     )
-    told = [
+    summary = [
         f"{m}: labels {signed(part['labels'])}, retrieval {signed(part['retrieval'])} points"
         for m, part in known
         if m in HEADLINE
     ]
-    return section("; ".join(told) or "No headline measure to split", table)
+    return section("; ".join(summary) or "No headline measure to split", table)

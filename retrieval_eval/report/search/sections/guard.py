@@ -36,8 +36,8 @@ def verdict_text(verdict: GuardRuling) -> str:
 
 def _counts(verdict: GuardRuling) -> str:
     counts = {code: sum(row.verdict == code for row in verdict.rows) for code in WORDS}
-    told = [f"{n} {WORDS[code].lower()}" for code, n in counts.items() if n]
-    return f"{', '.join(told)} of {counted(len(verdict.rows), 'threshold')}"
+    summary = [f"{n} {WORDS[code].lower()}" for code, n in counts.items() if n]
+    return f"{', '.join(summary)} of {counted(len(verdict.rows), 'threshold')}"
 
 
 def guard(facts: Facts) -> Block:
@@ -72,7 +72,7 @@ def _notes(facts: Facts, verdict: GuardRuling) -> tuple[str, ...]:
     if noise is not None and noise.is_deterministic:
         said.append(STILL)
     stale = [STALE] if noise is not None and noise.stale else []
-    return tuple(visible(told, 600) for told in (*said, *stale, method(verdict)))
+    return tuple(visible(summary, 600) for summary in (*said, *stale, method(verdict)))
 
 
 def _row(row: GuardRow, noise: Noise | None) -> tuple[str, ...]:

@@ -104,7 +104,7 @@ def transfer(facts: Facts) -> Block:
         (visible(corpus, 40), *(_cell(row["corpora"][corpus]) for row in shown.values()))
         for corpus in found["corpora"]
     ]
-    told = [f"{metric} {_holds(row)}" for metric, row in shown.items()]
+    summary = [f"{metric} {_holds(row)}" for metric, row in shown.items()]
     table = Table(
         "transfer",
         f"Change on the corpus left out: points, {facts.coverage} interval, queries, and whether "
@@ -114,7 +114,7 @@ def transfer(facts: Facts) -> Block:
         ("left",) * (1 + len(shown)),
         (SIGNS,),
     )
-    return section("; ".join(told) or "No measure to compare", table)
+    return section("; ".join(summary) or "No measure to compare", table)
 
 
 def _holds(row: Mapping[str, Any]) -> str:
