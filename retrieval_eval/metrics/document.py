@@ -12,11 +12,12 @@ from retrieval_eval.model.meta import (
     ABSENT_MAP,
     EMPTY_MAP,
     NULL,
-    Moment,
+    BodyDigest,
+    GeneratedAt,
+    InputFingerprint,
     Record,
-    Sha256,
+    SchemaVersion,
     Share,
-    Version,
     about,
 )
 from retrieval_eval.model.metrics import (
@@ -114,20 +115,8 @@ class TrialMetrics(Record, frozen=True, kw_only=True):
     The metric stages of one trial with its provenance, coverage and outcome.
     """
 
-    schema_version: Annotated[
-        Version,
-        about(
-            "Semver-style version. Minor versions add optional fields; another major version "
-            "is another contract"
-        ),
-    ]
-    generated_at: Annotated[
-        Moment,
-        about(
-            "When the artefact was written (ISO 8601, UTC). The only field that differs "
-            "between two runs over the same input"
-        ),
-    ]
+    schema_version: SchemaVersion
+    generated_at: GeneratedAt
     provenance: Annotated[Provenance, about("Which run, task, config and trial this is")]
     coverage: Annotated[Coverage, about("What was available")]
     event_summary: Annotated[EventSummary | None, about("Pre-computed counts")] = None
@@ -145,16 +134,8 @@ class TrialMetrics(Record, frozen=True, kw_only=True):
     outcome: Annotated[
         dict[str, Any], about("Reward, cost, tokens and time of the trial, each with its source")
     ] = EMPTY_MAP
-    input_fingerprint: Annotated[
-        str | None, about("SHA-256 over the inputs and the package's code")
-    ] = None
-    body_sha256: Annotated[
-        Sha256 | None,
-        about(
-            "SHA-256 over all other members but generated_at, as compact JSON; it tells a "
-            "damaged file"
-        ),
-    ] = None
+    input_fingerprint: InputFingerprint = None
+    body_sha256: BodyDigest = None
 
     def in_document(self, plain: dict[str, Any]) -> dict[str, Any]:
         """Return the document; a block that is not computable has no numbers."""

@@ -14,13 +14,14 @@ from retrieval_eval.model.meta import (
     EMPTY_LIST,
     EMPTY_MAP,
     NULL,
+    BodyDigest,
     Count,
+    InputFingerprint,
     Moment,
     NonNegative,
     Positive,
     Record,
-    Sha256,
-    Version,
+    SchemaVersion,
     about,
 )
 from retrieval_eval.records import Access, ToolCategory
@@ -153,13 +154,7 @@ class EventDocument(Record, frozen=True, kw_only=True):
     optional fields to 1.0; unknown fields of later 1.x versions are allowed.
     """
 
-    schema_version: Annotated[
-        Version,
-        about(
-            "Semver-style version. Minor versions add optional fields; another major version "
-            "is another contract"
-        ),
-    ]
+    schema_version: SchemaVersion
     generated_at: Annotated[
         Moment | None,
         about(
@@ -179,13 +174,5 @@ class EventDocument(Record, frozen=True, kw_only=True):
             "opaque + resolved"
         ),
     ] = None
-    input_fingerprint: Annotated[
-        str | None, about("SHA-256 over the inputs and the package's code")
-    ] = None
-    body_sha256: Annotated[
-        Sha256 | None,
-        about(
-            "SHA-256 over all other members but generated_at, as compact JSON; it tells a "
-            "damaged file"
-        ),
-    ] = None
+    input_fingerprint: InputFingerprint = None
+    body_sha256: BodyDigest = None

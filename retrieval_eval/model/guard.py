@@ -12,7 +12,7 @@ from retrieval_eval.model.meta import (
     NonNegative,
     Positive,
     Record,
-    Version,
+    SchemaVersion,
     about,
 )
 
@@ -183,9 +183,7 @@ class GuardRuling(Record, frozen=True, kw_only=True):
     A search run compared with a baseline, threshold by threshold.
     """
 
-    schema_version: Annotated[
-        Version, about("Semver-style version; minor versions add optional fields")
-    ]
+    schema_version: SchemaVersion
     verdict: Annotated[Literal["pass", "breach", "no_verdict"], about("The verdict on the run")]
     exit_code: Annotated[Literal[0, 1, 2], about("0 pass, 1 breach, 2 no verdict")]
     headline: Annotated[str, about("The verdict in one line")]

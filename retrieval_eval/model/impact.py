@@ -10,13 +10,14 @@ from retrieval_eval.model.meta import (
     EMPTY_LIST,
     EMPTY_MAP,
     NULL,
+    BodyDigest,
     Count,
-    Moment,
+    GeneratedAt,
+    InputFingerprint,
     Positive,
     Record,
-    Sha256,
+    SchemaVersion,
     Share,
-    Version,
     about,
     null_called,
 )
@@ -518,10 +519,8 @@ class ImpactAnalysis(Record, frozen=True, kw_only=True):
     Matched comparisons and associations; nothing here is causal.
     """
 
-    schema_version: Annotated[
-        Version, about("Semver-style version; minor versions add optional fields")
-    ]
-    generated_at: Annotated[Moment, about("When the artefact was written (ISO 8601, UTC)")]
+    schema_version: SchemaVersion
+    generated_at: GeneratedAt
     run_ids: Annotated[tuple[str, ...], about("Runs analysed together")]
     association_only: Annotated[Literal[True], about("Always true: nothing here is causal")]
     comparisons: Annotated[tuple[ComparisonDocument, ...], about("Every pair of configurations")]
@@ -550,13 +549,5 @@ class ImpactAnalysis(Record, frozen=True, kw_only=True):
         tuple[FirstHitCurve, ...], about("Time to first relevant with censoring")
     ]
     parameters: Annotated[dict[str, Any], about("Seed, number of resamples, confidence")]
-    input_fingerprint: Annotated[
-        str | None, about("SHA-256 over the inputs and the package's code")
-    ] = None
-    body_sha256: Annotated[
-        Sha256 | None,
-        about(
-            "SHA-256 over all other members but generated_at, as compact JSON; it tells a "
-            "damaged file"
-        ),
-    ] = None
+    input_fingerprint: InputFingerprint = None
+    body_sha256: BodyDigest = None

@@ -97,3 +97,22 @@ Count = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
 NonNegative = Annotated[float, Meta(ge=0)]
 Share = Annotated[float, Meta(ge=0, le=1)]
+
+SchemaVersion = Annotated[
+    Version,
+    about(
+        "Semver-style version. Minor versions add optional fields; another major version is "
+        "another contract"
+    ),
+]
+GeneratedAt = Annotated[Moment, about("When the document was written (ISO 8601, UTC)")]
+InputFingerprint = Annotated[
+    str | None, about("SHA-256 over the inputs and the code, that of other distributions included")
+]
+BodyDigest = Annotated[
+    Sha256 | None,
+    about(
+        "SHA-256 over all other members but generated_at, as compact JSON; it shows whether the "
+        "file is damaged"
+    ),
+]

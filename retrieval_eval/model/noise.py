@@ -8,11 +8,12 @@ from msgspec import Meta
 
 from retrieval_eval.model.meta import (
     Count,
+    GeneratedAt,
     Moment,
     Positive,
     Record,
+    SchemaVersion,
     Sha256,
-    Version,
     about,
 )
 
@@ -113,10 +114,8 @@ class NoiseFloor(Record, frozen=True, kw_only=True):
     How much runs of one system differ, and what changes they can show.
     """
 
-    schema_version: Annotated[
-        Version, about("Semver-style version; minor versions add optional fields")
-    ]
-    generated_at: Annotated[Moment, about("When the noise was measured (ISO 8601, UTC)")]
+    schema_version: SchemaVersion
+    generated_at: GeneratedAt
     n_runs: Annotated[Annotated[int, Meta(ge=2)], about("Runs compared")]
     n_queries: Annotated[Count, about("Queries asked in each")]
     n_queries_varied: Annotated[

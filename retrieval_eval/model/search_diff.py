@@ -12,7 +12,7 @@ from retrieval_eval.model.meta import (
     NonNegative,
     Positive,
     Record,
-    Version,
+    SchemaVersion,
     about,
 )
 
@@ -172,9 +172,7 @@ class SearchDiff(Record, frozen=True, kw_only=True):
     What changed from run a to run b, query by query.
     """
 
-    schema_version: Annotated[
-        Version, about("Semver-style version; minor versions add optional fields")
-    ]
+    schema_version: SchemaVersion
     a: Annotated[DiffSide, about("The first run")]
     b: Annotated[DiffSide, about("The second run")]
     settings: Annotated[DiffSettings, about("How it was compared")]

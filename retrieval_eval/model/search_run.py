@@ -11,11 +11,11 @@ from retrieval_eval.model.meta import (
     EMPTY_MAP,
     NULL,
     Count,
-    Moment,
+    GeneratedAt,
     Positive,
     Record,
+    SchemaVersion,
     Share,
-    Version,
     about,
 )
 
@@ -548,10 +548,8 @@ class SearchRun(Record, frozen=True, kw_only=True):
     A retriever measured against a gold set. A baseline is a search run that was committed.
     """
 
-    schema_version: Annotated[
-        Version, about("Semver-style version; minor versions add optional fields")
-    ]
-    generated_at: Annotated[Moment, about("When the artefact was written (ISO 8601, UTC)")]
+    schema_version: SchemaVersion
+    generated_at: GeneratedAt
     label: Annotated[str, about("Label given by the person who ran it; may be empty")]
     run: Annotated[RunHeader, about("The measured system, gold set and settings")]
     status: Annotated[RunStatus, about("Status of the queries")]

@@ -8,12 +8,13 @@ from retrieval_eval.model.meta import (
     EMPTY_LIST,
     EMPTY_MAP,
     NULL,
+    BodyDigest,
     Count,
-    Moment,
+    GeneratedAt,
+    InputFingerprint,
     Record,
-    Sha256,
+    SchemaVersion,
     Share,
-    Version,
     about,
 )
 
@@ -122,23 +123,13 @@ class RunSummary(Record, frozen=True, kw_only=True):
     The status of every trial, and aggregates per configuration.
     """
 
-    schema_version: Annotated[
-        Version, about("Semver-style version; minor versions add optional fields")
-    ]
-    generated_at: Annotated[Moment, about("When the artefact was written (ISO 8601, UTC)")]
+    schema_version: SchemaVersion
+    generated_at: GeneratedAt
     run_id: Annotated[str, about("Run directory name")]
     parameters: Annotated[dict[str, Any], about("Settings")] = EMPTY_MAP
     counts: Annotated[TrialCounts, about("trials_found = evaluated + degraded + excluded")]
     configs: Annotated[dict[str, ConfigSummary], about("Aggregates by configuration")]
     trials: Annotated[tuple[TrialEntry, ...], about("Every trial with artefacts")]
     excluded: Annotated[tuple[ExcludedFolder, ...], about("Every folder left out")]
-    input_fingerprint: Annotated[
-        str | None, about("SHA-256 over the inputs and the package's code")
-    ] = None
-    body_sha256: Annotated[
-        Sha256 | None,
-        about(
-            "SHA-256 over all other members but generated_at, as compact JSON; it tells a "
-            "damaged file"
-        ),
-    ] = None
+    input_fingerprint: InputFingerprint = None
+    body_sha256: BodyDigest = None
