@@ -46,8 +46,10 @@ def combined(parts: Iterable[str]) -> str:
 @cache
 def code_fingerprint() -> str:
     """Return the SHA-256 over the package's own code and what other distributions add to it."""
+    from retrieval_eval.study.gate import RULES
+
     digest = hashlib.sha256()
-    for group in (FORMATS.group, DIALECTS.group, METRICS.group):
+    for group in (FORMATS.group, DIALECTS.group, METRICS.group, RULES.group):
         for point in sorted(entry_points(group=group), key=lambda p: (p.name, p.value)):
             digest.update(f"{group}\0{point.name}\0{point.value}\0".encode())
             found = find_spec(point.module)
