@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import entry_points
+from inspect import currentframe
 from typing import Generic, TypeVar
 
 from retrieval_eval.errors import BadInputError
@@ -34,10 +35,11 @@ class Registry(Generic[T]):
     noun
         What one entry is called in messages.
     modules
-        Modules of this package that declare entries; they are imported on first use.
+        Modules of this package that declare entries; they are imported on first use, and their
+        order is that of the entries, whichever of them was imported first.
     of
         With a type, every instance of it at the top level of these modules is an entry, under its
-        ``name`` and in the order of the modules, whichever of them was imported first.
+        ``name``.
 
     Examples
     --------
@@ -59,6 +61,7 @@ class Registry(Generic[T]):
         self._modules = modules
         self._type = of
         self._entries: dict[str, T] = {}
+        self._places: dict[str, int] = {}
         self._is_loaded = False
 
     def add(self, name: str, entry: T) -> T:
@@ -66,7 +69,18 @@ class Registry(Generic[T]):
         if self._entries.get(name, entry) is not entry:
             raise ValueError(f"there are two entries {name!r} in {self.group}")
         self._entries[name] = entry
+        self._places.setdefault(name, self._place())
         return entry
+
+    def _place(self) -> int:
+        """Return the number of the declaring module that is being imported, or that of none."""
+        frame = currentframe()
+        while frame is not None:
+            name = frame.f_globals.get("__name__")
+            if name in self._modules:
+                return self._modules.index(name)
+            frame = frame.f_back
+        return len(self._modules)
 
     def register(self, name: str) -> Callable[[T], T]:
         """Return a decorator that adds what it decorates."""
@@ -89,6 +103,8 @@ class Registry(Generic[T]):
                 for entry in vars(module).values():
                     if isinstance(entry, self._type):
                         self.add(str(getattr(entry, "name")), entry)  # noqa: B009  of any type
+        # Whichever module was imported first, by whomever.
+        self._entries = dict(sorted(self._entries.items(), key=lambda e: self._places[e[0]]))
         for point in sorted(entry_points(group=self.group), key=lambda p: (p.name, p.value)):
             try:
                 self.add(point.name, point.load())

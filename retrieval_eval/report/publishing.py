@@ -117,7 +117,7 @@ def write_frame(
 ) -> tuple[str, str]:
     """Write a frame as CSV; lists become text separated by semicolons.
 
-    One made from simulated data has a column of its own that says so in every row.
+    One made from simulated data has a column of its own that marks every row.
     """
     if is_simulated:
         frame = simulated.mark_rows(frame)

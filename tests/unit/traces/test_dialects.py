@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -78,3 +79,24 @@ def test_another_distribution_adds_a_dialect(tmp_path):
         [sys.executable, "-c", program, tmp_path], capture_output=True, text=True, check=True
     )
     assert json.loads(done.stdout) == ["file_read", False, ["/w/a.py"], True]
+
+
+def test_the_order_of_dialects_does_not_depend_on_what_is_imported_first():
+    program = (
+        "import sys, importlib\n"
+        "package = 'retrieval_eval.traces.dialects'\n"
+        "for name in sys.argv[1:]: importlib.import_module(f'{package}.{name}')\n"
+        "from retrieval_eval.traces.dialects import DIALECTS\n"
+        "print(*DIALECTS, sep='|')"
+    )
+    orders = {
+        subprocess.run(
+            [sys.executable, "-c", program, *first],
+            cwd=Path(__file__).resolve().parents[3],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for first in ([], ["openhands", "cursor"])
+    }
+    assert len(orders) == 1
