@@ -147,7 +147,7 @@ def test_untrusted_json_of_any_shape(trajectory, lines, result, metrics, ground_
         written = json.loads(json_bytes(document))
         read = to_builtins(from_builtins(written, type(record), kind))
         assert json.loads(json_bytes(read)) == written
-        assert faults(document, kind) == []
+        assert faults(written, kind) == []
 
 
 @given(st.binary(max_size=300), st.binary(max_size=300), st.binary(max_size=100))
