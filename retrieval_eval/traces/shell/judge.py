@@ -87,7 +87,7 @@ def _text(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Ve
     is_silent_failure = is_hidden or not evidence.is_certain
     is_ambiguous = not evidence.is_sole or len(files) > 1
     if is_ambiguous and (is_silent_failure or (plan.is_selective and not evidence.is_sole)):
-        return Verdict(reason=f"{plan.program}: its output is mixed with that of others")
+        return Verdict(reason=f"{plan.program}: its output cannot be told from that of others")
     return Verdict(_targets(plan, files, evidence.n_lines))
 
 
@@ -111,7 +111,7 @@ def _names(plan: Plan, evidence: Evidence) -> Verdict:
     if plan.style == "listing" and not evidence.is_sole:
         lines = [line for line in lines if _is_own_entry(plan, line, evidence.rivals)]
         if not lines:
-            return Verdict(reason=f"{plan.program}: its output is mixed with that of others")
+            return Verdict(reason=f"{plan.program}: its output cannot be told from that of others")
     found = named(plan, lines)
     if not found:
         is_lost = evidence.is_sole and plan.style in ("path", "match") and not _fits(plan, evidence)
@@ -157,7 +157,7 @@ def _numbers(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
     if plan.style == "count":
         counts = [line.strip().rpartition(":")[2] for line in evidence.lines if line.strip()]
         if not evidence.is_sole:
-            return Verdict(reason=f"{plan.program}: its count is mixed with other output")
+            return Verdict(reason=f"{plan.program}: its count cannot be told from other output")
         is_hit = any(c.isdecimal() and int(c[:12]) > 0 for c in counts)
         return Verdict(_targets(plan, files, None) if is_hit else ())
     lines = evidence.lines
@@ -167,7 +167,7 @@ def _numbers(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
             return Verdict()
         lines = [line for line in lines if line not in evidence.contested]
         if not lines or not plan.words or not plan.has_numbers:
-            return Verdict(reason=f"{plan.program}: its output is mixed with that of others")
+            return Verdict(reason=f"{plan.program}: its output cannot be told from that of others")
     numbers = numbers_of(lines) if plan.has_numbers else []
     if plan.has_numbers and not numbers and not any(_BINARY.search(line) for line in lines):
         reason = f"{plan.program}: its output does not look like numbered lines"
@@ -185,7 +185,7 @@ def _numbers(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
 def _remote(plan: Plan, evidence: Evidence) -> Verdict:
     found = remote_files(plan, evidence.lines)
     if not evidence.is_sole and plan.access != "matched" and len(found) != 1:
-        return Verdict(reason=f"{plan.program}: its output is mixed with that of others")
+        return Verdict(reason=f"{plan.program}: its output cannot be told from that of others")
     targets = [
         RawTarget(path, plan.access, repository or None, merge([(n, n) for n in numbers]) or None)
         for (repository, path), numbers in found.items()

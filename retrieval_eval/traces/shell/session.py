@@ -101,7 +101,7 @@ def _record(
     if verdict.reason is not None:
         opaque.append(verdict.reason)
     if len(targets) < len(verdict.targets):
-        opaque.append(f"{plan.program}: a relative path in an unknown folder")
+        opaque.append(f"{plan.program}: a relative path in a folder nobody can know")
     if targets:
         events.append(ShellEvent(plan.program, plan.category, targets))
         known.update(target.path for target in targets if target.repository is None)
