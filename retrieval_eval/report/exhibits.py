@@ -11,9 +11,25 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 
+class Link(str):
+    """The text of a cell that leads to another page or place of the report.
+
+    ``href`` is relative to the page, or ``#`` and the id of a place on it.
+    """
+
+    __slots__ = ("href",)
+    href: str
+
+    def __new__(cls, text: str, href: str) -> Link:
+        """Return the text with where it leads; without an ``href`` it leads nowhere."""
+        link = super().__new__(cls, text)
+        link.href = href
+        return link
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of formatted text.
+    """A table of formatted text, of which cells may be :class:`Link`.
 
     ``align`` says ``left`` or ``right`` for each column; the first column holds row headers.
     ``notes`` are printed below it.

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import base64
 import re
+from typing import Final
 
 from retrieval_eval.escape import html_text, raw_block, visible
-from retrieval_eval.report.exhibits import Block, Empty, Exhibit, Figure, Table
+from retrieval_eval.report.exhibits import Block, Empty, Exhibit, Figure, Link, Table
 from retrieval_eval.report.typst import to_typst
+
+_PLACE: Final = re.compile(
+    r"(?:\.\./){0,4}[\w@%+~-][\w.@%+~-]*(?:/[\w@%+~-][\w.@%+~-]*)*(?:#[\w.@%+~-]+)?|#[\w.@%+~-]+",
+    re.ASCII,
+)
+"""Where a link may lead: a place on the page, or a file beside, below or above it."""
 
 
 def to_html(block: Block) -> str:
@@ -91,12 +98,23 @@ def table_html(table: Table) -> str:
 
 def _row_html(table: Table, row: tuple[str, ...]) -> str:
     # Long names of metrics may break behind an underscore, or they squeeze the other columns.
-    name = html_text(row[0]).replace("_", "_<wbr>")
+    name = _cell_html(row[0], name=True)
     first = f'<th scope="row" class="{table.alignment(0)}">{name}</th>'
     return first + "".join(
-        f'<td class="{table.alignment(i)}">{html_text(cell)}</td>'
+        f'<td class="{table.alignment(i)}">{_cell_html(cell)}</td>'
         for i, cell in enumerate(row[1:], start=1)
     )
+
+
+def _cell_html(cell: str, *, name: bool = False) -> str:
+    text = html_text(cell)
+    if name:
+        text = text.replace("_", "_<wbr>")
+    if not isinstance(cell, Link) or not cell.href:
+        return text
+    if not _PLACE.fullmatch(cell.href):
+        raise ValueError(f"not a place inside the report: {cell.href[:80]!r}")
+    return f'<a href="{html_text(cell.href)}">{text}</a>'
 
 
 def data_uri(svg: str) -> str:

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval_eval.report.exhibits import Block, Empty, Table
+from retrieval_eval.report.exhibits import Block, Empty, Link, Table
 from retrieval_eval.report.show import table_html, to_html, to_plain
 
 TABLE = Table("t", "What it is", ("Name", "n"), (("a|b", "1"), ("<i>", "2")), notes=("A note.",))
@@ -71,3 +72,17 @@ def test_a_block_offers_html_markdown_and_plain_text():
 def test_badges_are_a_description_list():
     html = to_html(Block("header", badges=(("Run", "<x>"),)))
     assert "<dt>Run</dt><dd>&lt;x&gt;</dd>" in html
+
+
+def test_a_cell_leads_to_a_place_inside_the_report_and_nowhere_else():
+    def row(*places):
+        cells = tuple(Link("<b>", place) for place in places)
+        return table_html(Table("t", "", ("A", "B"), (cells,)))
+
+    shown = row("trials/a@b/index.html", "#query-7")
+    assert '<a href="trials/a@b/index.html">&lt;b&gt;</a>' in shown
+    assert '<a href="#query-7">&lt;b&gt;</a>' in shown
+    assert "<a" not in row("", "")
+    for outside in ("//x", "http://x", "javascript:x", "a/../../b", "/etc", "a b", 'x"y'):
+        with pytest.raises(ValueError, match="not a place"):
+            row(outside, "")
