@@ -7,13 +7,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from html.parser import HTMLParser
 from typing import Any, Final
 
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import RenderError
-from retrieval_eval.escape import html_text, markdown_text
+from retrieval_eval.escape import html_lines, html_text, markdown_text
 from retrieval_eval.report import assets
 from retrieval_eval.report.notebook_files import markdown_cell
 
@@ -144,7 +143,7 @@ def _cells(notebook: Any) -> Iterator[str]:
                 if HTML in data:
                     yield data[HTML]
                 elif "text/plain" in data:
-                    yield f"<pre>{escape(data['text/plain'])}</pre>"
+                    yield f"<pre>{html_lines(data['text/plain'])}</pre>"
 
 
 def _markdown(source: str) -> str:
