@@ -1,17 +1,15 @@
 from __future__ import annotations
 
-import copy
 import json
 
 import pytest
 from msgspec import structs
 
-from retrieval_eval.errors import SchemaError
-from retrieval_eval.events.document import event_document, iso, read_event_document
+from retrieval_eval.events.document import event_document, iso
 from retrieval_eval.events.normalise import extract_events
-from retrieval_eval.metrics.trial import measure
-from retrieval_eval.model import to_builtins
+from retrieval_eval.model import from_builtins, to_builtins
 from retrieval_eval.model.common import Coverage, Provenance
+from retrieval_eval.model.events import EventDocument
 from retrieval_eval.records import ToolCall, ToolResult, Trace
 from retrieval_eval.schema import faults
 from tests.trials import trial, truth
@@ -48,12 +46,8 @@ def document(events) -> dict:
     return json.loads(json.dumps(to_builtins(written)))
 
 
-def test_the_document_follows_its_schema_and_reads_back_the_same(measured):
-    written = document(measured)
-    assert faults(written, "retrieval_events") == []
-    again = read_event_document(written, "document")
-    assert measure(again) == measure(measured)
-    assert document(again)["events"] == written["events"]
+def test_the_document_follows_its_schema(measured):
+    assert faults(document(measured), "retrieval_events") == []
 
 
 def test_the_seeds_fields_stand_in_the_document(measured):
@@ -85,43 +79,12 @@ def test_a_plain_1_0_document_is_read():
                 "tool_category": "code_search",
                 "target_files": ["/workspace/src/a.py"],
                 "is_mcp": False,
-            },
-            {
-                "step_index": 1,
-                "timestamp": None,
-                "tool_name": "Write",
-                "tool_category": "file_write",
-                "target_files": ["src/new.py"],
-                "is_mcp": False,
-            },
+            }
         ],
     }
-    block = measure(read_event_document(plain, "old.json"))
-    assert block.file_level_metrics.file_recall == 1.0
-    assert block.file_level_metrics.views["opened"].file_recall == 0.0
-    assert block.utilization_probes.files_written == 1
-
-
-def test_another_major_version_is_refused_by_name(measured):
-    written = document(measured) | {"schema_version": "2.0"}
-    with pytest.raises(SchemaError, match=r"old\.json: schema version 2\.0 has another major"):
-        read_event_document(written, "old.json")
-
-
-def test_a_later_minor_version_with_unknown_fields_is_read(measured):
-    written = document(measured) | {"schema_version": "1.7", "news": 1}
-    written["events"][0]["more"] = True
-    assert len(read_event_document(written, "x").events) == 4
-
-
-def test_a_fault_is_named_by_pointer(measured):
-    broken = copy.deepcopy(document(measured))
-    broken["events"][2]["tool_category"] = "guessing"
-    with pytest.raises(SchemaError, match=r"x\.json: /events/2/tool_category: .*'guessing'"):
-        read_event_document(broken, "x.json")
-    for nonsense in (None, [], "text", {}, {"schema_version": 1}):
-        with pytest.raises(SchemaError, match="schema_version"):
-            read_event_document(nonsense, "x.json")
+    read = from_builtins(plain, EventDocument, "old.json")
+    assert read.ground_truth.files == ("src/A.py",)
+    assert (read.events[0].target_files, read.events[0].targets) == (("/workspace/src/a.py",), ())
 
 
 def test_iso_times():
@@ -130,14 +93,13 @@ def test_iso_times():
     assert iso(1e300) is None
 
 
-def test_a_file_below_a_folder_named_like_its_repository_reads_back_the_same():
+def test_a_file_below_a_folder_named_like_its_repository():
     paths = ("gcc--96df/gcc/a.cc", "gcc--96df/gcc/b.cc", "gcc--96df/b.cc")
     reads = tuple(
         ToolCall(path, "Read", {"file_path": f"/workspace/{path}"}, ToolResult("1\tx\n2\ty"))
         for path in paths
     )
     events = extract_events(Trace(reads, "test", "transcript", False, True), truth("gcc::gcc/a.cc"))
-    again = read_event_document(document(events), "document")
-    files = [t.file for event in again.events for t in event.targets]
-    assert [f.path for f in files] == ["gcc/a.cc", "gcc/b.cc", "b.cc"]
-    assert [event.matched for event in again.events] == [(0,), (), ()]
+    written = document(events)["events"]
+    assert [event["target_files"] for event in written] == [["gcc/a.cc"], ["gcc/b.cc"], ["b.cc"]]
+    assert [event["hits_ground_truth"] for event in written] == [True, False, False]
