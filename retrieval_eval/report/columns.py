@@ -252,13 +252,6 @@ FRAMES: Final[Frames] = {
                 _field(TrialMetrics, f"file_level_metrics/{name}", name, type_="number")
                 for name in ("censored_at_tokens", "censored_at_calls")
             ),
-            Column(
-                "ttfr_reason",
-                "text",
-                "",
-                "Reason code when missing",
-                "file_level_metrics/ttfr_reason",
-            ),
             *_metrics("chunk_level_metrics"),
             *_metrics("utilization_probes"),
             *(
