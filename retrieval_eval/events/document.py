@@ -136,7 +136,11 @@ def read_event_document(document: Any, name: str) -> TrialEvents:
         When it has another major version or does not follow the schema.
     """
     check_version(document, name)
-    saved = from_builtins(document, EventDocument, name)
+    return trial_events(from_builtins(document, EventDocument, name))
+
+
+def trial_events(saved: EventDocument) -> TrialEvents:
+    """Return the events and ground truth of an event document."""
     truth = _read_ground_truth(saved)
     workspace = Workspace(truth)
     events = tuple(_read_event(row, index, workspace) for index, row in enumerate(saved.events))

@@ -34,6 +34,7 @@ def load_run(
     jobs: int = 1,
     progress: Callable[[int, int, str], None] | None = None,
     where: Where | None = None,
+    has_trial_pages: bool = False,
 ) -> Run:
     """Return one or several runs as data frames, evaluating what is missing.
 
@@ -57,6 +58,8 @@ def load_run(
         As for :func:`retrieval_eval.evaluate`.
     where
         Only the trials that pass a condition, as for :meth:`Run.filter`; all are evaluated.
+    has_trial_pages
+        Whether every trial has a page beside that of the run; ``trials["page"]`` then leads there.
 
     Returns
     -------
@@ -102,6 +105,7 @@ def load_run(
         parameters=parameters,
         impact=_impact(evaluation, new_names, stated),
         new_names=new_names,
+        has_trial_pages=has_trial_pages,
     )
     return run if where is None else run.filter(where)
 
