@@ -524,11 +524,12 @@ TRIAL_FRAMES: Final[Frames] = {
         "one row a tool call, or command inside a shell call, in order",
         (
             *_fields(EventRow, "step_index tool_name tool_category server", at="events[]"),
+            Column("tool", "text", "", "Tool with its category, and who called it", "events[]"),
             Column(
                 "input",
                 "text",
                 "",
-                "Arguments in words; absent in private reports",
+                "Arguments in words, long ones shortened; absent in private reports",
                 "events[]/arguments",
             ),
             Column(
@@ -546,13 +547,18 @@ TRIAL_FRAMES: Final[Frames] = {
                 "events[]/is_error, is_opaque",
             ),
             Column(
-                "came_back", "text", "", "Status, and what was done to how many files", "events"
+                "came_back",
+                "text",
+                "",
+                "What was done to how many files, and the first",
+                "events[]",
             ),
             Column("n_files", "integer", "files", "Files it touched", "events[]/target_files"),
             Column(
                 "n_lines", "integer", "lines", "Lines it showed, where stated", "events[]/targets"
             ),
             Column("files", "list", "files", "The files, in order", "events[]/target_files"),
+            Column("hits", "text", "", "Ground-truth files first found, or again", "events[]"),
             Column(
                 "found",
                 "list",
@@ -660,6 +666,7 @@ TRIAL_FRAMES: Final[Frames] = {
                 "error_taxonomy/rates/*/rate",
                 "rate",
             ),
+            Column("first_files", "text", "", "The first of them", "error_taxonomy/files/*"),
             Column("files", "list", "files", "The files of the label", "error_taxonomy/files/*"),
         ),
     ),

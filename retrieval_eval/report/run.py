@@ -150,7 +150,13 @@ class Run(frames.Measured):
         return page_folders(self.trial_files)
 
     def trial(
-        self, name: str = "", *, config: str = "", privacy: bool = False, has_run_page: bool = False
+        self,
+        name: str = "",
+        *,
+        config: str = "",
+        batch: str = "",
+        privacy: bool = False,
+        has_run_page: bool = False,
     ) -> Trial:
         """Return one trial: its steps, what it found, the lines it read, and its errors as frames.
 
@@ -159,8 +165,8 @@ class Run(frames.Measured):
         name
             The name of a trial, of the folder of its page, or of a task; of several trials the
             first by config and name. Of a folder that was excluded: a trial that says why.
-        config
-            Only trials of this config; empty for any.
+        config, batch
+            Only trials of this config, and of this batch of the run; empty for any.
         privacy, has_run_page
             As for :class:`~retrieval_eval.report.trial.Trial`.
 
@@ -169,7 +175,9 @@ class Run(frames.Measured):
         BadInputError
             When no trial fits; the closest names are listed.
         """
-        return find_trial(self, name, config=config, privacy=privacy, has_run_page=has_run_page)
+        return find_trial(
+            self, name, config, batch, {"privacy": privacy, "has_run_page": has_run_page}
+        )
 
     @cached_property
     def run_ids(self) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ from retrieval_eval.report.names import (
     metric_name,
     reason_sentence,
 )
-from retrieval_eval.report.numbers import finite, of
+from retrieval_eval.report.numbers import MISSING, finite, of
 from retrieval_eval.report.simulated import notice
 from retrieval_eval.values import counted
 
@@ -41,6 +41,12 @@ if TYPE_CHECKING:
     from retrieval_eval.model.summary import ExcludedFolder
     from retrieval_eval.records import FileRef, LineRange
     from retrieval_eval.report.run import Run
+
+MAX_INPUT: Final = 300
+"""Characters of the arguments of a call that are shown; the events hold more."""
+
+MAX_FILES: Final = 4
+"""Files of a call, or of an error label, that are named in one cell."""
 
 _COLUMNS: Final = {name: columns for name, (_, columns) in TRIAL_FRAMES.items()} | {
     "events": FRAMES["events"][1]
@@ -121,21 +127,21 @@ class Trial(frames.Measured):
         self.privacy = privacy
         self.has_run_page = has_run_page
         self.excluded = excluded
-        self._place = place
+        self.place = place
 
     @cached_property
     def files(self) -> TrialFiles | None:
         """Where its documents lie, or None for an excluded folder."""
-        return None if self._place is None else self.run.trial_files[self._place]
+        return None if self.place is None else self.run.trial_files[self.place]
 
     @cached_property
     def facts(self) -> Mapping[str, Any]:
         """The row of the trial in ``run.trials``, missing values being None."""
         import pandas as pd
 
-        if self._place is None:
+        if self.place is None:
             return {}
-        row = self.run.trials.iloc[[self._place]].astype("object")
+        row = self.run.trials.iloc[[self.place]].astype("object")
         (plain,) = row.where(row.notna(), None).to_dict("records")
         return {str(k): None if v is pd.NA else v for k, v in plain.items()}
 
@@ -209,16 +215,21 @@ class Trial(frames.Measured):
                 calls[event.call_index] = event.step_index
             came_back, n_lines = _came_back(event, 0 if is_part else n_commands[event.call_index])
             words = None if self.privacy else in_words(event.arguments)
+            files, new = list(event.target_files), found.get(event.step_index, [])
             base: Row = {
-                "input": words,
+                "tool": _tool(event),
+                "input": visible(words, MAX_INPUT) if words else None,
                 "part_of": calls.get(event.call_index or 0) if is_part else None,
                 "status": _status(event),
-                "came_back": came_back,
-                "n_files": len(event.target_files),
+                "came_back": f"{came_back}: {_first(files)}" if files else came_back,
+                "n_files": len(files),
                 "n_lines": n_lines,
-                "files": list(event.target_files),
-                "found": found.get(event.step_index, []),
+                "files": files,
+                "hits": _hits(event, new),
+                "found": new,
             }
+            if is_part and base["part_of"] is not None:
+                base["input"] = f"in the call of step {base['part_of']}"
             rows.append(read_row(event, _COLUMNS["steps"], base))
         return make_frame(rows, _COLUMNS["steps"])
 
@@ -317,6 +328,7 @@ class Trial(frames.Measured):
                     "label": label,
                     "name": name,
                     "meaning": _MEANINGS[label],
+                    "first_files": _first(self._labelled(label)),
                     "files": self._labelled(label),
                 },
             )
@@ -328,14 +340,16 @@ class Trial(frames.Measured):
     @frames.handed_out
     def pages(self) -> pd.DataFrame:
         """One row another page of the report that is there to be opened."""
-        return make_frame(list(self._pages()), _COLUMNS["pages"])
+        found = self.linked_pages(self.has_run_page, self.run.has_trial_pages)
+        return make_frame(list(found), _COLUMNS["pages"])
 
-    def _pages(self) -> Iterator[Row]:
-        if self.has_run_page:
+    def linked_pages(self, run_page: bool, trial_pages: bool) -> Iterator[Row]:
+        """Yield the other pages to link, where that of the run and those of trials are there."""
+        if run_page:
             runs = ", ".join(self.run.run_ids)
             yield {"page": "Report of the run", "trial_name": runs, "href": "../../index.html"}
-        place = self._place
-        if place is None or not self.run.has_trial_pages:
+        place = self.place
+        if place is None or not trial_pages:
             return
         entries = [t.entry for t in self.run.trial_files]
         own = entries[place]
@@ -450,11 +464,64 @@ class Trial(frames.Measured):
         elif self.facts.get("has_exception"):
             yield "The trial ended with an exception."
 
+    def provenance(self) -> Block:
+        """Return what the page was made from: versions, parameters, and a digest of the inputs."""
+        from retrieval_eval.report.checkout import commit
+        from retrieval_eval.report.sections import closing
+
+        metrics = self.files.metrics if self.files else None
+        folders = closing.FOLDERS if self.privacy else ()
+        rows = [
+            ("Run", ", ".join(self.run.run_ids)),
+            ("Package", closing.package_version()),
+            ("Git commit", commit() or "not run from a checkout"),
+            ("Schema version", metrics.schema_version if metrics else MISSING),
+            ("Evaluated at", (metrics.generated_at if metrics else None) or MISSING),
+            ("Input fingerprint", (metrics.input_fingerprint if metrics else None) or MISSING),
+            *(
+                (f"Parameter {name}", ", ".join(map(str, value)))
+                if isinstance(value, list | tuple)
+                else (f"Parameter {name}", str(value or "by default"))
+                for name, value in sorted(self.run.parameters.items())
+                if name not in folders
+            ),
+            ("Libraries", closing.library_versions()),
+        ]
+        return closing.made_from("The same input gives the same page", rows)
+
     def finding(self, name: str) -> str:
         """Return the sentence about a frame that its section is headed by."""
         if self.excluded is not None:
             return "The folder was excluded, so nothing is known of it"
         return str(getattr(self, f"_{name}_finding")())
+
+    def notes(self) -> tuple[str, ...]:
+        """Return the reasons why metrics have no value, each with the metrics that lack one."""
+        rows = self.metrics
+        lost: dict[str, list[str]] = {}
+        for label, reason in zip(rows["label"], rows["reason"], strict=True):
+            if reason is not None:
+                lost.setdefault(reason, []).append(label)
+        return tuple(f"{MISSING} {', '.join(names)}: {why}." for why, names in lost.items())
+
+    def empty(self, name: str) -> str:
+        """Return the sentence for the place of a frame that has no row."""
+        if self.excluded is not None:
+            return "Excluded folders are not evaluated."
+        source = self.facts.get("ground_truth_source") or "it"
+        return {
+            "metrics": "The trial has no metrics.",
+            "steps": "The trial holds no retrieval event.",
+            "ground_truth": "No file-level ground truth was found, so nothing can be hit.",
+            "lines": f"Lines are compared where the ground truth names some; {source} names files.",
+            "others": "Either nothing was retrieved, or only ground-truth files were.",
+            "edits": "The agent wrote no file but its own output.",
+            "errors": "Errors are labelled where the file metrics are computable.",
+            "pages": "`retrieval-eval report RUN --trials` makes the page of the run and of all "
+            "its trials.",
+            "redacted": "A page made with --privacy lists here how many prompts, commands, queries "
+            "and pieces of file content it leaves out.",
+        }[name]
 
     def _metrics_finding(self) -> str:
         if finite(self.facts["file_recall"]) is None:
@@ -540,19 +607,20 @@ class Trial(frames.Measured):
         return f"<Trial {visible(self.name, 120)}: {counted(len(self._rows), 'event')}>"
 
 
-def find_trial(
-    run: Run, name: str = "", *, config: str = "", privacy: bool = False, has_run_page: bool = False
-) -> Trial:
+def find_trial(run: Run, name: str, config: str, batch: str, options: Mapping[str, Any]) -> Trial:
     """Return a trial of a run by its name; see :meth:`Run.trial`."""
     trials = [(i, t.entry) for i, t in enumerate(run.trial_files)]
     excluded = [e for summary in run.summaries for e in summary.excluded]
-    fitting = [(i, e) for i, e in trials if config in ("", e.config_name)]
+    fitting = [
+        (i, e)
+        for i, e in trials
+        if config in ("", e.config_name) and batch in ("", e.batch_timestamp)
+    ]
     found = (
-        [i for i, e in fitting if e.trial_name == name and name]
-        or [i for i, _ in fitting if run.trial_folders[i] == name]
+        [i for i, _ in fitting if run.trial_folders[i] == name]
+        or [i for i, e in fitting if e.trial_name == name and name]
         or [i for i, e in fitting if name in ("", e.task_name)]
     )
-    options: dict[str, Any] = {"privacy": privacy, "has_run_page": has_run_page}
     if found:
         return Trial(
             run,
@@ -635,6 +703,19 @@ def _as_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
 
 
+def _tool(event: EventRow) -> str:
+    kind = event.tool_category.replace("_", " ")
+    shell = ", in the shell" if event.via else ""
+    agent = ", by a sub-agent" if event.is_subagent else ""
+    return f"{visible(event.tool_name, 60)} ({kind}{shell}{agent})"
+
+
+def _hits(event: EventRow, new: Sequence[str]) -> str | None:
+    if new:
+        return f"first: {_first(new)}"
+    return "again" if event.hits_ground_truth else None
+
+
 def _status(event: EventRow) -> str:
     if event.is_error is None and event.is_opaque is None:
         return "not recorded"
@@ -656,7 +737,7 @@ def _came_back(event: EventRow, n_commands: int) -> tuple[str, int | None]:
     if not event.targets and event.target_files:
         parts.append(counted(len(event.target_files), "file"))
     if n_commands:
-        parts.append(f"ran {counted(n_commands, 'command')} that touched files")
+        parts.append(f"ran {counted(n_commands, 'command')}")
     if event.is_error:
         parts.insert(0, "failed")
     elif event.is_opaque:
@@ -686,6 +767,11 @@ def _ranges(ranges: Iterable[LineRange] | None) -> str | None:
     if ranges is None:
         return None
     return ", ".join(f"{a}–{b}" if a != b else str(a) for a, b in ranges) or "none"
+
+
+def _first(files: Sequence[str]) -> str | None:
+    more = f" and {len(files) - MAX_FILES:,} more" if len(files) > MAX_FILES else ""
+    return ", ".join(visible(f, 120) for f in files[:MAX_FILES]) + more or None
 
 
 def _named(file: FileRef) -> Row:
