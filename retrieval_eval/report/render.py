@@ -15,6 +15,7 @@ from retrieval_eval.errors import RenderError
 from retrieval_eval.escape import html_text, markdown_text
 from retrieval_eval.report import assets
 from retrieval_eval.report.notebook_files import markdown_cell
+from retrieval_eval.report.show import print_image
 
 HTML: Final = "text/html"
 _RUNS_CODE: Final = re.compile(r"\s*(?:javascript|data|vbscript):", re.IGNORECASE)
@@ -171,5 +172,7 @@ def to_pdf(html: str) -> bytes:
             f"PDF needs WeasyPrint and the system library Pango: {install_hint('pdf')} ({error})"
         ) from error
     fetcher = URLFetcher(allowed_protocols=("data",))
-    page: bytes = weasyprint.HTML(string=html, base_url="data:,", url_fetcher=fetcher).write_pdf()
+    page: bytes = weasyprint.HTML(
+        string=print_image(html), base_url="data:,", url_fetcher=fetcher
+    ).write_pdf()
     return page
