@@ -1,14 +1,16 @@
-"""The event document of a trial, and what was available for it."""
+"""The event document: writing it, and reading any 1.x version back."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Final, Literal
 
-from retrieval_eval.events.normalise import TrialEvents
+from retrieval_eval.events.calls import count
+from retrieval_eval.events.match import Workspace
+from retrieval_eval.events.normalise import TrialEvents, own_output
 from retrieval_eval.events.retrieved import accesses
 from retrieval_eval.model.common import Coverage, EventSummary, Provenance
 from retrieval_eval.model.events import (
@@ -19,9 +21,12 @@ from retrieval_eval.model.events import (
     GroundTruthBlock,
     TargetRow,
 )
-from retrieval_eval.records import Event, FileRef, GroundTruth, Trace
+from retrieval_eval.paths import file_ref
+from retrieval_eval.records import Access, Chunk, Event, FileRef, GroundTruth, Symbol, Target, Trace
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.traces.reading import HISTORY_COMPACTED
+
+_ACCESS_OF_CATEGORY: Mapping[str, Access] = {"file_read": "opened", "file_write": "written"}
 
 
 def event_document(
@@ -108,6 +113,87 @@ def _event(event: Event, files: tuple[FileRef, ...]) -> EventRow:
             for target in event.targets
         ),
     )
+
+
+def trial_events(saved: EventDocument) -> TrialEvents:
+    """Return the events and ground truth of an event document of any 1.x version.
+
+    A plain 1.0 document records neither how a file was touched nor its repository: the access
+    follows from the tool category (reads open, writes write, everything else matches), and files
+    are matched to the ground truth anew.
+    """
+    truth = _read_ground_truth(saved)
+    workspace = Workspace(truth)
+    events = tuple(_read_event(row, index, workspace) for index, row in enumerate(saved.events))
+    own = own_output(events, truth, workspace)
+    return TrialEvents(events, truth, saved.ledger or count([]), own)
+
+
+def _read_ground_truth(document: EventDocument) -> GroundTruth:
+    block, coverage = document.ground_truth, document.coverage
+    files = _refs(block.files, block.repositories)
+    edits = _refs(block.expected_edit_files, block.expected_edit_repositories)
+    return GroundTruth(
+        files=files,
+        symbols=tuple(
+            Symbol(ref, s.symbol)
+            for s in block.symbols
+            if (ref := file_ref(s.file, repository=s.repo))
+        ),
+        chunks=tuple(
+            Chunk(ref, c.line_start, c.line_end, c.annotation)
+            for c in block.chunks
+            if (ref := file_ref(c.file, repository=c.repository))
+        ),
+        expected_edit_files=edits or None,
+        not_retrieval_targets=block.not_retrieval_targets,
+        output_files=block.output_files,
+        source=coverage.ground_truth_source,
+        confidence=coverage.ground_truth_confidence,
+        reason=None if files else coverage.ground_truth_reason or "no_ground_truth",
+    )
+
+
+def _refs(paths: tuple[str, ...], repositories: tuple[str | None, ...]) -> tuple[FileRef, ...]:
+    known = repositories if len(repositories) == len(paths) else (None,) * len(paths)
+    refs = (file_ref(p, repository=r) for p, r in zip(paths, known, strict=True))
+    return tuple({ref.key: ref for ref in refs if ref is not None}.values())
+
+
+def _read_event(row: EventRow, index: int, workspace: Workspace) -> Event:
+    targets = tuple(_read_targets(row, workspace))
+    positions = (workspace.position(t.file) for t in targets)
+    return Event(
+        step_index=row.step_index,
+        call_index=index if row.call_index is None else row.call_index,
+        call_id=row.call_id or "",
+        tool_name=row.tool_name,
+        tool_category=row.tool_category,
+        is_mcp=row.is_mcp,
+        targets=targets,
+        matched=tuple(dict.fromkeys(p for p in positions if p is not None)),
+        elapsed_seconds=row.elapsed_seconds,
+        cumulative_tokens=row.cumulative_tokens,
+        arguments=row.arguments,
+        via=row.via,
+        server=row.server,
+        is_error=bool(row.is_error),
+        is_subagent=bool(row.is_subagent),
+        is_opaque=bool(row.is_opaque),
+    )
+
+
+def _read_targets(row: EventRow, workspace: Workspace) -> list[Target]:
+    if not row.targets:
+        access = _ACCESS_OF_CATEGORY.get(row.tool_category, "matched")
+        files = [workspace.resolve(path) for path in row.target_files]
+        return [Target(file, access) for file in files if file is not None]
+    # The path is resolved already; resolving it again would take the folder gcc of gcc for its
+    # checkout.
+    return [
+        Target(FileRef(t.file, t.repository), t.access, t.lines, bool(t.is_whole))
+        for t in row.targets
+    ]
 
 
 # --------------------------------------------------------------------------------------------------

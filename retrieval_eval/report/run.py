@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from retrieval_eval.metrics.trial import DEFAULT_K
 from retrieval_eval.model.impact import ComparisonDocument, ImpactAnalysis
@@ -24,6 +25,7 @@ from retrieval_eval.report.documents import (
 )
 from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.simulated import notice
+from retrieval_eval.report.trial import Trial, find_trial, page_folders
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,6 +57,8 @@ class Run(frames.Measured):
         impact analysis has to use the new names.
     part
         Only these trials of the folders, as :meth:`filter` gives them.
+    has_trial_pages
+        Whether every trial has a page in ``trials/`` beside that of the run, to be linked.
     """
 
     frame_columns = _COLUMNS
@@ -69,9 +73,11 @@ class Run(frames.Measured):
         impact: ImpactAnalysis | None = None,
         new_names: Sequence[Mapping[str, str]] | None = None,
         part: Part | None = None,
+        has_trial_pages: bool = False,
     ) -> None:
         self.folders = tuple(folders)
         self.part = part
+        self.has_trial_pages = has_trial_pages
         self.summaries: tuple[RunSummary, ...] = (
             part.summaries
             if part is not None
@@ -118,6 +124,7 @@ class Run(frames.Measured):
             parameters=self.parameters,
             impact=part.impact,
             part=part,
+            has_trial_pages=self.has_trial_pages,
         )
         _ = found.comparison
         return found
@@ -134,6 +141,43 @@ class Run(frames.Measured):
     def trial_files(self) -> tuple[TrialFiles, ...]:
         """The trials of all runs, in the order of the rows of :attr:`trials`."""
         return tuple(trial for own in self.trials_by_run for trial in own)
+
+    @cached_property
+    def trial_folders(self) -> tuple[str, ...]:
+        """The name of the folder of each trial's page, in the order of :attr:`trial_files`."""
+        if self.part is not None:
+            return self.part.page_folders
+        return page_folders(self.trial_files)
+
+    def trial(
+        self,
+        name: str = "",
+        *,
+        config: str = "",
+        batch: str = "",
+        privacy: bool = False,
+        has_run_page: bool = False,
+    ) -> Trial:
+        """Return one trial: its steps, what it found, the lines it read, and its errors as frames.
+
+        Parameters
+        ----------
+        name
+            The name of a trial, of the folder of its page, or of a task; of several trials the
+            first by config and name. Of a folder that was excluded: a trial that says why.
+        config, batch
+            Only trials of this config, and of this batch of the run; empty for any.
+        privacy, has_run_page
+            As for :class:`~retrieval_eval.report.trial.Trial`.
+
+        Raises
+        ------
+        BadInputError
+            When no trial fits; the closest names are listed.
+        """
+        return find_trial(
+            self, name, config, batch, {"privacy": privacy, "has_run_page": has_run_page}
+        )
 
     @cached_property
     def run_ids(self) -> tuple[str, ...]:
@@ -183,10 +227,11 @@ class Run(frames.Measured):
         """One row a trial: metrics, outcomes, flags."""
         declared = expand(_COLUMNS["trials"], self.k_values)
         rows = []
-        for trial in self.trial_files:
+        for trial, page in zip(self.trial_files, self.trial_folders, strict=True):
             metrics = trial.metrics
             base = trial.identity | {
                 "batch_timestamp": trial.entry.batch_timestamp,
+                "page": f"trials/{quote(page)}/index.html" if self.has_trial_pages else None,
                 "is_simulated": metrics is not None and metrics.provenance.is_simulated is True,
                 "has_exception": metrics is not None
                 and metrics.outcome.get("exception") is not None,

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
+import copy
 import json
 
 import pytest
 from msgspec import structs
 
-from retrieval_eval.events.document import event_document, iso
+from retrieval_eval.errors import SchemaError
+from retrieval_eval.events.document import event_document, iso, trial_events
 from retrieval_eval.events.normalise import extract_events
+from retrieval_eval.metrics.trial import measure
 from retrieval_eval.model import from_builtins, to_builtins
 from retrieval_eval.model.common import Coverage, Provenance
 from retrieval_eval.model.events import EventDocument
@@ -40,14 +43,22 @@ def measured():
     )
 
 
+def read(document, name):
+    return trial_events(from_builtins(document, EventDocument, name))
+
+
 def document(events) -> dict:
     raw = event_document(events, provenance=PROVENANCE, coverage=COVERAGE)
     written = structs.replace(raw, generated_at="2026-01-01T00:00:00Z")
     return json.loads(json.dumps(to_builtins(written)))
 
 
-def test_the_document_follows_its_schema(measured):
-    assert faults(document(measured), "retrieval_events") == []
+def test_the_document_follows_its_schema_and_reads_back_the_same(measured):
+    written = document(measured)
+    assert faults(written, "retrieval_events") == []
+    again = read(written, "document")
+    assert measure(again) == measure(measured)
+    assert document(again)["events"] == written["events"]
 
 
 def test_the_seeds_fields_stand_in_the_document(measured):
@@ -79,12 +90,37 @@ def test_a_plain_1_0_document_is_read():
                 "tool_category": "code_search",
                 "target_files": ["/workspace/src/a.py"],
                 "is_mcp": False,
-            }
+            },
+            {
+                "step_index": 1,
+                "timestamp": None,
+                "tool_name": "Write",
+                "tool_category": "file_write",
+                "target_files": ["src/new.py"],
+                "is_mcp": False,
+            },
         ],
     }
-    read = from_builtins(plain, EventDocument, "old.json")
-    assert read.ground_truth.files == ("src/A.py",)
-    assert (read.events[0].target_files, read.events[0].targets) == (("/workspace/src/a.py",), ())
+    block = measure(read(plain, "old.json"))
+    assert block.file_level_metrics.file_recall == 1.0
+    assert block.file_level_metrics.views["opened"].file_recall == 0.0
+    assert block.utilization_probes.files_written == 1
+
+
+def test_a_later_minor_version_with_unknown_fields_is_read(measured):
+    written = document(measured) | {"schema_version": "1.7", "news": 1}
+    written["events"][0]["more"] = True
+    assert len(read(written, "x").events) == 4
+
+
+def test_a_fault_is_named_by_pointer(measured):
+    broken = copy.deepcopy(document(measured))
+    broken["events"][2]["tool_category"] = "guessing"
+    with pytest.raises(SchemaError, match=r"x\.json: /events/2/tool_category: .*'guessing'"):
+        read(broken, "x.json")
+    for nonsense in (None, [], "text", {}, {"schema_version": 1}):
+        with pytest.raises(SchemaError, match="Expected|schema_version"):
+            read(nonsense, "x.json")
 
 
 def test_iso_times():
@@ -93,13 +129,14 @@ def test_iso_times():
     assert iso(1e300) is None
 
 
-def test_a_file_below_a_folder_named_like_its_repository():
+def test_a_file_below_a_folder_named_like_its_repository_reads_back_the_same():
     paths = ("gcc--96df/gcc/a.cc", "gcc--96df/gcc/b.cc", "gcc--96df/b.cc")
     reads = tuple(
         ToolCall(path, "Read", {"file_path": f"/workspace/{path}"}, ToolResult("1\tx\n2\ty"))
         for path in paths
     )
     events = extract_events(Trace(reads, "test", "transcript", False, True), truth("gcc::gcc/a.cc"))
-    written = document(events)["events"]
-    assert [event["target_files"] for event in written] == [["gcc/a.cc"], ["gcc/b.cc"], ["b.cc"]]
-    assert [event["hits_ground_truth"] for event in written] == [True, False, False]
+    again = read(document(events), "document")
+    files = [t.file for event in again.events for t in event.targets]
+    assert [f.path for f in files] == ["gcc/a.cc", "gcc/b.cc", "b.cc"]
+    assert [event.matched for event in again.events] == [(0,), (), ()]
