@@ -13,9 +13,10 @@ from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, parameters
 from retrieval_eval.report.columns import FRAMES
 from retrieval_eval.report.loading import load_run, split_run_ids
-from retrieval_eval.report.publishing import Files, publish, write_frame, write_frames
+from retrieval_eval.report.publishing import Files, Keep, publish, write_frame, write_frames
 from retrieval_eval.report.run import Run
 from retrieval_eval.report.run_view import RunView
+from retrieval_eval.report.sections.closing import input_digest
 from retrieval_eval.report.sections.tasks import task_rows
 from retrieval_eval.report.sections.trial import TrialReport
 
@@ -44,6 +45,7 @@ def build(
     pdf: bool = False,
     jobs: int = 1,
     progress: Progress | None = None,
+    keep: Keep | None = None,
     **given: Any,
 ) -> Path:
     """Write the report of one or several runs and return the path of its page.
@@ -68,6 +70,9 @@ def build(
         Processes to evaluate trials with.
     progress
         Called with steps done, steps in all, and what is being done.
+    keep
+        Called with the path of the page, and whether the one there was made from the same
+        parameters, inputs and code; where it returns True, that one is kept.
     **given
         Parameters of the notebook; None means the default.
 
@@ -90,7 +95,9 @@ def build(
     run = _load(names, values, notebook, progress, jobs)
     folder = base / NOTEBOOKS[notebook]
     is_simulated = run.n_simulated > 0
-    return _report(notebook, run, values, folder, is_simulated, renderer, pdf, progress)
+    inputs = input_digest(RunView(run))
+    more = {"renderer": renderer, "pdf": pdf, "progress": progress, "keep": keep}
+    return _report(notebook, run, values, folder, is_simulated, inputs, **more)
 
 
 def build_trial(
@@ -101,6 +108,7 @@ def build_trial(
     renderer: Renderer = "auto",
     pdf: bool = False,
     progress: Progress | None = None,
+    keep: Keep | None = None,
     **given: Any,
 ) -> Path:
     """Write the step-by-step report of one trial and return the path of its page.
@@ -118,7 +126,9 @@ def build_trial(
     config = str(values.get("config", ""))
     is_simulated = TrialReport(run, trial, config=config).trial["is_simulated"] is True
     folder = base / "trials" / trial_folder(trial, config)
-    return _report("trial_report", None, values, folder, is_simulated, renderer, pdf, progress)
+    inputs = input_digest(RunView(run))
+    more = {"renderer": renderer, "pdf": pdf, "progress": progress, "keep": keep}
+    return _report("trial_report", None, values, folder, is_simulated, inputs, **more)
 
 
 def folder_name(names: Sequence[str]) -> str:
@@ -175,9 +185,8 @@ def _report(
     values: dict[str, Any],
     folder: Path,
     is_simulated: bool,
-    renderer: Renderer,
-    as_pdf: bool,
-    progress: Progress | None,
+    inputs: str,
+    **more: Any,
 ) -> Path:
     def tables(place: Path) -> Files:
         return write_tables(run, place, privacy=values.get("privacy") is True) if run else []
@@ -189,9 +198,8 @@ def _report(
         title=visible(f"Retrieval report: {', '.join(_ids(split_run_ids(values['run_id'])))}", 120),
         is_simulated=is_simulated,
         tables=tables,
-        renderer=renderer,
-        pdf=as_pdf,
-        progress=progress,
+        inputs=inputs,
+        **more,
     )
 
 

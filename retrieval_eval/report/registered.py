@@ -112,10 +112,10 @@ class Exhibit:
             shown = Table(self.key, self.caption, header, rows)
             return Block("section", self.finding, exhibits=(shown,))
         table = Table(f"{self.key}-data", self.caption, header, rows, align)
-        drawn = Figure(self.key, self.svg(), self.alt, self.caption, table)
+        drawn = Figure(self.key, self.svg(), self.alt, self.caption, table, _values(self.data))
         return Block("section", self.finding, exhibits=(drawn,))
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         if self.ax is not None:
             from matplotlib import pyplot as plt
 
@@ -123,7 +123,7 @@ class Exhibit:
         return self.block()._repr_mimebundle_(include, exclude)
 
     def _repr_html_(self) -> str:
-        return self._repr_mimebundle_()["text/html"]
+        return str(self._repr_mimebundle_()["text/html"])
 
     def __repr__(self) -> str:
         return f"<Exhibit {self.key}: {self.finding}>"
@@ -316,6 +316,21 @@ def _cells(data: pd.DataFrame) -> tuple[tuple[str, ...], tuple[tuple[str, ...], 
     """Return header and rows of a frame as text."""
     header = tuple(str(name) for name in data.columns)
     return header, tuple(tuple(map(_text, row)) for row in data.itertuples(index=False, name=None))
+
+
+def _values(data: pd.DataFrame) -> tuple[tuple[Any, ...], ...]:
+    """Return the rows of a frame as JSON has them: numbers, text, truth and None."""
+    return tuple(
+        tuple(None if _is_missing(v) else _plain(v) for v in row)
+        for row in data.itertuples(index=False, name=None)
+    )
+
+
+def _plain(value: Any) -> Any:
+    found = value.item() if hasattr(value, "item") else value
+    if isinstance(found, float) and not math.isfinite(found):
+        return str(found)  # JSON has no infinity
+    return found if isinstance(found, str | int | float) else str(found)
 
 
 def _text(value: Any) -> str:
