@@ -25,6 +25,7 @@ from retrieval_eval.escape import slug
 from retrieval_eval.io.csv_cells import csv_text
 from retrieval_eval.io.files import (
     entries,
+    files_below,
     json_bytes,
     probe,
     read_bytes,
@@ -158,12 +159,8 @@ def _parameters(notebook: str, values: Mapping[str, Any], renderer: Renderer, pd
 
 def _versions(notebook: str, inputs: str) -> str:
     """Return ``versions.csv``."""
-    code = combined(
-        [
-            assets.notebook(notebook).read_text(encoding="utf-8"),
-            assets.style_sheet().read_text(encoding="utf-8"),
-        ]
-    )
+    files = [assets.notebook(notebook), *files_below(assets.TEMPLATES)]
+    code = combined(map(_bytes_of, files))
     rows = [
         (NAME, __version__),
         ("commit", commit() or ""),
