@@ -69,6 +69,7 @@ HEAVY = (
     "unidiff",
     "uvicorn",
     "weasyprint",
+    "yaml",
 )
 
 
@@ -374,6 +375,12 @@ DOORS = (
         names=frozenset({"tomllib.load", "tomllib.loads"}),
     ),
     Door(
+        "YAML",
+        "`read_yaml` builds plain data only, and says in a sentence what is wrong:",
+        ("io/yaml_text.py",),
+        imports=frozenset({"yaml", "ruamel.yaml"}),
+    ),
+    Door(
         "reading own artefacts",
         "`read_artefact` checks major version and digest; `read_json` is for untrusted files:",
         ("io/", "traces/", "ground_truth/", "outcomes/"),
@@ -516,6 +523,11 @@ BREACHES = {
         ["import tomllib", "from tomllib import loads as toml"],
         ["tomllib.load(file)", "toml(text)", "tomllib.loads(text)"],
         ["json.loads(text)", "from retrieval_eval.io.files import decode_toml"],
+    ),
+    "YAML": (
+        [],
+        ["import yaml", "from yaml import safe_load"],
+        ["from retrieval_eval.io.yaml_text import read_yaml", "from yamllint import linter"],
     ),
     "reading own artefacts": (
         [

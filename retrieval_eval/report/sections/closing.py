@@ -88,7 +88,7 @@ def package_version() -> str:
 
 def library_versions() -> str:
     """Return the libraries that computed, drew and rendered, with their versions."""
-    return ", ".join(f"{name} {_version(name)}" for name in LIBRARIES)
+    return ", ".join(f"{name} {library_version(name)}" for name in LIBRARIES)
 
 
 def input_digest(view: RunView) -> str:
@@ -110,7 +110,8 @@ def _parameter(value: object) -> str:
     return str(value) if value not in (None, "") else "by default"
 
 
-def _version(name: str) -> str:
+def library_version(name: str) -> str:
+    """Return the installed version of a distribution."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

@@ -119,7 +119,7 @@ def test_a_fault_is_named_by_pointer(measured):
     with pytest.raises(SchemaError, match=r"x\.json: /events/2/tool_category: .*'guessing'"):
         read(broken, "x.json")
     for nonsense in (None, [], "text", {}, {"schema_version": 1}):
-        with pytest.raises(SchemaError, match="Expected|schema_version"):
+        with pytest.raises(SchemaError, match=r"Expected|schema_version"):
             read(nonsense, "x.json")
 
 
