@@ -66,7 +66,7 @@ def coverage_auc(view: TrialView) -> Value:
     "redundancy",
     label="redundancy",
     meaning="accesses of a file accessed before / accesses",
-    formula=r"\frac{n - |A|}{n}",
+    formula=r"\frac{a - |A|}{a}",
     better="lower",
     block=_BLOCK,
     is_summarised=False,
