@@ -304,6 +304,7 @@ def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown
 _OPTIONS: Final = (
     *("ax", "frame", "names", "xlabel", "ylabel", "sort"),
     *("notes", "formats", "header", "links", "caption", "top"),
+    *("by", "n", "p", "low", "high", "end", "limit", "marks"),
 )
 """Arguments that do not tell one exhibit from another."""
 
