@@ -110,11 +110,9 @@ def build(
         values.setdefault("output_dir", str(base / "data"))
     run = _load(names, values, notebook, progress, jobs)
     folder = base / NOTEBOOKS[notebook]
-    broken: list[str] = []
+    pages = TrialPages(run, base, values, renderer, pdf=pdf)
+    broken = pages.write_all(progress) if trials else []
     if "trial_pages" in parameters.of_notebook(assets.notebook(notebook)):
-        pages = TrialPages(run, base, values, renderer, pdf=pdf)
-        if trials:
-            broken = pages.write_all(progress)
         values["trial_pages"] = trials or pages.are_current()
     page = _report(notebook, run, values, folder, renderer, pdf, progress, keep)
     if broken:

@@ -232,7 +232,8 @@ def figure(name: str, *, height: float = 3.2) -> Callable[[Callable[..., Words]]
     What it decorates is called with the axes, the frame and its own arguments, under the report's
     theme. Callers pass the frame first, and by keyword ``ax`` (axes to draw on; by default those of
     a new figure of ``height`` inches), ``key`` (what links call it), and ``finding``, ``caption``
-    or ``alt`` in place of the computed ones; an empty ``finding`` shows none.
+    or ``alt`` in place of the computed ones; an empty ``finding`` shows none. ``empty`` is the
+    sentence, in place of the computed one, where there is nothing to show.
     """
     return lambda draw: FIGURES.add(name, _shown(name, draw, height))
 
@@ -255,6 +256,7 @@ def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown
         finding: str | None = None,
         caption: str | None = None,
         alt: str | None = None,
+        empty: str | None = None,
         **options: Any,
     ) -> Exhibit:
         if is_table and (ax is not None or alt is not None):
@@ -276,7 +278,7 @@ def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown
                 with canvas(height) as (_, (ax,)):
                     words = make(ax, *head, *arguments, **options)
         except NothingToShow as nothing:
-            ax, said = None, str(nothing)
+            ax, said = None, empty or str(nothing)
         return Exhibit(
             key or _key(name, bound.arguments),
             finding if finding is not None else words.finding if words else said.rstrip("."),
