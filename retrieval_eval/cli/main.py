@@ -113,7 +113,9 @@ def run(args: Sequence[str] | None = None) -> int:
     except RetrievalEvalError as error:
         echo_lines(f"retrieval-eval: {error}", err=True)
         return next(code for kind, code in _EXIT_CODES if isinstance(error, kind))
-    except (BrokenPipeError, SystemExit):
+    except (BrokenPipeError, SystemExit) as error:
+        if isinstance(error, SystemExit) and not error.code:
+            return 0  # click has printed what a shell needs for completion
         # On a closed pipe click exits with 1, which is the exit code of a breach.
         return EXIT_PIPE_CLOSED
     except Exception as error:  # noqa: BLE001  a user gets a message, not a traceback

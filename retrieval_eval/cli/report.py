@@ -25,6 +25,12 @@ from retrieval_eval.records import Renderer
 @reports_dir_option("<run_id>/index.html")
 @click.option("--baseline-config", default="", help="Baseline of the comparison that leads.")
 @click.option("--mcp-config", default="", help="Config compared with it.")
+@click.option(
+    "--trials",
+    is_flag=True,
+    help="Also write the page of every trial, step by step, in trials/ beside the report, linked "
+    "from it. Pages for which nothing has changed are kept.",
+)
 @click.option("--privacy", is_flag=True, help="Leave out prompts, commands and file content.")
 @page_options
 @json_option
@@ -39,6 +45,7 @@ def report(
     mcp_config: str,
     k_values: str,
     seed: int,
+    trials: bool,
     privacy: bool,
     renderer: Renderer,
     pdf: bool,
@@ -48,7 +55,8 @@ def report(
 
     RUN is a run id below the runs root, or the path of a run directory. Several runs make one
     report. Beside index.html lie the executed notebook and every table as CSV. For a page on two
-    runs or configurations against each other, see `retrieval-eval compare --report`.
+    runs or configurations against each other, see `retrieval-eval compare --report`; for one on a
+    single trial `retrieval-eval trial --report`.
     """
     from retrieval_eval.report import build
 
@@ -67,6 +75,7 @@ def report(
             privacy=privacy,
             renderer=renderer,
             pdf=pdf,
+            trials=trials,
             progress=progress,
         )
     if as_json:

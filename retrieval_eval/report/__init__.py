@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from retrieval_eval.report.search.report import SearchReport
     from retrieval_eval.report.search.run import SearchRun
     from retrieval_eval.report.sections import Report
-    from retrieval_eval.report.sections.trial import TrialReport
+    from retrieval_eval.report.trial import Trial
 
 __all__ = [
     "DiffReport",
@@ -32,7 +32,7 @@ __all__ = [
     "SearchDiff",
     "SearchReport",
     "SearchRun",
-    "TrialReport",
+    "Trial",
     "build",
     "build_diff",
     "build_search",
@@ -53,7 +53,7 @@ _LAZY = {
     "Run": "retrieval_eval.report.run",
     "SearchReport": "retrieval_eval.report.search.report",
     "SearchRun": "retrieval_eval.report.search.run",
-    "TrialReport": "retrieval_eval.report.sections.trial",
+    "Trial": "retrieval_eval.report.trial",
     "build": "retrieval_eval.report.building",
     "build_search": "retrieval_eval.report.search.building",
     "build_trial": "retrieval_eval.report.building",

@@ -51,13 +51,17 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A drawn figure: SVG text, alternative text with its main numbers, caption and data."""
+    """A drawn figure: SVG text, alternative text with its main numbers, caption and data.
+
+    ``narrow`` is the same figure for a narrow screen, where there is one.
+    """
 
     key: str
     svg: str
     alt: str
     caption: str
     data: Table
+    narrow: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from retrieval_eval.io.files import remove, write_bytes, write_text
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, quarto, render, simulated
 from retrieval_eval.report.columns import Frames
-from retrieval_eval.report.execute import execute
+from retrieval_eval.report.execute import Kernel, execute
 from retrieval_eval.report.notebook_files import notebook_text, read_notebook
 from retrieval_eval.report.render import to_pdf
 from retrieval_eval.report.sections.closing import package_version
@@ -35,6 +35,7 @@ def publish(
     renderer: Renderer = "auto",
     pdf: bool = False,
     progress: Progress | None = None,
+    kernel: Kernel | None = None,
 ) -> Path:
     """Execute a shipped notebook, render it into ``folder`` and return the path of the page.
 
@@ -52,6 +53,8 @@ def publish(
         Writes files into the folder and says which; they are linked at the end of the page.
     renderer, pdf, progress
         As for :func:`retrieval_eval.report.build`.
+    kernel
+        As for :func:`~retrieval_eval.report.execute.execute`.
 
     Raises
     ------
@@ -61,7 +64,7 @@ def publish(
     chosen = _renderer(renderer)
     executed = folder / f"{notebook}.ipynb"
     page, printed = folder / "index.html", folder / "report.pdf"
-    execute(assets.notebook(notebook), executed, values, progress=progress)
+    execute(assets.notebook(notebook), executed, values, progress=progress, kernel=kernel)
     # The tables are about to change: no former page may lie beside them, whatever fails below.
     for former in (page, printed):
         remove(former, folder)

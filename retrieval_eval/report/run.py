@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from retrieval_eval.metrics.trial import DEFAULT_K
 from retrieval_eval.model.impact import ComparisonDocument, ImpactAnalysis
@@ -27,6 +28,7 @@ from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.names import LABELS, reason_sentence
 from retrieval_eval.report.simulated import notice
+from retrieval_eval.report.trial import Trial, find_trial, page_folders
 from retrieval_eval.study.frames import (
     estimate_rows,
     gate_rows,
@@ -69,6 +71,8 @@ class Run(frames.Measured):
     privacy
         Leave out the arguments of tools, which hold prompts, commands and file content, and the
         names of folders.
+    has_trial_pages
+        Whether every trial has a page in ``trials/`` beside that of the run, to be linked.
     """
 
     frame_columns = _COLUMNS
@@ -84,10 +88,12 @@ class Run(frames.Measured):
         new_names: Sequence[Mapping[str, str]] | None = None,
         part: Part | None = None,
         privacy: bool = False,
+        has_trial_pages: bool = False,
     ) -> None:
         self.folders = tuple(folders)
         self.privacy = privacy
         self.part = part
+        self.has_trial_pages = has_trial_pages
         self.summaries: tuple[RunSummary, ...] = (
             part.summaries
             if part is not None
@@ -135,6 +141,7 @@ class Run(frames.Measured):
             impact=part.impact,
             part=part,
             privacy=self.privacy,
+            has_trial_pages=self.has_trial_pages,
         )
         _ = found.comparison
         return found
@@ -151,6 +158,43 @@ class Run(frames.Measured):
     def trial_files(self) -> tuple[TrialFiles, ...]:
         """The trials of all runs, in the order of the rows of :attr:`trials`."""
         return tuple(trial for own in self.trials_by_run for trial in own)
+
+    @cached_property
+    def trial_folders(self) -> tuple[str, ...]:
+        """The name of the folder of each trial's page, in the order of :attr:`trial_files`."""
+        if self.part is not None:
+            return self.part.page_folders
+        return page_folders(self.trial_files)
+
+    def trial(
+        self,
+        name: str = "",
+        *,
+        config: str = "",
+        batch: str = "",
+        privacy: bool = False,
+        has_run_page: bool = False,
+    ) -> Trial:
+        """Return one trial: its steps, what it found, the lines it read, and its errors as frames.
+
+        Parameters
+        ----------
+        name
+            The name of a trial, of the folder of its page, or of a task; of several trials the
+            first by config and name. Of a folder that was excluded: a trial that says why.
+        config, batch
+            Only trials of this config, and of this batch of the run; empty for any.
+        privacy, has_run_page
+            As for :class:`~retrieval_eval.report.trial.Trial`.
+
+        Raises
+        ------
+        BadInputError
+            When no trial fits; the closest names are listed.
+        """
+        return find_trial(
+            self, name, config, batch, {"privacy": privacy, "has_run_page": has_run_page}
+        )
 
     @cached_property
     def run_ids(self) -> tuple[str, ...]:
@@ -200,10 +244,11 @@ class Run(frames.Measured):
         """One row a trial: metrics, outcomes, flags."""
         declared = expand(_COLUMNS["trials"], self.k_values)
         rows = []
-        for trial in self.trial_files:
+        for trial, page in zip(self.trial_files, self.trial_folders, strict=True):
             metrics = trial.metrics
             base = trial.identity | {
                 "batch_timestamp": trial.entry.batch_timestamp,
+                "page": f"trials/{quote(page)}/index.html" if self.has_trial_pages else None,
                 "is_simulated": metrics is not None and metrics.provenance.is_simulated is True,
                 "has_exception": metrics is not None
                 and metrics.outcome.get("exception") is not None,

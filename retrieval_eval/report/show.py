@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from typing import Final
+from urllib.parse import quote
 
 from retrieval_eval.escape import html_text, raw_block, visible
+from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Block, Empty, Exhibit, Figure, Link, Table
 from retrieval_eval.report.typst import to_typst
 
@@ -15,6 +16,18 @@ _PLACE: Final = re.compile(
     re.ASCII,
 )
 """Where a link may lead: a place on the page, or a file beside, below or above it."""
+
+_NAMES: Final = {color.lower(): f"c{i}" for i, color in enumerate(style.DARK)}
+_STYLE: Final = (
+    "<style>text{fill:var(--c0,"
+    + style.TEXT
+    + ")}@media(prefers-color-scheme:dark){:root{"
+    + ";".join(f"--{_NAMES[light.lower()]}:{dark}" for light, dark in style.DARK.items())
+    + "}}</style>"
+)
+_COLOR: Final = re.compile(r"((?:fill|stroke):\s*)(#[0-9a-fA-F]{6})\b")
+_VARIABLE: Final = re.compile(r"var\(--c\d+,(%23[0-9a-fA-F]{6})\)")
+_NARROW: Final = re.compile(r'<source media="[^"]*" srcset="data:[^"]*"[^>]*>')
 
 
 def to_html(block: Block) -> str:
@@ -29,7 +42,8 @@ def to_html(block: Block) -> str:
     if block.finding:
         parts.append(f'<p class="finding">{html_text(block.finding)}</p>')
     parts += [f"<p>{html_text(sentence)}</p>" for sentence in block.sentences]
-    parts += [exhibit_html(exhibit) for exhibit in block.exhibits]
+    is_answer = block.kind == "answer"
+    parts += [exhibit_html(exhibit, labelled=is_answer) for exhibit in block.exhibits]
     tone = f" tone-{block.tone}" if block.tone else ""
     return f'<div class="block {block.kind}{tone}">\n' + "\n".join(parts) + "\n</div>"
 
@@ -56,36 +70,48 @@ def to_plain(block: Block) -> str:
     return "\n".join(visible(line) for line in lines if line)
 
 
-def exhibit_html(exhibit: Exhibit) -> str:
-    """Return a figure, table or empty state as HTML."""
+def exhibit_html(exhibit: Exhibit, *, labelled: bool = False) -> str:
+    """Return a figure, table or empty state as HTML; ``labelled`` as for :func:`table_html`."""
     match exhibit:
         case Figure():
             return _figure_html(exhibit)
         case Table():
-            return table_html(exhibit)
+            return table_html(exhibit, labelled=labelled)
         case Empty():
             return f'<p class="empty">{html_text(exhibit.sentence)}</p>'
 
 
 def _figure_html(figure: Figure) -> str:
     width, height = _size(figure.svg)
-    return (
-        f'<figure id="fig-{figure.key}">'
+    image = (
         f'<img src="{data_uri(figure.svg)}" alt="{html_text(figure.alt)}" '
         f'width="{width}" height="{height}">'
+    )
+    if figure.narrow:
+        narrow = (
+            f'<source media="screen and (max-width: 600px)" srcset="{data_uri(figure.narrow)}" '
+            'width="{}" height="{}">'.format(*_size(figure.narrow))
+        )
+        image = f"<picture>{narrow}{image}</picture>"
+    return (
+        f'<figure id="fig-{figure.key}">{image}'
         f"<figcaption>{html_text(figure.caption)}</figcaption>"
         f"<details><summary>Data of this figure</summary>{table_html(figure.data)}</details>"
         "</figure>"
     )
 
 
-def table_html(table: Table) -> str:
-    """Return a table with caption, column and row scopes, in a scrollable labelled region."""
+def table_html(table: Table, *, labelled: bool = False) -> str:
+    """Return a table with caption, column and row scopes, in a scrollable labelled region.
+
+    With ``labelled`` every cell carries the name of its column, so that a narrow page can show
+    each row as a card.
+    """
     head = "".join(
         f'<th scope="col" class="{table.alignment(i)}">{html_text(name)}</th>'
         for i, name in enumerate(table.header)
     )
-    body = "\n".join(f"<tr>{_row_html(table, row)}</tr>" for row in table.rows)
+    body = "\n".join(f"<tr>{_row_html(table, row, labelled)}</tr>" for row in table.rows)
     notes = "".join(f"<p>{html_text(note)}</p>" for note in table.notes)
     return (
         f'<div class="table t-{table.key}" role="group" tabindex="0" '
@@ -96,12 +122,13 @@ def table_html(table: Table) -> str:
     )
 
 
-def _row_html(table: Table, row: tuple[str, ...]) -> str:
+def _row_html(table: Table, row: tuple[str, ...], labelled: bool) -> str:
     # Long names of metrics may break behind an underscore, or they squeeze the other columns.
     name = _cell_html(row[0], name=True)
     first = f'<th scope="row" class="{table.alignment(0)}">{name}</th>'
+    labels = [f' data-label="{html_text(n)}"' if labelled else "" for n in table.header]
     return first + "".join(
-        f'<td class="{table.alignment(i)}">{_cell_html(cell)}</td>'
+        f'<td class="{table.alignment(i)}"{labels[i]}>{_cell_html(cell)}</td>'
         for i, cell in enumerate(row[1:], start=1)
     )
 
@@ -118,8 +145,33 @@ def _cell_html(cell: str, *, name: bool = False) -> str:
 
 
 def data_uri(svg: str) -> str:
-    """Return an SVG as a data URI."""
-    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode("ascii")
+    """Return an SVG as a data URI whose colours follow a dark page.
+
+    A browser shows such an image in the colour scheme of the element that holds it.
+    """
+    return "data:image/svg+xml," + _encoded(_themed(svg))
+
+
+def print_image(html: str) -> str:
+    """Return a page whose figures have plain colours and one size, for a renderer of print."""
+    plain = _NARROW.sub("", html.replace(_encoded(_STYLE), ""))
+    return _VARIABLE.sub(r"\1", plain)
+
+
+def _encoded(svg: str) -> str:
+    # No space and no comma at the end, so that it may stand in a srcset.
+    return quote(svg, safe="!'()*+,-./:;=?@_~$", errors="replace")
+
+
+def _themed(svg: str) -> str:
+    """Return an SVG in which the colours of the theme are variables with a dark value."""
+
+    def variable(color: re.Match[str]) -> str:
+        name = _NAMES.get(color[2].lower())
+        return f"{color[1]}var(--{name},{color[2]})" if name else color[0]
+
+    tag, end, rest = svg.partition(">")
+    return f"{tag}{end}{_STYLE}" + re.sub(r"<[^>]*>", lambda t: _COLOR.sub(variable, t[0]), rest)
 
 
 def _size(svg: str) -> tuple[int, int]:

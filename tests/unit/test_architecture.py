@@ -368,6 +368,12 @@ DOORS = (
         },
     ),
     Door(
+        "reading untrusted TOML",
+        "`decode_toml` returns a sentence where the text is hostile, and never raises:",
+        ("io/files.py",),
+        names=frozenset({"tomllib.load", "tomllib.loads"}),
+    ),
+    Door(
         "reading own artefacts",
         "`read_artefact` checks major version and digest; `read_json` is for untrusted files:",
         ("io/", "traces/", "ground_truth/", "outcomes/"),
@@ -505,6 +511,11 @@ BREACHES = {
         ["import json", "from json import loads", "import json as j", "import msgspec"],
         ["json.load(file)", "loads(text)", "map(j.loads, lines)", "msgspec.json.decode(data)"],
         ["json.dumps(value)", "other.loads(text)", "from retrieval_eval.io.files import decode"],
+    ),
+    "reading untrusted TOML": (
+        ["import tomllib", "from tomllib import loads as toml"],
+        ["tomllib.load(file)", "toml(text)", "tomllib.loads(text)"],
+        ["json.loads(text)", "from retrieval_eval.io.files import decode_toml"],
     ),
     "reading own artefacts": (
         [
