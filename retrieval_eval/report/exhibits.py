@@ -130,6 +130,11 @@ def section(finding: str, *exhibits: Exhibit, sentences: Sequence[str] = ()) -> 
     return Block("section", finding, tuple(sentences), exhibits)
 
 
+def note(*sentences: str) -> Block:
+    """Return sentences that a notebook shows by themselves."""
+    return Block("section", "", sentences)
+
+
 def section_method(make: Callable[[Any], Block]) -> Callable[[Any], Block]:
     """Return the method of a report that shows what ``make`` returns for the report's view."""
 
