@@ -22,9 +22,8 @@ from retrieval_eval.report.loading import load_run, split_run_ids
 from retrieval_eval.report.notebook_files import notebook_of
 from retrieval_eval.report.publishing import Files, Keep, publish, write_frame, write_frames
 from retrieval_eval.report.run import Run
-from retrieval_eval.report.run_view import RunView
 from retrieval_eval.report.sections.closing import input_digest
-from retrieval_eval.report.sections.tasks import task_rows
+from retrieval_eval.report.table.tasks import task_means
 from retrieval_eval.report.trial import Trial
 
 Notebook = Literal["run_report", "compare_runs"]
@@ -35,6 +34,9 @@ PAGE: Final = "index.html"
 _MADE_FROM: Final = ".made_from"
 """A file beside the page of a trial with the digest of what it was made from, written last."""
 
+SHOWN: Final = ("file_recall", "ndcg@10", "ttfr_seconds", "reward", "cost_usd")
+"""Metrics of the table of all tasks."""
+
 RUN_PARAMETERS: Final = (
     "runs_root",
     "benchmarks_root",
@@ -44,6 +46,7 @@ RUN_PARAMETERS: Final = (
     "k_values",
     "seed",
     "mcp_configs",
+    "where",
 )
 
 
@@ -303,7 +306,7 @@ def _load(
     chosen = {name: values[name] for name in RUN_PARAMETERS if name in values}
     is_separate = values.get("separate_runs", notebook == "compare_runs")
     run = load_run(names, **chosen, separate_runs=is_separate, jobs=jobs, progress=progress)
-    _ = run.comparison
+    _ = run.study
     return run
 
 
@@ -341,9 +344,14 @@ def _title(values: Mapping[str, Any]) -> str:
 
 def write_tables(run: Run, folder: Path, *, privacy: bool) -> Files:
     """Write every frame and the table of all tasks as CSV; return file names and meanings."""
-    import pandas as pd
-
-    appendix = pd.DataFrame(task_rows(RunView(run)))
+    appendix = task_means(run.trials, SHOWN, run.configs)
+    if run.study.comparison:
+        pairs = run.study.pairs[run.study.pairs["metric"] == "file_recall"]
+        keys = ["benchmark", "task_name"]
+        found = pairs[[*keys, "difference"]].rename(
+            columns={"difference": "file_recall:difference"}
+        )
+        appendix = appendix.merge(found, on=keys, how="left")
     return [
         *write_frames(run, FRAMES, folder, without=("arguments",) if privacy else ()),
         write_frame(

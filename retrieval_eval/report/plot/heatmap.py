@@ -175,7 +175,7 @@ def _grid(
             text.set_color(style.ON_LIGHT)
     height(ax, 0.9 + 0.42 * len(names))
     row_labels(ax, names)
-    ax.set_yticks([i + 0.5 for i in range(len(names))], [name(g) for g in names])
+    ax.set_yticks([i + 0.5 for i in range(len(names))], [name(g) for g in names], rotation=0)
     ax.set_ylim(len(names), 0)
     turned = max(map(len, heads)) * len(heads) > 75
     ax.set_xticks(
