@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from retrieval_eval.model import DOCUMENTS, INPUTS, json_schema
+from retrieval_eval.model import PUBLISHED, json_schema
 from retrieval_eval.report.columns import DIFF_FRAMES, FRAMES, SEARCH_FRAMES, TRIAL_FRAMES
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -31,7 +31,7 @@ def generated() -> dict[Path, str]:
             json_schema(kind), indent=2, ensure_ascii=False
         )
         + "\n"
-        for kind, document in {**DOCUMENTS, **INPUTS}.items()
+        for kind, document in PUBLISHED.items()
     }
     return {**schemas, PROJECT / "docs" / "columns.md": "\n".join(_columns_page())}
 

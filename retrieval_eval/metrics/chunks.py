@@ -22,6 +22,7 @@ _BLOCK: Block = "chunk_level_metrics"
     "chunk_recall",
     label="chunk recall",
     meaning="expected chunks whose file was accessed / expected chunks",
+    formula=r"\frac{|\{c \in C : \mathrm{file}(c) \in A\}|}{|C|}",
     block=_BLOCK,
 )
 def chunk_recall(view: TrialView) -> Value:
@@ -34,6 +35,7 @@ def chunk_recall(view: TrialView) -> Value:
     "coverage_auc",
     label="coverage AUC",
     meaning="area under cumulative file recall over the retrieving steps",
+    formula=r"\frac{1}{T} \sum_{t=1}^{T} \frac{|A_t \cap G|}{|G|}",
     block=_BLOCK,
     is_summarised=False,
 )
@@ -64,6 +66,7 @@ def coverage_auc(view: TrialView) -> Value:
     "redundancy",
     label="redundancy",
     meaning="accesses of a file accessed before / accesses",
+    formula=r"\frac{a - |A|}{a}",
     better="lower",
     block=_BLOCK,
     is_summarised=False,
@@ -78,6 +81,7 @@ def redundancy(view: TrialView) -> Value:
     "evidence_drop",
     label="evidence drop",
     meaning="retrieved ground-truth files neither opened nor written / those retrieved",
+    formula=r"\frac{|(A \cap G) \setminus (O \cup W)|}{|A \cap G|}",
     better="lower",
     block=_BLOCK,
     is_summarised=False,

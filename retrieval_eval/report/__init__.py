@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from retrieval_eval.report.building import build, build_trial
+    from retrieval_eval.report.exhibits import note
     from retrieval_eval.report.loading import load_run
     from retrieval_eval.report.parameters import check_parameters
     from retrieval_eval.report.run import Run
@@ -40,6 +41,7 @@ __all__ = [
     "load_diff",
     "load_run",
     "load_search",
+    "note",
 ]
 
 _LAZY = {
@@ -58,6 +60,7 @@ _LAZY = {
     "check_parameters": "retrieval_eval.report.parameters",
     "load_run": "retrieval_eval.report.loading",
     "load_search": "retrieval_eval.report.search.loading",
+    "note": "retrieval_eval.report.exhibits",
 }
 
 

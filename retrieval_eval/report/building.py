@@ -20,9 +20,10 @@ from retrieval_eval.report.execute import Kernel
 from retrieval_eval.report.exhibits import Empty, section
 from retrieval_eval.report.loading import load_run, split_run_ids
 from retrieval_eval.report.notebook_files import notebook_of
-from retrieval_eval.report.publishing import Files, publish, write_frame, write_frames
+from retrieval_eval.report.publishing import Files, Keep, publish, write_frame, write_frames
 from retrieval_eval.report.run import Run
 from retrieval_eval.report.run_view import RunView
+from retrieval_eval.report.sections.closing import input_digest
 from retrieval_eval.report.sections.tasks import task_rows
 from retrieval_eval.report.trial import Trial
 
@@ -56,6 +57,7 @@ def build(
     trials: bool = False,
     jobs: int = 1,
     progress: Progress | None = None,
+    keep: Keep | None = None,
     **given: Any,
 ) -> Path:
     """Write the report of one or several runs and return the path of its page.
@@ -83,6 +85,9 @@ def build(
         Processes to evaluate trials with.
     progress
         Called with steps done, steps in all, and what is being done.
+    keep
+        Called with the path of the page, and whether the one there was made from the same
+        parameters, inputs and code; where it returns True, that one is kept.
     **given
         Parameters of the notebook; None means the default.
 
@@ -109,7 +114,7 @@ def build(
     broken = pages.write_all(progress) if trials else []
     if "trial_pages" in parameters.of_notebook(assets.notebook(notebook)):
         values["trial_pages"] = trials or pages.are_current()
-    page = _report(notebook, run, values, folder, renderer, pdf, progress)
+    page = _report(notebook, run, values, folder, renderer, pdf, progress, keep)
     if broken:
         raise RenderError(
             f"{len(broken)} of {len(run.trial_files)} pages of trials could not be made, and say "
@@ -129,6 +134,7 @@ def build_trial(
     pdf: bool = False,
     jobs: int = 1,
     progress: Progress | None = None,
+    keep: Keep | None = None,
     **given: Any,
 ) -> Path:
     """Write the page of one trial, step by step, and return its path.
@@ -148,6 +154,9 @@ def build_trial(
     pages = TrialPages(run, base, values, renderer, pdf=pdf)
     if found.place is None or not pages.are_current():
         pages.links = {"run_page": (base / PAGE).is_file(), "trial_pages": False}
+    page = pages.folder(found) / PAGE
+    if keep is not None and keep(page, pages.is_current(found)):
+        return page
     return pages.write(found, progress)
 
 
@@ -179,7 +188,7 @@ class TrialPages:
     def are_current(self) -> bool:
         """Return whether every trial has a page that nothing has changed for."""
         trials = [Trial(self.run, place) for place in range(len(self.run.trial_files))]
-        return all(self._is_current(trial, self.folder(trial)) for trial in trials)
+        return all(map(self.is_current, trials))
 
     def write_all(self, progress: Progress | None = None) -> list[str]:
         """Write the page of every trial; return those that could not be, each with the error.
@@ -205,7 +214,7 @@ class TrialPages:
     ) -> Path:
         """Write the page of a trial, unless nothing has changed for it, and return its path."""
         folder = self.folder(trial)
-        if self._is_current(trial, folder):
+        if self.is_current(trial):
             return folder / PAGE
         remove(folder / _MADE_FROM, folder)
         page = publish(
@@ -229,7 +238,9 @@ class TrialPages:
             name, config = self.run.trial_folders[trial.place], ""
         return {**self.values, "trial": name, "config": config, **self.links}
 
-    def _is_current(self, trial: Trial, folder: Path) -> bool:
+    def is_current(self, trial: Trial) -> bool:
+        """Return whether a trial has a page that nothing has changed for."""
+        folder = self.folder(trial)
         names = [PAGE, "trial_report.ipynb", *(["report.pdf"] if self.pdf else [])]
         if not all(probe((folder / name).is_file) for name in names):
             return False
@@ -304,6 +315,7 @@ def _report(
     renderer: Renderer,
     as_pdf: bool,
     progress: Progress | None,
+    keep: Keep | None,
 ) -> Path:
     def tables(place: Path) -> Files:
         return write_tables(run, place, privacy=values.get("privacy") is True)
@@ -315,9 +327,11 @@ def _report(
         title=_title(values),
         is_simulated=run.n_simulated > 0,
         tables=tables,
+        inputs=input_digest(run),
         renderer=renderer,
         pdf=as_pdf,
         progress=progress,
+        keep=keep,
     )
 
 

@@ -260,13 +260,6 @@ FRAMES: Final[Frames] = {
                 _field(TrialMetrics, f"file_level_metrics/{name}", name, type_="number")
                 for name in ("censored_at_tokens", "censored_at_calls")
             ),
-            Column(
-                "ttfr_reason",
-                "text",
-                "",
-                "Reason code when missing",
-                "file_level_metrics/ttfr_reason",
-            ),
             *_metrics("chunk_level_metrics"),
             *_metrics("utilization_probes"),
             *(
@@ -301,6 +294,13 @@ FRAMES: Final[Frames] = {
                 "",
                 "The trial ended with an exception",
                 "outcome/exception is there",
+            ),
+            Column(
+                "state",
+                "text",
+                "",
+                "Scored, or why not",
+                "file_recall, reasons and degraded sources",
             ),
             *_fields(TrialMetrics, "total_events mcp_events local_events", prefix="event_summary"),
             *_fields(
@@ -348,6 +348,52 @@ FRAMES: Final[Frames] = {
                 "opened_step", "integer", "step", "First event that showed its content", "events"
             ),
             Column("written_step", "integer", "step", "First event that wrote it", "events"),
+        ),
+    ),
+    "errors": (
+        "one row a scored trial and error mode, with what it is counted of",
+        (
+            *_TRIAL,
+            Column("mode", "text", "", "Error mode", "error_taxonomy/rates key"),
+            Column("label", "text", "", "Its printed name", "mode"),
+            Column("of", "text", "", "What it is counted of", "mode"),
+            Column("count", "integer", "files", "Files of this mode", "error_taxonomy/rates"),
+            Column("denominator", "integer", "files", "All such files", "error_taxonomy/rates"),
+        ),
+    ),
+    "utilization": (
+        "one row a scored trial and part of its ground truth",
+        (
+            *_TRIAL,
+            Column(
+                "part",
+                "text",
+                "",
+                "Retrieved and used (opened or written), retrieved and not used, never retrieved",
+                "events",
+            ),
+            Column("n_files", "integer", "files", "Ground-truth files of this part", "events"),
+        ),
+    ),
+    "missed": (
+        "one row a task and ground-truth file, most missed first",
+        (
+            *_fields(TrialMetrics, "benchmark task_name", prefix="provenance"),
+            Column(
+                "repository", "text", "", "Its repository, if known", "ground_truth/repositories"
+            ),
+            Column("file", "text", "", "Ground-truth file", "ground_truth/files"),
+            Column("n_trials", "integer", "trials", "Scored trials of the task", "trials"),
+            Column("n_missed", "integer", "trials", "Those that never retrieved it", "events"),
+            Column("missed_by", "list", "", "Configurations of these", "events"),
+        ),
+    ),
+    "tools": (
+        "one row a trial, tool category and kind of tool",
+        (
+            *_TRIAL,
+            *_fields(EventRow, "tool_category is_mcp", at="events[]"),
+            Column("n_events", "integer", "events", "Retrieval events", "events[]"),
         ),
     ),
     "ledger": (
@@ -412,11 +458,13 @@ FRAMES: Final[Frames] = {
         (
             *_CONFIGS,
             _field(GateRule, "name", "rule", at="comparisons[]/gate/rules[]"),
+            Column("title", "text", "", "Its printed name", "rule"),
             *_fields(
                 GateRule,
                 "meaning failed count n_removed share_removed detail",
                 at="comparisons[]/gate/rules[]",
             ),
+            Column("outcome", "text", "", "passed or failed", "failed"),
             Column(
                 "trials", "list", "trials", "Config, task and trial of every one found", "trials"
             ),
@@ -435,6 +483,7 @@ FRAMES: Final[Frames] = {
                 "ledger",
             ),
             Column("reason", "text", "", "Rule or reason of the status", "ledger"),
+            Column("label", "text", "", "Status and reason as printed", "status and reason"),
             Column("n", "integer", "trials", "Trials; all = removed + unmatched + used", "ledger"),
         ),
     ),

@@ -60,6 +60,7 @@ def load_run(
     jobs: int = 1,
     progress: Callable[[int, int, str], None] | None = None,
     where: Where | None = None,
+    privacy: bool = False,
     has_trial_pages: bool = False,
 ) -> Run:
     """Return one or several runs as data frames, evaluating what is missing.
@@ -83,7 +84,10 @@ def load_run(
     k_values, seed, jobs, progress
         As for :func:`retrieval_eval.evaluate`.
     where
-        Only the trials that pass a condition, as for :meth:`Run.filter`; all are evaluated.
+        Only the trials that pass a condition, as for :meth:`Run.filter`; all are evaluated. The
+        empty text is no condition.
+    privacy
+        Leave out the arguments of tools, which hold prompts, commands and file content.
     has_trial_pages
         Whether every trial has a page beside that of the run; ``trials["page"]`` then leads there.
 
@@ -131,9 +135,11 @@ def load_run(
         parameters=parameters,
         impact=_impact(evaluation, new_names, stated),
         new_names=new_names,
+        privacy=privacy,
         has_trial_pages=has_trial_pages,
     )
-    return run if where is None else run.filter(where)
+    is_whole = where is None or (isinstance(where, str) and not where.strip())
+    return run if where is None or is_whole else run.filter(where)
 
 
 def _impact(

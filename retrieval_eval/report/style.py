@@ -42,7 +42,7 @@ class Mark:
 MARKS: Final = (
     Mark("#0072B2", "o", "-", "", "#cfe3f0"),
     Mark("#D55E00", "s", "--", "///", "#f8dfcc"),
-    Mark("#007D5B", "^", "-.", "...", "#cce6df"),
+    Mark("#007D5B", "^", "-.", "\\\\\\", "#cce6df"),
     Mark("#AA3377", "D", ":", "xxx", "#eed6e4"),
 )
 
@@ -52,7 +52,7 @@ PARTS: Final = (
     (PAPER, "////", TEXT),
     ("#e0a458", "", ON_LIGHT),
     ("#7a5195", "", ON_DARK),
-    ("#9fd0c0", "....", ON_LIGHT),
+    ("#9fd0c0", "\\\\\\\\", ON_LIGHT),
     ("#c9c9c9", "", ON_LIGHT),
     (PAPER, "xxxx", TEXT),
 )
