@@ -96,6 +96,17 @@ def html_text(text: object) -> str:
     return html.escape(visible(text), quote=True)
 
 
+def html_lines(text: str) -> str:
+    r"""Return ``text`` for a ``<pre>``: escaped as by :func:`html_text`, lines and spaces kept.
+
+    Examples
+    --------
+    >>> html_lines("a   <b>\n c")
+    'a   &lt;b&gt;\n c'
+    """
+    return "\n".join(html.escape(made_visible(line)) for line in text.splitlines())
+
+
 def markdown_text(text: object) -> str:
     r"""Return ``text`` for a Markdown paragraph or table cell, free of any markup.
 

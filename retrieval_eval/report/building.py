@@ -12,6 +12,8 @@ from retrieval_eval.pipeline.roots import DEMO
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, parameters
 from retrieval_eval.report.columns import FRAMES
+from retrieval_eval.report.comparison import VERDICTS
+from retrieval_eval.report.index import Listed, newest
 from retrieval_eval.report.loading import load_run, split_run_ids
 from retrieval_eval.report.publishing import Files, publish, write_frame, write_frames
 from retrieval_eval.report.run import Run
@@ -90,7 +92,8 @@ def build(
     run = _load(names, values, notebook, progress, jobs)
     folder = base / NOTEBOOKS[notebook]
     is_simulated = run.n_simulated > 0
-    return _report(notebook, run, values, folder, is_simulated, renderer, pdf, progress)
+    listed = _listed(run, reports_dir)
+    return _report(notebook, run, values, folder, is_simulated, listed, renderer, pdf, progress)
 
 
 def build_trial(
@@ -118,7 +121,16 @@ def build_trial(
     config = str(values.get("config", ""))
     is_simulated = TrialReport(run, trial, config=config).trial["is_simulated"] is True
     folder = base / "trials" / trial_folder(trial, config)
-    return _report("trial_report", None, values, folder, is_simulated, renderer, pdf, progress)
+    listed = Listed(reports_dir, newest(s.generated_at for s in run.summaries), n_trials=1)
+    return _report(
+        "trial_report", None, values, folder, is_simulated, listed, renderer, pdf, progress
+    )
+
+
+def _listed(run: Run, reports_dir: Path) -> Listed:
+    verdict = VERDICTS.get(run.comparison.verdict, "") if run.comparison else ""
+    measured = newest(s.generated_at for s in run.summaries)
+    return Listed(reports_dir, measured, verdict, n_trials=len(run.trial_files))
 
 
 def folder_name(names: Sequence[str]) -> str:
@@ -175,6 +187,7 @@ def _report(
     values: dict[str, Any],
     folder: Path,
     is_simulated: bool,
+    listed: Listed,
     renderer: Renderer,
     as_pdf: bool,
     progress: Progress | None,
@@ -192,6 +205,7 @@ def _report(
         renderer=renderer,
         pdf=as_pdf,
         progress=progress,
+        listed=listed,
     )
 
 

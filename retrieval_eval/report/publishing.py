@@ -10,7 +10,7 @@ from retrieval_eval.errors import RenderError
 from retrieval_eval.io.csv_cells import csv_text
 from retrieval_eval.io.files import remove, write_bytes, write_text
 from retrieval_eval.records import Progress, Renderer
-from retrieval_eval.report import assets, quarto, render, simulated
+from retrieval_eval.report import assets, index, quarto, render, simulated
 from retrieval_eval.report.columns import Frames
 from retrieval_eval.report.execute import execute
 from retrieval_eval.report.notebook_files import notebook_text, read_notebook
@@ -35,6 +35,7 @@ def publish(
     renderer: Renderer = "auto",
     pdf: bool = False,
     progress: Progress | None = None,
+    listed: index.Listed | None = None,
 ) -> Path:
     """Execute a shipped notebook, render it into ``folder`` and return the path of the page.
 
@@ -52,6 +53,8 @@ def publish(
         Writes files into the folder and says which; they are linked at the end of the page.
     renderer, pdf, progress
         As for :func:`retrieval_eval.report.build`.
+    listed
+        What the index of all reports says of it; by default it is not updated.
 
     Raises
     ------
@@ -63,7 +66,7 @@ def publish(
     page, printed = folder / "index.html", folder / "report.pdf"
     execute(assets.notebook(notebook), executed, values, progress=progress)
     # The tables are about to change: no former page may lie beside them, whatever fails below.
-    for former in (page, printed):
+    for former in (page, printed, folder / index.ENTRY):
         remove(former, folder)
     done = read_notebook(executed)
     if is_simulated:
@@ -77,13 +80,15 @@ def publish(
     # The page first: what the PDF lacks must not take it away.
     if chosen == "quarto":
         write_bytes(page, quarto.to_file(document, "html", title=title, footer=footer))
-        if pdf:
-            write_bytes(printed, quarto.to_file(document, "pdf", title=title, footer=footer))
-        return page
-    html = render.to_html(document, title=title, footer=footer)
-    write_text(page, html)
-    if pdf:
-        write_bytes(printed, to_pdf(html))
+    else:
+        back = index.way_back(folder, listed.reports_dir) if listed else ()
+        write_text(page, render.to_html(document, title=title, footer=footer, back=back))
+    if listed is not None:
+        index.enter(page, notebook, title, listed, simulated=is_simulated)
+    if pdf and chosen == "quarto":
+        write_bytes(printed, quarto.to_file(document, "pdf", title=title, footer=footer))
+    elif pdf:
+        write_bytes(printed, to_pdf(page.read_text(encoding="utf-8")))
     return page
 
 

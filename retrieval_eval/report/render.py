@@ -5,15 +5,15 @@ from __future__ import annotations
 import copy
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from html import escape
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import unescape
 from html.parser import HTMLParser
 from typing import Any, Final
 
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import RenderError
-from retrieval_eval.escape import html_text, markdown_text
+from retrieval_eval.escape import html_lines, html_text, markdown_text
 from retrieval_eval.report import assets
 from retrieval_eval.report.notebook_files import markdown_cell
 
@@ -21,6 +21,11 @@ HTML: Final = "text/html"
 _RUNS_CODE: Final = re.compile(r"\s*(?:javascript|data|vbscript):", re.IGNORECASE)
 _BARE_HEADING: Final = re.compile(r"<h([1-6])>([^<]*)</h\1>")
 _HEADING: Final = re.compile(r'<h([1-6]) id="([^"]*)">(.*?)</h\1>', re.DOTALL)
+_ANSWER: Final = re.compile(
+    r'<div class="block answer(?: tone-(?P<tone>[a-z]+))?">\s*(?:<p class="finding">(?P<finding>.*?)</p>)?',
+    re.DOTALL,
+)
+_BADGE: Final = re.compile(r"<div><dt>(.*?)</dt><dd>(.*?)</dd></div>", re.DOTALL)
 _PLACEHOLDER: Final = re.compile(r"\$([a-z-]+)\$")
 
 
@@ -144,7 +149,7 @@ def _cells(notebook: Any) -> Iterator[str]:
                 if HTML in data:
                     yield data[HTML]
                 elif "text/plain" in data:
-                    yield f"<pre>{escape(data['text/plain'])}</pre>"
+                    yield f"<pre>{html_lines(data['text/plain'])}</pre>"
 
 
 def _markdown(source: str) -> str:
@@ -170,6 +175,24 @@ def _with_ids(html: str) -> str:
 def headings(html: str) -> list[Heading]:
     """Return the headings of a rendered page in order."""
     return [Heading(int(level), id_, text) for level, id_, text in _HEADING.findall(html)]
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """What a page says first: the finding and tone of its answer, if any, and its badges."""
+
+    finding: str = ""
+    tone: str = ""
+    badges: Mapping[str, str] = field(default_factory=dict)
+
+
+def headline(html: str) -> Headline:
+    """Return what a rendered page says first, as plain text."""
+    badges = {unescape(name): unescape(value) for name, value in _BADGE.findall(html)}
+    answer = _ANSWER.search(html)
+    if answer is None:
+        return Headline(badges=badges)
+    return Headline(unescape(answer["finding"] or ""), answer["tone"] or "", badges)
 
 
 def check_page(html: str) -> None:
