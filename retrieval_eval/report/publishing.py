@@ -37,7 +37,7 @@ from retrieval_eval.io.files import (
 from retrieval_eval.io.yaml_text import yaml_text
 from retrieval_eval.pipeline.fingerprint import combined
 from retrieval_eval.records import Progress, Renderer
-from retrieval_eval.report import assets, parameters, quarto, render, simulated
+from retrieval_eval.report import assets, index, parameters, quarto, render, simulated
 from retrieval_eval.report.checkout import commit
 from retrieval_eval.report.columns import Frames
 from retrieval_eval.report.execute import Kernel, execute
@@ -75,6 +75,7 @@ def publish(
     kernel: Kernel | None = None,
     inputs: str = "",
     keep: Keep | None = None,
+    listed: index.Listed | None = None,
 ) -> Path:
     """Execute a shipped notebook, render it into ``folder`` and return the path of the page.
 
@@ -98,6 +99,8 @@ def publish(
         Digest of everything the page is made from but the parameters and the code.
     keep
         Decides whether a page that is there is kept.
+    listed
+        What the index of all reports says of it; by default it is not updated.
 
     Raises
     ------
@@ -119,7 +122,7 @@ def publish(
             return page
     execute(assets.notebook(notebook), executed, values, progress=progress, kernel=kernel)
     # The tables are about to change: no former page may lie beside them, whatever fails below.
-    for former in (page, printed):
+    for former in (page, printed, folder / index.ENTRY):
         remove(former, folder)
     done = read_notebook(executed)
     if is_simulated:
@@ -141,13 +144,15 @@ def publish(
     # The page first: what the PDF lacks must not take it away.
     if chosen == "quarto":
         write_bytes(page, quarto.to_file(document, "html", title=title, footer=footer))
-        if pdf:
-            write_bytes(printed, quarto.to_file(document, "pdf", title=title, footer=footer))
-        return page
-    html = render.to_html(document, title=title, footer=footer)
-    write_text(page, html)
-    if pdf:
-        write_bytes(printed, to_pdf(html))
+    else:
+        back = index.way_back(folder, listed.reports_dir) if listed else ()
+        write_text(page, render.to_html(document, title=title, footer=footer, back=back))
+    if listed is not None:
+        index.enter(page, notebook, title, listed, simulated=is_simulated)
+    if pdf and chosen == "quarto":
+        write_bytes(printed, quarto.to_file(document, "pdf", title=title, footer=footer))
+    elif pdf:
+        write_bytes(printed, to_pdf(page.read_text(encoding="utf-8")))
     return page
 
 

@@ -65,7 +65,7 @@ def test_the_wheel_carries_the_whole_package(project, wheel):
 
 def test_the_wheel_carries_templates_and_styles(wheel):
     suffixes = {Path(name).suffix for name in _wheel_names(wheel) if "/templates/" in name}
-    assert {".css", ".j2"} <= suffixes
+    assert {".css", ".html", ".js"} <= suffixes
     assert "retrieval_eval/py.typed" in _wheel_names(wheel)
 
 
