@@ -6,7 +6,9 @@ import io
 import platform
 import sys
 import traceback
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -25,7 +27,12 @@ from retrieval_eval.cli.common import (
 )
 from retrieval_eval.cli.lazy import LazyGroup
 from retrieval_eval.distribution import conflict
-from retrieval_eval.errors import NothingToEvaluateError, RenderError, RetrievalEvalError
+from retrieval_eval.errors import (
+    FallbackWarning,
+    NothingToEvaluateError,
+    RenderError,
+    RetrievalEvalError,
+)
 from retrieval_eval.io.private import write_log
 
 _EXIT_CODES: tuple[tuple[type[RetrievalEvalError], int], ...] = (
@@ -101,7 +108,8 @@ def run(args: Sequence[str] | None = None) -> int:
         echo(f"retrieval-eval: {problem}", err=True)
         return EXIT_BAD_INPUT
     try:
-        code = group.main(args, prog_name="retrieval-eval", standalone_mode=False)
+        with _warnings_in_words():
+            code = group.main(args, prog_name="retrieval-eval", standalone_mode=False)
     except click.UsageError as error:
         text = io.StringIO()
         error.show(text)
@@ -119,6 +127,23 @@ def run(args: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001  a user gets a message, not a traceback
         return _unexpected(error)
     return code if isinstance(code, int) else 0
+
+
+@contextmanager
+def _warnings_in_words() -> Iterator[None]:
+    """Print our own warnings as sentences, without the line of code that warned."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def shown(message: Any, category: Any, *where: Any, **more: Any) -> None:
+            if issubclass(category, FallbackWarning):
+                echo_lines(f"retrieval-eval: {message}", err=True)
+            else:
+                show(message, category, *where, **more)
+
+        warnings.simplefilter("always", FallbackWarning)
+        warnings.showwarning = shown
+        yield
 
 
 def _unexpected(error: BaseException) -> int:

@@ -61,7 +61,8 @@ def build(
         and tells a configuration that several runs have apart by run, unless its parameter
         ``separate_runs`` is False.
     renderer
-        ``embedded``, or ``quarto``, which needs Quarto on PATH; ``auto`` is the embedded one.
+        ``embedded``, or ``quarto``, which needs Quarto on PATH; ``auto`` is Quarto where it is,
+        and where it fails the embedded one, with a ``FallbackWarning``.
     pdf
         Also write ``report.pdf``.
     jobs

@@ -28,3 +28,11 @@ def markdown_cell(source: str, cell_id: str) -> Any:
 
     library: Any = nbformat.v4
     return library.new_markdown_cell(source, id=cell_id)
+
+
+def raw_cell(source: str, cell_id: str) -> Any:
+    """Return a new raw cell."""
+    import nbformat
+
+    library: Any = nbformat.v4
+    return library.new_raw_cell(source, id=cell_id)

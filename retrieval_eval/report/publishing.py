@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
-from retrieval_eval.errors import RenderError
+from retrieval_eval.errors import FallbackWarning, RenderError
 from retrieval_eval.io.csv_cells import csv_text
 from retrieval_eval.io.files import remove, write_bytes, write_text
 from retrieval_eval.records import Progress, Renderer
@@ -69,18 +70,25 @@ def publish(
     if is_simulated:
         title = f"{simulated.TITLE}{title}"
         simulated.mark_title(done)
-        write_text(executed, notebook_text(done))
     files = [(executed.name, "the executed notebook"), *(tables(folder) if tables else [])]
-    document = render.with_files(done, files)
-    by = "Quarto" if chosen == "quarto" else "the embedded renderer"
-    footer = f"{title} · {package_version()} · rendered by {by}"
-    # The page first: what the PDF lacks must not take it away.
-    if chosen == "quarto":
-        write_bytes(page, quarto.to_file(document, "html", title=title, footer=footer))
-        if pdf:
-            write_bytes(printed, quarto.to_file(document, "pdf", title=title, footer=footer))
-        return page
-    html = render.to_html(document, title=title, footer=footer)
+    footer = f"{title} · {package_version()}"
+    document = quarto.with_front_matter(render.with_files(done, files), title=title, footer=footer)
+    write_text(executed, notebook_text(document))
+    if chosen != "embedded":
+        try:
+            # The page first: what the PDF lacks must not take it away.
+            write_bytes(page, quarto.to_file(document, "html"))
+            if pdf:
+                write_bytes(printed, quarto.to_file(document, "pdf"))
+            return page
+        except RenderError as error:
+            if chosen == "quarto":
+                raise
+            said = f"Quarto could not render {executed.name}, so the embedded renderer did: {error}"
+            warnings.warn(said, FallbackWarning, stacklevel=2)
+    html = render.to_html(
+        document, title=title, footer=f"{footer} · rendered by the embedded renderer"
+    )
     write_text(page, html)
     if pdf:
         write_bytes(printed, to_pdf(html))
@@ -91,10 +99,10 @@ def _renderer(renderer: Renderer) -> Renderer:
     renderers = get_args(Renderer)
     if renderer not in renderers:
         raise RenderError(f"there is no renderer '{renderer}'; choose {', '.join(renderers)}")
-    if renderer == "auto":
+    if renderer != "embedded" and quarto.executable() is None:
+        if renderer == "quarto":
+            raise RenderError(f"Quarto is not on PATH; install it with: {quarto.INSTALL}")
         return "embedded"
-    if renderer == "quarto" and quarto.executable() is None:
-        raise RenderError(f"Quarto is not on PATH; install it with: {quarto.INSTALL}")
     return renderer
 
 

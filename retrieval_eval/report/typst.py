@@ -107,12 +107,14 @@ def _columns(table: Table) -> str:
     No column becomes narrower than its longest word, and no number breaks.
     """
     line = _LINE - _GAP * len(table.header)
-    least, wanted, is_long = [], [], False
+    least: list[float] = []
+    wanted: list[float] = []
+    is_long = False
     for i, name in enumerate(table.header):
         cells = [visible(row[i]) for row in table.rows]
         longest = max(map(len, cells), default=0)
         is_number = table.alignment(i) == "right"
-        words = [len(word) for text in cells for word in _pieces(text)]
+        words: list[float] = [len(word) for text in cells for word in _pieces(text)]
         words += [_BOLD * len(word) for word in _pieces(name)]
         least.append(max([*words, longest if is_number and longest <= _LONGEST // 2 else 0, 1]))
         wanted.append(max(least[i], min(longest, _LONGEST)))
