@@ -144,6 +144,7 @@ class _Page(HTMLParser):
         super().__init__(convert_charrefs=True)
         self.problem: str | None = None
         self.n_main_headings = 0
+        self._exhibits: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.n_main_headings += tag == "h1"
@@ -152,6 +153,10 @@ class _Page(HTMLParser):
         for name, value in attrs:
             if name.startswith("on"):
                 self.problem = f"holds the event handler {name}"
+            if name == "id" and value and value.startswith(("fig-", "tbl-")):
+                if value in self._exhibits:
+                    self.problem = f"holds two exhibits {value[4:]!r}: give one of them another key"
+                self._exhibits.add(value)
             is_resource = name in ("src", "srcset", "poster", "background", "data", "xlink:href")
             if is_resource and not (value or "").startswith("data:"):
                 self.problem = f"loads {(value or '')[:80]} from outside"
