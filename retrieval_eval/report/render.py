@@ -16,13 +16,15 @@ from retrieval_eval.errors import RenderError
 from retrieval_eval.escape import html_lines, html_text, markdown_text
 from retrieval_eval.report import assets
 from retrieval_eval.report.notebook_files import markdown_cell
+from retrieval_eval.report.show import print_image
 
 HTML: Final = "text/html"
 _RUNS_CODE: Final = re.compile(r"\s*(?:javascript|data|vbscript):", re.IGNORECASE)
 _BARE_HEADING: Final = re.compile(r"<h([1-6])>([^<]*)</h\1>")
 _HEADING: Final = re.compile(r'<h([1-6]) id="([^"]*)">(.*?)</h\1>', re.DOTALL)
 _ANSWER: Final = re.compile(
-    r'<div class="block answer(?: tone-(?P<tone>[a-z]+))?">\s*(?:<p class="finding">(?P<finding>.*?)</p>)?',
+    r'<div class="block answer(?: tone-(?P<tone>[a-z]+))?">\s*'
+    r'(?:<p class="finding">(?P<finding>.*?)</p>)?',
     re.DOTALL,
 )
 _BADGE: Final = re.compile(r"<div><dt>(.*?)</dt><dd>(.*?)</dd></div>", re.DOTALL)
@@ -279,5 +281,7 @@ def to_pdf(html: str) -> bytes:
             f"PDF needs WeasyPrint and the system library Pango: {install_hint('pdf')} ({error})"
         ) from error
     fetcher = URLFetcher(allowed_protocols=("data",))
-    page: bytes = weasyprint.HTML(string=html, base_url="data:,", url_fetcher=fetcher).write_pdf()
+    page: bytes = weasyprint.HTML(
+        string=print_image(html), base_url="data:,", url_fetcher=fetcher
+    ).write_pdf()
     return page

@@ -112,7 +112,7 @@ def _columns(table: Table) -> str:
         cells = [visible(row[i]) for row in table.rows]
         longest = max(map(len, cells), default=0)
         is_number = table.alignment(i) == "right"
-        words = [len(word) for text in cells for word in _pieces(text)]
+        words: list[float] = [len(word) for text in cells for word in _pieces(text)]
         words += [_BOLD * len(word) for word in _pieces(name)]
         least.append(max([*words, longest if is_number and longest <= _LONGEST // 2 else 0, 1]))
         wanted.append(max(least[i], min(longest, _LONGEST)))
