@@ -343,7 +343,7 @@ def _report(
         title=_title(values),
         is_simulated=run.n_simulated > 0,
         tables=tables,
-        inputs=input_digest(RunView(run)),
+        inputs=input_digest(run),
         renderer=renderer,
         pdf=as_pdf,
         progress=progress,
