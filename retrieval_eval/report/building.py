@@ -117,9 +117,8 @@ def build(
     broken = pages.write_all(progress) if trials else []
     if "trial_pages" in parameters.of_notebook(assets.notebook(notebook)):
         values["trial_pages"] = trials or pages.are_current()
-    page = _report(
-        notebook, run, values, folder, _listed(run, reports_dir), renderer, pdf, progress, keep
-    )
+    listed = _listed(run, reports_dir)
+    page = _report(notebook, run, values, folder, listed, renderer, pdf, progress, keep)
     if broken:
         raise RenderError(
             f"{len(broken)} of {len(run.trial_files)} pages of trials could not be made, and say "
@@ -162,13 +161,8 @@ def build_trial(
     page = pages.folder(found) / PAGE
     if keep is not None and keep(page, pages.is_current(found)):
         return page
-    return pages.write(found, progress)
-
-
-def _listed(run: Run, reports_dir: Path) -> Listed:
-    verdict = VERDICTS.get(run.comparison.verdict, "") if run.comparison else ""
     measured = newest(s.generated_at for s in run.summaries)
-    return Listed(reports_dir, measured, verdict, n_trials=len(run.trial_files))
+    return pages.write(found, progress, listed=Listed(reports_dir, measured, n_trials=1))
 
 
 class TrialPages:
@@ -221,7 +215,11 @@ class TrialPages:
         return broken
 
     def write(
-        self, trial: Trial, progress: Progress | None = None, kernel: Kernel | None = None
+        self,
+        trial: Trial,
+        progress: Progress | None = None,
+        kernel: Kernel | None = None,
+        listed: Listed | None = None,
     ) -> Path:
         """Write the page of a trial, unless nothing has changed for it, and return its path."""
         folder = self.folder(trial)
@@ -238,6 +236,7 @@ class TrialPages:
             pdf=self.pdf,
             progress=progress,
             kernel=kernel,
+            listed=listed,
         )
         write_text(folder / _MADE_FROM, self._made_from(trial))
         return page
@@ -316,6 +315,12 @@ def _load(
     run = load_run(names, **chosen, separate_runs=is_separate, jobs=jobs, progress=progress)
     _ = run.comparison
     return run
+
+
+def _listed(run: Run, reports_dir: Path) -> Listed:
+    verdict = VERDICTS.get(run.comparison.verdict, "") if run.comparison else ""
+    measured = newest(s.generated_at for s in run.summaries)
+    return Listed(reports_dir, measured, verdict, n_trials=len(run.trial_files))
 
 
 def _report(
