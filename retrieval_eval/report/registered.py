@@ -12,7 +12,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,10 +20,11 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import slug, visible
 from retrieval_eval.registry import Registry
 from retrieval_eval.report import style
+from retrieval_eval.report.canvas import both_sizes, canvas, themed
 from retrieval_eval.report.exhibits import Block, Empty, Figure, Table
-from retrieval_eval.report.figures.canvas import canvas, to_svg
-from retrieval_eval.report.numbers import MISSING, count, rate
-from retrieval_eval.values import as_number
+from retrieval_eval.report.headings import Format, as_text, formatter, heading, inside, is_missing
+from retrieval_eval.report.numbers import MISSING
+from retrieval_eval.values import as_number, counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 Values = dict[str, list[float]]
 """The name of a group to its values, those that are missing left out."""
+
+MAX_ROWS: Final = 500
+"""Rows printed of the data of a figure."""
 
 
 class NothingToShow(Exception):  # noqa: N818  no fault: the exhibit says why it is empty
@@ -54,23 +58,47 @@ class Words:
         The numbers drawn, a row a mark or group.
     alt
         For figures: what is compared, with its main numbers.
+    formats
+        How columns of ``data`` are printed; by default as they are declared.
+    heads
+        What columns of ``data`` are called; by default as they are declared.
     cells
         For tables: header and rows as they are printed; by default those of ``data``.
+    align
+        For ``cells``: ``left`` or ``right`` for each column; all but the first are at the right by
+        default.
+    notes
+        Sentences below a table.
     """
 
     finding: str
     caption: str
     data: pd.DataFrame
     alt: str = ""
+    formats: Mapping[str, Format] = field(default_factory=dict)
+    heads: Mapping[str, str] = field(default_factory=dict)
     cells: tuple[tuple[str, ...], tuple[tuple[str, ...], ...]] | None = None
+    align: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass
 class Exhibit:
     """A figure or table that shows itself in a notebook, or the sentence that says why not.
 
-    ``ax`` may be drawn on further: the page shows what it holds when it is shown. It is None for
-    tables, and where there is nothing to draw.
+    Attributes
+    ----------
+    key
+        What links on a page call it.
+    finding, caption, alt
+        Its words, computed from the frame unless they were given.
+    data
+        The numbers drawn or printed, as a frame.
+    ax
+        The axes, which may be drawn on further: the page shows what they hold when it is shown.
+        None for tables, and where there is nothing to draw.
+    nothing
+        The sentence that says why there is nothing to show; else empty.
     """
 
     key: str
@@ -80,10 +108,8 @@ class Exhibit:
     data: pd.DataFrame
     ax: Axes | None = None
     nothing: str = ""
-    cells: tuple[tuple[str, ...], tuple[tuple[str, ...], ...]] | None = field(
-        default=None, repr=False
-    )
-    _svg: str = field(default="", init=False, repr=False)
+    _words: Words | None = field(default=None, repr=False)
+    _svg: tuple[str, str] = field(default=("", ""), init=False, repr=False)
 
     @property
     def figure(self) -> Any:
@@ -91,31 +117,52 @@ class Exhibit:
         return None if self.ax is None else self.ax.get_figure()
 
     def svg(self) -> str:
-        """Return the figure as SVG text; empty where there is none.
+        """Return the figure as SVG text for a page; empty where there is none."""
+        return self._saved()[0]
 
-        It is drawn again only after the axes have changed: a second layout of the same marks may
-        differ in the last digits of their places.
-        """
-        if self.ax is not None and (self.figure.stale or not self._svg):
-            with canvas(1):  # for its settings: the figure itself was made before
-                self._svg = to_svg(self.figure)
+    def narrow_svg(self) -> str:
+        """Return the figure as SVG text for a narrow screen; empty on axes that were given."""
+        return self._saved()[1]
+
+    def _saved(self) -> tuple[str, str]:
+        # Only after the axes have changed: a second layout of the same marks may differ in the
+        # last digits of their places.
+        if self.ax is not None and (self.figure.stale or not self._svg[0]):
+            self._svg = both_sizes(self.figure)
             self.figure.stale = False
         return self._svg
 
     def block(self) -> Block:
         """Return what the exhibit shows, as the report's sections do."""
-        if self.nothing:
-            return Block("section", self.finding, exhibits=(Empty(self.key, self.nothing),))
-        header, rows = self.cells or _cells(self.data)
-        align = tuple("right" if _is_number(self.data, name) else "left" for name in header)
+        if self.nothing or self._words is None:
+            finding = "" if self.nothing.rstrip(".") == self.finding else self.finding
+            return Block("section", finding, exhibits=(Empty(self.key, self.nothing),))
         if self.ax is None:
-            shown = Table(self.key, self.caption, header, rows)
-            return Block("section", self.finding, exhibits=(shown,))
-        table = Table(f"{self.key}-data", self.caption, header, rows, align)
-        drawn = Figure(self.key, self.svg(), self.alt, self.caption, table)
+            return Block("section", self.finding, exhibits=(self._table(self.key),))
+        drawn = Figure(
+            self.key,
+            self.svg(),
+            self.alt,
+            self.caption,
+            self._table(f"{self.key}-data"),
+            self.narrow_svg(),
+            _values(self.data),
+        )
         return Block("section", self.finding, exhibits=(drawn,))
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _table(self, key: str) -> Table:
+        words = self._words
+        assert words is not None
+        if words.cells is not None:
+            return Table(key, self.caption, *words.cells, words.align, words.notes)
+        shown = self.data.head(MAX_ROWS)
+        header, rows, align = printed(shown, words.formats, words.heads)
+        notes = words.notes
+        if len(shown) < len(self.data):
+            notes = (*notes, f"The first {len(shown):,} of {len(self.data):,} rows.")
+        return Table(key, self.caption, header, rows, align, notes)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         if self.ax is not None:
             from matplotlib import pyplot as plt
 
@@ -123,10 +170,30 @@ class Exhibit:
         return self.block()._repr_mimebundle_(include, exclude)
 
     def _repr_html_(self) -> str:
-        return self._repr_mimebundle_()["text/html"]
+        return str(self._repr_mimebundle_()["text/html"])
 
     def __repr__(self) -> str:
-        return f"<Exhibit {self.key}: {self.finding}>"
+        return f"<Exhibit {self.key}: {self.finding or self.caption}>"
+
+
+def printed(
+    data: pd.DataFrame, formats: Mapping[str, Format], heads: Mapping[str, str]
+) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], tuple[str, ...]]:
+    """Return header, rows and alignment of a frame as text, its columns as they are declared."""
+    columns, align = [], []
+    for place, column in enumerate(data.columns):
+        values = list(data.iloc[:, place])
+        show = formats.get(column) or formatter(column, values)
+        columns.append([cell_text(value, show) for value in values])
+        is_text = show is as_text or (place == 0 and column not in formats)
+        align.append("left" if is_text else "right")
+    header = tuple(heads.get(column) or heading(column) for column in data.columns)
+    return header, tuple(zip(*columns, strict=True)), tuple(align)
+
+
+def cell_text(value: Any, show: Format) -> str:
+    """Return a value as text; a missing one is a dash."""
+    return MISSING if is_missing(value) else show(value)
 
 
 Shown = Callable[..., Exhibit]
@@ -164,8 +231,9 @@ def figure(name: str, *, height: float = 3.2) -> Callable[[Callable[..., Words]]
 
     What it decorates is called with the axes, the frame and its own arguments, under the report's
     theme. Callers pass the frame first, and by keyword ``ax`` (axes to draw on; by default those of
-    a new figure of ``height`` inches), ``key`` (what links call it) and ``finding`` or ``caption``
-    in place of the computed ones.
+    a new figure of ``height`` inches), ``key`` (what links call it), and ``finding``, ``caption``
+    or ``alt`` in place of the computed ones; an empty ``finding`` shows none. ``empty`` is the
+    sentence, in place of the computed one, where there is nothing to show.
     """
     return lambda draw: FIGURES.add(name, _shown(name, draw, height))
 
@@ -177,54 +245,57 @@ def tabular(name: str) -> Callable[[Callable[..., Words]], Shown]:
 
 def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown:
     """Return the public function: checks the frame, gives axes, and returns the exhibit."""
-    own = list(inspect.signature(make).parameters.values())
+    own = inspect.signature(make)
+    is_table = height is None
 
     def show(
         frame: pd.DataFrame,
         *arguments: Any,
         ax: Axes | None = None,
         key: str = "",
-        finding: str = "",
-        caption: str = "",
+        finding: str | None = None,
+        caption: str | None = None,
+        alt: str | None = None,
+        empty: str | None = None,
         **options: Any,
     ) -> Exhibit:
-        if height is None and ax is not None:
-            raise BadInputError(f"table.{name} draws nothing, so it takes no axes")
+        if is_table and (ax is not None or alt is not None):
+            raise BadInputError(f"table.{name} draws nothing, so it takes no axes and no alt text")
         head: tuple[Any, ...] = (_checked(frame),)
+        try:
+            bound = own.bind(*([frame] if is_table else [ax, frame]), *arguments, **options)
+        except TypeError as error:
+            kind = "table" if is_table else "plot"
+            raise BadInputError(f"{kind}.{name}: {error}") from None
+        words, said = None, ""
         try:
             if height is None:
                 words = make(*head, *arguments, **options)
+            elif ax is not None:
+                with themed():
+                    words = make(ax, *head, *arguments, **options)
             else:
-                with canvas(height) as (_, (new,)):
-                    ax = new if ax is None else ax
-                    head = (ax, *head)
-                    words = make(*head, *arguments, **options)
+                with canvas(height) as (_, (ax,)):
+                    words = make(ax, *head, *arguments, **options)
         except NothingToShow as nothing:
-            words, ax, said = (
-                Words(str(nothing).rstrip("."), "", frame.iloc[:0]),
-                None,
-                str(nothing),
-            )
-        else:
-            said = ""
-        bound = inspect.signature(make).bind(*head, *arguments, **options)
+            ax, said = None, empty or str(nothing)
         return Exhibit(
             key or _key(name, bound.arguments),
-            finding or words.finding,
-            caption or words.caption,
-            words.alt or said,
-            words.data,
+            finding if finding is not None else words.finding if words else said.rstrip("."),
+            caption if caption is not None else words.caption if words else "",
+            alt if alt is not None else words.alt if words else said,
+            words.data if words else frame.iloc[:0],
             ax,
             said,
-            words.cells,
+            words,
         )
 
     added = [
         p
         for p in inspect.signature(show).parameters.values()
-        if p.kind is p.KEYWORD_ONLY and (height is not None or p.name != "ax")
+        if p.kind is p.KEYWORD_ONLY and (not is_table or p.name not in ("ax", "alt"))
     ]
-    taken = own if height is None else own[1:]
+    taken = list(own.parameters.values())[0 if is_table else 1 :]
     show.__name__ = show.__qualname__ = make.__name__
     show.__doc__, show.__module__ = make.__doc__, make.__module__
     signature = inspect.Signature([*taken, *added], return_annotation=Exhibit)
@@ -232,15 +303,25 @@ def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown
     return show
 
 
+_OPTIONS: Final = (
+    *("ax", "frame", "names", "xlabel", "ylabel", "sort"),
+    *("notes", "formats", "header", "links", "caption", "top"),
+    *("by", "n", "p", "low", "high", "end", "limit", "marks"),
+)
+"""Arguments that do not tell one exhibit from another."""
+
+
 def _key(name: str, arguments: Mapping[str, Any]) -> str:
-    texts = [
-        part
-        for argument, value in arguments.items()
-        if argument not in ("ax", "frame")
-        for part in ([value] if isinstance(value, str) else value or ())
-        if isinstance(part, str)
-    ]
-    return slug("-".join([name, *texts]))[:80]
+    texts = [name]
+    for argument, value in arguments.items():
+        if argument not in _OPTIONS:
+            parts = [value] if isinstance(value, str) else value
+            texts += [p for p in parts if isinstance(p, str)] if _is_listed(parts) else []
+    return slug("-".join(texts))[:80]
+
+
+def _is_listed(value: Any) -> bool:
+    return isinstance(value, list | tuple | Mapping)
 
 
 def _checked(frame: Any) -> pd.DataFrame:
@@ -256,7 +337,7 @@ def column(frame: pd.DataFrame, name: str) -> list[Any]:
     if name not in frame.columns:
         known = [str(c) for c in frame.columns]
         close = difflib.get_close_matches(str(name), known, n=3, cutoff=0.4)
-        listed = ", ".join(close or known) or "no column"
+        listed = ", ".join(visible(c, 60) for c in close or known[:12]) or "no column"
         raise BadInputError(f"the frame has no column {visible(str(name), 60)!r}; it has {listed}")
     return list(frame[name])
 
@@ -267,60 +348,146 @@ def numbers(frame: pd.DataFrame, name: str) -> list[float | None]:
     return [v if v is not None and math.isfinite(v) else None for v in found]
 
 
+def truths(frame: pd.DataFrame, name: str) -> list[bool]:
+    """Return whether each value of a column is true; what is missing is not."""
+    return [not is_missing(value) and bool(value) for value in column(frame, name)]
+
+
+def texts(frame: pd.DataFrame, name: str) -> list[str]:
+    """Return the values of a column as text, lists joined, a dash for what is missing."""
+    return [as_text(value) for value in column(frame, name)]
+
+
 def labels(frame: pd.DataFrame, by: str | Sequence[str] | None) -> list[str]:
     """Return the group of every row: the values of ``by``, or ``all`` without."""
     if not by:
         return ["all"] * len(frame)
     names = [by] if isinstance(by, str) else list(by)
-    rows = zip(*(column(frame, name) for name in names), strict=True)
-    return [" · ".join(MISSING if _is_missing(v) else str(v) for v in row) for row in rows]
+    return [" · ".join(row) for row in zip(*(texts(frame, name) for name in names), strict=True)]
+
+
+def groups_of(frame: pd.DataFrame, by: str | Sequence[str] | None) -> list[str]:
+    """Return the groups in the order in which they first appear, or that of their categories.
+
+    With categories a group keeps its place, and so its colour and shape, when a filter takes away
+    those before it.
+    """
+    found = list(dict.fromkeys(labels(frame, by)))
+    if not by:
+        return found
+    categories = (
+        getattr(frame[by].dtype, "categories", None) if isinstance(by, str) and by else None
+    )
+    if categories is not None:
+        known = [as_text(category) for category in categories]
+        return [*known, *(label for label in found if label not in known)]
+    return found
+
+
+def marks_of(frame: pd.DataFrame, by: str | Sequence[str] | None) -> dict[str, style.Mark]:
+    """Return colour and shape of every group, also of one without values."""
+    return {label: style.mark(i) for i, label in enumerate(groups_of(frame, by))}
 
 
 def values_by(frame: pd.DataFrame, x: str, by: str | Sequence[str] | None) -> Values:
-    """Return the values of a column by group, in the order in which the groups first appear."""
-    found: Values = {}
-    for label, value in zip(labels(frame, by), numbers(frame, x), strict=True):
-        own = found.setdefault(label, [])
+    """Return the values of a column by group, in the order of :func:`groups_of`."""
+    rows = list(zip(labels(frame, by), numbers(frame, x), strict=True))
+    present = {label for label, _ in rows}
+    found: Values = {label: [] for label in groups_of(frame, by) if label in present}
+    for label, value in rows:
         if value is not None:
-            own.append(value)
+            found[label].append(value)
     return found
 
 
 def known_values(frame: pd.DataFrame, x: str, by: str | Sequence[str] | None) -> Values:
     """Return the groups that have values; raises :class:`NothingToShow` where none has."""
     found = values_by(frame, x, by)
-    if not len(frame):
-        raise NothingToShow("The frame has no row, so there is nothing to show.")
+    need_rows(frame)
     if not any(found.values()):
-        raise NothingToShow(f"No row has a value of {visible(x, 60)}.")
+        raise NothingToShow(f"No row has a value of {inside(heading(x))}.")
     return {label: values for label, values in found.items() if values}
 
 
-def marked(groups: Mapping[str, Any]) -> Iterator[tuple[int, str, style.Mark]]:
-    """Yield number, name and mark of every group."""
-    for i, label in enumerate(groups):
-        yield i, label, style.mark(i)
+def need_rows(frame: pd.DataFrame) -> None:
+    """Raise :class:`NothingToShow` where the frame has no row."""
+    if not len(frame):
+        raise NothingToShow("The frame has no row, so there is nothing to show.")
 
 
-def _is_missing(value: Any) -> bool:
+def as_frame(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
+    """Return a frame of columns of text (as objects, whatever they hold) and numbers."""
     import pandas as pd
 
-    return value is None or value is pd.NA or (isinstance(value, float) and math.isnan(value))
+    frame = pd.DataFrame({i: _series(list(v)) for i, v in enumerate(columns.values())})
+    # As objects: names that are no valid Unicode are no strings of pandas.
+    frame.columns = pd.Index(list(columns), dtype="object")
+    return frame
 
 
-def _is_number(data: pd.DataFrame, name: str) -> bool:
-    return name in data.columns and data[name].dtype.kind in "iuf"
+def _series(values: list[Any]) -> pd.Series[Any]:
+    import pandas as pd
+
+    known = [v for v in values if v is not None]
+    if any(isinstance(v, str) or as_number(v) is None for v in known):
+        return pd.Series(values, dtype="object")
+    whole = len(known) == len(values) and all(isinstance(v, int) for v in known)
+    return pd.Series(values, dtype="int64" if whole and values else "float64")
 
 
-def _cells(data: pd.DataFrame) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    """Return header and rows of a frame as text."""
-    header = tuple(str(name) for name in data.columns)
-    return header, tuple(tuple(map(_text, row)) for row in data.itertuples(index=False, name=None))
+def ranked(what: str, found: Mapping[str, tuple[float, int]], show: Format) -> str:
+    """Return the finding that orders groups by a value, given with what it rests on.
+
+    Examples
+    --------
+    >>> ranked("Mean MRR", {"a": (0.5, 10), "b": (0.625, 12)}, "{:.2f}".format)
+    'Mean MRR: 0.62 with b (n = 12), 0.50 with a (n = 10)'
+    """
+    ordered = sorted(found.items(), key=lambda item: (-item[1][0], item[0]))
+    return f"{what}: " + listed(
+        [
+            (f"{show(v)} with {visible(group, 36)}" if group != "all" else show(v))
+            + f" (n = {n:,})"
+            for group, (v, n) in ordered
+        ]
+    )
 
 
-def _text(value: Any) -> str:
-    if _is_missing(value):
-        return MISSING
-    if isinstance(value, str):
-        return value
-    return count(value) if float(value).is_integer() else rate(float(value))
+def listed(parts: Sequence[str], most: int = 4, separator: str = ", ") -> str:
+    """Return the first parts, and how many more there are.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed(["a", "b", "c"], 2)
+    ('a, b', 'a, b and 1 more')
+    """
+    more = len(parts) - most
+    return separator.join(parts[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def known_of(n: int, total: int, noun: str = "row") -> str:
+    """Return of how many rows an exhibit is; those without a value are counted.
+
+    Examples
+    --------
+    >>> known_of(3, 3), known_of(2, 3)
+    ('3 rows', '2 of 3 rows, the others without a value')
+    """
+    if n == total:
+        return counted(n, noun)
+    return f"{n:,} of {counted(total, noun)}, the others without a value"
+
+
+def _values(data: pd.DataFrame) -> tuple[tuple[Any, ...], ...]:
+    """Return the rows of a frame as JSON has them: numbers, text, truth and None."""
+    return tuple(
+        tuple(None if is_missing(v) else _plain(v) for v in row)
+        for row in data.itertuples(index=False, name=None)
+    )
+
+
+def _plain(value: Any) -> Any:
+    found = value.item() if hasattr(value, "item") else value
+    if isinstance(found, float) and not math.isfinite(found):
+        return str(found)  # JSON has no infinity
+    return found if isinstance(found, str | int | float) else str(found)

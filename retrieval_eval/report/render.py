@@ -7,15 +7,15 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from html.parser import HTMLParser
 from typing import Any, Final
 
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import RenderError
-from retrieval_eval.escape import html_text, markdown_text
+from retrieval_eval.escape import html_lines, html_text, markdown_text
 from retrieval_eval.report import assets
 from retrieval_eval.report.notebook_files import markdown_cell
+from retrieval_eval.report.show import print_image
 
 HTML: Final = "text/html"
 _RUNS_CODE: Final = re.compile(r"\s*(?:javascript|data|vbscript):", re.IGNORECASE)
@@ -132,7 +132,7 @@ def _cells(notebook: Any) -> Iterator[str]:
                 if HTML in data:
                     yield data[HTML]
                 elif "text/plain" in data:
-                    yield f"<pre>{escape(data['text/plain'])}</pre>"
+                    yield f"<pre>{html_lines(data['text/plain'])}</pre>"
 
 
 def _markdown(source: str) -> str:
@@ -244,5 +244,7 @@ def to_pdf(html: str) -> bytes:
             f"PDF needs WeasyPrint and the system library Pango: {install_hint('pdf')} ({error})"
         ) from error
     fetcher = URLFetcher(allowed_protocols=("data",))
-    page: bytes = weasyprint.HTML(string=html, base_url="data:,", url_fetcher=fetcher).write_pdf()
+    page: bytes = weasyprint.HTML(
+        string=print_image(html), base_url="data:,", url_fetcher=fetcher
+    ).write_pdf()
     return page

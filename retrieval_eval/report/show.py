@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import re
 from typing import Final
+from urllib.parse import quote
 
 from retrieval_eval.escape import html_text, raw_block, visible
+from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Block, Empty, Exhibit, Figure, Link, Table
 from retrieval_eval.report.typst import to_typst
 
@@ -15,6 +16,18 @@ _PLACE: Final = re.compile(
     re.ASCII,
 )
 """Where a link may lead: a place on the page, or a file beside, below or above it."""
+
+_NAMES: Final = {color.lower(): f"c{i}" for i, color in enumerate(style.DARK)}
+_STYLE: Final = (
+    "<style>text{fill:var(--c0,"
+    + style.TEXT
+    + ")}@media(prefers-color-scheme:dark){:root{"
+    + ";".join(f"--{_NAMES[light.lower()]}:{dark}" for light, dark in style.DARK.items())
+    + "}}</style>"
+)
+_COLOR: Final = re.compile(r"((?:fill|stroke):\s*)(#[0-9a-fA-F]{6})\b")
+_VARIABLE: Final = re.compile(r"var\(--c\d+,(%23[0-9a-fA-F]{6})\)")
+_NARROW: Final = re.compile(r'<source media="[^"]*" srcset="data:[^"]*"[^>]*>')
 
 
 def to_html(block: Block) -> str:
@@ -70,10 +83,18 @@ def exhibit_html(exhibit: Exhibit, *, labelled: bool = False) -> str:
 
 def _figure_html(figure: Figure) -> str:
     width, height = _size(figure.svg)
-    return (
-        f'<figure id="fig-{figure.key}">'
+    image = (
         f'<img src="{data_uri(figure.svg)}" alt="{html_text(figure.alt)}" '
         f'width="{width}" height="{height}">'
+    )
+    if figure.narrow:
+        narrow = (
+            f'<source media="screen and (max-width: 600px)" srcset="{data_uri(figure.narrow)}" '
+            'width="{}" height="{}">'.format(*_size(figure.narrow))
+        )
+        image = f"<picture>{narrow}{image}</picture>"
+    return (
+        f'<figure id="fig-{figure.key}">{image}'
         f"<figcaption>{html_text(figure.caption)}</figcaption>"
         f"<details><summary>Data of this figure</summary>{table_html(figure.data)}</details>"
         "</figure>"
@@ -124,8 +145,33 @@ def _cell_html(cell: str, *, name: bool = False) -> str:
 
 
 def data_uri(svg: str) -> str:
-    """Return an SVG as a data URI."""
-    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode("ascii")
+    """Return an SVG as a data URI whose colours follow a dark page.
+
+    A browser shows such an image in the colour scheme of the element that holds it.
+    """
+    return "data:image/svg+xml," + _encoded(_themed(svg))
+
+
+def print_image(html: str) -> str:
+    """Return a page whose figures have plain colours and one size, for a renderer of print."""
+    plain = _NARROW.sub("", html.replace(_encoded(_STYLE), ""))
+    return _VARIABLE.sub(r"\1", plain)
+
+
+def _encoded(svg: str) -> str:
+    # No space and no comma at the end, so that it may stand in a srcset.
+    return quote(svg, safe="!'()*+,-./:;=?@_~$", errors="replace")
+
+
+def _themed(svg: str) -> str:
+    """Return an SVG in which the colours of the theme are variables with a dark value."""
+
+    def variable(color: re.Match[str]) -> str:
+        name = _NAMES.get(color[2].lower())
+        return f"{color[1]}var(--{name},{color[2]})" if name else color[0]
+
+    tag, end, rest = svg.partition(">")
+    return f"{tag}{end}{_STYLE}" + re.sub(r"<[^>]*>", lambda t: _COLOR.sub(variable, t[0]), rest)
 
 
 def _size(svg: str) -> tuple[int, int]:

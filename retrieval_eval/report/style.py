@@ -17,8 +17,15 @@ LIGHT_GREY: Final = "#767676"
 FAINT: Final = "#d9d9d9"
 MAX_CONFIGS: Final = 4
 FONT_STACK: Final = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
-WIDTH: Final = 7.2
+WIDTH: Final = 7.0
 """Width of a full figure in inches."""
+NARROW: Final = 3.65
+"""Width of the same figure on a narrow screen."""
+PAPER: Final = "#fefefe"
+"""The paper behind a figure, which is dark on a dark page; pure white stays white there."""
+ON_DARK: Final = "#ffffff"
+ON_LIGHT: Final = "#1c1c1c"
+"""Words on cells that keep their colour on a dark page, so that the words do too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +42,39 @@ class Mark:
 MARKS: Final = (
     Mark("#0072B2", "o", "-", "", "#cfe3f0"),
     Mark("#D55E00", "s", "--", "///", "#f8dfcc"),
-    Mark("#007D5B", "^", "-.", "...", "#cce6df"),
+    Mark("#007D5B", "^", "-.", "\\\\\\", "#cce6df"),
     Mark("#AA3377", "D", ":", "xxx", "#eed6e4"),
 )
+
+PARTS: Final = (
+    ("#35608d", "", ON_DARK),
+    ("#b9cfe4", "", ON_LIGHT),
+    (PAPER, "////", TEXT),
+    ("#e0a458", "", ON_LIGHT),
+    ("#7a5195", "", ON_DARK),
+    ("#9fd0c0", "\\\\\\\\", ON_LIGHT),
+    ("#c9c9c9", "", ON_LIGHT),
+    (PAPER, "xxxx", TEXT),
+)
+"""Colour, hatch and words of the parts of a stacked bar."""
+
+DARK: Final = {
+    TEXT: "#e6e8eb",
+    GREY: "#b4bac1",
+    LIGHT_GREY: "#8f969e",
+    FAINT: "#3b4148",
+    PAPER: "#15181c",
+    "#000000": "#e6e8eb",
+    "#0072b2": "#56b0ea",
+    "#d55e00": "#f28c43",
+    "#007d5b": "#3fc49a",
+    "#aa3377": "#e47fb6",
+    "#cfe3f0": "#20435b",
+    "#f8dfcc": "#563318",
+    "#cce6df": "#17483a",
+    "#eed6e4": "#502744",
+}
+"""What a colour of the theme is on a dark page; every other colour stays."""
 
 RC: Final[dict[str, Any]] = {
     "axes.axisbelow": True,
@@ -51,7 +88,8 @@ RC: Final[dict[str, Any]] = {
     "axes.titlesize": 9.5,
     "axes.titleweight": "bold",
     "axes.unicode_minus": True,
-    "figure.facecolor": "white",
+    "axes.facecolor": "none",
+    "figure.facecolor": PAPER,
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 9,
@@ -75,8 +113,16 @@ RC: Final[dict[str, Any]] = {
 
 
 def mark(index: int) -> Mark:
-    """Return the mark of the config at ``index``; every four configs start a new facet."""
-    return MARKS[index % MAX_CONFIGS]
+    """Return the mark of a config; from the fifth on colours come again with other shapes.
+
+    Examples
+    --------
+    >>> mark(1).color == mark(5).color, mark(1).marker == mark(5).marker
+    (True, False)
+    """
+    turn, place = divmod(index, MAX_CONFIGS)
+    shape = MARKS[(place + turn) % MAX_CONFIGS]
+    return Mark(MARKS[place].color, shape.marker, shape.line, shape.hatch, MARKS[place].soft)
 
 
 def facets(configs: Sequence[str]) -> list[list[tuple[str, Mark]]]:

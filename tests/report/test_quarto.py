@@ -268,7 +268,7 @@ def published(executed, made_run, tmp_path, monkeypatch):
     text = nbformat.writes(executed(made_run))
     folder = tmp_path / "reports"
 
-    def execute(source, target, values, *, progress):
+    def execute(source, target, values, **_):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
 
@@ -333,7 +333,8 @@ def test_a_failed_rendering_leaves_no_former_page_beside_new_tables(stand_in, pu
     with pytest.raises(RenderError, match="no such format"):
         make(renderer="quarto", pdf=True)
     left = {path.name for path in folder.iterdir()}
-    assert left == {"run_report.ipynb", "trials.csv", "notes.txt"}
+    about = {"params.yml", "versions.csv", "figures"}
+    assert left == {"run_report.ipynb", "trials.csv", "notes.txt"} | about
 
 
 def test_a_page_alone_leaves_no_former_pdf_beside_it(published):

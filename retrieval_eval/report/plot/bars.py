@@ -1,4 +1,4 @@
-"""The mean of a column, by group."""
+"""A value or mean of each category as a bar."""
 
 from __future__ import annotations
 
@@ -6,11 +6,18 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from retrieval_eval.report import findings, style
-from retrieval_eval.report.figures.canvas import beside, light_grid, name
-from retrieval_eval.report.gate_labels import inside
-from retrieval_eval.report.names import metric_name
-from retrieval_eval.report.registered import Words, figure, known_values, marked
+from retrieval_eval.report import style
+from retrieval_eval.report.canvas import height, light_grid, name, row_labels
+from retrieval_eval.report.headings import formatter, heading, inside
+from retrieval_eval.report.registered import (
+    Words,
+    as_frame,
+    figure,
+    known_of,
+    known_values,
+    listed,
+    marks_of,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,54 +25,75 @@ if TYPE_CHECKING:
 
 
 @figure("bars")
-def bars(
-    ax: Axes, frame: pd.DataFrame, x: str, by: str | Sequence[str] | None = "config_name"
-) -> Words:
-    """Draw the mean of every group as a bar from 0, with its number of rows.
+def bars(ax: Axes, frame: pd.DataFrame, rows: str | Sequence[str], values: str) -> Words:
+    """Draw the value of every category as a bar from 0; of several rows their mean.
 
     Parameters
     ----------
-    frame, x, by
-        As for ``plot.ecdf``.
+    frame
+        A row a category, or several, of which the mean is drawn.
+    rows
+        The column (or columns) that names the categories.
+    values
+        The column of numbers; rows without one are left out and counted.
+
+    Returns
+    -------
+    Exhibit
+        With ``data`` of one row a category: ``group``, ``n`` and ``mean``.
 
     Examples
     --------
     >>> import pandas as pd
     >>> import retrieval_eval as rev
     >>> trials = pd.DataFrame({"benchmark": ["s", "s", "t"], "mrr": [0.0, 0.5, 1.0]})
-    >>> rev.plot.bars(trials, "mrr", by="benchmark").data.to_dict("list")
+    >>> drawn = rev.plot.bars(trials, "benchmark", "mrr")
+    >>> drawn.finding
+    'Mean MRR from 0.25 (s, n = 2) to 1.00 (t, n = 1)'
+    >>> drawn.data.to_dict("list")
     {'group': ['s', 't'], 'n': [2, 1], 'mean': [0.25, 1.0]}
     """
-    import pandas as pd
-
-    known = metric_name(x)
-    groups = known_values(frame, x, by)
-    means = {label: statistics.fmean(values) for label, values in groups.items()}
-    for i, label, mark in marked(groups):
-        ax.barh(i, means[label], color=mark.color, hatch=mark.hatch, edgecolor="white", height=0.7)
-        beside(ax, i, f"{known.value(means[label])} (n = {len(groups[label])})")
+    groups, marks = known_values(frame, values, rows), marks_of(frame, rows)
+    is_mean = any(len(given) > 1 for given in groups.values())
+    means = {label: statistics.fmean(given) for label, given in groups.items()}
+    show = formatter(values, means.values())
+    title = f"Mean {inside(heading(values))}" if is_mean else heading(values)
+    is_config = rows == "config_name"
+    for i, (label, mean) in enumerate(means.items()):
+        mark = marks[label] if is_config else style.MARKS[0]
+        ax.barh(i, mean, color=mark.color, hatch=mark.hatch, edgecolor=style.PAPER, height=0.7)
     ax.axvline(0, color=style.GREY, linewidth=0.8)
     light_grid(ax)
-    ax.set_yticks(range(len(groups)), [name(label) for label in groups])
-    ax.invert_yaxis()
-    ax.tick_params(axis="y", length=0)
-    ax.set_xlabel(f"Mean {known.titled}")
-    data = pd.DataFrame(
+    height(ax, 0.8 + 0.3 * len(groups))
+    ns = {label: f" (n = {len(given):,})" if is_mean else "" for label, given in groups.items()}
+    row_labels(ax, list(groups), [f"{show(mean)}{ns[label]}" for label, mean in means.items()])
+    ax.set_xlabel(title)
+    data = as_frame(
         {
-            "group": pd.Series(list(groups), dtype="object"),
-            "n": [len(values) for values in groups.values()],
+            "group": list(groups),
+            "n": [len(given) for given in groups.values()],
             "mean": list(means.values()),
         }
     )
-    n = sum(map(len, groups.values()))
-    ranked = [(label, means[label], len(values)) for label, values in groups.items()]
-    parts = "; ".join(
-        f"{name(label)} {known.value(mean)}, n = {len(groups[label])}"
-        for label, mean in means.items()
-    )
+    parts = [f"{name(label)} {show(mean)}{ns[label]}" for label, mean in means.items()]
     return Words(
-        findings.ranked(f"Mean {inside(known.label)}", ranked),
-        f"Mean {inside(known.label)} over {n:,} of {len(frame):,} rows; the others have no value.",
+        _finding(title, [(mean, label, len(groups[label])) for label, mean in means.items()], show),
+        f"{title} over {known_of(sum(map(len, groups.values())), len(frame))}.",
         data,
-        f"Bars of mean {inside(known.label)}: {parts}.",
+        f"Bars of {inside(title)}: {listed(parts, 12, '; ')}.",
+        {"mean": show},
+        {"group": heading(rows) if isinstance(rows, str) else "Group", "mean": title},
     )
+
+
+def _finding(title: str, found: Sequence[tuple[float, str, int]], show: object) -> str:
+    assert callable(show)
+
+    def one(value: float, label: str, n: int) -> str:
+        who = f"{name(label, 36)}, " if label != "all" else ""
+        return f"{show(value)} ({who}n = {n:,})"
+
+    low, high = min(found), max(found)
+    if len(found) == 1:
+        return f"{title}: {one(*low)}"
+    return f"{title} from {one(*low)} to {one(*high)}"

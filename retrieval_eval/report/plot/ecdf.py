@@ -6,11 +6,17 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from retrieval_eval.report import findings
-from retrieval_eval.report.figures.canvas import legend, light_grid, name
-from retrieval_eval.report.gate_labels import inside
-from retrieval_eval.report.names import metric_name
-from retrieval_eval.report.registered import Words, figure, known_values, marked
+from retrieval_eval.report.canvas import legend, light_grid, name
+from retrieval_eval.report.headings import formatter, heading, inside
+from retrieval_eval.report.registered import (
+    Words,
+    as_frame,
+    figure,
+    known_of,
+    known_values,
+    marks_of,
+    ranked,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +36,14 @@ def ecdf(
     x
         The column of numbers; rows without one are left out and counted.
     by
-        The column (or columns) that splits the rows into groups; None for one group.
+        The column (or columns) that splits the rows into groups; None for one group. Groups keep
+        the order in which they appear, or that of a categorical column.
+
+    Returns
+    -------
+    Exhibit
+        With ``data`` of one row a group: ``n``, ``median``, ``mean``, ``min``, ``max`` and the
+        shares of the rows at 0 and at 1.
 
     Examples
     --------
@@ -40,46 +53,38 @@ def ecdf(
     >>> rev.plot.ecdf(trials, "file_recall").finding
     'Median file recall: 1.00 with b (n = 1), 0.25 with a (n = 2)'
     """
-    import pandas as pd
     import seaborn as sns
 
-    known = metric_name(x)
-    groups = known_values(frame, x, by)
-    medians = {label: statistics.median(values) for label, values in groups.items()}
-    for i, label, mark in marked(groups):
-        sns.ecdfplot(
-            x=groups[label],
-            ax=ax,
-            color=mark.color,
-            linestyle=mark.line,
-            linewidth=1.6 if i < 4 else 0.9,
-            label=f"{name(label)} (n = {len(groups[label])})",
-        )
+    groups, marks = known_values(frame, x, by), marks_of(frame, by)
+    title = heading(x)
+    what = inside(title)
+    show = formatter(x, [v for values in groups.values() for v in values] + [0.5])
+    for label, values in groups.items():
+        mark = marks[label]
+        sns.ecdfplot(x=values, ax=ax, color=mark.color, linestyle=mark.line)
     light_grid(ax)
-    ax.set_xlabel(known.titled)
+    ax.set_xlabel(title)
     ax.set_ylabel("Share of rows with at most this")
-    handles, texts = ax.get_legend_handles_labels()
-    legend(ax, handles, texts)
-    data = pd.DataFrame(
+    legend(ax, ax.get_lines(), [f"{name(g)} (n = {len(v):,})" for g, v in groups.items()])
+    medians = {label: (statistics.median(v), len(v)) for label, v in groups.items()}
+    data = as_frame(
         {
-            "group": pd.Series(list(groups), dtype="object"),
+            "group": list(groups),
             "n": [len(values) for values in groups.values()],
-            "median": list(medians.values()),
+            "median": [median for median, _ in medians.values()],
             "mean": [statistics.fmean(values) for values in groups.values()],
             "min": [min(values) for values in groups.values()],
             "max": [max(values) for values in groups.values()],
+            "share_at_0": [values.count(0) / len(values) for values in groups.values()],
+            "share_at_1": [values.count(1) / len(values) for values in groups.values()],
         }
     )
+    parts = "; ".join(f"{name(g)} median {show(m)}, n = {n:,}" for g, (m, n) in medians.items())
     n = sum(map(len, groups.values()))
-    ranked = [(label, medians[label], len(values)) for label, values in groups.items()]
-    parts = "; ".join(
-        f"{name(label)} median {known.value(medians[label])}, n = {len(values)}"
-        for label, values in groups.items()
-    )
     return Words(
-        findings.ranked(f"Median {inside(known.label)}", ranked),
-        f"Distribution of {inside(known.label)} over {n:,} of {len(frame):,} rows; the others have "
-        "no value.",
+        ranked(f"Median {what}", medians, show),
+        f"Distribution of {what} over {known_of(n, len(frame))}.",
         data,
-        f"Cumulative distribution of {inside(known.label)}: {parts}.",
+        f"Cumulative distribution of {what}: {parts}.",
+        dict.fromkeys(("median", "mean", "min", "max"), show),
     )

@@ -3,31 +3,56 @@
 from __future__ import annotations
 
 import statistics
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from retrieval_eval.report import style
-from retrieval_eval.report.figures.canvas import light_grid
-from retrieval_eval.report.gate_labels import inside
+from retrieval_eval.report.canvas import light_grid, name
+from retrieval_eval.report.headings import heading, inside
 from retrieval_eval.report.names import metric_name
-from retrieval_eval.report.registered import NothingToShow, Words, column, figure, numbers
+from retrieval_eval.report.registered import (
+    NothingToShow,
+    Words,
+    as_frame,
+    column,
+    figure,
+    numbers,
+    texts,
+)
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+SOLID = 60
+"""Bars up to which a gap between them can be seen."""
+
 
 @figure("paired", height=3.1)
-def paired(ax: Axes, frame: pd.DataFrame, metric: str = "file_recall") -> Words:
-    """Draw the difference of every matched task, largest first, with their mean.
+def paired(
+    ax: Axes,
+    frame: pd.DataFrame,
+    metric: str = "file_recall",
+    sort: Literal["difference", "task_name", ""] = "difference",
+) -> Words:
+    """Draw the difference of every matched task, with their mean as a dotted line.
 
     Parameters
     ----------
     frame
         A row a matched task and metric, such as ``study.pairs`` or ``run.pairs``: columns
-        ``metric``, ``task_name``, ``baseline``, ``comparison`` and ``difference``.
+        ``metric``, ``task_name``, ``baseline``, ``comparison`` and ``difference``. The sides are
+        called by the columns ``baseline_config`` and ``comparison_config``, where it has them.
     metric
         The metric to draw.
+    sort
+        ``difference`` (largest first), the name of another column, or empty for the order of the
+        frame.
+
+    Returns
+    -------
+    Exhibit
+        With ``data`` of one row a task, in the order drawn.
 
     Examples
     --------
@@ -38,54 +63,93 @@ def paired(ax: Axes, frame: pd.DataFrame, metric: str = "file_recall") -> Words:
     >>> rev.plot.paired(pairs, "mrr").finding
     'MRR is higher on 1, equal on 0 and lower on 1 of 2 matched tasks; mean difference +0.15'
     """
-    import pandas as pd
-
     known = metric_name(metric)
     sides = zip(
         column(frame, "metric"),
-        column(frame, "task_name"),
+        texts(frame, "task_name"),
         numbers(frame, "baseline"),
         numbers(frame, "comparison"),
         numbers(frame, "difference"),
+        texts(frame, sort) if sort else [""] * len(frame),
         strict=True,
     )
-    rows = [
-        (str(task), a, b, d)
-        for name, task, a, b, d in sides
-        if name == metric and a is not None and b is not None and d is not None
+    found = [
+        (task, a, b, d, place)
+        for label, task, a, b, d, place in sides
+        if label == metric and a is not None and b is not None and d is not None
     ]
-    if not rows:
+    if not found:
         raise NothingToShow(f"No matched task has {inside(known.label)} on both sides.")
-    ordered = sorted(rows, key=lambda row: (-row[3], row[0]))
-    values = [d for *_, d in ordered]
+    if sort == "difference":
+        found.sort(key=lambda row: (-row[3], row[0]))
+    elif sort:
+        found.sort(key=lambda row: (row[4], row[0]))
+    values = [row[3] for row in found]
     mean = statistics.fmean(values)
+    up, down = style.MARKS[1], style.MARKS[0]
+    width = 0.9 if len(values) <= SOLID else 1.0
     for mark, chosen in (
-        (style.MARKS[1], [max(0.0, v) for v in values]),
-        (style.MARKS[0], [min(0.0, v) for v in values]),
+        (up, [max(0.0, v) for v in values]),
+        (down, [min(0.0, v) for v in values]),
     ):
-        ax.bar(range(len(values)), chosen, width=0.9, color=mark.color)
+        shown = [(i, v) for i, v in enumerate(chosen) if v]
+        ax.bar([i for i, _ in shown], [v for _, v in shown], width=width, color=mark.color)
+    ties = [i for i, v in enumerate(values) if v == 0]
+    ax.plot(ties, [0] * len(ties), linestyle="", marker="|", color=style.GREY, markersize=6)
     ax.axhline(0, color=style.GREY, linewidth=0.8)
     ax.axhline(mean, color=style.TEXT, linewidth=1.2, linestyle=":")
+    reach = (max(0.0, *values) - min(0.0, *values)) or 1.0
+    ax.set_ylim(
+        min(0.0, *values, -0.2 * reach) - 0.12 * reach,
+        max(0.0, *values, 0.2 * reach) + 0.12 * reach,
+    )
+    ax.set_xlim(-0.8, len(values) - 0.2)
     light_grid(ax, "y")
     tasks = counted(len(values), "matched task")
     ax.set_xticks([])
-    ax.set_xlabel(f"{tasks}, sorted by difference (dotted: mean)")
+    order = f", sorted by {inside(heading(sort))}" if sort else ""
+    ax.set_xlabel(f"{tasks}{order} (dotted: mean {known.difference(mean)})")
     ax.set_ylabel(f"Δ {known.titled}")
+    higher, lower = sum(v > 0 for v in values), sum(v < 0 for v in values)
+    first, second = _side(frame, "baseline"), _side(frame, "comparison")
+    for text, place, align, mark in (
+        (f"{second} higher: {higher}", (0.99, 0.97), ("right", "top"), up),
+        (f"{first} higher: {lower}", (0.01, 0.03), ("left", "bottom"), down),
+    ):
+        ax.annotate(
+            text,
+            place,
+            xycoords="axes fraction",
+            ha=align[0],
+            va=align[1],
+            color=mark.color,
+            weight="bold",
+        )
     counts = (
-        f"higher on {sum(v > 0 for v in values)}, equal on {sum(v == 0 for v in values)} and lower "
-        f"on {sum(v < 0 for v in values)} of {tasks}; mean difference {known.difference(mean)}"
+        f"higher on {higher}, equal on {len(ties)} and lower "
+        f"on {lower} of {tasks}; mean difference {known.difference(mean)}"
     )
     names = ("task_name", "baseline", "comparison", "difference")
-    data = pd.DataFrame(
-        {
-            name: pd.Series(list(cells), dtype="float64" if i else "object")
-            for i, (name, cells) in enumerate(zip(names, zip(*ordered, strict=True), strict=True))
-        }
-    )
+    data = as_frame({label: [row[i] for row in found] for i, label in enumerate(names)})
     return Words(
         f"{known.label} is {counts}",
-        f"Difference in {inside(known.label)} of {tasks}, comparison minus baseline; repeats are "
+        f"Difference in {inside(known.label)} of {tasks}, {second} minus {first}; repeats are "
         "averaged inside a task.",
         data,
-        f"Bars of the difference in {inside(known.label)} by matched task: {counts}.",
+        f"Bars of the difference in {inside(known.label)} by matched task, {second} minus "
+        f"{first}: {counts}.",
+        {
+            "baseline": known.value,
+            "comparison": known.value,
+            "difference": known.difference,
+        },
+        {"baseline": first, "comparison": second},
     )
+
+
+def _side(frame: pd.DataFrame, side: str) -> str:
+    """Return the configuration of a side, where the frame names exactly one."""
+    if f"{side}_config" not in frame.columns:
+        return side
+    found = list(dict.fromkeys(texts(frame, f"{side}_config")))
+    return name(found[0]) if len(found) == 1 else side

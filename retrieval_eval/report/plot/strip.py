@@ -7,11 +7,18 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from retrieval_eval.report import findings, style
-from retrieval_eval.report.figures.canvas import light_grid, name
-from retrieval_eval.report.gate_labels import inside
-from retrieval_eval.report.names import metric_name
-from retrieval_eval.report.registered import Words, figure, known_values, marked
+from retrieval_eval.report import style
+from retrieval_eval.report.canvas import height, light_grid, name, row_labels
+from retrieval_eval.report.headings import formatter, heading, inside
+from retrieval_eval.report.registered import (
+    Words,
+    as_frame,
+    figure,
+    known_of,
+    known_values,
+    marks_of,
+    ranked,
+)
 from retrieval_eval.values import DEFAULT_SEED
 
 if TYPE_CHECKING:
@@ -30,47 +37,56 @@ def strip(
     frame, x, by
         As for ``plot.ecdf``.
 
+    Returns
+    -------
+    Exhibit
+        With ``data`` of one row a group: ``n``, quartiles and ``median``.
+
     Examples
     --------
     >>> import pandas as pd
     >>> import retrieval_eval as rev
     >>> trials = pd.DataFrame({"config_name": ["a", "a", "b"], "cost_usd": [1.0, 3.0, None]})
     >>> drawn = rev.plot.strip(trials, "cost_usd")
-    >>> drawn.finding, drawn.caption
-    ('Median cost: 2.00 with a (n = 2)', 'Cost (USD) of 2 of 3 rows: dots, quartiles and median.')
+    >>> drawn.finding
+    'Median cost (USD): 2.00 with a (n = 2)'
     """
-    import pandas as pd
     import seaborn as sns
 
-    known = metric_name(x)
-    groups = known_values(frame, x, by)
+    groups, marks = known_values(frame, x, by), marks_of(frame, by)
+    title = heading(x)
+    show = formatter(x, [v for values in groups.values() for v in values] + [0.5])
     quarters = {label: _quartiles(values) for label, values in groups.items()}
-    for i, label, mark in marked(groups):
-        low, middle, high = quarters[label]
-        ax.barh(i, high - low, left=low, height=0.5, color=mark.soft, edgecolor=style.LIGHT_GREY)
-        ax.vlines(middle, i - 0.25, i + 0.25, color=style.TEXT, linewidth=1.6)
+    for i, (label, (low, middle, high)) in enumerate(quarters.items()):
+        soft = marks[label].soft
+        ax.barh(i, high - low, left=low, height=0.5, color=soft, edgecolor=style.LIGHT_GREY)
+        ax.vlines(middle, i - 0.25, i + 0.25, color=style.TEXT, linewidth=1.6, zorder=3)
     with _same_jitter():
-        sns.stripplot(
-            x=[value for values in groups.values() for value in values],
-            y=[i for i, label, _ in marked(groups) for _ in groups[label]],
-            hue=[i for i, label, _ in marked(groups) for _ in groups[label]],
-            palette=[mark.color for _, _, mark in marked(groups)],
-            orient="h",
-            native_scale=True,
-            legend=False,
-            size=3.5,
-            jitter=0.15,
-            ax=ax,
-        )
+        for i, (label, values) in enumerate(groups.items()):
+            sns.stripplot(
+                x=values,
+                y=[i] * len(values),
+                color=marks[label].color,
+                marker=marks[label].marker,
+                orient="h",
+                native_scale=True,
+                size=3.5,
+                alpha=0.7,
+                jitter=0.15,
+                ax=ax,
+            )
     light_grid(ax)
-    ax.set_yticks(range(len(groups)), [name(label) for label in groups])
-    ax.set_xlabel(known.titled)
+    height(ax, 0.8 + 0.5 * len(groups))
+    row_labels(
+        ax,
+        list(groups),
+        [f"{show(quarters[g][1])} (n = {len(values):,})" for g, values in groups.items()],
+    )
+    ax.set_xlabel(f"{title}: dots, quartiles and median")
     ax.set_ylabel("")
-    ax.invert_yaxis()
-    ax.tick_params(axis="y", length=0, labelcolor=style.TEXT)
-    data = pd.DataFrame(
+    data = as_frame(
         {
-            "group": pd.Series(list(groups), dtype="object"),
+            "group": list(groups),
             "n": [len(values) for values in groups.values()],
             "lower_quartile": [low for low, _, _ in quarters.values()],
             "median": [middle for _, middle, _ in quarters.values()],
@@ -78,17 +94,21 @@ def strip(
         }
     )
     parts = "; ".join(
-        f"{name(label)} median {known.value(middle)}, quartiles {known.value(low)} and "
-        f"{known.value(high)}, n = {len(groups[label])}"
+        f"{name(label)} median {show(middle)}, quartiles {show(low)} and {show(high)}, "
+        f"n = {len(groups[label]):,}"
         for label, (low, middle, high) in quarters.items()
     )
     n = sum(map(len, groups.values()))
-    ranked = [(label, q[1], len(groups[label])) for label, q in quarters.items()]
     return Words(
-        findings.ranked(f"Median {inside(known.label)}", ranked),
-        f"{known.titled} of {n:,} of {len(frame):,} rows: dots, quartiles and median.",
+        ranked(
+            f"Median {inside(title)}",
+            {g: (q[1], len(groups[g])) for g, q in quarters.items()},
+            show,
+        ),
+        f"{title} of {known_of(n, len(frame))}: dots, quartiles and median.",
         data,
-        f"Values of {inside(known.label)} by group: {parts}.",
+        f"Values of {inside(title)} by group: {parts}.",
+        dict.fromkeys(("lower_quartile", "median", "upper_quartile"), show),
     )
 
 

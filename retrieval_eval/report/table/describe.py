@@ -6,9 +6,17 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from retrieval_eval.report.names import metric_name
-from retrieval_eval.report.numbers import of
-from retrieval_eval.report.registered import NothingToShow, Words, labels, tabular, values_by
+from retrieval_eval.report.headings import formatter, heading, inside
+from retrieval_eval.report.numbers import MISSING, of
+from retrieval_eval.report.registered import (
+    NothingToShow,
+    Words,
+    as_frame,
+    labels,
+    tabular,
+    values_by,
+)
+from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,33 +41,26 @@ def describe(
     >>> rev.table.describe(trials, ["mrr"]).finding
     '2 of 3 values of MRR are known'
     """
-    import pandas as pd
-
+    found = {column: values_by(frame, column, by) for column in columns}
     if not len(frame) or not columns:
         raise NothingToShow("There is no row or no column, so there is nothing to describe.")
     groups = labels(frame, by)
     rows, body = [], []
     for column in columns:
-        known = metric_name(column)
-        for group, values in values_by(frame, column, by).items():
+        show = formatter(column, [v for own in found[column].values() for v in own] + [0.5])
+        for group, values in found[column].items():
             missing, summary = groups.count(group) - len(values), _summary(values)
             rows.append((column, group, len(values), missing, *summary))
-            texts = (known.value(value) for value in summary)
-            body.append((known.titled, group, str(len(values)), str(missing), *texts))
+            texts = (MISSING if value is None else show(value) for value in summary)
+            body.append((heading(column), group, str(len(values)), str(missing), *texts))
     names = ("column", "group", "n", "missing", "mean", "median", "min", "max")
-    dtypes = ("object", "object", "int64", "int64", *["float64"] * 4)
-    data = pd.DataFrame(
-        {
-            name: pd.Series(list(cells), dtype=dtype)
-            for name, dtype, cells in zip(names, dtypes, zip(*rows, strict=True), strict=True)
-        }
-    )
-    n = sum(len(values) for values in values_by(frame, columns[0], by).values())
+    n = sum(len(values) for values in found[columns[0]].values())
     return Words(
-        f"{of(n, len(frame))} values of {metric_name(columns[0]).label} are known",
-        f"Values of {len(columns)} columns over {len(frame):,} rows",
-        data,
+        f"{of(n, len(frame))} values of {inside(heading(columns[0]))} are known",
+        f"Values of {counted(len(columns), 'column')} over {counted(len(frame), 'row')}",
+        as_frame(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))),
         cells=(("Column", "Group", "n", "Missing", "Mean", "Median", "Least", "Most"), tuple(body)),
+        align=("left", "left", *["right"] * 6),
     )
 
 

@@ -6,11 +6,18 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from retrieval_eval.report import findings
-from retrieval_eval.report.gate_labels import inside
-from retrieval_eval.report.names import metric_name
-from retrieval_eval.report.numbers import of
-from retrieval_eval.report.registered import NothingToShow, Words, labels, tabular, values_by
+from retrieval_eval.report.headings import formatter, heading, inside
+from retrieval_eval.report.numbers import MISSING, of
+from retrieval_eval.report.registered import (
+    NothingToShow,
+    Words,
+    as_frame,
+    groups_of,
+    labels,
+    ranked,
+    tabular,
+    values_by,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,37 +47,31 @@ def means(
     >>> shown.finding, shown.data["n"].tolist(), shown.data["rows"].tolist()
     ('Mean MRR: 0.25 with a (n = 2)', [2, 0], [2, 1])
     """
-    import pandas as pd
-
+    values = {column: values_by(frame, column, by) for column in columns}
     if not len(frame) or not columns:
         raise NothingToShow("There is no row or no column, so there is no mean to show.")
-    groups = list(dict.fromkeys(labels(frame, by)))
-    sizes = [labels(frame, by).count(group) for group in groups]
+    of_rows = labels(frame, by)
+    groups = [group for group in groups_of(frame, by) if group in set(of_rows)]
+    sizes = [of_rows.count(group) for group in groups]
     body, rows = [], []
     for column in columns:
-        known, found = metric_name(column), values_by(frame, column, by)
-        cells = [known.titled]
+        show = formatter(column, [v for own in values[column].values() for v in own] + [0.5])
+        cells = [heading(column)]
         for group, size in zip(groups, sizes, strict=True):
-            values = found[group]
-            mean = statistics.fmean(values) if values else None
-            rows.append((column, group, mean, len(values), size))
-            cells.append(f"{known.value(mean)} ({of(len(values), size)})")
+            own = values[column][group]
+            mean = statistics.fmean(own) if own else None
+            rows.append((column, group, mean, len(own), size))
+            text = MISSING if mean is None else show(mean)
+            cells.append(f"{text} ({of(len(own), size)})")
         body.append(tuple(cells))
     names = ("column", "group", "mean", "n", "rows")
-    dtypes = ("object", "object", "float64", "int64", "int64")
-    data = pd.DataFrame(
-        {
-            name: pd.Series(list(cells), dtype=dtype)
-            for name, dtype, cells in zip(names, dtypes, zip(*rows, strict=True), strict=True)
-        }
-    )
-    first = [(str(group), mean, n) for c, group, mean, n, _ in rows if c == columns[0] and n]
+    first = next((c for c in columns if any(values[c].values())), columns[0])
+    known = {g: (mean, n) for c, g, mean, n, _ in rows if c == first and mean is not None}
+    show = formatter(first, [v for own in values[first].values() for v in own] + [0.5])
+    what = inside(heading(first))
     return Words(
-        findings.ranked(
-            f"Mean {inside(metric_name(columns[0]).label)}",
-            [(group, mean, n) for group, mean, n in first if mean is not None],
-        ),
+        ranked(f"Mean {what}", known, show) if known else f"None of {len(frame):,} rows has {what}",
         f"Means over {len(frame):,} rows (rows with a value of all)",
-        data,
-        cells=(("Column", *groups), tuple(body)),
+        as_frame(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))),
+        cells=(("Metric", *groups), tuple(body)),
     )

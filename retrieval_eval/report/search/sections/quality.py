@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from retrieval_eval.escape import visible
+from retrieval_eval.report.canvas import name
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
-from retrieval_eval.report.figures.canvas import name
 from retrieval_eval.report.findings import listed
 from retrieval_eval.report.numbers import rate, signed
 from retrieval_eval.report.search import records

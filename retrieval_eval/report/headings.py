@@ -1,0 +1,213 @@
+"""How columns of frames are headed and their values printed.
+
+A metric is printed as the catalogue of metrics declares it, another column of our frames by the
+words below and the type and unit of its declaration. An undeclared column keeps its name.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any, Final
+
+from retrieval_eval.escape import visible
+from retrieval_eval.metrics.catalog import BY_NAME
+from retrieval_eval.report import numbers
+from retrieval_eval.report.columns import FRAMES, SEARCH_FRAMES, Column
+from retrieval_eval.report.names import metric_name
+from retrieval_eval.values import as_number
+
+Format = Callable[[Any], str]
+"""What prints a value; a missing one never reaches it."""
+
+HEADS: Final[Mapping[str, str]] = {
+    "benchmark": "Suite",
+    "config_name": "Configuration",
+    "baseline_config": "Baseline",
+    "comparison_config": "Comparison",
+    "task_name": "Task",
+    "trial_name": "Trial",
+    "run_id": "Run",
+    "id": "Query id",
+    "doc": "Document",
+    "ci_low": "95 % from",
+    "ci_high": "95 % to",
+    "ci_low_points": "95 % from, points",
+    "ci_high_points": "95 % to, points",
+    "cost_usd": "Cost (USD)",
+    "n": "n",
+    "n_clusters": "Clusters",
+    "n_ground_truth": "Ground-truth files",
+    "n_overlap": "Ground-truth files found",
+    "n_pairs": "Pairs",
+    "n_queries": "Queries",
+    "n_retrieved": "Files retrieved",
+    "n_relevant": "Relevant documents",
+    "n_not_computable": "Not computable",
+    "n_never": "Never",
+    "n_hit": "Hit",
+    "p_value": "p",
+    "p_holm": "p (Holm)",
+    "p_adjusted": "p (Holm)",
+    "q_value": "q",
+    "spearman_r": "ρ",
+    "kappa": "κ",
+    "smallest_detectable_difference": "Smallest detectable difference",
+    "mcp_calls": "MCP calls",
+    "mcp_calls_ok": "MCP calls without error",
+    "mcp_events": "MCP events",
+    "is_mcp": "MCP",
+    "is_error": "Failed",
+    "hits_ground_truth": "Hits ground truth",
+    "delta_points": "Change (points)",
+    "change_points": "Change (points)",
+    "limit_points": "Limit (points)",
+    "noise_points": "Noise (points)",
+    "found_structured": "Found by structured tools",
+}
+"""Columns whose own name does not do."""
+
+OWN: Final = (
+    *("group", "rows", "column", "missing", "min", "max", "share", "lower_quartile"),
+    *("upper_quartile", "total", "time", "never", "share_at_0", "share_at_1", "step", "category"),
+    *("hits", "estimate", "low", "high", "values", "mark"),
+)
+"""Columns of the data of figures and tables."""
+
+_SIGNED: Final = re.compile(
+    r"difference|(?:delta|change|ci_\w+|points?|others|held_out|gain)_?points|spearman_r|"
+    r"rank_biserial|kappa|^points$|^bound_"
+)
+
+
+@cache
+def declared(column: str) -> Column | None:
+    """Return the declaration of a column of our frames; columns of a cut-off by any number."""
+    stem = re.sub(r"@\d+$", "@{k}", column)
+    for frames in (FRAMES, SEARCH_FRAMES):
+        for _, columns in frames.values():
+            for known in columns:
+                if known.name == stem:
+                    return known
+    return None
+
+
+def heading(column: object) -> str:
+    """Return how a column is headed.
+
+    Examples
+    --------
+    >>> heading("ndcg@10"), heading("benchmark"), heading("tool_category"), heading("my_P")
+    ('nDCG@10', 'Suite', 'Tool category', 'my_P')
+    """
+    text = str(column)
+    if text in BY_NAME:
+        return metric_name(text).titled
+    if text in HEADS:
+        return HEADS[text]
+    if text in OWN or declared(text) is not None:
+        words = re.sub(r"^(?:n|is|has)_(?=.)", "", text).replace("_", " ").replace(":", ": ")
+        return f"{words[:1].upper()}{words[1:]}"
+    return visible(text, 80)
+
+
+def inside(text: str) -> str:
+    """Return a heading as it stands inside a sentence; an abbreviation keeps its capitals.
+
+    Examples
+    --------
+    >>> inside("File recall"), inside("MRR"), inside("nDCG@10")
+    ('file recall', 'MRR', 'nDCG@10')
+    """
+    return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
+
+
+def formatter(column: object, values: Iterable[Any] = ()) -> Format:
+    """Return what prints the values of a column: as declared, or as fits all values given."""
+    text = str(column)
+    if text in BY_NAME:
+        return _numeric(metric_name(text).value)
+    known = declared(text)
+    given = [value for value in values if not is_missing(value)]
+    if known is not None and known.type == "number" and all(map(_is_number, given)):
+        if re.match(r"[pq]_", text):
+            return NAMED["p"]
+        if _SIGNED.search(text):
+            return NAMED["signed"]
+        return NAMED[{"tokens": "count", "s": "seconds"}.get(known.unit, "rate")]
+    if given and all(map(_is_number, given)):
+        whole = all(float(value).is_integer() for value in given)
+        return NAMED["count" if whole else "rate"]
+    return as_text
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a cell holds no value: None, NaN, NaT or the missing value of pandas."""
+    if value is None:
+        return True
+    import pandas as pd
+
+    return value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
+
+
+def as_text(value: Any) -> str:
+    """Return any value as text: lists joined, truth as yes or no, numbers as they fit."""
+    if is_missing(value):
+        return numbers.MISSING
+    if isinstance(value, str):
+        return value
+    if _is_boolean(value):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple | set | frozenset):
+        return ", ".join(map(as_text, value)) or numbers.MISSING
+    if _is_number(value):
+        number = as_number(value)
+        whole = number is not None and number.is_integer()
+        return numbers.count(number) if whole else numbers.rate(number)
+    return str(value)
+
+
+def _is_boolean(value: Any) -> bool:
+    return isinstance(value, bool) or type(value).__name__ in ("bool_", "bool")
+
+
+def _is_number(value: Any) -> bool:
+    return not isinstance(value, str) and not _is_boolean(value) and as_number(value) is not None
+
+
+def percent(value: Any) -> str:
+    """Return a share as a percentage.
+
+    Examples
+    --------
+    >>> percent(0.125), percent(1), percent(None)
+    ('12.5 %', '100 %', '—')
+    """
+    number = numbers.finite(as_number(value))
+    return numbers.MISSING if number is None else f"{100 * number:.1f}".removesuffix(".0") + " %"
+
+
+def _interval(ends: Any) -> str:
+    if not isinstance(ends, list | tuple) or len(ends) != 2:
+        return numbers.MISSING
+    return numbers.interval(as_number(ends[0]), as_number(ends[1]))
+
+
+def _numeric(show: Format) -> Format:
+    """Return a format that takes numbers of any type."""
+    return lambda value: show(as_number(value))
+
+
+NAMED: Final[Mapping[str, Format]] = {
+    "rate": _numeric(numbers.rate),
+    "signed": _numeric(numbers.signed),
+    "count": _numeric(numbers.count),
+    "percent": percent,
+    "p": _numeric(numbers.p_value),
+    "interval": _interval,
+    "seconds": _numeric(lambda value: numbers.rate(value, 1)),
+    "text": as_text,
+}
+"""Formats by the names by which ``table.show`` takes them; ``interval`` prints two ends."""

@@ -1,0 +1,123 @@
+"""A frame as it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.escape import visible
+from retrieval_eval.report.exhibits import Link
+from retrieval_eval.report.headings import NAMED, Format, is_missing
+from retrieval_eval.report.registered import (
+    NothingToShow,
+    Words,
+    column,
+    printed,
+    tabular,
+)
+from retrieval_eval.values import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@tabular("show")
+def show(
+    frame: pd.DataFrame,
+    columns: Sequence[str] | Mapping[str, str] | None = None,
+    *,
+    formats: Mapping[str, str | Callable[[Any], str]] | None = None,
+    header: Mapping[str, str] | None = None,
+    links: Mapping[str, str] | None = None,
+    notes: str | Sequence[str] = (),
+    top: int | None = None,
+) -> Words:
+    """Show rows of a frame, a column each, headed and printed as the columns are declared.
+
+    Parameters
+    ----------
+    frame
+        Any frame; its index is not shown.
+    columns
+        Columns in the order to show them, or a mapping from column to printed head; by default all.
+    formats
+        For a column, how values are printed: ``rate`` (two decimals), ``signed``, ``count``,
+        ``percent``, ``p``, ``interval`` (of cells with two ends), ``seconds``, ``text``, or a
+        function from a value to text. By default as the metric or column is declared, else as fits
+        its values. A missing value is a dash in any format.
+    header
+        For a column, its printed head.
+    links
+        For a column, the column that holds where each cell leads: a place on the page such as
+        ``#top``, or a file of the report. A missing place is no link.
+    notes
+        Sentences below the table.
+    top
+        How many rows to show, from the first; a note says of how many.
+
+    Returns
+    -------
+    Exhibit
+        With ``data`` of the rows and columns shown.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import retrieval_eval as rev
+    >>> trials = pd.DataFrame({"benchmark": ["s", "t"], "mrr": [0.5, None], "share": [0.125, 1]})
+    >>> shown = rev.table.show(trials, ["benchmark", "mrr", "share"], formats={"share": "percent"})
+    >>> shown.block().exhibits[0].rows
+    (('s', '0.50', '12.5 %'), ('t', '—', '100 %'))
+    >>> shown.block().exhibits[0].header
+    ('Suite', 'MRR', 'Share')
+    """
+    chosen = list(columns) if columns is not None else list(frame.columns)
+    for name in [*chosen, *(links or {}).values()]:
+        column(frame, name)
+    for what, given in (("formats", formats), ("header", header), ("links", links)):
+        unknown = [name for name in given or {} if name not in chosen]
+        if unknown:
+            raise BadInputError(
+                f"table.show: {what} names {visible(unknown[0], 60)!r}, which is not shown; shown "
+                f"are {', '.join(visible(name, 40) for name in chosen)}"
+            )
+    if not len(frame) or not chosen:
+        raise NothingToShow("The frame has no row or no column, so there is nothing to show.")
+    if top is not None and top < 1:
+        raise BadInputError(f"table.show: top is {top}, and at least one row has to be shown")
+    data = frame[chosen].head(top if top is not None else len(frame))
+    heads = {**(columns if isinstance(columns, Mapping) else {}), **(header or {})}
+    names, rows, align = printed(
+        data, {name: _format(name, given) for name, given in (formats or {}).items()}, heads
+    )
+    for name, place in (links or {}).items():
+        rows = _linked(rows, chosen.index(name), list(frame[place]))
+    said = [notes] if isinstance(notes, str) else list(notes)
+    if len(data) < len(frame):
+        said.append(f"The first {len(data):,} of {len(frame):,} rows.")
+    n = counted(len(frame), "row")
+    return Words("", n, data, cells=(names, rows), align=align, notes=tuple(filter(None, said)))
+
+
+def _format(name: str, given: str | Format) -> Format:
+    if not isinstance(given, str):
+        return given
+    if given in NAMED:
+        return NAMED[given]
+    close = get_close_matches(given, NAMED, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(NAMED)}"
+    raise BadInputError(
+        f"{visible(given, 40)!r} of column {visible(name, 40)} is no format; {hint}"
+    )
+
+
+def _linked(
+    rows: tuple[tuple[str, ...], ...], place: int, hrefs: Sequence[Any]
+) -> tuple[tuple[str, ...], ...]:
+    linked = []
+    for row, href in zip(rows, hrefs, strict=False):
+        cell = row[place] if is_missing(href) or not href else Link(row[place], str(href))
+        linked.append((*row[:place], cell, *row[place + 1 :]))
+    return tuple(linked)
