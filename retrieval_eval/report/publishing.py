@@ -38,7 +38,7 @@ from retrieval_eval.io.files import (
 from retrieval_eval.io.yaml_text import yaml_text
 from retrieval_eval.pipeline.fingerprint import combined
 from retrieval_eval.records import Progress, Renderer
-from retrieval_eval.report import assets, parameters, quarto, render, simulated
+from retrieval_eval.report import assets, index, parameters, quarto, render, simulated
 from retrieval_eval.report.checkout import commit
 from retrieval_eval.report.columns import Frames
 from retrieval_eval.report.execute import Kernel, execute
@@ -76,6 +76,7 @@ def publish(
     kernel: Kernel | None = None,
     inputs: str = "",
     keep: Keep | None = None,
+    listed: index.Listed | None = None,
 ) -> Path:
     """Execute a shipped notebook, render it into ``folder`` and return the path of the page.
 
@@ -99,6 +100,8 @@ def publish(
         Digest of everything the page is made from but the parameters and the code.
     keep
         Decides whether a page that is there is kept.
+    listed
+        What the index of all reports says of it; by default it is not updated.
 
     Raises
     ------
@@ -120,14 +123,12 @@ def publish(
             return page
     execute(assets.notebook(notebook), executed, values, progress=progress, kernel=kernel)
     # The tables are about to change: no former page may lie beside them, whatever fails below.
-    for former in (page, printed):
+    for former in (page, printed, folder / index.ENTRY):
         remove(former, folder)
     done = read_notebook(executed)
     if is_simulated:
         title = f"{simulated.TITLE}{title}"
         simulated.mark_title(done)
-    for name, text in made_with.items():
-        write_text(folder / name, text)
     files = [
         (executed.name, "the executed notebook"),
         (PARAMETERS, "the parameters, of which `retrieval-eval report --set` makes it again"),
@@ -136,27 +137,47 @@ def publish(
         *write_figure_data(done, folder, is_simulated=is_simulated),
     ]
     footer = f"{title} · {package_version()}"
-    document = quarto.with_front_matter(render.with_files(done, files), title=title, footer=footer)
+    back = index.way_back(folder, listed.reports_dir) if listed else ()
+    document = quarto.with_front_matter(
+        render.with_files(done, files), title=title, footer=footer, back=back
+    )
     write_text(executed, notebook_text(document))
+    for name, text in made_with.items():
+        write_text(folder / name, text)
+    _render(document, page, printed if pdf else None, chosen, title, footer, back)
+    if listed is not None:
+        index.enter(page, notebook, title, listed, simulated=is_simulated)
+    return page
+
+
+def _render(
+    document: Any,
+    page: Path,
+    printed: Path | None,
+    chosen: Renderer,
+    title: str,
+    footer: str,
+    back: render.Back,
+) -> None:
+    """Write the page and, where wanted, the PDF; by Quarto where it is chosen and can."""
     if chosen != "embedded":
         try:
             # The page first: what the PDF lacks must not take it away.
             write_bytes(page, quarto.to_file(document, "html"))
-            if pdf:
+            if printed is not None:
                 write_bytes(printed, quarto.to_file(document, "pdf"))
-            return page
         except RenderError as error:
             if chosen == "quarto":
                 raise
-            said = f"Quarto could not render {executed.name}, so the embedded renderer did: {error}"
+            said = f"Quarto could not render {page}, so the embedded renderer did: {error}"
             warnings.warn(said, FallbackWarning, stacklevel=2)
-    html = render.to_html(
-        document, title=title, footer=f"{footer} · rendered by the embedded renderer"
-    )
+        else:
+            return
+    by = f"{footer} · rendered by the embedded renderer"
+    html = render.to_html(document, title=title, footer=by, back=back)
     write_text(page, html)
-    if pdf:
+    if printed is not None:
         write_bytes(printed, to_pdf(html))
-    return page
 
 
 def _parameters(notebook: str, values: Mapping[str, Any], renderer: Renderer, pdf: bool) -> str:

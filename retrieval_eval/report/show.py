@@ -114,7 +114,7 @@ def table_html(table: Table, *, labelled: bool = False) -> str:
     body = "\n".join(f"<tr>{_row_html(table, row, labelled)}</tr>" for row in table.rows)
     notes = "".join(f"<p>{html_text(note)}</p>" for note in table.notes)
     return (
-        f'<div class="table t-{table.key}" role="group" tabindex="0" '
+        f'<div class="table{" cards" if labelled else ""} t-{table.key}" role="group" tabindex="0" '
         f'aria-labelledby="tbl-{table.key}">'
         f'<table><caption id="tbl-{table.key}">{html_text(table.caption)}</caption>'
         f"<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
