@@ -113,7 +113,9 @@ def build(
         values.setdefault("output_dir", str(base / "data"))
     run = _load(names, values, notebook, progress, jobs)
     folder = base / NOTEBOOKS[notebook]
-    pages = TrialPages(run, base, values, renderer, pdf=pdf)
+    # Of hundreds of pages Quarto would take seconds for each, and show the same.
+    of_trials: Renderer = "embedded" if renderer == "auto" else renderer
+    pages = TrialPages(run, base, values, of_trials, pdf=pdf)
     broken = pages.write_all(progress) if trials else []
     if "trial_pages" in parameters.of_notebook(assets.notebook(notebook)):
         values["trial_pages"] = trials or pages.are_current()

@@ -140,6 +140,16 @@ def test_the_extension_has_every_file_that_it_names(tmp_path):
     assert declared["version"] == __version__
 
 
+def test_the_command_copies_the_extension_and_does_nothing_else(tmp_path, capsys):
+    cli = import_module("retrieval_eval.cli.main")
+    folder = tmp_path / "mine"
+    assert cli.run(["report", "--quarto-extension", str(folder)]) == 0
+    place = folder / "_extensions" / "retrieval-eval"
+    assert capsys.readouterr().out == f"{place}\n"
+    names = {path.name for path in place.iterdir()}
+    assert names == {path.name for path in files_of_extension()}
+
+
 def test_the_formats_never_execute_and_need_no_network():
     declared = yaml.safe_load((assets.extension() / "_extension.yml").read_text(encoding="utf-8"))
     formats = declared["contributes"]["formats"]
@@ -268,7 +278,7 @@ def published(executed, made_run, tmp_path, monkeypatch):
     text = nbformat.writes(executed(made_run))
     folder = tmp_path / "reports"
 
-    def execute(source, target, values, *, progress):
+    def execute(source, target, values, **_):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
 
