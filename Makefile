@@ -15,7 +15,7 @@ INSTALL := -m pip install --quiet --disable-pip-version-check
 LOCKED := $(INSTALL) --require-hashes -r
 COMPILE := $(BIN)/uv pip compile pyproject.toml --quiet --universal --python-version 3.11 \
 	--fork-strategy fewest --generate-hashes --no-header --no-emit-index-url
-SOURCES := retrieval_eval tests $(wildcard benchmarks)
+SOURCES := retrieval_eval tests docs $(wildcard benchmarks)
 WORKERS ?= 2
 
 # The other tested Python: the one of the two that .venv does not use, if it is installed.
@@ -97,6 +97,11 @@ coverage: $(STAMPS)/dev system ## List the lines that no test runs
 .PHONY: schemas
 schemas: $(STAMPS)/dev ## Generate schemas/ and docs/columns.md from their declarations
 	@PYTHONPATH=. $(BIN)/python tests/generated.py
+
+.PHONY: docs
+docs: $(STAMPS)/dev ## Build the documentation site into build/site; a warning is an error
+	@$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/site-doctrees docs build/site
+	@echo build/site/index.html
 
 .PHONY: bench
 bench: $(STAMPS)/dev ## Run the benchmarks

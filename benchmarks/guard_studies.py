@@ -17,7 +17,7 @@ from simulated_draws import generator
 
 from retrieval_eval.search.guard.rule import BREACH, UNDECIDED, decide, harm_test
 from retrieval_eval.search.guard.thresholds import shipped_thresholds
-from retrieval_eval.search.noise_level import RunToRun, noise_test, run_to_run
+from retrieval_eval.search.noise_level import NoiseLevel, noise_test, run_to_run
 from retrieval_eval.stats.resampling import Floats
 
 Row = list[str]
@@ -45,7 +45,7 @@ class Study(NamedTuple):
     """
 
     harms: list[Floats]
-    noise: dict[int, list[RunToRun]]
+    noise: dict[int, list[NoiseLevel]]
     undropped_points: float
 
 

@@ -96,6 +96,17 @@ def html_text(text: object) -> str:
     return html.escape(visible(text), quote=True)
 
 
+def html_lines(text: str) -> str:
+    """Return ``text`` for the inside of a ``<pre>``: as :func:`html_text`, its lines and gaps kept.
+
+    Examples
+    --------
+    >>> html_lines("a  <b>")
+    'a  &lt;b&gt;'
+    """
+    return "\n".join(html.escape(made_visible(line)) for line in text.expandtabs().split("\n"))
+
+
 def markdown_text(text: object) -> str:
     r"""Return ``text`` for a Markdown paragraph or table cell, free of any markup.
 

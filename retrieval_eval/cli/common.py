@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import sys
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +14,10 @@ from typing import Any, TypeVar, get_args
 
 import click
 
+from retrieval_eval import __version__
+from retrieval_eval.errors import NothingToEvaluateError, RenderError, RetrievalEvalError
 from retrieval_eval.escape import json_escape, made_visible
+from retrieval_eval.io.private import write_log
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.values import DEFAULT_SEED
 
@@ -28,6 +33,27 @@ EXIT_USAGE = 64
 EXIT_UNEXPECTED = 70
 EXIT_INTERRUPTED = 130
 EXIT_PIPE_CLOSED = 141
+
+
+def exit_code_of(error: BaseException) -> int:
+    """Return the exit code of a command that ended with an error."""
+    for kind, code in (
+        (NothingToEvaluateError, EXIT_NO_VERDICT),
+        (RenderError, EXIT_RENDERING),
+        (RetrievalEvalError, EXIT_BAD_INPUT),
+    ):
+        if isinstance(error, kind):
+            return code
+    return EXIT_UNEXPECTED
+
+
+def unexpected(error: BaseException) -> str:
+    """Return the sentence about an error that is none of ours, and write its traceback to a log."""
+    what = traceback.format_exception_only(error)[-1].strip()
+    versions = f"retrieval-eval {__version__}, Python {platform.python_version()}"
+    log = write_log("".join([versions, "\n\n", *traceback.format_exception(error)]))
+    where = f"; the traceback is in {log}, to be added to a report of this fault" if log else ""
+    return f"an unexpected fault ({what}){where}"
 
 
 def root_options(function: F) -> F:

@@ -166,9 +166,9 @@ def backlog(
         as_of=_time(as_of),
     )
     if as_json:
-        print_json(found.to_json())
+        print_json(to_builtins(found))
         return
-    block = found.to_json()
+    block = to_builtins(found)
     for name in ("pending_review", "approved", "rejected", "published", "other", "total"):
         echo(f"{name:<15}{block[name]:>9}")
     for name, n in found.other_statuses.items():

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import platform
 import sys
-import traceback
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,25 +13,16 @@ from retrieval_eval import __version__
 from retrieval_eval.cli.common import (
     EXIT_BAD_INPUT,
     EXIT_INTERRUPTED,
-    EXIT_NO_VERDICT,
     EXIT_PIPE_CLOSED,
-    EXIT_RENDERING,
-    EXIT_UNEXPECTED,
     EXIT_USAGE,
     echo,
     echo_lines,
+    exit_code_of,
+    unexpected,
 )
 from retrieval_eval.cli.lazy import LazyGroup
 from retrieval_eval.distribution import conflict
-from retrieval_eval.errors import NothingToEvaluateError, RenderError, RetrievalEvalError
-from retrieval_eval.io.private import write_log
-
-_EXIT_CODES: tuple[tuple[type[RetrievalEvalError], int], ...] = (
-    (NothingToEvaluateError, EXIT_NO_VERDICT),
-    (RenderError, EXIT_RENDERING),
-    (RetrievalEvalError, EXIT_BAD_INPUT),
-)
-
+from retrieval_eval.errors import RetrievalEvalError
 
 _HERE = "retrieval_eval.cli"
 COMMANDS = {
@@ -112,23 +101,16 @@ def run(args: Sequence[str] | None = None) -> int:
         return EXIT_INTERRUPTED
     except RetrievalEvalError as error:
         echo_lines(f"retrieval-eval: {error}", err=True)
-        return next(code for kind, code in _EXIT_CODES if isinstance(error, kind))
-    except (BrokenPipeError, SystemExit):
+        return exit_code_of(error)
+    except (BrokenPipeError, SystemExit) as error:
+        if isinstance(error, SystemExit) and not error.code:
+            return 0  # click has printed what a shell needs for completion
         # On a closed pipe click exits with 1, which is the exit code of a breach.
         return EXIT_PIPE_CLOSED
     except Exception as error:  # noqa: BLE001  a user gets a message, not a traceback
-        return _unexpected(error)
+        echo(f"retrieval-eval: {unexpected(error)}", err=True)
+        return exit_code_of(error)
     return code if isinstance(code, int) else 0
-
-
-def _unexpected(error: BaseException) -> int:
-    """Report in one sentence that this program failed and where the traceback is."""
-    what = traceback.format_exception_only(error)[-1].strip()
-    versions = f"retrieval-eval {__version__}, Python {platform.python_version()}"
-    log = write_log("".join([versions, "\n\n", *traceback.format_exception(error)]))
-    where = f"; the traceback is in {log}, to be added to a report of this fault" if log else ""
-    echo(f"retrieval-eval: an unexpected fault ({what}){where}", err=True)
-    return EXIT_UNEXPECTED
 
 
 def _print_anything() -> None:

@@ -5,31 +5,53 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from retrieval_eval.cli.common import (
     echo,
+    exit_code_of,
     json_option,
     page_options,
     parse_k,
     print_json,
     progress_bar,
     reports_dir_option,
+    unexpected,
     work_options,
 )
+from retrieval_eval.errors import RetrievalEvalError
 from retrieval_eval.records import Renderer
+
+_OF_SETS = ("set_file", "reports_dir", "jobs", "renderer", "pdf", "as_json")
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.argument("runs", nargs=-1, metavar="[RUN...]")
+@click.option(
+    "--set",
+    "set_file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE.yml",
+    help="Make every report that the file lists, each with its own parameters, in place of RUN.",
+)
 @work_options
 @reports_dir_option("<run_id>/index.html")
 @click.option("--baseline-config", default="", help="Baseline of the comparison that leads.")
 @click.option("--mcp-config", default="", help="Config compared with it.")
+@click.option(
+    "--trials",
+    is_flag=True,
+    help="Also write the page of every trial, step by step, in trials/ beside the report, linked "
+    "from it. Pages for which nothing has changed are kept.",
+)
 @click.option("--privacy", is_flag=True, help="Leave out prompts, commands and file content.")
 @page_options
 @json_option
+@click.pass_context
 def report(
+    context: click.Context,
     runs: tuple[str, ...],
+    set_file: Path | None,
     runs_root: Path | None,
     benchmarks_root: Path | None,
     output_dir: Path | None,
@@ -39,6 +61,7 @@ def report(
     mcp_config: str,
     k_values: str,
     seed: int,
+    trials: bool,
     privacy: bool,
     renderer: Renderer,
     pdf: bool,
@@ -47,10 +70,21 @@ def report(
     """Evaluate runs where needed and write a self-contained report.
 
     RUN is a run id below the runs root, or the path of a run directory. Several runs make one
-    report. Beside index.html lie the executed notebook and every table as CSV. For a page on two
-    runs or configurations against each other, see `retrieval-eval compare --report`.
+    report. Beside index.html lie the executed notebook, its parameters (params.yml), the versions
+    it was made with (versions.csv), and every table and the data of every figure as CSV. For a page
+    on two runs or configurations against each other, see `retrieval-eval compare --report`; for one
+    on a single trial `retrieval-eval trial --report`.
+
+    With --set, FILE.yml lists parameters of notebooks below 'reports', and below 'defaults' what
+    they have in common; a params.yml is such a file too. Reports of which nothing changed are kept.
+    One that fails does not stop the others; the exit code is the highest of them.
     """
     from retrieval_eval.report import build
+
+    if set_file is not None:
+        context.exit(_sets(context, set_file, reports_dir, renderer, pdf, jobs, as_json))
+    if not runs:
+        raise click.MissingParameter(ctx=context, param_hint="'RUN...'", param_type="argument")
 
     with progress_bar("cell") as progress:
         page = build(
@@ -67,9 +101,63 @@ def report(
             privacy=privacy,
             renderer=renderer,
             pdf=pdf,
+            trials=trials,
             progress=progress,
         )
     if as_json:
         print_json({"report": str(page)})
     else:
         echo(page)
+
+
+def _sets(
+    context: click.Context,
+    path: Path,
+    reports_dir: Path,
+    renderer: Renderer,
+    pdf: bool,
+    jobs: int,
+    as_json: bool,
+) -> int:
+    """Make the reports of a file, print what became of each, and return the exit code."""
+    from retrieval_eval.report.sets import build_sets, read_sets
+
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if source is ParameterSource.COMMANDLINE and parameter.name not in _OF_SETS:
+            what = parameter.opts[-1] if isinstance(parameter, click.Option) else "RUN"
+            raise click.UsageError(f"{what} does not go with --set: write it into {path}")
+    sets = read_sets(path)
+    rows: list[dict[str, str | None]] = []
+    codes = [0]
+    with progress_bar("report") as progress:
+        for outcome in build_sets(
+            sets,
+            reports_dir=reports_dir,
+            renderer=renderer,
+            pdf=pdf,
+            jobs=jobs,
+            progress=progress,
+        ):
+            code, problem = 0, None
+            if (error := outcome.error) is not None:
+                code = exit_code_of(error)
+                is_ours = isinstance(error, RetrievalEvalError)
+                problem = str(error) if is_ours else unexpected(error)
+            row = {
+                "name": outcome.name,
+                "status": outcome.status,
+                "report": str(outcome.page) if outcome.page else None,
+                "error": problem,
+            }
+            rows.append(row)
+            codes.append(code)
+            if not as_json:
+                said = outcome.page if problem is None else f"{outcome.name}: {problem}"
+                echo(f"{outcome.status:<10}{said}", err=problem is not None)
+    counts = {s: sum(r["status"] == s for r in rows) for s in ("made", "unchanged", "failed")}
+    if as_json:
+        print_json({"reports": rows, **counts, "exit_code": max(codes)})
+    else:
+        echo(", ".join(f"{n} {status}" for status, n in counts.items()))
+    return max(codes)

@@ -7,11 +7,21 @@ from typing import Any
 
 import click
 
-from retrieval_eval.cli.common import echo, json_option, number, print_json, root_options
+from retrieval_eval.cli.common import (
+    FOLDER,
+    echo,
+    json_option,
+    number,
+    page_options,
+    print_json,
+    progress_bar,
+    reports_dir_option,
+    root_options,
+)
 from retrieval_eval.metrics.document import TrialMetrics
 from retrieval_eval.model import Record, to_builtins
 from retrieval_eval.model.events import EventDocument, EventRow
-from retrieval_eval.pipeline.trial import evaluate_one
+from retrieval_eval.pipeline.trial import evaluate_one, trial_by_path
 from retrieval_eval.values import REASONS, counted
 
 _MOST_FILES = 4
@@ -22,19 +32,54 @@ _MOST_FILES = 4
 @root_options
 @click.option("--run", "run", help="Run id or path in which to look for the trial by name.")
 @click.option("--events/--no-events", default=True, help="Whether to list the events.")
+@click.option(
+    "--report", "as_page", is_flag=True, help="Write a page about the trial, and print its path."
+)
+@click.option("--config", default="", help="Only trials of this config, for --report.")
+@click.option(
+    "--privacy",
+    is_flag=True,
+    help="Leave prompts, commands, queries and file content out of the page, and list what was "
+    "left out.",
+)
+@click.option(
+    "--output-dir",
+    type=FOLDER,
+    help="With --report: write artefacts to OUTPUT_DIR/<run_id>/ and leave the run tree untouched. "
+    "Default: inside the run, in retrieval_events/.",
+)
+@reports_dir_option("<run_id>/trials/<trial>@<config>/index.html")
+@page_options
 @json_option
+@click.pass_context
 def trial(
+    context: click.Context,
+    /,
     trial: str,
     runs_root: Path | None,
     benchmarks_root: Path | None,
     run: str | None,
     events: bool,
+    as_page: bool,
     as_json: bool,
+    **page: Any,
 ) -> None:
     """Show one trial: its events in order, what they found, and its metrics. Writes nothing.
 
-    TRIAL is the path of a trial directory, or a trial name in the run given with --run.
+    TRIAL is the path of a trial directory, or a trial name in the run given with --run. With
+    --report its run is evaluated where needed, and a page is written instead: steps, hits, lines
+    read against the ground truth, near misses, errors. A task name then does too.
     """
+    if as_page:
+        path = _page(
+            trial, run, page | {"runs_root": runs_root, "benchmarks_root": benchmarks_root}
+        )
+        if as_json:
+            print_json({"report": str(path)})
+        else:
+            echo(path)
+        return
+    _refuse_page_options(context, page)
     document, metrics = evaluate_one(
         trial, run=run, runs_root=runs_root, benchmarks_root=benchmarks_root
     )
@@ -47,6 +92,26 @@ def trial(
         for event in document.events:
             echo(_line(event))
     _print_metrics(metrics)
+
+
+def _page(trial: str, run: str | None, options: dict[str, Any]) -> Path:
+    """Write the page of a trial and return its path."""
+    from retrieval_eval.report import build_trial
+
+    if run is None:
+        found, folder = trial_by_path(Path(trial))
+        trial, run = found.trial_name, str(folder)
+        options |= {"config": found.config_name, "batch": found.batch_timestamp or ""}
+    with progress_bar("cell") as progress:
+        return build_trial(run, trial, progress=progress, **options)
+
+
+def _refuse_page_options(context: click.Context, page: dict[str, Any]) -> None:
+    """Raise a usage error for an option that only a page can follow."""
+    for name in page:
+        if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT:
+            option = f"--{name.replace('_', '-')}"
+            raise click.UsageError(f"{option} is for the page; add --report")
 
 
 def _as_json(document: Record) -> dict[str, Any]:

@@ -6,13 +6,12 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from retrieval_eval.events.calls import count
 from retrieval_eval.events.match import Workspace
 from retrieval_eval.events.normalise import TrialEvents, own_output
 from retrieval_eval.events.retrieved import accesses
-from retrieval_eval.model import from_builtins
 from retrieval_eval.model.common import Coverage, EventSummary, Provenance
 from retrieval_eval.model.events import (
     EventDocument,
@@ -24,7 +23,7 @@ from retrieval_eval.model.events import (
 )
 from retrieval_eval.paths import file_ref
 from retrieval_eval.records import Access, Chunk, Event, FileRef, GroundTruth, Symbol, Target, Trace
-from retrieval_eval.schema import SCHEMA_VERSION, check_version
+from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.traces.reading import HISTORY_COMPACTED
 
 _ACCESS_OF_CATEGORY: Mapping[str, Access] = {"file_read": "opened", "file_write": "written"}
@@ -116,27 +115,13 @@ def _event(event: Event, files: tuple[FileRef, ...]) -> EventRow:
     )
 
 
-def read_event_document(document: Any, name: str) -> TrialEvents:
-    """Return the events and ground truth of a decoded event document of any 1.x version.
+def trial_events(saved: EventDocument) -> TrialEvents:
+    """Return the events and ground truth of an event document of any 1.x version.
 
     A plain 1.0 document records neither how a file was touched nor its repository: the access
     follows from the tool category (reads open, writes write, everything else matches), and files
     are matched to the ground truth anew.
-
-    Parameters
-    ----------
-    document
-        The decoded JSON.
-    name
-        What to call it in messages.
-
-    Raises
-    ------
-    SchemaError
-        When it has another major version or does not follow the schema.
     """
-    check_version(document, name)
-    saved = from_builtins(document, EventDocument, name)
     truth = _read_ground_truth(saved)
     workspace = Workspace(truth)
     events = tuple(_read_event(row, index, workspace) for index, row in enumerate(saved.events))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
@@ -13,7 +13,7 @@ from typing import Any, Final
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.database import parse_url, reading, require_columns, shown, table_of
 from retrieval_eval.gold.faults import user_lines
-from retrieval_eval.model import Record, to_builtins
+from retrieval_eval.model.dashboard import Backlog
 
 STATUSES: Final = ("pending_review", "approved", "rejected", "published")
 TABLE: Final = "halachot"
@@ -21,33 +21,6 @@ STATUS_COLUMN: Final = "review_status"
 CREATED_COLUMN: Final = "created_at"
 NO_STATUS: Final = "(none)"
 _MOST_FAULTS: Final = 20
-
-
-class Backlog(Record, frozen=True):
-    """Items by review status.
-
-    The five counts sum to ``total``. ``other`` are items of any other status, by name in
-    ``other_statuses``, where ``(none)`` is no status at all. ``oldest_pending_at`` (UTC) is the
-    oldest of the pending items that have a time; ``n_pending_undated`` have none. It is None
-    when no pending item has a time. ``oldest_pending_age_days`` are the days from then to
-    ``as_of``, negative when it lies in the future.
-    """
-
-    pending_review: int
-    approved: int
-    rejected: int
-    published: int
-    other: int
-    total: int
-    oldest_pending_at: datetime | None
-    oldest_pending_age_days: float | None
-    n_pending_undated: int
-    other_statuses: Mapping[str, int]
-    as_of: datetime
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the block that reports, diagnostics and ``--json`` show."""
-        return to_builtins(self)
 
 
 @dataclass(slots=True)

@@ -7,7 +7,6 @@ import json
 import math
 import os
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -20,7 +19,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.corpus import Corpus
 from retrieval_eval.gold.faults import LineFault, kind, pointer, unusable_part
 from retrieval_eval.gold.identity import fingerprint, normalize_query, query_id
-from retrieval_eval.io.files import decode, read_text, write_bytes
+from retrieval_eval.io.files import decode, decode_toml, read_text, write_bytes
 from retrieval_eval.io.user_files import read_user_bytes
 from retrieval_eval.model.gold import (
     DEFAULT_CORPUS,
@@ -289,10 +288,10 @@ def gold_toml(path: Path) -> dict[str, Any]:
     text = read_text(settings, settings.parent)
     if text.value is None:
         raise BadInputError(text.problem)
-    try:
-        return tomllib.loads(text.value)
-    except (ValueError, RecursionError) as error:
-        raise BadInputError(f"{settings}: not valid TOML: {error}") from error
+    document, problem = decode_toml(text.value)
+    if problem is not None:
+        raise BadInputError(f"{settings}: {problem}")
+    return document
 
 
 def _checked(settings: Any, where: str) -> tuple[dict[str, str], int | None]:

@@ -10,7 +10,6 @@ import os
 import re
 import secrets
 import string
-import tomllib
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -33,7 +32,7 @@ from retrieval_eval.gold.gold_set import (
 )
 from retrieval_eval.gold.identity import query_id
 from retrieval_eval.io.atomic_write import write_atomically
-from retrieval_eval.io.files import is_inside, is_there, json_bytes
+from retrieval_eval.io.files import decode_toml, is_inside, is_there, json_bytes
 from retrieval_eval.io.private import is_private, write_private
 from retrieval_eval.io.user_files import read_user_json, read_user_text
 from retrieval_eval.model.gold import DEFAULT_CORPUS, DEFAULT_MAX_GRADE, FieldMap
@@ -151,11 +150,9 @@ def folded(text: str) -> str:
 
 
 def _toml_entities(path: Path) -> tuple[list[tuple[str, Any]], Mapping[str, Any]]:
-    text = read_user_text(path)
-    try:
-        document = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise BadInputError(f"{path}: not valid TOML ({error})") from None
+    document, problem = decode_toml(read_user_text(path))
+    if problem is not None:
+        raise BadInputError(f"{path}: {problem}")
     if set(document) - _TOP:
         raise BadInputError(f"{path}: expected [[entity]] and [identifier] only")
     rows, patterns = document.get("entity", []), document.get("identifier", {})

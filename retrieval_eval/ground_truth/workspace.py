@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from retrieval_eval.ground_truth.source import items, load_text, table, text_of
+from retrieval_eval.io.files import decode_toml
 from retrieval_eval.paths import WORKSPACE_ROOTS, repository_name
 from retrieval_eval.records import Repository
 
@@ -149,10 +149,8 @@ def _task_toml(task_dir: Path) -> tuple[dict[str, Any], tuple[str, ...]]:
     if loaded is None:
         return {}, ()
     name, text, problems = loaded
-    try:
-        return tomllib.loads(text), problems
-    except (ValueError, RecursionError) as error:
-        return {}, (*problems, f"{name}: not valid TOML ({error})")
+    document, problem = decode_toml(text)
+    return document, problems if problem is None else (*problems, f"{name}: {problem}")
 
 
 def _repositories(document: dict[str, Any]) -> Iterator[Repository]:

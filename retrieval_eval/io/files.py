@@ -12,6 +12,7 @@ import os
 import re
 import stat
 import tempfile
+import tomllib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -169,6 +170,14 @@ def decode(text: str) -> tuple[Any, str | None]:
         return None, "not valid JSON (nested too deeply)"
     except ValueError as error:
         return None, f"not valid JSON ({error})"
+
+
+def decode_toml(text: str) -> tuple[dict[str, Any], str | None]:
+    """Return ``(table, None)`` or ``({}, problem)`` for the text of a TOML file."""
+    try:
+        return tomllib.loads(text), None
+    except (ValueError, RecursionError) as error:
+        return {}, f"not valid TOML ({error})"
 
 
 def json_bytes(value: Any, *, indent: int | None = None) -> bytes:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import is_inside, is_there, read_text
+from retrieval_eval.io.files import decode_toml, is_inside, is_there, read_text
 from retrieval_eval.records import TrialRef
 
 UNKNOWN_SUITE = "unknown"
@@ -216,10 +215,7 @@ def _stated_names(task: Task) -> set[str]:
     if task.path is None or not is_there(task.path / "task.toml"):
         return set()
     text = read_text(task.path / "task.toml", task.path).value or ""
-    try:
-        document = tomllib.loads(text)
-    except (ValueError, RecursionError):
-        return set()
+    document, _ = decode_toml(text)
     tables = (document, document.get("task"), document.get("metadata"))
     stated = (t.get(key) for t in tables if isinstance(t, dict) for key in ("id", "name"))
     return {value for value in stated if isinstance(value, str) and _NAME.fullmatch(value)}

@@ -130,6 +130,8 @@ class Metric:
         Its name as a heading; by default the label with a capital.
     digits
         Decimals in print.
+    formula
+        Its definition in LaTeX, for the reference; empty for what is recorded.
     """
 
     name: str
@@ -148,6 +150,7 @@ class Metric:
     at: tuple[int, ...] = ()
     title: str = ""
     digits: int = 2
+    formula: str = ""
 
     def __post_init__(self) -> None:
         if not self.title:

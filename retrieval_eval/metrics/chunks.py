@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from retrieval_eval.events.match import Identity
@@ -11,7 +12,7 @@ from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.retrieved import accesses, ranking
 from retrieval_eval.metrics.catalog import Block, TrialView, metric
 from retrieval_eval.model.metrics import LineOverlap
-from retrieval_eval.records import LineRange
+from retrieval_eval.records import Chunk, FileRef, LineRange
 from retrieval_eval.values import Value, ratio
 
 _BLOCK: Block = "chunk_level_metrics"
@@ -21,6 +22,7 @@ _BLOCK: Block = "chunk_level_metrics"
     "chunk_recall",
     label="chunk recall",
     meaning="expected chunks whose file was accessed / expected chunks",
+    formula=r"\frac{|\{c \in C : \mathrm{file}(c) \in A\}|}{|C|}",
     block=_BLOCK,
 )
 def chunk_recall(view: TrialView) -> Value:
@@ -33,6 +35,7 @@ def chunk_recall(view: TrialView) -> Value:
     "coverage_auc",
     label="coverage AUC",
     meaning="area under cumulative file recall over the retrieving steps",
+    formula=r"\frac{1}{T} \sum_{t=1}^{T} \frac{|A_t \cap G|}{|G|}",
     block=_BLOCK,
     is_summarised=False,
 )
@@ -63,6 +66,7 @@ def coverage_auc(view: TrialView) -> Value:
     "redundancy",
     label="redundancy",
     meaning="accesses of a file accessed before / accesses",
+    formula=r"\frac{a - |A|}{a}",
     better="lower",
     block=_BLOCK,
     is_summarised=False,
@@ -77,6 +81,7 @@ def redundancy(view: TrialView) -> Value:
     "evidence_drop",
     label="evidence drop",
     meaning="retrieved ground-truth files neither opened nor written / those retrieved",
+    formula=r"\frac{|(A \cap G) \setminus (O \cup W)|}{|A \cap G|}",
     better="lower",
     block=_BLOCK,
     is_summarised=False,
@@ -104,6 +109,50 @@ class _Seen:
     is_unknown: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class FileLines:
+    """The expected lines of one file and those that were shown, each as merged ranges.
+
+    ``seen`` is None where the file was read without known lines. With ``is_whole`` the file was
+    read whole, and so all that is expected of it.
+    """
+
+    file: FileRef
+    expected: tuple[LineRange, ...]
+    seen: tuple[LineRange, ...] | None
+    is_whole: bool
+
+    @property
+    def n_expected(self) -> int:
+        """How many lines are expected."""
+        return _length(self.expected)
+
+    @property
+    def n_found(self) -> int | None:
+        """How many of these were shown, or None where that is not known."""
+        if self.seen is None:
+            return None
+        return _overlap(self.expected, _Seen(list(self.seen), self.is_whole))
+
+
+def expected_lines(trial: TrialEvents) -> list[FileLines]:
+    """Return the expected lines of every file that has some, and which of them were shown."""
+    seen = _lines_seen(trial)
+    wanted: dict[Identity, list[Chunk]] = defaultdict(list)
+    for chunk in trial.ground_truth.chunks:
+        wanted[chunk.file.key].append(chunk)
+    return [
+        FileLines(
+            chunks[0].file,
+            tuple(_merge((c.line_start, c.line_end) for c in chunks)),
+            None if _is_unknown(found) else tuple(_merge(found.ranges if found else ())),
+            found is not None and found.is_whole,
+        )
+        for key, chunks in wanted.items()
+        for found in [seen.get(key)]
+    ]
+
+
 def line_overlap(trial: TrialEvents) -> LineOverlap:
     """Return line recall and precision over the expected chunks.
 
@@ -116,11 +165,9 @@ def line_overlap(trial: TrialEvents) -> LineOverlap:
     unknown = len(trial.ground_truth.chunks) - len(known)
     if not known:
         return LineOverlap(computable=False, reason="no_line_ranges", chunks_unknown=unknown)
-    wanted: dict[Identity, list[LineRange]] = defaultdict(list)
-    for chunk in known:
-        wanted[chunk.file.key].append((chunk.line_start, chunk.line_end))
-    expected = sum(_length(_merge(ranges)) for ranges in wanted.values())
-    found = sum(_overlap(_merge(ranges), seen.get(key)) for key, ranges in wanted.items())
+    files = [lines for lines in expected_lines(trial) if lines.seen is not None]
+    expected = sum(lines.n_expected for lines in files)
+    found = sum(lines.n_found or 0 for lines in files)
     is_counted = not any(s.is_whole or s.is_unknown for s in seen.values())
     lines_read = (
         sum(_length(_merge(s.ranges)) for s in seen.values()) if is_counted and seen else None
@@ -158,7 +205,7 @@ def _is_unknown(seen: _Seen | None) -> bool:
     return seen is not None and seen.is_unknown and not seen.is_whole and not seen.ranges
 
 
-def _overlap(wanted: list[LineRange], seen: _Seen | None) -> int:
+def _overlap(wanted: Sequence[LineRange], seen: _Seen | None) -> int:
     if seen is None:
         return 0
     if seen.is_whole:
@@ -170,7 +217,7 @@ def _overlap(wanted: list[LineRange], seen: _Seen | None) -> int:
     )
 
 
-def _merge(ranges: list[LineRange]) -> list[LineRange]:
+def _merge(ranges: Iterable[LineRange]) -> list[LineRange]:
     merged: list[LineRange] = []
     for first, last in sorted(ranges):
         if merged and first <= merged[-1][1] + 1:
@@ -180,5 +227,10 @@ def _merge(ranges: list[LineRange]) -> list[LineRange]:
     return merged
 
 
-def _length(ranges: list[LineRange]) -> int:
+def line_count(ranges: Iterable[LineRange]) -> int:
+    """Return how many distinct lines some ranges hold."""
+    return _length(_merge(ranges))
+
+
+def _length(ranges: Iterable[LineRange]) -> int:
     return sum(last - first + 1 for first, last in ranges)

@@ -13,6 +13,7 @@ from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.retrieved import accesses, ranking
 from retrieval_eval.metrics.catalog import FILES, FileView, metric, recorded
+from retrieval_eval.metrics.ranking.measures import DEFINITIONS
 from retrieval_eval.values import Value, ratio
 
 CLOCK_TOLERANCE: Final = 1.0
@@ -23,6 +24,7 @@ CLOCK_TOLERANCE: Final = 1.0
     "file_recall",
     label="file recall",
     meaning="ground-truth files found anywhere / ground-truth files",
+    formula=DEFINITIONS["Recall"].formula,
     is_compared=True,
     is_associated=True,
     is_headline=True,
@@ -36,6 +38,7 @@ def file_recall(view: FileView) -> Value:
     "mrr",
     label="MRR",
     meaning="1 / rank of the first ground-truth file",
+    formula=DEFINITIONS["RR"].formula,
     is_compared=True,
     is_associated=True,
     is_headline=True,
@@ -49,13 +52,21 @@ def mrr(view: FileView) -> Value:
     "map_score",
     label="MAP",
     meaning="precision at each hit, summed / ground-truth files",
+    formula=DEFINITIONS["AP"].formula,
 )
 def map_score(view: FileView) -> Value:
     """Return the average precision of the trial."""
     return view.measure("AP")
 
 
-@metric("precision", label="P", meaning="hits in the first {k} files / k", has_cutoff=True, at=(5,))
+@metric(
+    "precision",
+    label="P",
+    meaning="hits in the first {k} files / k",
+    formula=DEFINITIONS["P"].formula,
+    has_cutoff=True,
+    at=(5,),
+)
 def precision(view: FileView, k: int) -> Value:
     """Return the hits among the first ``k`` files over ``k``."""
     return view.measure(f"P@{k}")
@@ -65,6 +76,7 @@ def precision(view: FileView, k: int) -> Value:
     "recall",
     label="Recall",
     meaning="hits in the first {k} files / ground-truth files",
+    formula=DEFINITIONS["Recall"].formula,
     has_cutoff=True,
     at=(10,),
 )
@@ -73,7 +85,13 @@ def recall(view: FileView, k: int) -> Value:
     return view.measure(f"Recall@{k}")
 
 
-@metric("f1", label="F1", meaning="harmonic mean of precision and recall", has_cutoff=True)
+@metric(
+    "f1",
+    label="F1",
+    meaning="harmonic mean of precision and recall",
+    formula=DEFINITIONS["F1"].formula,
+    has_cutoff=True,
+)
 def f1(view: FileView, k: int) -> Value:
     """Return the harmonic mean of precision and recall of the first ``k`` files."""
     return view.measure(f"F1@{k}")
@@ -83,6 +101,7 @@ def f1(view: FileView, k: int) -> Value:
     "ndcg",
     label="nDCG",
     meaning="discounted gain of the first {k} files / gain of the ideal order",
+    formula=DEFINITIONS["nDCG"].formula,
     has_cutoff=True,
     at=(10,),
     is_compared=True,
@@ -125,6 +144,7 @@ TTFR_TOKENS: Final = recorded(
     "context_efficiency",
     label="context efficiency",
     meaning="retrieved files that are relevant / retrieved files",
+    formula=r"\frac{|A \cap G|}{|A|}",
     is_compared=True,
     is_associated=True,
     is_headline=True,

@@ -13,6 +13,7 @@ _BLOCK: Block = "utilization_probes"
     "util_read_overlap_with_relevant_files",
     label="read overlap",
     meaning="ground-truth files whose content was read / ground-truth files",
+    formula=r"\frac{|O \cap G|}{|G|}",
     block=_BLOCK,
     is_compared=True,
     is_associated=True,
@@ -27,6 +28,7 @@ def read_overlap(view: TrialView) -> Value:
     "util_write_overlap_with_relevant_files_proxy",
     label="write overlap (proxy)",
     meaning="ground-truth files written / ground-truth files",
+    formula=r"\frac{|W \cap G|}{|G|}",
     block=_BLOCK,
 )
 def write_overlap(view: TrialView) -> Value:
@@ -40,6 +42,7 @@ def write_overlap(view: TrialView) -> Value:
     "util_write_overlap_with_expected_edit_files",
     label="write overlap (expected edits)",
     meaning="expected edit files written / expected edit files",
+    formula=r"\frac{|W \cap E|}{|E|}",
     block=_BLOCK,
 )
 def expected_edits(view: TrialView) -> Value:
@@ -56,6 +59,7 @@ def expected_edits(view: TrialView) -> Value:
     "util_read_before_write_ratio",
     label="read before write",
     meaning="written files whose content was shown before / written files",
+    formula=r"\frac{|\{w \in W : w \text{ opened before it was written}\}|}{|W|}",
     block=_BLOCK,
 )
 def read_before_write(view: TrialView) -> Value:

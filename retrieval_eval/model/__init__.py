@@ -59,6 +59,15 @@ INPUTS: Final[dict[str, Document]] = {
 }
 """Files that people write and whose schema is published; their readers report every fault."""
 
+ANSWERS: Final[dict[str, Document]] = {
+    "dashboard": Document("model.dashboard", "Dashboard", "dashboard_schema.json"),
+    "diagnostics": Document("model.dashboard", "Diagnostics", "diagnostics_schema.json"),
+}
+"""What the servers answer; these are no files."""
+
+PUBLISHED: Final = {**DOCUMENTS, **INPUTS, **ANSWERS}
+"""Everything with a schema in ``schemas/``."""
+
 
 def to_builtins(record: Record) -> dict[str, Any]:
     """Return a record as plain objects, as it is written in a document.
@@ -125,8 +134,8 @@ def value_at(part: Any, path: Iterable[str]) -> Any:
 
 
 def json_schema(kind: str) -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of a key of `DOCUMENTS` or `INPUTS`."""
-    struct = {**DOCUMENTS, **INPUTS}[kind].struct
+    """Return the JSON Schema (draft 2020-12) of a key of `PUBLISHED`."""
+    struct = PUBLISHED[kind].struct
     generated = msgspec.json.schema(struct)
     definitions: dict[str, Any] = generated["$defs"]
     body = definitions.pop(struct.__name__)
@@ -156,8 +165,10 @@ def _with_pointer(message: str) -> str:
 
 
 __all__ = [
+    "ANSWERS",
     "DOCUMENTS",
     "INPUTS",
+    "PUBLISHED",
     "AnyRecord",
     "Document",
     "Record",

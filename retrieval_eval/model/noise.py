@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from msgspec import Meta
 
@@ -16,6 +16,7 @@ from retrieval_eval.model.meta import (
     Sha256,
     about,
 )
+from retrieval_eval.model.search_run import JudgeFacts, RunHeader
 
 
 class RepeatedRun(Record, frozen=True, kw_only=True):
@@ -127,10 +128,10 @@ class NoiseFloor(Record, frozen=True, kw_only=True):
     ]
     is_deterministic: Annotated[bool, about("No query's documents varied")]
     run: Annotated[
-        dict[str, Any], about("The measured system, gold set and settings, as in a search run")
+        RunHeader, about("The measured system, gold set and settings, as in a search run")
     ]
     judge: Annotated[
-        dict[str, Any] | None,
+        JudgeFacts | None,
         about("The judge of the claims, as in a search run; null: the runs have none"),
     ]
     runs: Annotated[tuple[RepeatedRun, ...], about("The runs")]

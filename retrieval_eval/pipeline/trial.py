@@ -220,7 +220,7 @@ def evaluate_one(
         When there is no such trial; the message lists the closest names.
     """
     root = runs_root or default_runs_root()
-    found, folder = _by_name(trial, run, root) if run is not None else _by_path(Path(trial))
+    found, folder = _by_name(trial, run, root) if run is not None else trial_by_path(Path(trial))
     tasks = benchmarks_root or default_benchmarks_root([folder])
     index = (
         TaskIndex(tasks)
@@ -249,8 +249,14 @@ def _by_name(name: str, run: str, runs_root: Path | None) -> tuple[TrialRef, Pat
     return trials[name][0], folder
 
 
-def _by_path(path: Path) -> tuple[TrialRef, Path]:
-    """Return the trial in a directory and its run: the folder above the config's."""
+def trial_by_path(path: Path) -> tuple[TrialRef, Path]:
+    """Return the trial in a directory and its run: the folder above the config's.
+
+    Raises
+    ------
+    BadInputError
+        When there is no such directory, or it holds no trial.
+    """
     if not probe(path.is_dir):
         raise BadInputError(
             f"{path}: no such trial directory; name its path, or its run with --run"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from retrieval_eval.report.building import build, build_trial
+    from retrieval_eval.report.exhibits import note
     from retrieval_eval.report.loading import load_run
     from retrieval_eval.report.parameters import check_parameters
     from retrieval_eval.report.run import Run
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from retrieval_eval.report.search.report import SearchReport
     from retrieval_eval.report.search.run import SearchRun
     from retrieval_eval.report.sections import Report
-    from retrieval_eval.report.sections.trial import TrialReport
+    from retrieval_eval.report.trial import Trial
 
 __all__ = [
     "DiffReport",
@@ -31,7 +32,7 @@ __all__ = [
     "SearchDiff",
     "SearchReport",
     "SearchRun",
-    "TrialReport",
+    "Trial",
     "build",
     "build_diff",
     "build_search",
@@ -40,6 +41,7 @@ __all__ = [
     "load_diff",
     "load_run",
     "load_search",
+    "note",
 ]
 
 _LAZY = {
@@ -51,13 +53,14 @@ _LAZY = {
     "Run": "retrieval_eval.report.run",
     "SearchReport": "retrieval_eval.report.search.report",
     "SearchRun": "retrieval_eval.report.search.run",
-    "TrialReport": "retrieval_eval.report.sections.trial",
+    "Trial": "retrieval_eval.report.trial",
     "build": "retrieval_eval.report.building",
     "build_search": "retrieval_eval.report.search.building",
     "build_trial": "retrieval_eval.report.building",
     "check_parameters": "retrieval_eval.report.parameters",
     "load_run": "retrieval_eval.report.loading",
     "load_search": "retrieval_eval.report.search.loading",
+    "note": "retrieval_eval.report.exhibits",
 }
 
 

@@ -28,6 +28,20 @@ def style_sheet() -> Path:
     return TEMPLATES / "report.css"
 
 
+def script() -> Path:
+    """Return the path of the script that both renderers use."""
+    return TEMPLATES / "report.js"
+
+
+def page_frame() -> Path:
+    """Return the path of the page around a report: a template of Pandoc without conditions.
+
+    ``$css$`` and ``$script$`` are the texts of the two files without white space around them; its
+    Content-Security-Policy holds the hash of the script.
+    """
+    return TEMPLATES / "page.html"
+
+
 def _find(relative: str) -> Path:
     for root in (_PACKAGE / "_assets", _PACKAGE.parent):
         path = root / relative

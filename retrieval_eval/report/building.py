@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from retrieval_eval.errors import RenderError
-from retrieval_eval.escape import slug, visible
+from retrieval_eval.errors import RenderError, RetrievalEvalError
+from retrieval_eval.escape import markdown_text, slug, visible
+from retrieval_eval.io.files import files_below, probe, read_text, remove, write_text
+from retrieval_eval.pipeline.fingerprint import combined
 from retrieval_eval.pipeline.roots import DEMO
 from retrieval_eval.records import Progress, Renderer
-from retrieval_eval.report import assets, parameters
+from retrieval_eval.report import assets, parameters, render
 from retrieval_eval.report.columns import FRAMES
+from retrieval_eval.report.execute import Kernel
+from retrieval_eval.report.exhibits import Empty, section
 from retrieval_eval.report.loading import load_run, split_run_ids
-from retrieval_eval.report.publishing import Files, publish, write_frame, write_frames
+from retrieval_eval.report.notebook_files import notebook_of
+from retrieval_eval.report.publishing import Files, Keep, publish, write_frame, write_frames
 from retrieval_eval.report.run import Run
 from retrieval_eval.report.run_view import RunView
+from retrieval_eval.report.sections.closing import input_digest
 from retrieval_eval.report.sections.tasks import task_rows
-from retrieval_eval.report.sections.trial import TrialReport
+from retrieval_eval.report.trial import Trial
 
 Notebook = Literal["run_report", "compare_runs"]
 NOTEBOOKS: Final[dict[str, str]] = {"run_report": "", "compare_runs": "compare"}
 """Notebook of a report over runs to its folder below that of the runs."""
+
+PAGE: Final = "index.html"
+_MADE_FROM: Final = ".made_from"
+"""A file beside the page of a trial with the digest of what it was made from, written last."""
 
 RUN_PARAMETERS: Final = (
     "runs_root",
@@ -42,8 +54,10 @@ def build(
     notebook: Notebook = "run_report",
     renderer: Renderer = "auto",
     pdf: bool = False,
+    trials: bool = False,
     jobs: int = 1,
     progress: Progress | None = None,
+    keep: Keep | None = None,
     **given: Any,
 ) -> Path:
     """Write the report of one or several runs and return the path of its page.
@@ -64,10 +78,16 @@ def build(
         ``embedded``, or ``quarto``, which needs Quarto on PATH; ``auto`` is the embedded one.
     pdf
         Also write ``report.pdf``.
+    trials
+        Also write the page of every trial, as :func:`build_trial` does, and link them; those that
+        nothing has changed for are not written again.
     jobs
         Processes to evaluate trials with.
     progress
         Called with steps done, steps in all, and what is being done.
+    keep
+        Called with the path of the page, and whether the one there was made from the same
+        parameters, inputs and code; where it returns True, that one is kept.
     **given
         Parameters of the notebook; None means the default.
 
@@ -78,7 +98,8 @@ def build(
     NothingToEvaluateError
         When there is no trial.
     RenderError
-        When a cell fails or the page cannot be rendered.
+        When a cell fails or the page cannot be rendered, or, when all else is written, the page of
+        a trial could not be.
     """
     if notebook not in NOTEBOOKS:
         raise RenderError(f"there is no notebook '{notebook}'; choose {', '.join(NOTEBOOKS)}")
@@ -89,8 +110,17 @@ def build(
         values.setdefault("output_dir", str(base / "data"))
     run = _load(names, values, notebook, progress, jobs)
     folder = base / NOTEBOOKS[notebook]
-    is_simulated = run.n_simulated > 0
-    return _report(notebook, run, values, folder, is_simulated, renderer, pdf, progress)
+    pages = TrialPages(run, base, values, renderer, pdf=pdf)
+    broken = pages.write_all(progress) if trials else []
+    if "trial_pages" in parameters.of_notebook(assets.notebook(notebook)):
+        values["trial_pages"] = trials or pages.are_current()
+    page = _report(notebook, run, values, folder, renderer, pdf, progress, keep)
+    if broken:
+        raise RenderError(
+            f"{len(broken)} of {len(run.trial_files)} pages of trials could not be made, and say "
+            f"why; the others and the report, {page}, are there: {'; '.join(broken)}"
+        )
+    return page
 
 
 def build_trial(
@@ -98,27 +128,146 @@ def build_trial(
     trial: str,
     *,
     reports_dir: Path,
+    config: str = "",
+    batch: str = "",
     renderer: Renderer = "auto",
     pdf: bool = False,
+    jobs: int = 1,
     progress: Progress | None = None,
+    keep: Keep | None = None,
     **given: Any,
 ) -> Path:
-    """Write the step-by-step report of one trial and return the path of its page.
+    """Write the page of one trial, step by step, and return its path.
 
-    ``trial`` is a trial name, or a task name, which means its first trial by config and name.
-    The report goes to ``<reports_dir>/<run_id>/trials/<trial>/index.html``, with ``config`` to
-    ``<trial>@<config>``. Parameters and errors are those of :func:`build`.
+    ``trial`` is a trial name, or a task name, which means its first trial by config and name. The
+    page goes to ``<reports_dir>/<run_id>/trials/<trial>@<config>/index.html``, whichever way the
+    trial was named. It links the page of the run where there is one, and those of other trials
+    where every trial has one. Other parameters and errors are those of :func:`build`.
     """
     names = split_run_ids(run_ids)
     base = reports_dir / folder_name(names)
-    values = {"run_id": ", ".join(names), "trial": trial, **_given(given)}
+    values = {"run_id": ", ".join(names), **_given(given)}
     if names == [DEMO] and not values.get("runs_root"):
         values.setdefault("output_dir", str(base / "data"))
-    run = _load(names, values, "trial_report", progress)
-    config = str(values.get("config", ""))
-    is_simulated = TrialReport(run, trial, config=config).trial["is_simulated"] is True
-    folder = base / "trials" / trial_folder(trial, config)
-    return _report("trial_report", None, values, folder, is_simulated, renderer, pdf, progress)
+    run = _load(names, values, "trial_report", progress, jobs)
+    found = run.trial(trial, config=config, batch=batch)
+    pages = TrialPages(run, base, values, renderer, pdf=pdf)
+    if found.place is None or not pages.are_current():
+        pages.links = {"run_page": (base / PAGE).is_file(), "trial_pages": False}
+    page = pages.folder(found) / PAGE
+    if keep is not None and keep(page, pages.is_current(found)):
+        return page
+    return pages.write(found, progress)
+
+
+class TrialPages:
+    """The pages of the trials of a run, each in a folder of its own below ``base``.
+
+    ``links`` says which other pages they link: by default those of the run and of all trials.
+    """
+
+    def __init__(
+        self, run: Run, base: Path, values: Mapping[str, Any], renderer: Renderer, *, pdf: bool
+    ) -> None:
+        self.run = run
+        self.base = base
+        self.renderer: Renderer = renderer
+        self.pdf = pdf
+        self.links = {"run_page": True, "trial_pages": True}
+        known = parameters.of_notebook(assets.notebook("trial_report"))
+        self.values = {k: v for k, v in values.items() if k in known}
+
+    def folder(self, trial: Trial) -> Path:
+        """Return where the page of a trial goes."""
+        if trial.place is not None:
+            return self.base / "trials" / self.run.trial_folders[trial.place]
+        # No trial has this name, for theirs are of 120 characters or have an @.
+        digest = combined([trial.name])[:12]
+        return self.base / "trials" / f"excluded-{slug(trial.name)[:80].replace('@', '_')}-{digest}"
+
+    def are_current(self) -> bool:
+        """Return whether every trial has a page that nothing has changed for."""
+        trials = [Trial(self.run, place) for place in range(len(self.run.trial_files))]
+        return all(map(self.is_current, trials))
+
+    def write_all(self, progress: Progress | None = None) -> list[str]:
+        """Write the page of every trial; return those that could not be, each with the error.
+
+        In place of such a page is one that says why, so that what links it does not lead nowhere.
+        """
+        broken = []
+        n = len(self.run.trial_files)
+        with Kernel() as kernel:
+            for place in range(n):
+                trial = Trial(self.run, place)
+                if progress is not None:
+                    progress(place, n, trial.name)
+                try:
+                    self.write(trial, kernel=kernel)
+                except RetrievalEvalError as error:
+                    broken.append(f"{visible(trial.name, 120)}: {visible(str(error), 300)}")
+                    self._write_failure(trial, str(error))
+        return broken
+
+    def write(
+        self, trial: Trial, progress: Progress | None = None, kernel: Kernel | None = None
+    ) -> Path:
+        """Write the page of a trial, unless nothing has changed for it, and return its path."""
+        folder = self.folder(trial)
+        if self.is_current(trial):
+            return folder / PAGE
+        remove(folder / _MADE_FROM, folder)
+        page = publish(
+            "trial_report",
+            self._values(trial),
+            folder,
+            title=visible(f"Trial {trial.name}", 120),
+            is_simulated=trial.facts.get("is_simulated") is True,
+            renderer=self.renderer,
+            pdf=self.pdf,
+            progress=progress,
+            kernel=kernel,
+        )
+        write_text(folder / _MADE_FROM, self._made_from(trial))
+        return page
+
+    def _values(self, trial: Trial) -> dict[str, Any]:
+        """Return the parameters of the notebook for a trial, which name no other."""
+        name, config = trial.name, str(trial.facts.get("config_name") or "")
+        if trial.place is not None and self.run.trial(name, config=config).place != trial.place:
+            name, config = self.run.trial_folders[trial.place], ""
+        return {**self.values, "trial": name, "config": config, **self.links}
+
+    def is_current(self, trial: Trial) -> bool:
+        """Return whether a trial has a page that nothing has changed for."""
+        folder = self.folder(trial)
+        names = [PAGE, "trial_report.ipynb", *(["report.pdf"] if self.pdf else [])]
+        if not all(probe((folder / name).is_file) for name in names):
+            return False
+        return read_text(folder / _MADE_FROM, folder).value == self._made_from(trial)
+
+    def _made_from(self, trial: Trial) -> str:
+        """Return a digest of everything that the page of a trial is made from."""
+        metrics = trial.files.metrics if trial.files else None
+        files = [assets.notebook("trial_report"), *files_below(assets.TEMPLATES)]
+        parts = [
+            json.dumps(self._values(trial), sort_keys=True),
+            self.renderer,
+            str(metrics and metrics.input_fingerprint),
+            str(trial.excluded),
+            *(str(row) for row in trial.linked_pages(**self.links)),
+            *(hashlib.sha256(file.read_bytes()).hexdigest() for file in files),
+        ]
+        return combined(parts)
+
+    def _write_failure(self, trial: Trial, reason: str) -> None:
+        folder = self.folder(trial)
+        remove(folder / _MADE_FROM, folder)
+        said = f"This page could not be made: {reason.splitlines()[0]}"
+        shown = section("The page of this trial is missing", Empty("failure", f"{said}."))
+        notebook = notebook_of(f"# Trial {markdown_text(trial.name)}", shown)
+        page = render.to_html(notebook, title=visible(f"Trial {trial.name}", 120), footer="")
+        write_text(folder / PAGE, page)
 
 
 def folder_name(names: Sequence[str]) -> str:
@@ -130,17 +279,6 @@ def folder_name(names: Sequence[str]) -> str:
     'a+b'
     """
     return slug("+".join(_ids(names)))
-
-
-def trial_folder(trial: str, config: str = "") -> str:
-    """Return the name of the folder of a trial's report; two configs may have one of a name.
-
-    Examples
-    --------
-    >>> trial_folder("task-one"), trial_folder("task-one", "baseline")
-    ('task-one', 'task-one@baseline')
-    """
-    return slug(f"{trial}@{config}" if config else trial)
 
 
 def _ids(names: Sequence[str]) -> list[str]:
@@ -171,28 +309,34 @@ def _load(
 
 def _report(
     notebook: str,
-    run: Run | None,
+    run: Run,
     values: dict[str, Any],
     folder: Path,
-    is_simulated: bool,
     renderer: Renderer,
     as_pdf: bool,
     progress: Progress | None,
+    keep: Keep | None,
 ) -> Path:
     def tables(place: Path) -> Files:
-        return write_tables(run, place, privacy=values.get("privacy") is True) if run else []
+        return write_tables(run, place, privacy=values.get("privacy") is True)
 
     return publish(
         notebook,
         values,
         folder,
-        title=visible(f"Retrieval report: {', '.join(_ids(split_run_ids(values['run_id'])))}", 120),
-        is_simulated=is_simulated,
+        title=_title(values),
+        is_simulated=run.n_simulated > 0,
         tables=tables,
+        inputs=input_digest(run),
         renderer=renderer,
         pdf=as_pdf,
         progress=progress,
+        keep=keep,
     )
+
+
+def _title(values: Mapping[str, Any]) -> str:
+    return visible(f"Retrieval report: {', '.join(_ids(split_run_ids(values['run_id'])))}", 120)
 
 
 def write_tables(run: Run, folder: Path, *, privacy: bool) -> Files:

@@ -27,6 +27,7 @@ from retrieval_eval.model.impact import (
     PairedStatistics,
     PairSlice,
 )
+from retrieval_eval.model.metrics import ErrorRate
 from retrieval_eval.model.outcome import TrialOutcome
 from retrieval_eval.model.search_diff import (
     ChangedTop,
@@ -188,6 +189,13 @@ FRAMES: Final[Frames] = {
                 "Why it is degraded or excluded",
                 "summary trials[]/reason",
             ),
+            Column(
+                "page",
+                "text",
+                "",
+                "Page of the trial, relative to that of the run; missing where there is none",
+                "report",
+            ),
             *_fields(TrialMetrics, "model harness harness_version", prefix="provenance"),
             Column(
                 "is_simulated",
@@ -252,13 +260,6 @@ FRAMES: Final[Frames] = {
                 _field(TrialMetrics, f"file_level_metrics/{name}", name, type_="number")
                 for name in ("censored_at_tokens", "censored_at_calls")
             ),
-            Column(
-                "ttfr_reason",
-                "text",
-                "",
-                "Reason code when missing",
-                "file_level_metrics/ttfr_reason",
-            ),
             *_metrics("chunk_level_metrics"),
             *_metrics("utilization_probes"),
             *(
@@ -293,6 +294,13 @@ FRAMES: Final[Frames] = {
                 "",
                 "The trial ended with an exception",
                 "outcome/exception is there",
+            ),
+            Column(
+                "state",
+                "text",
+                "",
+                "Scored, or why not",
+                "file_recall, reasons and degraded sources",
             ),
             *_fields(TrialMetrics, "total_events mcp_events local_events", prefix="event_summary"),
             *_fields(
@@ -336,6 +344,56 @@ FRAMES: Final[Frames] = {
                 "is_expected_edit", "boolean", "", "Edit target", "ground_truth/expected_edit_files"
             ),
             Column("first_step", "integer", "step", "First event that retrieved it", "events"),
+            Column(
+                "opened_step", "integer", "step", "First event that showed its content", "events"
+            ),
+            Column("written_step", "integer", "step", "First event that wrote it", "events"),
+        ),
+    ),
+    "errors": (
+        "one row a scored trial and error mode, with what it is counted of",
+        (
+            *_TRIAL,
+            Column("mode", "text", "", "Error mode", "error_taxonomy/rates key"),
+            Column("label", "text", "", "Its printed name", "mode"),
+            Column("of", "text", "", "What it is counted of", "mode"),
+            Column("count", "integer", "files", "Files of this mode", "error_taxonomy/rates"),
+            Column("denominator", "integer", "files", "All such files", "error_taxonomy/rates"),
+        ),
+    ),
+    "utilization": (
+        "one row a scored trial and part of its ground truth",
+        (
+            *_TRIAL,
+            Column(
+                "part",
+                "text",
+                "",
+                "Retrieved and used (opened or written), retrieved and not used, never retrieved",
+                "events",
+            ),
+            Column("n_files", "integer", "files", "Ground-truth files of this part", "events"),
+        ),
+    ),
+    "missed": (
+        "one row a task and ground-truth file, most missed first",
+        (
+            *_fields(TrialMetrics, "benchmark task_name", prefix="provenance"),
+            Column(
+                "repository", "text", "", "Its repository, if known", "ground_truth/repositories"
+            ),
+            Column("file", "text", "", "Ground-truth file", "ground_truth/files"),
+            Column("n_trials", "integer", "trials", "Scored trials of the task", "trials"),
+            Column("n_missed", "integer", "trials", "Those that never retrieved it", "events"),
+            Column("missed_by", "list", "", "Configurations of these", "events"),
+        ),
+    ),
+    "tools": (
+        "one row a trial, tool category and kind of tool",
+        (
+            *_TRIAL,
+            *_fields(EventRow, "tool_category is_mcp", at="events[]"),
+            Column("n_events", "integer", "events", "Retrieval events", "events[]"),
         ),
     ),
     "ledger": (
@@ -400,11 +458,13 @@ FRAMES: Final[Frames] = {
         (
             *_CONFIGS,
             _field(GateRule, "name", "rule", at="comparisons[]/gate/rules[]"),
+            Column("title", "text", "", "Its printed name", "rule"),
             *_fields(
                 GateRule,
                 "meaning failed count n_removed share_removed detail",
                 at="comparisons[]/gate/rules[]",
             ),
+            Column("outcome", "text", "", "passed or failed", "failed"),
             Column(
                 "trials", "list", "trials", "Config, task and trial of every one found", "trials"
             ),
@@ -423,6 +483,7 @@ FRAMES: Final[Frames] = {
                 "ledger",
             ),
             Column("reason", "text", "", "Rule or reason of the status", "ledger"),
+            Column("label", "text", "", "Status and reason as printed", "status and reason"),
             Column("n", "integer", "trials", "Trials; all = removed + unmatched + used", "ledger"),
         ),
     ),
@@ -493,6 +554,185 @@ FRAMES: Final[Frames] = {
             Column("config_name", "text", "", "Config", "configs key"),
             Column("metric", "text", "", "Metric", "configs/*/metrics key"),
             *_fields(MetricSummary, "mean median n n_not_computable", at="configs/*/metrics/*"),
+        ),
+    ),
+}
+
+TRIAL_FRAMES: Final[Frames] = {
+    "metrics": (
+        "one row a metric of the trial",
+        (
+            Column("metric", "text", "", "Metric", "metrics"),
+            Column("label", "text", "", "How it is printed, with its unit", "metrics"),
+            Column("value", "number", "of the metric", "Its value", "metrics"),
+            Column("shown", "text", "", "The value as it is printed", "metrics"),
+            Column("reason", "text", "", "Why there is no value, in a sentence", "metrics"),
+        ),
+    ),
+    "steps": (
+        "one row a tool call, or command inside a shell call, in order",
+        (
+            *_fields(EventRow, "step_index tool_name tool_category server", at="events[]"),
+            Column("tool", "text", "", "Tool with its category, and who called it", "events[]"),
+            Column(
+                "input",
+                "text",
+                "",
+                "Arguments in words, long ones shortened; absent in private reports",
+                "events[]/arguments",
+            ),
+            Column(
+                "part_of",
+                "integer",
+                "step",
+                "Step of the shell call that ran the command",
+                "events[]/call_index",
+            ),
+            Column(
+                "status",
+                "text",
+                "",
+                "served, failed, or unresolved: files may have been touched that are not known",
+                "events[]/is_error, is_opaque",
+            ),
+            Column(
+                "came_back",
+                "text",
+                "",
+                "What was done to how many files, and the first",
+                "events[]",
+            ),
+            Column("n_files", "integer", "files", "Files it touched", "events[]/target_files"),
+            Column(
+                "n_lines", "integer", "lines", "Lines it showed, where stated", "events[]/targets"
+            ),
+            Column("files", "list", "files", "The files, in order", "events[]/target_files"),
+            Column("hits", "text", "", "Ground-truth files first found, or again", "events[]"),
+            Column(
+                "found",
+                "list",
+                "files",
+                "Ground-truth files that no earlier step had retrieved",
+                "events[]/matched_ground_truth_files",
+            ),
+            *_fields(
+                EventRow,
+                "hits_ground_truth is_subagent elapsed_seconds",
+                at="events[]",
+            ),
+            _field(
+                EventRow, "cumulative_tokens", "cumulative_tokens", at="events[]", type_="number"
+            ),
+        ),
+    ),
+    "ground_truth": (
+        "one row a ground-truth file, as in run.ground_truth",
+        (
+            *(c for c in FRAMES["ground_truth"][1] if c not in _TRIAL),
+            Column(
+                "status",
+                "text",
+                "",
+                "edited, read, seen (in results or listings only), missed, or, where the trace is "
+                "incomplete, not in the trace or not known",
+                "events",
+            ),
+        ),
+    ),
+    "lines": (
+        "one row a file of which the ground truth names lines",
+        (
+            Column("file", "text", "", "Ground-truth file", "ground_truth/chunks"),
+            Column("repository", "text", "", "Its repository, if known", "ground_truth/chunks"),
+            Column("expected", "text", "", "Expected lines, as ranges", "ground_truth/chunks"),
+            Column("seen", "text", "", "Lines shown to the agent, as ranges", "events[]/targets"),
+            Column("n_expected", "integer", "lines", "Distinct lines expected", "computed"),
+            Column(
+                "n_found",
+                "integer",
+                "lines",
+                "Of these, shown; missing where the reads state no lines",
+                "computed",
+            ),
+            Column("share", "number", "0–1", "n_found / n_expected", "computed"),
+        ),
+    ),
+    "others": (
+        "one row a retrieved file that is not in the ground truth",
+        (
+            Column("file", "text", "", "File", "events[]/targets"),
+            Column("repository", "text", "", "Its repository, if known", "events[]/targets"),
+            Column("access", "text", "", "Most that was seen: opened, matched or listed", "events"),
+            Column("first_step", "integer", "step", "First event that retrieved it", "events"),
+            Column("n_accesses", "integer", "accesses", "How often it was retrieved", "events"),
+            Column(
+                "is_near_miss",
+                "boolean",
+                "",
+                "It lies in the folder of a ground-truth file",
+                "error_taxonomy/files/ambiguity_near_miss",
+            ),
+            Column(
+                "is_written",
+                "boolean",
+                "",
+                "The agent wrote it too",
+                "error_taxonomy/files/wrong_evidence_used",
+            ),
+        ),
+    ),
+    "edits": (
+        "one row a file that was to be edited or was written",
+        (
+            Column("file", "text", "", "File", "ground_truth/expected_edit_files, events"),
+            Column("repository", "text", "", "Its repository, if known", "events"),
+            Column(
+                "is_expected",
+                "boolean",
+                "",
+                "Edit target; missing where no source names the files to edit",
+                "ground_truth/expected_edit_files",
+            ),
+            Column("is_written", "boolean", "", "Written by the agent", "events"),
+            Column(
+                "opened_step", "integer", "step", "First event that showed its content", "events"
+            ),
+            Column("written_step", "integer", "step", "First event that wrote it", "events"),
+        ),
+    ),
+    "errors": (
+        "one row an error label",
+        (
+            Column("label", "text", "", "Error label", "error_taxonomy/rates key"),
+            Column("name", "text", "", "How it is printed", "error_taxonomy/rates key"),
+            Column("meaning", "text", "", "What it counts", "error_taxonomy/rates key"),
+            *_fields(ErrorRate, "count denominator", at="error_taxonomy/rates/*"),
+            Column(
+                "rate",
+                "number",
+                "0–1",
+                "count / denominator",
+                "error_taxonomy/rates/*/rate",
+                "rate",
+            ),
+            Column("first_files", "text", "", "The first of them", "error_taxonomy/files/*"),
+            Column("files", "list", "files", "The files of the label", "error_taxonomy/files/*"),
+        ),
+    ),
+    "pages": (
+        "one row another page of the same report",
+        (
+            Column("page", "text", "", "What it is", "report"),
+            Column("trial_name", "text", "", "Trial, or run, it is about", "report"),
+            Column("config_name", "text", "", "Config of the trial", "report"),
+            Column("href", "text", "", "Where it lies, from the page of this trial", "report"),
+        ),
+    ),
+    "redacted": (
+        "one row a kind of content that a private page leaves out",
+        (
+            Column("kind", "text", "", "What was left out", "events[]/arguments"),
+            Column("n", "integer", "", "How many", "events[]/arguments"),
         ),
     ),
 }

@@ -115,9 +115,8 @@ def _as_text(arguments: Mapping[str, Any]) -> str | None:
 @dataclass(slots=True)
 class _FileStatus:
     first_step: int | None = None
-    is_retrieved: bool = False
-    is_opened: bool = False
-    is_written: bool = False
+    opened_step: int | None = None
+    written_step: int | None = None
 
 
 def ground_truth_rows(document: EventDocument | None, identity: Row) -> list[Row]:
@@ -137,11 +136,13 @@ def ground_truth_rows(document: EventDocument | None, identity: Row) -> list[Row
             **identity,
             "file": file,
             "repository": repositories[i],
-            "is_retrieved": statuses[i].is_retrieved,
-            "is_opened": statuses[i].is_opened,
-            "is_written": statuses[i].is_written,
+            "is_retrieved": statuses[i].first_step is not None,
+            "is_opened": statuses[i].opened_step is not None,
+            "is_written": statuses[i].written_step is not None,
             "is_expected_edit": file in edits if edits else None,
             "first_step": statuses[i].first_step,
+            "opened_step": statuses[i].opened_step,
+            "written_step": statuses[i].written_step,
         }
         for i, file in enumerate(truth.files)
     ]
@@ -164,10 +165,12 @@ def _statuses(document: EventDocument, repositories: tuple[str | None, ...]) -> 
             if not accesses:
                 accesses = {_ACCESS_OF_CATEGORY.get(event.tool_category, "matched")}
             status = statuses[i]
-            status.is_written |= "written" in accesses
-            status.is_opened |= "opened" in accesses
-            if accesses - {"written"} and not status.is_retrieved:
-                status.is_retrieved, status.first_step = True, event.step_index
+            if accesses - {"written"} and status.first_step is None:
+                status.first_step = event.step_index
+            if "opened" in accesses and status.opened_step is None:
+                status.opened_step = event.step_index
+            if "written" in accesses and status.written_step is None:
+                status.written_step = event.step_index
     return statuses
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,12 @@ _ENGINE = "retrieval-eval"
 _QUIET = ["--IPKernelApp.log_level=40"]
 """The kernel warns about loopback connections on every start; errors are still printed."""
 
+_EMPTY = """
+from retrieval_eval.report.loading import keep_loaded
+keep_loaded()
+get_ipython().reset(new_session=True)
+"""
+
 
 def execute(
     source: Path,
@@ -28,6 +34,7 @@ def execute(
     parameters: Mapping[str, Any],
     *,
     progress: Progress | None = None,
+    kernel: Kernel | None = None,
 ) -> Path:
     """Execute a notebook and write the executed one to ``target``, whole or not at all.
 
@@ -39,6 +46,8 @@ def execute(
         Values of declared parameters; checked before a kernel starts.
     progress
         Called for every finished cell.
+    kernel
+        A kernel to execute it in, whose namespace is emptied before; by default one of its own.
 
     Raises
     ------
@@ -56,7 +65,7 @@ def execute(
     values = declared.check(parameters, declared.of_notebook(source))
     with tempfile.TemporaryDirectory(prefix="retrieval-eval-") as private, _environment(private):
         executed = Path(private) / target.name
-        _register(progress)
+        _register(progress, kernel)
         try:
             execute_notebook(
                 str(source),
@@ -93,7 +102,60 @@ def check_outputs(path: Path) -> None:
         raise RenderError(f"{path.name}: no output after executing the cell '{silent[0]}'")
 
 
-def _register(progress: Progress | None) -> None:
+class Kernel:
+    """A kernel for many notebooks: started for the first, closed at the end of the ``with``.
+
+    Each begins with an empty namespace and the count of cells at 1, and finds the modules that
+    those before it have loaded, and the run too.
+    """
+
+    def __init__(self) -> None:
+        self._private = tempfile.TemporaryDirectory(prefix="retrieval-eval-")
+        self._manager: Any = None
+        self._client: Any = None
+
+    def __enter__(self) -> Kernel:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._close()
+        self._private.cleanup()
+
+    def run(self, manager: Any, new: Callable[..., Any], **options: Any) -> Any:
+        """Execute a notebook that papermill manages, in an empty namespace."""
+        import nbformat
+        from nbclient import NotebookClient
+        from papermill.clientwrap import PapermillNotebookClient
+
+        library: Any = nbformat.v4
+        empty = library.new_notebook(cells=[library.new_code_cell(_EMPTY)])
+        options |= {"extra_arguments": _QUIET, "startup_timeout": 60}
+        with _environment(self._private.name):
+            self._manager = self._manager or new(kernel_name=KERNEL)
+            try:
+                first = NotebookClient(empty, km=self._manager, kc=self._client, **options)
+                with first.setup_kernel():
+                    self._client = first.kc
+                    first.execute_cell(empty.cells[0], 0, store_history=False)
+                client = PapermillNotebookClient(
+                    manager, km=self._manager, kc=self._client, **options
+                )
+                return client.execute()
+            except BaseException:
+                self._close()  # what failed may have left anything behind
+                raise
+
+    def _close(self) -> None:
+        from jupyter_core.utils import run_sync
+
+        if self._client is not None:
+            self._client.stop_channels()
+        if self._manager is not None and self._manager.has_kernel:
+            run_sync(self._manager.shutdown_kernel)(now=True)
+        self._manager = self._client = None
+
+
+def _register(progress: Progress | None, kernel: Kernel | None = None) -> None:
     """Register the engine that reports finished cells; papermill has no callback of its own."""
     from jupyter_client.manager import AsyncKernelManager
     from papermill.engines import NBClientEngine, papermill_engines
@@ -107,6 +169,8 @@ def _register(progress: Progress | None) -> None:
         def execute_managed_notebook(cls, nb_man: Any, kernel_name: str, **options: Any) -> Any:
             if progress is not None:
                 _report_cells(nb_man, progress)
+            if kernel is not None:
+                return kernel.run(nb_man, Manager)
             # Nothing is left to tidy up in a kernel of ours, and one in a long cell does not hear.
             options |= {"kernel_manager_class": Manager, "shutdown_kernel": "immediate"}
             return super().execute_managed_notebook(nb_man, kernel_name, **options)

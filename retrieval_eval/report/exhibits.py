@@ -8,7 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
+
+from retrieval_eval.escape import visible
+
+FIGURE_DATA: Final = "application/vnd.retrieval-eval.figures+json"
+"""What a block offers beside page and print: the data of its figures, for files of their own."""
 
 
 class Link(str):
@@ -53,7 +58,8 @@ class Table:
 class Figure:
     """A drawn figure: SVG text, alternative text with its main numbers, caption and data.
 
-    ``narrow`` is the same figure for a narrow screen, where there is one.
+    ``narrow`` is the same figure for a narrow screen, where there is one. ``values`` are the rows
+    of ``data`` before they were formatted; empty where they are not known.
     """
 
     key: str
@@ -62,6 +68,7 @@ class Figure:
     caption: str
     data: Table
     narrow: str = ""
+    values: tuple[tuple[Any, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,22 +101,38 @@ class Block:
         self,
         include: Any = None,  # noqa: ARG002 - the notebook protocol passes it
         exclude: Any = None,  # noqa: ARG002
-    ) -> dict[str, str]:
+    ) -> dict[str, Any]:
         from retrieval_eval.report.show import to_html, to_markdown, to_plain
 
-        return {
+        bundle: dict[str, Any] = {
             "text/html": to_html(self),
             "text/markdown": to_markdown(self),
             "text/plain": to_plain(self),
         }
+        figures = [exhibit for exhibit in self.exhibits if isinstance(exhibit, Figure)]
+        if figures:
+            bundle[FIGURE_DATA] = {f.key: _data(f) for f in figures}
+        return bundle
 
     def __repr__(self) -> str:
         return f"<{self.kind}: {self.finding or 'no finding'}>"
 
 
+def _data(figure: Figure) -> dict[str, Any]:
+    """Return the data of a figure as JSON."""
+    rows = [figure.data.header, *(figure.values or figure.data.rows)]
+    header, *body = [[visible(v) if isinstance(v, str) else v for v in row] for row in rows]
+    return {"header": header, "rows": body}
+
+
 def section(finding: str, *exhibits: Exhibit, sentences: Sequence[str] = ()) -> Block:
     """Return the block of an ordinary section."""
     return Block("section", finding, tuple(sentences), exhibits)
+
+
+def note(*sentences: str) -> Block:
+    """Return sentences that a notebook shows by themselves."""
+    return Block("section", "", sentences)
 
 
 def section_method(make: Callable[[Any], Block]) -> Callable[[Any], Block]:

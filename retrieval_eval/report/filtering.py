@@ -37,7 +37,7 @@ class Part:
 
     ``trials`` are those of each run in ``folders``, of which every one has some. ``n_all`` counts
     the trials there were, ``n_excluded`` the excluded folders: these are no trials, so that no
-    condition can hold for one.
+    condition can hold for one. ``page_folders`` are the folders of their pages among those of all.
     """
 
     folders: tuple[Path, ...]
@@ -47,6 +47,7 @@ class Part:
     conditions: tuple[str, ...]
     n_all: int
     n_excluded: int
+    page_folders: tuple[str, ...]
 
     @property
     def sentence(self) -> str:
@@ -88,6 +89,7 @@ def part_of(run: Run, where: Where) -> Part:
         (*(before.conditions if before else ()), in_words(where)),
         before.n_all if before else len(run.trial_files),
         before.n_excluded if before else sum(len(summary.excluded) for summary in run.summaries),
+        tuple(folder for place, folder in enumerate(run.trial_folders) if place in kept),
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.trial import DEFAULT_K
@@ -17,8 +18,33 @@ from retrieval_eval.report.run import Run
 from retrieval_eval.values import DEFAULT_SEED
 
 PathLike = str | Path | None
+P = ParamSpec("P")
+_loaded: dict[str, Run] | None = None
 
 
+def keep_loaded() -> None:
+    """From now on return a run that was loaded before; nothing in it can change.
+
+    For a process that makes many pages of one run, and ends before anything is evaluated anew.
+    """
+    global _loaded  # noqa: PLW0603  one process, one such choice
+    _loaded = _loaded or {}
+
+
+def _kept(load: Callable[P, Run]) -> Callable[P, Run]:
+    @wraps(load)
+    def loaded(*arguments: P.args, **options: P.kwargs) -> Run:
+        if _loaded is None or options.get("where") is not None:
+            return load(*arguments, **options)
+        key = repr((arguments, sorted(options.items())))
+        if key not in _loaded:
+            _loaded[key] = load(*arguments, **options)
+        return _loaded[key]
+
+    return loaded
+
+
+@_kept
 def load_run(
     run_ids: str | Path | Sequence[str | Path],
     *,
@@ -34,6 +60,8 @@ def load_run(
     jobs: int = 1,
     progress: Callable[[int, int, str], None] | None = None,
     where: Where | None = None,
+    privacy: bool = False,
+    has_trial_pages: bool = False,
 ) -> Run:
     """Return one or several runs as data frames, evaluating what is missing.
 
@@ -56,7 +84,12 @@ def load_run(
     k_values, seed, jobs, progress
         As for :func:`retrieval_eval.evaluate`.
     where
-        Only the trials that pass a condition, as for :meth:`Run.filter`; all are evaluated.
+        Only the trials that pass a condition, as for :meth:`Run.filter`; all are evaluated. The
+        empty text is no condition.
+    privacy
+        Leave out the arguments of tools, which hold prompts, commands and file content.
+    has_trial_pages
+        Whether every trial has a page beside that of the run; ``trials["page"]`` then leads there.
 
     Returns
     -------
@@ -102,8 +135,11 @@ def load_run(
         parameters=parameters,
         impact=_impact(evaluation, new_names, stated),
         new_names=new_names,
+        privacy=privacy,
+        has_trial_pages=has_trial_pages,
     )
-    return run if where is None else run.filter(where)
+    is_whole = where is None or (isinstance(where, str) and not where.strip())
+    return run if where is None or is_whole else run.filter(where)
 
 
 def _impact(

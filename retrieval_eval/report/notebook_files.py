@@ -28,3 +28,13 @@ def markdown_cell(source: str, cell_id: str) -> Any:
 
     library: Any = nbformat.v4
     return library.new_markdown_cell(source, id=cell_id)
+
+
+def notebook_of(title: str, shown: Any) -> Any:
+    """Return a notebook of a title and one cell that has shown ``shown``, such as a block."""
+    import nbformat
+
+    library: Any = nbformat.v4
+    output = library.new_output("execute_result", data=shown._repr_mimebundle_(), execution_count=1)
+    cell = library.new_code_cell(outputs=[output], execution_count=1)
+    return library.new_notebook(cells=[markdown_cell(title, "title"), cell])

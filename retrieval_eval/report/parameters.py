@@ -16,6 +16,9 @@ from retrieval_eval.report.notebook_files import read_notebook
 
 TAG = "parameters"
 
+OF_PAGE: Final = ("notebook", "renderer", "pdf")
+"""Names in ``params.yml`` that are about the page and no parameters of the notebook."""
+
 _INJECTED: Final = re.compile(r"\s*# *(?:injected[ -])?parameters *(?:\n|$)", re.IGNORECASE)
 """The comment with which papermill and Quarto begin the cell of given parameters."""
 
@@ -84,9 +87,11 @@ def check_cells(cells: Sequence[str], values: Mapping[str, Any]) -> None:
         if given is None and not is_declaration and _INJECTED.match(cell):
             given = cell
         elif given is not None and is_declaration:
-            named = {name: values[name] for name in _names(given) if name in values}
+            known = declared(cell)
+            of_page = set(OF_PAGE) - set(known)  # papermill was given a whole params.yml
+            names = [name for name in _names(given) if name in values and name not in of_page]
             hint = " (papermill: -r in place of -p gives text)"
-            check(named, declared(cell), text_hint=hint)
+            check({name: values[name] for name in names}, known, text_hint=hint)
             return
 
 

@@ -1,27 +1,64 @@
-"""From a notebook and its parameters to a report folder: page, executed notebook and tables."""
+"""From a notebook and its parameters to a report folder, which has these conventions.
+
+===================  ==============================================================================
+``index.html``       the page; ``report.pdf`` the same in print
+``<notebook>.ipynb`` the executed notebook
+``params.yml``       what it was made with; executing it again gives the same page
+``versions.csv``     this package, Python and libraries, and digests of the inputs and the code
+``<frame>.csv``      every frame
+``figures/*.csv``    the data of every figure
+===================  ==============================================================================
+"""
 
 from __future__ import annotations
 
+import hashlib
+import platform
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
+from retrieval_eval import __version__
+from retrieval_eval.distribution import NAME
 from retrieval_eval.errors import RenderError
+from retrieval_eval.escape import slug
 from retrieval_eval.io.csv_cells import csv_text
-from retrieval_eval.io.files import remove, write_bytes, write_text
+from retrieval_eval.io.files import (
+    entries,
+    files_below,
+    json_bytes,
+    probe,
+    read_bytes,
+    read_text,
+    remove,
+    write_bytes,
+    write_text,
+)
+from retrieval_eval.io.yaml_text import yaml_text
+from retrieval_eval.pipeline.fingerprint import combined
 from retrieval_eval.records import Progress, Renderer
-from retrieval_eval.report import assets, quarto, render, simulated
+from retrieval_eval.report import assets, parameters, quarto, render, simulated
+from retrieval_eval.report.checkout import commit
 from retrieval_eval.report.columns import Frames
-from retrieval_eval.report.execute import execute
+from retrieval_eval.report.execute import Kernel, execute
+from retrieval_eval.report.exhibits import FIGURE_DATA
 from retrieval_eval.report.notebook_files import notebook_text, read_notebook
 from retrieval_eval.report.render import to_pdf
-from retrieval_eval.report.sections.closing import package_version
+from retrieval_eval.report.sections.closing import LIBRARIES, library_version, package_version
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Files = list[tuple[str, str]]
 """Names of files beside the page, and what they hold."""
+
+Keep = Callable[[Path, bool], bool]
+"""Called before a page is made, with its path and whether the one there was made from the same
+parameters, inputs and code; it returns whether that one is kept."""
+
+PARAMETERS: Final = "params.yml"
+VERSIONS: Final = "versions.csv"
+FIGURE_FOLDER: Final = "figures"
 
 
 def publish(
@@ -35,6 +72,9 @@ def publish(
     renderer: Renderer = "auto",
     pdf: bool = False,
     progress: Progress | None = None,
+    kernel: Kernel | None = None,
+    inputs: str = "",
+    keep: Keep | None = None,
 ) -> Path:
     """Execute a shipped notebook, render it into ``folder`` and return the path of the page.
 
@@ -52,6 +92,12 @@ def publish(
         Writes files into the folder and says which; they are linked at the end of the page.
     renderer, pdf, progress
         As for :func:`retrieval_eval.report.build`.
+    kernel
+        As for :func:`~retrieval_eval.report.execute.execute`.
+    inputs
+        Digest of everything the page is made from but the parameters and the code.
+    keep
+        Decides whether a page that is there is kept.
 
     Raises
     ------
@@ -61,7 +107,17 @@ def publish(
     chosen = _renderer(renderer)
     executed = folder / f"{notebook}.ipynb"
     page, printed = folder / "index.html", folder / "report.pdf"
-    execute(assets.notebook(notebook), executed, values, progress=progress)
+    made_with = {
+        PARAMETERS: _parameters(notebook, values, chosen, pdf),
+        VERSIONS: _versions(notebook, inputs),
+    }
+    if keep is not None:
+        expected = [executed, page, *([printed] if pdf else [])]
+        is_there = all(probe(path.is_file) for path in expected)
+        is_same = all(read_text(folder / n, folder).value == t for n, t in made_with.items())
+        if keep(page, bool(inputs) and is_there and is_same):
+            return page
+    execute(assets.notebook(notebook), executed, values, progress=progress, kernel=kernel)
     # The tables are about to change: no former page may lie beside them, whatever fails below.
     for former in (page, printed):
         remove(former, folder)
@@ -70,7 +126,15 @@ def publish(
         title = f"{simulated.TITLE}{title}"
         simulated.mark_title(done)
         write_text(executed, notebook_text(done))
-    files = [(executed.name, "the executed notebook"), *(tables(folder) if tables else [])]
+    for name, text in made_with.items():
+        write_text(folder / name, text)
+    files = [
+        (executed.name, "the executed notebook"),
+        (PARAMETERS, "the parameters, of which `retrieval-eval report --set` makes it again"),
+        (VERSIONS, "versions of this package and of libraries, digests of inputs and code"),
+        *(tables(folder) if tables else []),
+        *write_figure_data(done, folder, is_simulated=is_simulated),
+    ]
     document = render.with_files(done, files)
     by = "Quarto" if chosen == "quarto" else "the embedded renderer"
     footer = f"{title} · {package_version()} · rendered by {by}"
@@ -85,6 +149,69 @@ def publish(
     if pdf:
         write_bytes(printed, to_pdf(html))
     return page
+
+
+def _parameters(notebook: str, values: Mapping[str, Any], renderer: Renderer, pdf: bool) -> str:
+    """Return ``params.yml``: every parameter of the notebook, and how the page was rendered."""
+    known = parameters.of_notebook(assets.notebook(notebook))
+    given = {name: values.get(name, p.default) for name, p in known.items()}
+    page = dict(zip(parameters.OF_PAGE, (notebook, renderer, pdf), strict=True))
+    again = f"# This page again: retrieval-eval report --set {PARAMETERS}\n"
+    return again + yaml_text({**page, **given})
+
+
+def _versions(notebook: str, inputs: str) -> str:
+    """Return ``versions.csv``."""
+    files = [assets.notebook(notebook), *files_below(assets.TEMPLATES)]
+    code = combined(map(_bytes_of, files))
+    rows = [
+        (NAME, __version__),
+        ("commit", commit() or ""),
+        ("Python", platform.python_version()),
+        *((name, library_version(name)) for name in (*LIBRARIES, "seaborn", "msgspec")),
+        ("inputs", inputs),
+        ("code", f"sha256 {code}"),
+    ]
+    return csv_text(("name", "version"), rows)
+
+
+def digest_of(*parts: Any) -> str:
+    """Return a digest of everything a page is made from: files by their paths, and documents."""
+    found = [
+        _bytes_of(part) if isinstance(part, Path) else json_bytes(part).decode() for part in parts
+    ]
+    return f"sha256 {combined(found)}"
+
+
+def _bytes_of(path: Path) -> str:
+    data, problem = read_bytes(path, path.parent)
+    return problem or hashlib.sha256(data).hexdigest()
+
+
+def write_figure_data(notebook: Any, folder: Path, *, is_simulated: bool = False) -> Files:
+    """Write the data of every figure of an executed notebook as CSV; return files and meanings.
+
+    Raises ``RenderError`` when two figures have one key: links to one would lead to the other.
+    """
+    place = folder / FIGURE_FOLDER
+    for former in entries(place):
+        if former.suffix == ".csv":
+            remove(former, folder)
+    found: dict[str, Any] = {}
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            for key, data in output.get("data", {}).get(FIGURE_DATA, {}).items():
+                if key in found:
+                    raise RenderError(f"two figures have the key '{key}'; give one another: key=")
+                found[key] = data
+    mark = [simulated.COLUMN] if is_simulated else []
+    files = []
+    for key, data in found.items():
+        rows = ([*("true" for _ in mark), *row] for row in data["rows"])
+        name = f"{FIGURE_FOLDER}/{slug(key)}.csv"
+        write_text(folder / name, csv_text([*mark, *data["header"]], rows))
+        files.append((name, f"data of [a figure](#fig-{key})"))
+    return files
 
 
 def _renderer(renderer: Renderer) -> Renderer:

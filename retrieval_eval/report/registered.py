@@ -146,6 +146,7 @@ class Exhibit:
             self.caption,
             self._table(f"{self.key}-data"),
             self.narrow_svg(),
+            _values(self.data),
         )
         return Block("section", self.finding, exhibits=(drawn,))
 
@@ -161,7 +162,7 @@ class Exhibit:
             notes = (*notes, f"The first {len(shown):,} of {len(self.data):,} rows.")
         return Table(key, self.caption, header, rows, align, notes)
 
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         if self.ax is not None:
             from matplotlib import pyplot as plt
 
@@ -169,7 +170,7 @@ class Exhibit:
         return self.block()._repr_mimebundle_(include, exclude)
 
     def _repr_html_(self) -> str:
-        return self._repr_mimebundle_()["text/html"]
+        return str(self._repr_mimebundle_()["text/html"])
 
     def __repr__(self) -> str:
         return f"<Exhibit {self.key}: {self.finding or self.caption}>"
@@ -231,7 +232,8 @@ def figure(name: str, *, height: float = 3.2) -> Callable[[Callable[..., Words]]
     What it decorates is called with the axes, the frame and its own arguments, under the report's
     theme. Callers pass the frame first, and by keyword ``ax`` (axes to draw on; by default those of
     a new figure of ``height`` inches), ``key`` (what links call it), and ``finding``, ``caption``
-    or ``alt`` in place of the computed ones; an empty ``finding`` shows none.
+    or ``alt`` in place of the computed ones; an empty ``finding`` shows none. ``empty`` is the
+    sentence, in place of the computed one, where there is nothing to show.
     """
     return lambda draw: FIGURES.add(name, _shown(name, draw, height))
 
@@ -254,6 +256,7 @@ def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown
         finding: str | None = None,
         caption: str | None = None,
         alt: str | None = None,
+        empty: str | None = None,
         **options: Any,
     ) -> Exhibit:
         if is_table and (ax is not None or alt is not None):
@@ -275,7 +278,7 @@ def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown
                 with canvas(height) as (_, (ax,)):
                     words = make(ax, *head, *arguments, **options)
         except NothingToShow as nothing:
-            ax, said = None, str(nothing)
+            ax, said = None, empty or str(nothing)
         return Exhibit(
             key or _key(name, bound.arguments),
             finding if finding is not None else words.finding if words else said.rstrip("."),
@@ -473,3 +476,18 @@ def known_of(n: int, total: int, noun: str = "row") -> str:
     if n == total:
         return counted(n, noun)
     return f"{n:,} of {counted(total, noun)}, the others without a value"
+
+
+def _values(data: pd.DataFrame) -> tuple[tuple[Any, ...], ...]:
+    """Return the rows of a frame as JSON has them: numbers, text, truth and None."""
+    return tuple(
+        tuple(None if is_missing(v) else _plain(v) for v in row)
+        for row in data.itertuples(index=False, name=None)
+    )
+
+
+def _plain(value: Any) -> Any:
+    found = value.item() if hasattr(value, "item") else value
+    if isinstance(found, float) and not math.isfinite(found):
+        return str(found)  # JSON has no infinity
+    return found if isinstance(found, str | int | float) else str(found)

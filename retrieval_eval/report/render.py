@@ -5,14 +5,14 @@ from __future__ import annotations
 import copy
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html.parser import HTMLParser
 from typing import Any, Final
 
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import RenderError
-from retrieval_eval.escape import html_text, markdown_text
+from retrieval_eval.escape import html_lines, html_text, markdown_text
 from retrieval_eval.report import assets
 from retrieval_eval.report.notebook_files import markdown_cell
 from retrieval_eval.report.show import print_image
@@ -21,7 +21,11 @@ HTML: Final = "text/html"
 _RUNS_CODE: Final = re.compile(r"\s*(?:javascript|data|vbscript):", re.IGNORECASE)
 _BARE_HEADING: Final = re.compile(r"<h([1-6])>([^<]*)</h\1>")
 _HEADING: Final = re.compile(r'<h([1-6]) id="([^"]*)">(.*?)</h\1>', re.DOTALL)
-_CONTENTS: Final = "<!-- contents -->"
+_PLACEHOLDER: Final = re.compile(r"\$([a-z-]+)\$")
+
+
+Back = Sequence[tuple[str, str]]
+"""Texts and relative places of the links that lead from a page to those it belongs to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,45 +65,93 @@ def with_files(notebook: Any, files: Sequence[tuple[str, str]]) -> Any:
     return extended
 
 
-def to_html(notebook: Any, *, title: str, footer: str) -> str:
-    """Return the page: one HTML document without scripts and outside resources.
+def to_html(notebook: Any, *, title: str, footer: str, back: Back = ()) -> str:
+    """Return the page: one HTML document with our own script and no outside resources.
 
-    Raises ``RenderError`` when a cell of the notebook failed or the page is not self-contained.
+    Parameters
+    ----------
+    notebook
+        An executed notebook; its code is left out.
+    title, footer
+        Plain text.
+    back
+        Where the page belongs to: texts and places of the links above its contents.
+
+    Raises
+    ------
+    RenderError
+        When the page is not self-contained.
     """
-    html = _with_contents(_with_ids(_exported(select_outputs(notebook), title, footer)))
+    body = _with_ids("\n".join(_cells(select_outputs(notebook))))
+    return page_of_body(body, title=title, footer=footer, back=back)
+
+
+def page_of_body(body: str, *, title: str, footer: str, back: Back = ()) -> str:
+    """Return a page around HTML whose headings have ids; errors are those of :func:`to_html`."""
+    items = [h for h in headings(body) if h.level == 2]
+    links = "\n".join(f'<li><a href="#{h.id}">{h.text}</a></li>' for h in items)
+    values = {"table-of-contents": f"<ol>\n{links}\n</ol>", "body": body}
+    html = _filled(_around(title, footer, back) | values)
     check_page(html)
     return html
 
 
-def page_template(*, title: str, footer: str) -> str:
+def page_template(*, title: str, footer: str, back: Back = ()) -> str:
     """Return the page around a report, without one, as a template of Pandoc."""
-    import nbformat
+    around = _around(title, footer, back)
+    return _filled(
+        {name: value.replace("$", "$$") for name, value in around.items()}
+        | {
+            "table-of-contents": "$table-of-contents$",
+            "body": "<h1>$title$</h1>\n$body$",
+        }
+    )
 
-    library: Any = nbformat.v4
-    frame = _exported(library.new_notebook(), title, footer).replace("$", "$$")
-    frame = frame.replace(_CONTENTS, "$table-of-contents$", 1)
-    return frame.replace("</main>", "<h1>$title$</h1>\n$body$\n</main>", 1)
 
-
-def _exported(notebook: Any, title: str, footer: str) -> str:
-    from nbconvert import HTMLExporter
-    from traitlets.config import Config
-
-    config = Config()
-    config.HTMLExporter.exclude_input = True
-    config.HTMLExporter.exclude_input_prompt = True
-    config.HTMLExporter.exclude_output_prompt = True
-    config.HTMLExporter.exclude_anchor_links = True
-    config.HTMLExporter.extra_template_basedirs = [str(assets.TEMPLATES)]
-    exporter_class: Any = HTMLExporter
-    exporter = exporter_class(config=config, template_name="retrieval_eval")
-    page = {
-        "title": html_text(title),
+def _around(title: str, footer: str, back: Back) -> dict[str, str]:
+    return {
+        "pagetitle": html_text(title),
         "footer": html_text(footer),
-        "css": assets.style_sheet().read_text(encoding="utf-8"),
+        "back": back_html(back),
+        "css": assets.style_sheet().read_text(encoding="utf-8").strip(),
+        "script": own_script(),
     }
-    html: str = exporter.from_notebook_node(notebook, resources={"page": page})[0]
-    return html
+
+
+def back_html(back: Back) -> str:
+    """Return the links that lead from a page to where it belongs; empty where there is none."""
+    links = "".join(f'<a href="{html_text(place)}">← {html_text(text)}</a>' for text, place in back)
+    return f'<p class="back">{links}</p>' if links else ""
+
+
+def own_script() -> str:
+    """Return the text of the only script a page may have."""
+    return assets.script().read_text(encoding="utf-8").strip()
+
+
+def _filled(values: dict[str, str]) -> str:
+    template = assets.page_frame().read_text(encoding="utf-8")
+    return _PLACEHOLDER.sub(lambda found: values[found[1]], template)
+
+
+def _cells(notebook: Any) -> Iterator[str]:
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            yield _markdown(cell.source)
+        elif cell.cell_type == "code":
+            for output in cell.outputs:
+                data = output.get("data", {})
+                if HTML in data:
+                    yield data[HTML]
+                elif "text/plain" in data:
+                    yield f"<pre>{html_lines(data['text/plain'])}</pre>"
+
+
+def _markdown(source: str) -> str:
+    from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+
+    renderer = IPythonRenderer(escape=False, exclude_anchor_links=True)
+    return str(MarkdownWithMath(renderer=renderer).render(source))
 
 
 def _with_ids(html: str) -> str:
@@ -115,19 +167,16 @@ def _with_ids(html: str) -> str:
     return _BARE_HEADING.sub(named, html)
 
 
-def _with_contents(html: str) -> str:
-    items = [h for h in headings(html) if h.level == 2]
-    links = "\n".join(f'<li><a href="#{h.id}">{h.text}</a></li>' for h in items)
-    return html.replace(_CONTENTS, f"<ol>\n{links}\n</ol>", 1)
-
-
 def headings(html: str) -> list[Heading]:
     """Return the headings of a rendered page in order."""
     return [Heading(int(level), id_, text) for level, id_, text in _HEADING.findall(html)]
 
 
 def check_page(html: str) -> None:
-    """Raise ``RenderError`` when a page has a script, an outside resource, or no single h1."""
+    """Raise ``RenderError`` unless a page is self-contained, with one h1 and no id twice.
+
+    The only script it may have is our own, by its exact text.
+    """
     found = _Page()
     found.feed(html)
     found.close()
@@ -138,30 +187,60 @@ def check_page(html: str) -> None:
 
 
 class _Page(HTMLParser):
-    """What a browser would do with a page: run, fetch, show as the main heading."""
+    """What a browser would do with a page: run, fetch, show as the main heading, jump to."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.problem: str | None = None
         self.n_main_headings = 0
-        self._exhibits: set[str] = set()
+        self._ids: set[str] = set()
+        self._script: str | None = None
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.n_main_headings += tag == "h1"
-        if tag in ("script", "iframe", "object", "embed", "link", "base", "form"):
+        if tag == "script" and not attrs:
+            self._script = ""
+        elif tag in ("script", "iframe", "object", "embed", "link", "base", "form"):
             self.problem = f"holds a <{tag}> element"
         for name, value in attrs:
+            text = value or ""
             if name.startswith("on"):
                 self.problem = f"holds the event handler {name}"
-            if name == "id" and value and value.startswith(("fig-", "tbl-")):
-                if value in self._exhibits:
-                    self.problem = f"holds two exhibits {value[4:]!r}: give one of them another key"
-                self._exhibits.add(value)
+            if name == "http-equiv" and text.lower() != "content-security-policy":
+                self.problem = f"holds the instruction {text[:80]}"
             is_resource = name in ("src", "srcset", "poster", "background", "data", "xlink:href")
-            if is_resource and not (value or "").startswith("data:"):
-                self.problem = f"loads {(value or '')[:80]} from outside"
-            if name == "href" and _RUNS_CODE.match(value or ""):
+            if is_resource and not text.startswith("data:"):
+                self.problem = f"loads {text[:80]} from outside"
+            if name == "href" and _RUNS_CODE.match(text):
                 self.problem = "holds a link that runs code"
+            if name == "id":
+                self._note_id(text)
+
+    def handle_data(self, data: str) -> None:
+        if self._script is not None:
+            self._script += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag == "script":
+            self._end_script()
+
+    def close(self) -> None:
+        super().close()
+        self._end_script()
+
+    def _end_script(self) -> None:
+        if self._script is not None and self._script != own_script():
+            self.problem = "holds a <script> element that is not its own"
+        self._script = None
+
+    def _note_id(self, id_: str) -> None:
+        kind, _, key = id_.partition("-")
+        if id_ in self._ids and kind in ("fig", "tbl") and key:
+            what = "figures" if kind == "fig" else "tables"
+            self.problem = f"shows two {what} with the key '{key}'; give one of them another key"
+        elif id_ in self._ids:
+            self.problem = f"holds the id '{id_}' twice"
+        self._ids.add(id_)
 
 
 def to_pdf(html: str) -> bytes:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
 
 from retrieval_eval.metrics.trial import DEFAULT_K
 from retrieval_eval.model.impact import ComparisonDocument, ImpactAnalysis
@@ -13,7 +15,7 @@ from retrieval_eval.model.summary import RunSummary
 from retrieval_eval.pipeline.evaluate import IMPACT_FILE, SUMMARY_FILE
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import FRAMES, expand
-from retrieval_eval.report.comparison import arms, choose, ledgers, metrics_of, verdict_of
+from retrieval_eval.report.comparison import arms, choose
 from retrieval_eval.report.documents import (
     TrialFiles,
     event_rows,
@@ -22,8 +24,19 @@ from retrieval_eval.report.documents import (
     read_trials,
     renamed_summary,
 )
+from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.frames import Row, make_frame, read_row
+from retrieval_eval.report.names import LABELS, reason_sentence
 from retrieval_eval.report.simulated import notice
+from retrieval_eval.report.trial import Trial, find_trial, page_folders
+from retrieval_eval.study.frames import (
+    estimate_rows,
+    gate_rows,
+    ledger_rows,
+    member_rows,
+    pair_rows,
+    view_rows,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,6 +68,11 @@ class Run(frames.Measured):
         impact analysis has to use the new names.
     part
         Only these trials of the folders, as :meth:`filter` gives them.
+    privacy
+        Leave out the arguments of tools, which hold prompts, commands and file content, and the
+        names of folders.
+    has_trial_pages
+        Whether every trial has a page in ``trials/`` beside that of the run, to be linked.
     """
 
     frame_columns = _COLUMNS
@@ -69,9 +87,13 @@ class Run(frames.Measured):
         impact: ImpactAnalysis | None = None,
         new_names: Sequence[Mapping[str, str]] | None = None,
         part: Part | None = None,
+        privacy: bool = False,
+        has_trial_pages: bool = False,
     ) -> None:
         self.folders = tuple(folders)
+        self.privacy = privacy
         self.part = part
+        self.has_trial_pages = has_trial_pages
         self.summaries: tuple[RunSummary, ...] = (
             part.summaries
             if part is not None
@@ -118,6 +140,8 @@ class Run(frames.Measured):
             parameters=self.parameters,
             impact=part.impact,
             part=part,
+            privacy=self.privacy,
+            has_trial_pages=self.has_trial_pages,
         )
         _ = found.comparison
         return found
@@ -134,6 +158,43 @@ class Run(frames.Measured):
     def trial_files(self) -> tuple[TrialFiles, ...]:
         """The trials of all runs, in the order of the rows of :attr:`trials`."""
         return tuple(trial for own in self.trials_by_run for trial in own)
+
+    @cached_property
+    def trial_folders(self) -> tuple[str, ...]:
+        """The name of the folder of each trial's page, in the order of :attr:`trial_files`."""
+        if self.part is not None:
+            return self.part.page_folders
+        return page_folders(self.trial_files)
+
+    def trial(
+        self,
+        name: str = "",
+        *,
+        config: str = "",
+        batch: str = "",
+        privacy: bool = False,
+        has_run_page: bool = False,
+    ) -> Trial:
+        """Return one trial: its steps, what it found, the lines it read, and its errors as frames.
+
+        Parameters
+        ----------
+        name
+            The name of a trial, of the folder of its page, or of a task; of several trials the
+            first by config and name. Of a folder that was excluded: a trial that says why.
+        config, batch
+            Only trials of this config, and of this batch of the run; empty for any.
+        privacy, has_run_page
+            As for :class:`~retrieval_eval.report.trial.Trial`.
+
+        Raises
+        ------
+        BadInputError
+            When no trial fits; the closest names are listed.
+        """
+        return find_trial(
+            self, name, config, batch, {"privacy": privacy, "has_run_page": has_run_page}
+        )
 
     @cached_property
     def run_ids(self) -> tuple[str, ...]:
@@ -183,17 +244,19 @@ class Run(frames.Measured):
         """One row a trial: metrics, outcomes, flags."""
         declared = expand(_COLUMNS["trials"], self.k_values)
         rows = []
-        for trial in self.trial_files:
+        for trial, page in zip(self.trial_files, self.trial_folders, strict=True):
             metrics = trial.metrics
             base = trial.identity | {
                 "batch_timestamp": trial.entry.batch_timestamp,
+                "page": f"trials/{quote(page)}/index.html" if self.has_trial_pages else None,
                 "is_simulated": metrics is not None and metrics.provenance.is_simulated is True,
                 "has_exception": metrics is not None
                 and metrics.outcome.get("exception") is not None,
                 "status": trial.entry.status,
                 "status_reason": trial.entry.reason,
             }
-            rows.append(read_row(metrics, declared, base))
+            row = read_row(metrics, declared, base)
+            rows.append(row | {"state": state(row)})
         return make_frame(rows, declared)
 
     @frames.handed_out
@@ -219,12 +282,92 @@ class Run(frames.Measured):
         truths: list[Row] = []
         for trial in self.trial_files:
             document = trial.events()
-            events += event_rows(document, trial.identity)
+            events += self.event_rows(trial)
             truths += ground_truth_rows(document, trial.identity)
         return (
             make_frame(events, _COLUMNS["events"]),
             make_frame(truths, _COLUMNS["ground_truth"]),
         )
+
+    @frames.handed_out
+    def errors(self) -> pd.DataFrame:
+        """One row a scored trial and error mode, with the denominator of its rate."""
+        rows = [
+            trial.identity
+            | {"mode": mode, "label": label, "of": whole}
+            | {part: getattr(rate, part) for part in ("count", "denominator")}
+            for trial in self.trial_files
+            if trial.metrics is not None
+            for mode, (label, whole) in LABELS.items()
+            if (rate := trial.metrics.error_taxonomy.rates.get(mode)) is not None
+        ]
+        return make_frame(rows, _COLUMNS["errors"])
+
+    @frames.handed_out
+    def utilization(self) -> pd.DataFrame:
+        """One row a scored trial and part of its ground truth, with the number of files."""
+        rows = []
+        for trial in self.trial_files:
+            if trial.metrics is None or trial.metrics.file_level_metrics.file_recall is None:
+                continue
+            parts = Counter(map(used_part, ground_truth_rows(trial.events(), trial.identity)))
+            rows += [trial.identity | {"part": p, "n_files": parts[p]} for p in PARTS]
+        return make_frame(rows, _COLUMNS["utilization"])
+
+    @frames.handed_out
+    def missed(self) -> pd.DataFrame:
+        """One row a task and ground-truth file: scored trials, and those that missed it."""
+        rows: dict[tuple[Any, ...], Row] = {}
+        for trial in self.trial_files:
+            if trial.metrics is None or trial.metrics.file_level_metrics.file_recall is None:
+                continue
+            config = str(trial.identity["config_name"])
+            for found in ground_truth_rows(trial.events(), trial.identity):
+                names = {n: found[n] for n in ("benchmark", "task_name", "repository", "file")}
+                start = names | {"n_trials": 0, "n_missed": 0, "missed_by": []}
+                row = rows.setdefault(tuple(names.values()), start)
+                row["n_trials"] += 1
+                if not found["is_retrieved"]:
+                    row["n_missed"] += 1
+                    row["missed_by"] = sorted({*row["missed_by"], config})
+        ordered = sorted(
+            rows.values(), key=lambda row: (-row["n_missed"], row["task_name"] or "", row["file"])
+        )
+        return make_frame(ordered, _COLUMNS["missed"])
+
+    @property
+    def mcp_configs(self) -> tuple[str, ...] | None:
+        """The configurations that were stated to use MCP, or None where nothing was stated."""
+        found = self.impact.parameters.get("mcp_configs")
+        return None if found is None else tuple(found)
+
+    @frames.handed_out
+    def tools(self) -> pd.DataFrame:
+        """One row a trial, tool category and kind of tool, with the number of events."""
+        names = list(dict.fromkeys(c.name for c in _COLUMNS["tools"][:-1]))
+        found = self.events.groupby(names, sort=False, dropna=False).size()
+        rows = found.rename("n_events").reset_index().to_dict("records")
+        return make_frame([{str(k): v for k, v in row.items()} for row in rows], _COLUMNS["tools"])
+
+    def event_rows(self, trial: TrialFiles) -> list[Row]:
+        """Return the events of a trial, in a private report without arguments."""
+        rows = event_rows(trial.events(), trial.identity)
+        return [row | {"arguments": None} for row in rows] if self.privacy else rows
+
+    def one_task(self, benchmark: str, task_name: str) -> pd.DataFrame:
+        """Return the events of a task, of one trial a configuration, the compared ones first.
+
+        The trial is the first by name that has events; batches of a run may use one name for
+        several trials, of which only one is taken.
+        """
+        first: dict[str, list[Row]] = {}
+        for trial in sorted(self.trial_files, key=lambda found: str(found.entry.trial_name)):
+            identity = trial.identity
+            if (identity["benchmark"], identity["task_name"]) == (benchmark, task_name):
+                config = str(identity["config_name"])
+                first[config] = first.get(config) or self.event_rows(trial)
+        rows = [row for config in self.configs for row in first.get(config, [])]
+        return make_frame(rows, _COLUMNS["events"])
 
     @frames.handed_out
     def excluded(self) -> pd.DataFrame:
@@ -240,7 +383,7 @@ class Run(frames.Measured):
     @frames.handed_out
     def pairs(self) -> pd.DataFrame:
         """One row a matched task and metric, for every pair of configs."""
-        return self._of_comparisons("pairs", _pair_rows)
+        return self._of_comparisons("pairs", pair_rows)
 
     @frames.handed_out
     def associations(self) -> pd.DataFrame:
@@ -267,27 +410,27 @@ class Run(frames.Measured):
     @frames.handed_out
     def statistics(self) -> pd.DataFrame:
         """One row a metric, for every pair of configs: paired statistics."""
-        return self._of_comparisons("statistics", _metric_rows)
+        return self._of_comparisons("statistics", estimate_rows)
 
     @frames.handed_out
     def gate(self) -> pd.DataFrame:
         """One row a rule of the validity gate, for every pair of configs."""
-        return self._of_comparisons("gate", _gate_rows)
+        return self._of_comparisons("gate", gate_rows)
 
     @frames.handed_out
     def pair_ledger(self) -> pd.DataFrame:
         """One row an arm and status of its trials, for every pair of configs."""
-        return self._of_comparisons("pair_ledger", _ledger_rows)
+        return self._of_comparisons("pair_ledger", ledger_rows)
 
     @frames.handed_out
     def views(self) -> pd.DataFrame:
         """One row a view and metric, for every pair of configs."""
-        return self._of_comparisons("views", _view_rows)
+        return self._of_comparisons("views", view_rows)
 
     @frames.handed_out
     def slices(self) -> pd.DataFrame:
         """One row a slice of the tasks, for every pair of configs."""
-        return self._of_comparisons("slices", _slice_rows)
+        return self._of_comparisons("slices", partial(member_rows, member="slices"))
 
     @frames.handed_out
     def first_hits(self) -> pd.DataFrame:
@@ -297,17 +440,9 @@ class Run(frames.Measured):
         return make_frame([read_row(curve, columns, {}) for curve in found], columns)
 
     def _of_comparisons(
-        self, name: str, rows_of: Callable[[ComparisonDocument, Row], Iterator[Row]]
+        self, name: str, rows_of: Callable[[ComparisonDocument], Iterator[Row]]
     ) -> pd.DataFrame:
-        rows: list[Row] = []
-        for comparison in self.comparisons:
-            rows += rows_of(
-                comparison,
-                {
-                    "baseline_config": comparison.baseline_config,
-                    "comparison_config": comparison.comparison_config,
-                },
-            )
+        rows = [row for comparison in self.comparisons for row in rows_of(comparison)]
         return make_frame(rows, _COLUMNS[name])
 
     def frame(self, name: str) -> pd.DataFrame:
@@ -315,63 +450,49 @@ class Run(frames.Measured):
         found: pd.DataFrame = getattr(self, name)
         return found
 
+    def definitions(self) -> Block:
+        """Return what every metric means, and which direction is better."""
+        from retrieval_eval.report.sections.closing import definitions
+
+        return definitions({name for c in self.comparisons for name in c.metrics})
+
+    def provenance(self) -> Block:
+        """Return versions, parameters, seed and the digest of what was read."""
+        from retrieval_eval.report.sections.closing import provenance
+
+        return provenance(self)
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002
+        from retrieval_eval.report.displays import run_header
+
+        return run_header(self)._repr_mimebundle_()
+
     def __repr__(self) -> str:
         trials = self.part.sentence if self.part else f"{len(self.trial_files)} trials"
         said = notice(self.n_simulated, len(self.trial_files), "trial", "agent")
         return f"<Run {', '.join(self.run_ids)}: {trials}>{f' {said}' if said else ''}"
 
 
-def _pair_rows(comparison: ComparisonDocument, names: Row) -> Iterator[Row]:
-    for pair in comparison.pairs:
-        task = read_row(pair, _COLUMNS["pairs"], names)
-        for metric, values in pair.metrics.items():
-            sides = {s: getattr(values, s) for s in ("baseline", "comparison", "difference")}
-            yield task | {"metric": metric} | sides
+PARTS: Final = ("retrieved and used", "retrieved, not used", "never retrieved")
+"""What may become of a ground-truth file; used is opened or written."""
 
 
-def _metric_rows(comparison: ComparisonDocument, names: Row) -> Iterator[Row]:
-    for metric, result in comparison.metrics.items():
-        base = names | {
-            "metric": metric,
-            "verdict": comparison.verdict,
-            "is_verdict_metric": comparison.verdict_metric == metric,
-        }
-        yield read_row(result, _COLUMNS["statistics"], base)
+def used_part(row: Row) -> str:
+    """Return what became of a ground-truth file."""
+    if not row["is_retrieved"]:
+        return PARTS[2]
+    return PARTS[0] if row["is_opened"] or row["is_written"] else PARTS[1]
 
 
-def _view_rows(comparison: ComparisonDocument, names: Row) -> Iterator[Row]:
-    flips = {(flip.metric, flip.view): str(flip.kind) for flip in comparison.flips}
-    for name, view in comparison.views.items():
-        for metric, result in metrics_of(view).items():
-            base = names | {
-                "view": name,
-                "metric": metric,
-                "verdict": verdict_of(view) or None,
-                "flip": flips.get((metric, name)),
-            }
-            yield read_row(result, _COLUMNS["views"], base)
-
-
-def _gate_rows(comparison: ComparisonDocument, names: Row) -> Iterator[Row]:
-    for rule in comparison.gate.rules:
-        trials = [f"{t.config_name} / {t.task_name} / {t.trial_name or '?'}" for t in rule.trials]
-        base = names | {"rule": rule.name, "trials": trials}
-        yield read_row(rule, _COLUMNS["gate"], base)
-
-
-def _ledger_rows(comparison: ComparisonDocument, names: Row) -> Iterator[Row]:
-    """Yield one row an arm and status; removed, unmatched and used add up to all."""
-    for config, ledger in zip(arms(comparison), ledgers(comparison), strict=True):
-        arm = names | {"arm": config}
-        yield arm | {"status": "all", "n": ledger.trials}
-        for status in ("removed", "unmatched"):
-            for reason, n in getattr(ledger, status).items():
-                yield arm | {"status": status, "reason": reason, "n": n}
-        yield arm | {"status": "used", "n": ledger.used}
-        for reason, n in ledger.outcomes_only.items():
-            yield arm | {"status": "outcomes_only", "reason": reason, "n": n}
-
-
-def _slice_rows(comparison: ComparisonDocument, names: Row) -> Iterator[Row]:
-    for cell in comparison.slices:
-        yield read_row(cell, _COLUMNS["slices"], names)
+def state(trial: Row) -> str:
+    """Return whether a trial could be scored, or why not; of a degraded one the gravest fault."""
+    if trial["file_recall"] is None:
+        reason = trial["reason"] or trial["ground_truth_reason"] or trial["status_reason"]
+        return f"not scored: {reason_sentence(reason)}"
+    if trial["status"] != "degraded":
+        return "scored"
+    broken = trial["degraded_sources"] or ["trace"]
+    if "trace" in broken:
+        return "scored, from an incomplete trace"
+    kind = "ground truth" if "ground_truth" in broken else "outcome"
+    return f"scored, a file of its {kind} unreadable"

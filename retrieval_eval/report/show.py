@@ -43,7 +43,8 @@ def to_html(block: Block) -> str:
     if block.finding:
         parts.append(f'<p class="finding">{html_text(block.finding)}</p>')
     parts += [f"<p>{html_text(sentence)}</p>" for sentence in block.sentences]
-    parts += [exhibit_html(exhibit) for exhibit in block.exhibits]
+    is_answer = block.kind == "answer"
+    parts += [exhibit_html(exhibit, labelled=is_answer) for exhibit in block.exhibits]
     tone = f" tone-{block.tone}" if block.tone else ""
     return f'<div class="block {block.kind}{tone}">\n' + "\n".join(parts) + "\n</div>"
 
@@ -70,13 +71,13 @@ def to_plain(block: Block) -> str:
     return "\n".join(visible(line) for line in lines if line)
 
 
-def exhibit_html(exhibit: Exhibit) -> str:
-    """Return a figure, table or empty state as HTML."""
+def exhibit_html(exhibit: Exhibit, *, labelled: bool = False) -> str:
+    """Return a figure, table or empty state as HTML; ``labelled`` as for :func:`table_html`."""
     match exhibit:
         case Figure():
             return _figure_html(exhibit)
         case Table():
-            return table_html(exhibit)
+            return table_html(exhibit, labelled=labelled)
         case Empty():
             return f'<p class="empty">{html_text(exhibit.sentence)}</p>'
 
@@ -101,13 +102,17 @@ def _figure_html(figure: Figure) -> str:
     )
 
 
-def table_html(table: Table) -> str:
-    """Return a table with caption, column and row scopes, in a scrollable labelled region."""
+def table_html(table: Table, *, labelled: bool = False) -> str:
+    """Return a table with caption, column and row scopes, in a scrollable labelled region.
+
+    With ``labelled`` every cell carries the name of its column, so that a narrow page can show
+    each row as a card.
+    """
     head = "".join(
         f'<th scope="col" class="{table.alignment(i)}">{html_text(name)}</th>'
         for i, name in enumerate(table.header)
     )
-    body = "\n".join(f"<tr>{_row_html(table, row)}</tr>" for row in table.rows)
+    body = "\n".join(f"<tr>{_row_html(table, row, labelled)}</tr>" for row in table.rows)
     notes = "".join(f"<p>{html_text(note)}</p>" for note in table.notes)
     return (
         f'<div class="table t-{table.key}" role="group" tabindex="0" '
@@ -118,12 +123,13 @@ def table_html(table: Table) -> str:
     )
 
 
-def _row_html(table: Table, row: tuple[str, ...]) -> str:
+def _row_html(table: Table, row: tuple[str, ...], labelled: bool) -> str:
     # Long names of metrics may break behind an underscore, or they squeeze the other columns.
     name = _cell_html(row[0], name=True)
     first = f'<th scope="row" class="{table.alignment(0)}">{name}</th>'
+    labels = [f' data-label="{html_text(n)}"' if labelled else "" for n in table.header]
     return first + "".join(
-        f'<td class="{table.alignment(i)}">{_cell_html(cell)}</td>'
+        f'<td class="{table.alignment(i)}"{labels[i]}>{_cell_html(cell)}</td>'
         for i, cell in enumerate(row[1:], start=1)
     )
 

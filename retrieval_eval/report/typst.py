@@ -1,7 +1,9 @@
 """Blocks, figures and tables as typst, for print. Pure; untrusted text becomes a string.
 
 A string of typst is text and never markup, so that no cell of a table can become a heading, a
-list or a term. Only functions of typst itself are called: a block looks the same in any document.
+list or a term. Only functions of typst itself are called, and labels are used as classes
+(``<finding>``, ``<note>``): the typst template of the Quarto extension styles them, and in any
+other document a block is plain and complete.
 """
 
 from __future__ import annotations
@@ -12,43 +14,48 @@ from typing import Final
 from retrieval_eval.escape import typst_string, visible
 from retrieval_eval.report.exhibits import Block, Empty, Exhibit, Figure, Table
 
-TONES: Final = {"better": "#005f47", "worse": "#9a3b00"}
-_INK: Final = "#1f2328"
-_SOFT: Final = "#565d66"
-_RULE: Final = "#d8dce1"
-_WASH: Final = "#f6f7f8"
-
-_SHORT: Final = 12
+_LINE: Final = 112
+"""Characters of a table on a line of an A4 page, in the widest font that is usual."""
+_GAP: Final = 2
+"""Characters between two columns."""
+_BOLD: Final = 1.2
+"""How much wider the bold words of the head are."""
 _LONGEST: Final = 60
-"""Columns of left-aligned text longer than the one share the width, by lengths up to the other."""
+"""A cell longer than this takes part in sharing the width as if it had only so many characters."""
 
 _BREAK: Final = "\u200b"
 _LONG_WORD: Final = re.compile(r"\S{13,}")
-_PIECE: Final = re.compile(r"[^\W_]{1,8}[\W_]?|[\W_]")
-"""What a line may break behind in a long word: a sign, else eight letters."""
+_LONG_PROSE_WORD: Final = re.compile(r"\S{40,}")
+_PIECE: Final = re.compile(r"[^\W_]{1,20}[\W_]*|[\W_]+")
+"""What a line may break behind in a long word: signs, else twenty letters."""
 
 
 def to_typst(block: Block) -> str:
     """Return a block as typst markup that needs nothing around it."""
-    parts = [_badges(block.badges)] if block.badges else []
+    parts = [_badges(block)] if block.badges else []
     if block.finding:
-        size = "1.5em" if block.kind == "answer" else "1.25em"
-        words = f"text(size: {size}, {_words(block.finding)})"
-        parts.append(f"block(sticky: true, below: 0.8em, {words})")
-    parts += [f"par({_words(sentence)})" for sentence in block.sentences]
+        parts.append(f"#block(sticky: true, {_prose(block.finding)}) <finding>")
+    # Sentences stay with what they are about, as headings do.
+    sticky = "true" if block.exhibits else "false"
+    parts += [f"#block(sticky: {sticky}, par({_prose(s)})) <sentence>" for s in block.sentences]
     parts += [_exhibit(exhibit) for exhibit in block.exhibits]
     if block.kind != "answer":
-        return "\n\n".join(f"#{part}" for part in parts)
-    edge = f'stroke: (left: 3pt + rgb("{TONES.get(block.tone, _SOFT)}"))'
-    body = "\n".join(parts)
-    return f'#block(fill: rgb("{_WASH}"), {edge}, inset: 10pt, width: 100%, {{\n{body}\n}})'
+        return "\n\n".join(parts)
+    tone = f"-{block.tone}" if block.tone in ("better", "worse") else ""
+    return "#block(width: 100%)[\n" + "\n\n".join(parts) + f"\n] <answer{tone}>"
 
 
-def _badges(badges: tuple[tuple[str, str], ...]) -> str:
-    cells = ", ".join(
-        f"{_soft(_words(name))}, text(weight: 600, {_words(value)})" for name, value in badges
+def _badges(block: Block) -> str:
+    cells = "".join(
+        f"  {typst_string(visible(name))}, strong({_prose(value)}),\n"
+        for name, value in block.badges
     )
-    return f"grid(columns: (auto, 1fr), column-gutter: 10pt, row-gutter: 6pt, {cells})"
+    grid = f"#grid(columns: (auto, 1fr), column-gutter: 10pt, row-gutter: 6pt,\n{cells}) <badges>"
+    if block.kind != "header":
+        return grid
+    # For the foot of every page: which run this is.
+    name, value = block.badges[0]
+    return f"#metadata({typst_string(visible(f'{name} {value}', 100))}) <running>\n{grid}"
 
 
 def _exhibit(exhibit: Exhibit) -> str:
@@ -58,8 +65,7 @@ def _exhibit(exhibit: Exhibit) -> str:
         case Table():
             return _table(exhibit)
         case Empty():
-            words = _soft(_words(exhibit.sentence))
-            return f'block(fill: rgb("{_WASH}"), inset: 8pt, width: 100%, {words})'
+            return f"#block(width: 100%, {_prose(exhibit.sentence)}) <empty>"
 
 
 def _figure(figure: Figure) -> str:
@@ -68,67 +74,69 @@ def _figure(figure: Figure) -> str:
         f'image(bytes({typst_string(figure.svg)}), format: "svg", '
         f"width: 100%, alt: {typst_string(visible(figure.alt))})"
     )
-    caption = f'figure.caption(separator: ". ", {_words(figure.caption)})'
+    caption = f'figure.caption(position: bottom, separator: ". ", {_prose(figure.caption)})'
     return (
-        f"{{\n{_caption_style('bottom')}\n"
-        f'figure(kind: image, supplement: "Figure", numbering: "1", {picture}, '
-        f"caption: {caption})\n}}"
+        f'#figure(kind: image, supplement: "Figure", numbering: "1", {picture},\n'
+        f"  caption: {caption}) {_label(f'fig-{figure.key}')}"
     )
 
 
 def _table(table: Table) -> str:
     """Return a table that goes on over pages with its head; as on the page, it has no number."""
-    align = ", ".join(table.alignment(i) for i in range(len(table.header)))
-    head = ", ".join(f"text(weight: 600, {_words(name)})" for name in table.header)
+    align = "".join(f"{table.alignment(i)}, " for i in range(len(table.header)))
+    head = ", ".join(f"strong({_words(name)})" for name in table.header)
     rows = "".join("  " + ", ".join(map(_words, row)) + ",\n" for row in table.rows)
-    body = (
-        f"table(columns: ({_widths(table)}), align: ({align},), inset: (x: 3pt, y: 3.5pt), "
-        f'stroke: (x, y) => (bottom: 0.5pt + rgb(if y == 0 {{ "{_INK}" }} else {{ "{_RULE}" }})),\n'
-        f"  table.header({head}),\n{rows})"
-    )
-    shown = (
-        f"{{\n{_caption_style('top')}\nshow figure: set block(breakable: true)\n"
-        f"figure(kind: table, supplement: none, numbering: none, "
-        f"caption: {_words(table.caption)}, "
-        f"{{ set text(size: 7.5pt); set par(justify: false, leading: 0.5em); {body} }})\n"
-    )
-    notes = "".join(
-        f"block(above: 0.5em, below: 0.5em, text(size: 7.5pt, {_soft(_words(note))}))\n"
-        for note in table.notes
-    )
-    return f"{shown}{notes}}}"
-
-
-def _caption_style(place: str) -> str:
+    notes = "".join(f"\n\n#block({_prose(note)}) <note>" for note in table.notes)
     return (
-        f"set figure.caption(position: {place})\n"
-        "show figure.caption: set block(sticky: true)\n"
-        "show figure.caption: set align(left)\n"
-        f'show figure.caption: set text(size: 8.5pt, fill: rgb("{_SOFT}"))\n'
-        "show figure: set align(left)\n"
-        "set figure(gap: 0.6em)"
+        "#[\n#show figure: set block(breakable: true)\n"
+        "#set text(size: 7.5pt); #set par(justify: false)\n"
+        "#figure(kind: table, supplement: none, numbering: none,\n"
+        f"  caption: figure.caption(position: top, {_prose(table.caption)}),\n"
+        f"  table(columns: ({_columns(table)}), align: ({align}),\n"
+        f"  table.header({head}),\n{rows})) {_label(f'tbl-{table.key}')}{notes}\n]"
     )
 
 
-def _widths(table: Table) -> str:
-    """Return as wide columns as their numbers need, and shares of the rest for long text."""
-    return "".join(f"{_width(table, i)}, " for i in range(len(table.header)))
+def _label(name: str) -> str:
+    return f"#label({typst_string(name)})"
 
 
-def _width(table: Table, column: int) -> str:
-    longest = max((len(row[column]) for row in table.rows), default=0)
-    if longest <= _SHORT or table.alignment(column) == "right":
-        return "auto"
-    return f"{min(longest, _LONGEST)}fr"
+def _columns(table: Table) -> str:
+    """Return the widths: what each column needs, or shares of the line where they need more.
+
+    No column becomes narrower than its longest word, and no number breaks.
+    """
+    line = _LINE - _GAP * len(table.header)
+    least, wanted, is_long = [], [], False
+    for i, name in enumerate(table.header):
+        cells = [visible(row[i]) for row in table.rows]
+        longest = max(map(len, cells), default=0)
+        is_number = table.alignment(i) == "right"
+        words: list[float] = [len(word) for text in cells for word in _pieces(text)]
+        words += [_BOLD * len(word) for word in _pieces(name)]
+        least.append(max([*words, longest if is_number and longest <= _LONGEST // 2 else 0, 1]))
+        wanted.append(max(least[i], min(longest, _LONGEST)))
+        is_long |= longest > _LONGEST
+    if sum(wanted) <= line and not is_long:
+        return "auto, " * len(wanted)
+    spare, over = line - sum(least), sum(wanted) - sum(least)
+    share = max(spare / over, 0) if over else 0
+    widths = [low + (high - low) * share for low, high in zip(least, wanted, strict=True)]
+    return "".join(f"{width + _GAP:.4g}fr, " for width in widths)
 
 
-def _soft(words: str) -> str:
-    return f'text(fill: rgb("{_SOFT}"), {words})'
+def _pieces(text: str) -> list[str]:
+    return _LONG_WORD.sub(_with_breaks, visible(text)).replace(_BREAK, " ").split()
 
 
 def _words(text: str) -> str:
     """Return text as a string whose long words may break, or they would leave their cells."""
     return typst_string(_LONG_WORD.sub(_with_breaks, visible(text)))
+
+
+def _prose(text: str) -> str:
+    """Return text as a string for a whole line, on which only very long words need to break."""
+    return typst_string(_LONG_PROSE_WORD.sub(_with_breaks, visible(text)))
 
 
 def _with_breaks(word: re.Match[str]) -> str:

@@ -288,7 +288,7 @@ def _check_corpora(corpus: Corpus, chosen: Collection[str]) -> None:
 
 
 def _backlog(source: str) -> dict[str, Any]:
-    return read_backlog(source).to_json()
+    return to_builtins(read_backlog(source))
 
 
 def _corpus_facts(name: str, corpus: Corpus | None, facts: Mapping[str, Any]) -> CorpusFacts:

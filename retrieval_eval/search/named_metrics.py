@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.ranking.measures import parse_measure
@@ -27,15 +27,60 @@ Share = tuple[float, float]
 TRUE_POSITIVE_RATE: Final = "ungrounded_true_positive_rate"
 FALSE_REFUSAL_RATE: Final = "answerable_false_refusal_rate"
 
-BLOCK_OF: Final[Mapping[str, tuple[str, str]]] = {
-    "claim_coverage": ("claims", "coverage"),
-    "claim_faithfulness": ("claims", "faithfulness"),
-    TRUE_POSITIVE_RATE: ("abstention", "true_positive_rate"),
-    FALSE_REFUSAL_RATE: ("abstention", "false_refusal_rate"),
-    "auc": ("abstention", "auc"),
-    "composite": ("composite", "value"),
+
+class Place(NamedTuple):
+    """The block of a run and the key that hold a metric, and its definition."""
+
+    block: str
+    key: str
+    meaning: str
+    formula: str
+
+
+BLOCK_OF: Final[Mapping[str, Place]] = {
+    "claim_coverage": Place(
+        "claims",
+        "coverage",
+        "substantive claims of drafts that a labelled document supports / all",
+        r"\frac{|\{c \in C : \text{a relevant document supports } c\}|}{|C|}",
+    ),
+    "claim_faithfulness": Place(
+        "claims",
+        "faithfulness",
+        "substantive claims of drafts that their context supports / all",
+        r"\frac{|\{c \in C : \text{the context of its draft supports } c\}|}{|C|}",
+    ),
+    TRUE_POSITIVE_RATE: Place(
+        "abstention",
+        "true_positive_rate",
+        "unanswerable queries refused / all unanswerable queries",
+        r"\frac{|\{q \in U : q \text{ was refused}\}|}{|U|}",
+    ),
+    FALSE_REFUSAL_RATE: Place(
+        "abstention",
+        "false_refusal_rate",
+        "answerable queries refused / all; lower is better",
+        r"\frac{|\{q \in Q : q \text{ was refused}\}|}{|Q|}",
+    ),
+    "auc": Place(
+        "abstention",
+        "auc",
+        "how often an answerable query outscores an unanswerable one",
+        r"\frac{1}{|Q| \, |U|} \sum_{q \in Q} \sum_{u \in U} "
+        r"\left( [s_q > s_u] + \tfrac{1}{2} [s_q = s_u] \right)",
+    ),
+    "composite": Place(
+        "composite",
+        "value",
+        "smallest margin of a component to its bound",
+        r"\min_{m} \min (m - \mathrm{floor}_m, \ \mathrm{ceiling}_m - m)",
+    ),
 }
-"""Metrics that are no measure of rankings: the block of the run and the key that hold them."""
+"""Metrics that are no measure of rankings.
+
+In formulae C are the substantive claims of all drafts, U the unanswerable queries, Q the answerable
+ones, and s is the top score of a query, −∞ where nothing was returned.
+"""
 
 WHOLE_RUN_ONLY: Final = frozenset({"auc", "composite"})
 """Metrics that are no mean over queries: no query has a share in them."""
@@ -121,7 +166,7 @@ def shares(doc: SearchRun, name: str) -> dict[str, Share]:
     check_metric_name(name)
     if name in WHOLE_RUN_ONLY or not _whole(doc, name).computable:
         return {}
-    block = BLOCK_OF.get(name, ("", ""))[0]
+    block = BLOCK_OF[name].block if name in BLOCK_OF else ""
     if block == "claims":
         drafts = doc.claims.queries if doc.claims is not None else ()
         return {draft.id: _claims(draft, name) for draft in drafts}
@@ -159,8 +204,8 @@ def stored(doc: SearchRun, name: str) -> Stored | None:
     """Return the block of a metric in a search run; None where the run does not have it."""
     if name not in BLOCK_OF:
         return doc.metrics.get(name)
-    block, key = BLOCK_OF[name]
-    found: Stored | None = getattr(getattr(doc, block), key, None)
+    place = BLOCK_OF[name]
+    found: Stored | None = getattr(getattr(doc, place.block), place.key, None)
     return found
 
 

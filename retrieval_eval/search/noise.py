@@ -17,7 +17,7 @@ from msgspec.structs import astuple, replace
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.artefacts import read_artefact
-from retrieval_eval.model import from_builtins, to_builtins
+from retrieval_eval.model import from_builtins
 from retrieval_eval.model.noise import (
     DetectablePoints,
     MetricNoise,
@@ -27,7 +27,7 @@ from retrieval_eval.model.noise import (
     RunToRun,
     SuggestedThreshold,
 )
-from retrieval_eval.model.search_run import RunHeader, SearchRun
+from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.records import Progress
 from retrieval_eval.schema import SCHEMA_VERSION, check_version, faults
 from retrieval_eval.search.comparability import (
@@ -55,7 +55,6 @@ from retrieval_eval.search.noise_level import (
     runs_needed,
 )
 from retrieval_eval.search.paired_change import Resampling, linear, pairs_of
-from retrieval_eval.search.run_files import document_of
 from retrieval_eval.search.settings import BASE_MEASURES, HEADLINE
 from retrieval_eval.search.summary import DASH
 
@@ -163,12 +162,7 @@ def noise(
         metrics[name] = MetricNoise(
             n_queries=level.n_queries,
             run_to_run=RunToRun(
-                sd_points=level.sd_points,
-                sd_of_runs_points=level.sd_of_runs_points,
-                sd_by_query_points=level.sd_by_query_points,
-                largest_delta_points=level.largest_delta_points,
-                step_points=level.step_points,
-                is_deterministic=level.is_deterministic,
+                **{name: getattr(level, name) for name in RunToRun.__struct_fields__}
             ),
             band_points=noise_band(level, is_deterministic=n_varied == 0),
             query_sampling=query_sampling(table, resampling),
@@ -184,8 +178,8 @@ def noise(
         pinned=None if pinned is None else pinned.fingerprint,
         n_queries_varied=n_varied,
         is_deterministic=n_varied == 0,
-        run=document_of(first)["run"],
-        judge=None if judge is None else to_builtins(judge),
+        run=first.run,
+        judge=judge,
         runs=tuple(RepeatedRun(label=run.label, generated_at=run.generated_at) for run in runs),
         change=None if change is None else tuple(run.label for run in change),
         settings=NoiseSettings(**asdict(resampling)),
@@ -267,14 +261,13 @@ def staleness(noise: NoiseFloor, run: SearchRun) -> list[str]:
     It was measured on another gold set, under other settings, with another retriever or corpus, or
     more than a quarter before the run.
     """
-    repeated = from_builtins(noise.run, RunHeader, "what the noise was measured with")
     found = [
         f"the noise was measured differently: {sentence}"
-        for sentence in differences(repeated, run.run).values()
+        for sentence in differences(noise.run, run.run).values()
     ]
     found += [
         f"the noise was measured before this changed: {change}"
-        for change in setup_changes(repeated, run.run)
+        for change in setup_changes(noise.run, run.run)
     ]
     then, now = _moment(noise.generated_at), _moment(run.generated_at)
     if now - then > OLDEST:
@@ -345,9 +338,9 @@ def _rounded_up(points: float) -> float:
 
 def noise_sentences(noise: NoiseFloor) -> list[str]:
     """Return what was repeated, whether it is deterministic, and how many runs a guard needs."""
-    use, gold = noise.run["retriever"], noise.run["gold_set"]
-    asked = f"{noise.n_queries:,} queries of {gold['name']} ({gold['fingerprint'][:12]})"
-    found = [f"{noise.n_runs} runs of {use['name']} over {asked}."]
+    use, gold = noise.run.retriever, noise.run.gold_set
+    asked = f"{noise.n_queries:,} queries of {gold.name} ({gold.fingerprint[:12]})"
+    found = [f"{noise.n_runs} runs of {use.name} over {asked}."]
     if noise.is_deterministic:
         found.append("Deterministic: every query got the same documents in every run.")
     else:

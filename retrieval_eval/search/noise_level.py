@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from retrieval_eval.model.noise import DetectablePoints, QuerySampling
+from retrieval_eval.model.noise import DetectablePoints, QuerySampling, RunToRun
 from retrieval_eval.search.named_metrics import Share
 from retrieval_eval.search.paired_change import POINTS, Resampling, linear
 from retrieval_eval.stats.power import detectable_by_test_and_interval
@@ -21,9 +21,8 @@ MOST_RUNS: Final = 100
 """Runs on either side beyond which no number of repeats is recommended."""
 
 
-@dataclass(frozen=True, slots=True)
-class RunToRun:
-    """The run-to-run noise of one metric, in points, over ``n_runs`` runs of one system.
+class NoiseLevel(RunToRun, frozen=True, kw_only=True):
+    """The run-to-run noise of one metric, in points, and what it is known from.
 
     ``sd_of_runs_points`` is the standard deviation (n - 1) of the runs' values;
     ``sd_by_query_points`` what it would be if queries varied independently, from the spread of
@@ -37,15 +36,9 @@ class RunToRun:
 
     n_runs: int
     n_queries: int
-    sd_points: float
-    sd_of_runs_points: float
-    sd_by_query_points: float
-    largest_delta_points: float
-    step_points: float
-    is_deterministic: bool
 
 
-def run_to_run(table: Floats) -> RunToRun:
+def run_to_run(table: Floats) -> NoiseLevel:
     """Return the noise of a metric that is a mean over queries.
 
     Parameters
@@ -62,19 +55,33 @@ def run_to_run(table: Floats) -> RunToRun:
     n_runs, n = table.shape
     step = POINTS * _smallest_gap(table) / n
     if _is_still(table):
-        return RunToRun(n_runs, n, 0.0, 0.0, 0.0, 0.0, step, is_deterministic=True)
+        return _still(n_runs, n, step)
     means = table.mean(axis=1)
     of_runs = POINTS * float(means.std(ddof=1))
     by_query = POINTS * math.sqrt(float(table.var(axis=0, ddof=1).sum())) / n
-    return RunToRun(
-        n_runs,
-        n,
-        max(of_runs, by_query),
-        of_runs,
-        by_query,
-        POINTS * float(np.ptp(means)),
-        step,
+    return NoiseLevel(
+        n_runs=n_runs,
+        n_queries=n,
+        sd_points=max(of_runs, by_query),
+        sd_of_runs_points=of_runs,
+        sd_by_query_points=by_query,
+        largest_delta_points=POINTS * float(np.ptp(means)),
+        step_points=step,
         is_deterministic=False,
+    )
+
+
+def _still(n_runs: int, n_queries: int, step_points: float) -> NoiseLevel:
+    """Return the level of a metric that no query ever moved."""
+    return NoiseLevel(
+        n_runs=n_runs,
+        n_queries=n_queries,
+        sd_points=0.0,
+        sd_of_runs_points=0.0,
+        sd_by_query_points=0.0,
+        largest_delta_points=0.0,
+        step_points=step_points,
+        is_deterministic=True,
     )
 
 
@@ -167,7 +174,7 @@ def _detectable(sd_points: float | None, n: int) -> float | None:
     return 0.0 if sd_points == 0 else detectable_by_test_and_interval(sd_points, n).value
 
 
-def noise_band(*levels: RunToRun, is_deterministic: bool) -> float:
+def noise_band(*levels: NoiseLevel, is_deterministic: bool) -> float:
     """Return the run-to-run standard deviation used as the noise level, in points.
 
     Of several groups of runs the variances are pooled, each by its degrees of freedom. To the
@@ -177,7 +184,7 @@ def noise_band(*levels: RunToRun, is_deterministic: bool) -> float:
 
     Examples
     --------
-    >>> still = RunToRun(4, 50, 0.0, 0.0, 0.0, 0.0, 2.0, is_deterministic=True)
+    >>> still = run_to_run(np.ones((4, 50)))
     >>> noise_band(still, is_deterministic=False), noise_band(still, is_deterministic=True)
     (1.0, 0.0)
     """
@@ -230,7 +237,7 @@ class NoiseTest:
 
 def noise_test(
     harm_points: float,
-    levels: Sequence[RunToRun],
+    levels: Sequence[NoiseLevel],
     n_runs: tuple[int, int],
     *,
     is_deterministic: bool,

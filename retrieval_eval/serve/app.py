@@ -12,7 +12,7 @@ from urllib.parse import quote
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import json_bytes, read_bytes
-from retrieval_eval.serve.dashboard import Sources, dashboard, diagnostics
+from retrieval_eval.serve.dashboard import Sources, dashboard, diagnostics, served
 from retrieval_eval.serve.guard import Asgi, HostRule, error_body, guarded
 from retrieval_eval.serve.page import index_page
 
@@ -88,17 +88,17 @@ class _Endpoints:
 
         pages = list_pages(self.sources.reports)
         shown = dashboard(self.sources)
-        return HTMLResponse(index_page(shown, pages, self.sources.backlog_name))
+        return HTMLResponse(index_page(shown, pages))
 
     def metrics(self, request: Request) -> Response:
         try:
             requested = {name: _single(request, name) for name in ("run", "corpus")}
-            return _json(dashboard(self.sources, **requested))
+            return _json(served(dashboard(self.sources, **requested), self.sources))
         except BadInputError as error:
             return _error(404, str(error))
 
     def health(self, _: Request) -> Response:
-        return _json(diagnostics(self.sources))
+        return _json(served(diagnostics(self.sources), self.sources))
 
     def report(self, request: Request) -> Response:
         from starlette.responses import Response

@@ -6,8 +6,7 @@ The HTTP server and the MCP tool return the same document; clients may rely on i
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -15,14 +14,27 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import Any, Final
 
+from msgspec.structs import replace
+
 from retrieval_eval import __version__
 from retrieval_eval.distribution import NAME
 from retrieval_eval.errors import BadInputError, RetrievalEvalError
-from retrieval_eval.io.files import json_bytes
+from retrieval_eval.model import json_schema, to_builtins
+from retrieval_eval.model.dashboard import (
+    Backlog,
+    Dashboard,
+    Diagnostics,
+    LatestRun,
+    ListedRun,
+    PackageVersion,
+    RunDifference,
+    ShownRun,
+    SkippedFile,
+)
+from retrieval_eval.model.search_run import Delta, MetricMean, RunSlice, SearchRun
 from retrieval_eval.schema import SCHEMA_VERSION, SCHEMAS
-from retrieval_eval.search.run_files import document_of, load_search_run
+from retrieval_eval.search.run_files import load_search_run
 from retrieval_eval.search.settings import HEADLINE
-from retrieval_eval.values import Value
 
 PATTERN: Final = "eval-report-*.json"
 
@@ -38,13 +50,28 @@ DEFAULT_NAME: Final = "backlog"
 
 NOT_CONFIGURED: Final = "no source of the backlog is configured; name one with --backlog"
 
-BacklogReader = Callable[[], Mapping[str, Any]]
-"""Reads the backlog and returns it as JSON; raises ``BadInputError`` when it cannot be read."""
+BacklogReader = Callable[[], Backlog]
+"""Reads the backlog; raises ``BadInputError`` when it cannot be read."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
-_TAKEN = frozenset(
-    {"latest_run", "n_runs", "runs", "skipped", "degraded_reasons", "package", "status"}
-    | {"schema_versions", "latest_run_reason"}
+_TAKEN = (
+    frozenset({*Dashboard.__struct_fields__, *Diagnostics.__struct_fields__})
+    - {DEFAULT_NAME, f"{DEFAULT_NAME}_reason"}
+)  # fmt: skip
+
+_NOT_RECORDED: Final = MetricMean(
+    value=None,
+    n=0,
+    computable=False,
+    reason="not_recorded",
+    n_not_computable=0,
+    not_computable={},
+    ci_low=None,
+    ci_high=None,
+    tie_low=None,
+    tie_high=None,
+    unjudged_low=None,
+    unjudged_high=None,
 )
 
 
@@ -58,28 +85,17 @@ class Sources:
     backlog_name: str = DEFAULT_NAME
 
 
-def dashboard(
-    sources: Sources, *, run: str | None = None, corpus: str | None = None
-) -> dict[str, Any]:
-    """Return the latest measurements as one JSON document.
+def dashboard(sources: Sources, *, run: str | None = None, corpus: str | None = None) -> Dashboard:
+    """Return the latest measurements.
 
     Parameters
     ----------
     sources
-        Where the runs and the backlog are; without a backlog its block is null, and
-        ``<backlog_name>_reason`` gives the reason.
+        Where the runs and the backlog are; without a backlog its block is None, with the reason.
     run
         Label or file name of the run to show instead of the latest; the newest that has it.
     corpus
         Show the metrics of this corpus instead of those over all queries.
-
-    Returns
-    -------
-    dict
-        ``latest_run`` (null, with ``latest_run_reason``, when there is none), ``runs`` (newest
-        first), ``n_runs``, ``skipped`` (files that are no valid run, by name), the backlog block
-        and its reason. Every metric has its ``n`` and its interval; what is not computable is
-        null with a reason code.
 
     Raises
     ------
@@ -89,108 +105,136 @@ def dashboard(
     Examples
     --------
     >>> nowhere = Sources(Path("no-such-folder"), Path("nor-this"))
-    >>> dashboard(nowhere)["latest_run"] is None
+    >>> dashboard(nowhere).latest_run is None
     True
     """
-    root, name = sources.data, sources.backlog_name
+    root = sources.data
     runs, skipped = read_runs(root)
     shown = _chosen(runs, run)
     if shown is None and corpus is not None:
         raise BadInputError(f"no corpus {corpus!r}: {_why_none(root)}")
-    block, reason = _backlog(sources.backlog)
-    return {
-        "latest_run": None if shown is None else _run_summary(shown, corpus),
-        "latest_run_reason": None if shown is not None else _why_none(root),
-        "n_runs": len(runs),
-        "runs": [_entry(each) for each in runs],
-        "skipped": [{"name": each.name, "reason": each.reason} for each in skipped],
-        name: block,
-        f"{name}_reason": reason,
+    backlog, reason = _backlog(sources.backlog)
+    return Dashboard(
+        latest_run=None if shown is None else _shown(shown, corpus),
+        latest_run_reason=None if shown is not None else _why_none(root),
+        n_runs=len(runs),
+        runs=tuple(map(_listed, runs)),
+        skipped=skipped,
+        backlog=backlog,
+        backlog_reason=reason,
+    )
+
+
+def served(answer: Dashboard | Diagnostics, sources: Sources) -> dict[str, Any]:
+    """Return an answer as plain objects, with the backlog under the name of the server."""
+    return _named(to_builtins(answer), sources.backlog_name)
+
+
+def answer_schema(kind: str, sources: Sources) -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of what is :func:`served`.
+
+    ``kind`` is a key of :data:`retrieval_eval.model.ANSWERS`.
+
+    Examples
+    --------
+    >>> sources = Sources(Path("runs"), Path("reports"), backlog_name="halacha_backlog")
+    >>> "halacha_backlog" in answer_schema("dashboard", sources)["properties"]
+    True
+    """
+    schema = json_schema(kind)
+    name = sources.backlog_name
+    called = {each: each.replace(DEFAULT_NAME, name, 1) for each in schema["required"]}
+    return schema | {
+        "properties": _named(schema["properties"], name),
+        "required": [
+            called[each] if each.startswith(DEFAULT_NAME) else each for each in schema["required"]
+        ],
+        "additionalProperties": False,
     }
 
 
-def _run_summary(run: Run, corpus: str | None = None) -> dict[str, Any]:
-    """Return a run's settings, counts, metrics and distance to the baseline, without queries.
+def _named(members: Mapping[str, Any], name: str) -> dict[str, Any]:
+    ours = {DEFAULT_NAME: name, f"{DEFAULT_NAME}_reason": f"{name}_reason"}
+    return {ours.get(member, member): value for member, value in members.items()}
 
-    With ``corpus``, metrics and delta are those of its queries; ``status`` always counts the
+
+def _shown(run: Run, corpus: str | None = None) -> ShownRun:
+    """Return a run's settings, counts, metrics and difference to the baseline, without queries.
+
+    With ``corpus``, metrics and difference are those of its queries; ``status`` always counts the
     whole run. Raises ``BadInputError`` for a corpus that the run did not measure.
     """
-    document = run.document
-    part, delta = document, document["delta"]
+    found = run.found
+    part: SearchRun | RunSlice = found
+    n_queries = found.status.n_queries
     if corpus is not None:
-        part = _slice(document["slices"], corpus)
-    summary = {
-        "name": run.name,
-        "label": document["label"],
-        "generated_at": document["generated_at"],
-        "schema_version": document["schema_version"],
-        "corpus": corpus,
-        "n_queries": document["status"]["n_queries"] if corpus is None else part["n_queries"],
-        "run": document["run"],
-        "status": document["status"],
-        "headline": {name: _metric(part["metrics"], name) for name in HEADLINE},
-        "metrics": part["metrics"],
-        "delta": None if delta is None else _delta(delta, corpus, run.n_top1_changed),
-        "delta_reason": _no_delta(document) if delta is None else None,
-    }
-    # The document is cached between requests, so callers get a copy that they may change.
-    return deepcopy(summary)
-
-
-def _no_delta(document: Mapping[str, Any]) -> str:
-    return "; ".join(document.get("delta_withheld") or [NO_BASELINE])
+        part = _slice(found.slices.corpus, corpus)
+        n_queries = part.n_queries
+    delta = found.delta
+    return ShownRun(
+        name=run.name,
+        label=found.label,
+        generated_at=found.generated_at,
+        schema_version=found.schema_version,
+        corpus=corpus,
+        n_queries=n_queries,
+        run=found.run,
+        status=found.status,
+        headline=_headline(part.metrics),
+        metrics=part.metrics,
+        delta=None if delta is None else _difference(delta, corpus, run.n_top1_changed),
+        delta_reason="; ".join(found.delta_withheld or [NO_BASELINE]) if delta is None else None,
+    )
 
 
 def _chosen(runs: Sequence[Run], wanted: str | None) -> Run | None:
     if wanted is None:
         return runs[0] if runs else None
     for run in runs:
-        if wanted in {run.label, run.name, run.name.removesuffix(".json")}:
+        if wanted in {run.found.label, run.name, run.name.removesuffix(".json")}:
             return run
     raise BadInputError(
         f"no run with the label or name {wanted!r}; there are: "
-        + _named([run.label or run.name for run in runs])
+        + _listing(run.found.label or run.name for run in runs)
     )
 
 
-def _entry(run: Run) -> dict[str, Any]:
-    document = run.document
-    return {
-        "name": run.name,
-        "label": document["label"],
-        "generated_at": document["generated_at"],
-        "n_queries": document["status"]["n_queries"],
-        "n_failed": document["status"]["n_failed"],
-        "has_verdict": document["status"]["has_verdict"],
-        "headline": {name: deepcopy(_metric(document["metrics"], name)) for name in HEADLINE},
-    }
+def _listed(run: Run) -> ListedRun:
+    found = run.found
+    return ListedRun(
+        name=run.name,
+        label=found.label,
+        generated_at=found.generated_at,
+        n_queries=found.status.n_queries,
+        n_failed=found.status.n_failed,
+        has_verdict=found.status.has_verdict,
+        headline=_headline(found.metrics),
+    )
 
 
-def _metric(metrics: Mapping[str, Any], name: str) -> Any:
-    return metrics[name] if name in metrics else Value.missing("not_recorded").to_json()
+def _headline(metrics: Mapping[str, MetricMean]) -> dict[str, MetricMean]:
+    return {name: metrics.get(name, _NOT_RECORDED) for name in HEADLINE}
 
 
-def _slice(slices: Mapping[str, Any], corpus: str) -> Mapping[str, Any]:
-    corpora: Mapping[str, Mapping[str, Any]] = slices["corpus"]
+def _slice(corpora: Mapping[str, RunSlice], corpus: str) -> RunSlice:
     if corpus not in corpora:
-        raise BadInputError(f"no corpus {corpus!r} in the run; there are: {_named(corpora)}")
+        raise BadInputError(f"no corpus {corpus!r} in the run; there are: {_listing(corpora)}")
     return corpora[corpus]
 
 
-def _delta(
-    delta: Mapping[str, Any], corpus: str | None, n_top1_changed: int | None
-) -> dict[str, Any]:
-    metrics = delta["metrics"]
+def _difference(delta: Delta, corpus: str | None, n_top1_changed: int | None) -> RunDifference:
+    metrics = delta.metrics
     if corpus is not None:
-        metrics = delta["slices"].get("corpus", {}).get(corpus, {}).get("metrics", {})
-    return {
-        "baseline": delta["baseline"],
-        "is_comparable": delta["is_comparable"],
-        "reasons": delta["reasons"],
-        "changes": delta["changes"],
-        "n_queries_top1_changed": n_top1_changed,
-        "metrics": metrics,
-    }
+        own = delta.slices.corpus.get(corpus)
+        metrics = {} if own is None else own.metrics
+    return RunDifference(
+        baseline=delta.baseline,
+        is_comparable=delta.is_comparable,
+        reasons=delta.reasons,
+        changes=delta.changes,
+        n_queries_top1_changed=n_top1_changed,
+        metrics=metrics,
+    )
 
 
 def _why_none(root: Path) -> str:
@@ -199,13 +243,13 @@ def _why_none(root: Path) -> str:
     return f"no valid {PATTERN} in {root.name!r}; write one with 'retrieval-eval search run'"
 
 
-def _named(names: Sequence[str] | Mapping[str, Any]) -> str:
+def _listing(names: Iterable[str]) -> str:
     known = list(dict.fromkeys(names))
     shown = ", ".join(known[:_MOST_NAMED]) or "none"
     return shown if len(known) <= _MOST_NAMED else f"{shown} and {len(known) - _MOST_NAMED} more"
 
 
-def diagnostics(sources: Sources) -> dict[str, Any]:
+def diagnostics(sources: Sources) -> Diagnostics:
     """Return the health snapshot: ``status`` is ``degraded`` when there is a reason, else ``ok``.
 
     A backlog that is not configured is no fault; one that cannot be read is. Missing or broken
@@ -213,44 +257,41 @@ def diagnostics(sources: Sources) -> dict[str, Any]:
 
     Examples
     --------
-    >>> diagnostics(Sources(Path("no-such-folder"), Path("nor-this")))["status"]
+    >>> diagnostics(Sources(Path("no-such-folder"), Path("nor-this"))).status
     'degraded'
     """
-    name = sources.backlog_name
     shown = dashboard(sources)
-    reason = shown[f"{name}_reason"]
     reasons = _degraded(shown, sources.reports)
-    if sources.backlog is not None and reason is not None:
-        reasons.append(f"backlog: {reason}")
-    return {
-        "status": "degraded" if reasons else "ok",
-        "degraded_reasons": reasons,
-        "package": {"name": NAME, "version": __version__},
-        "schema_versions": dict.fromkeys(sorted(SCHEMAS), SCHEMA_VERSION),
-        "n_runs": shown["n_runs"],
-        "latest_run": _short(shown["latest_run"]),
-        "latest_run_reason": shown["latest_run_reason"],
-        name: shown[name],
-        f"{name}_reason": reason,
-    }
+    if sources.backlog is not None and shown.backlog_reason is not None:
+        reasons.append(f"backlog: {shown.backlog_reason}")
+    return Diagnostics(
+        status="degraded" if reasons else "ok",
+        degraded_reasons=tuple(reasons),
+        package=PackageVersion(name=NAME, version=__version__),
+        schema_versions=dict.fromkeys(sorted(SCHEMAS), SCHEMA_VERSION),
+        n_runs=shown.n_runs,
+        latest_run=_short(shown.latest_run),
+        latest_run_reason=shown.latest_run_reason,
+        backlog=shown.backlog,
+        backlog_reason=shown.backlog_reason,
+    )
 
 
-def _short(run: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _short(run: ShownRun | None) -> LatestRun | None:
     if run is None:
         return None
-    kept = ("name", "label", "generated_at", "schema_version", "n_queries", "status", "headline")
-    return {key: run[key] for key in kept}
+    return LatestRun(**{name: getattr(run, name) for name in LatestRun.__struct_fields__})
 
 
-def _degraded(shown: Mapping[str, Any], reports: Path) -> list[str]:
-    run = shown["latest_run"]
+def _degraded(shown: Dashboard, reports: Path) -> list[str]:
+    run = shown.latest_run
     reasons = []
     if run is None:
-        reasons.append(f"latest run: {shown['latest_run_reason']}")
-    elif not run["status"]["has_verdict"]:
-        why = "; ".join(run["status"]["reasons"])
-        reasons.append(f"latest run: {run['name']} carries no verdict ({why})")
-    reasons += [f"skipped {each['name']}: {each['reason']}" for each in shown["skipped"]]
+        reasons.append(f"latest run: {shown.latest_run_reason}")
+    elif not run.status.has_verdict:
+        why = "; ".join(run.status.reasons)
+        reasons.append(f"latest run: {run.name} carries no verdict ({why})")
+    reasons += [f"skipped {each.name}: {each.reason}" for each in shown.skipped]
     if not reports.is_dir():
         reasons.append(f"reports: there is no folder {reports.name!r}")
     return reasons
@@ -261,28 +302,19 @@ def _degraded(shown: Mapping[str, Any], reports: Path) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One valid search run: its file name, when it was made, and its artefact without queries.
+    """One valid search run: its file name, when it was made, and its document without queries.
 
     ``n_top1_changed`` is the number of queries whose first document differs from the baseline's;
     None when the run was not compared with one.
     """
 
     name: str
-    label: str
-    generated_at: datetime
-    document: Mapping[str, Any]
+    made_at: datetime
+    found: SearchRun
     n_top1_changed: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """A file with the name of a search run that is not one, and the reason."""
-
-    name: str
-    reason: str
-
-
-def read_runs(root: Path) -> tuple[tuple[Run, ...], tuple[Skipped, ...]]:
+def read_runs(root: Path) -> tuple[tuple[Run, ...], tuple[SkippedFile, ...]]:
     """Return the valid search runs directly in ``root``, newest first, and what was skipped.
 
     Newest is the latest ``generated_at``; among equals, the last by its number, then by file name.
@@ -295,7 +327,7 @@ def read_runs(root: Path) -> tuple[tuple[Run, ...], tuple[Skipped, ...]]:
             runs.append(found)
         else:
             skipped.append(found)
-    runs.sort(key=lambda run: (run.generated_at, _number(run.name), run.name), reverse=True)
+    runs.sort(key=lambda run: (run.made_at, _number(run.name), run.name), reverse=True)
     return tuple(runs), tuple(skipped)
 
 
@@ -311,45 +343,39 @@ def _number(name: str) -> int:
     return int(found[1]) if found else 1
 
 
-def _read(path: Path) -> Run | Skipped:
+def _read(path: Path) -> Run | SkippedFile:
     try:
         state = path.stat()
     except OSError as error:
-        return Skipped(path.name, f"cannot be read ({error.strerror or error})")
+        return _skipped(path, f"cannot be read ({error.strerror or error})")
     if not S_ISREG(state.st_mode):  # opening a pipe would wait for a writer
-        return Skipped(path.name, "is not a regular file")
+        return _skipped(path, "is not a regular file")
     return _load(path, (state.st_ino, state.st_size, state.st_mtime_ns))
 
 
+def _skipped(path: Path, reason: str) -> SkippedFile:
+    return SkippedFile(name=path.name, reason=reason)
+
+
 @lru_cache(maxsize=_KEPT)
-def _load(path: Path, _state: tuple[int, int, int]) -> Run | Skipped:
+def _load(path: Path, _state: tuple[int, int, int]) -> Run | SkippedFile:
     try:
-        document = document_of(load_search_run(path))
+        found = load_search_run(path)
+        moment = datetime.fromisoformat(found.generated_at)
     except BadInputError as error:
         # The dashboard does not reveal where the folder is.
         reason = str(error).removeprefix(f"{path}: ").replace(str(path), path.name)
-        return Skipped(path.name, reason)
-    return _run(path.name, document)
-
-
-def _run(name: str, document: Mapping[str, Any]) -> Run | Skipped:
-    try:
-        moment = datetime.fromisoformat(document["generated_at"])
+        return _skipped(path, reason)
     except ValueError:
-        return Skipped(name, "/generated_at: expected a time such as '2026-01-31T12:00:00Z'")
-    light = {key: value for key, value in document.items() if key != "queries"}
-    delta, n_changed = document["delta"], None
+        expected = "expected a time such as '2026-01-31T12:00:00Z'"
+        return _skipped(path, f"/generated_at: {expected}")
+    delta, n_changed = found.delta, None
     if delta is not None:
-        n_changed = len(delta["queries_top1_changed"]) if delta["is_comparable"] else None
-        by_query = ("queries", "queries_top1_changed")
-        light["delta"] = {key: value for key, value in delta.items() if key not in by_query}
-    try:
-        json_bytes(light)
-    except ValueError:
-        return Skipped(name, "holds NaN or infinity, which no artefact may hold")
+        n_changed = len(delta.queries_top1_changed) if delta.is_comparable else None
+        delta = replace(delta, queries=(), queries_top1_changed=())
     # A time without a zone is read as UTC, so that all can be ordered.
     known = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-    return Run(name, document["label"], known, light, n_changed)
+    return Run(path.name, known, replace(found, queries=(), delta=delta), n_changed)
 
 
 # --- the review backlog ---
@@ -362,20 +388,20 @@ def backlog_reader(source: str, *, table: str, status: str, created: str) -> Bac
     :func:`retrieval_eval.gold.backlog.read_backlog`.
     """
 
-    def read() -> Mapping[str, Any]:
+    def read() -> Backlog:
         from retrieval_eval.gold.backlog import read_backlog
 
-        return read_backlog(source, table=table, status=status, created=created).to_json()
+        return read_backlog(source, table=table, status=status, created=created)
 
     return read
 
 
-def _backlog(reader: BacklogReader | None) -> tuple[dict[str, Any] | None, str | None]:
-    """Return ``(block, None)``, or ``(None, reason)``; unknown counts are never zeros."""
+def _backlog(reader: BacklogReader | None) -> tuple[Backlog | None, str | None]:
+    """Return ``(backlog, None)``, or ``(None, reason)``; unknown counts are never zeros."""
     if reader is None:
         return None, NOT_CONFIGURED
     try:
-        return dict(reader()), None
+        return reader(), None
     except RetrievalEvalError as error:
         return None, str(error)
 
@@ -391,131 +417,3 @@ def check_name(name: str) -> str:
             f"underscores, and none of: {', '.join(sorted(_TAKEN))}"
         )
     return name
-
-
-# --- the JSON Schema of the dashboard ---
-
-_TEXT: Final = {"type": "string"}
-_TEXT_OR_NULL: Final = {"type": ["string", "null"]}
-_COUNT: Final = {"type": "integer", "minimum": 0}
-_NUMBER_OR_NULL: Final = {"type": ["number", "null"]}
-
-_FIELDS: Final = ("latest_run", "latest_run_reason", "n_runs", "runs", "skipped")
-
-_METRIC: Final = {
-    "type": "object",
-    "description": "A mean over n queries, with its interval; null with a reason code otherwise.",
-    "required": ["value", "n", "computable", "reason"],
-    "properties": {
-        "value": _NUMBER_OR_NULL,
-        "n": _COUNT,
-        "computable": {"type": "boolean"},
-        "reason": _TEXT_OR_NULL,
-        "ci_low": _NUMBER_OR_NULL,
-        "ci_high": _NUMBER_OR_NULL,
-    },
-}
-
-_METRICS: Final = {"type": "object", "additionalProperties": _METRIC}
-
-_DELTA: Final = {
-    "type": ["object", "null"],
-    "description": "Difference to the baseline in points (hundredths); null without a baseline.",
-    "required": ["baseline", "is_comparable", "reasons", "metrics"],
-    "properties": {
-        "baseline": {"type": "object"},
-        "is_comparable": {"type": "boolean"},
-        "reasons": {"type": "array", "items": _TEXT},
-        "changes": {"type": "array", "items": _TEXT},
-        "n_queries_top1_changed": {"type": ["integer", "null"]},
-        "metrics": {
-            "type": "object",
-            "additionalProperties": {
-                "type": "object",
-                "required": ["delta_points", "n_pairs"],
-                "properties": {"delta_points": _NUMBER_OR_NULL, "n_pairs": _COUNT},
-            },
-        },
-    },
-}
-
-_RUN: Final = {
-    "type": ["object", "null"],
-    "description": "The requested run, or the latest; null when there is none.",
-    "required": ["name", "label", "generated_at", "n_queries", "status", "headline", "metrics"],
-    "properties": {
-        "name": _TEXT,
-        "label": _TEXT,
-        "generated_at": _TEXT,
-        "schema_version": _TEXT,
-        "corpus": _TEXT_OR_NULL,
-        "n_queries": _COUNT,
-        "run": {"type": "object", "description": "Retriever, gold set, corpora and settings."},
-        "status": {
-            "type": "object",
-            "description": "Counts of queries by status, of the whole run.",
-            "required": ["n_queries", "n_ok", "n_failed", "has_verdict", "reasons"],
-        },
-        "headline": _METRICS,
-        "metrics": _METRICS,
-        "delta": _DELTA,
-        "delta_reason": _TEXT_OR_NULL,
-    },
-}
-
-_ENTRY: Final = {
-    "type": "object",
-    "required": ["name", "label", "generated_at", "n_queries", "has_verdict"],
-    "properties": {
-        "name": _TEXT,
-        "label": _TEXT,
-        "generated_at": _TEXT,
-        "n_queries": _COUNT,
-        "n_failed": _COUNT,
-        "has_verdict": {"type": "boolean"},
-        "headline": _METRICS,
-    },
-}
-
-_BACKLOG_COUNTS: Final = ("pending_review", "approved", "rejected", "published", "other", "total")
-
-_BACKLOG: Final = {
-    "type": ["object", "null"],
-    "description": "Items by review status, which sum to total; null when unknown.",
-    "required": [*_BACKLOG_COUNTS, "oldest_pending_at"],
-    "properties": {
-        **dict.fromkeys(_BACKLOG_COUNTS, _COUNT),
-        "oldest_pending_at": _TEXT_OR_NULL,
-    },
-}
-
-
-def dashboard_schema(backlog_name: str) -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of the document of :func:`dashboard`.
-
-    ``backlog_name`` is the name of the backlog block.
-
-    Examples
-    --------
-    >>> "backlog" in dashboard_schema("backlog")["required"]
-    True
-    """
-    reason = f"{backlog_name}_reason"
-    return {
-        "type": "object",
-        "required": [*_FIELDS, backlog_name, reason],
-        "properties": {
-            "latest_run": _RUN,
-            "latest_run_reason": _TEXT_OR_NULL,
-            "n_runs": _COUNT,
-            "runs": {"type": "array", "items": _ENTRY, "description": "Newest first."},
-            "skipped": {
-                "type": "array",
-                "description": "Files that are no valid search run, and why.",
-                "items": {"type": "object", "required": ["name", "reason"]},
-            },
-            backlog_name: _BACKLOG,
-            reason: _TEXT_OR_NULL,
-        },
-        "additionalProperties": False,
-    }

@@ -10,7 +10,7 @@ from retrieval_eval import __version__
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import decode, json_bytes
-from retrieval_eval.serve.dashboard import Sources, dashboard, dashboard_schema
+from retrieval_eval.serve.dashboard import Sources, answer_schema, dashboard, served
 
 if TYPE_CHECKING:
     from mcp.server import Server
@@ -48,7 +48,7 @@ def create_server(sources: Sources) -> Server[Any]:
             "distance to the baseline, all runs, and the backlog of items to review."
         ),
         input_schema=_input_schema(),
-        output_schema=dashboard_schema(sources.backlog_name),
+        output_schema=answer_schema("dashboard", sources),
         annotations=types.ToolAnnotations(
             read_only_hint=True, idempotent_hint=True, open_world_hint=False
         ),
@@ -66,7 +66,7 @@ def create_server(sources: Sources) -> Server[Any]:
         except BadInputError as error:
             text = types.TextContent(type="text", text=str(error))
             return types.CallToolResult(content=[text], is_error=True)
-        written = json_bytes(found).decode()
+        written = json_bytes(served(found, sources)).decode()
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=written)],
             structured_content=decode(written)[0],

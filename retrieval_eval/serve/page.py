@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 from urllib.parse import unquote
 
 from retrieval_eval.escape import html_text
+from retrieval_eval.model import to_builtins
+from retrieval_eval.model.dashboard import Backlog, Dashboard, ShownRun, SkippedFile
+from retrieval_eval.model.search_run import MetricChange, MetricMean
 from retrieval_eval.report.numbers import MISSING, rate, signed
 from retrieval_eval.report.simulated import TITLE, notice
 from retrieval_eval.search.settings import HEADLINE
@@ -29,20 +32,20 @@ _API_LINKS: Final = (
 )
 
 
-def index_page(shown: Mapping[str, Any], pages: Sequence[str], backlog_name: str) -> str:
+def index_page(shown: Dashboard, pages: Sequence[str]) -> str:
     """Return the HTML of ``/`` for a dashboard and the addresses of the report pages.
 
     Text from runs, labels and file names is escaped; the page has no script and loads nothing.
     """
-    title = f"{TITLE if _simulated(shown['latest_run']) else ''}Retrieval evaluation"
+    title = f"{TITLE if _simulated(shown.latest_run) else ''}Retrieval evaluation"
     body = [
         f"<h1>{title}</h1>",
-        *_latest(shown["latest_run"], shown["latest_run_reason"]),
+        *_latest(shown.latest_run, shown.latest_run_reason),
         "<h2>Review backlog</h2>",
-        f"<p>{_backlog(shown[backlog_name], shown[f'{backlog_name}_reason'])}</p>",
+        f"<p>{_backlog(shown.backlog, shown.backlog_reason)}</p>",
         "<h2>Reports</h2>",
         *_links(pages),
-        *_skipped(shown["skipped"]),
+        *_skipped(shown.skipped),
         _API_LINKS,
     ]
     return (
@@ -54,32 +57,32 @@ def index_page(shown: Mapping[str, Any], pages: Sequence[str], backlog_name: str
     )
 
 
-def _latest(run: Mapping[str, Any] | None, reason: str | None) -> list[str]:
+def _latest(run: ShownRun | None, reason: str | None) -> list[str]:
     head = "<h2>Latest search run</h2>"
     if run is None:
         return [head, f"<p>{html_text(reason)}</p>"]
-    status = run["status"]
+    status = run.status
     caption = (
-        f"{html_text(run['label'] or run['name'])}, {html_text(run['generated_at'])}: "
-        f"{counted(status['n_queries'], 'query')}, {status['n_failed']} failed"
+        f"{html_text(run.label or run.name)}, {html_text(run.generated_at)}: "
+        f"{counted(status.n_queries, 'query')}, {status.n_failed} failed"
     )
     lines = [head]
     if simulated := _simulated(run):
         lines.append(f"<p>{html_text(simulated)}</p>")
-    if run["run"]["gold_set"]["is_provisional"]:
+    if run.run.gold_set.is_provisional:
         lines.append("<p>Provisional: no person has reviewed the gold set (bootstrap only).</p>")
-    if not status["has_verdict"]:
-        lines.append(f"<p>No verdict: {html_text('; '.join(status['reasons']))}</p>")
-    points = {}
-    if run["delta"] is None:
-        lines.append(f"<p>No difference: {html_text(run['delta_reason'])}.</p>")
-    elif not run["delta"]["is_comparable"]:
-        why = html_text("; ".join(run["delta"]["reasons"]))
+    if not status.has_verdict:
+        lines.append(f"<p>No verdict: {html_text('; '.join(status.reasons))}</p>")
+    points: Mapping[str, MetricChange] = {}
+    if run.delta is None:
+        lines.append(f"<p>No difference: {html_text(run.delta_reason)}.</p>")
+    elif not run.delta.is_comparable:
+        why = html_text("; ".join(run.delta.reasons))
         lines.append(f"<p>Not comparable with the baseline: {why}</p>")
     else:
-        points = run["delta"]["metrics"]
-    metrics = run["metrics"]
-    confidence = f"{rate(100 * run['run']['settings']['confidence'], 0)} % interval"
+        points = run.delta.metrics
+    metrics = run.metrics
+    confidence = f"{rate(100 * run.run.settings.confidence, 0)} % interval"
     named = ("measure", "value", confidence, "queries", "points against the baseline")
     return [
         *lines,
@@ -92,24 +95,26 @@ def _latest(run: Mapping[str, Any] | None, reason: str | None) -> list[str]:
     ]
 
 
-def _simulated(run: Mapping[str, Any] | None) -> str:
-    gold = {} if run is None else run["run"]["gold_set"]
-    return notice(gold.get("n_simulated", 0), gold.get("n_queries", 0), "query", "search")
+def _simulated(run: ShownRun | None) -> str:
+    if run is None:
+        return ""
+    gold = run.run.gold_set
+    return notice(gold.n_simulated or 0, gold.n_queries, "query", "search")
 
 
-def _headline_first(metrics: Mapping[str, Any]) -> list[str]:
+def _headline_first(metrics: Mapping[str, MetricMean]) -> list[str]:
     return sorted(metrics, key=lambda name: name not in HEADLINE)
 
 
-def _row(name: str, metric: Mapping[str, Any], change: Mapping[str, Any] | None) -> str:
-    value = rate(metric["value"], 3)
-    if metric["value"] is None:
-        value = f"{MISSING} ({html_text(metric['reason'])})"
-    interval = _interval(rate(metric["ci_low"], 3), rate(metric["ci_high"], 3))
-    cells = [value, interval, str(metric["n"]), MISSING, MISSING, MISSING]
+def _row(name: str, metric: MetricMean, change: MetricChange | None) -> str:
+    value = rate(metric.value, 3)
+    if metric.value is None:
+        value = f"{MISSING} ({html_text(metric.reason)})"
+    interval = _interval(rate(metric.ci_low, 3), rate(metric.ci_high, 3))
+    cells = [value, interval, str(metric.n), MISSING, MISSING, MISSING]
     if change is not None:
-        low, high = signed(change["ci_low_points"]), signed(change["ci_high_points"])
-        cells[3:] = signed(change["delta_points"]), _interval(low, high), str(change["n_pairs"])
+        low, high = signed(change.ci_low_points), signed(change.ci_high_points)
+        cells[3:] = signed(change.delta_points), _interval(low, high), str(change.n_pairs)
     row = "".join(f"<td>{cell}</td>" for cell in cells)
     return f'<tr><th scope="row">{html_text(name)}</th>{row}</tr>'
 
@@ -118,16 +123,16 @@ def _interval(low: str, high: str) -> str:
     return MISSING if MISSING in (low, high) else f"{low} to {high}"
 
 
-def _backlog(block: Mapping[str, Any] | None, reason: str | None) -> str:
+def _backlog(block: Backlog | None, reason: str | None) -> str:
     if block is None:
         return f"Unknown: {html_text(reason)}"
     counts = ", ".join(
-        f"{html_text(block[key])} {key.replace('_', ' ')}"
+        f"{getattr(block, key)} {key.replace('_', ' ')}"
         for key in ("pending_review", "approved", "rejected", "published", "other")
     )
-    oldest = block["oldest_pending_at"]
+    oldest = to_builtins(block)["oldest_pending_at"]
     since = f"; the oldest pending since {html_text(oldest)}" if oldest else ""
-    return f"{counts} ({html_text(block['total'])} in total){since}"
+    return f"{counts} ({block.total} in total){since}"
 
 
 def _links(pages: Sequence[str]) -> list[str]:
@@ -140,8 +145,8 @@ def _links(pages: Sequence[str]) -> list[str]:
     return ["<ul>", *links, "</ul>"]
 
 
-def _skipped(skipped: Sequence[Mapping[str, str]]) -> list[str]:
+def _skipped(skipped: Sequence[SkippedFile]) -> list[str]:
     if not skipped:
         return []
-    items = (f"<li>{html_text(each['name'])}: {html_text(each['reason'])}</li>" for each in skipped)
+    items = (f"<li>{html_text(each.name)}: {html_text(each.reason)}</li>" for each in skipped)
     return ["<h2>Files that are no valid search run</h2>", "<ul>", *items, "</ul>"]

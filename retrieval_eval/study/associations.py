@@ -61,7 +61,8 @@ class Associations:
     @property
     def frame(self) -> pd.DataFrame:
         """One row an association: metrics, scope, group, n, r with interval, p and q."""
-        return frame_of(map(structs.asdict, self.records), dtypes_of(Association))
+        rows = (structs.asdict(row) | {"label": association_label(row)} for row in self.records)
+        return frame_of(rows, dtypes_of("label", Association))
 
     def sentences(self) -> list[str]:
         """Return a sentence about every pooled association."""
@@ -82,6 +83,13 @@ class Associations:
 
     def _repr_html_(self) -> str:
         return notebook_html(self.sentences())
+
+
+def association_label(row: Association | DifferenceAssociation) -> str:
+    """Return the metrics of both sides, as ``File recall ~ reward``."""
+    sides = (row.retrieval_metric, row.outcome_metric)
+    first, second = (BY_NAME[m].title if m in BY_NAME else m for m in sides)
+    return f"{first} ~ {second.lower()}"
 
 
 def associate(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from msgspec import structs
 
@@ -14,17 +15,24 @@ from retrieval_eval.escape import visible
 from retrieval_eval.events.retrieved import VIEWS
 from retrieval_eval.metrics.catalog import BY_NAME, Metric
 from retrieval_eval.model.impact import (
+    CalibrationBin,
     ComparisonDocument,
+    FirstHitCurve,
     Flip,
-    Gate,
+    LetThrough,
     MatchedPair,
     PairedEstimate,
-    PairedStatistics,
-    PairLedger,
     PairValues,
+    RewardTier,
 )
-from retrieval_eval.study.arms import arm, config_named, configs_stated
-from retrieval_eval.study.associations import difference_associations
+from retrieval_eval.study.arms import arm, config_named, config_pairs, configs_stated
+from retrieval_eval.study.associations import association_label, difference_associations
+from retrieval_eval.study.each_config import (
+    calibration,
+    first_times,
+    tiers,
+    time_to_first_relevant,
+)
 from retrieval_eval.study.estimates import (
     Measure,
     discrimination,
@@ -32,8 +40,23 @@ from retrieval_eval.study.estimates import (
     slices,
     with_holm,
 )
-from retrieval_eval.study.frames import dtypes_of, frame_of, notebook_html
-from retrieval_eval.study.gate import Valid, screen
+from retrieval_eval.study.frames import (
+    DISPLAYS,
+    DTYPES,
+    Row,
+    discrimination_rows,
+    dtypes_of,
+    estimate_rows,
+    found_rows,
+    frame_of,
+    gate_rows,
+    ledger_rows,
+    member_rows,
+    pair_rows,
+    rule_title,
+    view_rows,
+)
+from retrieval_eval.study.gate import Valid, by_task, let_through, screen
 from retrieval_eval.study.pairs import Pair, excluded_tasks, ledger, match, planned_tasks
 from retrieval_eval.study.settings import Settings, as_entry, metrics_named
 from retrieval_eval.study.trials import VIEWED, Trial, Trials, some_trials
@@ -74,6 +97,16 @@ _TABLE_COLUMNS: Final = {
 
 _CLEAR: Final = frozenset({"better", "worse", "fragile"})
 
+TaskStatus = Literal[
+    "matched and scored",
+    "scored in both, not comparable",
+    "scored under some configurations only",
+    "no usable trace",
+    "no ground truth",
+]
+TASK_STATUSES: Final[tuple[TaskStatus, ...]] = get_args(TaskStatus)
+"""What may become of a task, the best first."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -101,12 +134,16 @@ class Comparison:
     """Two configurations on the tasks that both ran; differences are comparison minus baseline.
 
     ``baseline`` and ``comparison`` are the configurations, and ``record`` is the entry of the
-    impact document with everything else: views, flips, slices, threats. See :func:`compare`.
+    impact document. ``trials`` are all that were given, also of other configurations. Where no
+    two configurations were run ``comparison`` is empty, and so is every frame of pairs. Every
+    frame has the columns that ``docs/columns.md`` describes. See :func:`compare`.
     """
 
     baseline: str
     comparison: str
     record: ComparisonDocument = field(repr=False)
+    trials: tuple[Trial, ...] = field(default=(), repr=False)
+    settings: Settings = field(default=Settings(DEFAULT_SEED), repr=False)
 
     @property
     def verdict(self) -> Verdict:
@@ -121,34 +158,182 @@ class Comparison:
         )
 
     @property
-    def gate(self) -> Gate:
-        """Whether the arms may be compared: ``passed``, ``failed``, and every rule."""
-        return self.record.gate
-
-    @property
-    def ledger(self) -> PairLedger:
-        """Counts of the trials of both arms by status, down to the pairs used."""
-        return self.record.ledger
+    def withheld(self) -> str:
+        """Why no difference may be read; the empty text where the gate let the arms pass."""
+        if not self.record.gate.failed:
+            return ""
+        titles = "; ".join(rule_title(name) for name in self.record.gate.failed)
+        return f"The configurations cannot be compared: {titles}."
 
     @property
     def pairs(self) -> pd.DataFrame:
         """One row a matched task and metric, with both sides (repeats averaged) and difference."""
-        rows = (
-            {**self._arms(), **structs.asdict(pair), "metric": metric, **structs.asdict(sides)}
-            for pair in self.record.pairs
-            for metric, sides in pair.metrics.items()
-        )
-        names = (*self._arms(), "benchmark", "task_name", "metric")
-        return frame_of(rows, dtypes_of(*names, PairValues, MatchedPair))
+        return self._differences("pairs", pair_rows(self.record))
 
     @property
     def estimates(self) -> pd.DataFrame:
         """One row a metric: number of pairs, mean difference, interval, p, Holm's p and others."""
+        return self._differences("estimates", estimate_rows(self.record))
+
+    @property
+    def views(self) -> pd.DataFrame:
+        """One row a definition of what counts as retrieved and metric: the difference there."""
+        return self._differences("views", view_rows(self.record))
+
+    @property
+    def flips(self) -> pd.DataFrame:
+        """One row a conclusion that changes under another definition of what is retrieved."""
+        return self._differences("flips", member_rows(self.record, "flips"))
+
+    @property
+    def slices(self) -> pd.DataFrame:
+        """One row a slice of the tasks: the difference of the verdict's metric there."""
+        return self._differences("slices", member_rows(self.record, "slices"))
+
+    @property
+    def discrimination(self) -> pd.DataFrame:
+        """One row a metric: whether it can tell the configurations apart."""
+        return self._differences("discrimination", discrimination_rows(self.record))
+
+    @property
+    def difference_associations(self) -> pd.DataFrame:
+        """One row a retrieval metric and outcome: whether their differences go together."""
         rows = (
-            {**self._arms(), "metric": metric, **structs.asdict(estimate)}
-            for metric, estimate in self.record.metrics.items()
+            row | {"label": association_label(found)}
+            for row, found in zip(
+                member_rows(self.record, "difference_associations"),
+                self.record.difference_associations,
+                strict=True,
+            )
         )
-        return frame_of(rows, dtypes_of(*self._arms(), "metric", PairedStatistics))
+        return self._differences("difference_associations", rows)
+
+    @property
+    def suites(self) -> pd.DataFrame:
+        """One row a metric and suite: matched tasks and the means of both sides."""
+        known = self.pairs.dropna(subset=["difference"])
+        found = known.groupby(["metric", "benchmark"], sort=False)
+        sides = found[["baseline", "comparison", "difference"]].mean()
+        return self._marked(sides.assign(n_pairs=found.size()).reset_index())
+
+    @property
+    def gate(self) -> pd.DataFrame:
+        """One row a rule of the validity gate: what it found and removed, and its outcome."""
+        return self._frame("gate", gate_rows(self.record))
+
+    @property
+    def found(self) -> pd.DataFrame:
+        """One row a rule of the gate and trial that it found."""
+        return self._frame("found", found_rows(self.record))
+
+    @property
+    def ledger(self) -> pd.DataFrame:
+        """One row an arm and status of its trials; all = removed + unmatched + used."""
+        return self._frame("ledger", ledger_rows(self.record))
+
+    @property
+    def tasks(self) -> pd.DataFrame:
+        """One row a task of any configuration, and whether it enters the comparison."""
+        pairs = {
+            (pair.benchmark, pair.task_name)
+            for pair in self.record.pairs
+            if pair.metrics[self.record.verdict_metric].difference is not None
+        }
+        rows = (
+            {
+                "benchmark": task[0],
+                "task_name": task[1],
+                "status": self._status(own, task in pairs),
+                "n_trials": len(own),
+            }
+            for task, own in by_task(self.trials).items()
+        )
+        return frame_of(rows, dtypes_of("benchmark", "task_name", "status", "n_trials:Int64"))
+
+    def _status(self, trials: Sequence[Trial], is_paired: bool) -> TaskStatus:
+        if is_paired:
+            return TASK_STATUSES[0]
+        column = self.settings.column(BY_NAME[PRIMARY])
+        scored = {trial.config_name for trial in trials if column in trial.numbers}
+        if scored >= {self.baseline, self.comparison}:
+            return TASK_STATUSES[1]
+        if scored:
+            return TASK_STATUSES[2]
+        return TASK_STATUSES[3 if any(trial.has_ground_truth for trial in trials) else 4]
+
+    @property
+    def every_pair(self) -> pd.DataFrame:
+        """One row a pair of configurations among the trials: the estimate of the verdict's metric.
+
+        ``failed`` names the rules of the gate that withhold a verdict.
+        """
+        compared = [
+            (self if pair == (self.baseline, self.comparison) else self._other(*pair)).record
+            for pair in config_pairs(self.trials)
+        ]
+        rows = (
+            {**row, "failed": "; ".join(map(rule_title, record.gate.failed))}
+            for record in compared
+            for row in estimate_rows(record)
+            if row["is_verdict_metric"]
+        )
+        return frame_of(rows, dtypes_of(*DTYPES["estimates"], "failed"))
+
+    def _other(self, baseline: str, comparison: str) -> Comparison:
+        metrics = metrics_named([m for m in self.record.metrics if m in BY_NAME])
+        primary = BY_NAME.get(self.record.verdict_metric, BY_NAME[PRIMARY])
+        return comparison_of(
+            self.trials, baseline, comparison, self.settings, metrics=metrics, primary=primary
+        )
+
+    @property
+    def admitted(self) -> tuple[LetThrough, ...]:
+        """Of each configuration, how many trials the gate of any comparison let through.
+
+        The frames on each configuration by itself, as ``first_hits``, are of these.
+        """
+        return self._valid[1]
+
+    @property
+    def first_hits(self) -> pd.DataFrame:
+        """One row a configuration and unit: time to the first relevant file, of its tasks."""
+        rows = time_to_first_relevant(self._valid[0], self.settings)
+        return frame_of(map(structs.asdict, rows), dtypes_of(FirstHitCurve))
+
+    @property
+    def times(self) -> pd.DataFrame:
+        """One row a configuration, unit and task: ``time`` of the first hit, or ``end`` without."""
+        rows = first_times(self._valid[0])
+        return frame_of(rows, dtypes_of("config_name", "unit", "time:float64", "end:float64"))
+
+    @property
+    def tiers(self) -> pd.DataFrame:
+        """One row a configuration and share of the ground truth found: the mean reward."""
+        rows = tiers(self._valid[0], self.settings)
+        return frame_of(map(structs.asdict, rows), dtypes_of(RewardTier))
+
+    @property
+    def calibration(self) -> pd.DataFrame:
+        """One row a configuration and fifth of file recall: mean recall and mean reward."""
+        rows = calibration(self._valid[0], self.settings)
+        return frame_of(map(structs.asdict, rows), dtypes_of(CalibrationBin))
+
+    @cached_property
+    def _valid(self) -> tuple[tuple[Trial, ...], tuple[LetThrough, ...]]:
+        pairs = tuple(config_pairs(self.trials))
+        return let_through(self.trials, pairs, self.settings.mcp_configs)
+
+    def _frame(self, name: str, rows: Iterable[Row]) -> pd.DataFrame:
+        return frame_of(rows, dtypes_of(*DTYPES[name]))
+
+    def _differences(self, name: str, rows: Iterable[Row]) -> pd.DataFrame:
+        return self._marked(self._frame(name, rows))
+
+    def _marked(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return a frame of differences that says where none may be read, for those who draw it."""
+        if self.withheld:
+            frame.attrs["withheld"] = self.withheld
+        return frame
 
     def table(self, metrics: Sequence[str] | None = None) -> pd.DataFrame:
         """Return the estimates of some metrics as a frame for people, a row a metric.
@@ -185,20 +370,20 @@ class Comparison:
         """Return the entry in ``comparisons`` of a ``run_impact_analysis.json``."""
         return as_entry(self.record)
 
-    def _arms(self) -> dict[str, str]:
-        return {"baseline_config": self.baseline, "comparison_config": self.comparison}
-
     def __repr__(self) -> str:
         return f"<Comparison: {self.sentence()}>"
 
     def _repr_html_(self) -> str:
-        return notebook_html([self.sentence()], self.table())
+        return self._repr_mimebundle_()["text/html"]
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:  # noqa: ARG002
+        return DISPLAYS["comparison"](self)
 
 
 def compare(
     trials: Trials,
-    baseline: str,
-    comparison: str,
+    baseline: str = "",
+    comparison: str = "",
     *,
     seed: int = DEFAULT_SEED,
     primary: str | Metric = PRIMARY,
@@ -222,7 +407,9 @@ def compare(
     trials
         ``load_run(…).trials`` or rows of it, or metrics documents of trials.
     baseline, comparison
-        The two configurations. Differences are comparison minus baseline.
+        The two configurations. Differences are comparison minus baseline. One that is empty is
+        chosen by the data: of the pairs that fit, that which shares most tasks. Where the trials
+        are of one configuration nothing is compared, and the result says so.
     seed
         Seed of every resampling.
     primary
@@ -281,13 +468,40 @@ def compare(
     settings = Settings(seed, n_resamples, confidence, view=view)
     ordered = some_trials(trials, needed=[settings.column(metric) for metric in family])
     configs = sorted({trial.config_name for trial in ordered})
-    sides = config_named(baseline, configs), config_named(comparison, configs)
-    if sides[0] == sides[1]:
-        raise BadInputError(f"both sides are {visible(sides[0])}")
-    stated = configs_stated(mcp_configs, configs)
-    return comparison_of(
-        ordered, *sides, settings.with_roles(stated), metrics=family, primary=first
-    )
+    if baseline and baseline == comparison:
+        raise BadInputError(f"both sides are {visible(baseline)}")
+    settings = settings.with_roles(configs_stated(mcp_configs, configs))
+    sides = chosen_pair(ordered, baseline, comparison, settings) or (configs[0], "")
+    return comparison_of(ordered, *sides, settings, metrics=family, primary=first)
+
+
+def chosen_pair(
+    trials: Sequence[Trial], baseline: str, comparison: str, settings: Settings
+) -> tuple[str, str] | None:
+    """Return the configurations to compare; of several pairs that fit the one with most tasks.
+
+    An empty name fits every configuration. Without a second configuration there is no pair.
+
+    Raises
+    ------
+    BadInputError
+        When there is no configuration of a name; the message names the closest.
+    """
+    configs = sorted({trial.config_name for trial in trials})
+    for name in filter(None, (baseline, comparison)):
+        config_named(name, configs)
+    pairs = list(config_pairs(trials))
+    if baseline or comparison:
+        pairs += [(b, a) for a, b in pairs]
+    fitting = [p for p in pairs if baseline in ("", p[0]) and comparison in ("", p[1])]
+    if len(fitting) < 2:
+        return fitting[0] if fitting else None
+
+    def n_shared(pair: tuple[str, str]) -> tuple[int, int]:
+        matched = match(screen(arm(trials, pair[0]), arm(trials, pair[1]), settings.mcp_configs))
+        return sum(None not in found.values(PRIMARY) for found in matched), len(matched)
+
+    return max(fitting, key=n_shared)
 
 
 def comparison_of(
@@ -350,7 +564,7 @@ def comparison_of(
         slices=slices(pairs, settings),
         pairs=tuple(_pair_row(pair, metrics, settings) for pair in pairs),
     )
-    return Comparison(baseline, comparison, record)
+    return Comparison(baseline, comparison, record, tuple(trials), settings)
 
 
 View = dict[str, PairedEstimate]

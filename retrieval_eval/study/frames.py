@@ -1,18 +1,49 @@
-"""Records of a study as tidy frames, and their display in notebooks."""
+"""Records of a study as rows of tidy frames, and their display in notebooks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin, get_type_hints
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Literal,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from msgspec import structs
 
 from retrieval_eval.escape import html_text
+from retrieval_eval.metrics.catalog import BY_NAME
+from retrieval_eval.model.impact import (
+    ComparisonDocument,
+    DifferenceAssociation,
+    Discrimination,
+    Flip,
+    GateRule,
+    MatchedPair,
+    PairedEstimate,
+    PairedStatistics,
+    PairSlice,
+    PairValues,
+)
+from retrieval_eval.registry import Registry
+from retrieval_eval.study.gate import RULES
+from retrieval_eval.values import REASONS
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from retrieval_eval.model import Record
+
+Row = dict[str, Any]
+
+DISPLAYS: Final = Registry[Callable[[Any], dict[str, str]]](
+    "retrieval_eval.displays", "display", ("retrieval_eval.report.displays",)
+)
+"""How a result shows itself in a notebook: as a bundle of its content by media type."""
 
 _DTYPES = {str: "object", bool: "boolean", int: "Int64", float: "float64"}
 """Text is of dtype object, because some of it cannot be encoded (lone surrogates)."""
@@ -20,6 +51,8 @@ _DTYPES = {str: "object", bool: "boolean", int: "Int64", float: "float64"}
 
 def dtypes_of(*parts: type[Record] | str) -> dict[str, str]:
     """Return the columns of structs, and of text by their names, with the types of their values.
+
+    A name may carry another type, as ``n:Int64``.
 
     Examples
     --------
@@ -30,7 +63,8 @@ def dtypes_of(*parts: type[Record] | str) -> dict[str, str]:
     columns = {}
     for part in parts:
         if isinstance(part, str):
-            columns[part] = "object"
+            column, _, kind = part.partition(":")
+            columns[column] = kind or "object"
             continue
         hints = get_type_hints(part)
         for entry in structs.fields(part):
@@ -60,6 +94,151 @@ def frame_of(rows: Iterable[Mapping[str, Any]], dtypes: Mapping[str, str]) -> pd
             for name, dtype in dtypes.items()
         }
     )
+
+
+def arms_of(record: ComparisonDocument) -> Row:
+    """Return the columns that name the two configurations."""
+    return {
+        "baseline_config": record.baseline_config,
+        "comparison_config": record.comparison_config,
+    }
+
+
+ARMS: Final = ("baseline_config", "comparison_config")
+
+
+def pair_rows(record: ComparisonDocument) -> Iterator[Row]:
+    """Yield one row a matched task and metric."""
+    for pair in record.pairs:
+        task = arms_of(record) | structs.asdict(pair)
+        for metric, sides in pair.metrics.items():
+            yield task | {"metric": metric} | structs.asdict(sides)
+
+
+def estimate_rows(record: ComparisonDocument) -> Iterator[Row]:
+    """Yield one row a metric."""
+    for metric, found in record.metrics.items():
+        named = {
+            "metric": metric,
+            "verdict": record.verdict,
+            "is_verdict_metric": metric == record.verdict_metric,
+        }
+        yield arms_of(record) | named | structs.asdict(found)
+
+
+def gate_rows(record: ComparisonDocument) -> Iterator[Row]:
+    """Yield one row a rule of the validity gate."""
+    for rule in record.gate.rules:
+        trials = [f"{t.config_name} / {t.task_name} / {t.trial_name or '?'}" for t in rule.trials]
+        named = {
+            "rule": rule.name,
+            "title": rule_title(rule.name),
+            "outcome": "failed" if rule.failed else "passed",
+            "trials": trials,
+        }
+        yield arms_of(record) | structs.asdict(rule) | named
+
+
+def found_rows(record: ComparisonDocument) -> Iterator[Row]:
+    """Yield one row a rule of the gate and trial that it found."""
+    for rule in record.gate.rules:
+        for trial in rule.trials:
+            named = {"rule": rule.name, "title": rule_title(rule.name)}
+            yield arms_of(record) | named | structs.asdict(trial)
+
+
+def ledger_rows(record: ComparisonDocument) -> Iterator[Row]:
+    """Yield one row an arm and status of its trials; removed, unmatched and used add up to all."""
+    both = (record.ledger.baseline, record.ledger.comparison)
+    for config, ledger in zip(arms_of(record).values(), both, strict=True):
+        arm = arms_of(record) | {"arm": config}
+        yield arm | {"status": "all", "n": ledger.trials, "label": "All trials"}
+        for status, word in (("removed", "removed"), ("unmatched", "not matched")):
+            for reason, n in getattr(ledger, status).items():
+                label = f"− {word}: {reason_label(reason)}"
+                yield arm | {"status": status, "reason": reason, "n": n, "label": label}
+        yield arm | {"status": "used", "n": ledger.used, "label": "= used in pairs"}
+        for reason, n in ledger.outcomes_only.items():
+            label = f"of these for outcomes only: {reason_label(reason)}"
+            yield arm | {"status": "outcomes_only", "reason": reason, "n": n, "label": label}
+
+
+def view_rows(record: ComparisonDocument) -> Iterator[Row]:
+    """Yield one row a view and metric."""
+    flips = {(flip.metric, flip.view): str(flip.kind) for flip in record.flips}
+    for name, view in record.views.items():
+        for metric, found in view.items():
+            if not isinstance(found, str):
+                named = {
+                    "view": name,
+                    "metric": metric,
+                    "verdict": view.get("verdict"),
+                    "flip": flips.get((metric, name)),
+                }
+                yield arms_of(record) | named | structs.asdict(found)
+
+
+_STATES: Final[dict[str, str]] = {
+    "discriminates": "can discriminate",
+    "constant": "cannot discriminate: constant",
+    "saturated": "cannot discriminate: saturated",
+    "redundant": "cannot discriminate: redundant",
+    "not_computable": "not computable",
+}
+
+
+def discrimination_rows(record: ComparisonDocument) -> Iterator[Row]:
+    """Yield one row a metric: whether it can tell the configurations apart."""
+    for found in record.discrimination:
+        like = BY_NAME[found.with_].title if found.with_ and found.with_ in BY_NAME else ""
+        label = _STATES.get(found.status, found.status) + (f" with {like}" if like else "")
+        yield arms_of(record) | structs.asdict(found) | {"label": label}
+
+
+def member_rows(record: ComparisonDocument, member: str) -> Iterator[Row]:
+    """Yield one row an entry of a list of the comparison, such as ``slices``."""
+    for entry in getattr(record, member):
+        yield arms_of(record) | structs.asdict(entry)
+
+
+def rule_title(rule: str) -> str:
+    """Return the printed name of a rule of the gate; an unknown one as it is named.
+
+    Examples
+    --------
+    >>> rule_title("degraded_trace"), rule_title("unheard_of")
+    ('Degraded trace', 'Unheard of')
+    """
+    return RULES[rule].title if rule in RULES else rule.replace("_", " ").capitalize()
+
+
+def reason_label(reason: str) -> str:
+    """Return a reason for which a trial left as it stands inside a sentence.
+
+    Examples
+    --------
+    >>> reason_label("model_differs"), reason_label("no valid trial in the other arm")
+    ('another model', 'no valid trial in the other arm')
+    """
+    text = rule_title(reason) if reason in RULES else REASONS.get(reason, reason)
+    # An abbreviation keeps its capitals.
+    text = text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
+    return text.replace("_", " ")
+
+
+DTYPES: Final[dict[str, tuple[type[Record] | str, ...]]] = {
+    "pairs": (*ARMS, "benchmark", "task_name", "metric", PairValues, MatchedPair),
+    "estimates": (*ARMS, "metric", "verdict", "is_verdict_metric:boolean", PairedStatistics),
+    "gate": (*ARMS, "rule", "title", "outcome", GateRule, "trials"),
+    "found": (*ARMS, "rule", "title", "config_name", "task_name", "trial_name"),
+    "ledger": (*ARMS, "arm", "status", "reason", "label", "n:Int64"),
+    "views": (*ARMS, "view", "metric", "verdict", "flip", PairedEstimate),
+    "flips": (*ARMS, Flip),
+    "discrimination": (*ARMS, Discrimination, "label"),
+    "slices": (*ARMS, PairSlice),
+    "difference_associations": (*ARMS, "label", DifferenceAssociation),
+}
+"""The columns of every frame of a comparison: structs, and names (with a type if not of text)."""
 
 
 def notebook_html(sentences: Sequence[str], frame: pd.DataFrame | None = None) -> str:

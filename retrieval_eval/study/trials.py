@@ -64,6 +64,7 @@ _COUNTS: Final = {
     "candidate_set_count": "error_taxonomy/slices/candidate_set_count",
 }
 _FLAGS: Final = {
+    "has_ground_truth": "coverage/has_ground_truth",
     "computable": "file_level_metrics/computable",
     "never_hit": "file_level_metrics/never_hit",
 }
@@ -126,6 +127,7 @@ class Trial:
     n_ground_truth: int | None
     candidate_set_count: int | None
     evidence_type: str | None
+    has_ground_truth: bool
     computable: bool
     never_hit: bool
     reason: str | None

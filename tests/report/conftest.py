@@ -5,6 +5,7 @@ And the browser that such pages are opened in.
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator
@@ -39,22 +40,25 @@ HOSTILE = (
 
 
 def run_cells(notebook: Any, loader: tuple[Any, str], run: Any, **parameters: Any) -> Any:
-    """Return a notebook whose own cells were run in this process, its data being ``run``."""
+    """Return a notebook whose own cells were run in this process, its data being ``run``.
+
+    As in a notebook the last expression of a cell is shown.
+    """
     space: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(*loader, lambda *_, **__: run)
         for cell in notebook.cells:
             if cell.cell_type != "code":
                 continue
-            *body, last = cell.source.split("\n")
-            is_shown = last.startswith("report.")
-            exec("\n".join(body) if is_shown else cell.source, space)
+            tree = ast.parse(cell.source)
+            last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+            exec(compile(tree, "cell", "exec"), space)
             if "parameters" in cell.metadata.get("tags", []):
                 space.update(parameters)
-            if is_shown:
-                data = eval(last, space)._repr_mimebundle_()
-                output = {"output_type": "execute_result", "metadata": {}, "data": data}
-                cell.outputs = [_node(output | {"execution_count": 1})]
+            if isinstance(last, ast.Expr):
+                data = eval(compile(ast.Expression(last.value), "cell", "eval"), space)
+                output = {"output_type": "execute_result", "metadata": {}, "execution_count": 1}
+                cell.outputs = [_node(output | {"data": data._repr_mimebundle_()})]
     return notebook
 
 

@@ -10,6 +10,7 @@ import nbformat
 import pytest
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError, RenderError
+from retrieval_eval.io.yaml_text import read_yaml
 from retrieval_eval.report import assets, build, build_trial, building, load_run
 from retrieval_eval.report.building import folder_name
 from retrieval_eval.report.columns import FRAMES
@@ -50,6 +51,24 @@ def test_tables_are_complete(demo_page):
     assert len(trials) + len(rows("excluded.csv")) == 50
     assert len(rows("appendix.csv")) == 24
     assert {r["config_name"] for r in trials} == {"baseline-local-direct", "mcp-remote-direct"}
+
+
+def test_what_it_was_made_with_gives_the_same_page(demo_page, tmp_path):
+    folder = demo_page.parent
+    given = read_yaml((folder / "params.yml").read_text(encoding="utf-8"), "params.yml")
+    notebook = given.pop("notebook")
+    assert notebook == "run_report"
+    again = build(given.pop("run_id"), notebook=notebook, reports_dir=tmp_path, **given)
+    for name in ("index.html", "params.yml", "versions.csv"):
+        assert (again.parent / name).read_bytes() == (folder / name).read_bytes(), name
+    figures = sorted(path.name for path in (folder / "figures").iterdir())
+    assert len(figures) == 14
+    html = demo_page.read_text(encoding="utf-8")
+    for name in figures:
+        assert f'href="figures/{name}"' in html
+        assert f'<figure id="fig-{Path(name).stem}">' in html
+        ours = (folder / "figures" / name).read_bytes()
+        assert (again.parent / "figures" / name).read_bytes() == ours
 
 
 def test_one_trial_step_by_step(demo_page):

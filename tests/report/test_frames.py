@@ -203,7 +203,8 @@ def test_a_plain_document_without_targets_goes_by_category():
 
 
 def test_every_column_says_what_it_is():
-    for frames in (columns.FRAMES, columns.SEARCH_FRAMES, columns.DIFF_FRAMES):
+    owners = (columns.FRAMES, columns.TRIAL_FRAMES, columns.SEARCH_FRAMES, columns.DIFF_FRAMES)
+    for frames in owners:
         for meaning, declared in frames.values():
             assert meaning.startswith("one row a")
             assert {c.type for c in declared} <= set(_DTYPES)

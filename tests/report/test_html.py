@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import hashlib
 import re
+from base64 import b64encode
 from html.parser import HTMLParser
 
 import pytest
@@ -8,6 +10,8 @@ import pytest
 from retrieval_eval.errors import RenderError
 from retrieval_eval.escape import visible
 from retrieval_eval.report import Run, render
+from retrieval_eval.report.exhibits import Table
+from retrieval_eval.report.show import table_html
 from tests.factories import BASELINE, write_run
 from tests.report.conftest import HOSTILE
 from tests.report.typst_source import code, strings
@@ -73,10 +77,10 @@ def test_contents_lead_to_the_sections(any_page):
     assert all(target.removeprefix("#") in ids for target in targets)
 
 
-def test_nothing_runs_and_nothing_is_fetched(any_page):
+def test_nothing_foreign_runs_and_nothing_is_fetched(any_page):
     names = {tag for tag, _ in any_page.tags}
+    assert len(any_page.all("script")) == 1
     assert not names & {
-        "script",
         "iframe",
         "object",
         "embed",
@@ -98,7 +102,7 @@ def test_every_figure_has_alt_text_caption_and_data(any_page):
     images = any_page.all("img")
     assert 10 <= len(images) <= MAX_FIGURES
     assert all(len(image["alt"] or "") > 40 for image in images)
-    assert len(any_page.all("figcaption")) == len(images) == len(any_page.all("details"))
+    assert len(any_page.all("figcaption")) == len(images) == len(any_page.all("details")) - 1
 
 
 def test_every_table_has_a_caption_and_scopes(any_page):
@@ -173,10 +177,18 @@ def test_every_config_is_in_the_page_when_there_are_six(page_of, tmp_path):
     assert all(name in html for name in names)
 
 
+OWN = render.own_script()
+
+
 @pytest.mark.parametrize(
     "html",
     [
         "<h1>a</h1><script>x</script>",
+        "<h1>a</h1><script>x",
+        f"<h1>a</h1><script>{OWN} </script>",
+        f'<h1>a</h1><script type="module">{OWN}</script>',
+        f"<h1>a</h1><svg><script>{OWN}//</script></svg>",
+        '<h1>a</h1><meta http-equiv="refresh" content="0; url=http://example.org">',
         '<h1>a</h1><img src="http://example.org/x.png">',
         "<h1>a</h1><p onclick=x>",
         '<h1>a</h1><a href="javascript:x">y</a>',
@@ -194,3 +206,44 @@ def test_words_that_look_like_resources_are_no_fault():
     render.check_page(
         '<h1>a</h1><p>src="http://x" &lt;script&gt;</p><img src="data:," alt="src=y">'
     )
+
+
+def test_our_own_script_is_no_fault():
+    render.check_page(f"<h1>a</h1><script>{OWN}</script>")
+
+
+def test_the_policy_of_a_page_allows_our_script_and_nothing_else():
+    page = Page(render.page_of_body("<h1>a</h1>", title="t", footer="f"))
+    policy = next(m["content"] for m in page.all("meta") if m.get("http-equiv"))
+    digest = b64encode(hashlib.sha256(OWN.encode()).digest()).decode()
+    assert policy == (
+        "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+        f"script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    )
+
+
+def test_the_script_is_small_and_calls_nothing_that_runs_text():
+    assert len(OWN.encode()) <= 4096
+    assert not re.search(r"eval|Function|innerHTML|outerHTML|insertAdjacent|document\.write", OWN)
+    assert "</" not in OWN
+    assert "<!--" not in OWN
+
+
+def test_a_page_names_where_it_belongs():
+    back = (("Run report", "../../index.html"), ("<All>", "../../../index.html"))
+    html = render.page_of_body("<h1>a</h1>", title="$body$ <t>", footer="f", back=back)
+    assert '<a href="../../index.html">← Run report</a>' in html
+    assert "← &lt;All&gt;</a>" in html
+    assert "<title>$body$ &lt;t&gt;</title>" in html
+    assert 'class="back"' not in render.page_of_body("<h1>a</h1>", title="t", footer="f")
+
+
+def test_two_exhibits_of_one_key_are_an_error():
+    table = Table("same", "c", ("a",), ())
+    twice = "<h1>a</h1>" + table_html(table) + table_html(table)
+    with pytest.raises(RenderError, match="two tables with the key 'same'; give one of them an"):
+        render.check_page(twice)
+    with pytest.raises(RenderError, match="two figures with the key 'x'"):
+        render.check_page('<h1>a</h1><figure id="fig-x"></figure><figure id="fig-x"></figure>')
+    with pytest.raises(RenderError, match="the id 'other' twice"):
+        render.check_page('<h1 id="other">a</h1><p id="other">')

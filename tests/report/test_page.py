@@ -62,8 +62,8 @@ def test_everything_is_there_without_scripts(browser, pages):
     page.goto(pages["demo"].as_uri())
     assert page.locator("h1").count() == 1
     assert page.locator("figure img").count() == 14
-    page.locator("details summary").first.click()
-    assert page.locator("details[open] table").first.is_visible()
+    page.locator("figure details summary").first.click()
+    assert page.locator("figure details[open] table").first.is_visible()
     context.close()
 
 

@@ -69,6 +69,7 @@ HEAVY = (
     "unidiff",
     "uvicorn",
     "weasyprint",
+    "yaml",
 )
 
 
@@ -368,6 +369,18 @@ DOORS = (
         },
     ),
     Door(
+        "reading untrusted TOML",
+        "`decode_toml` returns a sentence where the text is hostile, and never raises:",
+        ("io/files.py",),
+        names=frozenset({"tomllib.load", "tomllib.loads"}),
+    ),
+    Door(
+        "YAML",
+        "`read_yaml` builds plain data only, and says in a sentence what is wrong:",
+        ("io/yaml_text.py",),
+        imports=frozenset({"yaml", "ruamel.yaml"}),
+    ),
+    Door(
         "reading own artefacts",
         "`read_artefact` checks major version and digest; `read_json` is for untrusted files:",
         ("io/", "traces/", "ground_truth/", "outcomes/"),
@@ -505,6 +518,16 @@ BREACHES = {
         ["import json", "from json import loads", "import json as j", "import msgspec"],
         ["json.load(file)", "loads(text)", "map(j.loads, lines)", "msgspec.json.decode(data)"],
         ["json.dumps(value)", "other.loads(text)", "from retrieval_eval.io.files import decode"],
+    ),
+    "reading untrusted TOML": (
+        ["import tomllib", "from tomllib import loads as toml"],
+        ["tomllib.load(file)", "toml(text)", "tomllib.loads(text)"],
+        ["json.loads(text)", "from retrieval_eval.io.files import decode_toml"],
+    ),
+    "YAML": (
+        [],
+        ["import yaml", "from yaml import safe_load"],
+        ["from retrieval_eval.io.yaml_text import read_yaml", "from yamllint import linter"],
     ),
     "reading own artefacts": (
         [

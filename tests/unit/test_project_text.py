@@ -110,7 +110,8 @@ def test_the_locks_cover_what_the_project_declares(project):
     declared = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))
     runtime = declared["project"]["dependencies"] + declared["dependency-groups"]["build"]
     extras = declared["project"]["optional-dependencies"]
-    tests = [entry for entry in declared["dependency-groups"]["dev"] if isinstance(entry, str)]
+    groups = declared["dependency-groups"]
+    tests = [entry for entry in groups["dev"] if isinstance(entry, str)] + groups["docs"]
     wanted = {
         "requirements.lock": runtime,
         "requirements-dev.lock": runtime + extras["fast"] + extras["pdf"] + tests,
@@ -200,5 +201,5 @@ def test_the_glossary_has_the_words_of_documents_and_registries(project):
 
 
 def test_the_glossary_is_linked_where_readers_start(project):
-    for name in ("README.md", "CONTRIBUTING.md", "docs/search.md"):
+    for name in ("README.md", "CONTRIBUTING.md", "docs/search-runs.md"):
         assert "glossary.md" in (project / name).read_text(encoding="utf-8"), name

@@ -12,8 +12,73 @@ from retrieval_eval.errors import BadInputError
 
 Gain = Literal["linear", "exp"]
 
-NAMES: Final = ("P", "Recall", "F1", "RR", "AP", "nDCG", "Success", "Rprec", "bpref", "Judged")
+
+class Definition(NamedTuple):
+    """What a measure is: in one phrase, in LaTeX, and where the definition comes from.
+
+    In formulae the ranking has the grades g₁, g₂, … (0 without a judgement) and n documents; rᵢ
+    is 1 if gᵢ is at least ``rel``, else 0; R documents are relevant; g* is the ideal order of the
+    grades (``gain=exp`` puts 2^g − 1 for g); N documents are judged not relevant, nᵢ of them above
+    rank i. Without a cut-off, k is n.
+    """
+
+    meaning: str
+    formula: str
+    source: str = "trec_eval"
+
+
+DEFINITIONS: Final[dict[str, Definition]] = {
+    "P": Definition(
+        "relevant documents of the first k / k, also where fewer were returned",
+        r"P@k = \frac{1}{k} \sum_{i=1}^{k} r_i",
+    ),
+    "Recall": Definition(
+        "relevant documents of the first k / all relevant documents of the gold set",
+        r"\mathrm{Recall}@k = \frac{1}{R} \sum_{i=1}^{k} r_i",
+    ),
+    "F1": Definition(
+        "harmonic mean of precision and recall",
+        r"F_1@k = \frac{2}{k + R} \sum_{i=1}^{k} r_i",
+    ),
+    "RR": Definition(
+        "1 / rank of the first relevant document, 0 without one; its mean is the MRR",
+        r"\mathrm{RR} = \frac{1}{\min \{ i : r_i = 1 \}}",
+    ),
+    "AP": Definition(
+        "precision at each relevant document, summed / all relevant documents; its mean is the MAP",
+        r"\mathrm{AP} = \frac{1}{R} \sum_{i} r_i \, P@i",
+    ),
+    "nDCG": Definition(
+        "discounted grades of the first k / those of the ideal order",
+        r"\mathrm{nDCG}@k = \frac{\sum_{i=1}^{k} g_i / \log_2 (i + 1)}"
+        r"{\sum_{i=1}^{k} g^{*}_i / \log_2 (i + 1)}",
+        "trec_eval; Järvelin & Kekäläinen (2002)",
+    ),
+    "Success": Definition(
+        "1 if any document of the first k is relevant, else 0",
+        r"\mathrm{Success}@k = \max_{i \le k} r_i",
+    ),
+    "Rprec": Definition(
+        "precision among the first R, where R documents are relevant",
+        r"\mathrm{Rprec} = \frac{1}{R} \sum_{i=1}^{R} r_i",
+    ),
+    "bpref": Definition(
+        "how rarely a document judged not relevant is above a relevant one",
+        r"\mathrm{bpref} = \frac{1}{R} \sum_{i} r_i "
+        r"\left( 1 - \frac{\min (n_i, R)}{\min (N, R)} \right)",
+        "trec_eval; Buckley & Voorhees (2004)",
+    ),
+    "Judged": Definition(
+        "judged documents of the first k / documents there (says nothing of quality)",
+        r"\mathrm{Judged}@k = \frac{|\{ i \le k : \text{document } i \text{ is judged} \}|}"
+        r"{\min (k, n)}",
+        "ir_measures",
+    ),
+}
 """Every measure, in the order in which reports list them."""
+
+NAMES: Final = tuple(DEFINITIONS)
+"""The names of the measures."""
 
 MAX_CUTOFF: Final = 10**9 - 1
 """The highest cut-off that a measure can be named with."""

@@ -9,6 +9,7 @@ from typing import Any, Final
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.backlog import STATUSES, read_backlog
 from retrieval_eval.io.files import read_json
+from retrieval_eval.model import to_builtins
 from retrieval_eval.report.search.reading import coerce
 
 PARTS: Final = (*STATUSES, "other")
@@ -29,7 +30,7 @@ def load_backlog(source: str) -> Mapping[str, Any]:
         When the source cannot be read, or the counts of a file do not sum to its total.
     """
     if "://" in source or not source.endswith(".json"):
-        return read_backlog(source).to_json()
+        return to_builtins(read_backlog(source))
     path = Path(source)
     found = read_json(path, path.parent)
     if found.problem is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ from retrieval_eval.escape import slug, visible
 from retrieval_eval.io.files import remove, write_json
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report.columns import SEARCH_FRAMES
-from retrieval_eval.report.publishing import Files, publish, write_frames
+from retrieval_eval.report.publishing import Files, Keep, digest_of, publish, write_frames
 from retrieval_eval.report.search.demo import DEMO_FOLDER, MeasuredDemo, is_demo, measured_demo
 from retrieval_eval.report.search.loading import Sources, load_search, sources_of
 from retrieval_eval.report.search.run import SearchRun
@@ -37,6 +37,7 @@ def build_search(
     renderer: Renderer = "auto",
     pdf: bool = False,
     progress: Progress | None = None,
+    keep: Keep | None = None,
 ) -> Path:
     """Write the report of a search run and return the path of its page.
 
@@ -52,7 +53,7 @@ def build_search(
     privacy
         Leave out texts of queries and drafts, messages of the retriever, how it was opened, and
         the names of labellers.
-    renderer, pdf, progress
+    renderer, pdf, progress, keep
         As for :func:`retrieval_eval.report.build`.
 
     Raises
@@ -70,7 +71,7 @@ def build_search(
     sources = Sources(str(run), str(baseline), backlog, *map(str, files))
     loaded = load_search(**asdict(sources))
     folder = reports_dir / FOLDER / slug(loaded.name)
-    return _report(loaded, sources, folder, privacy, renderer, pdf, progress)
+    return _report(loaded, sources, folder, privacy, renderer, pdf, progress, keep)
 
 
 def build_demo(
@@ -97,6 +98,7 @@ def _report(
     renderer: Renderer,
     pdf: bool,
     progress: Progress | None,
+    keep: Keep | None = None,
 ) -> Path:
     values: dict[str, Any] = {**asdict(sources), "privacy": privacy}
     counted = folder / "backlog.json"
@@ -114,7 +116,14 @@ def _report(
         renderer=renderer,
         pdf=pdf,
         progress=progress,
+        inputs=_inputs(loaded, sources),
+        keep=keep,
     )
+
+
+def _inputs(loaded: SearchRun, sources: Sources) -> str:
+    files = [Path(text) for text in asdict(replace(sources, backlog="")).values() if text]
+    return digest_of(loaded.document, loaded.baseline, loaded.backlog, *files)
 
 
 def write_search_tables(run: SearchRun, folder: Path, *, privacy: bool) -> Files:

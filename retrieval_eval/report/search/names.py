@@ -5,21 +5,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from retrieval_eval.metrics.ranking.measures import DEFINITIONS
 from retrieval_eval.report.names import reason_sentence
 from retrieval_eval.search.named_metrics import FALSE_REFUSAL_RATE, TRUE_POSITIVE_RATE
 from retrieval_eval.search.settings import HEADLINE
 
 SHOWN: Final = (*HEADLINE, "RR", "nDCG@10")
 """The measures of the first screen; the verdict rests on the first two."""
-
-FAMILIES: Final[dict[str, str]] = {
-    "P": "relevant documents of the first k / k, also where fewer were returned",
-    "Recall": "relevant documents of the first k / all relevant documents of the gold set",
-    "RR": "1 / rank of the first relevant document, 0 without one; its mean is the MRR",
-    "nDCG": "discounted grades of the first k / those of the ideal order",
-    "Judged": "judged documents of the first k / documents there (says nothing of quality)",
-}
-"""Measure without its cut-off to its definition."""
 
 WORDS: Final[dict[str, str]] = {
     FALSE_REFUSAL_RATE: "refusals of answerable queries",
@@ -76,7 +68,7 @@ def cutoff(measure: str) -> tuple[str, int | None]:
 def definition(measure: str) -> str:
     """Return the definition of a measure; nothing for one that is not ours."""
     name, k = cutoff(measure)
-    text = FAMILIES.get(name, "")
+    text = DEFINITIONS[name].meaning if name in DEFINITIONS else ""
     return text if k is None else text.replace("first k", f"first {k}").replace("/ k", f"/ {k}")
 
 

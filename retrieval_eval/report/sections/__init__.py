@@ -91,5 +91,11 @@ class Report:
     one_task = section_method(described(tasks.step_by_step))
     largest_differences = section_method(tasks.largest)
     all_tasks = section_method(described(tasks.appendix))
-    definitions = section_method(closing.definitions)
-    provenance = section_method(closing.provenance)
+
+    def definitions(self) -> Block:
+        """Return what every metric means."""
+        return self.run.definitions()
+
+    def provenance(self) -> Block:
+        """Return what the report was made from."""
+        return closing.provenance(self.run, privacy=self.privacy)

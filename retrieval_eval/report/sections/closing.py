@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING
 
 from retrieval_eval import __version__
 from retrieval_eval.distribution import NAME
@@ -14,15 +14,16 @@ from retrieval_eval.report.checkout import commit
 from retrieval_eval.report.exhibits import Block, Table, section
 from retrieval_eval.report.names import LABELS, METRICS, OUTCOMES
 from retrieval_eval.report.numbers import MISSING
-from retrieval_eval.report.run_view import RunView
+
+if TYPE_CHECKING:
+    from retrieval_eval.report.run import Run
 
 LIBRARIES = ("numpy", "pandas", "scipy", "matplotlib", "papermill", "nbconvert")
 FOLDERS = ("runs_root", "benchmarks_root", "output_dir")
 
 
-def definitions(view: RunView) -> Block:
-    """Return the definition and direction of every metric of this report."""
-    compared = {name for comparison in view.run.comparisons for name in comparison.metrics}
+def definitions(compared: Collection[str]) -> Block:
+    """Return the definition and direction of every metric; of outcomes those compared."""
     body = [
         (m.titled, m.definition, BY_NAME[key].direction.partition("_")[0])
         for key, m in METRICS.items()
@@ -51,9 +52,12 @@ def definitions(view: RunView) -> Block:
     return section("How each number is defined", table)
 
 
-def provenance(view: RunView) -> Block:
-    """Return versions, parameters, seed and the digest of what was read."""
-    run = view.run
+def provenance(run: Run, *, privacy: bool = False) -> Block:
+    """Return versions, parameters, seed and the digest of what was read.
+
+    With ``privacy``, or of a private run, folders are left out.
+    """
+    is_private = privacy or run.privacy
     versions = sorted({s.schema_version for s in run.summaries})
     times = sorted({s.generated_at for s in run.summaries})
     body = [
@@ -63,11 +67,11 @@ def provenance(view: RunView) -> Block:
         ("Schema version", ", ".join(versions)),
         ("Evaluated at", ", ".join(times) or MISSING),
         *([("Filter", run.part.full_sentence)] if run.part else []),
-        ("Input digest", input_digest(view)),
+        ("Input digest", input_digest(run)),
         *(
             (f"Parameter {name}", _parameter(value))
-            for name, value in sorted({**_recorded(view), **run.parameters}.items())
-            if not (view.privacy and name in FOLDERS)
+            for name, value in sorted({**run.impact.parameters, **run.parameters}.items())
+            if not (is_private and name in FOLDERS)
         ),
         ("Libraries", library_versions()),
     ]
@@ -88,20 +92,16 @@ def package_version() -> str:
 
 def library_versions() -> str:
     """Return the libraries that computed, drew and rendered, with their versions."""
-    return ", ".join(f"{name} {_version(name)}" for name in LIBRARIES)
+    return ", ".join(f"{name} {library_version(name)}" for name in LIBRARIES)
 
 
-def input_digest(view: RunView) -> str:
+def input_digest(run: Run) -> str:
     """Return a digest over the input fingerprints of all trials, in a fixed order."""
     digest = hashlib.sha256()
-    for trial in sorted(view.run.trial_files, key=lambda t: sorted(map(str, t.identity.items()))):
+    for trial in sorted(run.trial_files, key=lambda t: sorted(map(str, t.identity.items()))):
         fingerprint = (trial.metrics and trial.metrics.input_fingerprint) or ""
         digest.update(f"{sorted(trial.identity.items())}{fingerprint}\n".encode(errors="replace"))
-    return f"sha256 {digest.hexdigest()[:32]} over {len(view.run.trial_files)} trials"
-
-
-def _recorded(view: RunView) -> dict[str, Any]:
-    return dict(view.run.impact.parameters)
+    return f"sha256 {digest.hexdigest()[:32]} over {len(run.trial_files)} trials"
 
 
 def _parameter(value: object) -> str:
@@ -110,7 +110,8 @@ def _parameter(value: object) -> str:
     return str(value) if value not in (None, "") else "by default"
 
 
-def _version(name: str) -> str:
+def library_version(name: str) -> str:
+    """Return the installed version of a distribution."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:

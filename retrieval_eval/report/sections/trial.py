@@ -9,7 +9,7 @@ from retrieval_eval.escape import visible
 from retrieval_eval.metrics.catalog import BY_NAME, read_metric
 from retrieval_eval.model import to_builtins
 from retrieval_eval.report.documents import TrialFiles, event_rows, ground_truth_rows
-from retrieval_eval.report.exhibits import Block, Empty, Table, section, section_method
+from retrieval_eval.report.exhibits import Block, Empty, Table, section
 from retrieval_eval.report.figures import timeline
 from retrieval_eval.report.names import HEADLINE_METRICS, OUTCOMES, metric_name, reason_sentence
 from retrieval_eval.report.numbers import MISSING, count, finite, of, rate
@@ -182,7 +182,9 @@ class TrialReport:
             row.append(visible(event["arguments"] or MISSING, 160))
         return tuple(row)
 
-    provenance = section_method(closing.provenance)
+    def provenance(self) -> Block:
+        """Show what the report was made from."""
+        return closing.provenance(self.view.run, privacy=self.view.privacy)
 
 
 def _find(trials: list[Record], name: str, config: str) -> Record:

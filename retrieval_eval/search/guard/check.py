@@ -13,9 +13,7 @@ from datetime import date
 from typing import Final, Literal
 
 from msgspec import structs
-from msgspec.structs import asdict
 
-from retrieval_eval.model import from_builtins
 from retrieval_eval.model import guard as model
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.guard import (
@@ -27,7 +25,7 @@ from retrieval_eval.model.guard import (
     Mover,
 )
 from retrieval_eval.model.noise import NoiseFloor
-from retrieval_eval.model.search_run import JudgeFacts, SearchRun
+from retrieval_eval.model.search_run import SearchRun
 from retrieval_eval.schema import SCHEMA_VERSION
 from retrieval_eval.search.comparability import judge_faults, judge_of, run_faults, run_notes
 from retrieval_eval.search.guard.justification import Justification
@@ -46,7 +44,7 @@ from retrieval_eval.search.guard.rule import (
 from retrieval_eval.search.guard.thresholds import PINNED, Part, Threshold, Thresholds
 from retrieval_eval.search.named_metrics import BLOCK_OF, query_ids
 from retrieval_eval.search.noise import staleness
-from retrieval_eval.search.noise_level import MOST_RUNS, RunToRun, noise_test, runs_needed
+from retrieval_eval.search.noise_level import MOST_RUNS, NoiseLevel, noise_test, runs_needed
 from retrieval_eval.search.paired_change import Resampling
 from retrieval_eval.values import DEFAULT_SEED, Value
 
@@ -287,7 +285,7 @@ class Noise:
             return f"noise was measured over all queries, which says little of {m.threshold.part}"
         return "noise was measured over other queries; `search noise --queries` takes a pinned list"
 
-    def level(self, m: Measured) -> RunToRun | None:
+    def level(self, m: Measured) -> NoiseLevel | None:
         """Return the measured noise of a change, None where there is none (`gap`).
 
         Where the runs of a side vary too, only noise of the same queries goes with theirs.
@@ -296,9 +294,13 @@ class Noise:
         if self.document is None or self.gap(m) is not None or (m.spreads and not is_of_same):
             return None
         found = self.document.metrics[m.threshold.metric]
-        return RunToRun(self.document.n_runs, found.n_queries, **asdict(found.run_to_run))
+        return NoiseLevel(
+            n_runs=self.document.n_runs,
+            n_queries=found.n_queries,
+            **structs.asdict(found.run_to_run),
+        )
 
-    def is_deterministic(self, level: RunToRun | None) -> bool:
+    def is_deterministic(self, level: NoiseLevel | None) -> bool:
         """Return whether no answer ever moved in the runs that noise is taken from."""
         is_still = level is None or self.document is None or self.document.is_deterministic
         return bool(is_still) and all(side.is_still for side in self.sides)
@@ -323,9 +325,7 @@ def usable_noise(
         is_of_all = document.pinned is None and document.n_queries == len(run.queries)
     else:
         is_of_all = document.pinned == pinned.fingerprint
-    judge = document.judge
-    judged = None if judge is None else from_builtins(judge, JudgeFacts, "the judge of the noise")
-    judge_problems = judge_faults(judged, judge_of(run))
+    judge_problems = judge_faults(document.judge, judge_of(run))
     return Noise(document, "", both, is_of_all, tuple(judge_problems))
 
 

@@ -22,7 +22,7 @@ from retrieval_eval.search.named_metrics import (
     metric_value,
     shares,
 )
-from retrieval_eval.search.noise_level import RunToRun, by_query, run_to_run
+from retrieval_eval.search.noise_level import NoiseLevel, by_query, run_to_run
 from retrieval_eval.search.paired_change import (
     POINTS,
     Change,
@@ -60,7 +60,7 @@ class Measured:
     contributions: Mapping[str, float] = field(default_factory=dict)
     p_value: float = math.nan
     error_points: float = math.nan
-    spreads: tuple[RunToRun, ...] = ()
+    spreads: tuple[NoiseLevel, ...] = ()
     faults: tuple[str, ...] = ()
     not_applied: str = ""
 
@@ -257,7 +257,7 @@ class Side:
         found = self._by_run(name, None)
         return sorted(set().union(*found) - set(_in_all(found)))
 
-    def spread(self, name: str, ids: Collection[str] | None) -> RunToRun | None:
+    def spread(self, name: str, ids: Collection[str] | None) -> NoiseLevel | None:
         """Return how much a metric varies between the runs; None for one run."""
         if len(self.runs) == 1:
             return None

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.io.files import read_text
+from retrieval_eval.io.files import decode_toml, read_text
 
 _MISSING = object()
 
@@ -23,10 +22,10 @@ def read_toml(path: Path) -> dict[str, Any]:
     text = read_text(path, path.parent)
     if text.value is None:
         raise BadInputError(str(text.problem))
-    try:
-        return tomllib.loads(text.value)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise BadInputError(f"{path}: not valid TOML ({error})") from error
+    document, problem = decode_toml(text.value)
+    if problem is not None:
+        raise BadInputError(f"{path}: {problem}")
+    return document
 
 
 def raise_faults(path: Path, faults: Sequence[str]) -> None:

@@ -143,7 +143,7 @@ def _fields(word: Word, environment: Environment, substitute: Substitute) -> Ite
                 if i:
                     yield current
                     current = []
-                current.append(_Atom(item))
+                current.append(_Atom(_trimmed(item, piece)))
             is_word = is_word or bool(value)
             continue
         for atom in _atoms(piece, environment, substitute):
@@ -163,13 +163,19 @@ def _fields(word: Word, environment: Environment, substitute: Substitute) -> Ite
 
 
 def _array(piece: Piece, environment: Environment) -> tuple[str, ...] | None:
-    if piece.kind != "variable" or piece.operator:
+    """Return the elements that a piece becomes a word each of, or None where it is no array."""
+    if piece.kind != "variable" or not _is_elementwise(piece.operator):
         return None
     name = re.sub(r"\[[@*]\]$", "", piece.text)
     value = environment.get(name)
     if isinstance(value, tuple) and (name != piece.text or name in ("@", "*")):
-        return value
+        is_joined = piece.is_quoted and piece.text.endswith(("*", "*]"))
+        return None if is_joined else value
     return None
+
+
+def _is_elementwise(operator: str) -> bool:
+    return not operator or operator[0] in "%#" or operator in ("-", ":-", "=", ":=", "?", ":?")
 
 
 def _atoms(piece: Piece, environment: Environment, substitute: Substitute) -> Iterator[_Atom]:
@@ -198,8 +204,12 @@ def _variable(piece: Piece, environment: Environment) -> _Atom:
         if piece.operator:
             return _Atom(None)
         return _Atom(value.pattern, is_glob=True, captured=value.captured)
-    text = _plain(value)
-    return _Atom(_trimmed(text, piece), is_glob=not piece.is_quoted)
+    if isinstance(value, tuple) and piece.operator[:1] in ("%", "#"):
+        parts = [_trimmed(item, piece) for item in value]
+        known = [part for part in parts if part is not None]
+        text = " ".join(known) if len(known) == len(parts) else None
+        return _Atom(text, is_glob=not piece.is_quoted)
+    return _Atom(_trimmed(_plain(value), piece), is_glob=not piece.is_quoted)
 
 
 def _never_set(name: str, environment: Environment) -> bool:

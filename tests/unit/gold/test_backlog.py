@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.backlog import STATUSES, read_backlog
+from retrieval_eval.model import to_builtins
 
 AS_OF = datetime(2026, 6, 1, tzinfo=UTC)
 COUNTED = (*STATUSES, "other")
@@ -58,15 +59,15 @@ EXPECTED = {
 def test_items_of_a_database_are_counted_by_status(database):
     _insert(database, *ROWS)
     backlog = read_backlog(database.url, as_of=AS_OF)
-    assert backlog.to_json() == EXPECTED
-    assert sum(backlog.to_json()[name] for name in COUNTED) == backlog.total == len(ROWS)
+    assert to_builtins(backlog) == EXPECTED
+    assert sum(to_builtins(backlog)[name] for name in COUNTED) == backlog.total == len(ROWS)
 
 
 def test_items_of_a_file_are_counted_by_status(tmp_path):
     path = tmp_path / "items.jsonl"
     lines = [json.dumps({"review_status": state, "created_at": at}) for state, at in ROWS]
     path.write_text("\r\n\n".join(lines), encoding="utf-8")
-    assert read_backlog(str(path), as_of=AS_OF).to_json() == EXPECTED
+    assert to_builtins(read_backlog(str(path), as_of=AS_OF)) == EXPECTED
 
 
 def test_a_status_may_be_of_an_enumerated_type(fresh_postgres_url):
@@ -107,7 +108,7 @@ def test_the_moment_to_count_to_does_not_depend_on_where_the_machine_is(tmp_path
 
 def test_an_empty_table_is_a_backlog_of_nothing_with_no_age(database):
     _insert(database)
-    document = read_backlog(database.url, as_of=AS_OF).to_json()
+    document = to_builtins(read_backlog(database.url, as_of=AS_OF))
     assert [document[name] for name in (*COUNTED, "total")] == [0] * 6
     assert document["oldest_pending_at"] is None
     assert document["oldest_pending_age_days"] is None
@@ -207,7 +208,7 @@ def test_counts_sum_to_the_total_and_the_oldest_is_the_smallest(tmp_path_factory
         for state, at in items
     ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    document = read_backlog(str(path), as_of=AS_OF).to_json()
+    document = to_builtins(read_backlog(str(path), as_of=AS_OF))
     assert sum(document[name] for name in COUNTED) == document["total"] == len(items)
     assert sum(document["other_statuses"].values()) == document["other"]
     pending = [at for state, at in items if state == "pending_review" and at is not None]

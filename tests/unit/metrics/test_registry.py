@@ -15,9 +15,11 @@ from retrieval_eval.events.retrieved import VIEWS
 from retrieval_eval.metrics import catalog
 from retrieval_eval.metrics.catalog import BY_NAME, METRICS, Metric, read_metric
 from retrieval_eval.metrics.document import ChunkLevel, FileLevel, FileView, Utilization
+from retrieval_eval.metrics.ranking.measures import DEFINITIONS
 from retrieval_eval.metrics.trial import measure
 from retrieval_eval.model import to_builtins
 from retrieval_eval.registry import Registry
+from retrieval_eval.search.named_metrics import BLOCK_OF
 from retrieval_eval.values import REASONS, Value
 from tests.trials import trial, truth
 
@@ -48,6 +50,13 @@ def test_every_metric_is_described(metric):
     assert not metric.meaning.endswith(".")
     assert metric.better in ("higher", "lower")
     assert metric.reason in REASONS
+
+
+def test_every_computed_number_has_a_formula():
+    formulae = {m.name: m.formula for m in COMPUTED}
+    formulae |= {name: measure.formula for name, measure in DEFINITIONS.items()}
+    formulae |= {name: place.formula for name, place in BLOCK_OF.items()}
+    assert [name for name, formula in formulae.items() if not formula] == []
 
 
 @pytest.mark.parametrize("metric", COMPUTED, ids=lambda m: m.name)

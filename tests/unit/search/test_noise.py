@@ -8,6 +8,7 @@ import pytest
 from retrieval_eval import schema
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.files import write_json
+from retrieval_eval.model import to_builtins
 from retrieval_eval.search import measure as measuring
 from retrieval_eval.search.guard.pinned import Pinned
 from retrieval_eval.search.guard.thresholds import read_thresholds, shipped_thresholds
@@ -103,7 +104,7 @@ def test_pinned_queries_alone_are_measured():
 
 def test_runs_of_different_judges_are_no_repeats():
     runs = [with_claims(run_with([3] * 4), [[True]] * 4) for _ in range(2)]
-    assert noise(runs, generated_at=MOMENT, seed=1).judge == {
+    assert to_builtins(noise(runs, generated_at=MOMENT, seed=1).judge) == {
         **runs[0]["claims"]["judge"],
         "known_errors": None,
     }

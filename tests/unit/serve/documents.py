@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import hashlib
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
-from retrieval_eval.serve.dashboard import Sources, dashboard
+from retrieval_eval.io.files import json_bytes
+from retrieval_eval.model import to_builtins
+from retrieval_eval.model.dashboard import Backlog
+from retrieval_eval.serve.dashboard import Sources, dashboard, served
 
 MEASURES = ("P@5", "Recall@20")
 
-BACKLOG = {
-    "pending_review": 3,
-    "approved": 10,
-    "rejected": 2,
-    "published": 4,
-    "other": 0,
-    "total": 19,
-    "oldest_pending_at": "2026-01-02T03:04:05Z",
-}
+BACKLOG = Backlog(
+    pending_review=3,
+    approved=10,
+    rejected=2,
+    published=4,
+    other=0,
+    total=19,
+    oldest_pending_at=datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC),
+    oldest_pending_age_days=1.5,
+    n_pending_undated=0,
+    other_statuses={},
+    as_of=datetime(2026, 1, 3, 15, 4, 5, tzinfo=UTC),
+)
+BACKLOG_SERVED = to_builtins(BACKLOG)
 
 
 def metric(value, n, reason=None):
@@ -183,7 +192,13 @@ def query(name):
 
 
 def dashboard_of(root: Path, *, run=None, corpus=None, **backlog):
-    return dashboard(Sources(root, root, **backlog), run=run, corpus=corpus)
+    """Return the dashboard as a client reads it."""
+    sources = Sources(root, root, **backlog)
+    return answered(dashboard(sources, run=run, corpus=corpus), sources)
+
+
+def answered(answer, sources: Sources):
+    return json.loads(json_bytes(served(answer, sources)))
 
 
 def write(root: Path, name: str, document) -> Path:

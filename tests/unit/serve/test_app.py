@@ -10,7 +10,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.serve.app import CONTENT_TYPES, create_app
 from retrieval_eval.serve.dashboard import Sources
 from tests.unit.serve.asgi import ask
-from tests.unit.serve.documents import BACKLOG, digest, search_run, write
+from tests.unit.serve.documents import BACKLOG, BACKLOG_SERVED, digest, search_run, write
 
 SAFE = {
     "x-content-type-options": "nosniff",
@@ -47,7 +47,7 @@ def test_metrics(app):
     assert answer.status == 200
     assert answer.headers["content-type"] == "application/json"
     assert answer.json["latest_run"]["headline"]["P@5"]["value"] == 0.5
-    assert answer.json["backlog"] == BACKLOG
+    assert answer.json["backlog"] == BACKLOG_SERVED
 
 
 def test_metrics_of_a_run_and_a_corpus(app):
@@ -68,7 +68,7 @@ def test_diagnostics(app):
     answer = ask(app, "/api/system/diagnostics")
     assert answer.status == 200
     assert answer.json["status"] == "ok"
-    assert answer.json["backlog"] == BACKLOG
+    assert answer.json["backlog"] == BACKLOG_SERVED
     assert answer.json["latest_run"]["label"] == "second"
 
 

@@ -1,15 +1,24 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from jsonschema import Draft202012Validator
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.serve.dashboard import dashboard_schema
-from tests.unit.serve.documents import BACKLOG, dashboard_of, delta, search_run, write
+from retrieval_eval.serve.dashboard import Sources, answer_schema
+from tests.unit.serve.documents import (
+    BACKLOG,
+    BACKLOG_SERVED,
+    dashboard_of,
+    delta,
+    search_run,
+    write,
+)
 
 
 def checked(document, backlog_name="backlog"):
-    schema = dashboard_schema(backlog_name)
+    schema = answer_schema("dashboard", Sources(Path(), Path(), backlog_name=backlog_name))
     Draft202012Validator.check_schema(schema)
     Draft202012Validator(schema).validate(document)
     return document
@@ -40,11 +49,14 @@ def test_a_headline_that_was_not_measured_is_no_zero(tmp_path):
     document = search_run()
     del document["metrics"]["Recall@20"]
     write(tmp_path, "1", document)
-    assert checked(dashboard_of(tmp_path))["latest_run"]["headline"]["Recall@20"] == {
-        "value": None,
+    found = checked(dashboard_of(tmp_path))["latest_run"]["headline"]["Recall@20"]
+    known = {name: value for name, value in found.items() if value is not None}
+    assert known == {
         "n": 0,
         "computable": False,
         "reason": "not_recorded",
+        "n_not_computable": 0,
+        "not_computable": {},
     }
 
 
@@ -119,13 +131,13 @@ def test_nothing_measured_yet(tmp_path):
 
 def test_the_backlog_block(tmp_path):
     shown = checked(dashboard_of(tmp_path, backlog=lambda: BACKLOG))
-    assert shown["backlog"] == BACKLOG
+    assert shown["backlog"] == BACKLOG_SERVED
     assert shown["backlog_reason"] is None
 
 
 def test_the_backlog_block_under_the_name_of_a_deployment(tmp_path):
     shown = dashboard_of(tmp_path, backlog=lambda: BACKLOG, backlog_name="halacha_backlog")
-    assert checked(shown, "halacha_backlog")["halacha_backlog"] == BACKLOG
+    assert checked(shown, "halacha_backlog")["halacha_backlog"] == BACKLOG_SERVED
     assert "backlog" not in shown
 
 

@@ -1,27 +1,35 @@
 from __future__ import annotations
 
+from jsonschema import Draft202012Validator
+
 from retrieval_eval import __version__
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.schema import SCHEMA_VERSION, SCHEMAS
-from retrieval_eval.serve.dashboard import Sources, diagnostics
-from tests.unit.serve.documents import BACKLOG, search_run, write
+from retrieval_eval.serve.dashboard import Sources, answer_schema, diagnostics
+from tests.unit.serve.documents import BACKLOG, BACKLOG_SERVED, answered, search_run, write
+
+
+def health(sources):
+    found = answered(diagnostics(sources), sources)
+    Draft202012Validator(answer_schema("diagnostics", sources)).validate(found)
+    return found
 
 
 def test_all_is_well(tmp_path):
     write(tmp_path, "1", search_run(p5=0.5))
-    found = diagnostics(Sources(tmp_path, tmp_path, backlog=lambda: BACKLOG))
+    found = health(Sources(tmp_path, tmp_path, backlog=lambda: BACKLOG))
     assert found["status"] == "ok"
     assert found["degraded_reasons"] == []
     assert found["package"] == {"name": "retrieval-evidence", "version": __version__}
     assert found["schema_versions"] == dict.fromkeys(SCHEMAS, SCHEMA_VERSION)
     assert found["latest_run"]["label"] == "first"
     assert found["latest_run"]["headline"]["P@5"]["n"] == 4
-    assert found["backlog"] == BACKLOG
+    assert found["backlog"] == BACKLOG_SERVED
 
 
 def test_an_unconfigured_backlog_is_no_fault(tmp_path):
     write(tmp_path, "1", search_run())
-    found = diagnostics(Sources(tmp_path, tmp_path, backlog_name="halacha_backlog"))
+    found = health(Sources(tmp_path, tmp_path, backlog_name="halacha_backlog"))
     assert found["status"] == "ok"
     assert found["halacha_backlog"] is None
     assert found["halacha_backlog_reason"]
@@ -33,7 +41,7 @@ def test_every_fault_is_named(tmp_path):
 
     write(tmp_path, "1", search_run(n_failed=2))
     write(tmp_path, "2", "{")
-    found = diagnostics(Sources(tmp_path, tmp_path / "none", backlog=down))
+    found = health(Sources(tmp_path, tmp_path / "none", backlog=down))
     assert found["status"] == "degraded"
     verdict, skipped, reports, backlog = found["degraded_reasons"]
     assert verdict.endswith("carries no verdict (2 of 4 queries failed)")
@@ -44,6 +52,6 @@ def test_every_fault_is_named(tmp_path):
 
 
 def test_no_run_is_degraded(tmp_path):
-    found = diagnostics(Sources(tmp_path, tmp_path))
+    found = health(Sources(tmp_path, tmp_path))
     assert found["latest_run"] is None
     assert found["degraded_reasons"] == [f"latest run: {found['latest_run_reason']}"]

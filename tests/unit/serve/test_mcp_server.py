@@ -9,7 +9,7 @@ import pytest
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.serve.dashboard import Sources, dashboard
 from retrieval_eval.serve.mcp_server import create_server
-from tests.unit.serve.documents import BACKLOG, digest, search_run, write
+from tests.unit.serve.documents import BACKLOG, answered, digest, search_run, write
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def test_without_arguments_it_is_the_dashboard(sources, arguments):
     _, result = call(sources, arguments)
     assert not result.is_error
     found = result.structured_content
-    assert found == dashboard(sources)
+    assert found == answered(dashboard(sources), sources)
     assert json.loads(result.content[0].text) == found
     block = found["backlog"]
     counted = ("pending_review", "approved", "rejected", "published", "other")

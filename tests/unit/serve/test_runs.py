@@ -93,10 +93,10 @@ def test_a_pipe_or_a_folder_is_not_waited_for(tmp_path):
 
 def test_a_run_that_changed_is_read_again(tmp_path):
     path = write(tmp_path, "x", search_run("one"))
-    assert read_runs(tmp_path)[0][0].label == "one"
+    assert read_runs(tmp_path)[0][0].found.label == "one"
     path.unlink()
     write(tmp_path, "x", search_run("another"))
-    assert read_runs(tmp_path)[0][0].label == "another"
+    assert read_runs(tmp_path)[0][0].found.label == "another"
 
 
 def test_no_folder_no_runs(tmp_path):

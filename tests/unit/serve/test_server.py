@@ -14,7 +14,7 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.serve.app import create_app
 from retrieval_eval.serve.dashboard import Sources
 from retrieval_eval.serve.server import create_server, listen, url_of
-from tests.unit.serve.documents import BACKLOG, digest, search_run, write
+from tests.unit.serve.documents import BACKLOG, BACKLOG_SERVED, digest, search_run, write
 
 SECRET = "nobody outside may read this"
 SECONDS = 60
@@ -86,7 +86,7 @@ def get(target: bytes, host: bytes = b"localhost") -> bytes:
 
 
 def test_a_client_reads_it_all(client):
-    assert client.get("/api/metrics").json()["backlog"] == BACKLOG
+    assert client.get("/api/metrics").json()["backlog"] == BACKLOG_SERVED
     assert client.get("/api/system/diagnostics").json()["status"] == "ok"
     page = client.get("/reports/run/index.html")
     assert page.text == "<p>a report</p>"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 
 import pandas as pd
@@ -22,7 +21,7 @@ def test_the_entry_of_the_document_is_the_comparison():
     assert found.to_json() == entry
     assert (found.verdict.state, found.verdict.metric) == (entry["verdict"], "file_recall")
     assert found.verdict.reason == entry["verdict_reason"]
-    assert (found.gate.passed, found.ledger.n_pairs) == (True, 8)
+    assert (found.record.gate.passed, found.record.ledger.n_pairs) == (True, 8)
 
 
 def test_a_frame_gives_what_its_documents_give():
@@ -64,13 +63,13 @@ def test_the_sentence_names_both_sides_the_verdict_and_what_speaks_against_it():
         "mcp compared with baseline: better, file recall: mean difference +0.150 over 12 matched"
     )
     assert repr(found) == f"<Comparison: {found.sentence()}>"
-    assert html.escape(found.sentence()) in found._repr_html_()
+    assert "File recall is 0.15 higher with mcp" in found._repr_html_()
     rows = study(12)
     for row in rows[1::2]:
         row["ledger"]["mcp_calls_ok"] = 0
     withheld = compare(rows, *ARMS)
     assert str(withheld.verdict) == "no verdict"
-    assert withheld.gate.failed == ("dead_mcp_server",)
+    assert withheld.record.gate.failed == ("dead_mcp_server",)
     assert "dead_mcp_server" in withheld.sentence()
 
 
@@ -124,7 +123,7 @@ def test_fewer_resamples_and_another_confidence_change_intervals_alone():
 def test_roles_may_be_stated():
     rows = study(8)
     found = compare(rows, *ARMS, mcp_configs=["baseline"])
-    assert set(found.gate.failed) == {"mcp_in_baseline", "dead_mcp_server"}
+    assert set(found.record.gate.failed) == {"mcp_in_baseline", "dead_mcp_server"}
     with pytest.raises(BadInputError, match="no configuration 'base'; there are: baseline, mcp"):
         compare(rows, *ARMS, mcp_configs=["base"])
 

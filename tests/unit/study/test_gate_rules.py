@@ -9,8 +9,9 @@ import pytest
 
 from retrieval_eval.model import from_builtins
 from retrieval_eval.model.impact import ComparisonDocument
-from retrieval_eval.report import gate_labels
+from retrieval_eval.report import words
 from retrieval_eval.study import compare
+from retrieval_eval.study.frames import rule_title
 from retrieval_eval.study.gate import RULES, rule
 from tests.studies import comparison, document, study
 
@@ -65,10 +66,10 @@ def test_a_rule_finds_what_it_is_about_and_has_words_for_it(name):
     assert entry["count"] > 0
     assert entry["meaning"] == RULES[name].meaning
     assert entry["failed"] == (name != "no_ground_truth")
-    assert gate_labels.title(name) == RULES[name].title
+    assert rule_title(name) == RULES[name].title
     typed = from_builtins(found, ComparisonDocument, "made")
     (entry,) = [r for r in typed.gate.rules if r.name == name]
-    clause = gate_labels.finding(entry, typed)
+    clause = words.rule_clause(entry, typed)
     assert RULES[name].clause.format(tasks="9 tasks") in clause
 
 
@@ -109,14 +110,14 @@ def test_a_rule_of_another_distribution_removes_reports_and_fails(monkeypatch):
     rows = study(9)
     rows[0]["outcome"]["cost_usd"] = 9.0
     found = compare(rows, "baseline", "mcp")
-    assert found.ledger.baseline.removed == {"too_dear": 1}
+    assert found.record.ledger.baseline.removed == {"too_dear": 1}
     assert found.to_json()["excluded"][0]["reason"] == "too_dear"
     for row in rows[::2]:
         row["outcome"]["cost_usd"] = 9.0
     failed = compare(rows, "baseline", "mcp")
     assert "the trial cost too much" in failed.verdict.reason
-    assert gate_labels.title("too_dear") == "Too dear"
-    said = gate_labels.failed_sentence(from_builtins(failed.to_json(), ComparisonDocument, "made"))
+    assert rule_title("too_dear") == "Too dear"
+    said = words.failed_sentence(from_builtins(failed.to_json(), ComparisonDocument, "made"))
     assert said == "9 of 9 trials of baseline cost too much."
 
 

@@ -8,9 +8,10 @@ from typing import Final
 
 from retrieval_eval.escape import slug, visible
 from retrieval_eval.io.files import remove, write_json
+from retrieval_eval.model import to_builtins
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report.columns import DIFF_FRAMES
-from retrieval_eval.report.publishing import Files, publish, write_frames
+from retrieval_eval.report.publishing import Files, Keep, digest_of, publish, write_frames
 from retrieval_eval.report.search.demo import DEMO_FOLDER, measured_demo
 from retrieval_eval.report.search.diffs.loading import DiffSources, read_diff
 from retrieval_eval.report.search.diffs.run import SearchDiff
@@ -28,6 +29,7 @@ def build_diff(
     renderer: Renderer = "auto",
     pdf: bool = False,
     progress: Progress | None = None,
+    keep: Keep | None = None,
 ) -> Path:
     """Write the report of what changed from one search run to another; return its page.
 
@@ -42,7 +44,7 @@ def build_diff(
     privacy
         Leave out texts of queries, messages of the retriever, how it was opened, and
         ``diff.json``.
-    renderer, pdf, progress
+    renderer, pdf, progress, keep
         As for :func:`retrieval_eval.report.build`.
 
     Raises
@@ -72,7 +74,15 @@ def build_diff(
         renderer=renderer,
         pdf=pdf,
         progress=progress,
+        inputs=_inputs(loaded, sources),
+        keep=keep,
     )
+
+
+def _inputs(loaded: SearchDiff, sources: DiffSources) -> str:
+    files = [Path(text) for text in (sources.queries, sources.noise) if text]
+    ruling = loaded.guard if isinstance(loaded.guard, str) else to_builtins(loaded.guard)
+    return digest_of(loaded.document, *loaded.runs, ruling, *files)
 
 
 def write_diff_tables(diff: SearchDiff, folder: Path, *, privacy: bool) -> Files:

@@ -13,15 +13,6 @@ from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 from retrieval_eval.values import counted
 
-OTHERS = {
-    "claim_coverage": "substantive claims of drafts that a labelled document supports / all",
-    "claim_faithfulness": "substantive claims of drafts that their context supports / all",
-    "ungrounded_true_positive_rate": "unanswerable queries refused / all unanswerable queries",
-    "answerable_false_refusal_rate": "answerable queries refused / all; lower is better",
-    "auc": "how often an answerable query outscores an unanswerable one",
-    "composite": "smallest margin of a component to its bound",
-}
-
 
 def setup(facts: DiffFacts) -> Block:
     """Return both runs side by side, and everything that differs between their set-ups."""
@@ -70,7 +61,7 @@ def definitions(facts: DiffFacts) -> Block:
         f"{MIN_PAIRS_FOR_P}. Swapping A and B negates every number exactly."
     )
     known = {
-        name: OTHERS.get(name, "") if name in BLOCK_OF else definition(name)
+        name: BLOCK_OF[name].meaning if name in BLOCK_OF else definition(name)
         for name in facts.changes
     }
     table = Table(

@@ -195,7 +195,7 @@ def test_noise_under_another_judge_says_nothing_of_claims(tmp_path):
         with_claims(run_with(AFTER), drafts),
     )
     measured = noise([base] * 2, generated_at=MOMENT, seed=1)
-    other = replace(measured, judge={**measured.judge, "version": "0"})
+    other = replace(measured, judge=replace(measured.judge, version="0"))
     thresholds = thresholds_of(tmp_path, drop("claim_coverage", 1), drop("P@5", 1), rule=BEYOND)
     for document, verdicts in ((measured, ["breach"] * 2), (other, ["no_verdict", "breach"])):
         found = check([run], [base], thresholds, today=date(2026, 1, 10), noise=document).rows

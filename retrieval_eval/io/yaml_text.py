@@ -1,0 +1,106 @@
+"""Reading and writing YAML: sets of parameters that people write.
+
+What is read is plain data. No tag builds an object, and a value is a number or true or false only
+where YAML 1.2 and JSON say so: ``2026-07-01``, ``010``, ``1:30``, ``no`` and ``off`` are texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from functools import cache
+from typing import Any, Final
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.escape import visible
+
+_MOST: Final = 1_000_000
+_HEAD: Final = "tag:yaml.org,2002:"
+
+
+def read_yaml(text: str, name: str) -> Any:
+    """Return the value of a YAML document.
+
+    Parameters
+    ----------
+    text
+        The document.
+    name
+        What messages call it.
+
+    Raises
+    ------
+    BadInputError
+        When it is no YAML (with line and column), is too large or nested, has a key twice, or a
+        tag that is not one of JSON's types.
+
+    Examples
+    --------
+    >>> read_yaml("run_id: 2026-07-01", "params.yml")
+    {'run_id': '2026-07-01'}
+    """
+    import yaml
+
+    if len(text) > _MOST:
+        raise BadInputError(f"{name}: longer than {_MOST:,} characters")
+    try:
+        return yaml.load(text, Loader=_loader())  # noqa: S506 - a safe loader with fewer types
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        place = f" line {mark.line + 1}, column {mark.column + 1}:" if mark else ""
+        raise BadInputError(f"{name}:{place} {error.problem or 'not YAML'}") from error
+    except (yaml.YAMLError, ValueError) as error:
+        said = " ".join(str(error).split())[:200]
+        raise BadInputError(f"{name}: not YAML ({said})") from error
+    except RecursionError as error:
+        raise BadInputError(f"{name}: nested too deeply") from error
+
+
+def yaml_text(values: Mapping[str, Any]) -> str:
+    """Return a mapping as YAML, in its order; invisible characters are escaped."""
+    import yaml
+
+    def dumped(*, is_readable: bool) -> str:
+        options = {"sort_keys": False, "width": 4096, "allow_unicode": is_readable}
+        return str(yaml.safe_dump(dict(values), **options))
+
+    text = dumped(is_readable=True)
+    return text if text.replace("\n", "").isprintable() else dumped(is_readable=False)
+
+
+@cache
+def _loader() -> Any:
+    import re
+
+    import yaml
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
+        """A safe loader that knows the types of JSON, and no key twice."""
+
+        yaml_implicit_resolvers: dict[str, list[Any]] = {}  # noqa: RUF012 - as yaml declares it
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> dict[Hashable, Any]:
+            keys: list[str] = []
+            for key, _ in node.value:
+                if key.tag not in (f"{_HEAD}str", f"{_HEAD}merge"):
+                    problem = "a key is text"
+                elif key.value in keys:
+                    problem = f"the key {visible(key.value, 60)!r} is there twice"
+                else:
+                    keys.append(key.value)
+                    continue
+                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+            found: dict[Hashable, Any] = super().construct_mapping(node, deep)
+            return found
+
+    for kind, pattern, first in (
+        ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+        ("int", r"[-+]?(?:0|[1-9][0-9]*)", "-+0123456789"),
+        ("float", r"[-+]?(?:0|[1-9][0-9]*)\.[0-9]+(?:[eE][-+][0-9]+)?", "-+0123456789"),
+        ("null", r"~|null|Null|NULL|", "~nN"),
+        ("merge", r"<<", "<"),
+    ):
+        characters = [*first, ""] if kind == "null" else [*first]
+        Loader.add_implicit_resolver(f"{_HEAD}{kind}", re.compile(rf"(?:{pattern})\Z"), characters)
+    for kind in ("timestamp", "binary", "set", "omap", "pairs"):
+        Loader.add_constructor(f"{_HEAD}{kind}", Loader.construct_undefined)
+    return Loader

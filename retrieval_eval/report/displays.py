@@ -1,0 +1,242 @@
+"""How the results of a study show themselves in a notebook: as the report does."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from msgspec import structs
+
+from retrieval_eval.model.impact import ComparisonDocument
+from retrieval_eval.report import words
+from retrieval_eval.report.exhibits import Block, Table
+from retrieval_eval.report.names import HEADLINE_METRICS, metric_name
+from retrieval_eval.report.numbers import MISSING, count, of, rate
+from retrieval_eval.report.simulated import notice
+from retrieval_eval.report.table.estimates import estimate_cells, estimate_notes
+from retrieval_eval.stats.paired import MIN_PAIRS
+from retrieval_eval.study.compare import Comparison
+from retrieval_eval.study.frames import DISPLAYS, rule_title
+from retrieval_eval.study.trials import average, known_values
+
+if TYPE_CHECKING:
+    from retrieval_eval.report.run import Run
+    from retrieval_eval.study.trials import Trial
+
+MAX_SAID = 240
+"""Characters of a sentence of the analysis that names configurations."""
+
+
+STATUS = "standalone · non-ranking · association only"
+
+
+def run_header(run: Run) -> Block:
+    """Return what a run is about, and its integrity: counts of what was found and left out."""
+    trials = run.trials
+    badges = (
+        ("Runs" if len(run.run_ids) > 1 else "Run", _names(run.run_ids)),
+        ("Filtered", run.part.sentence if run.part else ""),
+        ("Configurations", _names(run.configs)),
+        *(
+            (label, _names(sorted(set(trials[column].dropna()) - {""})))
+            for label, column in (
+                ("Suites", "benchmark"),
+                ("Model", "model"),
+                ("Harness", "harness"),
+            )
+        ),
+        ("Status", STATUS),
+    )
+    said = notice(run.n_simulated, len(run.trial_files), "trial", "agent")
+    shown = tuple((name, value) for name, value in badges if value)
+    return Block("header", said, (), (integrity(run),), shown)
+
+
+def _names(names: Sequence[str], limit: int = 4) -> str:
+    shown = ", ".join(words.name(n, 48) for n in names[:limit])
+    return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown
+
+
+def integrity(run: Run) -> Table:
+    """Return what was found, measured and left out by configuration; the first rows add up.
+
+    The rows below the sum overlap: a trial that ended with an error may be measured.
+    """
+    trials = run.trials
+    measured = trials["file_recall"].notna()
+    is_compacted = trials["quality_flags"].map(
+        lambda found: any("compacted" in flag for flag in found)
+    )
+    is_cut = trials["degraded_reason"].notna() & trials["degraded_sources"].map(
+        lambda sources: not sources or "trace" in sources
+    )
+    unknown = "configuration unknown"
+    left = run.excluded["config_name"].fillna(unknown)
+    configs = [*run.configs, *(c for c in sorted(set(left)) if c not in run.configs)]
+    parts: dict[str, Iterable[Any]] = {
+        "Trials and folders found": [*trials["config_name"], *left],
+        "− folders left out": left,
+        "− trials not measured": trials["config_name"][~measured],
+        "= trials measured": trials["config_name"][measured],
+    }
+    also = {
+        "of all trials, ended with an error": trials["has_exception"].fillna(value=False),
+        "of all trials, with an incomplete trace": is_cut,
+        "of all trials, with a context compacted on the way": is_compacted,
+        "of all trials, without a reward": trials["reward"].isna(),
+        "of all trials, without a cost": trials["cost_usd"].isna(),
+    }
+    parts |= {label: trials["config_name"][mask.astype(bool)] for label, mask in also.items()}
+    body = []
+    for label, found in parts.items():
+        by_config = Counter[str](map(str, found))
+        counts = [by_config[config] for config in configs]
+        body.append((label, *map(count, counts), count(sum(counts))))
+    return Table(
+        "integrity",
+        "Run integrity: what was found, measured and left out",
+        ("Trials", *configs, "All"),
+        tuple(body),
+    )
+
+
+@DISPLAYS.register("comparison")
+def comparison(study: Comparison) -> dict[str, str]:
+    """Return the answer box as a notebook takes it."""
+    return answer_box(study)._repr_mimebundle_()
+
+
+def answer_box(study: Comparison) -> Block:
+    """Return the answer: at most four sentences and one table."""
+    said = words.answer(study)
+    badges = tuple(
+        (k, v) for k, v in (("Completeness", words.coverage(study)), _leading(study)) if v
+    )
+    return Block("answer", said.title, said.sentences, (_shown(study),), badges, said.tone)
+
+
+def _leading(study: Comparison) -> tuple[str, str]:
+    """Return which of several pairs of configs the answer is about; nothing when there is one."""
+    n = len({trial.config_name for trial in study.trials})
+    if not study.comparison or n < 3:
+        return ("Answer on", "")
+    baseline, other = map(words.name, words.arms(study.record))
+    pairs = n * (n - 1) // 2
+    return ("Answer on", f"{other} against {baseline}, one of {pairs} pairs of configurations")
+
+
+def _shown(study: Comparison) -> Table:
+    """Return the table of the first screen; none that invites a comparison that cannot be made."""
+    record = study.record
+    if not study.comparison:
+        return _means(study.trials)
+    if record.gate.failed:
+        return _failed_rules(record)
+    result = record.metrics.get(record.verdict_metric)
+    return headline(record) if result is not None and result.n_pairs >= MIN_PAIRS else _way(study)
+
+
+def headline(record: ComparisonDocument, metrics: Sequence[str] = HEADLINE_METRICS) -> Table:
+    """Return one row a metric: both means, paired difference, interval, pairs, win/tie/loss.
+
+    Metrics that cannot tell the configurations apart leave the table and are named below it.
+    """
+    shown, left = _discriminating(record, metrics)
+    estimates = {m: structs.asdict(record.metrics[m]) for m in shown if m in record.metrics}
+    out = [f"Left out, unable to tell the two apart: {', '.join(left)}."] if left else []
+    said = [
+        words.name(threat.sentence, MAX_SAID)
+        for threat in record.threats
+        if threat.name in ("mcp_role", "reward_scales")
+    ]
+    return Table(
+        "headline",
+        "Means over matched tasks and their paired difference, in the unit of the metric",
+        ("Metric", *words.arms(record), "Difference", "95 % interval", "Pairs", OUTCOMES),
+        tuple(estimate_cells(m, estimates.get(m), has_never=True) for m in shown),
+        notes=(
+            READING,
+            *out,
+            *words.grouped(record),
+            *words.adjusted(record.metrics),
+            *(f"{text[:1].upper()}{text[1:]}." for text in said),
+            *estimate_notes(estimates, has_times=False),
+        ),
+    )
+
+
+OUTCOMES = "Better / same / worse"
+READING = (
+    "Better counts the tasks on which the second configuration did better. Times: lower is better, "
+    "over tasks on which both found a file; never: tasks without. Repeats are averaged in a task."
+)
+
+
+def _discriminating(
+    record: ComparisonDocument, metrics: Iterable[str]
+) -> tuple[list[str], list[str]]:
+    """Return the metrics that stay, and those that leave with the reason.
+
+    The verdict's metric always stays; a redundant one leaves only when the metric it repeats
+    stays, so that nothing is lost.
+    """
+    shown, left = [], []
+    for metric in dict.fromkeys((record.verdict_metric, *metrics)):
+        found = words.discrimination_of(record, metric)
+        is_repeat = found is not None and found.status == "redundant" and found.with_ in shown
+        is_constant = found is not None and found.status in words.UNABLE
+        if found is None or metric == record.verdict_metric or not (is_constant or is_repeat):
+            shown.append(metric)
+            continue
+        like = f"repeats {metric_name(found.with_ or '').label}" if is_repeat else found.status
+        left.append(f"{metric_name(metric).label} ({like})")
+    return shown, left
+
+
+def _failed_rules(record: ComparisonDocument) -> Table:
+    failed = [rule for rule in record.gate.rules if rule.failed]
+    return Table(
+        "headline",
+        "Rules that the configurations failed; each withholds the verdict",
+        ("Rule", "Meaning", "Trials found", "Removed", "Largest share removed"),
+        tuple(
+            (
+                rule_title(rule.name),
+                rule.meaning or MISSING,
+                count(rule.count),
+                count(rule.n_removed),
+                rate(rule.share_removed) if rule.n_removed else MISSING,
+            )
+            for rule in failed
+        ),
+        ("left", "left", "right", "right", "right"),
+        tuple(f"{rule_title(rule.name)}: {rule.detail}." for rule in failed if rule.detail),
+    )
+
+
+def _way(study: Comparison) -> Table:
+    """Return the way from all trials to the pairs used."""
+    rows = study.ledger.pivot_table(index="label", columns="arm", values="n", sort=False)
+    rows = rows.reindex(columns=list(words.arms(study.record)))
+    return Table(
+        "headline",
+        "From all trials to the pairs used; every trial is removed, not matched or used",
+        ("Trials", *words.arms(study.record)),
+        tuple(
+            (str(label), *(count(n) for n in own)) for label, *own in rows.fillna(0).itertuples()
+        ),
+        notes=(words.pairs_formed(study.record),),
+    )
+
+
+def _means(trials: Sequence[Trial]) -> Table:
+    """Return the mean of every headline metric over the trials of the one configuration."""
+    body = []
+    for metric in HEADLINE_METRICS:
+        known, n = metric_name(metric), len(known_values(trials, metric))
+        mean = known.value(average(trials, metric))
+        body.append((known.titled, f"{mean} ({of(n, len(trials))})"))
+    config = trials[0].config_name if trials else ""
+    caption = "Mean over the trials of the configuration (trials with a value of all)"
+    return Table("headline", caption, ("Metric", config), tuple(body))

@@ -1,0 +1,124 @@
+"""Means of every task side by side for the configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from retrieval_eval.escape import visible
+from retrieval_eval.report.exhibits import Link
+from retrieval_eval.report.names import metric_name
+from retrieval_eval.report.registered import NothingToShow, Words, tabular
+from retrieval_eval.report.table.estimates import plain_rows
+from retrieval_eval.values import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_TASK: Final = ["benchmark", "task_name"]
+
+
+@tabular("tasks")
+def tasks(
+    frame: pd.DataFrame,
+    columns: Sequence[str],
+    configs: Sequence[str],
+    pairs: pd.DataFrame | None = None,
+    top: int = 500,
+) -> Words:
+    """Show one row a task and one column a metric, with the means of the configurations in it.
+
+    Parameters
+    ----------
+    frame
+        ``run.trials``, or rows of it. Where it has a column ``page``, tasks lead to their trials.
+    columns
+        Columns of numbers; those that the frame does not have are left out.
+    configs
+        The configurations, in the order in which their means are printed.
+    pairs
+        Matched tasks of one metric, as rows of ``rev.compare(…).pairs``: then only they are shown,
+        the largest difference first.
+    top
+        Rows shown.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import retrieval_eval as rev
+    >>> trials = {"benchmark": "s", "task_name": "t", "config_name": ["a", "b"], "mrr": [0.5, 1.0]}
+    >>> rev.table.tasks(pd.DataFrame(trials), ["mrr"], ["a", "b"]).block().exhibits[0].rows
+    (('t', 's', '0.50 → 1.00'),)
+    """
+    metrics = [name for name in columns if name in frame.columns]
+    chosen = [config for config in configs if config]
+    found = task_means(frame, metrics, chosen, pairs)
+    if found.empty:
+        raise NothingToShow("No task is matched." if pairs is not None else "There is no task.")
+    lead = [name for name in found.columns if str(name).endswith(":difference")]
+    pages = _pages(frame, chosen)
+    body = []
+    for row in plain_rows(found.head(top)):
+        task = (row["benchmark"], row["task_name"])
+        name = visible(str(row["task_name"]), 120)
+        cells = [Link(name, pages[task]) if pages.get(task) else name, str(row["benchmark"] or "—")]
+        cells += [metric_name(str(column).split(":")[0]).difference(row[column]) for column in lead]
+        for metric in metrics:
+            sides = (row[f"{metric}:{config}"] for config in chosen)
+            cells.append(" → ".join(metric_name(metric).value(value) for value in sides))
+        body.append(tuple(cells))
+    heads = [f"Δ {metric_name(str(column).split(':')[0]).label.lower()}" for column in lead]
+    header = ("Task", "Suite", *heads, *(metric_name(m).titled for m in metrics))
+    arrow = f"; {' → '.join(visible(c, 40) for c in chosen)}" if len(chosen) > 1 else ""
+    hidden = len(found) - len(body)
+    n_changed = int((found[lead[0]] != 0).sum()) if lead else 0
+    tasks = counted(len(found), "matched task" if lead else "task")
+    label = metric_name(str(lead[0]).split(":")[0]).label.lower() if lead else ""
+    return Words(
+        f"Different {label} on {n_changed} of {tasks}" if lead else tasks,
+        ("Matched tasks by size of the difference" if lead else "Means of every task") + arrow,
+        found,
+        cells=(header, tuple(body)),
+        align=("left", "left", *["right"] * (len(header) - 2)),
+        notes=(f"{counted(hidden, 'further task')} in appendix.csv.",) if hidden > 0 else (),
+    )
+
+
+def task_means(
+    trials: pd.DataFrame,
+    metrics: Sequence[str],
+    configs: Sequence[str],
+    pairs: pd.DataFrame | None = None,
+) -> pd.DataFrame:
+    """Return one row a task with the mean of every metric and configuration, as ``mrr:config``.
+
+    With ``pairs`` of a metric only matched tasks are rows, with a column ``metric:difference``,
+    the largest first.
+    """
+    import pandas as pd
+
+    sides = {(f"{metric}:{config}", config): metric for metric in metrics for config in configs}
+    known = trials.assign(**{name: trials[name].fillna("") for name in _TASK})
+    wide = known[_TASK].drop_duplicates().sort_values(_TASK).set_index(_TASK)
+    for (column, config), metric in sides.items():
+        own = known[known["config_name"] == config]
+        wide[column] = own[metric].astype("float64").groupby([own[n] for n in _TASK]).mean()
+    if pairs is None or pairs.empty:
+        return wide.reset_index() if pairs is None else wide.reset_index().iloc[:0]
+    column = f"{pairs['metric'].iloc[0]}:difference"
+    change = pairs.set_index(_TASK)["difference"].rename(column).dropna()
+    found = pd.concat([wide.reindex(change.index), change], axis="columns").reset_index()
+    size = found[column].abs()
+    order = found.assign(_size=-size).sort_values(["_size", *_TASK], kind="stable").index
+    return found.loc[order].reset_index(drop=True)
+
+
+def _pages(trials: pd.DataFrame, configs: Sequence[str]) -> dict[Any, str]:
+    """Return the page of the first trial of each task, of the last configuration that has one."""
+    if "page" not in trials.columns:
+        return {}
+    found: dict[Any, str] = {}
+    for row in plain_rows(trials[[*_TASK, "config_name", "page"]]):
+        if row["page"] and row["config_name"] in configs:
+            found.setdefault((row["benchmark"] or "", row["task_name"]), row["page"])
+    return found

@@ -1,0 +1,778 @@
+"""One trial of a run as data frames: what it was to find, what it did, what it found."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.escape import slug, visible
+from retrieval_eval.events.document import trial_events
+from retrieval_eval.events.retrieved import accesses, files_with
+from retrieval_eval.metrics.catalog import BY_NAME, read_metric
+from retrieval_eval.metrics.chunks import expected_lines, line_count
+from retrieval_eval.pipeline.fingerprint import combined
+from retrieval_eval.report import frames
+from retrieval_eval.report.columns import FRAMES, TRIAL_FRAMES
+from retrieval_eval.report.documents import TrialFiles, event_rows, ground_truth_rows
+from retrieval_eval.report.exhibits import Block
+from retrieval_eval.report.frames import Row, make_frame, read_row
+from retrieval_eval.report.names import (
+    HEADLINE_METRICS,
+    LABELS,
+    OUTCOMES,
+    metric_name,
+    reason_sentence,
+)
+from retrieval_eval.report.numbers import MISSING, finite, of
+from retrieval_eval.report.simulated import notice
+from retrieval_eval.values import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from retrieval_eval.events.normalise import TrialEvents
+    from retrieval_eval.model.events import EventDocument, EventRow, TargetRow
+    from retrieval_eval.model.summary import ExcludedFolder
+    from retrieval_eval.records import FileRef, LineRange
+    from retrieval_eval.report.run import Run
+
+MAX_INPUT: Final = 300
+"""Characters of the arguments of a call that are shown; the events hold more."""
+
+MAX_FILES: Final = 4
+"""Files of a call, or of an error label, that are named in one cell."""
+
+_COLUMNS: Final = {name: columns for name, (_, columns) in TRIAL_FRAMES.items()} | {
+    "events": FRAMES["events"][1]
+}
+
+_DONE: Final = {"opened": "read", "matched": "matched", "listed": "listed", "written": "wrote"}
+"""Kind of access to what is said of it, the most telling first."""
+
+_STATUSES: Final = ("edited", "read", "seen", "missed", "not in the trace", "not known")
+"""What may have become of a ground-truth file."""
+
+_MEANINGS: Final = {
+    "missed_key_evidence": "Ground-truth files that were never retrieved",
+    "unused_correct_retrieval": "Ground-truth files that were retrieved and never written to",
+    "irrelevant_retrieval": "Retrieved files that are not in the ground truth",
+    "ambiguity_near_miss": "Of these, files in the same folder as a ground-truth file",
+    "wrong_evidence_used": "Files the agent wrote to that are not in the ground truth",
+}
+
+_REDACTED: Final = {
+    "Commands": ("command", "cmd", "script", "code"),
+    "Queries and patterns": ("query", "pattern", "globPattern", "regex", "symbol", "url"),
+    "Prompts and descriptions": ("prompt", "description", "thought", "message"),
+    "File content": (
+        "content",
+        "file_text",
+        "insert_text",
+        "new_str",
+        "new_string",
+        "old_str",
+        "old_string",
+        "streamContent",
+    ),
+}
+"""What a private page leaves out, with the arguments that hold it."""
+
+_LEAD: Final = (
+    *("command", "cmd", "script"),
+    *("query", "pattern", "globPattern", "regex", "symbol", "url"),
+)
+_PLACE: Final = ("path", "file_path", "target_file", "targetDirectory", "notebook_path")
+_LINES: Final = (("startLine", "endLine"), ("start_line", "end_line"))
+
+
+class Trial(frames.Measured):
+    """What one trial of a run did, as frames; it shows itself as the header of its page.
+
+    Every frame has exactly the columns declared in :mod:`retrieval_eval.report.columns`, holds only
+    what the documents of the trial hold, and is a copy. An excluded folder has no documents, so
+    that its frames are empty.
+
+    Parameters
+    ----------
+    run
+        What was measured.
+    place
+        Which of ``run.trial_files`` it is; None for an excluded folder.
+    excluded
+        The excluded folder.
+    privacy
+        Leave out the arguments of tools, which hold prompts, commands, queries and file content.
+    has_run_page
+        Whether the page of the run lies two folders above that of the trial, to be linked.
+    """
+
+    frame_columns = _COLUMNS
+
+    def __init__(
+        self,
+        run: Run,
+        place: int | None,
+        *,
+        excluded: ExcludedFolder | None = None,
+        privacy: bool = False,
+        has_run_page: bool = False,
+    ) -> None:
+        self.run = run
+        self.privacy = privacy
+        self.has_run_page = has_run_page
+        self.excluded = excluded
+        self.place = place
+
+    @cached_property
+    def files(self) -> TrialFiles | None:
+        """Where its documents lie, or None for an excluded folder."""
+        return None if self.place is None else self.run.trial_files[self.place]
+
+    @cached_property
+    def facts(self) -> Mapping[str, Any]:
+        """The row of the trial in ``run.trials``, missing values being None."""
+        import pandas as pd
+
+        if self.place is None:
+            return {}
+        row = self.run.trials.iloc[[self.place]].astype("object")
+        (plain,) = row.where(row.notna(), None).to_dict("records")
+        return {str(k): None if v is pd.NA else v for k, v in plain.items()}
+
+    @cached_property
+    def _document(self) -> EventDocument | None:
+        return None if self.files is None else self.files.events()
+
+    @cached_property
+    def _trial(self) -> TrialEvents | None:
+        return None if self._document is None else trial_events(self._document)
+
+    @cached_property
+    def _rows(self) -> tuple[EventRow, ...]:
+        return self._document.events if self._document else ()
+
+    @cached_property
+    def _truth(self) -> list[Row]:
+        return ground_truth_rows(self._document, {})
+
+    @cached_property
+    def name(self) -> str:
+        """The name of the trial, or of the excluded folder."""
+        if self.excluded is not None:
+            return self.excluded.path
+        return str(self.facts["trial_name"] or self.facts["task_name"])
+
+    @frames.handed_out
+    def metrics(self) -> pd.DataFrame:
+        """One row a metric: value, or the reason why there is none."""
+        metrics = self.files.metrics if self.files else None
+        names = [n for n in (*HEADLINE_METRICS, "ttfr_tokens", *OUTCOMES) if n in self.facts]
+        rows = []
+        for name in names:
+            known, value = metric_name(name), finite(self.facts[name])
+            lost = value is None and metrics is not None
+            reason = read_metric(metrics, BY_NAME[name]).reason if lost and metrics else None
+            rows.append(
+                {
+                    "metric": name,
+                    "label": known.titled,
+                    "value": value,
+                    "shown": known.value(value),
+                    "reason": reason_sentence(reason) if value is None else None,
+                }
+            )
+        return make_frame(rows, _COLUMNS["metrics"])
+
+    @frames.handed_out
+    def events(self) -> pd.DataFrame:
+        """One row a retrieval event, as in ``run.events``."""
+        rows = event_rows(self._document, self.files.identity if self.files else {})
+        if self.privacy:
+            rows = [row | {"arguments": None} for row in rows]
+        return make_frame(rows, _COLUMNS["events"])
+
+    @frames.handed_out
+    def steps(self) -> pd.DataFrame:
+        """One row a tool call, or command inside a shell call, in words."""
+        found: dict[int, list[str]] = defaultdict(list)
+        for row in self._truth:
+            if row["first_step"] is not None:
+                found[row["first_step"]].append(row["file"])
+        calls: dict[int, int] = {}
+        n_commands: Counter[int | None] = Counter(
+            e.call_index for e in self._rows if e.via is not None
+        )
+        rows = []
+        for event in self._rows:
+            is_part = event.via is not None and event.call_index is not None
+            if event.call_index is not None and not is_part:
+                calls[event.call_index] = event.step_index
+            came_back, n_lines = _came_back(event, 0 if is_part else n_commands[event.call_index])
+            words = None if self.privacy else in_words(event.arguments)
+            files, new = list(event.target_files), found.get(event.step_index, [])
+            base: Row = {
+                "tool": _tool(event),
+                "input": visible(words, MAX_INPUT) if words else None,
+                "part_of": calls.get(event.call_index or 0) if is_part else None,
+                "status": _status(event),
+                "came_back": f"{came_back}: {_first(files)}" if files else came_back,
+                "n_files": len(files),
+                "n_lines": n_lines,
+                "files": files,
+                "hits": _hits(event, new),
+                "found": new,
+            }
+            if is_part and base["part_of"] is not None:
+                base["input"] = f"in the call of step {base['part_of']}"
+            rows.append(read_row(event, _COLUMNS["steps"], base))
+        return make_frame(rows, _COLUMNS["steps"])
+
+    @frames.handed_out
+    def ground_truth(self) -> pd.DataFrame:
+        """One row a ground-truth file, and what became of it."""
+        rows = [row | {"status": self._file_status(row)} for row in self._truth]
+        return make_frame(rows, _COLUMNS["ground_truth"])
+
+    @frames.handed_out
+    def lines(self) -> pd.DataFrame:
+        """One row a file of which lines are expected, with those that were shown."""
+        rows = []
+        for entry in expected_lines(self._trial) if self._trial else ():
+            n_found = entry.n_found
+            seen = "the whole file" if entry.is_whole else _ranges(entry.seen)
+            rows.append(
+                {
+                    **_named(entry.file),
+                    "expected": _ranges(entry.expected),
+                    "seen": seen,
+                    "n_expected": entry.n_expected,
+                    "n_found": n_found,
+                    "share": None if n_found is None else n_found / entry.n_expected,
+                }
+            )
+        return make_frame(rows, _COLUMNS["lines"])
+
+    @frames.handed_out
+    def others(self) -> pd.DataFrame:
+        """One row a retrieved file outside the ground truth: near misses first, then as read."""
+        if self._trial is None:
+            return make_frame([], _COLUMNS["others"])
+        relevant = {f.key for f in self._trial.ground_truth.files}
+        written = files_with(self._trial, "written").keys()
+        near = set(self._labelled("ambiguity_near_miss"))
+        rows: dict[Any, Row] = {}
+        for event, target in accesses(self._trial):
+            if target.file.key in relevant:
+                continue
+            row = rows.setdefault(
+                target.file.key,
+                {
+                    **_named(target.file),
+                    "access": target.access,
+                    "first_step": event.step_index,
+                    "n_accesses": 0,
+                    "is_near_miss": str(target.file) in near,
+                    "is_written": target.file.key in written,
+                },
+            )
+            row["n_accesses"] += 1
+            row["access"] = min(row["access"], target.access, key=list(_DONE).index)
+        order = list(_DONE).index
+        ordered = sorted(
+            rows.values(),
+            key=lambda r: (not r["is_near_miss"], order(r["access"]), r["first_step"]),
+        )
+        return make_frame(ordered, _COLUMNS["others"])
+
+    @frames.handed_out
+    def edits(self) -> pd.DataFrame:
+        """One row a file that was to be edited or was written; the agent's own output is none."""
+        if self._trial is None:
+            return make_frame([], _COLUMNS["edits"])
+        expected = self._trial.ground_truth.expected_edit_files
+        steps: dict[str, dict[Any, int]] = {"opened": {}, "written": {}}
+        for event in self._trial.events:
+            for target in event.targets:
+                if target.access in steps:
+                    steps[target.access].setdefault(target.file.key, event.step_index)
+        files = {f.key: f for f in expected or ()} | files_with(self._trial, "written")
+        wanted = {f.key for f in expected or ()}
+        rows = [
+            {
+                **_named(file),
+                "is_expected": key in wanted if expected else None,
+                "is_written": key in steps["written"],
+                "opened_step": steps["opened"].get(key),
+                "written_step": steps["written"].get(key),
+            }
+            for key, file in files.items()
+        ]
+        return make_frame(rows, _COLUMNS["edits"])
+
+    @frames.handed_out
+    def errors(self) -> pd.DataFrame:
+        """One row an error label: how many files have it, out of how many."""
+        metrics = self.files.metrics if self.files else None
+        rates = metrics.error_taxonomy.rates if metrics else {}
+        rows = [
+            read_row(
+                rates[label],
+                _COLUMNS["errors"],
+                {
+                    "label": label,
+                    "name": name,
+                    "meaning": _MEANINGS[label],
+                    "first_files": _first(self._labelled(label)),
+                    "files": self._labelled(label),
+                },
+            )
+            for label, (name, _) in LABELS.items()
+            if label in rates and rates[label].count is not None
+        ]
+        return make_frame(rows, _COLUMNS["errors"])
+
+    @frames.handed_out
+    def pages(self) -> pd.DataFrame:
+        """One row another page of the report that is there to be opened."""
+        found = self.linked_pages(self.has_run_page, self.run.has_trial_pages)
+        return make_frame(list(found), _COLUMNS["pages"])
+
+    def linked_pages(self, run_page: bool, trial_pages: bool) -> Iterator[Row]:
+        """Yield the other pages to link, where that of the run and those of trials are there."""
+        if run_page:
+            runs = ", ".join(self.run.run_ids)
+            yield {"page": "Report of the run", "trial_name": runs, "href": "../../index.html"}
+        place = self.place
+        if place is None or not trial_pages:
+            return
+        entries = [t.entry for t in self.run.trial_files]
+        own = entries[place]
+        around = [("Previous trial", place - 1), ("Next trial", place + 1)]
+        same = [
+            i
+            for i, e in enumerate(entries)
+            if i != place and (e.benchmark, e.task_name) == (own.benchmark, own.task_name)
+        ]
+        for page, i in [("Same task", i) for i in same] + around:
+            if 0 <= i < len(entries):
+                yield {
+                    "page": page,
+                    "trial_name": entries[i].trial_name or entries[i].task_name,
+                    "config_name": entries[i].config_name,
+                    "href": f"../{quote(self.run.trial_folders[i])}/index.html",
+                }
+
+    @frames.handed_out
+    def redacted(self) -> pd.DataFrame:
+        """One row a kind of content that was left out; none unless the page is private."""
+        if not self.privacy:
+            return make_frame([], _COLUMNS["redacted"])
+        counts: Counter[str] = Counter()
+        kinds = {name: kind for kind, names in _REDACTED.items() for name in names}
+        for event in self._rows:
+            counts.update({kinds.get(name, "Other arguments of tools") for name in event.arguments})
+        folders = ("runs_root", "benchmarks_root", "output_dir")
+        counts["Names of folders"] = sum(bool(self.run.parameters.get(f)) for f in folders)
+        order = (*_REDACTED, "Other arguments of tools", "Names of folders")
+        rows = [{"kind": kind, "n": counts[kind]} for kind in order if counts[kind]]
+        return make_frame(rows, _COLUMNS["redacted"])
+
+    def _file_status(self, row: Row) -> str:
+        if row["is_written"]:
+            return "edited"
+        if row["is_opened"]:
+            return "read"
+        if row["is_retrieved"]:
+            return "seen"
+        if finite(self.facts["file_recall"]) is None:
+            return "not known"
+        return "not in the trace" if self._is_cut else "missed"
+
+    @property
+    def _is_cut(self) -> bool:
+        """Whether the trace is incomplete, so that more may have been found."""
+        return "trace" in (self.facts.get("degraded_sources") or ())
+
+    def _labelled(self, label: str) -> list[str]:
+        metrics = self.files.metrics if self.files else None
+        return list(metrics.error_taxonomy.files.get(label, ())) if metrics else []
+
+    def frame(self, name: str) -> pd.DataFrame:
+        """Return a frame by its name in :data:`retrieval_eval.report.columns.TRIAL_FRAMES`."""
+        found: pd.DataFrame = getattr(self, name)
+        return found
+
+    def block(self) -> Block:
+        """Return the header of the page."""
+        facts = self.facts
+        names = {
+            "Run": facts.get("run_id") or ", ".join(self.run.run_ids),
+            "Suite": facts.get("benchmark"),
+            "Task": facts.get("task_name"),
+            "Configuration": facts.get("config_name")
+            or (self.excluded.config_name if self.excluded else None),
+            "Trial": self.name,
+            "Status": "excluded" if self.excluded else facts.get("status"),
+            "Reward": self._printed("reward"),
+            "Cost (USD)": self._printed("cost_usd"),
+            "Time (s)": self._printed("elapsed_seconds"),
+            "Model": facts.get("model"),
+            "Harness": " ".join(filter(None, (facts.get("harness"), facts.get("harness_version")))),
+            "Trace": facts.get("trace_format"),
+            "Ground truth": self._source(),
+        }
+        said = notice(int(facts.get("is_simulated") is True), 1, "trial", "agent")
+        return Block(
+            "header",
+            said,
+            tuple(self._cautions()),
+            badges=tuple((label, str(value)) for label, value in names.items() if value),
+        )
+
+    def _printed(self, metric: str) -> str | None:
+        value = finite(self.facts.get(metric))
+        return None if self.excluded else metric_name(metric).value(value)
+
+    def _source(self) -> str | None:
+        if self.excluded:
+            return None
+        source, confidence = (
+            self.facts.get(f"ground_truth_{name}") for name in ("source", "confidence")
+        )
+        if not source:
+            return "none"
+        return f"{source} ({confidence} confidence)" if confidence else str(source)
+
+    def _cautions(self) -> Iterator[str]:
+        if self.excluded is not None:
+            detail = f" ({self.excluded.detail})" if self.excluded.detail else ""
+            yield (
+                "This folder was excluded from the evaluation: "
+                f"{reason_sentence(self.excluded.reason)}{detail}."
+            )
+            return
+        if degraded := self.facts.get("degraded_reason") or self.facts.get("status_reason"):
+            yield f"Degraded: {str(degraded).rstrip('.')}."
+        if exception := self.facts.get("exception"):
+            yield f"The trial ended with an exception: {visible(exception, 200)}."
+        elif self.facts.get("has_exception"):
+            yield "The trial ended with an exception."
+
+    def provenance(self) -> Block:
+        """Return what the page was made from: versions, parameters, and a digest of the inputs."""
+        from retrieval_eval.report.checkout import commit
+        from retrieval_eval.report.sections import closing
+
+        metrics = self.files.metrics if self.files else None
+        folders = closing.FOLDERS if self.privacy else ()
+        rows = [
+            ("Run", ", ".join(self.run.run_ids)),
+            ("Package", closing.package_version()),
+            ("Git commit", commit() or "not run from a checkout"),
+            ("Schema version", metrics.schema_version if metrics else MISSING),
+            ("Evaluated at", (metrics.generated_at if metrics else None) or MISSING),
+            ("Input fingerprint", (metrics.input_fingerprint if metrics else None) or MISSING),
+            *(
+                (f"Parameter {name}", ", ".join(map(str, value)))
+                if isinstance(value, list | tuple)
+                else (f"Parameter {name}", str(value or "by default"))
+                for name, value in sorted(self.run.parameters.items())
+                if name not in folders
+            ),
+            ("Libraries", closing.library_versions()),
+        ]
+        return closing.made_from("The same input gives the same page", rows)
+
+    def finding(self, name: str) -> str:
+        """Return the sentence about a frame that its section is headed by."""
+        if self.excluded is not None:
+            return "The folder was excluded, so nothing is known of it"
+        return str(getattr(self, f"_{name}_finding")())
+
+    def notes(self) -> tuple[str, ...]:
+        """Return the reasons why metrics have no value, each with the metrics that lack one."""
+        rows = self.metrics
+        lost: dict[str, list[str]] = {}
+        for label, reason in zip(rows["label"], rows["reason"], strict=True):
+            if reason is not None:
+                lost.setdefault(reason, []).append(label)
+        return tuple(f"{MISSING} {', '.join(names)}: {why}." for why, names in lost.items())
+
+    def empty(self, name: str) -> str:
+        """Return the sentence for the place of a frame that has no row."""
+        if self.excluded is not None:
+            return "Excluded folders are not evaluated."
+        source = self.facts.get("ground_truth_source") or "it"
+        return {
+            "metrics": "The trial has no metrics.",
+            "steps": "The trial holds no retrieval event.",
+            "ground_truth": "No file-level ground truth was found, so nothing can be hit.",
+            "lines": f"Lines are compared where the ground truth names some; {source} names files.",
+            "others": "Either nothing was retrieved, or only ground-truth files were.",
+            "edits": "The agent wrote no file but its own output.",
+            "errors": "Errors are labelled where the file metrics are computable.",
+            "pages": "`retrieval-eval report RUN --trials` makes the page of the run and of all "
+            "its trials.",
+            "redacted": "A page made with --privacy lists here how many prompts, commands, queries "
+            "and pieces of file content it leaves out.",
+        }[name]
+
+    def _metrics_finding(self) -> str:
+        if finite(self.facts["file_recall"]) is None:
+            return f"Not scored: {reason_sentence(self.facts['reason'])}"
+        found = of(self.facts["n_overlap"], self.facts["n_ground_truth"])
+        at_least = "at least " if self._is_cut and self.facts["file_recall"] < 1 else ""
+        return f"Found {at_least}{found} ground-truth files"
+
+    def _events_finding(self) -> str:
+        first = min(
+            (r["first_step"] for r in self._truth if r["first_step"] is not None), default=None
+        )
+        where = "no hit" if first is None else f"first hit at step {first}"
+        return f"{counted(len(self._rows), 'event')}, {where}"
+
+    def _steps_finding(self) -> str:
+        if not self._rows:
+            return "No retrieval event"
+        hits = sum(e.hits_ground_truth is True for e in self._rows)
+        return f"{of(hits, len(self._rows))} events touch a ground-truth file"
+
+    def _ground_truth_finding(self) -> str:
+        if not self._truth:
+            return "There is no ground truth for this task"
+        counts = Counter(self._file_status(row) for row in self._truth)
+        parts = [f"{counts[status]} {status}" for status in _STATUSES if counts[status]]
+        return f"{counted(len(self._truth), 'ground-truth file')}: {', '.join(parts)}"
+
+    def _lines_finding(self) -> str:
+        files = expected_lines(self._trial) if self._trial else []
+        if not files:
+            return "The ground truth names no lines, only files"
+        known = [(f.n_expected, f.n_found) for f in files if f.n_found is not None]
+        if not known:
+            return "The reads state no lines, so they cannot be compared with the expected ones"
+        found = sum(n for _, n in known)
+        return f"{of(found, sum(n for n, _ in known))} expected lines were shown to the agent"
+
+    def _others_finding(self) -> str:
+        others = self.others
+        n_near = int(others["is_near_miss"].sum())
+        n_opened = int((others["access"] == "opened").sum())
+        if not len(others):
+            return "No file outside the ground truth was retrieved"
+        return (
+            f"{counted(len(others), 'file')} outside the ground truth: {n_opened} read, "
+            f"{n_near} in the folder of a ground-truth file"
+        )
+
+    def _edits_finding(self) -> str:
+        edits, metrics = self.edits, self.files.metrics if self.files else None
+        own = metrics.utilization_probes.own_output_files if metrics else ()
+        left_out = f"; its own output ({', '.join(own)}) is not counted" if own else ""
+        written = int(edits["is_written"].sum())
+        expected = int(edits["is_expected"].sum())
+        if not expected:
+            named = "no source names the files to edit"
+            return f"{counted(written, 'file')} written{left_out}; {named}"
+        both = int((edits["is_expected"] & edits["is_written"]).sum())
+        others = f"{written - both} others{left_out}"
+        return f"{of(both, expected)} files to edit were written, and {others}"
+
+    def _errors_finding(self) -> str:
+        errors = self.errors
+        if not len(errors):
+            return f"No error is labelled: {reason_sentence(self.facts['reason'])}"
+        n = int((errors["count"] > 0).sum())
+        return f"{n} of {len(errors)} kinds of error occur"
+
+    def _pages_finding(self) -> str:
+        return "" if len(self.pages) else "No other page of this report lies beside this one"
+
+    def _redacted_finding(self) -> str:
+        if not self.privacy:
+            return "Nothing was left out of this page"
+        n = int(self.redacted["n"].sum())
+        return f"{counted(n, 'item')} left out; paths of files, tools, times and numbers are kept"
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return self.block()._repr_mimebundle_(include, exclude)
+
+    def __repr__(self) -> str:
+        return f"<Trial {visible(self.name, 120)}: {counted(len(self._rows), 'event')}>"
+
+
+def find_trial(run: Run, name: str, config: str, batch: str, options: Mapping[str, Any]) -> Trial:
+    """Return a trial of a run by its name; see :meth:`Run.trial`."""
+    trials = [(i, t.entry) for i, t in enumerate(run.trial_files)]
+    excluded = [e for summary in run.summaries for e in summary.excluded]
+    fitting = [
+        (i, e)
+        for i, e in trials
+        if config in ("", e.config_name) and batch in ("", e.batch_timestamp)
+    ]
+    found = (
+        [i for i, _ in fitting if run.trial_folders[i] == name]
+        or [i for i, e in fitting if e.trial_name == name and name]
+        or [i for i, e in fitting if name in ("", e.task_name)]
+    )
+    if found:
+        return Trial(
+            run,
+            min(found, key=lambda i: (trials[i][1].config_name, str(trials[i][1].trial_name))),
+            **options,
+        )
+    left_out = [e for e in excluded if name in (e.path, e.path.rpartition("/")[2]) and name]
+    if left_out:
+        return Trial(run, None, excluded=left_out[0], **options)
+    known = {str(n) for _, e in fitting for n in (e.trial_name, e.task_name)}
+    known |= {e.path for e in excluded}
+    close = difflib.get_close_matches(name, sorted(known), n=5, cutoff=0.0)
+    where = f" under the config '{config}'" if config else ""
+    listed = ", ".join(close) or ", ".join(sorted({e.config_name for _, e in trials}))
+    raise BadInputError(f"no trial or task named '{name}'{where}; the closest are {listed}")
+
+
+def page_folders(trials: Sequence[TrialFiles]) -> tuple[str, ...]:
+    """Return the folder name of every trial's page, each another one on any file system.
+
+    It is ``<trial>@<config>`` as a safe name; where several trials have one, a digest follows.
+    """
+    names = [
+        slug(f"{t.entry.trial_name or t.entry.task_name}@{t.entry.config_name}") for t in trials
+    ]
+    taken = Counter(name.casefold() for name in names)
+    found: list[str] = []
+    for name, trial in zip(names, trials, strict=True):
+        if taken[name.casefold()] > 1:
+            digest = combined([trial.run_id, trial.entry.events_file, str(trial.entry)])
+            name = f"{slug(name[:90])}-{digest[:12]}"
+        found.append(name)
+    return tuple(found)
+
+
+def in_words(arguments: Mapping[str, Any]) -> str | None:
+    """Return the arguments of a tool as text: what was run or looked for, where, then the rest.
+
+    Examples
+    --------
+    >>> in_words({"path": "a.py", "startLine": 1, "endLine": 50, "repo": "acme/widgets"})
+    'a.py · lines 1–50 · repo: acme/widgets'
+    >>> in_words({"pattern": "def main", "path": "/src", "output_mode": "content"})
+    'def main · in /src · output_mode: content'
+    """
+    left = {k: v for k, v in arguments.items() if v not in (None, "", False, [], {})}
+    parts = [_as_text(left.pop(name)) for name in _LEAD if name in left]
+    for name in _PLACE:
+        if name in left:
+            place = _as_text(left.pop(name))
+            parts.append(f"in {place}" if parts else place)
+    parts += _line_words(left)
+    for name, value in left.items():
+        if name.endswith("_length") and name.removesuffix("_length") in arguments:
+            continue
+        length = arguments.get(f"{name}_length")
+        cut = f" (cut; {length:,} characters in all)" if isinstance(length, int) else ""
+        parts.append(f"{name}: {_as_text(value)}{cut}")
+    return " · ".join(parts) or None
+
+
+def _line_words(left: dict[str, Any]) -> list[str]:
+    """Take the arguments that name lines out of ``left`` and return them in words."""
+    for first, last in _LINES:
+        if type(left.get(first)) is int and type(left.get(last)) is int:
+            return [f"lines {left.pop(first)}–{left.pop(last)}"]
+    view = left.get("view_range")
+    if isinstance(view, list) and len(view) == 2:
+        del left["view_range"]
+        return [f"lines {view[0]}–{view[1]}"]
+    if type(left.get("offset")) is int and type(left.get("limit")) is int:
+        start, n = left.pop("offset"), left.pop("limit")
+        return [f"{n:,} lines from line {start:,}"]
+    return []
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+
+
+def _tool(event: EventRow) -> str:
+    kind = event.tool_category.replace("_", " ")
+    shell = ", in the shell" if event.via else ""
+    agent = ", by a sub-agent" if event.is_subagent else ""
+    return f"{visible(event.tool_name, 60)} ({kind}{shell}{agent})"
+
+
+def _hits(event: EventRow, new: Sequence[str]) -> str | None:
+    if new:
+        return f"first: {_first(new)}"
+    return "again" if event.hits_ground_truth else None
+
+
+def _status(event: EventRow) -> str:
+    if event.is_error is None and event.is_opaque is None:
+        return "not recorded"
+    if event.is_error:
+        return "failed"
+    return "unresolved" if event.is_opaque else "served"
+
+
+def _came_back(event: EventRow, n_commands: int) -> tuple[str, int | None]:
+    """Return what a call gave in words, and how many lines it showed where that is stated."""
+    groups: dict[str, list[TargetRow]] = {
+        access: [t for t in event.targets if t.access == access] for access in _DONE
+    }
+    parts = [
+        f"{said} {counted(len(found), 'file')}{_extent(found)}"
+        for access, said in _DONE.items()
+        if (found := groups[access])
+    ]
+    if not event.targets and event.target_files:
+        parts.append(counted(len(event.target_files), "file"))
+    if n_commands:
+        parts.append(f"ran {counted(n_commands, 'command')}")
+    if event.is_error:
+        parts.insert(0, "failed")
+    elif event.is_opaque:
+        parts.append("some files not known" if parts else "files not known")
+    shown = [*groups["opened"], *groups["matched"]]
+    n = [_n_lines(t) for t in shown]
+    known = [lines for lines in n if lines is not None]
+    total = sum(known) if known and len(known) == len(n) else None
+    return ", ".join(parts) or "no file", total
+
+
+def _extent(targets: Sequence[TargetRow]) -> str:
+    known = [n for t in targets if (n := _n_lines(t)) is not None]
+    if len(known) == len(targets):
+        return f" ({counted(sum(known), 'line')})"
+    return " (whole)" if all(t.is_whole and t.lines is None for t in targets) else ""
+
+
+def _n_lines(target: TargetRow) -> int | None:
+    if target.lines is None or target.access == "listed":
+        return None
+    return line_count(target.lines)
+
+
+def _ranges(ranges: Iterable[LineRange] | None) -> str | None:
+    """Return line ranges in words, or None where they are not known."""
+    if ranges is None:
+        return None
+    return ", ".join(f"{a}–{b}" if a != b else str(a) for a, b in ranges) or "none"
+
+
+def _first(files: Sequence[str]) -> str | None:
+    more = f" and {len(files) - MAX_FILES:,} more" if len(files) > MAX_FILES else ""
+    return ", ".join(visible(f, 120) for f in files[:MAX_FILES]) + more or None
+
+
+def _named(file: FileRef) -> Row:
+    return {"file": file.path, "repository": file.repository}

@@ -1,0 +1,869 @@
+"""Sentences that need more than one frame: pure, associational, and the same for the same numbers.
+
+No sentence says that a config caused anything: the same tasks were run under both, and what is
+reported is how their measurements differ. The verdict is that of the comparison; the report only
+words it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from retrieval_eval.escape import visible
+from retrieval_eval.metrics.catalog import BY_NAME
+from retrieval_eval.model.impact import (
+    ArmLedger,
+    ComparisonDocument,
+    Discrimination,
+    Flip,
+    GateRule,
+    PairedEstimate,
+    PairedStatistics,
+)
+from retrieval_eval.report.names import metric_name, reason_sentence
+from retrieval_eval.report.numbers import interval, of, p_value, rate, signed
+from retrieval_eval.stats.paired import MIN_PAIRS
+from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+from retrieval_eval.study.compare import PRIMARY, TASK_STATUSES, Comparison
+from retrieval_eval.study.frames import reason_label, rule_title
+from retrieval_eval.study.gate import RULES
+from retrieval_eval.study.verdict import ALPHA
+from retrieval_eval.values import counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MAX_WORDS: Final = 90
+CLEAR: Final = ("better", "worse", "fragile")
+"""Verdicts of a difference that the measured tasks show."""
+UNABLE: Final = ("constant", "saturated")
+"""States of a metric in which no difference can show."""
+MAX_DETAIL: Final = 3
+"""Reasons named on the first screen; fewer where the words would not fit."""
+MAX_RULE_DETAIL: Final = 160
+"""Characters of a rule's detail in a sentence: two configs with their counts."""
+MAX_LISTED: Final = 4
+MIN_UNITS: Final = 6
+"""Associations of fewer observations are not interpreted."""
+GATE_COLUMNS: Final = {
+    "title": "Rule",
+    "meaning": "Meaning",
+    "count": "Trials found",
+    "n_removed": "Removed",
+    "share_removed": "Largest share removed",
+    "outcome": "Outcome",
+}
+PAIR_COLUMNS: Final = {
+    "baseline_config": "Baseline",
+    "comparison_config": "Comparison",
+    "verdict": "Verdict",
+    "n_pairs": "Pairs",
+    "mean_difference": "Difference",
+    "interval": "95 % interval",
+    "failed": "Rules failed",
+}
+FIRST_HIT_COLUMNS: Final = {
+    "config_name": "Configuration",
+    "unit": "Unit",
+    "n": "Tasks",
+    "n_never": "Never",
+    "median": "Median",
+    "median_low": "95 % from",
+    "median_high": "95 % to",
+    "restricted_mean": "Restricted mean",
+    "restricted_mean_low": "95 % from ",
+    "restricted_mean_high": "95 % to ",
+    "until": "Until",
+}
+OPAQUE: Final = (
+    "Opaque calls may have touched files that no rule could resolve. If their share differs "
+    "between configurations, so does what is missed."
+)
+RANKED: Final = (
+    "Files are ranked by first appearance (convention trec): P@k divides by k, nDCG is linear, a "
+    "repeated file counts once. A trial without a value is counted as such, never scored 0."
+)
+MEANS: Final = tuple(
+    name for name, m in BY_NAME.items() if m.is_of_view and (m.is_headline or "@" not in name)
+)
+"""The metrics whose means the report gives."""
+COSTS: Final = ("cost_usd", "total_tokens", "elapsed_seconds")
+NAME_LIMIT: Final = 36
+
+VERDICTS: Final[dict[str, str]] = {
+    "better": "better",
+    "worse": "worse",
+    "fragile": "fragile",
+    "no_detectable_difference": "no detectable difference",
+    "too_few_pairs": "too few pairs",
+    "no_verdict": "no verdict",
+}
+"""Verdict to its printed name."""
+
+VIEWS: Final[dict[str, tuple[str, str]]] = {
+    "accessed": ("every file read or returned", "every file read or returned counts"),
+    "opened": ("only files whose content was read", "only opened files count"),
+    "structured": (
+        "without files known from shell commands only",
+        "files known only from shell commands do not count",
+    ),
+    "listing_discounted": (
+        "names only seen in listings come last",
+        "names only seen in listings come last",
+    ),
+}
+"""What counts as retrieved to its meaning, and to the clause after “if”."""
+
+_THERE: Final[dict[str, str]] = {
+    "better": "the difference is clear (better)",
+    "worse": "the difference is clear (worse)",
+    "fragile": "missing values could overturn the difference",
+    "no_detectable_difference": "the difference is no longer detectable",
+    "too_few_pairs": "there are too few pairs for a verdict",
+}
+
+
+_LESS: Final = (
+    (3, True, 2, False),
+    (2, True, 1, False),
+    (1, True, 1, False),
+    (0, True, 1, False),
+    (0, False, 1, False),
+    (0, False, 1, True),
+    (0, False, 0, True),
+)
+"""Less and less detail: reasons named, the largest fall, views named, missing values in short."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The headline, its sentences, and the tone in which the box is drawn."""
+
+    title: str
+    sentences: tuple[str, ...]
+    tone: str = "none"
+
+
+def name(text: str, limit: int = NAME_LIMIT) -> str:
+    """Return an untrusted name as it appears in a sentence."""
+    return visible(text, limit)
+
+
+def listed(parts: Sequence[str], separator: str = ", ") -> str:
+    """Return a finding about each config, of the first four where there are more.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e", "f"])
+    ('a, b', 'a, b, c, d and 2 more')
+    """
+    more = len(parts) - MAX_LISTED
+    return separator.join(parts[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+# The answer
+
+
+def answer(study: Comparison) -> Answer:
+    """Return the answer to "did it help, how much, how sure, where did it hurt, can I trust it".
+
+    Every case has its template: one config only, no verdict (with the failed rules), too few
+    pairs, better, worse, no detectable difference, a metric in which none could show. Together
+    the sentences have at most 90 words.
+    """
+    record = study.record
+    if not study.comparison:
+        alone = (
+            "All trials ran under one configuration, so this report describes how it retrieves, "
+            "not whether it does so better than another."
+        )
+        return Answer("One configuration only: nothing to compare", (alone, scored(study)))
+    baseline, other = map(name, arms(record))
+    if record.gate.failed:
+        why = "A difference between them could come from that fault, so none is given."
+        title = f"No verdict: {baseline} and {other} cannot be compared"
+        return Answer(title, (failed_sentence(record), why, trust(record)))
+    result = record.metrics.get(record.verdict_metric)
+    if record.verdict == "too_few_pairs":
+        return _too_few(record, result)
+    if record.verdict == "no_verdict" or result is None or result.mean_difference is None:
+        reason = name(record.verdict_reason, 200)
+        sentence = f"{reason[:1].upper()}{reason[1:].rstrip('.')}."
+        return Answer("No verdict", (sentence, trust(record)))
+    is_doubtful = depends_on_view(record) or contrary_reward(record)
+    is_plain = record.verdict in ("better", "worse") and not is_doubtful
+    return Answer(
+        verdict_title(record), _measured(record, result), record.verdict if is_plain else "none"
+    )
+
+
+def _measured(record: ComparisonDocument, result: PairedStatistics) -> tuple[str, ...]:
+    """Return the sentences of a measured difference, in as much detail as the words allow."""
+    said: tuple[str, ...] = ()
+    for n_reasons, has_worst, n_named, is_short in _LESS:
+        said = (
+            _how_much(record, result),
+            lacking(record, is_short=is_short),
+            where(record, has_worst=has_worst),
+            caution(record, n_named),
+            trust(record, n_reasons),
+        )
+        if sum(len(sentence.split()) for sentence in said) <= MAX_WORDS:
+            break
+    return tuple(filter(None, said))
+
+
+def verdict_title(record: ComparisonDocument) -> str:
+    """Return the verdict on the metric it is about, as the title of a page or section."""
+    metric = metric_name(record.verdict_metric)
+    result = record.metrics.get(record.verdict_metric)
+    if result is None or result.n_pairs < MIN_PAIRS:
+        tasks = counted(result.n_pairs if result else 0, "matched task")
+        return f"Only {tasks}: too few for a statistic"
+    if record.verdict == "too_few_pairs":
+        tasks = counted(result.n_pairs, "matched task")
+        return f"{tasks}: enough to show the differences, too few for a verdict"
+    if result.mean_difference is None:
+        return f"No paired statistic: {reason_sentence(result.reason)}"
+    found = discrimination_of(record, record.verdict_metric)
+    if found is not None and found.status in UNABLE and record.verdict not in CLEAR:
+        return f"{metric.label} cannot tell the two configurations apart: {found.status}"
+    if record.verdict == "no_detectable_difference":
+        tasks = counted(result.n_pairs, "matched task")
+        return f"No detectable difference in {metric.label.lower()} over {tasks}"
+    word = "higher" if result.mean_difference > 0 else "lower"
+    amount = metric.value(abs(result.mean_difference))
+    text = f"{metric.label} is {amount} {word} with {name(record.comparison_config)}"
+    if record.verdict == "fragile":
+        return f"{text} where it was measured, but the tasks that lack a value could overturn this"
+    if (reward := contrary_reward(record)) is not None:
+        return f"{text}, while reward is {'higher' if is_gain(reward) else 'lower'}"
+    is_unsure = depends_on_view(record)
+    return f"{text}, but this depends on what counts as retrieved" if is_unsure else text
+
+
+def _how_much(record: ComparisonDocument, result: PairedStatistics) -> str:
+    metric = metric_name(record.verdict_metric)
+    baseline, other = map(name, arms(record))
+    a, b = metric.value(result.mean_baseline), metric.value(result.mean_comparison)
+    tasks = counted(result.n_pairs, "matched task")
+    # With few groups every one counts the same, however many tasks it holds.
+    groups = f"{result.n_clusters} {result.cluster_by} means of " if is_by_means(result) else ""
+    text = (
+        f"On {groups}{tasks}, mean {metric.label.lower()} was {a} with {baseline} and {b} with "
+        f"{other}: difference {metric.difference(result.mean_difference)}"
+    )
+    if result.ci_low is not None and result.ci_high is not None:
+        text += f", 95 % interval {interval(result.ci_low, result.ci_high, metric.digits)}"
+    if result.p_value is not None:
+        text += f", p {p_value(result.p_value)}"
+    if record.verdict != "no_detectable_difference":
+        return f"{text}."
+    if excludes_zero(result):
+        text += "; interval and test disagree"
+    if (smallest := result.smallest_detectable_difference) is not None:
+        text += f"; differences below {metric.value(smallest)} would go unnoticed"
+    return f"{text}."
+
+
+def where(record: ComparisonDocument, *, has_worst: bool = True) -> str:
+    """Return on how many tasks the verdict's metric rose and fell, and the largest fall.
+
+    A metric that may be lower for the better rises where the comparison lost.
+    """
+    result = record.metrics[record.verdict_metric]
+    known = metric_name(record.verdict_metric)
+    up, down = (result.wins or 0, result.losses or 0)
+    if result.direction == "lower_is_better":
+        up, down = down, up
+    text = (
+        f"{known.label} rose on {counted(up, 'task')}, stayed on {result.ties or 0} and fell on "
+        f"{down}"
+    )
+    falls = [
+        (change, pair.task_name)
+        for pair in record.pairs
+        if (sides := pair.metrics.get(record.verdict_metric)) is not None
+        and (change := sides.difference) is not None
+        and change < 0
+    ]
+    if has_worst and falls:
+        fall, task = min(falls)
+        text += f"; the largest fall was {name(task)} ({known.difference(fall)})"
+    return f"{text}."
+
+
+def _too_few(record: ComparisonDocument, result: PairedStatistics | None) -> Answer:
+    n = result.n_pairs if result else 0
+    label = metric_name(record.verdict_metric).label.lower()
+    baseline, other = map(name, arms(record))
+    few = f"{baseline} and {other} share {counted(n, 'task')} with computable {label}"
+    if n < MIN_PAIRS:
+        few += f"; below {MIN_PAIRS} no statistic is given."
+    else:
+        few += f"; below {MIN_PAIRS_FOR_P} no test can decide, and the intervals below are rough."
+    title = f"Too few matched tasks for a verdict: {n} of at least {MIN_PAIRS_FOR_P}"
+    return Answer(title, (few, trust(record)))
+
+
+def scored(study: Comparison) -> str:
+    """Return how many trials could be scored, where nothing is compared."""
+    column = study.settings.column(BY_NAME[PRIMARY])
+    n = sum(column in trial.numbers for trial in study.trials)
+    tasks = counted(len({trial.task for trial in study.trials}), "task")
+    return f"{of(n, len(study.trials))} trials, of {tasks}, could be scored."
+
+
+def trust(record: ComparisonDocument, detail: int = MAX_DETAIL) -> str:
+    """Return the sentence that says what the numbers rest on and what was left out.
+
+    ``detail`` is the number of reasons named; without any, only their trials are counted.
+    """
+    both = ledgers(record)
+    used, found = sum(arm.used for arm in both), sum(arm.trials for arm in both)
+    verb = "would form" if record.gate.failed else "forms" if used == 1 else "form"
+    text = f"{of(used, found)} trials {verb} {counted(record.n_pairs, 'matched task')}"
+    if not used:
+        text = f"None of {counted(found, 'trial')} has a valid partner under the other one"
+    result = record.metrics.get(record.verdict_metric)
+    if detail and result is not None and result.n_pairs < record.n_pairs:
+        parts = [f"{result.n_pairs} with {metric_name(record.verdict_metric).label.lower()}"]
+        if any(arm.outcomes_only for arm in both):
+            parts.append(f"{record.n_pairs - result.n_pairs} for outcomes only")
+        text += f" ({', '.join(parts)})"
+    if not detail:
+        return f"{text}; {found - used:,} left out, see Coverage."
+    left = left_out(record, detail)
+    return f"{text}; left out: {left}." if left else f"{text}; no trial was left out."
+
+
+def lacking(record: ComparisonDocument, *, is_short: bool = False) -> str:
+    """Return the sentence on what values that an arm lacks could do to a fragile verdict."""
+    result = record.metrics.get(record.verdict_metric)
+    if record.verdict != "fragile" or result is None:
+        return ""
+    if is_short:
+        return "Missing values could change its sign."
+    known, names = metric_name(record.verdict_metric), arms(record)
+    gaps = (result.n_lacking_baseline, result.n_lacking_comparison)
+    whole = counted(result.n_planned or 0, "task")
+    parts = [f"{n} with {name(arm)}" for n, arm in zip(gaps, names, strict=True) if n]
+    ends = interval(result.bound_low, result.bound_high, known.digits)
+    text = f"Of {whole}, {' and '.join(parts)} lack a value; over all, the difference is in {ends}"
+    is_up = (result.mean_difference or 0) > 0
+    tips = zip(names, (result.tipping_baseline, result.tipping_comparison), strict=True)
+    # What the second arm lacks overturns a gain when it is low, what the first lacks when high.
+    said = [
+        f"{'above' if is_up == (arm == names[0]) else 'below'} {known.value(tip)} with {name(arm)}"
+        for arm, tip in tips
+        if tip is not None
+    ]
+    tipping = f", and changes sign if those lacking average {' or '.join(said)}" if said else ""
+    return f"{text}{tipping}."
+
+
+def caution(record: ComparisonDocument, n_named: int = 2) -> str:
+    """Return one sentence of cautions for the first screen, or nothing when there is none.
+
+    A reward that goes the other way comes first. Changes of the verdict's metric under another
+    definition of what is retrieved are named, at most ``n_named``; the rest is counted.
+    """
+    parts = []
+    if (reward := contrary_reward(record)) is not None:
+        word = "higher" if (reward.mean_difference or 0) > 0 else "lower"
+        ends = interval(reward.ci_low, reward.ci_high)
+        parts.append(f"reward is {word}, {signed(reward.mean_difference)} {ends}")
+    own = [f for f in record.flips if f.metric == record.verdict_metric][:n_named]
+    parts += [flip_clause(flip, record) for flip in own]
+    if rest := len(record.flips) - len(own):
+        further = "more result" if own else "result"
+        verb = "changes" if rest == 1 else "change"
+        parts.append(f"{counted(rest, further)} {verb} with what counts as retrieved (see Views)")
+    return f"Caution: {'; '.join(parts)}." if parts else ""
+
+
+def flip_clause(flip: Flip, record: ComparisonDocument) -> str:
+    """Return what changes, as ``if only opened files count, the difference changes sign (−0.03)``.
+
+    Only the verdict's metric has a conclusion of its own under a view.
+    """
+    difference = metric_name(flip.metric).difference(flip.there)
+    text = f"if {VIEWS[flip.view][1] if flip.view in VIEWS else name(flip.view)}"
+    if flip.kind == "sign":
+        return f"{text}, the difference changes sign ({difference})"
+    there = str(record.views.get(flip.view, {}).get("verdict", ""))
+    if flip.metric != record.verdict_metric or there not in _THERE:
+        return f"{text}, the result changes ({difference})"
+    return f"{text}, {_THERE[there]}"
+
+
+def depends_on_view(record: ComparisonDocument) -> bool:
+    """Return whether another view changes the sign or the verdict of the verdict's metric."""
+    return any(flip.metric == record.verdict_metric for flip in record.flips)
+
+
+def contrary_reward(record: ComparisonDocument) -> PairedStatistics | None:
+    """Return the reward's statistics when they differ clearly, but not the way the verdict says.
+
+    A reader who sees that more was found must not take for granted that more was solved.
+    """
+    reward = record.metrics.get("reward")
+    if reward is None or record.verdict_metric == "reward" or not excludes_zero(reward):
+        return None
+    is_sure = reward.p_value is not None and reward.p_value < ALPHA
+    found = record.metrics.get(record.verdict_metric)
+    agrees = record.verdict in CLEAR and found is not None and is_gain(found) == is_gain(reward)
+    return reward if is_sure and not agrees else None
+
+
+def grouped(record: ComparisonDocument) -> list[str]:
+    """Return the note on tasks that count together, without which 20 of 20 wins look surer."""
+    result = record.metrics.get(record.verdict_metric)
+    if result is None or result.cluster_by is None or result.n_clusters is None:
+        return []
+    tasks, by = counted(result.n_pairs, "task"), result.cluster_by
+    if result.n_clusters == 1:
+        return [f"All {tasks} are of one {by}, so the result is about this {by} only."]
+    text = f"{tasks} in {counted(result.n_clusters, 'group')}"
+    if is_by_means(result):
+        how = f"t with {counted(result.n_clusters - 1, 'degree')} of freedom"
+        text += f" by {by}: the means, difference and interval are those of the {by} means"
+        return [f"{text} ({how}), each counting the same."]
+    # The sign-flip test of n groups has 2**n outcomes and is two-sided.
+    least = 2.0 ** (1 - result.n_clusters)
+    end = f", so that p is at least {least:.3f}." if least >= 0.001 else "."
+    return [f"Tasks that share a {by} are resampled together: {text}{end}"]
+
+
+def adjusted(metrics: Mapping[str, PairedStatistics]) -> list[str]:
+    """Return which differences are significant when all are looked at together."""
+    family = {m: r for m, r in metrics.items() if r.p_holm is not None}
+    if not family:
+        return []
+    clear = [
+        f"{metric_name(metric).label} ({'better' if is_gain(r) else 'worse'}"
+        f"{', fragile' if is_fragile(r) else ''})"
+        for metric, r in family.items()
+        if (r.p_holm or 0) < ALPHA
+    ]
+    found = (
+        f"the difference is significant only for {', '.join(clear)}"
+        if clear
+        else "no difference is significant"
+    )
+    return [f"After correcting for {len(family)} metrics (Holm), {found}."]
+
+
+def pairs_formed(record: ComparisonDocument) -> str:
+    """Return how many matched tasks the trials form, and a warning where counts do not add up."""
+    text = f"They form {counted(record.n_pairs, 'matched task')}; repeats are averaged."
+    if all(map(is_balanced, ledgers(record))):
+        return text
+    return f"{text} These counts do not add up: the analysis is at fault, so do not rely on it."
+
+
+# What a comparison holds
+
+
+def is_balanced(arm: ArmLedger) -> bool:
+    """Return whether every trial of an arm is removed, unmatched or used."""
+    left = sum(arm.removed.values()) + sum(arm.unmatched.values())
+    return arm.trials == left + arm.used and sum(arm.outcomes_only.values()) <= arm.used
+
+
+def is_fragile(result: PairedEstimate) -> bool:
+    """Return whether values that an arm lacks could give the mean difference the other sign."""
+    if result.bound_low is None or result.bound_high is None or result.mean_difference is None:
+        return False
+    has_gap = bool(result.n_lacking_baseline or result.n_lacking_comparison)
+    worst = result.bound_low if result.mean_difference > 0 else -result.bound_high
+    return has_gap and worst <= 0
+
+
+def arms(record: ComparisonDocument) -> tuple[str, str]:
+    """Return the names of the two configs compared."""
+    return (record.baseline_config, record.comparison_config)
+
+
+def ledgers(record: ComparisonDocument) -> tuple[ArmLedger, ArmLedger]:
+    """Return the ledgers of the two arms, the baseline first."""
+    return (record.ledger.baseline, record.ledger.comparison)
+
+
+def discrimination_of(record: ComparisonDocument, metric: str) -> Discrimination | None:
+    """Return what is known about a metric's power to tell the arms apart."""
+    return next((d for d in record.discrimination if d.metric == metric), None)
+
+
+def is_by_means(result: PairedEstimate) -> bool:
+    """Return whether the statistics are those of the means of a few clusters."""
+    return result.averaged_over == "clusters"
+
+
+def is_gain(result: PairedEstimate) -> bool:
+    """Return whether the mean difference points to the better side."""
+    return ((result.mean_difference or 0) > 0) == (result.direction == "higher_is_better")
+
+
+def excludes_zero(result: PairedEstimate) -> bool:
+    """Return whether there is an interval and it lies on one side of 0."""
+    low, high = result.ci_low, result.ci_high
+    return low is not None and high is not None and not low <= 0 <= high
+
+
+# Why trials are not compared
+
+
+def rule_clause(rule: GateRule, record: ComparisonDocument) -> str:
+    """Return what a rule found as a clause with its count of all trials of the arm."""
+    if rule.name not in RULES:
+        label = reason_label(rule_title(rule.name))
+        return f"{_who(rule, record)} fall under the rule “{label}”"
+    words = RULES[rule.name]
+    if words.subject == "tasks":
+        tasks = counted(len({t.task_name for t in rule.trials}) or rule.count, "task")
+        return words.clause.format(tasks=tasks)
+    if words.subject == "arms":
+        detail = f" ({name(rule.detail, MAX_RULE_DETAIL)})" if rule.detail else ""
+        return f"{words.clause}{detail}"
+    return f"{_who(rule, record)} {words.clause}"
+
+
+def _who(rule: GateRule, record: ComparisonDocument) -> str:
+    by_arm = Counter(trial.config_name for trial in rule.trials)
+    if by_arm.total() != rule.count:
+        return counted(rule.count, "trial")
+    parts = [
+        f"{of(by_arm[config], arm.trials)} trials of {name(config)}"
+        for config, arm in zip(arms(record), ledgers(record), strict=True)
+        if by_arm[config]
+    ]
+    return " and ".join(parts) or counted(rule.count, "trial")
+
+
+def failed_sentence(record: ComparisonDocument, limit: int = 2) -> str:
+    """Return the failed rules in one sentence, the gravest first."""
+    gravity = {rule: words.gravity for rule, words in RULES.items()}
+    failed = [rule for rule in record.gate.rules if rule.failed]
+    ordered = sorted(failed, key=lambda rule: gravity.get(rule.name, math.inf))
+    clauses = [rule_clause(rule, record) for rule in ordered[:limit]]
+    if rest := len(ordered) - len(clauses):
+        clauses.append(f"{counted(rest, 'further rule')} failed")
+    text = "; ".join(clauses)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def left_out(record: ComparisonDocument, limit: int = 3) -> str:
+    """Return the reasons for which trials left with their numbers, the most frequent first."""
+    total: Counter[str] = Counter()
+    for arm in ledgers(record):
+        for reason, n in (*arm.removed.items(), *arm.unmatched.items()):
+            total[reason_label(reason)] += n
+    ordered = sorted(total.items(), key=lambda item: (-item[1], item[0]))
+    parts = [f"{name(reason)} ({n:,})" for reason, n in ordered[:limit]]
+    if rest := sum(n for _, n in ordered[limit:]):
+        parts.append(f"other reasons ({rest:,})")
+    return ", ".join(parts)
+
+
+# Findings: a sentence without a full stop from a study, or from a frame of it
+
+
+def withheld(study: Comparison) -> str:
+    """Return the finding of a section on differences that are withheld, or the empty text."""
+    return "No verdict: the configurations cannot be compared" if study.withheld else ""
+
+
+def coverage(study: Comparison) -> str:
+    """Return how many tasks enter the paired analysis."""
+    statuses = study.tasks["status"]
+    n, tasks = int((statuses == TASK_STATUSES[0]).sum()), counted(len(statuses), "task")
+    if study.withheld:
+        return f"{n} of {tasks} matched, their comparison withheld"
+    if not study.comparison:
+        return f"{tasks} found, none of them paired"
+    return f"{n} of {tasks} {'enters' if n == 1 else 'enter'} the paired analysis"
+
+
+DESCRIBES: Final = (
+    "The configurations cannot be compared: what follows describes each by itself and is no "
+    "comparison."
+)
+
+
+def described(study: Comparison) -> str:
+    """Return which trials a description of each configuration is of, as a full sentence."""
+    if study.withheld:
+        return DESCRIBES
+    return f"All {counted(len(study.trials), 'trial')} count here, matched or not."
+
+
+def admitted(study: Comparison) -> str:
+    """Return which trials passed the validity rules and are described, as full sentences."""
+    found = study.admitted
+    total, used = sum(p.n_trials for p in found), sum(p.n_used for p in found)
+    start = f"{DESCRIBES} " if study.withheld else ""
+    if used == total:
+        return f"{start}Counted here: all {counted(total, 'trial')}; none broke a validity rule."
+    removed: Counter[str] = Counter()
+    for passed in found:
+        removed.update(passed.removed)
+    ordered = sorted(removed.items(), key=lambda item: (-item[1], item[0]))
+    out = ", ".join(f"{name(reason_label(rule))} ({n:,})" for rule, n in ordered)
+    text = f"{start}Counted here: {of(used, total)} trials, those that broke no validity rule"
+    text += f"; left out: {out}." if out else "."
+    none = [name(p.config_name) for p in found if not p.n_used]
+    return f"{text} No trial is left of {listed(none)}." if none else text
+
+
+def gate(study: Comparison) -> str:
+    """Return whether the configurations may be compared, and what the rules removed."""
+    record = study.record
+    if not study.comparison:
+        return "There is only one configuration, so there is nothing to compare"
+    n_removed = sum(rule.n_removed for rule in record.gate.rules)
+    n_alone = sum(n for arm in ledgers(record) for n in arm.unmatched.values())
+    removed = f"{counted(n_removed, 'trial')} removed" if n_removed else "no trial removed"
+    removed += f", {n_alone:,} without a partner" if n_alone else ""
+    rules = counted(len(record.gate.rules), "rule")
+    if not record.gate.failed:
+        return f"The configurations may be compared: {rules} passed, {removed}"
+    sentence = failed_sentence(record, len(record.gate.failed))
+    return (
+        f"The configurations cannot be compared: {len(record.gate.failed)} of {rules} failed, "
+        f"{removed}. {sentence.rstrip('.')}"
+    )
+
+
+def ledger(study: Comparison) -> str:
+    """Return how many trials of each configuration form how many matched tasks."""
+    if not study.comparison:
+        return "There is no second configuration to pair with"
+    used = " and ".join(
+        f"{of(arm.used, arm.trials)} trials of {name(config)}"
+        for config, arm in zip(arms(study.record), ledgers(study.record), strict=True)
+    )
+    return f"{used} form {counted(study.record.n_pairs, 'matched task')}"
+
+
+def paired(study: Comparison) -> str:
+    """Return the verdict on the metric it is about."""
+    if not study.comparison:
+        return "No two configurations share a task, so nothing can be paired"
+    return withheld(study) or verdict_title(study.record)
+
+
+def suites(study: Comparison) -> str:
+    """Return in how many suites the verdict's metric is higher, and in how many lower."""
+    found = study.suites[study.suites["metric"] == study.record.verdict_metric]
+    if study.withheld or found.empty:
+        return withheld(study) or "Nothing is paired, so nothing is split"
+    up, down = int((found["difference"] > 0).sum()), int((found["difference"] < 0).sum())
+    return (
+        f"{name(study.comparison)} has the higher mean in {up}, the lower in {down} of "
+        f"{counted(len(found), 'suite')}"
+    )
+
+
+def every_metric(study: Comparison) -> str:
+    """Return which differences are significant when all are looked at together."""
+    if study.withheld:
+        return withheld(study)
+    said = adjusted(study.record.metrics)
+    return said[0].rstrip(".") if said else "Too few matched tasks for a test"
+
+
+def every_pair(found: pd.DataFrame) -> str:
+    """Return how many pairs of configurations have which verdict.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> every_pair(pd.DataFrame({"verdict": ["better", "no_verdict", "better"]}))
+    '3 pairs of configurations: 2 better, 1 no verdict'
+    """
+    if found.empty:
+        return "There is no pair of configurations"
+    counts = Counter(VERDICTS[verdict] for verdict in found["verdict"])
+    parts = ", ".join(f"{n} {verdict}" for verdict, n in counts.most_common())
+    return f"{counted(len(found), 'pair of configurations', 'pairs of configurations')}: {parts}"
+
+
+def views(study: Comparison) -> str:
+    """Return how many results change with what counts as retrieved."""
+    record = study.record
+    if study.withheld or record.n_pairs < MIN_PAIRS:
+        return withheld(study) or "Too few matched tasks to compare what counts as retrieved"
+    n = len({(flip.metric, flip.view) for flip in record.flips})
+    if not n:
+        return f"No result changes with what counts as retrieved ({len(record.views)} definitions)"
+    return f"{counted(n, 'result')} {'depends' if n == 1 else 'depend'} on what counts as retrieved"
+
+
+def discrimination(study: Comparison) -> str:
+    """Return whether some metrics cannot tell the configurations apart."""
+    found = study.record.discrimination
+    if study.withheld or not found:
+        return withheld(study) or "No metric is compared"
+    metrics = counted(len(found), "metric")
+    if unable := sum(d.status in (*UNABLE, "redundant") for d in found):
+        return f"{unable} of {metrics} cannot tell the configurations apart"
+    able = sum(d.status == "discriminates" for d in found)
+    if not able:
+        return "Too few values to say which metrics can tell the configurations apart"
+    known = "" if able == len(found) else f"; {len(found) - able} of {metrics} have too few values"
+    return f"No metric is constant or repeats another{known}"
+
+
+def never_hit(found: pd.DataFrame) -> str:
+    """Return on how many tasks each configuration never found a relevant file."""
+    parts = []
+    for config, own in found.groupby("config_name", sort=False):
+        # Some tasks have no time stamps or token counts; the unit with most tasks tells most.
+        widest = own.sort_values("n", kind="stable").iloc[-1]
+        if widest["n"]:
+            tasks = counted(int(widest["n"]), "task")
+            parts.append(f"{int(widest['n_never'])} of {tasks} with {name(str(config))}")
+    if not parts:
+        return "No trial has ground truth and a trace, so no time to a relevant file exists"
+    return f"Never found a relevant file: {listed(parts)}"
+
+
+def shares(label: str, found: pd.DataFrame, part: str, whole: str) -> str:
+    """Return a share for each configuration, the largest first, with its denominator.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame({"config_name": ["a", "b"], "n": [1, 3], "all": [4, 4]})
+    >>> shares("Files missed", rows, "n", "all")
+    'Files missed: 75 % with b (3 of 4), 25 % with a (1 of 4)'
+    """
+    sums = found.groupby("config_name", sort=False)[[part, whole]].sum()
+    known = [(str(c), int(n), int(total)) for c, n, total in sums.itertuples() if total]
+    ordered = sorted(known, key=lambda row: (-row[1] / row[2], row[0]))
+    if not ordered:
+        return f"{label}: not computable for any trial"
+    parts = [f"{100 * n / total:.0f} % with {name(c)} ({of(n, total)})" for c, n, total in ordered]
+    return f"{label}: {listed(parts)}"
+
+
+def slices(study: Comparison) -> str:
+    """Return the range of the differences of slices, and how many are too small to read.
+
+    It gives the range, not the largest: the largest of many slices is large by chance.
+    """
+    found = study.record.slices
+    if study.withheld or not found:
+        return withheld(study) or "Nothing is paired, so nothing is sliced"
+    known = [s.mean_difference for s in found if s.interpretable and s.mean_difference is not None]
+    small = counted(len(found) - len(known), "slice") if len(found) > len(known) else ""
+    if not known:
+        return f"{small} too small to interpret"
+    text = f"Differences from {signed(min(known))} to {signed(max(known))} over "
+    text += counted(len(known), "slice")
+    return f"{text}; {small} too small to interpret" if small else text
+
+
+def example(study: Comparison) -> tuple[str, str]:
+    """Return suite and name of the task with the largest difference, else with most events."""
+    differences = {
+        (pair.benchmark, pair.task_name): abs(sides.difference)
+        for pair in study.record.pairs
+        if (sides := pair.metrics[study.record.verdict_metric]).difference is not None
+    }
+    if not differences:
+        for trial in study.trials:
+            n = differences.get(trial.task, 0.0)
+            differences[trial.task] = n + (trial.total_events or 0)
+    return max(sorted(differences), key=differences.__getitem__, default=("", ""))
+
+
+def example_finding(study: Comparison) -> str:
+    """Return the name of the example and its values of the verdict's metric."""
+    task = example(study)
+    known = metric_name(study.record.verdict_metric)
+    for pair in study.record.pairs:
+        sides = pair.metrics[study.record.verdict_metric]
+        if (pair.benchmark, pair.task_name) == task and sides.difference is not None:
+            ends = f"{known.value(sides.baseline)} and {known.value(sides.comparison)}"
+            return f"{name(task[1], 60)}: {known.label.lower()} {ends}"
+    return name(task[1], 60)
+
+
+def most_missed(found: pd.DataFrame) -> str:
+    """Return how many ground-truth files every trial missed."""
+    if found.empty:
+        return "No trial has ground truth"
+    n = int((found["n_missed"] == found["n_trials"]).sum())
+    return f"{n} of {counted(len(found), 'ground-truth file')} missed by every trial"
+
+
+def verdict_name(verdict: str) -> str:
+    """Return a verdict as it is printed."""
+    return VERDICTS[verdict]
+
+
+def metric_label(metric: str) -> str:
+    """Return a metric with its unit as it is printed."""
+    return metric_name(metric).titled
+
+
+def rewarded(tiers: pd.DataFrame) -> str:
+    """Return the mean reward of every configuration where little was found, and where much was."""
+    parts = []
+    for config, own in tiers[tiers["interpretable"]].groupby("config_name", sort=False):
+        if len(own) > 1:
+            ends = (
+                f"{rate(row.mean_reward)} ({row.tier}, n = {row.n})"
+                for row in own.iloc[[0, -1]].itertuples()
+            )
+            parts.append(f"{' to '.join(ends)} with {name(str(config))}")
+    if not parts:
+        return "Too few tasks to compare reward with what was found"
+    return f"Mean reward by ground truth found: {listed(parts, '; ')}"
+
+
+def associations(found: pd.DataFrame) -> str:
+    """Return how many pooled associations are significant, and how many change sign in groups."""
+    pooled = found[(found["scope"] == "pooled") & (found["n"] >= MIN_UNITS)]
+    pooled = pooled[pooled["spearman_r"].notna()]
+    if pooled.empty:
+        return "No association with outcomes rests on enough tasks"
+    changes = pooled["sign_change"].fillna(value=False).astype(bool)
+    n = int(((pooled["q_value"] < ALPHA) & ~changes).sum())
+    noun = counted(len(pooled), "pooled association")
+    text = f"After correction (q < 0.05), {n} of {noun} {'is' if n == 1 else 'are'} significant"
+    if changed := int(changes.sum()):
+        text += f"; {changed} {'changes' if changed == 1 else 'change'} sign within groups"
+    return text
+
+
+def difference_associations(study: Comparison) -> str:
+    """Return how many associations of differences are significant."""
+    found = study.difference_associations
+    known = found[(found["n"] >= MIN_UNITS) & found["spearman_r"].notna()]
+    if study.withheld or known.empty:
+        return withheld(study) or "Too few matched tasks to compare differences with each other"
+    n = int((known["q_value"] < ALPHA).sum())
+    noun = counted(len(known), "association of differences", "associations of differences")
+    return f"After correction (q < 0.05), {n} of {noun} {'is' if n == 1 else 'are'} significant"
+
+
+def costs(study: Comparison, metrics: Sequence[str] = COSTS) -> str:
+    """Return the paired mean difference of what a trial takes."""
+    parts = []
+    for metric in metrics:
+        result = study.record.metrics.get(metric)
+        if result is not None and result.mean_difference is not None:
+            known = metric_name(metric)
+            unit = f" {known.unit}" if known.unit else ""
+            text = f"{known.label.lower()} {known.difference(result.mean_difference)}{unit}"
+            parts.append(f"{text} (n = {result.n_pairs})")
+    if study.withheld or not parts:
+        return withheld(study) or "No paired difference in cost, tokens or time can be given"
+    return f"Paired mean difference: {', '.join(parts)}"
