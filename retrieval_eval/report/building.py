@@ -14,8 +14,10 @@ from retrieval_eval.pipeline.roots import DEMO
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, parameters, render
 from retrieval_eval.report.columns import FRAMES
+from retrieval_eval.report.comparison import VERDICTS
 from retrieval_eval.report.execute import Kernel
 from retrieval_eval.report.exhibits import Empty, Link, Table, section
+from retrieval_eval.report.index import Listed, newest
 from retrieval_eval.report.loading import load_run, split_run_ids
 from retrieval_eval.report.notebook_files import notebook_of
 from retrieval_eval.report.publishing import (
@@ -80,7 +82,8 @@ def build(
         and tells a configuration that several runs have apart by run, unless its parameter
         ``separate_runs`` is False.
     renderer
-        ``embedded``, or ``quarto``, which needs Quarto on PATH; ``auto`` is the embedded one.
+        ``embedded``, or ``quarto``, which needs Quarto on PATH; ``auto`` is Quarto where it is,
+        and where it fails the embedded one, with a ``FallbackWarning``.
     pdf
         Also write ``report.pdf``.
     trials
@@ -119,7 +122,9 @@ def build(
     broken = pages.write_all(progress) if trials else []
     if "trial_pages" in parameters.of_notebook(assets.notebook(notebook)):
         values["trial_pages"] = trials or pages.are_current()
-    page = _report(notebook, run, values, folder, renderer, pdf, progress, keep)
+    page = _report(
+        notebook, run, values, folder, _listed(run, reports_dir), renderer, pdf, progress, keep
+    )
     if broken:
         raise RenderError(
             f"{len(broken)} of {len(run.trial_files)} pages of trials could not be made, and say "
@@ -162,6 +167,12 @@ def build_trial(
     return pages.write(found, progress, keep=keep)
 
 
+def _listed(run: Run, reports_dir: Path) -> Listed:
+    verdict = VERDICTS.get(run.comparison.verdict, "") if run.comparison else ""
+    measured = newest(s.generated_at for s in run.summaries)
+    return Listed(reports_dir, measured, verdict, n_trials=len(run.trial_files))
+
+
 class TrialPages:
     """The pages of the trials of a run, each in a folder of its own below ``base``.
 
@@ -173,7 +184,8 @@ class TrialPages:
     ) -> None:
         self.run = run
         self.base = base
-        self.renderer: Renderer = renderer
+        # A program started for each of a thousand pages would take hours.
+        self.renderer: Renderer = "embedded" if renderer == "auto" else renderer
         self.pdf = pdf
         self.links = {"run_page": True, "trial_pages": True}
         known = parameters.of_notebook(assets.notebook("trial_report"))
@@ -319,6 +331,7 @@ def _report(
     run: Run,
     values: dict[str, Any],
     folder: Path,
+    listed: Listed,
     renderer: Renderer,
     as_pdf: bool,
     progress: Progress | None,
@@ -339,6 +352,7 @@ def _report(
         pdf=as_pdf,
         progress=progress,
         keep=keep,
+        listed=listed,
     )
 
 
