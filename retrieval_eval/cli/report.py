@@ -45,6 +45,12 @@ _OF_SETS = ("set_file", "reports_dir", "jobs", "renderer", "pdf", "as_json")
     "from it. Pages for which nothing has changed are kept.",
 )
 @click.option("--privacy", is_flag=True, help="Leave out prompts, commands and file content.")
+@click.option(
+    "--index",
+    "only_index",
+    is_flag=True,
+    help="Only list the reports below REPORTS_DIR anew, in its index.html.",
+)
 @page_options
 @json_option
 @click.pass_context
@@ -63,6 +69,7 @@ def report(
     seed: int,
     trials: bool,
     privacy: bool,
+    only_index: bool,
     renderer: Renderer,
     pdf: bool,
     as_json: bool,
@@ -73,7 +80,8 @@ def report(
     report. Beside index.html lie the executed notebook, its parameters (params.yml), the versions
     it was made with (versions.csv), and every table and the data of every figure as CSV. For a page
     on two runs or configurations against each other, see `retrieval-eval compare --report`; for one
-    on a single trial `retrieval-eval trial --report`.
+    on a single trial `retrieval-eval trial --report`. Every report is listed in
+    REPORTS_DIR/index.html.
 
     With --set, FILE.yml lists parameters of notebooks below 'reports', and below 'defaults' what
     they have in common; a params.yml is such a file too. Reports of which nothing changed are kept.
@@ -81,6 +89,9 @@ def report(
     """
     from retrieval_eval.report import build
 
+    if only_index:
+        _write_index(runs, reports_dir, as_json)
+        return
     if set_file is not None:
         context.exit(_sets(context, set_file, reports_dir, renderer, pdf, jobs, as_json))
     if not runs:
@@ -161,3 +172,17 @@ def _sets(
     else:
         echo(", ".join(f"{n} {status}" for status, n in counts.items()))
     return max(codes)
+
+
+def _write_index(runs: tuple[str, ...], reports_dir: Path, as_json: bool) -> None:
+    from retrieval_eval.report.index import write_index
+
+    if runs:
+        raise click.UsageError("--index takes no RUN.")
+    written = write_index(reports_dir)
+    for problem in written.problems:
+        echo(problem, err=True)
+    if as_json:
+        print_json({"index": str(written.path), "n_reports": written.n_reports})
+    else:
+        echo(written.path)

@@ -16,8 +16,10 @@ from retrieval_eval.pipeline.roots import DEMO
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, parameters, render
 from retrieval_eval.report.columns import FRAMES
+from retrieval_eval.report.comparison import VERDICTS
 from retrieval_eval.report.execute import Kernel
 from retrieval_eval.report.exhibits import Empty, section
+from retrieval_eval.report.index import Listed, newest
 from retrieval_eval.report.loading import load_run, split_run_ids
 from retrieval_eval.report.notebook_files import notebook_of
 from retrieval_eval.report.publishing import Files, Keep, publish, write_frame, write_frames
@@ -75,7 +77,8 @@ def build(
         and tells a configuration that several runs have apart by run, unless its parameter
         ``separate_runs`` is False.
     renderer
-        ``embedded``, or ``quarto``, which needs Quarto on PATH; ``auto`` is the embedded one.
+        ``embedded``, or ``quarto``, which needs Quarto on PATH; ``auto`` is Quarto where it is,
+        and where it fails the embedded one, with a ``FallbackWarning``.
     pdf
         Also write ``report.pdf``.
     trials
@@ -114,7 +117,9 @@ def build(
     broken = pages.write_all(progress) if trials else []
     if "trial_pages" in parameters.of_notebook(assets.notebook(notebook)):
         values["trial_pages"] = trials or pages.are_current()
-    page = _report(notebook, run, values, folder, renderer, pdf, progress, keep)
+    page = _report(
+        notebook, run, values, folder, _listed(run, reports_dir), renderer, pdf, progress, keep
+    )
     if broken:
         raise RenderError(
             f"{len(broken)} of {len(run.trial_files)} pages of trials could not be made, and say "
@@ -158,6 +163,12 @@ def build_trial(
     if keep is not None and keep(page, pages.is_current(found)):
         return page
     return pages.write(found, progress)
+
+
+def _listed(run: Run, reports_dir: Path) -> Listed:
+    verdict = VERDICTS.get(run.comparison.verdict, "") if run.comparison else ""
+    measured = newest(s.generated_at for s in run.summaries)
+    return Listed(reports_dir, measured, verdict, n_trials=len(run.trial_files))
 
 
 class TrialPages:
@@ -249,7 +260,7 @@ class TrialPages:
     def _made_from(self, trial: Trial) -> str:
         """Return a digest of everything that the page of a trial is made from."""
         metrics = trial.files.metrics if trial.files else None
-        files = [assets.notebook("trial_report"), *files_below(assets.TEMPLATES)]
+        files = [assets.notebook("trial_report"), *files_below(assets.extension())]
         parts = [
             json.dumps(self._values(trial), sort_keys=True),
             self.renderer,
@@ -312,6 +323,7 @@ def _report(
     run: Run,
     values: dict[str, Any],
     folder: Path,
+    listed: Listed,
     renderer: Renderer,
     as_pdf: bool,
     progress: Progress | None,
@@ -332,6 +344,7 @@ def _report(
         pdf=as_pdf,
         progress=progress,
         keep=keep,
+        listed=listed,
     )
 
 

@@ -52,7 +52,7 @@ PARTS: Final = (
     (PAPER, "////", TEXT),
     ("#e0a458", "", ON_LIGHT),
     ("#7a5195", "", ON_DARK),
-    ("#9fd0c0", "\\\\\\\\", ON_LIGHT),
+    ("#9fd0c0", "\\\\\\\\", TEXT),
     ("#c9c9c9", "", ON_LIGHT),
     (PAPER, "xxxx", TEXT),
 )
@@ -69,6 +69,7 @@ DARK: Final = {
     "#d55e00": "#f28c43",
     "#007d5b": "#3fc49a",
     "#aa3377": "#e47fb6",
+    "#9fd0c0": "#2c6152",
     "#cfe3f0": "#20435b",
     "#f8dfcc": "#563318",
     "#cce6df": "#17483a",

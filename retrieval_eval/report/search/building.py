@@ -10,6 +10,7 @@ from retrieval_eval.escape import slug, visible
 from retrieval_eval.io.files import remove, write_json
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report.columns import SEARCH_FRAMES
+from retrieval_eval.report.index import Listed, newest
 from retrieval_eval.report.publishing import Files, Keep, digest_of, publish, write_frames
 from retrieval_eval.report.search.demo import DEMO_FOLDER, MeasuredDemo, is_demo, measured_demo
 from retrieval_eval.report.search.loading import Sources, load_search, sources_of
@@ -71,7 +72,7 @@ def build_search(
     sources = Sources(str(run), str(baseline), backlog, *map(str, files))
     loaded = load_search(**asdict(sources))
     folder = reports_dir / FOLDER / slug(loaded.name)
-    return _report(loaded, sources, folder, privacy, renderer, pdf, progress, keep)
+    return _report(loaded, sources, folder, reports_dir, privacy, renderer, pdf, progress, keep)
 
 
 def build_demo(
@@ -87,13 +88,14 @@ def build_demo(
     made = measured_demo(folder / "data", progress=progress)
     sources = sources_of(made)
     loaded = load_search(**asdict(sources))
-    return _report(loaded, sources, folder, privacy, renderer, pdf, progress), made
+    return _report(loaded, sources, folder, reports_dir, privacy, renderer, pdf, progress), made
 
 
 def _report(
     loaded: SearchRun,
     sources: Sources,
     folder: Path,
+    reports_dir: Path,
     privacy: bool,
     renderer: Renderer,
     pdf: bool,
@@ -118,6 +120,11 @@ def _report(
         progress=progress,
         inputs=_inputs(loaded, sources),
         keep=keep,
+        listed=Listed(
+            reports_dir,
+            newest([loaded.document["generated_at"]]),
+            n_queries=len(loaded.document["queries"]),
+        ),
     )
 
 
