@@ -75,6 +75,8 @@ def execute(
                 kernel_name=KERNEL,
                 language="python",
                 progress_bar=False,
+                request_save_on_cell_execute=False,
+                autosave_cell_every=0,
                 extra_arguments=_QUIET,
                 cwd=str(Path.cwd()),
             )
