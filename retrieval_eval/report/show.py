@@ -30,6 +30,11 @@ _VARIABLE: Final = re.compile(r"var\(--c\d+,(%23[0-9a-fA-F]{6})\)")
 _NARROW: Final = re.compile(r'<source media="[^"]*" srcset="data:[^"]*"[^>]*>')
 
 
+_LONG_WORD: Final = re.compile(r"\S{20,}")
+_PIECE: Final = re.compile(r"(?:&[^;]+;|[^_/.:=@&\\]){1,24}[_/.:=@\\]*|[_/.:=@\\]+")
+"""What a line may break behind in an escaped word: a sign, else 24 letters."""
+
+
 def to_html(block: Block) -> str:
     """Return a block as an HTML fragment without headings, scripts or outside resources."""
     parts = []
@@ -123,25 +128,33 @@ def table_html(table: Table, *, labelled: bool = False) -> str:
 
 
 def _row_html(table: Table, row: tuple[str, ...], labelled: bool) -> str:
-    # Long names of metrics may break behind an underscore, or they squeeze the other columns.
-    name = _cell_html(row[0], name=True)
-    first = f'<th scope="row" class="{table.alignment(0)}">{name}</th>'
+    first = f'<th scope="row" class="{table.alignment(0)}">{_cell_html(row[0], words=True)}</th>'
     labels = [f' data-label="{html_text(n)}"' if labelled else "" for n in table.header]
     return first + "".join(
-        f'<td class="{table.alignment(i)}"{labels[i]}>{_cell_html(cell)}</td>'
+        f'<td class="{table.alignment(i)}"{labels[i]}>'
+        f"{_cell_html(cell, words=table.alignment(i) == 'left')}</td>"
         for i, cell in enumerate(row[1:], start=1)
     )
 
 
-def _cell_html(cell: str, *, name: bool = False) -> str:
-    text = html_text(cell)
-    if name:
-        text = text.replace("_", "_<wbr>")
+def _cell_html(cell: str, *, words: bool) -> str:
+    text = breakable(cell) if words else html_text(cell)
     if not isinstance(cell, Link) or not cell.href:
         return text
     if not _PLACE.fullmatch(cell.href):
         raise ValueError(f"not a place inside the report: {cell.href[:80]!r}")
     return f'<a href="{html_text(cell.href)}">{text}</a>'
+
+
+def breakable(text: str) -> str:
+    """Return text as HTML in which a line may break inside long words, or they squeeze the others.
+
+    Examples
+    --------
+    >>> breakable("src/retrieval_eval.py")
+    'src/<wbr>retrieval_<wbr>eval.<wbr>py'
+    """
+    return _LONG_WORD.sub(lambda word: "<wbr>".join(_PIECE.findall(word[0])), html_text(text))
 
 
 def data_uri(svg: str) -> str:
