@@ -8,6 +8,7 @@ import click
 from click.core import ParameterSource
 
 from retrieval_eval.cli.common import (
+    FOLDER,
     echo,
     exit_code_of,
     json_option,
@@ -52,6 +53,17 @@ _OF_SETS = ("set_file", "reports_dir", "jobs", "renderer", "pdf", "as_json")
     help="Only list the reports below REPORTS_DIR anew, in its index.html, in place of RUN.",
 )
 @page_options
+@click.option(
+    "--quarto-extension",
+    "extension",
+    type=FOLDER,
+    metavar="DIR",
+    is_eager=True,
+    expose_value=False,
+    callback=lambda context, _, folder: _copy_extension(context, folder),
+    help="Only copy the Quarto extension with our formats into DIR, where `quarto render` then "
+    "makes the same page and PDF from an executed notebook.",
+)
 @json_option
 @click.pass_context
 def report(
@@ -80,7 +92,8 @@ def report(
     report. Beside index.html lie the executed notebook, its parameters (params.yml), the versions
     it was made with (versions.csv), and every table and the data of every figure as CSV. For a page
     on two runs or configurations against each other, see `retrieval-eval compare --report`; for one
-    on a single trial `retrieval-eval trial --report`.
+    on a single trial `retrieval-eval trial --report`. Every report is listed in
+    REPORTS_DIR/index.html.
 
     With --set, FILE.yml lists parameters of notebooks below 'reports', and below 'defaults' what
     they have in common; a params.yml is such a file too. Reports of which nothing changed are kept.
@@ -176,6 +189,15 @@ def _sets(
     else:
         echo(", ".join(f"{n} {status}" for status, n in counts.items()))
     return max(codes)
+
+
+def _copy_extension(context: click.Context, folder: Path | None) -> None:
+    if folder is None or context.resilient_parsing:
+        return
+    from retrieval_eval.report.quarto import copy_extension
+
+    echo(copy_extension(folder))
+    context.exit()
 
 
 def _write_index(reports_dir: Path, as_json: bool) -> None:

@@ -77,7 +77,8 @@ def build(
         and tells a configuration that several runs have apart by run, unless its parameter
         ``separate_runs`` is False.
     renderer
-        ``embedded``, or ``quarto``, which needs Quarto on PATH; ``auto`` is the embedded one.
+        ``embedded``, or ``quarto``, which needs Quarto on PATH; ``auto`` is Quarto where it is,
+        and where it fails the embedded one, with a ``FallbackWarning``.
     pdf
         Also write ``report.pdf``.
     trials
@@ -112,7 +113,9 @@ def build(
         values.setdefault("output_dir", str(base / "data"))
     run = _load(names, values, notebook, progress, jobs)
     folder = base / NOTEBOOKS[notebook]
-    pages = TrialPages(run, base, values, renderer, pdf=pdf)
+    # Of hundreds of pages Quarto would take seconds for each, and show the same.
+    of_trials: Renderer = "embedded" if renderer == "auto" else renderer
+    pages = TrialPages(run, base, values, of_trials, pdf=pdf)
     broken = pages.write_all(progress) if trials else []
     if "trial_pages" in parameters.of_notebook(assets.notebook(notebook)):
         values["trial_pages"] = trials or pages.are_current()
@@ -258,7 +261,7 @@ class TrialPages:
     def _made_from(self, trial: Trial) -> str:
         """Return a digest of everything that the page of a trial is made from."""
         metrics = trial.files.metrics if trial.files else None
-        files = [assets.notebook("trial_report"), *files_below(assets.TEMPLATES)]
+        files = [assets.notebook("trial_report"), *files_below(assets.extension())]
         parts = [
             json.dumps(self._values(trial), sort_keys=True),
             self.renderer,

@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from retrieval_eval import __version__
 from retrieval_eval.distribution import NAME
-from retrieval_eval.errors import RenderError
+from retrieval_eval.errors import FallbackWarning, RenderError
 from retrieval_eval.escape import slug
 from retrieval_eval.io.csv_cells import csv_text
 from retrieval_eval.io.files import (
@@ -129,9 +130,6 @@ def publish(
     if is_simulated:
         title = f"{simulated.TITLE}{title}"
         simulated.mark_title(done)
-        write_text(executed, notebook_text(done))
-    for name, text in made_with.items():
-        write_text(folder / name, text)
     files = [
         (executed.name, "the executed notebook"),
         (PARAMETERS, "the parameters, of which `retrieval-eval report --set` makes it again"),
@@ -139,23 +137,49 @@ def publish(
         *(tables(folder) if tables else []),
         *write_figure_data(done, folder, is_simulated=is_simulated),
     ]
-    document = render.with_files(done, files)
-    by = "Quarto" if chosen == "quarto" else "the embedded renderer"
-    footer = f"{title} · {package_version()} · rendered by {by}"
-    # The page first: what the PDF lacks must not take it away.
-    if chosen == "quarto":
-        write_bytes(page, quarto.to_file(document, "html", title=title, footer=footer))
-    else:
-        back = [("Run report", "../../index.html")] if values.get("run_page") else []
-        back += index.way_back(folder, listed.reports_dir) if listed else []
-        write_text(page, render.to_html(document, title=title, footer=footer, back=back))
+    footer = f"{title} · {package_version()}"
+    back = [("Run report", "../../index.html")] if values.get("run_page") else []
+    back += index.way_back(folder, listed.reports_dir) if listed else []
+    document = quarto.with_front_matter(
+        render.with_files(done, files), title=title, footer=footer, back=back
+    )
+    write_text(executed, notebook_text(document))
+    for name, text in made_with.items():
+        write_text(folder / name, text)
+    _render(document, page, printed if pdf else None, chosen, title, footer, back)
     if listed is not None:
         index.enter(page, notebook, title, listed, simulated=is_simulated)
-    if pdf and chosen == "quarto":
-        write_bytes(printed, quarto.to_file(document, "pdf", title=title, footer=footer))
-    elif pdf:
-        write_bytes(printed, to_pdf(page.read_text(encoding="utf-8")))
     return page
+
+
+def _render(
+    document: Any,
+    page: Path,
+    printed: Path | None,
+    chosen: Renderer,
+    title: str,
+    footer: str,
+    back: render.Back,
+) -> None:
+    """Write the page and, where wanted, the PDF; by Quarto where it is chosen and can."""
+    if chosen != "embedded":
+        try:
+            # The page first: what the PDF lacks must not take it away.
+            write_bytes(page, quarto.to_file(document, "html"))
+            if printed is not None:
+                write_bytes(printed, quarto.to_file(document, "pdf"))
+        except RenderError as error:
+            if chosen == "quarto":
+                raise
+            said = f"Quarto could not render {page}, so the embedded renderer did: {error}"
+            warnings.warn(said, FallbackWarning, stacklevel=2)
+        else:
+            return
+    by = f"{footer} · rendered by the embedded renderer"
+    html = render.to_html(document, title=title, footer=by, back=back)
+    write_text(page, html)
+    if printed is not None:
+        write_bytes(printed, to_pdf(html))
 
 
 def _parameters(notebook: str, values: Mapping[str, Any], renderer: Renderer, pdf: bool) -> str:
@@ -169,7 +193,7 @@ def _parameters(notebook: str, values: Mapping[str, Any], renderer: Renderer, pd
 
 def _versions(notebook: str, inputs: str) -> str:
     """Return ``versions.csv``."""
-    files = [assets.notebook(notebook), *files_below(assets.TEMPLATES)]
+    files = [assets.notebook(notebook), *files_below(assets.extension())]
     code = combined(map(_bytes_of, files))
     rows = [
         (NAME, __version__),
@@ -225,10 +249,10 @@ def _renderer(renderer: Renderer) -> Renderer:
     renderers = get_args(Renderer)
     if renderer not in renderers:
         raise RenderError(f"there is no renderer '{renderer}'; choose {', '.join(renderers)}")
-    if renderer == "auto":
+    if renderer != "embedded" and quarto.executable() is None:
+        if renderer == "quarto":
+            raise RenderError(f"Quarto is not on PATH; install it with: {quarto.INSTALL}")
         return "embedded"
-    if renderer == "quarto" and quarto.executable() is None:
-        raise RenderError(f"Quarto is not on PATH; install it with: {quarto.INSTALL}")
     return renderer
 
 

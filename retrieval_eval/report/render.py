@@ -103,18 +103,6 @@ def page_of_body(body: str, *, title: str, footer: str, back: Back = ()) -> str:
     return html
 
 
-def page_template(*, title: str, footer: str, back: Back = ()) -> str:
-    """Return the page around a report, without one, as a template of Pandoc."""
-    around = _around(title, footer, back)
-    return _filled(
-        {name: value.replace("$", "$$") for name, value in around.items()}
-        | {
-            "table-of-contents": "$table-of-contents$",
-            "body": "<h1>$title$</h1>\n$body$",
-        }
-    )
-
-
 def _around(title: str, footer: str, back: Back) -> dict[str, str]:
     return {
         "pagetitle": html_text(title),

@@ -104,7 +104,9 @@ def assert_marked(page: Path) -> None:
     html = page.read_text(encoding="utf-8")
     assert f'<p class="finding">{SAID}' in html.partition('class="block answer')[0]
     (notebook,) = page.parent.glob("*.ipynb")
-    assert json.loads(notebook.read_text())["cells"][0]["source"][0].startswith(f"# {SAID}")
+    formats, first, *_ = json.loads(notebook.read_text())["cells"]
+    assert f"pagetitle: '{SAID}" in "".join(formats["source"])
+    assert first["source"][0].startswith(f"# {SAID}")
     for table in page.parent.glob("*.csv"):
         rows = list(csv.DictReader(io.StringIO(table.read_text(encoding="utf-8"))))
         assert table.read_text(encoding="utf-8").startswith("simulated_data,"), table.name
