@@ -11,6 +11,9 @@ from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Block, Empty, Exhibit, Figure, Link, Table
 from retrieval_eval.report.typst import to_typst
 
+SHORT: Final = 8
+"""Tables of at most so many rows are not split over two printed pages."""
+
 _PLACE: Final = re.compile(
     r"(?:\.\./){0,4}[\w@%+~-][\w.@%+~-]*(?:/[\w@%+~-][\w.@%+~-]*)*(?:#[\w.@%+~-]+)?|#[\w.@%+~-]+",
     re.ASCII,
@@ -119,8 +122,10 @@ def table_html(table: Table, *, labelled: bool = False) -> str:
     )
     body = "\n".join(f"<tr>{_row_html(table, row, labelled)}</tr>" for row in table.rows)
     notes = "".join(f"<p>{html_text(note)}</p>" for note in table.notes)
+    classes = ["table", *["cards"] * labelled, *["short"] * (len(table.rows) <= SHORT)]
+    classes.append(f"t-{table.key}")
     return (
-        f'<div class="table{" cards" if labelled else ""} t-{table.key}" role="group" tabindex="0" '
+        f'<div class="{" ".join(classes)}" role="group" tabindex="0" '
         f'aria-labelledby="tbl-{table.key}">'
         f'<table><caption id="tbl-{table.key}">{html_text(table.caption)}</caption>'
         f"<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
@@ -131,8 +136,9 @@ def table_html(table: Table, *, labelled: bool = False) -> str:
 def _row_html(table: Table, row: tuple[str, ...], labelled: bool) -> str:
     first = f'<th scope="row" class="{table.alignment(0)}">{_cell_html(row[0], words=True)}</th>'
     labels = [f' data-label="{html_text(n)}"' if labelled else "" for n in table.header]
+    # The line ends keep the texts of neighbours apart for the search of a page.
     return first + "".join(
-        f'<td class="{table.alignment(i)}"{labels[i]}>'
+        f'\n<td class="{table.alignment(i)}"{labels[i]}>'
         f"{_cell_html(cell, words=table.alignment(i) == 'left')}</td>"
         for i, cell in enumerate(row[1:], start=1)
     )
