@@ -117,18 +117,12 @@ def entry_of(
     )
 
 
-def way_back(folder: Path, reports_dir: Path) -> render.Back:
-    """Return the links from a report to the index, and from one of a trial to that of its run."""
-    run = folder.parent.parent
-    to_run = (
-        [("Run report", f"../../{PAGE}")]
-        if folder.parent.name == TRIALS and is_there(run / PAGE)
-        else []
-    )
+def way_back(folder: Path, reports_dir: Path) -> list[tuple[str, str]]:
+    """Return the link from a report to the index, if there is or will be one."""
     if not is_ours(reports_dir / PAGE):
-        return to_run
+        return []
     place = quote(Path(os.path.relpath(reports_dir / PAGE, folder)).as_posix())
-    return [*to_run, (TITLE, place)]
+    return [(TITLE, place)]
 
 
 def enter(page: Path, notebook: str, title: str, listed: Listed, *, simulated: bool) -> None:

@@ -26,6 +26,7 @@ _STYLE: Final = (
     + "}}</style>"
 )
 _COLOR: Final = re.compile(r"((?:fill|stroke):\s*)(#[0-9a-fA-F]{6})\b")
+_ATTRIBUTE: Final = re.compile(r' (fill|stroke)="(#[0-9a-fA-F]{6})"')
 _VARIABLE: Final = re.compile(r"var\(--c\d+,(%23[0-9a-fA-F]{6})\)")
 _NARROW: Final = re.compile(r'<source media="[^"]*" srcset="data:[^"]*"[^>]*>')
 
@@ -170,8 +171,15 @@ def _themed(svg: str) -> str:
         name = _NAMES.get(color[2].lower())
         return f"{color[1]}var(--{name},{color[2]})" if name else color[0]
 
-    tag, end, rest = svg.partition(">")
-    return f"{tag}{end}{_STYLE}" + re.sub(r"<[^>]*>", lambda t: _COLOR.sub(variable, t[0]), rest)
+    def tag(found: re.Match[str]) -> str:
+        # In a pattern of hatches the colour is an attribute, where a variable has no effect.
+        text = found[0]
+        if "style=" not in text:
+            text = _ATTRIBUTE.sub(r' style="\1:\2"', text)
+        return _COLOR.sub(variable, text)
+
+    head, end, rest = svg.partition(">")
+    return f"{head}{end}{_STYLE}" + re.sub(r"<[^>]*>", tag, rest)
 
 
 def _size(svg: str) -> tuple[int, int]:

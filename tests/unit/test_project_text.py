@@ -76,7 +76,8 @@ def test_links_between_documents_lead_somewhere(texts, project):
         if not name.endswith(".md"):
             continue
         prose = re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
-        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", prose):
+        pictures = re.findall(r'<img src="([^"]+)"', prose)
+        for target in (*pictures, *re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", prose)):
             if "://" in target or target.startswith("mailto:"):
                 continue
             if not (project / name).parent.joinpath(target).exists():
