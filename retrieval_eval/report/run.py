@@ -242,6 +242,11 @@ class Run(frames.Measured):
             mcp_configs=self.mcp_configs,
         )
 
+    @property
+    def comparison(self) -> ComparisonDocument | None:
+        """The record of :attr:`study`; None where there is no second configuration."""
+        return self.study.record if self.trial_files and self.study.comparison else None
+
     @cached_property
     def _all_configs(self) -> list[str]:
         names: set[str | None] = {trial.entry.config_name for trial in self.trial_files}
@@ -264,7 +269,9 @@ class Run(frames.Measured):
             metrics = trial.metrics
             base = trial.identity | {
                 "batch_timestamp": trial.entry.batch_timestamp,
-                "page": f"trials/{quote(page)}/index.html" if self.has_trial_pages else None,
+                "page": f"trials/{quote(page, safe='@+')}/index.html"
+                if self.has_trial_pages
+                else None,
                 "is_simulated": metrics is not None and metrics.provenance.is_simulated is True,
                 "has_exception": metrics is not None
                 and metrics.outcome.get("exception") is not None,
