@@ -103,6 +103,10 @@ docs: $(STAMPS)/dev ## Build the documentation site into build/site; a warning i
 	@$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/site-doctrees docs build/site
 	@echo build/site/index.html
 
+.PHONY: pictures
+pictures: $(STAMPS)/package ## Take the pictures of README and documentation, with Chromium
+	@$(BIN)/python docs/pictures.py
+
 .PHONY: bench
 bench: $(STAMPS)/dev ## Run the benchmarks
 	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done

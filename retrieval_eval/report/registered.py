@@ -489,10 +489,13 @@ def known_of(n: int, total: int, noun: str = "row") -> str:
 
 
 def _values(data: pd.DataFrame) -> tuple[tuple[Any, ...], ...]:
-    """Return the rows of a frame as JSON has them: numbers, text, truth and None."""
-    return tuple(
-        tuple(None if is_missing(v) else _plain(v) for v in row)
-        for row in data.itertuples(index=False, name=None)
+    """Return columns and rows of a frame as JSON has them: numbers, text, truth and None."""
+    return (
+        tuple(map(str, data.columns)),
+        *(
+            tuple(None if is_missing(v) else _plain(v) for v in row)
+            for row in data.itertuples(index=False, name=None)
+        ),
     )
 
 

@@ -107,7 +107,9 @@ def _columns(table: Table) -> str:
     No column becomes narrower than its longest word, and no number breaks.
     """
     line = _LINE - _GAP * len(table.header)
-    least, wanted, is_long = [], [], False
+    least: list[float] = []
+    wanted: list[float] = []
+    is_long = False
     for i, name in enumerate(table.header):
         cells = [visible(row[i]) for row in table.rows]
         longest = max(map(len, cells), default=0)

@@ -42,6 +42,10 @@ ARGUMENTS: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
     "heatmap": (("config_name", "status", "file_recall"), {"n": "n"}),
     "lines": ((["recall@1", "file_recall"],), {}),
     "means": ((["file_recall", "cost_usd"],), {}),
+    "over_time": (
+        ("file_recall", "task_name"),
+        {"by": "config_name", "low": "baseline", "high": "comparison", "line": "n"},
+    ),
     "paired": (("file_recall",), {}),
     "show": ((["task_name", "file_recall", "cost_usd"],), {}),
     "significance": ((), {}),

@@ -10,6 +10,7 @@ from retrieval_eval.escape import slug, visible
 from retrieval_eval.io.files import remove, write_json
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report.columns import SEARCH_FRAMES
+from retrieval_eval.report.index import Listed, newest
 from retrieval_eval.report.publishing import Files, Keep, digest_of, publish, write_frames
 from retrieval_eval.report.search.demo import DEMO_FOLDER, MeasuredDemo, is_demo, measured_demo
 from retrieval_eval.report.search.loading import Sources, load_search, sources_of
@@ -71,7 +72,8 @@ def build_search(
     sources = Sources(str(run), str(baseline), backlog, *map(str, files))
     loaded = load_search(**asdict(sources))
     folder = reports_dir / FOLDER / slug(loaded.name)
-    return _report(loaded, sources, folder, privacy, renderer, pdf, progress, keep)
+    listed = _listed(loaded, reports_dir)
+    return _report(loaded, sources, folder, listed, privacy, renderer, pdf, progress, keep)
 
 
 def build_demo(
@@ -87,13 +89,21 @@ def build_demo(
     made = measured_demo(folder / "data", progress=progress)
     sources = sources_of(made)
     loaded = load_search(**asdict(sources))
-    return _report(loaded, sources, folder, privacy, renderer, pdf, progress), made
+    listed = _listed(loaded, reports_dir)
+    return _report(loaded, sources, folder, listed, privacy, renderer, pdf, progress), made
+
+
+def _listed(loaded: SearchRun, reports_dir: Path) -> Listed:
+    document = loaded.document
+    n_queries = len(document["queries"])
+    return Listed(reports_dir, newest([document["generated_at"]]), n_queries=n_queries)
 
 
 def _report(
     loaded: SearchRun,
     sources: Sources,
     folder: Path,
+    listed: Listed,
     privacy: bool,
     renderer: Renderer,
     pdf: bool,
@@ -118,6 +128,7 @@ def _report(
         progress=progress,
         inputs=_inputs(loaded, sources),
         keep=keep,
+        listed=listed,
     )
 
 

@@ -11,6 +11,7 @@ from retrieval_eval.io.files import remove, write_json
 from retrieval_eval.model import to_builtins
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report.columns import DIFF_FRAMES
+from retrieval_eval.report.index import Listed, newest
 from retrieval_eval.report.publishing import Files, Keep, digest_of, publish, write_frames
 from retrieval_eval.report.search.demo import DEMO_FOLDER, measured_demo
 from retrieval_eval.report.search.diffs.loading import DiffSources, read_diff
@@ -76,6 +77,11 @@ def build_diff(
         progress=progress,
         inputs=_inputs(loaded, sources),
         keep=keep,
+        listed=Listed(
+            reports_dir,
+            newest(loaded.document[side]["generated_at"] for side in ("a", "b")),
+            n_queries=loaded.document["n_queries_in_both"],
+        ),
     )
 
 
