@@ -118,13 +118,14 @@ def build(
         values.setdefault("output_dir", str(base / "data"))
     run = _load(names, values, notebook, progress, jobs)
     folder = base / NOTEBOOKS[notebook]
-    pages = TrialPages(run, base, values, renderer, pdf=pdf)
+    # Of hundreds of pages Quarto would take seconds for each, and show the same.
+    of_trials: Renderer = "embedded" if renderer == "auto" else renderer
+    pages = TrialPages(run, base, values, of_trials, pdf=pdf)
     broken = pages.write_all(progress) if trials else []
     if "trial_pages" in parameters.of_notebook(assets.notebook(notebook)):
         values["trial_pages"] = trials or pages.are_current()
-    page = _report(
-        notebook, run, values, folder, _listed(run, reports_dir), renderer, pdf, progress, keep
-    )
+    listed = _listed(run, reports_dir)
+    page = _report(notebook, run, values, folder, listed, renderer, pdf, progress, keep)
     if broken:
         raise RenderError(
             f"{len(broken)} of {len(run.trial_files)} pages of trials could not be made, and say "
@@ -164,13 +165,9 @@ def build_trial(
     pages = TrialPages(run, base, values, renderer, pdf=pdf)
     if found.place is None or not pages.are_current():
         pages.links = {"run_page": (base / PAGE).is_file(), "trial_pages": False}
-    return pages.write(found, progress, keep=keep)
-
-
-def _listed(run: Run, reports_dir: Path) -> Listed:
-    verdict = VERDICTS.get(run.comparison.verdict, "") if run.comparison else ""
     measured = newest(s.generated_at for s in run.summaries)
-    return Listed(reports_dir, measured, verdict, n_trials=len(run.trial_files))
+    listed = Listed(reports_dir, measured, n_trials=1)
+    return pages.write(found, progress, keep=keep, listed=listed)
 
 
 class TrialPages:
@@ -229,6 +226,7 @@ class TrialPages:
         *,
         kernel: Kernel | None = None,
         keep: Keep | None = None,
+        listed: Listed | None = None,
     ) -> Path:
         """Write the page of a trial and return its path; by default unless nothing has changed."""
         return publish(
@@ -241,6 +239,7 @@ class TrialPages:
             pdf=self.pdf,
             progress=progress,
             kernel=kernel,
+            listed=listed,
             inputs=self._inputs(trial),
             keep=keep or (lambda _, is_same: is_same),
         )
@@ -324,6 +323,12 @@ def _load(
     run = load_run(names, **chosen, separate_runs=is_separate, jobs=jobs, progress=progress)
     _ = run.comparison
     return run
+
+
+def _listed(run: Run, reports_dir: Path) -> Listed:
+    verdict = VERDICTS.get(run.comparison.verdict, "") if run.comparison else ""
+    measured = newest(s.generated_at for s in run.summaries)
+    return Listed(reports_dir, measured, verdict, n_trials=len(run.trial_files))
 
 
 def _report(

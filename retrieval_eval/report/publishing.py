@@ -2,6 +2,7 @@
 
 ===================  ==============================================================================
 ``index.html``       the page; ``report.pdf`` the same in print
+``report.json``      what the index of all reports says of it
 ``<notebook>.ipynb`` the executed notebook
 ``params.yml``       what it was made with; executing it again gives the same page
 ``versions.csv``     this package, Python and libraries, and digests of the inputs and the code
@@ -101,7 +102,7 @@ def publish(
     keep
         Decides whether a page that is there is kept.
     listed
-        What the index of all reports says of it; by default it is not updated.
+        What the index of all reports says of it; by default it is not entered there.
 
     Raises
     ------
@@ -131,7 +132,8 @@ def publish(
         *write_figure_data(done, folder, is_simulated=is_simulated),
     ]
     footer = f"{title} · {package_version()}"
-    back = index.way_back(folder, listed.reports_dir) if listed else ()
+    back = [("Run report", "../../index.html")] if values.get("run_page") else []
+    back += index.way_back(folder, listed.reports_dir) if listed else []
     document = quarto.with_front_matter(
         render.with_files(done, files), title=title, footer=footer, back=back
     )
