@@ -97,14 +97,14 @@ def html_text(text: object) -> str:
 
 
 def html_lines(text: str) -> str:
-    r"""Return ``text`` for a ``<pre>``: escaped as by :func:`html_text`, lines and spaces kept.
+    """Return ``text`` for the inside of a ``<pre>``: as :func:`html_text`, its lines and gaps kept.
 
     Examples
     --------
-    >>> html_lines("a   <b>\n c")
-    'a   &lt;b&gt;\n c'
+    >>> html_lines("a  <b>")
+    'a  &lt;b&gt;'
     """
-    return "\n".join(html.escape(made_visible(line)) for line in text.splitlines())
+    return "\n".join(html.escape(made_visible(line)) for line in text.expandtabs().split("\n"))
 
 
 def markdown_text(text: object) -> str:

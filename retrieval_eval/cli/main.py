@@ -31,6 +31,7 @@ COMMANDS = {
     "evaluate": f"{_HERE}.evaluate:evaluate",
     "report": f"{_HERE}.report:report",
     "compare": f"{_HERE}.compare:compare",
+    "history": f"{_HERE}.history:history",
     "demo": f"{_HERE}.demo:demo",
     "validate": f"{_HERE}.validate:validate",
     "trial": f"{_HERE}.trial:trial",

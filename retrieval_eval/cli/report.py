@@ -8,6 +8,7 @@ import click
 from click.core import ParameterSource
 
 from retrieval_eval.cli.common import (
+    FOLDER,
     echo,
     exit_code_of,
     json_option,
@@ -49,9 +50,20 @@ _OF_SETS = ("set_file", "reports_dir", "jobs", "renderer", "pdf", "as_json")
     "--index",
     "only_index",
     is_flag=True,
-    help="Only list the reports below REPORTS_DIR anew, in its index.html.",
+    help="Only list the reports below REPORTS_DIR anew, in its index.html, in place of RUN.",
 )
 @page_options
+@click.option(
+    "--quarto-extension",
+    "extension",
+    type=FOLDER,
+    metavar="DIR",
+    is_eager=True,
+    expose_value=False,
+    callback=lambda context, _, folder: _copy_extension(context, folder),
+    help="Only copy the Quarto extension with our formats into DIR, where `quarto render` then "
+    "makes the same page and PDF from an executed notebook.",
+)
 @json_option
 @click.pass_context
 def report(
@@ -86,12 +98,17 @@ def report(
     With --set, FILE.yml lists parameters of notebooks below 'reports', and below 'defaults' what
     they have in common; a params.yml is such a file too. Reports of which nothing changed are kept.
     One that fails does not stop the others; the exit code is the highest of them.
+
+    Every report is listed in REPORTS_DIR/index.html.
     """
     from retrieval_eval.report import build
 
     if only_index:
-        _write_index(runs, reports_dir, as_json)
+        if runs or set_file is not None:
+            raise click.UsageError("--index goes neither with RUN nor with --set.")
+        _write_index(reports_dir, as_json)
         return
+
     if set_file is not None:
         context.exit(_sets(context, set_file, reports_dir, renderer, pdf, jobs, as_json))
     if not runs:
@@ -174,11 +191,18 @@ def _sets(
     return max(codes)
 
 
-def _write_index(runs: tuple[str, ...], reports_dir: Path, as_json: bool) -> None:
+def _copy_extension(context: click.Context, folder: Path | None) -> None:
+    if folder is None or context.resilient_parsing:
+        return
+    from retrieval_eval.report.quarto import copy_extension
+
+    echo(copy_extension(folder))
+    context.exit()
+
+
+def _write_index(reports_dir: Path, as_json: bool) -> None:
     from retrieval_eval.report.index import write_index
 
-    if runs:
-        raise click.UsageError("--index takes no RUN.")
     written = write_index(reports_dir)
     for problem in written.problems:
         echo(problem, err=True)

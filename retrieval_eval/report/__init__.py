@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from retrieval_eval.report.building import build, build_trial
     from retrieval_eval.report.exhibits import note
+    from retrieval_eval.report.history import History, build_history, load_history
     from retrieval_eval.report.loading import load_run
     from retrieval_eval.report.parameters import check_parameters
     from retrieval_eval.report.run import Run
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DiffReport",
+    "History",
     "Report",
     "Run",
     "SearchDiff",
@@ -35,10 +37,12 @@ __all__ = [
     "Trial",
     "build",
     "build_diff",
+    "build_history",
     "build_search",
     "build_trial",
     "check_parameters",
     "load_diff",
+    "load_history",
     "load_run",
     "load_search",
     "note",
@@ -58,6 +62,9 @@ _LAZY = {
     "build_search": "retrieval_eval.report.search.building",
     "build_trial": "retrieval_eval.report.building",
     "check_parameters": "retrieval_eval.report.parameters",
+    "build_history": "retrieval_eval.report.history",
+    "History": "retrieval_eval.report.history",
+    "load_history": "retrieval_eval.report.history",
     "load_run": "retrieval_eval.report.loading",
     "load_search": "retrieval_eval.report.search.loading",
     "note": "retrieval_eval.report.exhibits",

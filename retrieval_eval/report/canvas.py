@@ -259,6 +259,13 @@ def hatched(axes: Axes, y: float, left: float, width: float) -> None:
     )
 
 
+def whole_range(axes: Axes, values: Sequence[float], *, is_share: bool) -> None:
+    """Show shares on the axis from 0 to 1, and other values with room at both ends."""
+    low, high = (0.0, 1.0) if is_share else (min(values), max(values))
+    room = 0.02 if is_share else 0.05 * (high - low) or abs(high) * 0.1 or 1.0
+    axes.set_xlim(low - room, high + room)
+
+
 def light_grid(axes: Axes, axis: Literal["x", "y", "both"] = "x") -> None:
     """Draw faint grid lines behind the marks."""
     axes.grid(visible=True, axis=axis, color=style.FAINT, linewidth=0.6)

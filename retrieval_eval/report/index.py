@@ -22,7 +22,7 @@ from retrieval_eval.escape import visible
 from retrieval_eval.io.artefacts import read_record, write_artefact
 from retrieval_eval.io.files import is_there, probe, read_text, write_text
 from retrieval_eval.model.report import ReportEntry
-from retrieval_eval.report import render
+from retrieval_eval.report import quarto, render
 from retrieval_eval.report.exhibits import Link, Table
 from retrieval_eval.report.numbers import MISSING
 from retrieval_eval.report.show import table_html
@@ -31,6 +31,9 @@ from retrieval_eval.values import counted
 
 ENTRY: Final = "report.json"
 PAGE: Final = "index.html"
+DOCUMENT: Final = "index.qmd"
+"""The same index, which ``quarto render`` makes a page of."""
+
 TRIALS: Final = "trials"
 """The folder of trial pages beside the page of their run, which leads to them."""
 
@@ -114,18 +117,12 @@ def entry_of(
     )
 
 
-def way_back(folder: Path, reports_dir: Path) -> render.Back:
-    """Return the links from a report to the index, and from one of a trial to that of its run."""
-    run = folder.parent.parent
-    to_run = (
-        [("Run report", f"../../{PAGE}")]
-        if folder.parent.name == TRIALS and is_there(run / PAGE)
-        else []
-    )
+def way_back(folder: Path, reports_dir: Path) -> list[tuple[str, str]]:
+    """Return the link from a report to the index, if there is or will be one."""
     if not is_ours(reports_dir / PAGE):
-        return to_run
+        return []
     place = quote(Path(os.path.relpath(reports_dir / PAGE, folder)).as_posix())
-    return [*to_run, (TITLE, place)]
+    return [(TITLE, place)]
 
 
 def enter(page: Path, notebook: str, title: str, listed: Listed, *, simulated: bool) -> None:
@@ -167,7 +164,11 @@ def write_index(reports_dir: Path) -> Index:
             found.append((name, None))
             if is_there(folder / ENTRY):
                 problems.append(str(error))
-    write_text(page, index_page(found))
+    body = "<h1>All reports</h1>\n" + table_html(_table(found), labelled=True)
+    footer = f"{TITLE} · {NAME} {__version__}"
+    write_text(page, render.page_of_body(body, title=TITLE, footer=footer))
+    if is_ours(reports_dir / DOCUMENT):
+        write_text(reports_dir / DOCUMENT, quarto.document(body, title=TITLE, footer=footer))
     return Index(page, len(found), tuple(problems))
 
 
@@ -185,8 +186,8 @@ def report_folders(reports_dir: Path) -> Iterator[Path]:
         yield folder
 
 
-def index_page(found: list[tuple[str, ReportEntry | None]]) -> str:
-    """Return the page that lists reports, given by the paths of their folders and their entries."""
+def _table(found: list[tuple[str, ReportEntry | None]]) -> Table:
+    """Return the list of reports, given by the paths of their folders and their entries."""
     ordered = sorted(found, key=lambda item: item[0])
     ordered.sort(key=lambda item: (item[1] and item[1].measured_at) or "", reverse=True)
     without = sum(entry is None for _, entry in ordered)
@@ -198,7 +199,7 @@ def index_page(found: list[tuple[str, ReportEntry | None]]) -> str:
             f"{counted(without, 'report')} without a readable {ENTRY}: only the name of the folder "
             "is known."
         )
-    table = Table(
+    return Table(
         "reports",
         f"{counted(len(ordered), 'report')}, the newest first",
         ("Report", "Date", "Kind", "Finding", "Verdict", "Measured on"),
@@ -206,8 +207,6 @@ def index_page(found: list[tuple[str, ReportEntry | None]]) -> str:
         ("left",) * 6,
         tuple(notes),
     )
-    body = "<h1>All reports</h1>\n" + table_html(table, labelled=True)
-    return render.page_of_body(body, title=TITLE, footer=f"{TITLE} · {NAME} {__version__}")
 
 
 def _row(name: str, entry: ReportEntry | None) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 ===================  ==============================================================================
 ``index.html``       the page; ``report.pdf`` the same in print
+``report.json``      what the index of all reports says of it
 ``<notebook>.ipynb`` the executed notebook
 ``params.yml``       what it was made with; executing it again gives the same page
 ``versions.csv``     this package, Python and libraries, and digests of the inputs and the code
@@ -101,7 +102,7 @@ def publish(
     keep
         Decides whether a page that is there is kept.
     listed
-        What the index of all reports says of it; by default it is not updated.
+        What the index of all reports says of it; by default it is not entered there.
 
     Raises
     ------
@@ -111,15 +112,9 @@ def publish(
     chosen = _renderer(renderer)
     executed = folder / f"{notebook}.ipynb"
     page, printed = folder / "index.html", folder / "report.pdf"
-    made_with = {
-        PARAMETERS: _parameters(notebook, values, chosen, pdf),
-        VERSIONS: _versions(notebook, inputs),
-    }
     if keep is not None:
-        expected = [executed, page, *([printed] if pdf else [])]
-        is_there = all(probe(path.is_file) for path in expected)
-        is_same = all(read_text(folder / n, folder).value == t for n, t in made_with.items())
-        if keep(page, bool(inputs) and is_there and is_same):
+        is_same = is_current(notebook, values, folder, renderer=renderer, pdf=pdf, inputs=inputs)
+        if keep(page, is_same):
             return page
     execute(assets.notebook(notebook), executed, values, progress=progress, kernel=kernel)
     # The tables are about to change: no former page may lie beside them, whatever fails below.
@@ -137,17 +132,47 @@ def publish(
         *write_figure_data(done, folder, is_simulated=is_simulated),
     ]
     footer = f"{title} · {package_version()}"
-    back = index.way_back(folder, listed.reports_dir) if listed else ()
+    back = [("Run report", "../../index.html")] if values.get("run_page") else []
+    back += index.way_back(folder, listed.reports_dir) if listed else []
     document = quarto.with_front_matter(
         render.with_files(done, files), title=title, footer=footer, back=back
     )
     write_text(executed, notebook_text(document))
-    for name, text in made_with.items():
+    for name, text in _made_with(notebook, values, chosen, pdf, inputs).items():
         write_text(folder / name, text)
     _render(document, page, printed if pdf else None, chosen, title, footer, back)
     if listed is not None:
         index.enter(page, notebook, title, listed, simulated=is_simulated)
     return page
+
+
+def is_current(
+    notebook: str,
+    values: Mapping[str, Any],
+    folder: Path,
+    *,
+    renderer: Renderer = "auto",
+    pdf: bool = False,
+    inputs: str,
+) -> bool:
+    """Return whether a folder holds the page of these parameters, inputs and code.
+
+    Without a digest of the inputs nothing is known to be the same.
+    """
+    names = ["index.html", f"{notebook}.ipynb", *(["report.pdf"] if pdf else [])]
+    if not inputs or not all(probe((folder / name).is_file) for name in names):
+        return False
+    made_with = _made_with(notebook, values, _renderer(renderer), pdf, inputs)
+    return all(read_text(folder / name, folder).value == t for name, t in made_with.items())
+
+
+def _made_with(
+    notebook: str, values: Mapping[str, Any], renderer: Renderer, pdf: bool, inputs: str
+) -> dict[str, str]:
+    return {
+        PARAMETERS: _parameters(notebook, values, renderer, pdf),
+        VERSIONS: _versions(notebook, inputs),
+    }
 
 
 def _render(

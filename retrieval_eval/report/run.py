@@ -248,7 +248,9 @@ class Run(frames.Measured):
             metrics = trial.metrics
             base = trial.identity | {
                 "batch_timestamp": trial.entry.batch_timestamp,
-                "page": f"trials/{quote(page)}/index.html" if self.has_trial_pages else None,
+                "page": f"trials/{quote(page, safe='@+')}/index.html"
+                if self.has_trial_pages
+                else None,
                 "is_simulated": metrics is not None and metrics.provenance.is_simulated is True,
                 "has_exception": metrics is not None
                 and metrics.outcome.get("exception") is not None,

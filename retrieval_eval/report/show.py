@@ -11,6 +11,9 @@ from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Block, Empty, Exhibit, Figure, Link, Table
 from retrieval_eval.report.typst import to_typst
 
+SHORT: Final = 8
+"""Tables of at most so many rows are not split over two printed pages."""
+
 _PLACE: Final = re.compile(
     r"(?:\.\./){0,4}[\w@%+~-][\w.@%+~-]*(?:/[\w@%+~-][\w.@%+~-]*)*(?:#[\w.@%+~-]+)?|#[\w.@%+~-]+",
     re.ASCII,
@@ -29,6 +32,11 @@ _COLOR: Final = re.compile(r"((?:fill|stroke):\s*)(#[0-9a-fA-F]{6})\b")
 _ATTRIBUTE: Final = re.compile(r' (fill|stroke)="(#[0-9a-fA-F]{6})"')
 _VARIABLE: Final = re.compile(r"var\(--c\d+,(%23[0-9a-fA-F]{6})\)")
 _NARROW: Final = re.compile(r'<source media="[^"]*" srcset="data:[^"]*"[^>]*>')
+
+
+_LONG_WORD: Final = re.compile(r"\S{20,}")
+_PIECE: Final = re.compile(r"(?:&[^;]+;|[^_/.:=@&\\]){1,24}[_/.:=@\\]*|[_/.:=@\\]+")
+"""What a line may break behind in an escaped word: a sign, else 24 letters."""
 
 
 def to_html(block: Block) -> str:
@@ -114,8 +122,10 @@ def table_html(table: Table, *, labelled: bool = False) -> str:
     )
     body = "\n".join(f"<tr>{_row_html(table, row, labelled)}</tr>" for row in table.rows)
     notes = "".join(f"<p>{html_text(note)}</p>" for note in table.notes)
+    classes = ["table", *["cards"] * labelled, *["short"] * (len(table.rows) <= SHORT)]
+    classes.append(f"t-{table.key}")
     return (
-        f'<div class="table{" cards" if labelled else ""} t-{table.key}" role="group" tabindex="0" '
+        f'<div class="{" ".join(classes)}" role="group" tabindex="0" '
         f'aria-labelledby="tbl-{table.key}">'
         f'<table><caption id="tbl-{table.key}">{html_text(table.caption)}</caption>'
         f"<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
@@ -124,25 +134,34 @@ def table_html(table: Table, *, labelled: bool = False) -> str:
 
 
 def _row_html(table: Table, row: tuple[str, ...], labelled: bool) -> str:
-    # Long names of metrics may break behind an underscore, or they squeeze the other columns.
-    name = _cell_html(row[0], name=True)
-    first = f'<th scope="row" class="{table.alignment(0)}">{name}</th>'
+    first = f'<th scope="row" class="{table.alignment(0)}">{_cell_html(row[0], words=True)}</th>'
     labels = [f' data-label="{html_text(n)}"' if labelled else "" for n in table.header]
+    # The line ends keep the texts of neighbours apart for the search of a page.
     return first + "".join(
-        f'<td class="{table.alignment(i)}"{labels[i]}>{_cell_html(cell)}</td>'
+        f'\n<td class="{table.alignment(i)}"{labels[i]}>'
+        f"{_cell_html(cell, words=table.alignment(i) == 'left')}</td>"
         for i, cell in enumerate(row[1:], start=1)
     )
 
 
-def _cell_html(cell: str, *, name: bool = False) -> str:
-    text = html_text(cell)
-    if name:
-        text = text.replace("_", "_<wbr>")
+def _cell_html(cell: str, *, words: bool) -> str:
+    text = breakable(cell) if words else html_text(cell)
     if not isinstance(cell, Link) or not cell.href:
         return text
     if not _PLACE.fullmatch(cell.href):
         raise ValueError(f"not a place inside the report: {cell.href[:80]!r}")
     return f'<a href="{html_text(cell.href)}">{text}</a>'
+
+
+def breakable(text: str) -> str:
+    """Return text as HTML in which a line may break inside long words, or they squeeze the others.
+
+    Examples
+    --------
+    >>> breakable("src/retrieval_eval.py")
+    'src/<wbr>retrieval_<wbr>eval.<wbr>py'
+    """
+    return _LONG_WORD.sub(lambda word: "<wbr>".join(_PIECE.findall(word[0])), html_text(text))
 
 
 def data_uri(svg: str) -> str:

@@ -59,12 +59,12 @@ PARTS: Final = (
 """Colour, hatch and words of the parts of a stacked bar."""
 
 DARK: Final = {
-    TEXT: "#e6e8eb",
+    TEXT: "#e4e7ea",
     GREY: "#b4bac1",
     LIGHT_GREY: "#8f969e",
-    FAINT: "#3b4148",
-    PAPER: "#15181c",
-    "#000000": "#e6e8eb",
+    FAINT: "#3a4047",
+    PAPER: "#14171a",
+    "#000000": "#e4e7ea",
     "#0072b2": "#56b0ea",
     "#d55e00": "#f28c43",
     "#007d5b": "#3fc49a",

@@ -365,7 +365,7 @@ class Trial(frames.Measured):
                     "page": page,
                     "trial_name": entries[i].trial_name or entries[i].task_name,
                     "config_name": entries[i].config_name,
-                    "href": f"../{quote(self.run.trial_folders[i])}/index.html",
+                    "href": f"../{quote(self.run.trial_folders[i], safe='@+')}/index.html",
                 }
 
     @frames.handed_out

@@ -168,14 +168,16 @@ def browser(fonts: Path) -> Iterator[Any]:
         opened.close()
 
 
-def check_in_browser(browser: Any, path: Path, name: str) -> None:
+def check_in_browser(
+    browser: Any, path: Path, name: str, *, width: int = 1280, scheme: str = "light"
+) -> None:
     """Open a page from its file: it asks for nothing, says nothing, and is accessible.
 
     What it looks like is kept as a picture of this name.
     """
     from axe_playwright_python.sync_playwright import Axe
 
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     requests: list[str] = []
     problems: list[str] = []
     page.on("request", lambda r: requests.append(r.url))

@@ -151,8 +151,8 @@ def test_the_same_run_gives_the_same_bytes(page_of, made_run):
 def test_private_reports_hold_no_arguments_and_no_folders(page_of, tmp_path):
     folder = write_run(tmp_path, n_tasks=4)
     run = Run([folder], parameters={"runs_root": "/home/someone/runs", "seed": 1})
-    assert "/home/someone" in page_of(run)
-    private = page_of(run, privacy=True)
+    assert "/home/someone" in page_of(run).replace("<wbr>", "")
+    private = page_of(run, privacy=True).replace("<wbr>", "")
     assert "/home/someone" not in private
     assert "secret-argument" not in private
 

@@ -108,10 +108,7 @@ def test_trial_pages_are_reached_from_the_page_of_their_run(tmp_path):
     assert "run/trials/a/index.html" in rows(tmp_path)[0]
     put(tmp_path, "run")
     assert len(rows(tmp_path)) == 1
-    assert way_back(tmp_path / "run/trials/a", tmp_path) == [
-        ("Run report", "../../index.html"),
-        ("All reports", "../../../index.html"),
-    ]
+    assert way_back(tmp_path / "run/x", tmp_path) == [("All reports", "../../index.html")]
     assert way_back(tmp_path / "run", tmp_path) == [("All reports", "../index.html")]
 
 
@@ -155,3 +152,22 @@ def test_hostile_titles_findings_and_folders_are_shown_as_text(tmp_path):
 def test_the_newest_time_wins_in_whatever_zone():
     assert newest(["2026-01-01T00:30:00+02:00", "2025-12-31T23:00:00Z"]) == "2025-12-31T23:00:00Z"
     assert newest(["x", ""]) is None
+
+
+def test_the_index_is_also_a_document_of_quarto(tmp_path):
+    put(tmp_path, "a", f"{HOSTILE[4]} ```` <b>")
+    write_index(tmp_path)
+    source = (tmp_path / "index.qmd").read_text(encoding="utf-8")
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    head, _, body = source.partition("{=html}\n")
+    assert "pagetitle: 'All reports'" in head
+    assert "retrieval-eval-html: default" in head
+    assert body.rpartition("\n`")[0].rstrip("`\n") in page
+    assert "{{<" not in source
+
+
+def test_a_document_of_another_origin_is_left_alone(tmp_path):
+    put(tmp_path, "a")
+    write_text(tmp_path / "index.qmd", "my own list")
+    write_index(tmp_path)
+    assert (tmp_path / "index.qmd").read_text() == "my own list"

@@ -22,6 +22,7 @@ from retrieval_eval import __version__
 from retrieval_eval.errors import FallbackWarning, RenderError
 from retrieval_eval.escape import raw_block, visible
 from retrieval_eval.report import Run, assets, publishing, quarto, render
+from retrieval_eval.report.index import write_index
 from retrieval_eval.report.publishing import publish
 from tests.factories import write_run
 from tests.report.conftest import check_in_browser
@@ -140,6 +141,16 @@ def test_the_extension_has_every_file_that_it_names(tmp_path):
     assert declared["version"] == __version__
 
 
+def test_the_command_copies_the_extension_and_does_nothing_else(tmp_path, capsys):
+    cli = import_module("retrieval_eval.cli.main")
+    folder = tmp_path / "mine"
+    assert cli.run(["report", "--quarto-extension", str(folder)]) == 0
+    place = folder / "_extensions" / "retrieval-eval"
+    assert capsys.readouterr().out == f"{place}\n"
+    names = {path.name for path in place.iterdir()}
+    assert names == {path.name for path in files_of_extension()}
+
+
 def test_the_formats_never_execute_and_need_no_network():
     declared = yaml.safe_load((assets.extension() / "_extension.yml").read_text(encoding="utf-8"))
     formats = declared["contributes"]["formats"]
@@ -161,7 +172,11 @@ def test_the_template_is_that_of_the_embedded_renderer(executed, made_run):
 
 def test_the_project_renders_reports_and_nothing_else(project):
     declared = yaml.safe_load((project / "_quarto.yml").read_text(encoding="utf-8"))
-    assert declared["project"]["render"] == ["reports/**/*.ipynb", "/*.ipynb"]
+    assert declared["project"]["render"] == [
+        "reports/index.qmd",
+        "reports/**/*.ipynb",
+        "/*.ipynb",
+    ]
     assert set(declared["format"]) == set(quarto.FORMATS.values())
     assert declared["execute"]["enabled"] is False
     (script,) = declared["ipynb-filters"]
@@ -268,7 +283,7 @@ def published(executed, made_run, tmp_path, monkeypatch):
     text = nbformat.writes(executed(made_run))
     folder = tmp_path / "reports"
 
-    def execute(source, target, values, *, progress):
+    def execute(source, target, values, **_):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
 
@@ -427,7 +442,8 @@ def _quarto(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def _pages_in(folder: Path) -> list[str]:
     found = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-    return sorted(name for name in found if re.search(r"\.(html|pdf|docx|md)$", name))
+    is_page = re.compile(r"(?!\.quarto/).*\.(html|pdf|docx|md)")
+    return sorted(filter(is_page.fullmatch, found))
 
 
 @pytest.mark.slow
@@ -437,11 +453,17 @@ def test_the_project_renders_its_reports_and_no_template(
     notebook = quarto.with_front_matter(executed(made_run), title=TITLE, footer=FOOTER)
     executed_report = quarto_project / "reports" / "made" / "run_report.ipynb"
     executed_report.write_text(nbformat.writes(notebook), encoding="utf-8")
+    write_index(quarto_project / "reports")
+    index = quarto_project / "reports" / "index.html"
+    embedded = index.read_text(encoding="utf-8")
+    index.unlink()
     done = _quarto(quarto_project)
     assert done.returncode == 0, done.stderr
+    assert _words(index.read_text(encoding="utf-8")) == _words(embedded)
+    assert _tags(index.read_text(encoding="utf-8")) == _tags(embedded)
     pages = ["reports/made/index.html", "reports/made/report.pdf"]
     extension = "_extensions/retrieval-eval/page.html"
-    assert _pages_in(quarto_project) == [extension, "docs/search.md", *pages]
+    assert _pages_in(quarto_project) == [extension, "docs/search.md", "reports/index.html", *pages]
     for suffix, name in zip(quarto.OUTPUTS, pages, strict=True):
         assert (quarto_project / name).read_bytes() == quarto.to_file(notebook, suffix)
 

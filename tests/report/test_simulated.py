@@ -13,7 +13,7 @@ import pytest
 
 from retrieval_eval.cli.main import run as command
 from retrieval_eval.demo import write_search_demo
-from retrieval_eval.report import Report, TrialReport, build, build_search, load_run
+from retrieval_eval.report import Report, build, build_search, load_run
 from retrieval_eval.report.publishing import write_frame
 from retrieval_eval.report.search.diffs.building import build_diff
 from retrieval_eval.report.search.diffs.loading import DiffSources
@@ -58,7 +58,7 @@ def test_the_mark_is_in_the_trials_and_not_in_the_name(loaded):
     said = f"{SAID}all {total} trials are invented; the findings are about no real agent."
     assert Report(run).header().finding == said
     assert said in repr(run)
-    trial = TrialReport(run).header()
+    trial = run.trial().block()
     assert trial.finding == f"{SAID}the trial is invented; the findings are about no real agent."
 
 
@@ -67,7 +67,7 @@ def test_a_run_of_that_name_without_the_mark_is_an_ordinary_one(loaded):
     assert run.n_simulated == 0
     assert not run.trials["is_simulated"].any()
     assert Report(run).header().finding == ""
-    assert TrialReport(run).header().finding == ""
+    assert run.trial().block().finding == ""
     assert "imulated" not in repr(run)
 
 

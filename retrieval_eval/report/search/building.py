@@ -72,7 +72,8 @@ def build_search(
     sources = Sources(str(run), str(baseline), backlog, *map(str, files))
     loaded = load_search(**asdict(sources))
     folder = reports_dir / FOLDER / slug(loaded.name)
-    return _report(loaded, sources, folder, reports_dir, privacy, renderer, pdf, progress, keep)
+    listed = _listed(loaded, reports_dir)
+    return _report(loaded, sources, folder, listed, privacy, renderer, pdf, progress, keep)
 
 
 def build_demo(
@@ -88,14 +89,21 @@ def build_demo(
     made = measured_demo(folder / "data", progress=progress)
     sources = sources_of(made)
     loaded = load_search(**asdict(sources))
-    return _report(loaded, sources, folder, reports_dir, privacy, renderer, pdf, progress), made
+    listed = _listed(loaded, reports_dir)
+    return _report(loaded, sources, folder, listed, privacy, renderer, pdf, progress), made
+
+
+def _listed(loaded: SearchRun, reports_dir: Path) -> Listed:
+    document = loaded.document
+    n_queries = len(document["queries"])
+    return Listed(reports_dir, newest([document["generated_at"]]), n_queries=n_queries)
 
 
 def _report(
     loaded: SearchRun,
     sources: Sources,
     folder: Path,
-    reports_dir: Path,
+    listed: Listed,
     privacy: bool,
     renderer: Renderer,
     pdf: bool,
@@ -120,11 +128,7 @@ def _report(
         progress=progress,
         inputs=_inputs(loaded, sources),
         keep=keep,
-        listed=Listed(
-            reports_dir,
-            newest([loaded.document["generated_at"]]),
-            n_queries=len(loaded.document["queries"]),
-        ),
+        listed=listed,
     )
 
 
