@@ -64,7 +64,7 @@ def ecdf(
         mark = marks[label]
         sns.ecdfplot(x=values, ax=ax, color=mark.color, linestyle=mark.line)
     light_grid(ax)
-    whole_range(ax, every, is_share=is_share(x) and 0 <= min(every) and max(every) <= 1)
+    whole_range(ax, every, is_share=is_share(x) and min(every) >= 0 and max(every) <= 1)
     ax.set_xlabel(title)
     ax.set_ylabel("Share of rows with at most this")
     legend(ax, ax.get_lines(), [f"{name(g)} (n = {len(v):,})" for g, v in groups.items()])

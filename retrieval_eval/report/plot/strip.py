@@ -79,7 +79,7 @@ def strip(
                 ax=ax,
             )
     light_grid(ax)
-    whole_range(ax, every, is_share=is_share(x) and 0 <= min(every) and max(every) <= 1)
+    whole_range(ax, every, is_share=is_share(x) and min(every) >= 0 and max(every) <= 1)
     height(ax, 0.8 + 0.5 * len(groups))
     row_labels(
         ax,
