@@ -14,7 +14,6 @@ from retrieval_eval.pipeline.roots import DEMO
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, parameters, render
 from retrieval_eval.report.columns import FRAMES
-from retrieval_eval.report.comparison import VERDICTS
 from retrieval_eval.report.execute import Kernel
 from retrieval_eval.report.exhibits import Empty, Link, Table, section
 from retrieval_eval.report.index import Listed, newest
@@ -34,6 +33,7 @@ from retrieval_eval.report.run import Run
 from retrieval_eval.report.sections.closing import input_digest
 from retrieval_eval.report.table.tasks import task_means
 from retrieval_eval.report.trial import Trial
+from retrieval_eval.report.words import VERDICTS
 
 Notebook = Literal["run_report", "compare_runs"]
 NOTEBOOKS: Final[dict[str, str]] = {"run_report": "", "compare_runs": "compare"}
@@ -329,7 +329,8 @@ def _load(
 
 
 def _listed(run: Run, reports_dir: Path) -> Listed:
-    verdict = VERDICTS.get(run.comparison.verdict, "") if run.comparison else ""
+    led = run.study.record
+    verdict = VERDICTS.get(led.verdict, "") if led.comparison_config else ""
     measured = newest(s.generated_at for s in run.summaries)
     return Listed(reports_dir, measured, verdict, n_trials=len(run.trial_files))
 
