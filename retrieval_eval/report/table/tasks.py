@@ -17,6 +17,7 @@ from retrieval_eval.report.registered import (
     as_frame,
     column,
     numbers,
+    refuse_withheld,
     tabular,
 )
 from retrieval_eval.report.table.estimates import plain_rows
