@@ -15,8 +15,8 @@ from retrieval_eval.cli.main import run as command
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.report import Report, TrialReport, build, build_search, load_run
 from retrieval_eval.report.publishing import write_frame
-from retrieval_eval.report.search.diffs.building import build_diff
-from retrieval_eval.report.search.diffs.loading import DiffSources
+from retrieval_eval.report.search.building import build_diff
+from retrieval_eval.report.search.loading import DiffSources
 from retrieval_eval.search.diff_text import diff_markdown
 from retrieval_eval.search.settings import Settings
 from tests.plain_runs import diff
