@@ -100,8 +100,12 @@ schemas: $(STAMPS)/dev ## Generate schemas/ and docs/columns.md from their decla
 
 .PHONY: docs
 docs: $(STAMPS)/dev ## Build the documentation site into build/site; a warning is an error
-	@$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/site-doctrees docs build/site
+	@$(BIN)/python -m sphinx -q -E -W --keep-going -b html -d build/site-doctrees docs build/site
 	@echo build/site/index.html
+
+.PHONY: pictures
+pictures: $(STAMPS)/package ## Take the pictures of README and documentation, with Chromium
+	@$(BIN)/python docs/pictures.py
 
 .PHONY: bench
 bench: $(STAMPS)/dev ## Run the benchmarks

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from retrieval_eval.metrics.ranking import evaluate_rankings
     from retrieval_eval.metrics.trial import measure
     from retrieval_eval.pipeline import evaluate
-    from retrieval_eval.report import load_run
+    from retrieval_eval.report import load_history, load_run
     from retrieval_eval.report.registered import plot, table
     from retrieval_eval.search.measure import run_search
     from retrieval_eval.study import associate, compare
@@ -55,6 +55,7 @@ __all__ = [
     "extract_events",
     "load_gold_set",
     "load_ground_truth",
+    "load_history",
     "load_run",
     "measure",
     "plot",
@@ -73,6 +74,7 @@ _LAZY = {
     "extract_events": "retrieval_eval.events.normalise",
     "load_ground_truth": "retrieval_eval.ground_truth",
     "load_gold_set": "retrieval_eval.gold.gold_set",
+    "load_history": "retrieval_eval.report",
     "load_run": "retrieval_eval.report",
     "measure": "retrieval_eval.metrics.trial",
     "plot": "retrieval_eval.report.registered",

@@ -29,3 +29,7 @@ class NothingToEvaluateError(RetrievalEvalError):
 
 class RenderError(RetrievalEvalError):
     """A report could not be executed or rendered (exit code 4)."""
+
+
+class FallbackWarning(UserWarning):
+    """Something optional failed, and something else took its place; the text says what."""

@@ -36,7 +36,10 @@ Progress = Callable[[int, int, str], None]
 
 
 Renderer = Literal["auto", "embedded", "quarto"]
-"""What renders the page of an executed notebook; ``auto`` is the embedded renderer."""
+"""What renders the page of an executed notebook.
+
+``auto`` is Quarto where it is on PATH and can render the notebook, else the embedded renderer.
+"""
 
 
 @dataclass(frozen=True, slots=True)

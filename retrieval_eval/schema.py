@@ -96,6 +96,7 @@ def kind_of(document: Any) -> str | None:
         ("file_level_metrics", "retrieval_metrics"),
         ("comparisons", "run_impact_analysis"),
         ("configs", "run_retrieval_summary"),
+        ("notebook", "report"),
     ):
         if key in document:
             return kind

@@ -7,7 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from retrieval_eval.model import PUBLISHED, json_schema
-from retrieval_eval.report.columns import DIFF_FRAMES, FRAMES, SEARCH_FRAMES, TRIAL_FRAMES
+from retrieval_eval.report.columns import (
+    DIFF_FRAMES,
+    FRAMES,
+    HISTORY_FRAMES,
+    SEARCH_FRAMES,
+    TRIAL_FRAMES,
+)
 
 PROJECT = Path(__file__).resolve().parents[1]
 
@@ -38,7 +44,13 @@ def generated() -> dict[Path, str]:
 
 def _columns_page() -> Iterator[str]:
     yield COLUMNS_HEAD
-    owners = {"run": FRAMES, "trial": TRIAL_FRAMES, "search": SEARCH_FRAMES, "diff": DIFF_FRAMES}
+    owners = {
+        "run": FRAMES,
+        "trial": TRIAL_FRAMES,
+        "search": SEARCH_FRAMES,
+        "diff": DIFF_FRAMES,
+        "history": HISTORY_FRAMES,
+    }
     for owner, frames in owners.items():
         for name, (row, columns) in frames.items():
             yield f"## `{owner}.{name}`\n\n{row[0].upper()}{row[1:]}.\n"

@@ -138,8 +138,8 @@ def page_options(function: F) -> F:
             type=click.Choice(get_args(Renderer)),
             default="auto",
             show_default=True,
-            help="Renderer of the page and the PDF. auto: the embedded renderer. "
-            "quarto: Quarto, which must be on the PATH.",
+            help="Renderer of the page and the PDF. embedded: our own. quarto: Quarto, which must "
+            "be on the PATH. auto: Quarto where it is and succeeds, else embedded.",
         ),
     ):
         function = option(function)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -22,13 +24,14 @@ from retrieval_eval.cli.common import (
 )
 from retrieval_eval.cli.lazy import LazyGroup
 from retrieval_eval.distribution import conflict
-from retrieval_eval.errors import RetrievalEvalError
+from retrieval_eval.errors import FallbackWarning, RetrievalEvalError
 
 _HERE = "retrieval_eval.cli"
 COMMANDS = {
     "evaluate": f"{_HERE}.evaluate:evaluate",
     "report": f"{_HERE}.report:report",
     "compare": f"{_HERE}.compare:compare",
+    "history": f"{_HERE}.history:history",
     "demo": f"{_HERE}.demo:demo",
     "validate": f"{_HERE}.validate:validate",
     "trial": f"{_HERE}.trial:trial",
@@ -90,7 +93,8 @@ def run(args: Sequence[str] | None = None) -> int:
         echo(f"retrieval-eval: {problem}", err=True)
         return EXIT_BAD_INPUT
     try:
-        code = group.main(args, prog_name="retrieval-eval", standalone_mode=False)
+        with _warnings_in_words():
+            code = group.main(args, prog_name="retrieval-eval", standalone_mode=False)
     except click.UsageError as error:
         text = io.StringIO()
         error.show(text)
@@ -111,6 +115,23 @@ def run(args: Sequence[str] | None = None) -> int:
         echo(f"retrieval-eval: {unexpected(error)}", err=True)
         return exit_code_of(error)
     return code if isinstance(code, int) else 0
+
+
+@contextmanager
+def _warnings_in_words() -> Iterator[None]:
+    """Print our own warnings as sentences, without the line of code that warned."""
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def shown(message: Any, category: Any, *where: Any, **more: Any) -> None:
+            if issubclass(category, FallbackWarning):
+                echo_lines(f"retrieval-eval: {message}", err=True)
+            else:
+                show(message, category, *where, **more)
+
+        warnings.simplefilter("always", FallbackWarning)
+        warnings.showwarning = shown
+        yield
 
 
 def _print_anything() -> None:

@@ -8,6 +8,7 @@ import click
 from click.core import ParameterSource
 
 from retrieval_eval.cli.common import (
+    FOLDER,
     echo,
     exit_code_of,
     json_option,
@@ -45,7 +46,24 @@ _OF_SETS = ("set_file", "reports_dir", "jobs", "renderer", "pdf", "as_json")
     "from it. Pages for which nothing has changed are kept.",
 )
 @click.option("--privacy", is_flag=True, help="Leave out prompts, commands and file content.")
+@click.option(
+    "--index",
+    "only_index",
+    is_flag=True,
+    help="Only list the reports below REPORTS_DIR anew, in its index.html, in place of RUN.",
+)
 @page_options
+@click.option(
+    "--quarto-extension",
+    "extension",
+    type=FOLDER,
+    metavar="DIR",
+    is_eager=True,
+    expose_value=False,
+    callback=lambda context, _, folder: _copy_extension(context, folder),
+    help="Only copy the Quarto extension with our formats into DIR, where `quarto render` then "
+    "makes the same page and PDF from an executed notebook.",
+)
 @json_option
 @click.pass_context
 def report(
@@ -63,6 +81,7 @@ def report(
     seed: int,
     trials: bool,
     privacy: bool,
+    only_index: bool,
     renderer: Renderer,
     pdf: bool,
     as_json: bool,
@@ -73,13 +92,22 @@ def report(
     report. Beside index.html lie the executed notebook, its parameters (params.yml), the versions
     it was made with (versions.csv), and every table and the data of every figure as CSV. For a page
     on two runs or configurations against each other, see `retrieval-eval compare --report`; for one
-    on a single trial `retrieval-eval trial --report`.
+    on a single trial `retrieval-eval trial --report`. Every report is listed in
+    REPORTS_DIR/index.html.
 
     With --set, FILE.yml lists parameters of notebooks below 'reports', and below 'defaults' what
     they have in common; a params.yml is such a file too. Reports of which nothing changed are kept.
     One that fails does not stop the others; the exit code is the highest of them.
+
+    Every report is listed in REPORTS_DIR/index.html.
     """
     from retrieval_eval.report import build
+
+    if only_index:
+        if runs or set_file is not None:
+            raise click.UsageError("--index goes neither with RUN nor with --set.")
+        _write_index(reports_dir, as_json)
+        return
 
     if set_file is not None:
         context.exit(_sets(context, set_file, reports_dir, renderer, pdf, jobs, as_json))
@@ -161,3 +189,24 @@ def _sets(
     else:
         echo(", ".join(f"{n} {status}" for status, n in counts.items()))
     return max(codes)
+
+
+def _copy_extension(context: click.Context, folder: Path | None) -> None:
+    if folder is None or context.resilient_parsing:
+        return
+    from retrieval_eval.report.quarto import copy_extension
+
+    echo(copy_extension(folder))
+    context.exit()
+
+
+def _write_index(reports_dir: Path, as_json: bool) -> None:
+    from retrieval_eval.report.index import write_index
+
+    written = write_index(reports_dir)
+    for problem in written.problems:
+        echo(problem, err=True)
+    if as_json:
+        print_json({"index": str(written.path), "n_reports": written.n_reports})
+    else:
+        echo(written.path)

@@ -51,6 +51,7 @@ DOCUMENTS: Final[dict[str, Document]] = {
     "search_diff": Document("model.search_diff", "SearchDiff", "search_diff_schema.json"),
     "search_noise": Document("model.noise", "NoiseFloor", "noise_floor_schema.json"),
     "search_guard": Document("model.guard", "GuardRuling", "search_guard_schema.json"),
+    "report": Document("model.report", "ReportEntry", "report_schema.json"),
 }
 """The kinds of documents by name."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from retrieval_eval.report.building import build, build_trial
     from retrieval_eval.report.exhibits import note
+    from retrieval_eval.report.history import History, build_history, load_history
     from retrieval_eval.report.loading import load_run
     from retrieval_eval.report.parameters import check_parameters
     from retrieval_eval.report.run import Run
@@ -18,21 +19,22 @@ if TYPE_CHECKING:
     from retrieval_eval.report.search.diff import SearchDiff
     from retrieval_eval.report.search.loading import load_diff, load_search
     from retrieval_eval.report.search.run import SearchRun
-    from retrieval_eval.report.sections import Report
     from retrieval_eval.report.trial import Trial
 
 __all__ = [
-    "Report",
+    "History",
     "Run",
     "SearchDiff",
     "SearchRun",
     "Trial",
     "build",
     "build_diff",
+    "build_history",
     "build_search",
     "build_trial",
     "check_parameters",
     "load_diff",
+    "load_history",
     "load_run",
     "load_search",
     "note",
@@ -42,7 +44,6 @@ _LAZY = {
     "SearchDiff": "retrieval_eval.report.search.diff",
     "build_diff": "retrieval_eval.report.search.building",
     "load_diff": "retrieval_eval.report.search.loading",
-    "Report": "retrieval_eval.report.sections",
     "Run": "retrieval_eval.report.run",
     "SearchRun": "retrieval_eval.report.search.run",
     "Trial": "retrieval_eval.report.trial",
@@ -50,6 +51,9 @@ _LAZY = {
     "build_search": "retrieval_eval.report.search.building",
     "build_trial": "retrieval_eval.report.building",
     "check_parameters": "retrieval_eval.report.parameters",
+    "build_history": "retrieval_eval.report.history",
+    "History": "retrieval_eval.report.history",
+    "load_history": "retrieval_eval.report.history",
     "load_run": "retrieval_eval.report.loading",
     "load_search": "retrieval_eval.report.search.loading",
     "note": "retrieval_eval.report.exhibits",

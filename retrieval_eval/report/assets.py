@@ -1,4 +1,4 @@
-"""Where notebooks, template and style sheet lie: in a wheel or in a checkout."""
+"""Where notebooks and the Quarto extension lie: in a wheel or in a checkout."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 from retrieval_eval.errors import RenderError
 
 _PACKAGE = Path(__file__).resolve().parent.parent
-TEMPLATES = Path(__file__).resolve().parent / "templates"
 
 
 def notebook(name: str) -> Path:
@@ -18,19 +17,22 @@ def notebook(name: str) -> Path:
     return _find(f"notebooks/{name}.ipynb")
 
 
-def quarto_project() -> Path:
-    """Return the path of ``_quarto.yml``."""
-    return _find("_quarto.yml")
+def extension() -> Path:
+    """Return the folder of the Quarto extension with our formats.
+
+    Page, style sheet and script of the embedded renderer are those in it.
+    """
+    return _find("_extensions/retrieval-eval/_extension.yml").parent
 
 
 def style_sheet() -> Path:
     """Return the path of the style sheet that both renderers use."""
-    return TEMPLATES / "report.css"
+    return extension() / "report.css"
 
 
 def script() -> Path:
     """Return the path of the script that both renderers use."""
-    return TEMPLATES / "report.js"
+    return extension() / "report.js"
 
 
 def page_frame() -> Path:
@@ -39,7 +41,7 @@ def page_frame() -> Path:
     ``$css$`` and ``$script$`` are the texts of the two files without white space around them; its
     Content-Security-Policy holds the hash of the script.
     """
-    return TEMPLATES / "page.html"
+    return extension() / "page.html"
 
 
 def _find(relative: str) -> Path:

@@ -2,38 +2,47 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from retrieval_eval.errors import RenderError, RetrievalEvalError
 from retrieval_eval.escape import markdown_text, slug, visible
-from retrieval_eval.io.files import files_below, probe, read_text, remove, write_text
+from retrieval_eval.io.files import remove, write_text
 from retrieval_eval.pipeline.fingerprint import combined
 from retrieval_eval.pipeline.roots import DEMO
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, parameters, render
 from retrieval_eval.report.columns import FRAMES
 from retrieval_eval.report.execute import Kernel
-from retrieval_eval.report.exhibits import Empty, section
+from retrieval_eval.report.exhibits import Empty, Link, Table, section
+from retrieval_eval.report.index import Listed, newest
 from retrieval_eval.report.loading import load_run, split_run_ids
 from retrieval_eval.report.notebook_files import notebook_of
-from retrieval_eval.report.publishing import Files, Keep, publish, write_frame, write_frames
+from retrieval_eval.report.publishing import (
+    PARAMETERS,
+    Files,
+    Keep,
+    digest_of,
+    is_current,
+    publish,
+    write_frame,
+    write_frames,
+)
 from retrieval_eval.report.run import Run
-from retrieval_eval.report.run_view import RunView
 from retrieval_eval.report.sections.closing import input_digest
-from retrieval_eval.report.sections.tasks import task_rows
+from retrieval_eval.report.table.tasks import task_means
 from retrieval_eval.report.trial import Trial
+from retrieval_eval.report.words import VERDICTS
 
 Notebook = Literal["run_report", "compare_runs"]
 NOTEBOOKS: Final[dict[str, str]] = {"run_report": "", "compare_runs": "compare"}
 """Notebook of a report over runs to its folder below that of the runs."""
 
 PAGE: Final = "index.html"
-_MADE_FROM: Final = ".made_from"
-"""A file beside the page of a trial with the digest of what it was made from, written last."""
+
+SHOWN: Final = ("file_recall", "ndcg@10", "ttfr_seconds", "reward", "cost_usd")
+"""Metrics of the table of all tasks."""
 
 RUN_PARAMETERS: Final = (
     "runs_root",
@@ -44,6 +53,7 @@ RUN_PARAMETERS: Final = (
     "k_values",
     "seed",
     "mcp_configs",
+    "where",
 )
 
 
@@ -75,7 +85,8 @@ def build(
         and tells a configuration that several runs have apart by run, unless its parameter
         ``separate_runs`` is False.
     renderer
-        ``embedded``, or ``quarto``, which needs Quarto on PATH; ``auto`` is the embedded one.
+        ``embedded``, or ``quarto``, which needs Quarto on PATH; ``auto`` is Quarto where it is,
+        and where it fails the embedded one, with a ``FallbackWarning``.
     pdf
         Also write ``report.pdf``.
     trials
@@ -110,11 +121,14 @@ def build(
         values.setdefault("output_dir", str(base / "data"))
     run = _load(names, values, notebook, progress, jobs)
     folder = base / NOTEBOOKS[notebook]
-    pages = TrialPages(run, base, values, renderer, pdf=pdf)
+    # Of hundreds of pages Quarto would take seconds for each, and show the same.
+    of_trials: Renderer = "embedded" if renderer == "auto" else renderer
+    pages = TrialPages(run, base, values, of_trials, pdf=pdf)
     broken = pages.write_all(progress) if trials else []
     if "trial_pages" in parameters.of_notebook(assets.notebook(notebook)):
         values["trial_pages"] = trials or pages.are_current()
-    page = _report(notebook, run, values, folder, renderer, pdf, progress, keep)
+    listed = _listed(run, reports_dir)
+    page = _report(notebook, run, values, folder, listed, renderer, pdf, progress, keep)
     if broken:
         raise RenderError(
             f"{len(broken)} of {len(run.trial_files)} pages of trials could not be made, and say "
@@ -154,10 +168,9 @@ def build_trial(
     pages = TrialPages(run, base, values, renderer, pdf=pdf)
     if found.place is None or not pages.are_current():
         pages.links = {"run_page": (base / PAGE).is_file(), "trial_pages": False}
-    page = pages.folder(found) / PAGE
-    if keep is not None and keep(page, pages.is_current(found)):
-        return page
-    return pages.write(found, progress)
+    measured = newest(s.generated_at for s in run.summaries)
+    listed = Listed(reports_dir, measured, n_trials=1)
+    return pages.write(found, progress, keep=keep, listed=listed)
 
 
 class TrialPages:
@@ -171,7 +184,8 @@ class TrialPages:
     ) -> None:
         self.run = run
         self.base = base
-        self.renderer: Renderer = renderer
+        # A program started for each of a thousand pages would take hours.
+        self.renderer: Renderer = "embedded" if renderer == "auto" else renderer
         self.pdf = pdf
         self.links = {"run_page": True, "trial_pages": True}
         known = parameters.of_notebook(assets.notebook("trial_report"))
@@ -187,8 +201,7 @@ class TrialPages:
 
     def are_current(self) -> bool:
         """Return whether every trial has a page that nothing has changed for."""
-        trials = [Trial(self.run, place) for place in range(len(self.run.trial_files))]
-        return all(map(self.is_current, trials))
+        return all(map(self._is_current, range(len(self.run.trial_files))))
 
     def write_all(self, progress: Progress | None = None) -> list[str]:
         """Write the page of every trial; return those that could not be, each with the error.
@@ -210,26 +223,29 @@ class TrialPages:
         return broken
 
     def write(
-        self, trial: Trial, progress: Progress | None = None, kernel: Kernel | None = None
+        self,
+        trial: Trial,
+        progress: Progress | None = None,
+        *,
+        kernel: Kernel | None = None,
+        keep: Keep | None = None,
+        listed: Listed | None = None,
     ) -> Path:
-        """Write the page of a trial, unless nothing has changed for it, and return its path."""
-        folder = self.folder(trial)
-        if self.is_current(trial):
-            return folder / PAGE
-        remove(folder / _MADE_FROM, folder)
-        page = publish(
+        """Write the page of a trial and return its path; by default unless nothing has changed."""
+        return publish(
             "trial_report",
             self._values(trial),
-            folder,
+            self.folder(trial),
             title=visible(f"Trial {trial.name}", 120),
             is_simulated=trial.facts.get("is_simulated") is True,
             renderer=self.renderer,
             pdf=self.pdf,
             progress=progress,
             kernel=kernel,
+            listed=listed,
+            inputs=self._inputs(trial),
+            keep=keep or (lambda _, is_same: is_same),
         )
-        write_text(folder / _MADE_FROM, self._made_from(trial))
-        return page
 
     def _values(self, trial: Trial) -> dict[str, Any]:
         """Return the parameters of the notebook for a trial, which name no other."""
@@ -238,33 +254,38 @@ class TrialPages:
             name, config = self.run.trial_folders[trial.place], ""
         return {**self.values, "trial": name, "config": config, **self.links}
 
-    def is_current(self, trial: Trial) -> bool:
-        """Return whether a trial has a page that nothing has changed for."""
-        folder = self.folder(trial)
-        names = [PAGE, "trial_report.ipynb", *(["report.pdf"] if self.pdf else [])]
-        if not all(probe((folder / name).is_file) for name in names):
-            return False
-        return read_text(folder / _MADE_FROM, folder).value == self._made_from(trial)
+    def _is_current(self, place: int) -> bool:
+        trial = Trial(self.run, place)
+        return is_current(
+            "trial_report",
+            self._values(trial),
+            self.folder(trial),
+            renderer=self.renderer,
+            pdf=self.pdf,
+            inputs=self._inputs(trial),
+        )
 
-    def _made_from(self, trial: Trial) -> str:
-        """Return a digest of everything that the page of a trial is made from."""
+    def _inputs(self, trial: Trial) -> str:
+        """Return a digest of the documents that the page of a trial is made from, and its links."""
         metrics = trial.files.metrics if trial.files else None
-        files = [assets.notebook("trial_report"), *files_below(assets.TEMPLATES)]
-        parts = [
-            json.dumps(self._values(trial), sort_keys=True),
-            self.renderer,
-            str(metrics and metrics.input_fingerprint),
-            str(trial.excluded),
-            *(str(row) for row in trial.linked_pages(**self.links)),
-            *(hashlib.sha256(file.read_bytes()).hexdigest() for file in files),
-        ]
-        return combined(parts)
+        fingerprint = metrics and metrics.input_fingerprint
+        links = list(trial.linked_pages(**self.links))
+        return digest_of(fingerprint, str(trial.excluded), links)
 
     def _write_failure(self, trial: Trial, reason: str) -> None:
+        """Write a page that says why there is no other, and that is made again the next time."""
         folder = self.folder(trial)
-        remove(folder / _MADE_FROM, folder)
-        said = f"This page could not be made: {reason.splitlines()[0]}"
-        shown = section("The page of this trial is missing", Empty("failure", f"{said}."))
+        remove(folder / PARAMETERS, folder)
+        said = f"This page could not be made: {reason.splitlines()[0].rstrip('.')}."
+        pages = [
+            (row["page"], row["trial_name"], row["href"])
+            for row in trial.linked_pages(**self.links)
+        ]
+        rows = tuple((page, Link(name, href)) for page, name, href in pages)
+        others = Table(
+            "pages", "Other pages of this report", ("Page", "Of"), rows, ("left", "left")
+        )
+        shown = section("The page of this trial is missing", Empty("failure", said), others)
         notebook = notebook_of(f"# Trial {markdown_text(trial.name)}", shown)
         page = render.to_html(notebook, title=visible(f"Trial {trial.name}", 120), footer="")
         write_text(folder / PAGE, page)
@@ -303,8 +324,15 @@ def _load(
     chosen = {name: values[name] for name in RUN_PARAMETERS if name in values}
     is_separate = values.get("separate_runs", notebook == "compare_runs")
     run = load_run(names, **chosen, separate_runs=is_separate, jobs=jobs, progress=progress)
-    _ = run.comparison
+    _ = run.study
     return run
+
+
+def _listed(run: Run, reports_dir: Path) -> Listed:
+    led = run.study.record
+    verdict = VERDICTS.get(led.verdict, "") if led.comparison_config else ""
+    measured = newest(s.generated_at for s in run.summaries)
+    return Listed(reports_dir, measured, verdict, n_trials=len(run.trial_files))
 
 
 def _report(
@@ -312,6 +340,7 @@ def _report(
     run: Run,
     values: dict[str, Any],
     folder: Path,
+    listed: Listed,
     renderer: Renderer,
     as_pdf: bool,
     progress: Progress | None,
@@ -332,6 +361,7 @@ def _report(
         pdf=as_pdf,
         progress=progress,
         keep=keep,
+        listed=listed,
     )
 
 
@@ -341,9 +371,14 @@ def _title(values: Mapping[str, Any]) -> str:
 
 def write_tables(run: Run, folder: Path, *, privacy: bool) -> Files:
     """Write every frame and the table of all tasks as CSV; return file names and meanings."""
-    import pandas as pd
-
-    appendix = pd.DataFrame(task_rows(RunView(run)))
+    appendix = task_means(run.trials, SHOWN, run.configs)
+    if run.study.comparison:
+        pairs = run.study.pairs[run.study.pairs["metric"] == "file_recall"]
+        keys = ["benchmark", "task_name"]
+        found = pairs[[*keys, "difference"]].rename(
+            columns={"difference": "file_recall:difference"}
+        )
+        appendix = appendix.merge(found, on=keys, how="left")
     return [
         *write_frames(run, FRAMES, folder, without=("arguments",) if privacy else ()),
         write_frame(

@@ -149,17 +149,23 @@ def legend(axes: Axes, handles: Sequence[Any], labels: Iterable[str]) -> None:
     names = list(labels)
     if not names:
         return
-    longest = max(map(len, names)) * _INCHES_A_SIGN + 0.6
+    width = max(map(len, names)) * _INCHES_A_SIGN + 0.6
+
+    def columns(inches: float) -> int:
+        return max(1, min(len(names), int(inches / width)))
+
     drawn: list[Any] = []
     look: dict[str, Any] = {"borderaxespad": 0.2, "handlelength": 2.2, "columnspacing": 1.8}
 
     def lay_out(is_narrow: bool) -> None:
-        width = style.NARROW if is_narrow else style.WIDTH
-        look["ncols"] = max(1, min(len(names), int(width / longest)))
+        look["ncols"] = columns(style.NARROW if is_narrow else style.WIDTH)
         if not is_ours(axes):
             axes.legend(handles, names, loc="lower left", bbox_to_anchor=(0, 1.02), **look)
             return
         figure: Any = axes.figure
+        if is_narrow:
+            more = -(-len(names) // look["ncols"]) - -(-len(names) // columns(style.WIDTH))
+            figure.set_figheight(figure.get_figheight() + 0.19 * more)
         if drawn and drawn[-1] not in figure.legends:
             return  # it was taken away by hand
         for old in drawn:
@@ -169,13 +175,22 @@ def legend(axes: Axes, handles: Sequence[Any], labels: Iterable[str]) -> None:
     on_layout(axes, lay_out)
 
 
-def row_labels(axes: Axes, labels: Sequence[str], notes: Sequence[str] = ()) -> None:
-    """Name the rows of marks at 0, 1, …; their notes stand right of them, or below the names.
+def row_labels(
+    axes: Axes, labels: Sequence[str], notes: Sequence[str] = (), *, middle: float = 0.0
+) -> None:
+    """Name the rows of marks at 0, 1, … (and ``middle``); their notes are written right of them.
 
-    On a narrow screen there is no room beside the marks, so that rows are higher there.
+    On a narrow screen there is no room beside the marks: the note is below the name there, of one
+    of several lines the first only, and rows are as high as that needs.
     """
-    beside_rows = [beside(axes, y, note, x=1.01) for y, note in enumerate(notes) if note]
-    wide = [name(label) for label in labels]
+    beside_rows = [
+        beside(axes, y + middle, note.replace("\n", ", "), x=1.01)
+        for y, note in enumerate(notes)
+        if note
+    ]
+    places = [y + middle for y in range(len(labels))]
+    longest = min(24, max([17, *(len(note.partition("\n")[0]) for note in notes)]))
+    wide = [name(label, 36) for label in labels]
     current = wide
 
     def lay_out(is_narrow: bool) -> None:
@@ -186,7 +201,7 @@ def row_labels(axes: Axes, labels: Sequence[str], notes: Sequence[str] = ()) -> 
         if is_narrow:
             blank = [""] * len(labels)
             current = [
-                "\n".join([*_two_lines(label), *([note] if note else [])])
+                "\n".join([*_lines(label, longest), *note.split("\n")[:1]]).strip("\n")
                 for label, note in zip(labels, notes or blank, strict=True)
             ]
             lines = sum(text.count("\n") + 1 for text in current)
@@ -196,22 +211,22 @@ def row_labels(axes: Axes, labels: Sequence[str], notes: Sequence[str] = ()) -> 
         for note in beside_rows:
             note.set_visible(not is_narrow)
         bold = [tick.get_fontweight() for tick in axes.get_yticklabels()]
-        axes.set_yticks(range(len(current)), current)
+        axes.set_yticks(places, current)
         for tick, weight in zip(axes.get_yticklabels(), bold, strict=False):
             tick.set_fontweight(weight)
 
     axes.tick_params(axis="y", length=0, labelcolor=style.TEXT)
-    axes.set_ylim(len(labels) - 0.4, -0.6)
-    axes.set_yticks(range(len(wide)), wide)
+    axes.set_ylim(*((len(labels), 0) if middle else (len(labels) - 0.4, -0.6)))
+    axes.set_yticks(places, wide, rotation=0)
     on_layout(axes, lay_out)
 
 
-def _two_lines(text: str) -> list[str]:
+def _lines(text: str, longest: int) -> list[str]:
     """Return a name in lines that are short enough for a narrow screen, broken at its signs."""
     pieces = re.findall(r"[^\s_\-/.:·]*[\s_\-/.:·]?", name(text))
     lines = [""]
     for piece in pieces:
-        if len(lines[-1]) + len(piece.rstrip()) > 17 and lines[-1]:
+        if len(lines[-1]) + len(piece.rstrip()) > longest and lines[-1]:
             lines.append("")
         lines[-1] += piece
     return [line.strip() for line in lines if line.strip()] or [""]
@@ -242,6 +257,13 @@ def hatched(axes: Axes, y: float, left: float, width: float) -> None:
         linewidth=0,
         zorder=0.5,
     )
+
+
+def whole_range(axes: Axes, values: Sequence[float], *, is_share: bool) -> None:
+    """Show shares on the axis from 0 to 1, and other values with room at both ends."""
+    low, high = (0.0, 1.0) if is_share else (min(values), max(values))
+    room = 0.02 if is_share else 0.05 * (high - low) or abs(high) * 0.1 or 1.0
+    axes.set_xlim(low - room, high + room)
 
 
 def light_grid(axes: Axes, axis: Literal["x", "y", "both"] = "x") -> None:

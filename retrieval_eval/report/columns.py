@@ -1165,6 +1165,85 @@ DIFF_FRAMES: Final[Frames] = {
 }
 
 
+def _history(text: str) -> tuple[Column, ...]:
+    """Return columns from lines of name, type, unit, meaning and source between bars."""
+    lines = [line for line in text.splitlines() if line]
+    return tuple(Column(*(cell.strip() for cell in line.split("|"))) for line in lines)
+
+
+_MEASURED: Final = """
+kind | text | | agents or search | folder
+run | text | | Run id; of search, its label, else the name of its file | document
+moment | text | UTC | When it ran, as moment_of says | document
+"""
+
+HISTORY_FRAMES: Final[Frames] = {
+    "runs": (
+        "one row a run, also those that could not be read",
+        _history(
+            f"""{_MEASURED}
+moment_of | text | | first batch, evaluation or measurement | document
+subject | text | | Suites or corpora | document
+system | text | | Configurations, or the retriever | document
+n | integer | trials or queries | Trials found, or queries asked | document
+n_computable | integer | trials or queries | Of them with metrics, or answered | document
+verdict | text | | Of the leading comparison; of search: measured or no verdict | document
+reason | text | | Why this verdict, or why it was not read | document
+status | text | code | read, not_evaluated or unreadable | folder
+source | text | | Folder of the run, or its file | folder
+is_simulated | boolean | | It holds invented data | document
+"""
+        ),
+    ),
+    "metrics": (
+        "one row a run, suite or corpus, configuration and metric",
+        _history(
+            f"""{_MEASURED}
+subject | text | | Suite or corpora | document
+series | text | | Configuration; of search, `search` | document
+metric | text | | Metric | document
+mean | number | of the metric | Mean over tasks (repeats averaged first) or queries | computed
+ci_low | number | of the metric | Lower end of its 95 % interval | computed
+ci_high | number | of the metric | Its upper end | computed
+n | integer | tasks or queries | Tasks or queries it rests on | computed
+basis | text | digest | Tasks, truth, cut-offs; or gold set, documents, settings | computed
+line | integer | | Means of one line rest on the same and follow each other | computed
+"""
+        ),
+    ),
+    "guard": (
+        "one row a search run that has an earlier one: the change since then",
+        _history(
+            f"""{_MEASURED}
+against | text | | The run it was compared with when measured, else the one before it | delta
+against_moment | text | UTC | When that was measured | document
+verdict | text | code | pass, breach or no_verdict | guard
+headline | text | | The verdict in one line | guard
+breaches | list | | Metrics whose threshold is breached | guard
+worst | text | | The one that lost most | guard
+worst_points | number | points | Its change | guard
+reasons | list | | Why it is no plain pass | guard
+"""
+        ),
+    ),
+    "labels": (
+        "one row a search run and source of labels of its gold set",
+        _history(
+            f"""{_MEASURED}
+gold_set | text | | Name of the gold set | run/gold_set/name
+fingerprint | text | digest | Digest of all in it that can move a measure | run/gold_set/fingerprint
+source | text | | Source of the rows | run/gold_set/sources key
+is_reviewed | boolean | | The rows were reviewed by a person | source is chair
+n | integer | queries | Queries of this source | run/gold_set/sources/*
+n_queries | integer | queries | Queries of the whole gold set | run/gold_set/n_queries
+n_labelled_pairs | integer | pairs | Its judgements | run/gold_set/n_labelled_pairs
+n_unlabelled | integer | queries | Its queries with nothing relevant yet | run/gold_set/n_unlabelled
+"""
+        ),
+    ),
+}
+
+
 def expand(
     columns: Iterable[Column], values: Sequence[object], *, of: str = "k"
 ) -> tuple[Column, ...]:

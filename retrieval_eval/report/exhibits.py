@@ -58,8 +58,8 @@ class Table:
 class Figure:
     """A drawn figure: SVG text, alternative text with its main numbers, caption and data.
 
-    ``narrow`` is the same figure for a narrow screen, where there is one. ``values`` are the rows
-    of ``data`` before they were formatted; empty where they are not known.
+    ``narrow`` is the same figure for a narrow screen, where there is one. ``values`` are the
+    names of the columns that were drawn and all rows, unformatted; empty where they are not known.
     """
 
     key: str
@@ -120,7 +120,7 @@ class Block:
 
 def _data(figure: Figure) -> dict[str, Any]:
     """Return the data of a figure as JSON."""
-    rows = [figure.data.header, *(figure.values or figure.data.rows)]
+    rows = figure.values or (figure.data.header, *figure.data.rows)
     header, *body = [[visible(v) if isinstance(v, str) else v for v in row] for row in rows]
     return {"header": header, "rows": body}
 

@@ -137,6 +137,21 @@ def inside(text: str) -> str:
     )
 
 
+def is_share(column: object) -> bool:
+    """Return whether a column is declared to hold shares, from 0 to 1.
+
+    Examples
+    --------
+    >>> is_share("file_recall"), is_share("cost_usd"), is_share("my_share")
+    (True, False, False)
+    """
+    text = str(column)
+    if text in BY_NAME:
+        return BY_NAME[text].unit == "share"
+    known = declared(text)
+    return known is not None and known.unit == "0–1"
+
+
 def formatter(column: object, values: Iterable[Any] = ()) -> Format:
     """Return what prints the values of a column: as declared, or as fits all values given."""
     text = str(column)

@@ -38,3 +38,11 @@ def notebook_of(title: str, shown: Any) -> Any:
     output = library.new_output("execute_result", data=shown._repr_mimebundle_(), execution_count=1)
     cell = library.new_code_cell(outputs=[output], execution_count=1)
     return library.new_notebook(cells=[markdown_cell(title, "title"), cell])
+
+
+def raw_cell(source: str, cell_id: str) -> Any:
+    """Return a new raw cell."""
+    import nbformat
+
+    library: Any = nbformat.v4
+    return library.new_raw_cell(source, id=cell_id)

@@ -2,6 +2,7 @@
 
 ===================  ==============================================================================
 ``index.html``       the page; ``report.pdf`` the same in print
+``report.json``      what the index of all reports says of it
 ``<notebook>.ipynb`` the executed notebook
 ``params.yml``       what it was made with; executing it again gives the same page
 ``versions.csv``     this package, Python and libraries, and digests of the inputs and the code
@@ -14,13 +15,14 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, get_args
 
 from retrieval_eval import __version__
 from retrieval_eval.distribution import NAME
-from retrieval_eval.errors import RenderError
+from retrieval_eval.errors import FallbackWarning, RenderError
 from retrieval_eval.escape import slug
 from retrieval_eval.io.csv_cells import csv_text
 from retrieval_eval.io.files import (
@@ -37,7 +39,7 @@ from retrieval_eval.io.files import (
 from retrieval_eval.io.yaml_text import yaml_text
 from retrieval_eval.pipeline.fingerprint import combined
 from retrieval_eval.records import Progress, Renderer
-from retrieval_eval.report import assets, parameters, quarto, render, simulated
+from retrieval_eval.report import assets, index, parameters, quarto, render, simulated
 from retrieval_eval.report.checkout import commit
 from retrieval_eval.report.columns import Frames
 from retrieval_eval.report.execute import Kernel, execute
@@ -75,6 +77,7 @@ def publish(
     kernel: Kernel | None = None,
     inputs: str = "",
     keep: Keep | None = None,
+    listed: index.Listed | None = None,
 ) -> Path:
     """Execute a shipped notebook, render it into ``folder`` and return the path of the page.
 
@@ -98,6 +101,8 @@ def publish(
         Digest of everything the page is made from but the parameters and the code.
     keep
         Decides whether a page that is there is kept.
+    listed
+        What the index of all reports says of it; by default it is not entered there.
 
     Raises
     ------
@@ -107,27 +112,18 @@ def publish(
     chosen = _renderer(renderer)
     executed = folder / f"{notebook}.ipynb"
     page, printed = folder / "index.html", folder / "report.pdf"
-    made_with = {
-        PARAMETERS: _parameters(notebook, values, chosen, pdf),
-        VERSIONS: _versions(notebook, inputs),
-    }
     if keep is not None:
-        expected = [executed, page, *([printed] if pdf else [])]
-        is_there = all(probe(path.is_file) for path in expected)
-        is_same = all(read_text(folder / n, folder).value == t for n, t in made_with.items())
-        if keep(page, bool(inputs) and is_there and is_same):
+        is_same = is_current(notebook, values, folder, renderer=renderer, pdf=pdf, inputs=inputs)
+        if keep(page, is_same):
             return page
     execute(assets.notebook(notebook), executed, values, progress=progress, kernel=kernel)
     # The tables are about to change: no former page may lie beside them, whatever fails below.
-    for former in (page, printed):
+    for former in (page, printed, folder / index.ENTRY):
         remove(former, folder)
     done = read_notebook(executed)
     if is_simulated:
         title = f"{simulated.TITLE}{title}"
         simulated.mark_title(done)
-        write_text(executed, notebook_text(done))
-    for name, text in made_with.items():
-        write_text(folder / name, text)
     files = [
         (executed.name, "the executed notebook"),
         (PARAMETERS, "the parameters, of which `retrieval-eval report --set` makes it again"),
@@ -135,20 +131,78 @@ def publish(
         *(tables(folder) if tables else []),
         *write_figure_data(done, folder, is_simulated=is_simulated),
     ]
-    document = render.with_files(done, files)
-    by = "Quarto" if chosen == "quarto" else "the embedded renderer"
-    footer = f"{title} · {package_version()} · rendered by {by}"
-    # The page first: what the PDF lacks must not take it away.
-    if chosen == "quarto":
-        write_bytes(page, quarto.to_file(document, "html", title=title, footer=footer))
-        if pdf:
-            write_bytes(printed, quarto.to_file(document, "pdf", title=title, footer=footer))
-        return page
-    html = render.to_html(document, title=title, footer=footer)
-    write_text(page, html)
-    if pdf:
-        write_bytes(printed, to_pdf(html))
+    footer = f"{title} · {package_version()}"
+    back = [("Run report", "../../index.html")] if values.get("run_page") else []
+    back += index.way_back(folder, listed.reports_dir) if listed else []
+    document = quarto.with_front_matter(
+        render.with_files(done, files), title=title, footer=footer, back=back
+    )
+    write_text(executed, notebook_text(document))
+    for name, text in _made_with(notebook, values, chosen, pdf, inputs).items():
+        write_text(folder / name, text)
+    _render(document, page, printed if pdf else None, chosen, title, footer, back)
+    if listed is not None:
+        index.enter(page, notebook, title, listed, simulated=is_simulated)
     return page
+
+
+def is_current(
+    notebook: str,
+    values: Mapping[str, Any],
+    folder: Path,
+    *,
+    renderer: Renderer = "auto",
+    pdf: bool = False,
+    inputs: str,
+) -> bool:
+    """Return whether a folder holds the page of these parameters, inputs and code.
+
+    Without a digest of the inputs nothing is known to be the same.
+    """
+    names = ["index.html", f"{notebook}.ipynb", *(["report.pdf"] if pdf else [])]
+    if not inputs or not all(probe((folder / name).is_file) for name in names):
+        return False
+    made_with = _made_with(notebook, values, _renderer(renderer), pdf, inputs)
+    return all(read_text(folder / name, folder).value == t for name, t in made_with.items())
+
+
+def _made_with(
+    notebook: str, values: Mapping[str, Any], renderer: Renderer, pdf: bool, inputs: str
+) -> dict[str, str]:
+    return {
+        PARAMETERS: _parameters(notebook, values, renderer, pdf),
+        VERSIONS: _versions(notebook, inputs),
+    }
+
+
+def _render(
+    document: Any,
+    page: Path,
+    printed: Path | None,
+    chosen: Renderer,
+    title: str,
+    footer: str,
+    back: render.Back,
+) -> None:
+    """Write the page and, where wanted, the PDF; by Quarto where it is chosen and can."""
+    if chosen != "embedded":
+        try:
+            # The page first: what the PDF lacks must not take it away.
+            write_bytes(page, quarto.to_file(document, "html"))
+            if printed is not None:
+                write_bytes(printed, quarto.to_file(document, "pdf"))
+        except RenderError as error:
+            if chosen == "quarto":
+                raise
+            said = f"Quarto could not render {page}, so the embedded renderer did: {error}"
+            warnings.warn(said, FallbackWarning, stacklevel=2)
+        else:
+            return
+    by = f"{footer} · rendered by the embedded renderer"
+    html = render.to_html(document, title=title, footer=by, back=back)
+    write_text(page, html)
+    if printed is not None:
+        write_bytes(printed, to_pdf(html))
 
 
 def _parameters(notebook: str, values: Mapping[str, Any], renderer: Renderer, pdf: bool) -> str:
@@ -162,7 +216,7 @@ def _parameters(notebook: str, values: Mapping[str, Any], renderer: Renderer, pd
 
 def _versions(notebook: str, inputs: str) -> str:
     """Return ``versions.csv``."""
-    files = [assets.notebook(notebook), *files_below(assets.TEMPLATES)]
+    files = [assets.notebook(notebook), *files_below(assets.extension())]
     code = combined(map(_bytes_of, files))
     rows = [
         (NAME, __version__),
@@ -218,10 +272,10 @@ def _renderer(renderer: Renderer) -> Renderer:
     renderers = get_args(Renderer)
     if renderer not in renderers:
         raise RenderError(f"there is no renderer '{renderer}'; choose {', '.join(renderers)}")
-    if renderer == "auto":
+    if renderer != "embedded" and quarto.executable() is None:
+        if renderer == "quarto":
+            raise RenderError(f"Quarto is not on PATH; install it with: {quarto.INSTALL}")
         return "embedded"
-    if renderer == "quarto" and quarto.executable() is None:
-        raise RenderError(f"Quarto is not on PATH; install it with: {quarto.INSTALL}")
     return renderer
 
 

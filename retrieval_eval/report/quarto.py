@@ -1,8 +1,12 @@
-"""Rendering by Quarto where it is requested; it only renders, it never executes."""
+"""Quarto, where it is installed: our formats for it, and rendering with them. It never executes.
+
+The formats are a Quarto extension (``_extensions/retrieval-eval``). A notebook names them in its
+first cell, so that ``quarto render`` alone makes the page and the PDF of an executed notebook in
+every folder that has the extension.
+"""
 
 from __future__ import annotations
 
-import copy
 import os
 import re
 import shutil
@@ -14,27 +18,94 @@ from typing import IO, Any, Final
 
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import RenderError
-from retrieval_eval.escape import raw_block, typst_string, visible
+from retrieval_eval.escape import raw_block, visible
 from retrieval_eval.io.files import write_bytes, write_text
 from retrieval_eval.report import assets, render
-from retrieval_eval.report.notebook_files import markdown_cell, notebook_text
+from retrieval_eval.report.notebook_files import notebook_text, raw_cell
 
 INSTALL: Final = install_hint("quarto")
 TIMEOUT_SECONDS: Final = 300
-STYLE: Final = "retrieval_eval/report/templates/report.css"
-"""Where the project file looks for the style sheet: its place in a checkout."""
 
-FORMATS: Final = {"html": "html", "pdf": "typst"}
-HTML: Final = render.HTML
-PRINT: Final = "text/markdown"
-"""What a block offers for the two: its HTML, and its typst as a raw block of Markdown."""
+FORMATS: Final = {"html": "retrieval-eval-html", "pdf": "retrieval-eval-typst"}
+OUTPUTS: Final = {"html": "index.html", "pdf": "report.pdf"}
+"""What a report folder calls the page and the PDF."""
 
+_CELL: Final = "formats"
 _NOTEBOOK: Final = "report.ipynb"
-_PAGE: Final = "page.html"
-_PRINT: Final = "print.typ"
-
+_MARKUP: Final = re.compile(r"(?<![^\W_])[-_.]|[-_.](?![^\W_])|[^\w :,·.-]")
 _MOST_SAID: Final = 4000
 _COLOUR: Final = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def front_matter(title: str = "", footer: str = "", back: render.Back = ()) -> str:
+    """Return the source of the first cell of a notebook, which is a raw one and names our formats.
+
+    With a title it is that of an executed notebook in its report folder: the page and the PDF have
+    this title, plain text at their foot, links back, and the names they have there.
+
+    Examples
+    --------
+    >>> print(front_matter())
+    ---
+    format:
+      retrieval-eval-html: default
+      retrieval-eval-typst: default
+    ---
+    """
+    if not title:
+        formats = [f"  {name}: default" for name in FORMATS.values()]
+        return "\n".join(["---", "format:", *formats, "---"])
+    formats = [
+        line
+        for suffix, name in FORMATS.items()
+        for line in (f"  {name}:", f"    output-file: {OUTPUTS[suffix]}")
+    ]
+    texts = [f"pagetitle: '{_encoded(title)}'", f"footer: '{_encoded(footer)}'"]
+    links = [
+        line
+        for text, place in back
+        for line in (f"  - text: '{_encoded(text)}'", f"    place: '{_encoded(place)}'")
+    ]
+    return "\n".join(
+        ["---", *texts, *(["back:", *links] if links else []), "format:", *formats, "---"]
+    )
+
+
+def document(body: str, *, title: str, footer: str) -> str:
+    """Return a Quarto document of HTML, which is rendered to a page of its own name."""
+    head = front_matter(title, footer).split("format:")[0]
+    return f"{head}format:\n  {FORMATS['html']}: default\n---\n\n{raw_block('html', body)}\n"
+
+
+def _encoded(text: str) -> str:
+    """Return text with %XX for all that is markup to YAML, Markdown or Quarto.
+
+    Quarto finds its short codes in front matter whatever stands before their braces.
+    """
+    return _MARKUP.sub(
+        lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), visible(text)
+    )
+
+
+def with_front_matter(notebook: Any, *, title: str, footer: str, back: render.Back = ()) -> Any:
+    """Return the executed notebook with the :func:`front_matter` of its report in place."""
+    cell = raw_cell(front_matter(title, footer, back), _CELL)
+    has_one = notebook.cells and notebook.cells[0].cell_type == "raw"
+    notebook.cells[: 1 if has_one else 0] = [cell]
+    return notebook
+
+
+def copy_extension(folder: Path) -> Path:
+    """Copy the extension with our formats into a folder, and return where it is.
+
+    It is then visible to notebooks in this folder, and below it where it is a Quarto project.
+    """
+    source = assets.extension()
+    target = folder / "_extensions" / source.name
+    for path in sorted(source.iterdir()):
+        if path.is_file():
+            write_bytes(target / path.name, path.read_bytes())
+    return target
 
 
 def executable() -> str | None:
@@ -42,26 +113,22 @@ def executable() -> str | None:
     return shutil.which("quarto")
 
 
-def command(program: str, suffix: str, output: str) -> list[str]:
-    """Return the command line that renders the notebook to ``output`` without executing it.
+def command(program: str, suffix: str) -> list[str]:
+    """Return the command line that renders the notebook without executing it.
 
     Examples
     --------
-    >>> command("quarto", "html", "index.html")[:5]
-    ['quarto', 'render', 'report.ipynb', '--to', 'html']
+    >>> command("quarto", "html")
+    ['quarto', 'render', 'report.ipynb', '--no-execute', '--to', 'retrieval-eval-html']
     """
-    around = {"html": ["--template", _PAGE], "pdf": ["--include-in-header", _PRINT]}
-    to = ["--to", FORMATS[suffix], "--no-execute", "--output", output]
-    return [program, "render", _NOTEBOOK, *to, *around[suffix]]
+    return [program, "render", _NOTEBOOK, "--no-execute", "--to", FORMATS[suffix]]
 
 
-def to_file(notebook: Any, suffix: str, *, title: str, footer: str) -> bytes:
+def to_file(notebook: Any, suffix: str) -> bytes:
     """Return an executed notebook as a page (``html``) or in print (``pdf``), made by Quarto.
 
-    The notebook is rendered in a folder of its own with our project file, as two renderings in one
-    folder would overwrite each other's figures. Quarto gets no code and no HTML outputs, for which
-    it would add scripts from outside: every block is a raw one in Markdown, of the HTML that is in
-    the page of the embedded renderer, or of typst.
+    It is rendered in a folder of its own, as two renderings in one folder would overwrite each
+    other's files. Its first cell is that of :func:`with_front_matter`.
 
     Raises
     ------
@@ -74,46 +141,13 @@ def to_file(notebook: Any, suffix: str, *, title: str, footer: str) -> bytes:
         raise RenderError(f"Quarto is not on PATH; install it with: {INSTALL}")
     with tempfile.TemporaryDirectory(prefix="retrieval-eval-") as name:
         folder = Path(name)
-        write_bytes(folder / "_quarto.yml", assets.quarto_project().read_bytes())
-        write_bytes(folder / STYLE, assets.style_sheet().read_bytes())
-        write_text(folder / _PAGE, render.page_template(title=title, footer=footer))
-        write_text(folder / _PRINT, _print_header(title))
-        write_text(folder / _NOTEBOOK, notebook_text(_without_code(notebook, suffix)))
-        output = f"report.{suffix}"
-        _run(command(program, suffix, output), folder)
-        data = _written(folder, output)
+        copy_extension(folder)
+        write_text(folder / _NOTEBOOK, notebook_text(notebook))
+        _run(command(program, suffix), folder)
+        data = _written(folder, OUTPUTS[suffix])
     if suffix == "html":
         render.check_page(data.decode("utf-8", "replace"))
     return data
-
-
-def _without_code(notebook: Any, suffix: str) -> Any:
-    """Return a copy whose code cells are what they show, as raw blocks in Markdown."""
-    chosen = copy.deepcopy(notebook)
-    chosen.cells = [
-        markdown_cell(_shown(cell, suffix), cell.id) if cell.cell_type == "code" else cell
-        for cell in chosen.cells
-    ]
-    return chosen
-
-
-def _shown(cell: Any, suffix: str) -> str:
-    found = [output.get("data", {}) for output in cell.outputs]
-    if suffix == "html":
-        return "\n\n".join(raw_block("html", data[HTML]) for data in found if HTML in data)
-    return "\n\n".join(data[PRINT] for data in found if PRINT in data)
-
-
-def _print_header(title: str) -> str:
-    """Return the typst settings of a document: a page with title and number at its foot."""
-    small = 'set text(size: 8pt, fill: rgb("#595959"))'
-    name = typst_string(visible(title))
-    number = 'context counter(page).display("1 / 1", both: true)'
-    return (
-        "#set document(date: none)\n"
-        "#set page(numbering: none, footer: "
-        f"{{ {small}; grid(columns: (1fr, auto), {name}, {number}) }})\n"
-    )
 
 
 def _run(line: list[str], folder: Path) -> None:
@@ -155,8 +189,8 @@ def _said(log: IO[bytes]) -> str:
 
 
 def _written(folder: Path, name: str) -> bytes:
-    found = next((p for p in sorted(folder.rglob(name)) if p.is_file()), None)
-    data = found.read_bytes() if found else b""
+    path = folder / name
+    data = path.read_bytes() if path.is_file() else b""
     if not data:
         raise RenderError(f"Quarto ended without an error but wrote no {name}")
     return data

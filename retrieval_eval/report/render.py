@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import unescape
 from html.parser import HTMLParser
 from typing import Any, Final
 
@@ -21,6 +22,12 @@ HTML: Final = "text/html"
 _RUNS_CODE: Final = re.compile(r"\s*(?:javascript|data|vbscript):", re.IGNORECASE)
 _BARE_HEADING: Final = re.compile(r"<h([1-6])>([^<]*)</h\1>")
 _HEADING: Final = re.compile(r'<h([1-6]) id="([^"]*)">(.*?)</h\1>', re.DOTALL)
+_ANSWER: Final = re.compile(
+    r'<div class="block answer(?: tone-(?P<tone>[a-z]+))?">\s*'
+    r'(?:<p class="finding">(?P<finding>.*?)</p>)?',
+    re.DOTALL,
+)
+_BADGE: Final = re.compile(r"<div><dt>(.*?)</dt><dd>(.*?)</dd></div>", re.DOTALL)
 _PLACEHOLDER: Final = re.compile(r"\$([a-z-]+)\$")
 
 
@@ -96,18 +103,6 @@ def page_of_body(body: str, *, title: str, footer: str, back: Back = ()) -> str:
     return html
 
 
-def page_template(*, title: str, footer: str, back: Back = ()) -> str:
-    """Return the page around a report, without one, as a template of Pandoc."""
-    around = _around(title, footer, back)
-    return _filled(
-        {name: value.replace("$", "$$") for name, value in around.items()}
-        | {
-            "table-of-contents": "$table-of-contents$",
-            "body": "<h1>$title$</h1>\n$body$",
-        }
-    )
-
-
 def _around(title: str, footer: str, back: Back) -> dict[str, str]:
     return {
         "pagetitle": html_text(title),
@@ -170,6 +165,24 @@ def _with_ids(html: str) -> str:
 def headings(html: str) -> list[Heading]:
     """Return the headings of a rendered page in order."""
     return [Heading(int(level), id_, text) for level, id_, text in _HEADING.findall(html)]
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """What a page says first: the finding and tone of its answer, if any, and its badges."""
+
+    finding: str = ""
+    tone: str = ""
+    badges: Mapping[str, str] = field(default_factory=dict)
+
+
+def headline(html: str) -> Headline:
+    """Return what a rendered page says first, as plain text."""
+    badges = {unescape(name): unescape(value) for name, value in _BADGE.findall(html)}
+    answer = _ANSWER.search(html)
+    if answer is None:
+        return Headline(badges=badges)
+    return Headline(unescape(answer["finding"] or ""), answer["tone"] or "", badges)
 
 
 def check_page(html: str) -> None:

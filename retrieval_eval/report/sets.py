@@ -33,6 +33,7 @@ from retrieval_eval.io.yaml_text import read_yaml
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, parameters
 from retrieval_eval.report.building import build, build_trial
+from retrieval_eval.report.history import build_history
 from retrieval_eval.report.search.building import build_diff, build_search
 from retrieval_eval.report.search.loading import DiffSources
 
@@ -41,6 +42,9 @@ _PAGE: Final[Mapping[str, Any]] = {
     "reports_dir": "",
 }
 """What a set says about its page, with defaults; the rest are parameters of the notebook."""
+
+_EITHER: Final = {"data": "runs_root"}
+"""What may say what a report is about in place of its first parameter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,7 @@ def _checked(given: Mapping[str, Any], place: str) -> ParameterSet:
     if page.get("renderer", "auto") not in get_args(Renderer):
         raise BadInputError(f"{place}: 'renderer' is one of {', '.join(get_args(Renderer))}")
     first = next(iter(known))
-    if not values.get(first):
+    if not any(values.get(name) for name in (first, _EITHER.get(first, first))):
         raise BadInputError(f"{place}: '{first}' is missing, which says what the report is about")
     ordered = {name: values[name] for name in known if name in values}
     return ParameterSet(str(given.get("notebook", _PAGE["notebook"])), ordered, page)
@@ -214,7 +218,7 @@ def _runs(notebook: Any, values: dict[str, Any], **more: Any) -> Path:
     return build(values.pop("run_id"), notebook=notebook, **more, **values)
 
 
-def _trial(_: str, values: dict[str, Any], *, jobs: int, **more: Any) -> Path:  # noqa: ARG001
+def _trial(_: str, values: dict[str, Any], **more: Any) -> Path:
     return build_trial(values.pop("run_id"), values.pop("trial", ""), **more, **values)
 
 
@@ -229,10 +233,15 @@ def _diff(_: str, values: dict[str, Any], *, jobs: int, **more: Any) -> Path:  #
     return build_diff(DiffSources(**values), **shown, **more)
 
 
+def _history(_: str, values: dict[str, Any], *, jobs: int, **more: Any) -> Path:  # noqa: ARG001
+    return build_history(**more, **values)
+
+
 NOTEBOOKS: Final[Mapping[str, Callable[..., Path]]] = {
     "run_report": _runs,
     "compare_runs": _runs,
     "trial_report": _trial,
     "search_report": _search,
     "search_diff": _diff,
+    "history": _history,
 }

@@ -38,7 +38,7 @@ def notice(n_simulated: int, total: int, unit: str, subject: str) -> str:
 
 def mark_title(notebook: Any) -> None:
     """Put it before the title of an executed notebook."""
-    first = notebook.cells[0]
+    first = next(cell for cell in notebook.cells if cell.cell_type == "markdown")
     first.source = first.source.replace("# ", f"# {TITLE}", 1)
 
 

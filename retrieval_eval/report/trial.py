@@ -365,7 +365,7 @@ class Trial(frames.Measured):
                     "page": page,
                     "trial_name": entries[i].trial_name or entries[i].task_name,
                     "config_name": entries[i].config_name,
-                    "href": f"../{quote(self.run.trial_folders[i])}/index.html",
+                    "href": f"../{quote(self.run.trial_folders[i], safe='@+')}/index.html",
                 }
 
     @frames.handed_out
@@ -581,7 +581,7 @@ class Trial(frames.Measured):
             named = "no source names the files to edit"
             return f"{counted(written, 'file')} written{left_out}; {named}"
         both = int((edits["is_expected"] & edits["is_written"]).sum())
-        others = f"{written - both} others{left_out}"
+        others = f"{counted(written - both, 'other')}{left_out}"
         return f"{of(both, expected)} files to edit were written, and {others}"
 
     def _errors_finding(self) -> str:

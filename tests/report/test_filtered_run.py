@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from retrieval_eval import associate, compare
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.layout import discover
-from retrieval_eval.report import Report, Run, TrialReport, columns, load_run
+from retrieval_eval.report import Report, Run, columns, load_run
 from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.show import to_html
 from retrieval_eval.study.associations import OUTCOME_METRICS, RETRIEVAL_METRICS
@@ -263,7 +263,7 @@ def test_runs_told_apart_stay_so_and_a_run_without_a_trial_is_gone(tmp_path):
     assert {c.baseline_config for c in found.comparisons} <= set(found.configs)
     first = both.filter(lambda frame: frame["run_id"] == "one")
     assert (first.run_ids, first.configs) == (("one",), ("base@one", "other@one"))
-    assert TrialReport(first, "task-one").header().badges[0] == ("Run", "one")
+    assert first.trial("task-one").block().badges[0] == ("Run", "one")
 
 
 def test_the_stated_roles_hold_in_a_run_and_in_a_part_of_it(tmp_path):

@@ -203,8 +203,13 @@ def test_a_plain_document_without_targets_goes_by_category():
 
 
 def test_every_column_says_what_it_is():
-    owners = (columns.FRAMES, columns.TRIAL_FRAMES, columns.SEARCH_FRAMES, columns.DIFF_FRAMES)
-    for frames in owners:
+    for frames in (
+        columns.FRAMES,
+        columns.SEARCH_FRAMES,
+        columns.DIFF_FRAMES,
+        columns.HISTORY_FRAMES,
+        columns.TRIAL_FRAMES,
+    ):
         for meaning, declared in frames.values():
             assert meaning.startswith("one row a")
             assert {c.type for c in declared} <= set(_DTYPES)

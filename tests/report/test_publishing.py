@@ -100,7 +100,7 @@ def made(tmp_path, monkeypatch):
     """A function that publishes without a kernel, and the list of what was executed."""
     executed = []
 
-    def execute(source, target, values, *, progress):
+    def execute(source, target, values, **_):
         executed.append(values)
         target.parent.mkdir(parents=True, exist_ok=True)
         nbformat.write(notebook_of(plot.ecdf(FRAME, "file_recall")), target)

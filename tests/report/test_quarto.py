@@ -3,34 +3,41 @@ from __future__ import annotations
 import html
 import json
 import re
+import shutil
+import subprocess
 import sys
 import time
+import warnings
+from importlib import import_module
 from pathlib import Path
+from urllib.parse import unquote
 
 import nbformat
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
-from retrieval_eval.errors import RenderError
+from retrieval_eval import __version__
+from retrieval_eval.errors import FallbackWarning, RenderError
+from retrieval_eval.escape import raw_block, visible
 from retrieval_eval.report import Run, assets, publishing, quarto, render
+from retrieval_eval.report.index import write_index
 from retrieval_eval.report.publishing import publish
 from tests.factories import write_run
 from tests.report.conftest import check_in_browser
 
-TITLE = "Retrieval report: <made> $1"
+TITLE = "Retrieval report: <made> $1 {{< include x >}}"
+FOOTER = "made *here* {{< y >}}"
 
 STAND_IN = """#!{python}
 import json, os, pathlib, subprocess, sys, time
-out = sys.argv[sys.argv.index("--output") + 1]
+out = "index.html" if sys.argv[-1].endswith("html") else "report.pdf"
 here = pathlib.Path.cwd()
-notebook = json.loads((here / sys.argv[2]).read_text())
 seen = {{
     "argv": sys.argv[1:],
     "files": sorted(p.relative_to(here).as_posix() for p in here.rglob("*") if p.is_file()),
-    "kinds": sorted({{c["cell_type"] for c in notebook["cells"]}}),
-    "text": "\\n\\n".join("".join(c["source"]) for c in notebook["cells"]),
-    "template": (here / "page.html").read_text(),
-    "header": (here / "print.typ").read_text(),
+    "notebook": json.loads((here / sys.argv[2]).read_text()),
     "colour": os.environ.get("NO_COLOR"),
 }}
 {action}
@@ -56,51 +63,157 @@ def stand_in(tmp_path, monkeypatch):
 
 
 def rendered(notebook, suffix: str = "html") -> bytes:
-    return quarto.to_file(notebook, suffix, title=TITLE, footer="made")
+    named = quarto.with_front_matter(notebook, title=TITLE, footer=FOOTER)
+    return quarto.to_file(named, suffix)
 
 
 def told(data: bytes) -> dict:
     return json.loads(data.decode().removeprefix("<h1>t</h1><pre>"))
 
 
-def test_quarto_gets_the_html_of_our_page_and_no_code(stand_in, executed, made_run):
+def front_matter_of(source: str) -> dict:
+    first, *lines, last = source.split("\n")
+    assert first == last == "---"
+    return yaml.safe_load("\n".join(lines))
+
+
+@pytest.mark.parametrize(("suffix", "name"), quarto.FORMATS.items())
+def test_quarto_gets_the_executed_notebook_as_it_is_and_our_formats(
+    stand_in, executed, made_run, suffix, name
+):
     stand_in()
     notebook = executed(made_run)
-    seen = told(rendered(notebook))
-    assert seen["argv"][:5] == ["render", "report.ipynb", "--to", "html", "--no-execute"]
-    assert seen["argv"][-2:] == ["--template", "page.html"]
-    assert "--quiet" not in seen["argv"]
+    seen = told(rendered(notebook, suffix))
+    assert seen["argv"] == ["render", "report.ipynb", "--no-execute", "--to", name]
     assert seen["colour"] == "1"
-    assert {"_quarto.yml", "report.ipynb", "page.html"} <= set(seen["files"])
-    assert seen["kinds"] == ["markdown"]
-    shown = [o["data"]["text/html"] for c in notebook.cells for o in c.get("outputs", [])]
-    assert shown
-    assert all(f"```{{=html}}\n{output}\n```" in seen["text"] for output in shown)
-    assert "{=typst}" not in seen["text"]
+    extension = {f"_extensions/retrieval-eval/{path.name}" for path in files_of_extension()}
+    assert set(seen["files"]) == extension | {"report.ipynb"}
+    first, *others = seen["notebook"]["cells"]
+    assert first["cell_type"] == "raw"
+    assert name in front_matter_of("".join(first["source"]))["format"]
+    shown = [o["data"] for c in notebook.cells for o in c.get("outputs", [])]
+    assert [sorted(o["data"]) for c in others for o in c.get("outputs", [])] == [
+        sorted(data) for data in shown
+    ]
 
 
-def test_the_page_around_is_that_of_the_embedded_renderer(stand_in, executed, made_run):
-    stand_in()
-    template = told(rendered(executed(made_run)))["template"]
+@given(st.text(st.characters(codec=None), min_size=1, max_size=60))
+def test_no_text_is_markup_in_front_matter(text):
+    found = front_matter_of(quarto.front_matter(text, text, [(text, "../../index.html")]))
+    for encoded in (found["pagetitle"], found["footer"], found["back"][0]["text"]):
+        assert unquote(encoded) == visible(text)
+        assert not set(encoded) & set("<>{}[]()*`$\\~^@#|!\"'&=/")
+        assert not encoded.startswith(("-", ".", "_"))
+    assert unquote(found["back"][0]["place"]) == "../../index.html"
+    assert set(found["format"]) == set(quarto.FORMATS.values())
+
+
+def test_an_executed_notebook_gets_the_names_of_its_folder_once():
+    library = nbformat.v4
+    notebook = library.new_notebook(cells=[library.new_markdown_cell("# Title")])
+    for title in ("One", "Two"):
+        quarto.with_front_matter(notebook, title=title, footer="f")
+    first, second = notebook.cells
+    found = front_matter_of(first.source)
+    assert (found["pagetitle"], second.source) == ("Two", "# Title")
+    assert found["format"] == {
+        "retrieval-eval-html": {"output-file": "index.html"},
+        "retrieval-eval-typst": {"output-file": "report.pdf"},
+    }
+
+
+def files_of_extension() -> list[Path]:
+    return [path for path in assets.extension().iterdir() if path.is_file()]
+
+
+def test_the_extension_has_every_file_that_it_names(tmp_path):
+    copied = quarto.copy_extension(tmp_path)
+    declared = yaml.safe_load((copied / "_extension.yml").read_text(encoding="utf-8"))
+    formats = declared["contributes"]["formats"]
+    named = {
+        *(entry["path"] for entry in formats["common"]["filters"]),
+        formats["html"]["template"],
+        *formats["typst"]["template-partials"],
+    }
+    assert all((copied / name).is_file() for name in named)
+    script = (copied / "report.lua").read_text(encoding="utf-8")
+    assert set(re.findall(r'file\("([\w.]+)"\)', script)) == {"report.css", "report.js"}
+    assert declared["version"] == __version__
+
+
+def test_the_command_copies_the_extension_and_does_nothing_else(tmp_path, capsys):
+    cli = import_module("retrieval_eval.cli.main")
+    folder = tmp_path / "mine"
+    assert cli.run(["report", "--quarto-extension", str(folder)]) == 0
+    place = folder / "_extensions" / "retrieval-eval"
+    assert capsys.readouterr().out == f"{place}\n"
+    names = {path.name for path in place.iterdir()}
+    assert names == {path.name for path in files_of_extension()}
+
+
+def test_the_formats_never_execute_and_need_no_network():
+    declared = yaml.safe_load((assets.extension() / "_extension.yml").read_text(encoding="utf-8"))
+    formats = declared["contributes"]["formats"]
+    assert formats["common"]["execute"]["enabled"] is False
+    page = formats["html"]
+    assert page["minimal"] is page["embed-resources"] is True
+    assert (page["html-math-method"], page["html-table-processing"]) == ("mathml", "none")
+    assert "theme" not in page
+
+
+def test_the_template_is_that_of_the_embedded_renderer(executed, made_run):
     page = render.to_html(executed(made_run), title=TITLE, footer="made")
-    assert "<title>Retrieval report: &lt;made&gt; $$1</title>" in template
-    order = ("$table-of-contents$", "<h1>$title$</h1>", "$body$", "</main>")
-    assert sorted(order, key=template.index) == list(order)
-    for part in ("<style>", 'class="skip"', 'class="contents"', 'id="main"', "<footer"):
-        assert page.count(part) == template.count(part) == 1
-    assert assets.style_sheet().read_text(encoding="utf-8") in template.replace("$$", "$")
+    fixed = re.split(r"\$[a-z-]+\$", assets.page_frame().read_text(encoding="utf-8"))
+    place = 0
+    for part in fixed:
+        place = page.index(part, place) + len(part)
+    assert "$header-includes$" not in assets.page_frame().read_text(encoding="utf-8")
 
 
-def test_a_pdf_is_set_by_typst(stand_in, executed, made_run):
-    stand_in()
+def test_the_project_renders_reports_and_nothing_else(project):
+    declared = yaml.safe_load((project / "_quarto.yml").read_text(encoding="utf-8"))
+    assert declared["project"]["render"] == [
+        "reports/index.qmd",
+        "reports/**/*.ipynb",
+        "/*.ipynb",
+    ]
+    assert set(declared["format"]) == set(quarto.FORMATS.values())
+    assert declared["execute"]["enabled"] is False
+    (script,) = declared["ipynb-filters"]
+    assert (project / script).is_file()
+    assert not list(project.glob("*.ipynb"))
+
+
+def test_the_filter_of_notebooks_leaves_no_html_for_which_quarto_would_add_scripts(
+    executed, made_run
+):
     notebook = executed(made_run)
-    seen = told(rendered(notebook, "pdf"))
-    assert seen["argv"][3] == "typst"
-    assert seen["argv"][-2:] == ["--include-in-header", "print.typ"]
-    assert '"Retrieval report: <made> $1"' in seen["header"]
-    shown = [o["data"]["text/markdown"] for c in notebook.cells for o in c.get("outputs", [])]
-    assert all(output in seen["text"] for output in shown)
-    assert "{=html}" not in seen["text"]
+    library = nbformat.v4
+    fence = library.new_output("display_data", {"text/html": "<pre>\n````\n</pre>"})
+    notebook.cells.append(library.new_code_cell("frame", outputs=[fence]))
+    script = assets.extension() / "html_as_markdown.py"
+    done = subprocess.run(
+        [sys.executable, script],
+        input=nbformat.writes(notebook),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    filtered = nbformat.reads(done.stdout, as_version=4)
+    pairs = zip(notebook.cells, filtered.cells, strict=True)
+    outputs = [
+        (a.data, b.data) for x, y in pairs for a, b in zip(_outputs(x), _outputs(y), strict=True)
+    ]
+    assert len(outputs) > 20
+    for before, after in outputs:
+        assert "text/html" not in after
+        assert raw_block("html", before["text/html"]) in after["text/markdown"]
+        assert after["text/markdown"].endswith(before.get("text/markdown", ""))
+    assert "`````{=html}" in outputs[-1][1]["text/markdown"]
+
+
+def _outputs(cell) -> list:
+    return cell.get("outputs", [])
 
 
 def test_a_failure_says_what_quarto_said(stand_in, executed, made_run):
@@ -148,7 +261,7 @@ def _ends(process: int) -> bool:
 
 def test_an_empty_success_is_a_failure(stand_in, executed, made_run):
     stand_in("pass")
-    with pytest.raises(RenderError, match="wrote no report"):
+    with pytest.raises(RenderError, match="wrote no index"):
         rendered(executed(made_run))
 
 
@@ -164,27 +277,13 @@ def test_a_missing_quarto_is_named_with_its_command(monkeypatch, executed, made_
         rendered(executed(made_run))
 
 
-def test_the_project_never_executes_and_needs_no_network():
-    project = yaml.safe_load(assets.quarto_project().read_text(encoding="utf-8"))
-    assert project["execute"]["enabled"] is False
-    assert project["html-table-processing"] == "none"
-    page = project["format"]["html"]
-    assert page["minimal"] is True
-    assert page["embed-resources"] is True
-    assert page["html-math-method"] == "mathml"
-    assert "theme" not in page
-    assert page["css"] == quarto.STYLE
-    assert Path(quarto.STYLE).name == assets.style_sheet().name
-    assert "typst" in project["format"]
-
-
 @pytest.fixture
 def published(executed, made_run, tmp_path, monkeypatch):
     """Return a function that publishes a made run to one folder, and that folder."""
     text = nbformat.writes(executed(made_run))
     folder = tmp_path / "reports"
 
-    def execute(source, target, values, *, progress):
+    def execute(source, target, values, **_):
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
 
@@ -206,10 +305,40 @@ def _leave_former_pages(folder: Path) -> None:
         (folder / name).write_text("former")
 
 
-def test_auto_is_the_embedded_renderer_also_where_quarto_is_installed(stand_in, published):
-    stand_in("sys.exit('must not run')")
+def test_auto_is_quarto_where_it_is_installed(stand_in, published):
+    stand_in()
+    make, folder = published
+    seen = told(make(pdf=True).read_bytes())
+    assert seen["argv"][-1] == "retrieval-eval-html"
+    assert told((folder / "report.pdf").read_bytes())["argv"][-1] == "retrieval-eval-typst"
+    # What Quarto gets is the executed notebook in the folder: rendered again, it is this page.
+    assert seen["notebook"] == json.loads((folder / "run_report.ipynb").read_text())
+    assert "trials.csv" in str(seen["notebook"]["cells"][-1])
+
+
+def test_auto_is_the_embedded_renderer_where_quarto_is_not_installed(published, monkeypatch):
+    monkeypatch.setenv("PATH", "")
     make, _ = published
     assert "rendered by the embedded renderer" in make().read_text(encoding="utf-8")
+
+
+def test_where_quarto_fails_auto_is_the_embedded_renderer_and_warns(stand_in, published):
+    stand_in("sys.exit('no such format')")
+    make, _ = published
+    with pytest.warns(FallbackWarning, match="the embedded renderer did: .*\nno such format"):
+        page = make().read_text(encoding="utf-8")
+    assert "rendered by the embedded renderer" in page
+
+
+def test_a_fallback_is_printed_as_a_sentence(monkeypatch, capsys):
+    def report(*_, **__):
+        warnings.warn("Quarto could not render a.ipynb:\nno font", FallbackWarning, stacklevel=2)
+
+    cli = import_module("retrieval_eval.cli.main")
+    monkeypatch.setattr(cli.group, "main", report)
+    assert cli.run(["report", "demo"]) == 0
+    said = capsys.readouterr().err
+    assert said == "retrieval-eval: Quarto could not render a.ipynb:\nno font\n"
 
 
 def test_a_failed_rendering_leaves_no_former_page_beside_new_tables(stand_in, published):
@@ -233,7 +362,7 @@ def test_a_page_alone_leaves_no_former_pdf_beside_it(published):
 
 
 def test_a_failed_pdf_leaves_the_new_page_and_no_former_pdf(stand_in, published):
-    stand_in(f"{TELL} if out.endswith('html') else sys.exit('no font')")
+    stand_in(f"{TELL} if out == 'index.html' else sys.exit('no font')")
     make, folder = published
     _leave_former_pages(folder)
     with pytest.raises(RenderError, match="no font"):
@@ -251,22 +380,122 @@ def real_quarto() -> None:
         pytest.skip("Quarto is not on the path")
 
 
+def _main(page: str) -> str:
+    return page[page.index("<main") : page.index("</main>")]
+
+
 def _words(page: str) -> list[str]:
-    main = page[page.index("<main") : page.index("</main>")]
-    return html.unescape(re.sub(r"<[^>]+>", " ", main)).split()
+    return html.unescape(re.sub(r"<[^>]+>", " ", _main(page))).split()
+
+
+def _tags(page: str) -> list[str]:
+    return re.findall(r"<(/?\w+)", _main(page))
+
+
+def _frame(page: str) -> list[str]:
+    """Return what is around the content, without the style sheet, which Quarto reformats."""
+    rest = re.sub(r"<style>.*?</style>", "", page.replace(_main(page), ""), flags=re.DOTALL)
+    return html.unescape(rest).replace("<", " <").split()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["made_run", "hostile_run"])
-def test_quartos_page_says_what_the_embedded_one_says(real_quarto, executed, request, name):
+def test_quartos_page_is_that_of_the_embedded_renderer(real_quarto, executed, request, name):
     notebook = executed(request.getfixturevalue(name))
-    ours = render.to_html(notebook, title=TITLE, footer="made")
-    theirs = rendered(notebook).decode("utf-8")
+    back = [("Run <b>", "../../index.html")]
+    quarto.with_front_matter(notebook, title=TITLE, footer=FOOTER, back=back)
+    theirs = quarto.to_file(notebook, "html").decode("utf-8")
+    footer = f"{FOOTER} · rendered by Quarto"
+    ours = render.to_html(notebook, title=TITLE, footer=footer, back=back)
     assert _words(theirs) == _words(ours)
-    # Figures are numbered by the style sheet, which is the only one to do so.
-    assert theirs.count("<figcaption>") == ours.count("<figcaption>")
-    heads = [[h.text for h in render.headings(page) if h.level > 1] for page in (ours, theirs)]
-    assert heads[0] == heads[1]
+    assert _tags(theirs) == _tags(ours)
+    assert render.headings(theirs) == render.headings(ours)
+    assert _frame(theirs) == _frame(ours)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", ["html", "pdf"])
+def test_two_renderings_by_quarto_have_the_same_bytes(real_quarto, executed, made_run, suffix):
+    first, second = executed(made_run), executed(made_run)
+    for cell in second.cells:  # as papermill does, which is no part of a page
+        cell.metadata["papermill"] = {"start_time": "2020-01-01", "duration": 1.5}
+    assert rendered(first, suffix) == rendered(second, suffix)
+
+
+@pytest.fixture
+def quarto_project(project, tmp_path):
+    """A project as ours: its Quarto files, a template, a report folder and documentation."""
+    for name in ("_quarto.yml", "_extensions"):
+        copy = shutil.copytree if (project / name).is_dir() else shutil.copy
+        copy(project / name, tmp_path / name)
+    for name in ("notebooks", "docs", "reports/made"):
+        (tmp_path / name).mkdir(parents=True)
+    shutil.copy(assets.notebook("run_report"), tmp_path / "notebooks")
+    (tmp_path / "docs" / "search.md").write_text("# Search\n")
+    return tmp_path
+
+
+def _quarto(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    line = ["quarto", "render", *arguments]
+    return subprocess.run(line, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def _pages_in(folder: Path) -> list[str]:
+    found = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
+    is_page = re.compile(r"(?!\.quarto/).*\.(html|pdf|docx|md)")
+    return sorted(filter(is_page.fullmatch, found))
+
+
+@pytest.mark.slow
+def test_the_project_renders_its_reports_and_no_template(
+    real_quarto, quarto_project, executed, made_run
+):
+    notebook = quarto.with_front_matter(executed(made_run), title=TITLE, footer=FOOTER)
+    executed_report = quarto_project / "reports" / "made" / "run_report.ipynb"
+    executed_report.write_text(nbformat.writes(notebook), encoding="utf-8")
+    write_index(quarto_project / "reports")
+    index = quarto_project / "reports" / "index.html"
+    embedded = index.read_text(encoding="utf-8")
+    index.unlink()
+    done = _quarto(quarto_project)
+    assert done.returncode == 0, done.stderr
+    assert _words(index.read_text(encoding="utf-8")) == _words(embedded)
+    assert _tags(index.read_text(encoding="utf-8")) == _tags(embedded)
+    pages = ["reports/made/index.html", "reports/made/report.pdf"]
+    extension = "_extensions/retrieval-eval/page.html"
+    assert _pages_in(quarto_project) == [extension, "docs/search.md", "reports/index.html", *pages]
+    for suffix, name in zip(quarto.OUTPUTS, pages, strict=True):
+        assert (quarto_project / name).read_bytes() == quarto.to_file(notebook, suffix)
+
+
+@pytest.mark.slow
+def test_a_notebook_executed_by_hand_gives_the_same_page(
+    real_quarto, quarto_project, executed, made_run
+):
+    notebook = executed(made_run)
+    text = quarto.front_matter()
+    notebook.cells.insert(0, nbformat.v4.new_raw_cell(text))
+    out = quarto_project / "out.ipynb"
+    out.write_text(nbformat.writes(notebook), encoding="utf-8")
+    assert _quarto(quarto_project, "out.ipynb").returncode == 0
+    page = (quarto_project / "out.html").read_text(encoding="utf-8")
+    render.check_page(page)
+    assert _words(page) == _words(rendered(executed(made_run)).decode())
+    assert _pages((quarto_project / "out.pdf").read_bytes()) > 5
+    assert _quarto(quarto_project, "out.ipynb", "--to", "html").returncode == 0
+    stock = (quarto_project / "out.html").read_text(encoding="utf-8")
+    assert not re.findall(r'(?:src|href)="(?:https?:)?//', stock)
+    assert set(_words(page)) <= set(html.unescape(re.sub(r"<[^>]+>", " ", stock)).split())
+    assert _quarto(quarto_project, "out.ipynb", "--to", "typst").returncode == 0
+
+
+@pytest.mark.slow
+def test_a_template_that_was_not_executed_has_no_page(real_quarto, quarto_project):
+    name = "retrieval-eval-html"
+    done = _quarto(quarto_project, "notebooks/run_report.ipynb", "--to", name)
+    assert done.returncode != 0
+    assert "execute it before rendering it" in done.stderr
+    assert not list((quarto_project / "notebooks").glob("*.html"))
 
 
 @pytest.mark.slow

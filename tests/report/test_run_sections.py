@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from retrieval_eval.model.impact import LetThrough
-from retrieval_eval.report import Report, Run, TrialReport
+from retrieval_eval.report import Report, Run
 from retrieval_eval.report.exhibits import Figure
 from retrieval_eval.report.loading import load_run
 from tests.factories import BASELINE, MCP, write_run
@@ -46,9 +46,12 @@ def batches(tmp_path):
 
 def test_batches_that_use_a_name_again_are_told_apart(batches):
     assert strips(Report(batches)) == {"base": 2}
-    report = TrialReport(batches, "task-one")
-    assert report.timeline().finding == "2 events, first hit at step 1"
-    assert report.ground_truth().finding == "1 of 1 retrieved"
+    trial = batches.trial("task-one")
+    assert trial.finding("events") == "2 events, first hit at step 1"
+    assert trial.finding("ground_truth") == "1 ground-truth file: 1 read"
+    second = batches.trial("task-one", batch="2026-01-06__10-00-00")
+    assert second.finding("events") == "3 events, first hit at step 2"
+    assert len(set(batches.trial_folders)) == 2
 
 
 def test_files_of_tasks_of_the_same_name_in_two_suites_are_counted_apart(tmp_path):

@@ -13,7 +13,7 @@ import pytest
 
 from retrieval_eval.cli.main import run as command
 from retrieval_eval.demo import write_search_demo
-from retrieval_eval.report import Report, TrialReport, build, build_search, load_run
+from retrieval_eval.report import Report, build, build_search, load_run
 from retrieval_eval.report.publishing import write_frame
 from retrieval_eval.report.search.building import build_diff
 from retrieval_eval.report.search.loading import DiffSources
@@ -58,7 +58,7 @@ def test_the_mark_is_in_the_trials_and_not_in_the_name(loaded):
     said = f"{SAID}all {total} trials are invented; the findings are about no real agent."
     assert Report(run).header().finding == said
     assert said in repr(run)
-    trial = TrialReport(run).header()
+    trial = run.trial().block()
     assert trial.finding == f"{SAID}the trial is invented; the findings are about no real agent."
 
 
@@ -67,7 +67,7 @@ def test_a_run_of_that_name_without_the_mark_is_an_ordinary_one(loaded):
     assert run.n_simulated == 0
     assert not run.trials["is_simulated"].any()
     assert Report(run).header().finding == ""
-    assert TrialReport(run).header().finding == ""
+    assert run.trial().block().finding == ""
     assert "imulated" not in repr(run)
 
 
@@ -104,7 +104,9 @@ def assert_marked(page: Path) -> None:
     html = page.read_text(encoding="utf-8")
     assert f'<p class="finding">{SAID}' in html.partition('class="block answer')[0]
     (notebook,) = page.parent.glob("*.ipynb")
-    assert json.loads(notebook.read_text())["cells"][0]["source"][0].startswith(f"# {SAID}")
+    formats, first, *_ = json.loads(notebook.read_text())["cells"]
+    assert f"pagetitle: '{SAID}" in "".join(formats["source"])
+    assert first["source"][0].startswith(f"# {SAID}")
     for table in page.parent.glob("*.csv"):
         rows = list(csv.DictReader(io.StringIO(table.read_text(encoding="utf-8"))))
         assert table.read_text(encoding="utf-8").startswith("simulated_data,"), table.name

@@ -1,30 +1,256 @@
+"""The page of one trial: what it shows of the trial's documents, and nothing else."""
+
 from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.report import Run, TrialReport, render
-from tests.factories import MCP, write_run
+from retrieval_eval.report import Run, render
+from retrieval_eval.report.columns import TRIAL_FRAMES
+from retrieval_eval.report.trial import in_words, page_folders
+from tests.factories import BASELINE, MCP, write_run
+from tests.report.conftest import HOSTILE
 
 
-def test_a_trial_is_found_by_its_name_or_its_task(made_run):
-    assert TrialReport(made_run, "task-003__0000001").trial["config_name"] == MCP
-    assert TrialReport(made_run, "task-003", config=MCP).trial["trial_name"] == "task-003__0000001"
-    assert TrialReport(made_run).trial["task_name"] == "task-000"
+def call(step: int, *targets: dict[str, Any], hits: tuple[str, ...] = (), **given: Any) -> Any:
+    """Return an event that touched these targets."""
+    return {
+        "step_index": step,
+        "call_index": step,
+        "tool_name": "Read",
+        "tool_category": "file_read",
+        "is_mcp": False,
+        "is_error": False,
+        "is_opaque": False,
+        "arguments": {},
+        "target_files": [t["file"] for t in targets],
+        "targets": list(targets),
+        "hits_ground_truth": bool(hits),
+        "matched_ground_truth_files": list(hits),
+        **given,
+    }
+
+
+def touched(file: str, access: str = "opened", lines: Any = None, **given: Any) -> dict[str, Any]:
+    return {"file": file, "repository": None, "access": access, "lines": lines, **given}
+
+
+@pytest.fixture
+def trial_of(tmp_path):
+    """Return a function that makes a trial of a run of one task from events and ground truth."""
+
+    def make(truth: dict[str, Any], *events: Any, privacy: bool = False, **coverage: Any) -> Any:
+        folder = write_run(tmp_path, n_tasks=1, configs=(BASELINE,))
+        path = folder / "0" / "0000.retrieval_events.json"
+        document = json.loads(path.read_text()) | {"ground_truth": truth, "events": list(events)}
+        path.write_text(json.dumps(document))
+        metrics = folder / "0" / "0000.retrieval_metrics.json"
+        changed = json.loads(metrics.read_text())
+        changed["coverage"] |= coverage
+        metrics.write_text(json.dumps(changed))
+        return Run([folder]).trial(privacy=privacy)
+
+    return make
+
+
+def rows(frame: Any, *columns: str) -> list[tuple[Any, ...]]:
+    plain = frame.astype("object").where(frame.notna(), None)
+    return list(plain[list(columns)].itertuples(index=False, name=None))
+
+
+def test_a_trial_is_found_by_its_name_its_folder_or_its_task(made_run):
+    assert made_run.trial("task-003__0000001").facts["config_name"] == MCP
+    assert made_run.trial("task-003", config=MCP).name == "task-003__0000001"
+    assert made_run.trial().facts["task_name"] == "task-000"
+    for place, folder in enumerate(made_run.trial_folders):
+        assert made_run.trial(folder).place == place
+
+
+@pytest.mark.parametrize("name", ["task-03", "task_003", "x" * 500, "\ud800", "../../etc"])
+def test_an_unknown_trial_lists_the_closest(made_run, name):
+    with pytest.raises(BadInputError, match=r"the closest are .*task-0"):
+        made_run.trial(name)
+
+
+def test_every_frame_has_exactly_the_declared_columns(made_run):
+    trial = made_run.trial("task-003")
+    for name, (_, declared) in TRIAL_FRAMES.items():
+        assert list(trial.frame(name).columns) == [c.name for c in declared]
+        trial.frame(name).iloc[:0]  # a copy
+        assert trial.finding(name) or name == "pages"
 
 
 def test_what_is_not_computable_has_its_reason_below_the_table(tmp_path):
     run = Run([write_run(tmp_path, n_tasks=2, n_without_ground_truth=1)])
-    (table,) = TrialReport(run, "task-000").answer().exhibits
-    assert ("File recall", "—") in table.rows
-    (note,) = [note for note in table.notes if "File recall" in note]
+    trial = run.trial("task-000")
+    assert ("File recall", "—") in rows(trial.metrics, "label", "shown")
+    (note,) = [note for note in trial.notes() if "File recall" in note]
     assert note.startswith("— File recall, MRR, nDCG@10, ")
     assert note.endswith(": the task has no file-level ground truth.")
+    assert trial.finding("metrics") == "Not scored: the task has no file-level ground truth"
+    assert trial.finding("ground_truth") == "There is no ground truth for this task"
 
 
-def test_an_unknown_trial_lists_the_closest(made_run):
-    with pytest.raises(BadInputError, match="task-003"):
-        TrialReport(made_run, "task-03")
+def test_steps_say_what_was_asked_and_what_came_back(trial_of):
+    trial = trial_of(
+        {"files": ["src/a.py", "src/b.py"]},
+        call(
+            0,
+            touched("src/a.py", "matched", [[3, 4], [4, 6]]),
+            touched("src/c.py", "matched", [[1, 1]]),
+            hits=("src/a.py",),
+            tool_name="Grep",
+            tool_category="code_search",
+            arguments={"pattern": "def a", "path": "/src"},
+        ),
+        call(1, tool_name="Bash", tool_category="other", arguments={"command": "cat src/a.py"}),
+        call(
+            2,
+            touched("src/a.py", "opened", None, is_whole=True),
+            hits=("src/a.py",),
+            tool_name="cat",
+            via="shell",
+            call_index=1,
+        ),
+        call(3, arguments={"file_path": "gone.py"}, is_error=True),
+        call(4, is_opaque=True, tool_name="mystery", tool_category="other"),
+        call(5, touched("src/b.py", "written"), tool_name="Edit", tool_category="file_write"),
+    )
+    assert rows(trial.steps, "tool", "input", "came_back", "hits") == [
+        (
+            "Grep (code search)",
+            "def a · in /src",
+            "matched 2 files (5 lines): src/a.py, src/c.py",
+            "first: src/a.py",
+        ),
+        ("Bash (other)", "cat src/a.py", "ran 1 command", None),
+        (
+            "cat (file read, in the shell)",
+            "in the call of step 1",
+            "read 1 file (whole): src/a.py",
+            "again",
+        ),
+        ("Read (file read)", "gone.py", "failed", None),
+        ("mystery (other)", None, "files not known", None),
+        ("Edit (file write)", None, "wrote 1 file: src/b.py", None),
+    ]
+    assert list(trial.steps["status"]) == [*["served"] * 3, "failed", "unresolved", "served"]
+    assert trial.finding("steps") == "2 of 6 events touch a ground-truth file"
+
+
+def test_a_plain_document_says_that_nothing_was_recorded(trial_of):
+    event = call(0, is_error=None, is_opaque=None, targets=[], target_files=["src/a.py"])
+    trial = trial_of({"files": ["src/b.py"]}, event)
+    assert rows(trial.steps, "status", "came_back", "n_lines") == [
+        ("not recorded", "1 file: src/a.py", None)
+    ]
+
+
+def test_lines_read_are_compared_with_the_expected_ones(trial_of):
+    chunks = [
+        {"file": "src/a.py", "line_start": 10, "line_end": 19},
+        {"file": "src/a.py", "line_start": 18, "line_end": 25},
+        {"file": "src/b.py", "line_start": 1, "line_end": 4},
+        {"file": "src/c.py", "line_start": 5, "line_end": 6},
+        {"file": "src/d.py", "line_start": 5, "line_end": 5},
+    ]
+    files = [f"src/{name}.py" for name in "abcd"]
+    trial = trial_of(
+        {"files": files, "chunks": chunks},
+        call(0, touched("src/a.py", lines=[[1, 12], [11, 20]]), hits=("src/a.py",)),
+        call(1, touched("src/b.py"), hits=("src/b.py",)),
+        call(2, touched("src/c.py", is_whole=True), hits=("src/c.py",)),
+    )
+    assert rows(trial.lines, "file", "expected", "seen", "n_expected", "n_found") == [
+        ("src/a.py", "10–25", "1–20", 16, 11),
+        ("src/b.py", "1–4", None, 4, None),
+        ("src/c.py", "5–6", "the whole file", 2, 2),
+        ("src/d.py", "5", "none", 1, 0),
+    ]
+    assert trial.finding("lines") == "13 of 19 expected lines were shown to the agent"
+
+
+def test_a_range_of_lines_of_any_size_is_counted_without_listing_it(trial_of):
+    trial = trial_of({"files": []}, call(0, touched("a.py", lines=[[1, 10**12]])))
+    assert list(trial.steps["n_lines"]) == [10**12]
+
+
+def test_every_ground_truth_file_has_a_status(trial_of):
+    trial = trial_of(
+        {"files": ["a.py", "b.py", "c.py", "d.py"]},
+        call(0, touched("b.py", "listed"), touched("a.py", "listed"), hits=("b.py", "a.py")),
+        call(1, touched("a.py"), hits=("a.py",)),
+        call(2, touched("a.py", "written"), hits=("a.py",)),
+        call(3, touched("c.py"), hits=("c.py",)),
+    )
+    assert rows(
+        trial.ground_truth, "file", "status", "first_step", "opened_step", "written_step"
+    ) == [
+        ("a.py", "edited", 0, 1, 2),
+        ("b.py", "seen", 0, None, None),
+        ("c.py", "read", 3, 3, None),
+        ("d.py", "missed", None, None, None),
+    ]
+    assert trial.finding("ground_truth") == (
+        "4 ground-truth files: 1 edited, 1 read, 1 seen, 1 missed"
+    )
+
+
+def test_a_file_that_an_incomplete_trace_does_not_hold_is_not_called_missed(trial_of):
+    trial = trial_of({"files": ["a.py"]}, call(0, touched("b.py")), degraded_sources=["trace"])
+    assert list(trial.ground_truth["status"]) == ["not in the trace"]
+
+
+def test_other_files_come_with_near_misses_first(trial_of):
+    trial = trial_of(
+        {"files": ["src/a.py"]},
+        call(0, touched("docs/x.md"), touched("src/n.py", "listed")),
+        call(1, touched("src/n.py", "matched"), touched("src/a.py"), hits=("src/a.py",)),
+    )
+    found = rows(trial.others, "file", "access", "first_step", "n_accesses")
+    assert sorted(found) == [("docs/x.md", "opened", 0, 1), ("src/n.py", "matched", 0, 2)]
+
+
+def test_edits_are_compared_with_the_files_to_edit(trial_of):
+    trial = trial_of(
+        {"files": ["a.py", "b.py"], "expected_edit_files": ["a.py", "b.py"]},
+        call(0, touched("a.py"), hits=("a.py",)),
+        call(1, touched("a.py", "written"), touched("src/c.py", "written"), hits=("a.py",)),
+    )
+    assert rows(trial.edits, "file", "is_expected", "is_written", "opened_step") == [
+        ("a.py", True, True, 0),
+        ("b.py", True, False, None),
+        ("src/c.py", False, True, None),
+    ]
+    assert trial.finding("edits") == "1 of 2 files to edit were written, and 1 other"
+
+
+def test_a_private_trial_lists_what_it_leaves_out(trial_of):
+    trial = trial_of(
+        {"files": []},
+        call(0, arguments={"command": "rm SECRET", "description": "SECRET"}),
+        call(1, arguments={"query": "SECRET"}),
+        call(2, arguments={"file_path": "SECRET", "content": "SECRET"}),
+        privacy=True,
+    )
+    assert rows(trial.redacted, "kind", "n") == [
+        ("Commands", 1),
+        ("Queries and patterns", 1),
+        ("Prompts and descriptions", 1),
+        ("File content", 1),
+        ("Other arguments of tools", 1),
+    ]
+    assert trial.steps["input"].isna().all()
+    assert trial.events["arguments"].isna().all()
+    for name in TRIAL_FRAMES:
+        assert "SECRET" not in trial.frame(name).to_csv()
+    assert trial.finding("redacted").startswith("5 items left out")
 
 
 def test_the_page_shows_every_step_and_hides_arguments_when_private(executed, made_run):
@@ -33,11 +259,165 @@ def test_the_page_shows_every_step_and_hides_arguments_when_private(executed, ma
         return render.to_html(notebook, title="t", footer="f")
 
     assert page(False).count("secret-argument") == 8
+    assert "Nothing was left out of this page" in page(False)
     assert "secret-argument" not in page(True)
+    assert "Other arguments of tools" in page(True)
 
 
-def test_hostile_trials_are_shown_as_text(executed, hostile_run):
-    notebook = executed(hostile_run, "trial_report", trial="<script>alert(1)</script>")
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_trials_are_shown_as_text(executed, hostile_run, name):
+    notebook = executed(hostile_run, "trial_report", trial=name)
     html = render.to_html(notebook, title="<b>", footer="<b>")
-    assert html.count("<script") == 1
-    assert "&lt;script&gt;alert(1)" in html
+    assert "<script>alert" not in html
+    assert "<img src=x" not in html
+    assert "<b>base" not in html
+    assert "&lt;b&gt;base&lt;/b&gt;" in html or "$mcp$" in html
+
+
+def test_hostile_text_of_a_trace_stays_text_in_every_form(trial_of, executed):
+    evil = "<script>alert(1)</script> `x` {{< include y >}} = #evil \u202e]()\x1b[2J"
+    trial = trial_of(
+        {"files": [evil], "chunks": [{"file": evil, "line_start": 1, "line_end": 2}]},
+        call(
+            0,
+            touched(evil, lines=[[1, 1]]),
+            touched(f"{evil}2"),
+            hits=(evil,),
+            tool_name=evil,
+            arguments={"command": evil, evil: [evil, {evil: evil}]},
+        ),
+    )
+    notebook = executed(trial.run, "trial_report")
+    html = render.to_html(notebook, title="t", footer="f")
+    assert "<script>alert" not in html
+    assert html.count("&lt;script&gt;alert(1)") > 5
+    text = json.dumps(notebook)
+    assert "\x1b" not in text
+    assert "\u202e" not in json.loads(text).__repr__()
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            assert "{{<" not in output["data"]["text/markdown"]
+
+
+def test_a_folder_that_was_excluded_has_a_page_with_the_reason(tmp_path, executed):
+    left_out = {
+        "path": "batch/task-x__broken",
+        "config_name": BASELINE,
+        "reason": "nothing_recorded",
+        "detail": None,
+    }
+    run = Run([write_run(tmp_path, n_tasks=2, excluded=(left_out,))])
+    trial = run.trial("task-x__broken")
+    (sentence,) = trial.block().sentences
+    assert sentence == (
+        "This folder was excluded from the evaluation: it is named like a trial but holds no "
+        "result and no trace."
+    )
+    assert all(len(trial.frame(name)) == 0 for name in TRIAL_FRAMES)
+    html = render.to_html(
+        executed(run, "trial_report", trial="task-x__broken"), title="t", footer="f"
+    )
+    assert "was excluded from the evaluation" in html
+
+
+def test_a_trial_without_a_trace_has_a_page_with_the_reason(tmp_path, executed):
+    run = Run([write_run(tmp_path, n_tasks=2, n_without_trace=1)])
+    html = render.to_html(executed(run, "trial_report", trial="task-000"), title="t", footer="f")
+    assert "Degraded: agent: no trace file." in html
+    assert "No retrieval event" in html
+    assert "not known" in html
+
+
+def test_a_page_links_the_run_the_same_task_and_its_neighbours(tmp_path):
+    run = Run([write_run(tmp_path, n_tasks=3)], has_trial_pages=True)
+    trial = run.trial("task-001", config=BASELINE, has_run_page=True)
+    own = run.trial_folders
+    assert rows(trial.pages, "page", "href") == [
+        ("Report of the run", "../../index.html"),
+        ("Same task", f"../{own[3]}/index.html"),
+        ("Previous trial", f"../{own[1]}/index.html"),
+        ("Next trial", f"../{own[3]}/index.html"),
+    ]
+    assert list(run.trials["page"]) == [f"trials/{folder}/index.html" for folder in own]
+    part = run.filter("task_name == 'task-001'")
+    assert list(part.trials["page"]) == [f"trials/{folder}/index.html" for folder in own[2:4]]
+
+
+def test_without_pages_nothing_is_linked(made_run):
+    assert not len(made_run.trial("task-001").pages)
+    assert made_run.trials["page"].isna().all()
+
+
+@dataclass
+class Entry:
+    """What the name of a page's folder depends on."""
+
+    trial_name: str
+    config_name: str = "base"
+    task_name: str = "t"
+    events_file: str = ""
+
+
+@dataclass
+class Files:
+    """A trial of a run summary."""
+
+    entry: Entry
+    run_id: str = "r"
+    folder: Path = field(default_factory=Path)
+
+
+def folders(*entries: Entry) -> tuple[str, ...]:
+    made = [Files(e) for e in entries]
+    return page_folders(made)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, "../../etc/passwd", "..", "/", "C:\\x", "a/../b", ""])
+def test_no_name_leaves_the_folder_of_the_trials(name):
+    (found,) = folders(Entry(name, name))
+    assert found == Path(found).name
+    assert found not in ("", ".", "..")
+    assert len(found.encode()) <= 255
+    assert re.fullmatch(r"[\w.@+-]+", found)
+
+
+def test_trials_of_equal_names_have_folders_of_their_own():
+    entries = [
+        Entry("a b", events_file="1"),
+        Entry("a/b", events_file="2"),
+        Entry("A_B", events_file="3"),
+        Entry("a b", events_file="4"),
+        Entry("x" * 400, "one", events_file="5"),
+        Entry("x" * 400, "two", events_file="6"),
+        Entry("other", events_file="7"),
+    ]
+    found = folders(*entries)
+    assert len({name.casefold() for name in found}) == len(entries)
+    assert found[-1] == "other@base"
+    assert folders(*entries) == found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({}, None),
+        ({"command": "ls -la"}, "ls -la"),
+        ({"file_path": "a.py", "offset": 10, "limit": 40}, "a.py · 40 lines from line 10"),
+        ({"path": "a.py", "startLine": 1, "endLine": 9, "repo": "r"}, "a.py · lines 1–9 · repo: r"),
+        (
+            {"command": "view", "path": "a.h", "view_range": [265, 295]},
+            "view · in a.h · lines 265–295",
+        ),
+        ({"globPattern": "**/*.py", "targetDirectory": "/w"}, "**/*.py · in /w"),
+        ({"command": "ls", "timeout": 30, "isBackground": False, "cwd": ""}, "ls · timeout: 30"),
+        (
+            {"content": "abc", "content_length": 1234, "file_path": "a"},
+            "a · content: abc (cut; 1,234 characters in all)",
+        ),
+        ({"startLine": "1", "endLine": None}, "startLine: 1"),
+        ({"path": ["a", {"b": 1}]}, '["a", {"b": 1}]'),
+        ({"view_range": [1]}, "view_range: [1]"),
+    ],
+)
+def test_arguments_are_readable(arguments, words):
+    assert in_words(arguments) == words

@@ -106,7 +106,7 @@ def test_no_dependency_is_the_other_product(project):
         assert f"{declared['name']} (pyproject.toml)" in text
 
 
-def test_the_wheel_of_the_readme_is_the_one_that_is_built(project):
-    readme = (project / "README.md").read_text(encoding="utf-8")
-    named = set(re.findall(r"retrieval_evidence-([\d.]+)-py3-none-any\.whl", readme))
+def test_the_wheel_that_is_named_is_the_one_that_is_built(project):
+    page = (project / "docs" / "install.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"retrieval_evidence-([\d.]+)-py3-none-any\.whl", page))
     assert named == {retrieval_eval.__version__}

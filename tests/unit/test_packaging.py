@@ -23,6 +23,7 @@ import retrieval_eval
 ASSETS = {
     "notebooks": "retrieval_eval/_assets/notebooks",
     "schemas": "retrieval_eval/_assets/schemas",
+    "_extensions": "retrieval_eval/_assets/_extensions",
 }
 
 
@@ -63,24 +64,17 @@ def test_the_wheel_carries_the_whole_package(project, wheel):
     assert _package_files(project) - _wheel_names(wheel) == set()
 
 
-def test_the_wheel_carries_templates_and_styles(wheel):
-    suffixes = {Path(name).suffix for name in _wheel_names(wheel) if "/templates/" in name}
-    assert {".css", ".j2"} <= suffixes
-    assert "retrieval_eval/py.typed" in _wheel_names(wheel)
-
-
 @pytest.mark.parametrize("folder", sorted(ASSETS))
 def test_the_wheel_carries_assets(project, wheel, folder):
     names = (path.relative_to(project / folder) for path in (project / folder).rglob("*"))
     wanted = {
         f"{ASSETS[folder]}/{name.as_posix()}"
         for name in names
-        if name.suffix in {".ipynb", ".json"}
+        if (project / folder / name).is_file()
         and not {"reports", ".ipynb_checkpoints"} & {*name.parts}
     }
     assert wanted
     assert wanted - _wheel_names(wheel) == set()
-    assert "retrieval_eval/_assets/_quarto.yml" in _wheel_names(wheel)
 
 
 def test_the_wheel_carries_nothing_else(wheel):
@@ -113,9 +107,11 @@ def test_the_installed_package_needs_no_checkout(wheel, tmp_path):
         "import sys; sys.path.insert(0, sys.argv[1]); "
         "import retrieval_eval, retrieval_eval.cli; "
         "from retrieval_eval.report.assets import notebook; "
+        "from retrieval_eval.report.quarto import copy_extension; "
         "print(retrieval_eval.__file__); print(notebook('run_report')); "
         "from pathlib import Path; from retrieval_eval.demo import write_demo, write_search_demo; "
-        "write_demo(Path('demo')); write_search_demo(Path('search'))"
+        "write_demo(Path('demo')); write_search_demo(Path('search')); "
+        "copy_extension(Path('here'))"
     )
     done = subprocess.run(
         [sys.executable, "-P", "-c", program, str(tmp_path / "site")],
@@ -129,6 +125,8 @@ def test_the_installed_package_needs_no_checkout(wheel, tmp_path):
         assert Path(line).is_relative_to(tmp_path / "site")
     assert (tmp_path / "demo" / "runs" / "demo").is_dir()
     assert (tmp_path / "search" / "gold-set.jsonl").is_file()
+    extension = tmp_path / "here" / "_extensions" / "retrieval-eval"
+    assert {"_extension.yml", "page.html", "report.css"} <= {p.name for p in extension.iterdir()}
 
 
 def test_metadata_matches_the_project(project, wheel):

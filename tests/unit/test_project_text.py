@@ -76,7 +76,8 @@ def test_links_between_documents_lead_somewhere(texts, project):
         if not name.endswith(".md"):
             continue
         prose = re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
-        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", prose):
+        pictures = re.findall(r'<img src="([^"]+)"', prose)
+        for target in (*pictures, *re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", prose)):
             if "://" in target or target.startswith("mailto:"):
                 continue
             if not (project / name).parent.joinpath(target).exists():
@@ -171,6 +172,17 @@ def test_the_package_uses_plain_words(project):
         if word[0].lower() not in USED_AS_DATA.get(name, ())
     }
     assert sorted(found) == []
+
+
+def test_the_documentation_uses_plain_words(texts):
+    # Records of decisions and the changelog keep the words of their day.
+    pages = {
+        name: text
+        for name, text in texts.items()
+        if name.endswith(".md") and not re.search(r"^docs/decisions/|^CHANGELOG", name)
+    }
+    assert len(pages) > 30
+    assert _lines_with(pages, RETIRED) == []
 
 
 STATES = ("access", "decided_by", "effect", "status", "tier", "verdict")

@@ -9,8 +9,10 @@ import pytest
 from retrieval_eval import schema
 from retrieval_eval.demo import write_search_demo
 from retrieval_eval.errors import SchemaError
+from retrieval_eval.io.artefacts import write_artefact
 from retrieval_eval.model import DOCUMENTS, PUBLISHED, from_builtins, json_schema, to_builtins
 from retrieval_eval.pipeline import evaluate
+from retrieval_eval.report.index import Listed, entry_of
 from retrieval_eval.schema import now
 from retrieval_eval.search.guard.thresholds import shipped_thresholds
 from retrieval_eval.search.measure import Request, measure_request
@@ -50,6 +52,11 @@ def artefacts(demo_tree, tmp_path_factory) -> dict[str, list[dict]]:
     verdict = check([runs[1]], [runs[0]], shipped_thresholds(), today=date(2026, 1, 10))
     found["search_guard"].append(written(verdict))
     found["search_noise"].append(written(noise([runs[1]] * 2, generated_at=now(), seed=1)))
+    listed = Listed(output, now(), "better", n_trials=2, n_queries=3)
+    page = '<div class="block answer tone-better">\n<p class="finding">It &lt;helped&gt;</p></div>'
+    entry = entry_of(page, "run_report", "A report", listed, simulated=True)
+    write_artefact(output / "report.json", entry)
+    found["report"].append(json.loads((output / "report.json").read_text()))
     return found
 
 

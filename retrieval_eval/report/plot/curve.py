@@ -119,13 +119,15 @@ def curve(
             clip_on=False,
         )
         middle = sum(ax.get_xlim()) / 2
+        bottom, top = ax.get_ylim()
+        is_low = b < bottom + 0.2 * (top - bottom)
         ax.annotate(
             name(label, 40),
             (a, b),
-            (10 if a <= middle else -10, -12),
+            (10 if a <= middle else -10, 8 if is_low else -10),
             textcoords="offset points",
             ha="left" if a <= middle else "right",
-            va="top",
+            va="bottom" if is_low else "top",
             weight="bold",
             bbox={"facecolor": style.PAPER, "edgecolor": "none", "pad": 1.0},
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from retrieval_eval.report import style
 from retrieval_eval.report.canvas import height, legend, light_grid, name, row_labels
-from retrieval_eval.report.headings import formatter, heading
+from retrieval_eval.report.headings import formatter, heading, inside
 from retrieval_eval.report.registered import (
     NothingToShow,
     Words,
@@ -18,6 +18,7 @@ from retrieval_eval.report.registered import (
     numbers,
     texts,
 )
+from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,7 +65,7 @@ def dumbbell(
     >>> import retrieval_eval as rev
     >>> suites = pd.DataFrame({"suite": ["s", "t"], "a": [0.25, 0.5], "b": [0.75, 0.25]})
     >>> rev.plot.dumbbell(suites, "suite", "a", "b").finding
-    'b is higher than a in 1 of 2 rows, lower in 1'
+    'b is higher than a in 1 of 2 suites, lower in 1'
     """
     first, second = (names or (heading(low), heading(high)))[:2]
     found = list(zip(texts(frame, rows), numbers(frame, low), numbers(frame, high), strict=True))
@@ -97,7 +98,7 @@ def dumbbell(
             color=mark.color,
             markeredgecolor=style.PAPER,
             markeredgewidth=0.6,
-            markersize=8,
+            markersize=9 if mark is style.MARKS[0] else 7,  # both are seen where they are equal
             zorder=3,
         )
     handles = ax.get_lines()[-2:]
@@ -124,14 +125,13 @@ def dumbbell(
         for (label, a, b), note in zip(found, notes, strict=True)
     ]
     about = f"{xlabel}, " if xlabel else ""
-    counted_rows = f"{len(pairs)} {'row' if len(pairs) == 1 else 'rows'}"
+    noun = inside(heading(rows))
     return Words(
-        f"{name(second, 36)} is higher than {name(first, 36)} in {up} of {counted_rows}, "
-        f"lower in {down}",
-        f"{about}{name(first, 40)} and {name(second, 40)} by {heading(rows)}, "
-        f"{len(found)} {'row' if len(found) == 1 else 'rows'}.",
+        f"{name(second, 36)} is higher than {name(first, 36)} in {up} of "
+        f"{counted(len(pairs), noun)}, lower in {down}",
+        about + f"{name(first, 40)} and {name(second, 40)} of {counted(len(found), noun)}.",
         as_frame(columns),
-        f"{about}{name(first, 40)} and {name(second, 40)}: {listed(parts, 12, '; ')}.",
+        about + f"{name(first, 40)} and {name(second, 40)}: {listed(parts, 12, '; ')}.",
         {low: show, high: show},
         {low: name(first, 40), high: name(second, 40)},
     )

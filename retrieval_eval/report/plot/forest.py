@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.report import style
 from retrieval_eval.report.canvas import hatched, height, legend, light_grid, name, row_labels
 from retrieval_eval.report.headings import NAMED, heading, inside
@@ -82,7 +83,7 @@ def forest(
     >>> import retrieval_eval as rev
     >>> found = pd.DataFrame({"metric": ["mrr", "reward"], "d": [0.2, 0.1], "low": [0.1, -0.1]})
     >>> rev.plot.forest(found.assign(high=0.3), "metric", "d", "low", "high").finding
-    'The interval leaves out 0 in 1 of 2 rows: MRR +0.20'
+    'The interval leaves out 0 in 1 of 2 metrics: MRR +0.20'
     """
     found = _estimates(frame, rows, (estimate, low, high), (p, n, limit), by, least)
     need_rows(frame)
@@ -114,13 +115,14 @@ def forest(
         handle = ax.plot([], [], color=color, marker="|", linestyle="", markeredgewidth=2.2)
         legend(ax, handle, [heading(limit)])
     strong = [e for e in known if _is_strong(e, has_p=p is not None)]
-    clear = listed([f"{name(e.title)} {show(e.value)}" for e in strong])
+    clear = listed([f"{name(e.whole, 60)} {show(e.value)}" for e in strong])
     test = f"{_letter(p)} is below 0.05" if p else "The interval leaves out 0"
-    parts = [f"{name(e.title)} {show(e.value)} {_ends(e, show)}" for e in known]
+    parts = [f"{name(e.whole, 60)} {show(e.value)} {_ends(e, show)}" for e in known]
+    noun = inside(heading(rows)) if isinstance(rows, str) else "row"
     what, more = xlabel or heading(estimate), len(found) - len(drawn)
     return Words(
-        f"{test} in {len(strong)} of {counted(len(known), 'row')}{f': {clear}' if clear else ''}",
-        f"{what} with interval, {counted(len(frame), 'row')}; filled: "
+        f"{test} in {len(strong)} of {counted(len(known), noun)}{f': {clear}' if clear else ''}",
+        f"{what} with interval, {counted(len(frame), noun)}; filled: "
         f"{test if p else inside(test)}."
         + (f" Hatched: fewer than {least}, not interpreted." if len(known) < len(found) else "")
         + (f" Only in the data: {more} more." if more else ""),
@@ -145,6 +147,11 @@ class Estimate:
     limit: float | None
     is_small: bool
 
+    @property
+    def whole(self) -> str:
+        """The name with its heading."""
+        return f"{self.head}: {self.title}" if self.head else self.title
+
 
 def _estimates(
     frame: pd.DataFrame,
@@ -164,8 +171,8 @@ def _estimates(
     )
     return [
         Estimate(
-            _titled(head) if head else "",
-            _titled(title),
+            heading(head) if head else "",
+            " ~ ".join(heading(part) if part in BY_NAME else part for part in title.split(" · ")),
             value,
             low,
             high,
@@ -235,7 +242,7 @@ def _note(e: Estimate, show: Format, letter: str) -> str:
         return "not computable"
     sure = "" if e.p is None else f"{letter} {p_value(e.p)}"
     value = f"{show(e.value)} {_ends(e, show)}".strip()
-    return ", ".join(part for part in (value, sure, rests) if part)
+    return "\n".join([value, *([", ".join(filter(None, (sure, rests)))] if sure or rests else [])])
 
 
 def _ends(e: Estimate, show: Format) -> str:
@@ -246,11 +253,6 @@ def _is_strong(e: Estimate, *, has_p: bool) -> bool:
     if has_p:
         return e.p is not None and e.p < 0.05
     return e.low is not None and e.high is not None and (e.low > 0 or e.high < 0)
-
-
-def _titled(text: str) -> str:
-    """Return the name of a row, each metric in it as it is printed."""
-    return " ~ ".join(heading(part) for part in text.split(" · "))
 
 
 def _letter(p: str | None) -> str:

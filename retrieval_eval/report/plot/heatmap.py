@@ -81,7 +81,7 @@ def heatmap(
         raise NothingToShow(f"No row has a value of {inside(heading(values))}.")
     if not known:
         raise NothingToShow(f"No cell rests on {least} or more, so that none can be interpreted.")
-    is_signed = min(v for v, _, _ in known) < 0
+    is_signed = min(v for v, _, _ in known) < 0 or "differ" in values or "point" in values
     show = NAMED["signed"] if is_signed else formatter(values, [v for v, _, _ in known])
     cells = list(zip(down, across, found, ns, small, strict=True))
     names = [g for g in groups_of(frame, rows) if g in set(down)]
@@ -92,11 +92,16 @@ def heatmap(
     else:
         _grid(ax, cells, names, heads, show, is_signed=is_signed)
         ax.set_xlabel(heading(columns))
+
+    def place(row: str, head: str) -> str:
+        parts = [(row, names), (head, heads)]
+        return ", ".join(name(p) for p, of in parts if len(of) > 1) or name(row)
+
     n_small = sum(small)
     low, high = min(known), max(known)
     text = (
-        f"{heading(values)} from {show(low[0])} ({name(low[1])}, {name(low[2])}) to "
-        f"{show(high[0])} ({name(high[1])}, {name(high[2])})"
+        f"{heading(values)} from {show(low[0])} ({place(*low[1:])}) to "
+        f"{show(high[0])} ({place(*high[1:])})"
     )
     if n_small:
         text += f"; {n_small} of {len(cells)} cells too small to interpret"
@@ -107,7 +112,7 @@ def heatmap(
     }
     if n:
         data[n] = [None if count is None else int(count) for count in ns]
-    parts = [f"{name(a)}, {name(b)} {show(v)}" for v, a, b in known]
+    parts = [f"{place(a, b)} {show(v)}" for v, a, b in known]
     return Words(
         text,
         f"{heading(values)} by {inside(heading(rows))} and {inside(heading(columns))}, "
@@ -174,9 +179,7 @@ def _grid(
         if text.get_color() not in (style.TEXT, "w"):
             text.set_color(style.ON_LIGHT)
     height(ax, 0.9 + 0.42 * len(names))
-    row_labels(ax, names)
-    ax.set_yticks([i + 0.5 for i in range(len(names))], [name(g) for g in names])
-    ax.set_ylim(len(names), 0)
+    row_labels(ax, names, middle=0.5)
     turned = max(map(len, heads)) * len(heads) > 75
     ax.set_xticks(
         [i + 0.5 for i in range(len(heads))],

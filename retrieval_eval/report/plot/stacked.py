@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from retrieval_eval.report import style
 from retrieval_eval.report.canvas import height, legend, name, row_labels
-from retrieval_eval.report.headings import heading
+from retrieval_eval.report.headings import heading, inside
 from retrieval_eval.report.numbers import share as share_text
 from retrieval_eval.report.registered import (
     NothingToShow,
@@ -111,10 +111,12 @@ def stacked(
     )
     whole_number = all(float(v).is_integer() for v in sums.values())
     number: Any = int if whole_number else float
+    # Whatever the parts are called, they are columns beside ours.
+    columns = {p: f"{p} " if p in ("group", "Total") else p for p in kinds}
     data = as_frame(
         {
             "group": bars,
-            **{p: [number(sums[row, p]) for row in bars] for p in kinds},
+            **{column: [number(sums[row, p]) for row in bars] for p, column in columns.items()},
             "Total": [number(totals[row]) for row in bars],
         }
     )
@@ -129,11 +131,12 @@ def stacked(
     ]
     return Words(
         f"{name(first, 40)[:1].upper()}{name(first, 40)[1:]}: {listed(said)}",
-        f"{heading(parts)} by {_rows(rows)}, "
+        f"{heading(parts)} by {inside(_rows(rows))}, "
         + (f"{what} of {len(frame):,} rows." if weights else f"{len(frame):,} rows."),
         data,
-        f"Stacked bars of {heading(parts)} by {_rows(rows)}: {listed(words, 8, '; ')}.",
-        heads={"group": _rows(rows), **{p: name(p, 40) for p in kinds}},
+        f"Stacked bars of {inside(heading(parts))} by {inside(_rows(rows))}: "
+        f"{listed(words, 8, '; ')}.",
+        heads={"group": _rows(rows), **{column: name(p, 40) for p, column in columns.items()}},
     )
 
 

@@ -11,6 +11,7 @@ from retrieval_eval.io.files import remove, write_json
 from retrieval_eval.model import to_builtins
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report.columns import DIFF_FRAMES, SEARCH_FRAMES
+from retrieval_eval.report.index import Listed, newest
 from retrieval_eval.report.publishing import Files, Keep, digest_of, publish, write_frames
 from retrieval_eval.report.search.demo import DEMO_FOLDER, MeasuredDemo, is_demo, measured_demo
 from retrieval_eval.report.search.diff import SearchDiff
@@ -85,7 +86,8 @@ def build_search(
     sources = Sources(str(run), str(baseline), backlog, *map(str, files))
     loaded = load_search(**asdict(sources), where=where, privacy=privacy, pages=True)
     folder = reports_dir / FOLDER / slug(loaded.name)
-    return _report(loaded, sources, folder, where, renderer, pdf, progress, keep)
+    listed = _listed(loaded, reports_dir)
+    return _report(loaded, sources, folder, listed, where, renderer, pdf, progress, keep)
 
 
 def build_demo(
@@ -101,13 +103,20 @@ def build_demo(
     made = measured_demo(folder / "data", progress=progress)
     sources = sources_of(made)
     loaded = load_search(**asdict(sources), privacy=privacy, pages=True)
-    return _report(loaded, sources, folder, "", renderer, pdf, progress), made
+    listed = _listed(loaded, reports_dir)
+    return _report(loaded, sources, folder, listed, "", renderer, pdf, progress), made
+
+
+def _listed(loaded: SearchRun, reports_dir: Path) -> Listed:
+    measured = newest([loaded.stored.generated_at])
+    return Listed(reports_dir, measured, n_queries=len(loaded.stored.queries))
 
 
 def _report(
     loaded: SearchRun,
     sources: Sources,
     folder: Path,
+    listed: Listed,
     where: str,
     renderer: Renderer,
     pdf: bool,
@@ -142,6 +151,7 @@ def _report(
         progress=progress,
         inputs=_inputs(loaded, sources),
         keep=keep,
+        listed=listed,
     )
 
 
@@ -225,6 +235,11 @@ def build_diff(
         progress=progress,
         inputs=_inputs_of_diff(loaded, sources),
         keep=keep,
+        listed=Listed(
+            reports_dir,
+            newest(side.generated_at for side in (loaded.document.a, loaded.document.b)),
+            n_queries=loaded.document.n_queries_in_both,
+        ),
     )
 
 

@@ -1,0 +1,552 @@
+"""Runs over time: those of agents below a runs root, and search runs of a folder, as frames.
+
+Everything is read from documents that earlier commands wrote; nothing is measured again. The order
+is that of time, never that of a score. Two measurements are only joined by a line when they rest on
+the same: of agents the same tasks with the same ground truth and cut-offs, of search the same gold
+set, documents and settings.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.escape import slug, visible
+from retrieval_eval.io.files import entries, label, probe
+from retrieval_eval.io.layout import OWN_FOLDER
+from retrieval_eval.io.runs import find_runs
+from retrieval_eval.model.guard import GuardRow, GuardRuling
+from retrieval_eval.model.search_run import SearchRun
+from retrieval_eval.pipeline import evaluate
+from retrieval_eval.pipeline.evaluate import SUMMARY_FILE
+from retrieval_eval.pipeline.roots import DEMO
+from retrieval_eval.pipeline.roots import DEMO_OUTPUT as AGENTS_DEMO
+from retrieval_eval.records import Progress, Renderer
+from retrieval_eval.report import frames
+from retrieval_eval.report.columns import HISTORY_FRAMES
+from retrieval_eval.report.exhibits import Block
+from retrieval_eval.report.frames import Row, make_frame
+from retrieval_eval.report.publishing import Keep, digest_of, publish, write_frames
+from retrieval_eval.report.run import Run
+from retrieval_eval.report.search.demo import DEMO_FOLDER, DEMO_OUTPUT, measured_demo
+from retrieval_eval.report.simulated import notice
+from retrieval_eval.report.words import VERDICTS
+from retrieval_eval.search.guard.files import Request, guard
+from retrieval_eval.search.run_files import load_search_run
+from retrieval_eval.search.run_names import REPORTS, WITH_CLAIMS
+from retrieval_eval.stats.intervals import bootstrap_mean
+from retrieval_eval.values import DEFAULT_SEED, counted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NOTEBOOK: Final = "history"
+AGENTS: Final = "agents"
+SEARCH: Final = "search"
+METRICS: Final = ("file_recall", "mrr", "ndcg@10", "context_efficiency", "reward", "cost_usd")
+"""The metrics of agents whose means are followed."""
+
+_REVIEWED: Final = "chair"
+_COLUMNS: Final = {name: columns for name, (_, columns) in HISTORY_FRAMES.items()}
+_BATCH: Final = "%Y-%m-%d__%H-%M-%S"
+
+
+class History(frames.Measured):
+    """What was measured over time; each frame is in the order of time and handed out as a copy.
+
+    Its frames are those of :data:`retrieval_eval.report.columns.HISTORY_FRAMES`: ``runs``,
+    ``metrics``, ``guard`` and ``labels``. Shown in a notebook it says what there is.
+    """
+
+    frame_columns = _COLUMNS
+
+    def __init__(self, tables: dict[str, list[Row]]) -> None:
+        self._tables = tables
+
+    @frames.handed_out
+    def runs(self) -> pd.DataFrame:
+        """One row a run, also those that could not be read."""
+        return self._made("runs")
+
+    @frames.handed_out
+    def metrics(self) -> pd.DataFrame:
+        """One row a run, suite or corpus, configuration and metric: mean, interval, n and line."""
+        return self._made("metrics")
+
+    @frames.handed_out
+    def guard(self) -> pd.DataFrame:
+        """One row a search run that has an earlier one: the verdict of the guard on the change."""
+        return self._made("guard")
+
+    @frames.handed_out
+    def labels(self) -> pd.DataFrame:
+        """One row a search run and source of labels: queries of its gold set."""
+        return self._made("labels")
+
+    def _made(self, name: str) -> pd.DataFrame:
+        return make_frame(self._tables[name], _COLUMNS[name])
+
+    def frame(self, name: str) -> pd.DataFrame:
+        """Return a frame by its name in :data:`retrieval_eval.report.columns.HISTORY_FRAMES`."""
+        found: pd.DataFrame = getattr(self, name)
+        return found
+
+    @property
+    def n_simulated(self) -> int:
+        """How many runs hold invented data."""
+        return sum(row["is_simulated"] is True for row in self._tables["runs"])
+
+    def block(self) -> Block:
+        """Return the header: how much there is, from when to when, and what the guard found."""
+        rows = self._tables["runs"]
+        read = [row for row in rows if row["status"] == "read"]
+        moments = sorted(row["moment"] for row in read)
+        kinds = [sum(row["kind"] == kind for row in read) for kind in (AGENTS, SEARCH)]
+        rulings = self._tables["guard"]
+        badges = [
+            ("Runs of agents", f"{kinds[0]}"),
+            ("Search runs", f"{kinds[1]}"),
+            ("From", moments[0][:10] if moments else "—"),
+            ("To", moments[-1][:10] if moments else "—"),
+            ("Left out", f"{len(rows) - len(read)}"),
+            ("Order", "time · non-ranking"),
+        ]
+        sentences = [
+            notice(self.n_simulated, len(rows), "run", "system"),
+            _caught([row["verdict"] for row in rulings]),
+            _broken(self._tables["metrics"]),
+        ]
+        finding = f"{counted(len(read), 'run')} over time"
+        return Block("header", finding, tuple(s for s in sentences if s), badges=tuple(badges))
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
+        return self.block()._repr_mimebundle_(include, exclude)
+
+    def __repr__(self) -> str:
+        said = notice(self.n_simulated, len(self._tables["runs"]), "run", "system")
+        return f"<History: {self.block().finding}>{f' {said}' if said else ''}"
+
+
+def _caught(verdicts: Sequence[str]) -> str:
+    """Return what the guard says of the changes from one search run to the next."""
+    if not verdicts:
+        return ""
+    parts = [f"{verdicts.count('breach')} are regressions", f"{verdicts.count('pass')} pass"]
+    if "no_verdict" in verdicts:
+        parts.append(f"{verdicts.count('no_verdict')} have no verdict")
+    return f"Of {counted(len(verdicts), 'change')} of search, by the guard: {', '.join(parts)}."
+
+
+def _broken(metrics: Sequence[Row]) -> str:
+    n = sum(max(lines) - 1 for lines in _by_series(metrics, lambda row: int(row["line"])))
+    if not n:
+        return "Every mean rests on the same as the one before it."
+    return (
+        f"In {counted(n, 'place')} a mean rests on something other than the one before it (other "
+        "tasks, ground truth, labels, documents or cut-offs): no line joins the two."
+    )
+
+
+def _by_series(rows: Sequence[Row], value: Callable[[Row], Any]) -> Iterator[list[Any]]:
+    series: dict[tuple[Any, ...], list[Any]] = {}
+    for row in rows:
+        key = tuple(row[name] for name in ("kind", "subject", "series", "metric"))
+        series.setdefault(key, []).append(value(row))
+    yield from series.values()
+
+
+def load_history(
+    data: str | Path = "",
+    *,
+    runs_root: str | Path = "",
+    output_dir: str | Path = "",
+    subject: str = "",
+    thresholds: str | Path = "",
+    seed: int = DEFAULT_SEED,
+) -> History:
+    """Return what was measured over time, read from documents that are there.
+
+    Parameters
+    ----------
+    data
+        Folder of search runs (``eval-report-<utc>.json``, ``baseline.json`` and other files of
+        runs), or ``demo``: the built-in demonstrations of search and of agents, simulated.
+    runs_root
+        Folder of the runs of agents that `retrieval-eval evaluate` has measured.
+    output_dir
+        Folder of their artefacts, where those are not inside the runs.
+    subject
+        One suite or corpus; empty for all.
+    thresholds
+        Of the guard; by default as for `retrieval-eval search guard`.
+    seed
+        Seed of the intervals of agents.
+
+    Raises
+    ------
+    BadInputError
+        When nothing was named, a folder does not exist or holds no run, or there is no such
+        subject (with the closest names).
+    """
+    places = (data, runs_root, output_dir, subject, thresholds)
+    if any(not isinstance(place, str | Path) for place in places):
+        raise BadInputError("folders and names are given as text")
+    if str(data) == DEMO:
+        evaluate([DEMO])
+        data = measured_demo(DEMO_OUTPUT).run.parent
+        runs_root, output_dir = AGENTS_DEMO / "runs", AGENTS_DEMO
+    if not (data or runs_root):
+        raise BadInputError(
+            "no folder was given: name that of search runs (data) or of agents' runs (runs_root), "
+            "or say demo for the built-in demonstration, which is simulated"
+        )
+    points: list[_Point] = []
+    if data:
+        points += _search_points(Path(data), thresholds)
+    if runs_root:
+        points += _agent_points(Path(runs_root), Path(output_dir) if output_dir else None, seed)
+    if not any(point.row["status"] == "read" for point in points):
+        where = " and ".join(visible(place) for place in (data, runs_root) if place)
+        raise BadInputError(
+            f"{where}: no measured run; `retrieval-eval search run` and `retrieval-eval evaluate` "
+            "write them"
+        )
+    points.sort(key=lambda point: (point.row["moment"] or "~", point.row["kind"], point.row["run"]))
+    return History(_tables(_of_subject(points, subject)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    """One run: its row in ``runs``, and its rows in the other frames."""
+
+    row: Row
+    metrics: tuple[Row, ...] = ()
+    guard: tuple[Row, ...] = ()
+    labels: tuple[Row, ...] = ()
+
+
+def _tables(points: Sequence[_Point]) -> dict[str, list[Row]]:
+    tables: dict[str, list[Row]] = {"runs": [point.row for point in points]}
+    for name in ("metrics", "guard", "labels"):
+        tables[name] = [
+            {"kind": point.row["kind"], "run": point.row["run"], "moment": point.row["moment"]}
+            | row
+            for point in points
+            for row in getattr(point, name)
+        ]
+    for series in _by_series(tables["metrics"], lambda row: row):
+        line, before = 0, None
+        for row in series:
+            line += row["basis"] != before
+            row["line"], before = line, row["basis"]
+    return tables
+
+
+def _of_subject(points: Sequence[_Point], subject: str) -> Sequence[_Point]:
+    """Return the runs of one suite or corpus, with the means of that alone."""
+    if not subject:
+        return points
+    known = sorted({row["subject"] for point in points for row in point.metrics})
+    if subject not in known:
+        close = difflib.get_close_matches(subject, known, n=3, cutoff=0.4) or known
+        said = visible(subject, 60)
+        raise BadInputError(f"no run measured '{said}'; there is {', '.join(map(visible, close))}")
+    found = []
+    for point in points:
+        own = tuple(row for row in point.metrics if row["subject"] == subject)
+        if own:
+            found.append(_Point(point.row, own, point.guard, point.labels))
+    return found
+
+
+def _digest(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode(errors="replace")).hexdigest()[:12]
+
+
+def _unread(kind: str, run: str, source: str, status: str, reason: str) -> _Point:
+    return _Point(
+        {
+            "kind": kind,
+            "run": run,
+            "moment": None,
+            "status": status,
+            "reason": reason,
+            "source": source,
+            "is_simulated": False,
+        }
+    )
+
+
+def _agent_points(runs_root: Path, output_dir: Path | None, seed: int) -> Iterator[_Point]:
+    for run_dir in find_runs(runs_root):
+        folder = (run_dir if output_dir is None else output_dir / run_dir.name) / OWN_FOLDER
+        source = label(run_dir, runs_root)
+        if not probe((folder / SUMMARY_FILE).is_file):
+            yield _unread(AGENTS, run_dir.name, source, "not_evaluated", "it was not evaluated")
+            continue
+        try:
+            yield _agent_point(Run([folder]), source, seed)
+        except BadInputError as error:
+            yield _unread(AGENTS, run_dir.name, source, "unreadable", str(error))
+
+
+def _agent_point(run: Run, source: str, seed: int) -> _Point:
+    (summary,) = run.summaries
+    trials = run.trials
+    batches = sorted(filter(None, (_batch(text) for text in trials["batch_timestamp"])))
+    led = run.study.record
+    verdict = reason = None
+    if led.baseline_config and led.comparison_config:
+        sides = f"{led.comparison_config} against {led.baseline_config}"
+        verdict = f"{sides}: {VERDICTS.get(led.verdict, led.verdict)}"
+        reason = led.verdict_reason
+    row = {
+        "kind": AGENTS,
+        "run": summary.run_id,
+        "moment": batches[0] if batches else summary.generated_at,
+        "moment_of": "first batch" if batches else "evaluation",
+        "subject": ", ".join(sorted(trials["benchmark"].dropna().unique())),
+        "system": ", ".join(run.configs),
+        "n": summary.counts.trials_found,
+        "n_computable": summary.counts.computable,
+        "verdict": verdict,
+        "reason": reason,
+        "status": "read",
+        "source": source,
+        "is_simulated": run.n_simulated > 0,
+    }
+    return _Point(row, tuple(_agent_means(trials, run.k_values, seed)))
+
+
+def _batch(text: Any) -> str | None:
+    try:
+        return f"{datetime.strptime(str(text), _BATCH).isoformat()}Z"  # noqa: DTZ007 - is UTC
+    except ValueError:
+        return None
+
+
+def _agent_means(trials: pd.DataFrame, k_values: Sequence[int], seed: int) -> Iterator[Row]:
+    """Yield the mean over tasks of every suite, config and metric, repeats averaged first."""
+    for (suite, config), own in trials.groupby(["benchmark", "config_name"], sort=True):
+        for metric in METRICS:
+            if metric not in own:
+                continue
+            numbers = own.assign(value=own[metric].astype("float64")).dropna(subset=["value"])
+            by_task = numbers.groupby("task_name", sort=True)["value"].mean()
+            asked = numbers[["task_name", "ground_truth_digest", "task_checksum"]]
+            tasks = sorted({tuple(map(str, t)) for t in asked.itertuples(index=False, name=None)})
+            ends = bootstrap_mean(by_task.to_list(), seed=seed) if len(by_task) else None
+            yield {
+                "subject": suite,
+                "series": config,
+                "metric": metric,
+                "mean": float(by_task.mean()) if len(by_task) else None,
+                "ci_low": ends.low.value if ends else None,
+                "ci_high": ends.high.value if ends else None,
+                "n": len(by_task),
+                "basis": _digest(tasks, k_values if "@" in metric else ()),
+            }
+
+
+def _search_points(folder: Path, thresholds: str | Path) -> Iterator[_Point]:
+    if not probe(folder.is_dir):
+        raise BadInputError(f"{folder}: no such folder of search runs")
+    found: dict[tuple[str, ...], tuple[Path, SearchRun]] = {}
+    for path in _run_files(folder):
+        try:
+            run = load_search_run(path)
+        except BadInputError as error:
+            if path.match(REPORTS) or path.name == "baseline.json":
+                reason = str(error).removeprefix(f"{path}: ")
+                yield _unread(SEARCH, path.stem, path.name, "unreadable", reason)
+            continue  # another document of the folder, such as noise
+        # The baseline is a copy of a run, and so is one to which claims were added.
+        found.setdefault((run.label, run.generated_at, run.run.gold_set.fingerprint), (path, run))
+    ordered = sorted(found.values(), key=lambda each: (each[1].generated_at, each[0].name))
+    for number, (path, run) in enumerate(ordered):
+        against = _compared_with(run, ordered[:number])
+        rulings = [_ruling(path, run, against, thresholds)] if against else []
+        yield _search_point(path, run, rulings)
+
+
+def _run_files(folder: Path) -> list[Path]:
+    """Return the files that may be runs: those with claims first, the copy of a baseline last."""
+    files = [p for p in entries(folder) if p.suffix == ".json" and probe(p.is_file)]
+    return sorted(
+        files,
+        key=lambda p: (p.name == "baseline.json", not p.name.endswith(WITH_CLAIMS), p.name),
+    )
+
+
+def _compared_with(
+    run: SearchRun, earlier: Sequence[tuple[Path, SearchRun]]
+) -> tuple[Path, SearchRun] | None:
+    """Return the run that it was compared with when it was measured, else the one before it."""
+    if run.delta is not None:
+        wanted = (run.delta.baseline.label, run.delta.baseline.generated_at)
+        for path, other in earlier:
+            if (other.label, other.generated_at) == wanted:
+                return path, other
+    return earlier[-1] if earlier else None
+
+
+def _ruling(
+    path: Path, run: SearchRun, against: tuple[Path, SearchRun], thresholds: str | Path
+) -> Row:
+    chosen = Path(thresholds) if thresholds else None
+    request = Request([path], [against[0]], chosen)
+    ruling = guard(request, today=date.fromisoformat(run.generated_at[:10]))
+    breaches = [row for row in ruling.rows if row.verdict == "breach"]
+    worst = max(breaches, key=_harm, default=None)
+    return {
+        "against": _name(*against),
+        "against_moment": against[1].generated_at,
+        "verdict": ruling.verdict,
+        "headline": ruling.headline,
+        "breaches": [row.name for row in breaches],
+        "worst": worst.name if worst else None,
+        "worst_points": worst.change_points if worst else None,
+        "reasons": list(_reasons(ruling)),
+    }
+
+
+def _harm(row: GuardRow) -> float:
+    return row.harm_points or 0.0
+
+
+def _reasons(ruling: GuardRuling) -> Iterable[str]:
+    return ruling.reasons or (row.reasons[0] for row in ruling.rows if row.reasons)
+
+
+def _name(path: Path, run: SearchRun) -> str:
+    return run.label or path.name.removesuffix(".json").removesuffix(".claims")
+
+
+def _search_point(path: Path, run: SearchRun, rulings: Sequence[Row]) -> _Point:
+    header, status = run.run, run.status
+    gold, settings = header.gold_set, header.settings
+    corpora = ", ".join(corpus.corpus for corpus in header.corpora)
+    documents = [(corpus.corpus, corpus.fingerprint) for corpus in header.corpora]
+    basis = _digest(
+        gold.fingerprint,
+        documents,
+        sorted(query.id for query in run.queries),
+        (settings.k_values, settings.depth, settings.convention, settings.empty_ranking),
+    )
+    row = {
+        "kind": SEARCH,
+        "run": _name(path, run),
+        "moment": run.generated_at,
+        "moment_of": "measurement",
+        "subject": corpora,
+        "system": header.retriever.spec,
+        "n": status.n_queries,
+        "n_computable": status.n_ok,
+        "verdict": "measured" if status.has_verdict else "no verdict",
+        "reason": "; ".join(status.reasons) or None,
+        "status": "read",
+        "source": path.name,
+        "is_simulated": bool(gold.n_simulated),
+    }
+    means = (
+        {
+            "subject": corpora,
+            "series": SEARCH,
+            "metric": name,
+            "mean": mean.value,
+            "ci_low": mean.ci_low,
+            "ci_high": mean.ci_high,
+            "n": mean.n,
+            "basis": basis,
+        }
+        for name, mean in run.metrics.items()
+    )
+    labels = (
+        {
+            "gold_set": gold.name,
+            "fingerprint": gold.fingerprint,
+            "source": source,
+            "is_reviewed": source == _REVIEWED,
+            "n": n,
+            "n_queries": gold.n_queries,
+            "n_labelled_pairs": gold.n_labelled_pairs,
+            "n_unlabelled": gold.n_unlabelled,
+        }
+        for source, n in sorted(gold.sources.items())
+    )
+    return _Point(row, tuple(means), tuple(rulings), tuple(labels))
+
+
+def build_history(
+    data: str | Path = "",
+    *,
+    reports_dir: Path,
+    runs_root: str | Path = "",
+    output_dir: str | Path = "",
+    subject: str = "",
+    measure: str = "",
+    metric: str = "",
+    thresholds: str | Path = "",
+    seed: int = DEFAULT_SEED,
+    renderer: Renderer = "auto",
+    pdf: bool = False,
+    progress: Progress | None = None,
+    keep: Keep | None = None,
+) -> Path:
+    """Write the page about what was measured over time, and return its path.
+
+    Parameters
+    ----------
+    data, runs_root, output_dir, subject, thresholds, seed
+        As for :func:`load_history`.
+    measure, metric
+        Of search and of agents: what is drawn over time; by default nDCG@10 and file recall.
+    reports_dir
+        The page goes to ``<reports_dir>/history/index.html``, of one subject to
+        ``<reports_dir>/history/<subject>/index.html``.
+    renderer, pdf, progress, keep
+        As for :func:`retrieval_eval.report.build`.
+
+    Raises
+    ------
+    BadInputError
+        As :func:`load_history` does.
+    RenderError
+        When a cell fails or the page cannot be rendered.
+    """
+    if str(data) == DEMO:
+        agents = reports_dir / DEMO / "data"
+        evaluate([DEMO], output_dir=agents, progress=progress)
+        data = measured_demo(reports_dir / DEMO_FOLDER / "data", progress=progress).run.parent
+        runs_root, output_dir = agents / "runs", agents
+    known = {"measure": measure, "metric": metric}
+    values: dict[str, Any] = {
+        "data": str(data),
+        "runs_root": str(runs_root),
+        "output_dir": str(output_dir),
+        "subject": subject,
+        "thresholds": str(thresholds),
+        "seed": seed,
+    }
+    history = load_history(**values)
+    values |= {name: value for name, value in known.items() if value}
+    tables = [repr(history.frame(name).to_dict("list")) for name in HISTORY_FRAMES]
+    return publish(
+        NOTEBOOK,
+        values,
+        reports_dir / NOTEBOOK / slug(subject) if subject else reports_dir / NOTEBOOK,
+        title=visible(f"History: {subject}" if subject else "History", 120),
+        is_simulated=history.n_simulated > 0,
+        tables=lambda place: write_frames(history, HISTORY_FRAMES, place),
+        renderer=renderer,
+        pdf=pdf,
+        progress=progress,
+        inputs=digest_of(tables),
+        keep=keep,
+    )
