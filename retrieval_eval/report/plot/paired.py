@@ -91,13 +91,18 @@ def paired(
     values = [row[3] for row in found]
     mean = statistics.fmean(values)
     up, down = style.MARKS[1], style.MARKS[0]
-    width = 0.9 if len(values) <= SOLID else 1.0
     for mark, chosen in (
         (up, [max(0.0, v) for v in values]),
         (down, [min(0.0, v) for v in values]),
     ):
         shown = [(i, v) for i, v in enumerate(chosen) if v]
-        ax.bar([i for i, _ in shown], [v for _, v in shown], width=width, color=mark.color)
+        if len(values) <= SOLID:
+            ax.bar([i for i, _ in shown], [v for _, v in shown], width=0.9, color=mark.color)
+        else:
+            own = dict(shown)
+            heights = [own.get(i, 0.0) for i in range(len(values))]
+            edges = [i - 0.5 for i in range(len(values) + 1)]
+            ax.stairs(heights, edges, fill=True, color=mark.color)
     ties = [i for i, v in enumerate(values) if v == 0]
     ax.plot(ties, [0] * len(ties), linestyle="", marker="|", color=style.GREY, markersize=6)
     ax.axhline(0, color=style.GREY, linewidth=0.8)
