@@ -581,7 +581,7 @@ class Trial(frames.Measured):
             named = "no source names the files to edit"
             return f"{counted(written, 'file')} written{left_out}; {named}"
         both = int((edits["is_expected"] & edits["is_written"]).sum())
-        others = f"{written - both} others{left_out}"
+        others = f"{counted(written - both, 'other')}{left_out}"
         return f"{of(both, expected)} files to edit were written, and {others}"
 
     def _errors_finding(self) -> str:

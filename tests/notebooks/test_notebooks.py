@@ -14,7 +14,7 @@ from retrieval_eval.report.parameters import declared
 
 NOTEBOOKS = sorted(Path(__file__).resolve().parents[2].glob("notebooks/**/*.ipynb"))
 REPORTS = [p for p in NOTEBOOKS if p.parent.name == "notebooks"]
-MAX_LINES = 6
+MAX_LINES = 20
 LOADERS = {"search_report": "load_search", "search_diff": "load_diff"}
 FIRST = {"search_report": "run", "search_diff": "a"}
 """What a notebook's run is called, where it is not ``run_id``."""
@@ -103,7 +103,7 @@ def test_every_section_is_one_heading_and_one_short_cell(path):
             assert before.cell_type == "markdown"
             assert before.source.startswith("##")
             assert len(cell.source.splitlines()) <= MAX_LINES
-            assert cell.source.startswith("report.")
+            assert isinstance(ast.parse(cell.source).body[-1], ast.Expr)
     levels = [len(c.source) - len(c.source.lstrip("#")) for c in cells if c.cell_type == "markdown"]
     assert set(levels) <= {2, 3}
     assert levels[0] == 2
