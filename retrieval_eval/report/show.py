@@ -14,6 +14,12 @@ from retrieval_eval.report.typst import to_typst
 SHORT: Final = 8
 """Tables of at most so many rows are not split over two printed pages."""
 
+WIDE: Final = 115
+"""Tables of more letters in a line are printed on a page of their own, in landscape."""
+
+SENTENCE: Final = 48
+"""Columns with a text longer than this are kept wide on a narrow page."""
+
 _PLACE: Final = re.compile(
     r"(?:\.\./){0,4}[\w@%+~-][\w.@%+~-]*(?:/[\w@%+~-][\w.@%+~-]*)*(?:#[\w.@%+~-]+)?|#[\w.@%+~-]+",
     re.ASCII,
@@ -35,7 +41,7 @@ _NARROW: Final = re.compile(r'<source media="[^"]*" srcset="data:[^"]*"[^>]*>')
 
 
 _LONG_WORD: Final = re.compile(r"\S{20,}")
-_PIECE: Final = re.compile(r"(?:&[^;]+;|[^_/.:=@&\\]){1,24}[_/.:=@\\]*|[_/.:=@\\]+")
+_PIECE: Final = re.compile(r"(?:&[^;]+;|[^_/.:=@&\\-]){1,24}[_/.:=@\\-]*|[_/.:=@\\-]+")
 """What a line may break behind in an escaped word: a sign, else 24 letters."""
 
 
@@ -116,14 +122,20 @@ def table_html(table: Table, *, labelled: bool = False) -> str:
     With ``labelled`` every cell carries the name of its column, so that a narrow page can show
     each row as a card.
     """
+    columns = [_class_of(table, i) for i in range(len(table.header))]
     head = "".join(
-        f'<th scope="col" class="{table.alignment(i)}">{html_text(name)}</th>'
-        for i, name in enumerate(table.header)
+        f'<th scope="col" class="{column}">{html_text(name)}</th>'
+        for column, name in zip(columns, table.header, strict=True)
     )
-    body = "\n".join(f"<tr>{_row_html(table, row, labelled)}</tr>" for row in table.rows)
+    body = "\n".join(f"<tr>{_row_html(table, row, columns, labelled)}</tr>" for row in table.rows)
     notes = "".join(f"<p>{html_text(note)}</p>" for note in table.notes)
-    classes = ["table", *["cards"] * labelled, *["short"] * (len(table.rows) <= SHORT)]
-    classes.append(f"t-{table.key}")
+    kinds = {
+        "cards": labelled,
+        "short": len(table.rows) <= SHORT,
+        "wide": not labelled and _least_width(table) > WIDE,
+        f"t-{table.key}": True,
+    }
+    classes = ["table", *(name for name, holds in kinds.items() if holds)]
     return (
         f'<div class="{" ".join(classes)}" role="group" tabindex="0" '
         f'aria-labelledby="tbl-{table.key}">'
@@ -133,12 +145,33 @@ def table_html(table: Table, *, labelled: bool = False) -> str:
     )
 
 
-def _row_html(table: Table, row: tuple[str, ...], labelled: bool) -> str:
-    first = f'<th scope="row" class="{table.alignment(0)}">{_cell_html(row[0], words=True)}</th>'
+def _least_width(table: Table) -> int:
+    """Return about how many letters wide a table is at least, where lines break as they may."""
+    width = 0
+    for column, name in enumerate(table.header):
+        words = re.split(r"[\s/-]", name)
+        cells = (row[column] for row in table.rows)
+        if table.alignment(column) == "right":
+            words += cells
+        else:
+            words += (word[:24] for cell in cells for word in re.split(r"[\s/_.-]", cell))
+        width += max(map(len, words)) + 1
+    return width
+
+
+def _class_of(table: Table, column: int) -> str:
+    """Return the classes of a column: how it is aligned, and whether it holds sentences."""
+    side = table.alignment(column)
+    is_long = side == "left" and any(len(row[column]) > SENTENCE for row in table.rows)
+    return f"{side} long" if is_long else side
+
+
+def _row_html(table: Table, row: tuple[str, ...], columns: list[str], labelled: bool) -> str:
+    first = f'<th scope="row" class="{columns[0]}">{_cell_html(row[0], words=True)}</th>'
     labels = [f' data-label="{html_text(n)}"' if labelled else "" for n in table.header]
     # The line ends keep the texts of neighbours apart for the search of a page.
     return first + "".join(
-        f'\n<td class="{table.alignment(i)}"{labels[i]}>'
+        f'\n<td class="{columns[i]}"{labels[i]}>'
         f"{_cell_html(cell, words=table.alignment(i) == 'left')}</td>"
         for i, cell in enumerate(row[1:], start=1)
     )

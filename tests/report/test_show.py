@@ -87,6 +87,10 @@ def test_a_break_inside_a_word_changes_no_text(text):
 def test_a_long_word_can_break_and_an_escape_in_it_cannot():
     assert breakable("a short word") == "a short word"
     assert max(map(len, breakable("x" * 500).split("<wbr>"))) == 24
+    assert (
+        breakable("ferrypath-open-ended-tour-001")
+        == "ferrypath-<wbr>open-<wbr>ended-<wbr>tour-<wbr>001"
+    )
     assert breakable("<" * 30).startswith("&lt;" * 24 + "<wbr>&lt;")
 
 
