@@ -23,13 +23,11 @@ if TYPE_CHECKING:
     from retrieval_eval.report.search.loading import load_search
     from retrieval_eval.report.search.report import SearchReport
     from retrieval_eval.report.search.run import SearchRun
-    from retrieval_eval.report.sections import Report
     from retrieval_eval.report.trial import Trial
 
 __all__ = [
     "DiffReport",
     "History",
-    "Report",
     "Run",
     "SearchDiff",
     "SearchReport",
@@ -53,7 +51,6 @@ _LAZY = {
     "SearchDiff": "retrieval_eval.report.search.diffs.run",
     "build_diff": "retrieval_eval.report.search.diffs.building",
     "load_diff": "retrieval_eval.report.search.diffs.loading",
-    "Report": "retrieval_eval.report.sections",
     "Run": "retrieval_eval.report.run",
     "SearchReport": "retrieval_eval.report.search.report",
     "SearchRun": "retrieval_eval.report.search.run",

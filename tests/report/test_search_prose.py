@@ -6,10 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 from retrieval_eval.report import SearchReport, SearchRun
-from retrieval_eval.report.prose import MAX_WORDS
 from retrieval_eval.report.search import prose
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.names import definition
+from retrieval_eval.report.words import MAX_WORDS
 from tests.guards import drop, run_with, thresholds_of
 from tests.plain_runs import compare_with_baseline, without_untrusted
 from tests.report.search_made import (

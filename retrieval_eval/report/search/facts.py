@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any, Final
 
 from retrieval_eval.escape import visible
-from retrieval_eval.report.comparison import ALPHA
 from retrieval_eval.report.numbers import finite
 from retrieval_eval.report.search import records as read
 from retrieval_eval.report.search.checks import Checks
@@ -21,6 +20,7 @@ from retrieval_eval.report.search.run import SearchRun
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.stats.multiplicity import adjust_family
 from retrieval_eval.stats.power import detectable_by_test_and_interval
+from retrieval_eval.study.verdict import ALPHA
 from retrieval_eval.values import counted
 
 Query = Mapping[str, Any]

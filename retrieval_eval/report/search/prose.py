@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from retrieval_eval.report.numbers import interval, of, rate, signed
-from retrieval_eval.report.prose import MAX_WORDS, Answer
 from retrieval_eval.report.search import lead
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.records import Change
+from retrieval_eval.report.words import MAX_WORDS, Answer
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 from retrieval_eval.values import counted

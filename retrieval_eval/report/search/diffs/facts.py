@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from retrieval_eval.escape import visible
 from retrieval_eval.model.guard import GuardRuling
-from retrieval_eval.report.comparison import ALPHA
 from retrieval_eval.report.search.diffs.run import SearchDiff
 from retrieval_eval.report.search.facts import TEXT_LIMIT, no_verdict
 from retrieval_eval.report.search.noise import Noise
@@ -17,6 +16,7 @@ from retrieval_eval.report.search.reading import read_as
 from retrieval_eval.report.search.records import Change
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.stats.multiplicity import adjust_family
+from retrieval_eval.study.verdict import ALPHA
 
 Query = Mapping[str, Any]
 

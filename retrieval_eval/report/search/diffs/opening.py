@@ -5,7 +5,6 @@ from __future__ import annotations
 from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Block, Table
 from retrieval_eval.report.numbers import MISSING, interval, rate, signed
-from retrieval_eval.report.prose import MAX_WORDS
 from retrieval_eval.report.search import lead, tables
 from retrieval_eval.report.search.diffs.facts import SIDES, DiffFacts
 from retrieval_eval.report.search.figures import changes
@@ -14,6 +13,7 @@ from retrieval_eval.report.search.prose import inside
 from retrieval_eval.report.search.records import Change
 from retrieval_eval.report.search.sections.guard import verdict_text
 from retrieval_eval.report.simulated import notice
+from retrieval_eval.report.words import MAX_WORDS
 from retrieval_eval.values import counted
 
 NOT_SAME = "Not the same measurement"

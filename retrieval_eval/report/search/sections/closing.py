@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from retrieval_eval.escape import visible
 from retrieval_eval.report.checkout import commit
-from retrieval_eval.report.comparison import ALPHA
 from retrieval_eval.report.exhibits import Block, Table, section
 from retrieval_eval.report.search.facts import Facts
 from retrieval_eval.report.search.names import definition
@@ -13,6 +12,7 @@ from retrieval_eval.report.sections.closing import library_versions, made_from, 
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
+from retrieval_eval.study.verdict import ALPHA
 
 
 def definitions(facts: Facts) -> Block:

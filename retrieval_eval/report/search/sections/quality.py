@@ -7,7 +7,6 @@ from typing import Final
 from retrieval_eval.escape import visible
 from retrieval_eval.report.canvas import name
 from retrieval_eval.report.exhibits import Block, Empty, Table, section
-from retrieval_eval.report.findings import listed
 from retrieval_eval.report.numbers import rate, signed
 from retrieval_eval.report.search import records
 from retrieval_eval.report.search.facts import Facts
@@ -15,6 +14,7 @@ from retrieval_eval.report.search.figures import at_k, changes, slices
 from retrieval_eval.report.search.names import DIMENSIONS
 from retrieval_eval.report.search.reading import members
 from retrieval_eval.report.search.records import Change
+from retrieval_eval.report.words import listed
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
 from retrieval_eval.values import counted
