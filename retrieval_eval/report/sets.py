@@ -49,7 +49,7 @@ _EITHER: Final = {"data": "runs_root"}
 
 @dataclass(frozen=True, slots=True)
 class ParameterSet:
-    """One report of a file: its notebook, the parameters given, and what is said of its page."""
+    """One report of a file: its notebook, the parameters given, and the options of its page."""
 
     notebook: str
     values: Mapping[str, Any]
