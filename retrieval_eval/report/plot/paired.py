@@ -34,6 +34,7 @@ def paired(
     frame: pd.DataFrame,
     metric: str = "file_recall",
     sort: Literal["difference", "task_name", ""] = "difference",
+    unit: str = "matched task",
 ) -> Words:
     """Draw the difference of every matched task, with their mean as a dotted line.
 
@@ -48,6 +49,9 @@ def paired(
     sort
         ``difference`` (largest first), the name of another column, or empty for the order of the
         frame.
+
+    unit
+        What a row of the frame is called, in the singular, such as ``query``.
 
     Returns
     -------
@@ -110,7 +114,7 @@ def paired(
     )
     ax.set_xlim(-0.8, len(values) - 0.2)
     light_grid(ax, "y")
-    tasks = counted(len(values), "matched task")
+    tasks = counted(len(values), unit)
     ax.set_xticks([])
     order = f", sorted by {inside(heading(sort))}" if sort else ""
     ax.set_xlabel(f"{tasks}{order} (dotted: mean {known.difference(mean)})")
@@ -141,14 +145,18 @@ def paired(
         f"Difference in {inside(known.label)} of {tasks}, {second} minus {first}; repeats are "
         "averaged inside a task.",
         data,
-        f"Bars of the difference in {inside(known.label)} by matched task, {second} minus "
+        f"Bars of the difference in {inside(known.label)} by {unit}, {second} minus "
         f"{first}: {counts}.",
         {
             "baseline": known.value,
             "comparison": known.value,
             "difference": known.difference,
         },
-        {"baseline": first, "comparison": second},
+        {
+            "task_name": heading("task_name") if unit == "matched task" else unit.capitalize(),
+            "baseline": first,
+            "comparison": second,
+        },
     )
 
 
