@@ -194,7 +194,9 @@ def python() -> Iterator[str]:
 
 RETURNED: Final = (
     "report.run.Run",
+    "report.history.History",
     "study.Comparison",
+    "study.Associations",
     "report.registered.Exhibit",
     "metrics.ranking.RankingResult",
     "records.Trace",

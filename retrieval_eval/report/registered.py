@@ -270,6 +270,7 @@ def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown
             raise BadInputError(f"{kind}.{name}: {error}") from None
         words, said = None, ""
         try:
+            refuse_withheld(frame)
             if height is None:
                 words = make(*head, *arguments, **options)
             elif ax is not None:
@@ -279,7 +280,8 @@ def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown
                 with canvas(height) as (_, (ax,)):
                     words = make(ax, *head, *arguments, **options)
         except NothingToShow as nothing:
-            ax, said = None, empty or str(nothing)
+            ax, said = None, str(nothing)
+            said = said if frame.attrs.get("withheld") else empty or said
         except KeyError as error:
             _need_column(frame, error)
             raise
@@ -326,6 +328,12 @@ def _key(name: str, arguments: Mapping[str, Any]) -> str:
 
 def _is_listed(value: Any) -> bool:
     return isinstance(value, list | tuple | Mapping)
+
+
+def refuse_withheld(frame: pd.DataFrame) -> None:
+    """Raise where the frame holds differences of configurations that cannot be compared."""
+    if why := str(frame.attrs.get("withheld", "")):
+        raise NothingToShow(f"{why} A difference could come from that, so it is withheld.")
 
 
 def _checked(frame: Any) -> pd.DataFrame:

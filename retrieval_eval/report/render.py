@@ -155,7 +155,7 @@ def _with_ids(html: str) -> str:
     taken: Counter[str] = Counter()
 
     def named(found: re.Match[str]) -> str:
-        base = re.sub(r"[^a-z0-9]+", "-", found[2].lower()).strip("-") or "section"
+        base = re.sub(r"[^a-z0-9]+", "-", unescape(found[2]).lower()).strip("-") or "section"
         taken[base] += 1
         unique = base if taken[base] == 1 else f"{base}-{taken[base]}"
         return f'<h{found[1]} id="{unique}">{found[2]}</h{found[1]}>'

@@ -235,10 +235,11 @@ def _themed(svg: str) -> str:
         text = found[0]
         if "style=" not in text:
             text = _ATTRIBUTE.sub(r' style="\1:\2"', text)
-        return _COLOR.sub(variable, text)
+        text = _COLOR.sub(variable, text)
+        return text if "'" in text else text.replace('"', "'")  # which needs no escape
 
-    head, end, rest = svg.partition(">")
-    return f"{head}{end}{_STYLE}" + re.sub(r"<[^>]*>", tag, rest)
+    first, end, rest = re.sub(r"<[^>]*>", tag, svg).partition(">")
+    return f"{first}{end}{_STYLE}{rest}"
 
 
 def _size(svg: str) -> tuple[int, int]:

@@ -127,7 +127,7 @@ def test_a_page_alone_links_nothing_that_is_not_there(given, tmp_path):
     page = build_trial("run-1", "task-two", **given | {"reports_dir": tmp_path})
     assert page == tmp_path / "run-1" / "trials" / "task-two__aaaaaaa@base" / "index.html"
     check_links(tmp_path)
-    assert "index.html" not in page.read_text(encoding="utf-8")
+    assert 'href="../../index.html"' not in page.read_text(encoding="utf-8")
 
 
 def test_a_trial_whose_page_fails_stops_no_other_and_is_named(given, tmp_path, monkeypatch):
@@ -170,6 +170,9 @@ def test_the_command_writes_the_page_of_a_trial_by_path_and_by_name(given, tmp_p
     assert "src/b.py" in text
     assert "docs/x.md" not in text
     assert "Other arguments of tools" in text
+    for beside in page.parent.rglob("*"):
+        if beside.is_file():
+            assert str(given["runs_root"].parent) not in beside.read_text(encoding="utf-8"), beside
     assert command(["trial", "task-tw", "--run", "run-1", "--report", *roots]) == 3
     assert "task-two" in capsys.readouterr().err
     chosen = ["task-one", "--run", "run-1", "--config", "mcp", "--report", "--json"]
