@@ -32,6 +32,7 @@ from retrieval_eval.report import frames
 from retrieval_eval.report.columns import HISTORY_FRAMES
 from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.frames import Row, make_frame
+from retrieval_eval.report.index import Listed, newest
 from retrieval_eval.report.publishing import Keep, digest_of, publish, write_frames
 from retrieval_eval.report.run import Run
 from retrieval_eval.report.search.demo import DEMO_FOLDER, DEMO_OUTPUT, measured_demo
@@ -549,4 +550,5 @@ def build_history(
         progress=progress,
         inputs=digest_of(tables),
         keep=keep,
+        listed=Listed(reports_dir, newest(map(str, history.runs["moment"]))),
     )

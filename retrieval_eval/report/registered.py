@@ -270,7 +270,7 @@ def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown
             raise BadInputError(f"{kind}.{name}: {error}") from None
         words, said = None, ""
         try:
-            _refuse_withheld(frame)
+            refuse_withheld(frame)
             if height is None:
                 words = make(*head, *arguments, **options)
             elif ax is not None:
@@ -330,7 +330,7 @@ def _is_listed(value: Any) -> bool:
     return isinstance(value, list | tuple | Mapping)
 
 
-def _refuse_withheld(frame: pd.DataFrame) -> None:
+def refuse_withheld(frame: pd.DataFrame) -> None:
     """Raise where the frame holds differences of configurations that cannot be compared."""
     if why := str(frame.attrs.get("withheld", "")):
         raise NothingToShow(f"{why} A difference could come from that, so it is withheld.")

@@ -242,6 +242,11 @@ class Run(frames.Measured):
             mcp_configs=self.mcp_configs,
         )
 
+    @property
+    def comparison(self) -> ComparisonDocument | None:
+        """The record of :attr:`study`; None where there is no second configuration."""
+        return self.study.record if self.trial_files and self.study.comparison else None
+
     @cached_property
     def _all_configs(self) -> list[str]:
         names: set[str | None] = {trial.entry.config_name for trial in self.trial_files}

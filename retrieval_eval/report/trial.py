@@ -53,7 +53,7 @@ _COLUMNS: Final = {name: columns for name, (_, columns) in TRIAL_FRAMES.items()}
 }
 
 _DONE: Final = {"opened": "read", "matched": "matched", "listed": "listed", "written": "wrote"}
-"""Kind of access to what is said of it, the most telling first."""
+"""Kind of access to its words, the most telling first."""
 
 _STATUSES: Final = ("edited", "read", "seen", "missed", "not in the trace", "not known")
 """What may have become of a ground-truth file."""

@@ -17,6 +17,7 @@ from retrieval_eval.report.registered import (
     as_frame,
     column,
     numbers,
+    refuse_withheld,
     tabular,
 )
 from retrieval_eval.report.table.estimates import plain_rows
@@ -61,6 +62,8 @@ def tasks(
     >>> rev.table.tasks(pd.DataFrame(trials), ["mrr"], ["a", "b"]).block().exhibits[0].rows
     (('t', 's', '0.50 → 1.00'),)
     """
+    if pairs is not None:
+        refuse_withheld(pairs)
     metrics = [name for name in columns if name in frame.columns]
     chosen = [config for config in configs if config]
     found = task_means(frame, metrics, chosen, pairs)
