@@ -100,7 +100,7 @@ schemas: $(STAMPS)/dev ## Generate schemas/ and docs/columns.md from their decla
 
 .PHONY: docs
 docs: $(STAMPS)/dev ## Build the documentation site into build/site; a warning is an error
-	@$(BIN)/python -m sphinx -q -W --keep-going -b html -d build/site-doctrees docs build/site
+	@$(BIN)/python -m sphinx -q -E -W --keep-going -b html -d build/site-doctrees docs build/site
 	@echo build/site/index.html
 
 .PHONY: pictures

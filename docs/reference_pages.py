@@ -44,7 +44,7 @@ def metrics() -> Iterator[str]:
     yield "Each is a count of files, and a share with a denominator of its own.\n"
     yield "| error mode | denominator |\n|---|---|"
     yield from (f"| `{name}` | {counted} |" for name, counted in LABELS.items())
-    yield "\n## Ranking measures of search\n"
+    yield "\n## Ranking metrics of search\n"
     for name, measure in DEFINITIONS.items():
         yield from _definition(name, measure.meaning, measure.formula)
         yield f"Source: {measure.source}.\n"
@@ -194,7 +194,9 @@ def python() -> Iterator[str]:
 
 RETURNED: Final = (
     "report.run.Run",
+    "report.history.History",
     "study.Comparison",
+    "study.Associations",
     "report.registered.Exhibit",
     "metrics.ranking.RankingResult",
     "records.Trace",

@@ -47,12 +47,15 @@ def write_run(
     shift: float = 0.15,
     excluded: tuple[dict[str, Any], ...] = (),
     changes: dict[str, Any] | None = None,
+    has_mcp_answers: bool = True,
     seed: int = 7,
 ) -> Path:
     """Write the artefacts of an invented run and return its ``retrieval_events`` folder.
 
     ``shift`` is added to the recall of every config after the first. The first tasks lack a
-    trace, the next ones ground truth. ``changes`` replaces members of every comparison.
+    trace, the next ones ground truth. ``changes`` replaces members of every stored comparison.
+    Trials of a config named for MCP called a server, which answered unless ``has_mcp_answers`` is
+    False.
     """
     dice = random.Random(seed)
     folder = root / run_id / "retrieval_events"
@@ -73,6 +76,7 @@ def write_run(
             }
             recall = round(min(1.0, max(0.0, base + (shift + dice.gauss(0, 0.1)) * (c > 0))), 3)
             metrics = metrics_document(identity, recall, dice, has_trace, has_truth)
+            metrics["ledger"]["mcp_calls_ok"] *= has_mcp_answers
             documents.append(metrics)
             stem = f"{c}/{i:04d}"
             events = event_document(identity, metrics, dice, n_events if has_trace else 0)
@@ -135,6 +139,8 @@ def metrics_document(
             "calls_without_result": 0,
             "calls_error": 1,
             "calls_not_retrieval": 0,
+            "mcp_calls": 4 * ("mcp" in identity["config_name"]),
+            "mcp_calls_ok": 4 * ("mcp" in identity["config_name"]),
             "subagent_calls": 0,
             "shell_events": 2,
         },

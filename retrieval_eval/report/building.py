@@ -14,7 +14,6 @@ from retrieval_eval.pipeline.roots import DEMO
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, parameters, render
 from retrieval_eval.report.columns import FRAMES
-from retrieval_eval.report.comparison import VERDICTS
 from retrieval_eval.report.execute import Kernel
 from retrieval_eval.report.exhibits import Empty, Link, Table, section
 from retrieval_eval.report.index import Listed, newest
@@ -31,16 +30,19 @@ from retrieval_eval.report.publishing import (
     write_frames,
 )
 from retrieval_eval.report.run import Run
-from retrieval_eval.report.run_view import RunView
 from retrieval_eval.report.sections.closing import input_digest
-from retrieval_eval.report.sections.tasks import task_rows
+from retrieval_eval.report.table.tasks import task_means
 from retrieval_eval.report.trial import Trial
+from retrieval_eval.report.words import VERDICTS
 
 Notebook = Literal["run_report", "compare_runs"]
 NOTEBOOKS: Final[dict[str, str]] = {"run_report": "", "compare_runs": "compare"}
 """Notebook of a report over runs to its folder below that of the runs."""
 
 PAGE: Final = "index.html"
+
+SHOWN: Final = ("file_recall", "ndcg@10", "ttfr_seconds", "reward", "cost_usd")
+"""Metrics of the table of all tasks."""
 
 RUN_PARAMETERS: Final = (
     "runs_root",
@@ -51,6 +53,7 @@ RUN_PARAMETERS: Final = (
     "k_values",
     "seed",
     "mcp_configs",
+    "where",
 )
 
 
@@ -321,12 +324,13 @@ def _load(
     chosen = {name: values[name] for name in RUN_PARAMETERS if name in values}
     is_separate = values.get("separate_runs", notebook == "compare_runs")
     run = load_run(names, **chosen, separate_runs=is_separate, jobs=jobs, progress=progress)
-    _ = run.comparison
+    _ = run.study
     return run
 
 
 def _listed(run: Run, reports_dir: Path) -> Listed:
-    verdict = VERDICTS.get(run.comparison.verdict, "") if run.comparison else ""
+    led = run.study.record
+    verdict = VERDICTS.get(led.verdict, "") if led.comparison_config else ""
     measured = newest(s.generated_at for s in run.summaries)
     return Listed(reports_dir, measured, verdict, n_trials=len(run.trial_files))
 
@@ -367,9 +371,14 @@ def _title(values: Mapping[str, Any]) -> str:
 
 def write_tables(run: Run, folder: Path, *, privacy: bool) -> Files:
     """Write every frame and the table of all tasks as CSV; return file names and meanings."""
-    import pandas as pd
-
-    appendix = pd.DataFrame(task_rows(RunView(run)))
+    appendix = task_means(run.trials, SHOWN, run.configs)
+    if run.study.comparison:
+        pairs = run.study.pairs[run.study.pairs["metric"] == "file_recall"]
+        keys = ["benchmark", "task_name"]
+        found = pairs[[*keys, "difference"]].rename(
+            columns={"difference": "file_recall:difference"}
+        )
+        appendix = appendix.merge(found, on=keys, how="left")
     return [
         *write_frames(run, FRAMES, folder, without=("arguments",) if privacy else ()),
         write_frame(

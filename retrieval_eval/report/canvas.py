@@ -10,7 +10,7 @@ import io
 import re
 import textwrap
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal
 from weakref import WeakKeyDictionary
@@ -26,6 +26,7 @@ _LAYOUTS: Final[WeakKeyDictionary[Any, list[Callable[[bool], None]]]] = WeakKeyD
 """Of every figure of ours, what lays it out for a narrow screen (True) or for a page."""
 
 _HEAD: Final = '<svg font-family="' + style.FONT_STACK + '"'
+_MARKS: Final = re.compile(r'<use [^>]*?( style="[^"]*")/>\s*(?:<use [^>]*?\1/>\s*){2,}')
 _INCHES_A_SIGN: Final = 0.075
 """Width of a character of labels, in the face that measures them."""
 
@@ -68,7 +69,23 @@ def to_svg(figure: Figure) -> str:
     svg = svg[svg.index("<svg") :].replace("<svg", _HEAD, 1)
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, count=1, flags=re.DOTALL)
     svg = re.sub(r"<[^>]*>", _shorter, svg)
+    ids = re.findall(r' id="([^"]*)"', svg)
+    known = {old: f"i{number}" for number, old in enumerate(ids)}
+    svg = re.sub(r"<[^>]*>", lambda tag: _renamed(tag[0], known), svg)
+    svg = _MARKS.sub(_together, svg)
     return re.sub(r"\s*\n\s*", "\n", svg)
+
+
+def _renamed(tag: str, ids: Mapping[str, str]) -> str:
+    return re.sub(
+        r'( id="|"#|url\(#)([\w-]+)', lambda name: f"{name[1]}{ids.get(name[2], name[2])}", tag
+    )
+
+
+def _together(marks: re.Match[str]) -> str:
+    """Return marks of one look in a group that has it, instead of each."""
+    look = marks[1]
+    return f"<g{look}>{marks[0].replace(look, '')}</g>\n"
 
 
 def _shorter(tag: re.Match[str]) -> str:
@@ -257,6 +274,13 @@ def hatched(axes: Axes, y: float, left: float, width: float) -> None:
         linewidth=0,
         zorder=0.5,
     )
+
+
+def whole_range(axes: Axes, values: Sequence[float], *, is_share: bool) -> None:
+    """Show shares on the axis from 0 to 1, and other values with room at both ends."""
+    low, high = (0.0, 1.0) if is_share else (min(values), max(values))
+    room = 0.02 if is_share else 0.05 * (high - low) or abs(high) * 0.1 or 1.0
+    axes.set_xlim(low - room, high + room)
 
 
 def light_grid(axes: Axes, axis: Literal["x", "y", "both"] = "x") -> None:

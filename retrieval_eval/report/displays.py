@@ -159,7 +159,7 @@ def headline(record: ComparisonDocument, metrics: Sequence[str] = HEADLINE_METRI
             READING,
             *out,
             *words.grouped(record),
-            *words.adjusted(record.metrics),
+            *words.adjusted(record),
             *(f"{text[:1].upper()}{text[1:]}." for text in said),
             *estimate_notes(estimates, has_times=False),
         ),

@@ -135,13 +135,13 @@ class Kernel:
         with _environment(self._private.name):
             self._manager = self._manager or new(kernel_name=KERNEL)
             try:
-                first = NotebookClient(empty, km=self._manager, kc=self._client, **options)
+                first = NotebookClient(empty, km=self._manager, **options)
+                first.kc = self._client
                 with first.setup_kernel():
                     self._client = first.kc
                     first.execute_cell(empty.cells[0], 0, store_history=False)
-                client = PapermillNotebookClient(
-                    manager, km=self._manager, kc=self._client, **options
-                )
+                client = PapermillNotebookClient(manager, km=self._manager, **options)
+                client.kc = self._client
                 return client.execute()
             except BaseException:
                 self._close()  # what failed may have left anything behind

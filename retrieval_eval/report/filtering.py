@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
@@ -138,12 +140,26 @@ def passing(trials: pd.DataFrame, where: Where) -> list[int]:
 def _query(trials: pd.DataFrame, query: str) -> Any:
     try:
         return trials.eval(query, engine="python", local_dict={}, global_dict={})
+    except NameError as error:  # of pandas too
+        unknown = re.search(r"name '([^']*)' is not defined", str(error))
+        if unknown is not None and unknown[1].isidentifier():
+            close = difflib.get_close_matches(unknown[1], map(str, trials.columns), n=3)
+            closest = f"; the closest: {', '.join(close)}" if close else ""
+            raise BadInputError(
+                f"the condition {visible(query, 160)!r} cannot be read: run.trials has no column "
+                f"{unknown[1]!r}{closest}"
+            ) from None
+        raise _unreadable(query, error) from None
     except Exception as error:  # noqa: BLE001  whatever pandas makes of it, the text is at fault
-        raise BadInputError(
-            f"the condition {visible(query, 160)!r} cannot be read: {visible(str(error), 200)}; a "
-            "name in it is a column of run.trials, in backticks where it is no plain word, such "
-            "as `ndcg@10` > 0.5; for anything else pass a function"
-        ) from None
+        raise _unreadable(query, error) from None
+
+
+def _unreadable(query: str, error: Exception) -> BadInputError:
+    return BadInputError(
+        f"the condition {visible(query, 160)!r} cannot be read: {visible(str(error), 200)}; a "
+        "name in it is a column of run.trials, in backticks where it is no plain word, such "
+        "as `ndcg@10` > 0.5; for anything else pass a function"
+    )
 
 
 def _values(found: Any, trials: pd.DataFrame) -> list[Any]:

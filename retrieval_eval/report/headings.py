@@ -64,7 +64,16 @@ HEADS: Final[Mapping[str, str]] = {
     "delta_points": "Change (points)",
     "change_points": "Change (points)",
     "limit_points": "Limit (points)",
-    "noise_points": "Noise (points)",
+    "noise_points": "Noise level (points)",
+    "gain_points": "Points",
+    "held_out_points": "Points",
+    "others_points": "Points of the others",
+    "measure": "Metric",
+    "unjudged_high": "Unjudged: up to",
+    "n_by_one": "Labelled by one",
+    "n_by_more": "By two or more",
+    "false_refusal_rate": "Answerable queries refused",
+    "true_positive_rate": "Unanswerable queries refused",
     "found_structured": "Found by structured tools",
 }
 """Columns whose own name does not do."""
@@ -121,7 +130,26 @@ def inside(text: str) -> str:
     >>> inside("File recall"), inside("MRR"), inside("nDCG@10")
     ('file recall', 'MRR', 'nDCG@10')
     """
-    return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
+    return (
+        text
+        if text[1:2].isupper() or "@" in text.partition(" ")[0]
+        else f"{text[:1].lower()}{text[1:]}"
+    )
+
+
+def is_share(column: object) -> bool:
+    """Return whether a column is declared to hold shares, from 0 to 1.
+
+    Examples
+    --------
+    >>> is_share("file_recall"), is_share("cost_usd"), is_share("my_share")
+    (True, False, False)
+    """
+    text = str(column)
+    if text in BY_NAME:
+        return BY_NAME[text].unit == "share"
+    known = declared(text)
+    return known is not None and known.unit == "0–1"
 
 
 def formatter(column: object, values: Iterable[Any] = ()) -> Format:

@@ -30,13 +30,13 @@ from retrieval_eval.pipeline.roots import DEMO_OUTPUT as AGENTS_DEMO
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import HISTORY_FRAMES
-from retrieval_eval.report.comparison import VERDICTS
 from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.frames import Row, make_frame
 from retrieval_eval.report.publishing import Keep, digest_of, publish, write_frames
 from retrieval_eval.report.run import Run
 from retrieval_eval.report.search.demo import DEMO_FOLDER, DEMO_OUTPUT, measured_demo
 from retrieval_eval.report.simulated import notice
+from retrieval_eval.report.words import VERDICTS
 from retrieval_eval.search.guard.files import Request, guard
 from retrieval_eval.search.run_files import load_search_run
 from retrieval_eval.search.run_names import REPORTS, WITH_CLAIMS
@@ -300,9 +300,9 @@ def _agent_point(run: Run, source: str, seed: int) -> _Point:
     (summary,) = run.summaries
     trials = run.trials
     batches = sorted(filter(None, (_batch(text) for text in trials["batch_timestamp"])))
-    led = run.comparison
+    led = run.study.record
     verdict = reason = None
-    if led is not None:
+    if led.baseline_config and led.comparison_config:
         sides = f"{led.comparison_config} against {led.baseline_config}"
         verdict = f"{sides}: {VERDICTS.get(led.verdict, led.verdict)}"
         reason = led.verdict_reason

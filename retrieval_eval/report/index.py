@@ -22,7 +22,7 @@ from retrieval_eval.escape import visible
 from retrieval_eval.io.artefacts import read_record, write_artefact
 from retrieval_eval.io.files import is_there, probe, read_text, write_text
 from retrieval_eval.model.report import ReportEntry
-from retrieval_eval.report import render
+from retrieval_eval.report import quarto, render
 from retrieval_eval.report.exhibits import Link, Table
 from retrieval_eval.report.numbers import MISSING
 from retrieval_eval.report.show import table_html
@@ -31,6 +31,9 @@ from retrieval_eval.values import counted
 
 ENTRY: Final = "report.json"
 PAGE: Final = "index.html"
+DOCUMENT: Final = "index.qmd"
+"""The same index, which ``quarto render`` makes a page of."""
+
 TRIALS: Final = "trials"
 """The folder of trial pages beside the page of their run, which leads to them."""
 
@@ -161,7 +164,11 @@ def write_index(reports_dir: Path) -> Index:
             found.append((name, None))
             if is_there(folder / ENTRY):
                 problems.append(str(error))
-    write_text(page, index_page(found))
+    body = "<h1>All reports</h1>\n" + table_html(_table(found), labelled=True)
+    footer = f"{TITLE} · {NAME} {__version__}"
+    write_text(page, render.page_of_body(body, title=TITLE, footer=footer))
+    if is_ours(reports_dir / DOCUMENT):
+        write_text(reports_dir / DOCUMENT, quarto.document(body, title=TITLE, footer=footer))
     return Index(page, len(found), tuple(problems))
 
 
@@ -179,8 +186,8 @@ def report_folders(reports_dir: Path) -> Iterator[Path]:
         yield folder
 
 
-def index_page(found: list[tuple[str, ReportEntry | None]]) -> str:
-    """Return the page that lists reports, given by the paths of their folders and their entries."""
+def _table(found: list[tuple[str, ReportEntry | None]]) -> Table:
+    """Return the list of reports, given by the paths of their folders and their entries."""
     ordered = sorted(found, key=lambda item: item[0])
     ordered.sort(key=lambda item: (item[1] and item[1].measured_at) or "", reverse=True)
     without = sum(entry is None for _, entry in ordered)
@@ -192,7 +199,7 @@ def index_page(found: list[tuple[str, ReportEntry | None]]) -> str:
             f"{counted(without, 'report')} without a readable {ENTRY}: only the name of the folder "
             "is known."
         )
-    table = Table(
+    return Table(
         "reports",
         f"{counted(len(ordered), 'report')}, the newest first",
         ("Report", "Date", "Kind", "Finding", "Verdict", "Measured on"),
@@ -200,8 +207,6 @@ def index_page(found: list[tuple[str, ReportEntry | None]]) -> str:
         ("left",) * 6,
         tuple(notes),
     )
-    body = "<h1>All reports</h1>\n" + table_html(table, labelled=True)
-    return render.page_of_body(body, title=TITLE, footer=f"{TITLE} · {NAME} {__version__}")
 
 
 def _row(name: str, entry: ReportEntry | None) -> tuple[str, ...]:

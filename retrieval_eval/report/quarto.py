@@ -18,7 +18,7 @@ from typing import IO, Any, Final
 
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import RenderError
-from retrieval_eval.escape import visible
+from retrieval_eval.escape import raw_block, visible
 from retrieval_eval.io.files import write_bytes, write_text
 from retrieval_eval.report import assets, render
 from retrieval_eval.report.notebook_files import notebook_text, raw_cell
@@ -69,6 +69,12 @@ def front_matter(title: str = "", footer: str = "", back: render.Back = ()) -> s
     return "\n".join(
         ["---", *texts, *(["back:", *links] if links else []), "format:", *formats, "---"]
     )
+
+
+def document(body: str, *, title: str, footer: str) -> str:
+    """Return a Quarto document of HTML, which is rendered to a page of its own name."""
+    head = front_matter(title, footer).split("format:")[0]
+    return f"{head}format:\n  {FORMATS['html']}: default\n---\n\n{raw_block('html', body)}\n"
 
 
 def _encoded(text: str) -> str:

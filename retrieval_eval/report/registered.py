@@ -12,6 +12,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
@@ -269,6 +270,7 @@ def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown
             raise BadInputError(f"{kind}.{name}: {error}") from None
         words, said = None, ""
         try:
+            refuse_withheld(frame)
             if height is None:
                 words = make(*head, *arguments, **options)
             elif ax is not None:
@@ -278,7 +280,11 @@ def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown
                 with canvas(height) as (_, (ax,)):
                     words = make(ax, *head, *arguments, **options)
         except NothingToShow as nothing:
-            ax, said = None, empty or str(nothing)
+            ax, said = None, str(nothing)
+            said = said if frame.attrs.get("withheld") else empty or said
+        except KeyError as error:
+            _need_column(frame, error)
+            raise
         return Exhibit(
             key or _key(name, bound.arguments),
             finding if finding is not None else words.finding if words else said.rstrip("."),
@@ -324,12 +330,24 @@ def _is_listed(value: Any) -> bool:
     return isinstance(value, list | tuple | Mapping)
 
 
+def refuse_withheld(frame: pd.DataFrame) -> None:
+    """Raise where the frame holds differences of configurations that cannot be compared."""
+    if why := str(frame.attrs.get("withheld", "")):
+        raise NothingToShow(f"{why} A difference could come from that, so it is withheld.")
+
+
 def _checked(frame: Any) -> pd.DataFrame:
     import pandas as pd
 
     if not isinstance(frame, pd.DataFrame):
         raise BadInputError(f"expected a data frame, not {type(frame).__name__}")
     return frame
+
+
+def _need_column(frame: pd.DataFrame, error: KeyError) -> None:
+    """Raise ``BadInputError`` where the key that was not found is a column the frame lacks."""
+    for name in re.findall(r"[\w@:]+", str(error.args[0])) if error.args else ():
+        column(frame, name)
 
 
 def column(frame: pd.DataFrame, name: str) -> list[Any]:

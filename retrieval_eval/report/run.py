@@ -15,7 +15,6 @@ from retrieval_eval.model.summary import RunSummary
 from retrieval_eval.pipeline.evaluate import IMPACT_FILE, SUMMARY_FILE
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import FRAMES, expand
-from retrieval_eval.report.comparison import arms, choose
 from retrieval_eval.report.documents import (
     TrialFiles,
     event_rows,
@@ -29,6 +28,7 @@ from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.names import LABELS, reason_sentence
 from retrieval_eval.report.simulated import notice
 from retrieval_eval.report.trial import Trial, find_trial, page_folders
+from retrieval_eval.study.compare import Comparison, compare
 from retrieval_eval.study.frames import (
     estimate_rows,
     gate_rows,
@@ -37,6 +37,7 @@ from retrieval_eval.study.frames import (
     pair_rows,
     view_rows,
 )
+from retrieval_eval.values import DEFAULT_SEED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -143,7 +144,7 @@ class Run(frames.Measured):
             privacy=self.privacy,
             has_trial_pages=self.has_trial_pages,
         )
-        _ = found.comparison
+        _ = found.study
         return found
 
     @cached_property
@@ -223,9 +224,28 @@ class Run(frames.Measured):
         return self.impact.comparisons
 
     @cached_property
+    def study(self) -> Comparison:
+        """The comparison that the report leads with, computed from :attr:`trials`.
+
+        It is of the configurations that were chosen, else of the pair that shares most tasks.
+
+        Raises
+        ------
+        BadInputError
+            When there is no configuration of a chosen name; the message names the closest.
+        """
+        return compare(
+            self.trials,
+            self._baseline or "",
+            self._mcp or "",
+            seed=self.impact.parameters.get("seed", DEFAULT_SEED),
+            mcp_configs=self.mcp_configs,
+        )
+
+    @property
     def comparison(self) -> ComparisonDocument | None:
-        """The pair of configs that the report leads with, or None when there is no pair."""
-        return choose(self.comparisons, self._all_configs, self._baseline, self._mcp)
+        """The record of :attr:`study`; None where there is no second configuration."""
+        return self.study.record if self.trial_files and self.study.comparison else None
 
     @cached_property
     def _all_configs(self) -> list[str]:
@@ -236,7 +256,8 @@ class Run(frames.Measured):
     @cached_property
     def configs(self) -> tuple[str, ...]:
         """Every config: the two compared ones first, the others by name."""
-        first = list(arms(self.comparison)) if self.comparison else []
+        sides = (self.study.baseline, self.study.comparison) if len(self.trial_files) else ()
+        first = [name for name in sides if name]
         return tuple(first + [c for c in self._all_configs if c not in first])
 
     @frames.handed_out
@@ -326,7 +347,7 @@ class Run(frames.Measured):
             config = str(trial.identity["config_name"])
             for found in ground_truth_rows(trial.events(), trial.identity):
                 names = {n: found[n] for n in ("benchmark", "task_name", "repository", "file")}
-                start = names | {"n_trials": 0, "n_missed": 0, "missed_by": []}
+                start: Row = names | {"n_trials": 0, "n_missed": 0, "missed_by": []}
                 row = rows.setdefault(tuple(names.values()), start)
                 row["n_trials"] += 1
                 if not found["is_retrieved"]:

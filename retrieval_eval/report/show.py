@@ -11,6 +11,15 @@ from retrieval_eval.report import style
 from retrieval_eval.report.exhibits import Block, Empty, Exhibit, Figure, Link, Table
 from retrieval_eval.report.typst import to_typst
 
+SHORT: Final = 8
+"""Tables of at most so many rows are not split over two printed pages."""
+
+WIDE: Final = 115
+"""Tables of more letters in a line are printed on a page of their own, in landscape."""
+
+SENTENCE: Final = 48
+"""Columns with a text longer than this are kept wide on a narrow page."""
+
 _PLACE: Final = re.compile(
     r"(?:\.\./){0,4}[\w@%+~-][\w.@%+~-]*(?:/[\w@%+~-][\w.@%+~-]*)*(?:#[\w.@%+~-]+)?|#[\w.@%+~-]+",
     re.ASCII,
@@ -29,6 +38,11 @@ _COLOR: Final = re.compile(r"((?:fill|stroke):\s*)(#[0-9a-fA-F]{6})\b")
 _ATTRIBUTE: Final = re.compile(r' (fill|stroke)="(#[0-9a-fA-F]{6})"')
 _VARIABLE: Final = re.compile(r"var\(--c\d+,(%23[0-9a-fA-F]{6})\)")
 _NARROW: Final = re.compile(r'<source media="[^"]*" srcset="data:[^"]*"[^>]*>')
+
+
+_LONG_WORD: Final = re.compile(r"\S{20,}")
+_PIECE: Final = re.compile(r"(?:&[^;]+;|[^_/.:=@&\\-]){1,24}[_/.:=@\\-]*|[_/.:=@\\-]+")
+"""What a line may break behind in an escaped word: a sign, else 24 letters."""
 
 
 def to_html(block: Block) -> str:
@@ -108,14 +122,22 @@ def table_html(table: Table, *, labelled: bool = False) -> str:
     With ``labelled`` every cell carries the name of its column, so that a narrow page can show
     each row as a card.
     """
+    columns = [_class_of(table, i) for i in range(len(table.header))]
     head = "".join(
-        f'<th scope="col" class="{table.alignment(i)}">{html_text(name)}</th>'
-        for i, name in enumerate(table.header)
+        f'<th scope="col" class="{column}">{html_text(name)}</th>'
+        for column, name in zip(columns, table.header, strict=True)
     )
-    body = "\n".join(f"<tr>{_row_html(table, row, labelled)}</tr>" for row in table.rows)
+    body = "\n".join(f"<tr>{_row_html(table, row, columns, labelled)}</tr>" for row in table.rows)
     notes = "".join(f"<p>{html_text(note)}</p>" for note in table.notes)
+    kinds = {
+        "cards": labelled,
+        "short": len(table.rows) <= SHORT,
+        "wide": not labelled and _least_width(table) > WIDE,
+        f"t-{table.key}": True,
+    }
+    classes = ["table", *(name for name, holds in kinds.items() if holds)]
     return (
-        f'<div class="table{" cards" if labelled else ""} t-{table.key}" role="group" tabindex="0" '
+        f'<div class="{" ".join(classes)}" role="group" tabindex="0" '
         f'aria-labelledby="tbl-{table.key}">'
         f'<table><caption id="tbl-{table.key}">{html_text(table.caption)}</caption>'
         f"<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
@@ -123,26 +145,56 @@ def table_html(table: Table, *, labelled: bool = False) -> str:
     )
 
 
-def _row_html(table: Table, row: tuple[str, ...], labelled: bool) -> str:
-    # Long names of metrics may break behind an underscore, or they squeeze the other columns.
-    name = _cell_html(row[0], name=True)
-    first = f'<th scope="row" class="{table.alignment(0)}">{name}</th>'
+def _least_width(table: Table) -> int:
+    """Return about how many letters wide a table is at least, where lines break as they may."""
+    width = 0
+    for column, name in enumerate(table.header):
+        words = re.split(r"[\s/-]", name)
+        cells = (row[column] for row in table.rows)
+        if table.alignment(column) == "right":
+            words += cells
+        else:
+            words += (word[:24] for cell in cells for word in re.split(r"[\s/_.-]", cell))
+        width += max(map(len, words)) + 1
+    return width
+
+
+def _class_of(table: Table, column: int) -> str:
+    """Return the classes of a column: how it is aligned, and whether it holds sentences."""
+    side = table.alignment(column)
+    is_long = side == "left" and any(len(row[column]) > SENTENCE for row in table.rows)
+    return f"{side} long" if is_long else side
+
+
+def _row_html(table: Table, row: tuple[str, ...], columns: list[str], labelled: bool) -> str:
+    first = f'<th scope="row" class="{columns[0]}">{_cell_html(row[0], words=True)}</th>'
     labels = [f' data-label="{html_text(n)}"' if labelled else "" for n in table.header]
+    # The line ends keep the texts of neighbours apart for the search of a page.
     return first + "".join(
-        f'<td class="{table.alignment(i)}"{labels[i]}>{_cell_html(cell)}</td>'
+        f'\n<td class="{columns[i]}"{labels[i]}>'
+        f"{_cell_html(cell, words=table.alignment(i) == 'left')}</td>"
         for i, cell in enumerate(row[1:], start=1)
     )
 
 
-def _cell_html(cell: str, *, name: bool = False) -> str:
-    text = html_text(cell)
-    if name:
-        text = text.replace("_", "_<wbr>")
+def _cell_html(cell: str, *, words: bool) -> str:
+    text = breakable(cell) if words else html_text(cell)
     if not isinstance(cell, Link) or not cell.href:
         return text
     if not _PLACE.fullmatch(cell.href):
         raise ValueError(f"not a place inside the report: {cell.href[:80]!r}")
     return f'<a href="{html_text(cell.href)}">{text}</a>'
+
+
+def breakable(text: str) -> str:
+    """Return text as HTML in which a line may break inside long words, or they squeeze the others.
+
+    Examples
+    --------
+    >>> breakable("src/retrieval_eval.py")
+    'src/<wbr>retrieval_<wbr>eval.<wbr>py'
+    """
+    return _LONG_WORD.sub(lambda word: "<wbr>".join(_PIECE.findall(word[0])), html_text(text))
 
 
 def data_uri(svg: str) -> str:
@@ -176,10 +228,11 @@ def _themed(svg: str) -> str:
         text = found[0]
         if "style=" not in text:
             text = _ATTRIBUTE.sub(r' style="\1:\2"', text)
-        return _COLOR.sub(variable, text)
+        text = _COLOR.sub(variable, text)
+        return text if "'" in text else text.replace('"', "'")  # which needs no escape
 
-    head, end, rest = svg.partition(">")
-    return f"{head}{end}{_STYLE}" + re.sub(r"<[^>]*>", tag, rest)
+    first, end, rest = re.sub(r"<[^>]*>", tag, svg).partition(">")
+    return f"{first}{end}{_STYLE}{rest}"
 
 
 def _size(svg: str) -> tuple[int, int]:

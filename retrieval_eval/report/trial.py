@@ -53,7 +53,7 @@ _COLUMNS: Final = {name: columns for name, (_, columns) in TRIAL_FRAMES.items()}
 }
 
 _DONE: Final = {"opened": "read", "matched": "matched", "listed": "listed", "written": "wrote"}
-"""Kind of access to what is said of it, the most telling first."""
+"""Kind of access to its words, the most telling first."""
 
 _STATUSES: Final = ("edited", "read", "seen", "missed", "not in the trace", "not known")
 """What may have become of a ground-truth file."""
@@ -124,7 +124,7 @@ class Trial(frames.Measured):
         has_run_page: bool = False,
     ) -> None:
         self.run = run
-        self.privacy = privacy
+        self.privacy = privacy or run.privacy
         self.has_run_page = has_run_page
         self.excluded = excluded
         self.place = place
@@ -517,8 +517,7 @@ class Trial(frames.Measured):
             "others": "Either nothing was retrieved, or only ground-truth files were.",
             "edits": "The agent wrote no file but its own output.",
             "errors": "Errors are labelled where the file metrics are computable.",
-            "pages": "`retrieval-eval report RUN --trials` makes the page of the run and of all "
-            "its trials.",
+            "pages": "retrieval-eval report RUN --trials makes those of the run and of its trials.",
             "redacted": "A page made with --privacy lists here how many prompts, commands, queries "
             "and pieces of file content it leaves out.",
         }[name]
@@ -581,7 +580,7 @@ class Trial(frames.Measured):
             named = "no source names the files to edit"
             return f"{counted(written, 'file')} written{left_out}; {named}"
         both = int((edits["is_expected"] & edits["is_written"]).sum())
-        others = f"{written - both} others{left_out}"
+        others = f"{counted(written - both, 'other')}{left_out}"
         return f"{of(both, expected)} files to edit were written, and {others}"
 
     def _errors_finding(self) -> str:

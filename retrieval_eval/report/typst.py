@@ -23,6 +23,9 @@ _BOLD: Final = 1.2
 _LONGEST: Final = 60
 """A cell longer than this takes part in sharing the width as if it had only so many characters."""
 
+_TOGETHER: Final = 24
+"""Tables of no more lines than these stay on one page."""
+
 _BREAK: Final = "\u200b"
 _LONG_WORD: Final = re.compile(r"\S{13,}")
 _LONG_PROSE_WORD: Final = re.compile(r"\S{40,}")
@@ -82,19 +85,25 @@ def _figure(figure: Figure) -> str:
 
 
 def _table(table: Table) -> str:
-    """Return a table that goes on over pages with its head; as on the page, it has no number."""
+    """Return a table without a number, as on the page; a long one repeats its head."""
     align = "".join(f"{table.alignment(i)}, " for i in range(len(table.header)))
     head = ", ".join(f"strong({_words(name)})" for name in table.header)
     rows = "".join("  " + ", ".join(map(_words, row)) + ",\n" for row in table.rows)
     notes = "".join(f"\n\n#block({_prose(note)}) <note>" for note in table.notes)
+    breakable = "true" if _lines(table) > _TOGETHER else "false"
     return (
-        "#[\n#show figure: set block(breakable: true)\n"
+        f"#[\n#show figure: set block(breakable: {breakable})\n"
         "#set text(size: 7.5pt); #set par(justify: false)\n"
         "#figure(kind: table, supplement: none, numbering: none,\n"
         f"  caption: figure.caption(position: top, {_prose(table.caption)}),\n"
         f"  table(columns: ({_columns(table)}), align: ({align}),\n"
         f"  table.header({head}),\n{rows})) {_label(f'tbl-{table.key}')}{notes}\n]"
     )
+
+
+def _lines(table: Table) -> int:
+    """Return about how many lines a table needs, rather too many than too few."""
+    return sum(1 + max((len(cell) for cell in row), default=0) // 20 for row in table.rows)
 
 
 def _label(name: str) -> str:

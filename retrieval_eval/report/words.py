@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from retrieval_eval import values
 from retrieval_eval.escape import visible
 from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.model.impact import (
@@ -24,7 +25,9 @@ from retrieval_eval.model.impact import (
     PairedEstimate,
     PairedStatistics,
 )
-from retrieval_eval.report.names import metric_name, reason_sentence
+from retrieval_eval.report.columns import FRAMES
+from retrieval_eval.report.headings import inside
+from retrieval_eval.report.names import EXCLUSIONS, metric_name, reason_sentence
 from retrieval_eval.report.numbers import interval, of, p_value, rate, signed
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
@@ -36,6 +39,9 @@ from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     import pandas as pd
+
+REASONS: Final = values.REASONS | EXCLUSIONS
+"""Reason codes as they are printed."""
 
 MAX_WORDS: Final = 90
 CLEAR: Final = ("better", "worse", "fragile")
@@ -63,7 +69,8 @@ PAIR_COLUMNS: Final = {
     "verdict": "Verdict",
     "n_pairs": "Pairs",
     "mean_difference": "Difference",
-    "interval": "95 % interval",
+    "ci_low": "95 % from",
+    "ci_high": "95 % to",
     "failed": "Rules failed",
 }
 FIRST_HIT_COLUMNS: Final = {
@@ -79,6 +86,53 @@ FIRST_HIT_COLUMNS: Final = {
     "restricted_mean_high": "95 % to ",
     "until": "Until",
 }
+CALIBRATION_COLUMNS: Final = {
+    "config_name": "Configuration",
+    "low": "Recall from",
+    "high": "To",
+    "n": "Tasks",
+    "mean_recall": "Mean recall",
+    "mean_reward": "Mean reward",
+    "ci_low": "95 % from",
+    "ci_high": "95 % to",
+}
+SLICES: Final = {
+    "dimension": {
+        "suite": "Suite",
+        "candidate_set_size": "Files retrieved",
+        "evidence_type": "MCP used by either configuration",
+        "n_ground_truth_files": "Ground-truth files",
+        "n_repositories": "Repositories",
+        "ground_truth_confidence": "Confidence of ground truth",
+    },
+    "level": {"small": "small: up to 5", "medium": "medium: 6–20", "large": "large: over 20"},
+}
+"""Dimensions of slices, and levels whose name does not tell, as they are printed."""
+AMOUNTS: Final = tuple(name for name in FIRST_HIT_COLUMNS if name != "unit" and name[0] in "mru")
+CORRELATION_COLUMNS: Final = {
+    "n": "n",
+    "spearman_r": "ρ",
+    "ci_low": "95 % from",
+    "ci_high": "95 % to",
+    "p_value": "p",
+    "q_value": "q",
+    "reason": "Why not",
+}
+ERROR_COLUMNS: Final = {
+    "label": "Error mode",
+    "config_name": "Configuration",
+    "count": "Files",
+    "denominator": "Of",
+    "of": "Which are",
+    "share": "Share",
+}
+PROBES: Final = (
+    "util_read_overlap_with_relevant_files",
+    "util_write_overlap_with_relevant_files_proxy",
+    "util_write_overlap_with_expected_edit_files",
+    "util_read_before_write_ratio",
+    "chunk_recall",
+)
 OPAQUE: Final = (
     "Opaque calls may have touched files that no rule could resolve. If their share differs "
     "between configurations, so does what is missed."
@@ -439,23 +493,30 @@ def grouped(record: ComparisonDocument) -> list[str]:
     return [f"Tasks that share a {by} are resampled together: {text}{end}"]
 
 
-def adjusted(metrics: Mapping[str, PairedStatistics]) -> list[str]:
+def adjusted(record: ComparisonDocument) -> list[str]:
     """Return which differences are significant when all are looked at together."""
-    family = {m: r for m, r in metrics.items() if r.p_holm is not None}
+    family = {m: r for m, r in record.metrics.items() if r.p_holm is not None}
     if not family:
         return []
-    clear = [
-        f"{metric_name(metric).label} ({'better' if is_gain(r) else 'worse'}"
+    clear = {
+        metric: f"{metric_name(metric).label} ({'better' if is_gain(r) else 'worse'}"
         f"{', fragile' if is_fragile(r) else ''})"
         for metric, r in family.items()
         if (r.p_holm or 0) < ALPHA
-    ]
+    }
     found = (
-        f"the difference is significant only for {', '.join(clear)}"
+        f"the difference is significant only for {', '.join(clear.values())}"
         if clear
         else "no difference is significant"
     )
-    return [f"After correcting for {len(family)} metrics (Holm), {found}."]
+    text = f"After correcting for {len(family)} metrics (Holm), {found}"
+    lead = record.verdict_metric
+    if record.verdict in CLEAR and lead in family and lead not in clear:
+        text += (
+            f"; the verdict is about {metric_name(lead).label.lower()} alone, which was chosen in "
+            "advance and needs no correction"
+        )
+    return [f"{text}."]
 
 
 def pairs_formed(record: ComparisonDocument) -> str:
@@ -673,7 +734,7 @@ def every_metric(study: Comparison) -> str:
     """Return which differences are significant when all are looked at together."""
     if study.withheld:
         return withheld(study)
-    said = adjusted(study.record.metrics)
+    said = adjusted(study.record)
     return said[0].rstrip(".") if said else "Too few matched tasks for a test"
 
 
@@ -803,14 +864,9 @@ def most_missed(found: pd.DataFrame) -> str:
     return f"{n} of {counted(len(found), 'ground-truth file')} missed by every trial"
 
 
-def verdict_name(verdict: str) -> str:
-    """Return a verdict as it is printed."""
-    return VERDICTS[verdict]
-
-
-def metric_label(metric: str) -> str:
-    """Return a metric with its unit as it is printed."""
-    return metric_name(metric).titled
+def distinct(values: Iterable[object]) -> str:
+    """Return the different values of a column, missing ones left out."""
+    return ", ".join(sorted({str(v) for v in values if isinstance(v, str) and v}))
 
 
 def rewarded(tiers: pd.DataFrame) -> str:
@@ -826,6 +882,49 @@ def rewarded(tiers: pd.DataFrame) -> str:
     if not parts:
         return "Too few tasks to compare reward with what was found"
     return f"Mean reward by ground truth found: {listed(parts, '; ')}"
+
+
+def state(trials: pd.DataFrame) -> str:
+    """Return how many trials could be scored."""
+    n = int(trials["file_recall"].notna().sum())
+    return f"{n} of {counted(len(trials), 'trial')} could be scored"
+
+
+def truth_confidence(tasks: pd.DataFrame) -> str:
+    """Return how many tasks have ground truth that can be trusted most."""
+    n = int((tasks["ground_truth_confidence"] == "high").sum())
+    return f"High-confidence ground truth: {n} of {counted(len(tasks), 'task')}"
+
+
+def unread(n_cut: int, n_left_out: int) -> str:
+    """Return how many trials and folders were left out or could not be read completely.
+
+    Examples
+    --------
+    >>> unread(2, 1)
+    '2 trials could not be read completely, 1 folder was left out'
+    """
+    trials = f"{counted(n_cut, 'trial')} could not be read completely"
+    verb = "was" if n_left_out == 1 else "were"
+    return f"{trials}, {counted(n_left_out, 'folder')} {verb} left out"
+
+
+def call_label(column: str) -> str:
+    """Return what a column of the ledger of tool calls counts."""
+    known = {c.name: c.meaning for c in FRAMES["ledger"][1]}
+    label = column.replace("_", " ")
+    return f"{label}: {inside(known[column])}" if column in known else label
+
+
+def amount(value: float) -> str:
+    """Return a time or a number of tokens with the decimals that it needs.
+
+    Examples
+    --------
+    >>> amount(3.14), amount(33027.0)
+    ('3.1', '33,027')
+    """
+    return rate(value, 1) if value < 100 else rate(value, 0)
 
 
 def associations(found: pd.DataFrame) -> str:

@@ -149,18 +149,33 @@ def found_rows(record: ComparisonDocument) -> Iterator[Row]:
 
 def ledger_rows(record: ComparisonDocument) -> Iterator[Row]:
     """Yield one row an arm and status of its trials; removed, unmatched and used add up to all."""
-    both = (record.ledger.baseline, record.ledger.comparison)
-    for config, ledger in zip(arms_of(record).values(), both, strict=True):
-        arm = arms_of(record) | {"arm": config}
-        yield arm | {"status": "all", "n": ledger.trials, "label": "All trials"}
-        for status, word in (("removed", "removed"), ("unmatched", "not matched")):
-            for reason, n in getattr(ledger, status).items():
-                label = f"− {word}: {reason_label(reason)}"
-                yield arm | {"status": status, "reason": reason, "n": n, "label": label}
-        yield arm | {"status": "used", "n": ledger.used, "label": "= used in pairs"}
-        for reason, n in ledger.outcomes_only.items():
-            label = f"of these for outcomes only: {reason_label(reason)}"
-            yield arm | {"status": "outcomes_only", "reason": reason, "n": n, "label": label}
+    sides = dict(
+        zip(
+            arms_of(record).values(),
+            (record.ledger.baseline, record.ledger.comparison),
+            strict=True,
+        )
+    )
+    # By status first: a table of both arms then reads downwards from all trials to those used.
+    for status, start in _STATUSES.items():
+        for config, ledger in sides.items():
+            arm = arms_of(record) | {"arm": config, "status": status}
+            if status in ("all", "used"):
+                n = ledger.trials if status == "all" else ledger.used
+                yield arm | {"n": n, "label": start}
+            else:
+                for reason, n in getattr(ledger, status).items():
+                    yield arm | {"reason": reason, "n": n, "label": start + reason_label(reason)}
+
+
+_STATUSES: Final[dict[str, str]] = {
+    "all": "All trials",
+    "removed": "− removed: ",
+    "unmatched": "− not matched: ",
+    "used": "= used in pairs",
+    "outcomes_only": "of these for outcomes only: ",
+}
+"""Status of a trial to the start of its printed name."""
 
 
 def view_rows(record: ComparisonDocument) -> Iterator[Row]:
@@ -191,8 +206,9 @@ def discrimination_rows(record: ComparisonDocument) -> Iterator[Row]:
     """Yield one row a metric: whether it can tell the configurations apart."""
     for found in record.discrimination:
         like = BY_NAME[found.with_].title if found.with_ and found.with_ in BY_NAME else ""
+        title = BY_NAME[found.metric].title if found.metric in BY_NAME else found.metric
         label = _STATES.get(found.status, found.status) + (f" with {like}" if like else "")
-        yield arms_of(record) | structs.asdict(found) | {"label": label}
+        yield arms_of(record) | structs.asdict(found) | {"title": title, "label": label}
 
 
 def member_rows(record: ComparisonDocument, member: str) -> Iterator[Row]:
@@ -234,7 +250,7 @@ DTYPES: Final[dict[str, tuple[type[Record] | str, ...]]] = {
     "ledger": (*ARMS, "arm", "status", "reason", "label", "n:Int64"),
     "views": (*ARMS, "view", "metric", "verdict", "flip", PairedEstimate),
     "flips": (*ARMS, Flip),
-    "discrimination": (*ARMS, Discrimination, "label"),
+    "discrimination": (*ARMS, Discrimination, "title", "label"),
     "slices": (*ARMS, PairSlice),
     "difference_associations": (*ARMS, "label", DifferenceAssociation),
 }

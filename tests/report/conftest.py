@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -120,14 +122,33 @@ def made_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 @pytest.fixture(scope="session")
 def withheld_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     """A run whose second arm never got an answer from its MCP server."""
-    from tests.factories import MCP, rule, write_run
+    from tests.factories import write_run
 
-    dead = rule("dead_mcp_server", (MCP,), n=12, failed=True, detail="no MCP call succeeded")
-    changes = {
-        "verdict": "no_verdict",
-        "gate": {"passed": False, "failed": ["dead_mcp_server"], "rules": [dead]},
-    }
-    return Run([write_run(tmp_path_factory.mktemp("withheld"), changes=changes)])
+    return Run([write_run(tmp_path_factory.mktemp("withheld"), has_mcp_answers=False)])
+
+
+@pytest.fixture(scope="session")
+def shown(executed: Callable[..., Any]) -> Callable[..., dict[str, str]]:
+    """Return a function that gives what each cell of a report shows, by its heading.
+
+    A page's words and cells, without tags and pictures.
+    """
+
+    def of_run(run: Run, name: str = "run_report", **parameters: Any) -> dict[str, str]:
+        found, heading = {}, "header"
+        for cell in executed(run, name, **parameters).cells:
+            if cell.cell_type == "markdown":
+                heading = cell.source.splitlines()[0].strip("# ")
+            elif cell.get("outputs"):
+                html = re.sub(
+                    r'src="data:[^"]*"|srcset="[^"]*"', "", cell.outputs[0].data["text/html"]
+                )
+                alts = " ".join(re.findall(r'alt="([^"]*)"', html))
+                words = re.sub(r"<[^>]*>", " ", html)
+                found[heading] = unescape(" ".join(f"{alts} {words}".split()))
+        return found
+
+    return of_run
 
 
 @pytest.fixture(scope="session")
@@ -168,14 +189,16 @@ def browser(fonts: Path) -> Iterator[Any]:
         opened.close()
 
 
-def check_in_browser(browser: Any, path: Path, name: str) -> None:
+def check_in_browser(
+    browser: Any, path: Path, name: str, *, width: int = 1280, scheme: str = "light"
+) -> None:
     """Open a page from its file: it asks for nothing, says nothing, and is accessible.
 
     What it looks like is kept as a picture of this name.
     """
     from axe_playwright_python.sync_playwright import Axe
 
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
     requests: list[str] = []
     problems: list[str] = []
     page.on("request", lambda r: requests.append(r.url))

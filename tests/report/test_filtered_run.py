@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 
 import pandas as pd
@@ -12,9 +13,8 @@ from msgspec.structs import replace
 from retrieval_eval import associate, compare
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.layout import discover
-from retrieval_eval.report import Report, Run, columns, load_run
-from retrieval_eval.report.exhibits import Block
-from retrieval_eval.report.show import to_html
+from retrieval_eval.report import Run, columns, load_run
+from retrieval_eval.report.displays import answer_box, run_header
 from retrieval_eval.study.associations import OUTCOME_METRICS, RETRIEVAL_METRICS
 from retrieval_eval.study.compare import COMPARED
 from retrieval_eval.study.trials import COLUMNS, NUMBERS
@@ -68,36 +68,32 @@ def alone(demo_run, evaluated_alone):
     return evaluated_alone(trials[trials["benchmark"] == "demo_fix"])
 
 
-def sections(run):
-    """Return every section of the report as HTML, but for what the page says of itself."""
-    report = Report(run)
-    names = [n for n in dir(Report) if not n.startswith("_") and callable(getattr(Report, n))]
-    blocks = {name: getattr(report, name)() for name in names}
-    assert all(isinstance(block, Block) for block in blocks.values())
-    shown = {n: to_html(b) for n, b in blocks.items() if n not in ("header", "provenance")}
-    badges = [badge for badge in blocks["header"].badges if badge[0] != "Filtered"]
-    return shown | {"badges": badges}
+def sections(shown, run):
+    """Return what every cell of the report shows, but for what the page says of itself."""
+    found = {name: text for name, text in shown(run).items() if name != "Provenance"}
+    found["header"] = re.sub(r"Filtered .*? Configurations", "Configurations", found["header"])
+    return found
 
 
 def plain(document):
     return replace(document, generated_at="", input_fingerprint=None, body_sha256=None)
 
 
-def test_every_section_of_a_filtered_run_is_that_of_its_trials_alone(part, alone):
+def test_every_section_of_a_filtered_run_is_that_of_its_trials_alone(shown, part, alone):
     assert 0 < len(part.trial_files) == len(alone.trial_files)
-    expected = sections(alone)
+    expected = sections(shown, alone)
     assert len(expected) > 30
-    for name, shown in sections(part).items():
-        assert shown == expected[name], name
+    for name, text in sections(shown, part).items():
+        assert text == expected[name], name
 
 
-def test_any_choice_of_trials_gives_the_page_of_these_alone(demo_run, evaluated_alone):
+def test_any_choice_of_trials_gives_the_page_of_these_alone(shown, demo_run, evaluated_alone):
     # A choice that cuts through tasks, repeats and both configurations.
     trials = demo_run.trials
     every_third = (trials["config_name"].str.len() + trials.index) % 3 == 0
     chosen = (trials["reward"] > 0.6) | every_third
-    expected = sections(evaluated_alone(trials[chosen]))
-    assert sections(demo_run.filter(chosen)) == expected
+    expected = sections(shown, evaluated_alone(trials[chosen]))
+    assert sections(shown, demo_run.filter(chosen)) == expected
 
 
 def test_a_comparison_of_a_filtered_frame_is_that_of_a_run_of_these_trials(demo_run, alone):
@@ -137,20 +133,39 @@ def test_every_frame_and_document_of_a_filtered_run_is_that_of_its_trials_alone(
 def test_the_page_of_a_filtered_run_says_what_it_shows(demo_run, part):
     n = int((demo_run.trials["benchmark"] == "demo_fix").sum())
     said = f"{n} of {len(demo_run.trials)} trials, where {SUITE}"
-    assert dict(Report(part).header().badges)["Filtered"] == said
-    (table,) = Report(part).provenance().exhibits
+    assert dict(run_header(part).badges)["Filtered"] == said
+    (table,) = part.provenance().exhibits
     # Excluded folders have no row in run.trials that a condition could choose.
     assert ("Filter", f"{said}; 1 excluded folder left out too") in table.rows
     assert repr(part).startswith(f"<Run demo: {said}>")
-    assert "Filtered" not in dict(Report(demo_run).header().badges)
-    (table,) = Report(demo_run).provenance().exhibits
+    assert "Filtered" not in dict(run_header(demo_run).badges)
+    (table,) = demo_run.provenance().exhibits
     assert "Filter" not in {name for name, _ in table.rows}
 
 
-def test_the_completeness_of_a_filtered_page_never_exceeds_its_tasks(part):
-    facts = Report(part).view
-    assert 0 < len(facts.headline_pairs) <= len(facts.tasks)
-    assert f"of {len(facts.tasks)} tasks" in dict(Report(part).header().badges)["Completeness"]
+def test_a_filter_in_the_notebook_is_followed_by_answer_pairs_and_gate(shown, part):
+    page = shown(part)
+    assert "Too few matched tasks for a verdict: 5 of at least 6" in page["The answer"]
+    assert "5 of 6 tasks enter the paired analysis" in page["Coverage"]
+    assert "demo_fix" in page["By suite"]
+    for name, text in page.items():
+        assert not re.search(r"demo_(crossrepo|feature|review)", text), name
+
+
+def test_the_frames_of_a_study_are_those_of_the_stored_analysis(demo_run):
+    study, stored = demo_run.study, demo_run.impact
+    columns = ["config_name", "unit", "n", "n_hit", "median", "restricted_mean", "until"]
+    pd.testing.assert_frame_equal(study.first_hits[columns], demo_run.first_hits[columns])
+    assert study.admitted == stored.let_through
+    assert study.tiers["mean_reward"].dropna().tolist() == [
+        tier.mean_reward for tier in stored.tiers if tier.mean_reward is not None
+    ]
+    assert len(study.calibration) == len(stored.calibration)
+    for name, frame in (("views", "views"), ("slices", "slices"), ("pair_ledger", "ledger")):
+        expected, found = demo_run.frame(name), getattr(study, frame)
+        pd.testing.assert_frame_equal(found[list(expected.columns)], expected)
+    (pair,) = study.every_pair.to_dict("records")
+    assert pair["mean_difference"] == stored.comparisons[0].metrics["file_recall"].mean_difference
 
 
 def test_filtering_writes_nothing_and_leaves_the_run_as_it_was(demo_run):
@@ -159,10 +174,10 @@ def test_filtering_writes_nothing_and_leaves_the_run_as_it_was(demo_run):
         files = sorted(p for p in root.rglob("*") if p.is_file())
         return {p: hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
 
-    before, answer = digests(), to_html(Report(demo_run).answer())
+    before, answer = digests(), answer_box(demo_run.study)
     demo_run.filter("reward > 0")
     assert digests() == before
-    assert to_html(Report(demo_run).answer()) == answer
+    assert answer_box(demo_run.study) == answer
 
 
 def test_a_condition_is_a_text_a_function_or_a_mask(demo_run):
@@ -192,11 +207,11 @@ def test_filters_follow_one_another(demo_run):
     two = one.filter(lambda frame: frame["reward"] > 0.5)
     both = demo_run.filter(f"{SUITE} and reward > 0.5")
     assert plain(two.impact) == plain(both.impact)
-    said = dict(Report(two).header().badges)["Filtered"]
+    said = dict(run_header(two).badges)["Filtered"]
     total = len(demo_run.trials)
     assert said == f"{len(two.trials)} of {total} trials, where {SUITE}, and by a function"
     masked = demo_run.filter([True] * total)
-    assert dict(Report(masked).header().badges)["Filtered"].endswith("trials, by a mask")
+    assert dict(run_header(masked).badges)["Filtered"].endswith("trials, by a mask")
 
 
 @pytest.mark.parametrize(
@@ -207,7 +222,7 @@ def test_filters_follow_one_another(demo_run):
         (lambda frame: frame["reward"], "True or False for every trial, not float64"),
         ("reward", "True or False for every trial, not float64"),
         ("reward + ", r"the condition 'reward \+' cannot be read"),
-        ("nope > 1", "name 'nope' is not defined.*a column of run.trials"),
+        ("nope > 1", "run.trials has no column 'nope'"),
         ("benchmark == @suite", "local variable 'suite' is not defined"),
         ("reward = 1", "True or False for every trial, not a table"),
         ("True", "True or False for every trial, not bool"),

@@ -12,7 +12,7 @@ from retrieval_eval.report import render
 from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.index import Listed, enter, entry_of, newest, way_back, write_index
 from retrieval_eval.report.show import to_html
-from tests.report.conftest import HOSTILE
+from tests.report.conftest import HOSTILE, check_in_browser
 from tests.report.test_html import Page
 
 
@@ -152,3 +152,42 @@ def test_hostile_titles_findings_and_folders_are_shown_as_text(tmp_path):
 def test_the_newest_time_wins_in_whatever_zone():
     assert newest(["2026-01-01T00:30:00+02:00", "2025-12-31T23:00:00Z"]) == "2025-12-31T23:00:00Z"
     assert newest(["x", ""]) is None
+
+
+def test_the_index_is_also_a_document_of_quarto(tmp_path):
+    put(tmp_path, "a", f"{HOSTILE[4]} ```` <b>")
+    write_index(tmp_path)
+    source = (tmp_path / "index.qmd").read_text(encoding="utf-8")
+    page = (tmp_path / "index.html").read_text(encoding="utf-8")
+    head, _, body = source.partition("{=html}\n")
+    assert "pagetitle: 'All reports'" in head
+    assert "retrieval-eval-html: default" in head
+    assert body.rpartition("\n`")[0].rstrip("`\n") in page
+    assert "{{<" not in source
+
+
+def test_a_document_of_another_origin_is_left_alone(tmp_path):
+    put(tmp_path, "a")
+    write_text(tmp_path / "index.qmd", "my own list")
+    write_index(tmp_path)
+    assert (tmp_path / "index.qmd").read_text() == "my own list"
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1440, "light")])
+def test_the_index_is_accessible_and_searchable(browser, tmp_path, width, scheme):
+    for n in range(12):
+        put(
+            tmp_path, f"run-{n}", f"Recall rose by {n}", measured_at=f"2026-01-{n + 1:02}T10:00:00Z"
+        )
+    path = tmp_path / "index.html"
+    check_in_browser(browser, path, f"index-{width}-{scheme}", width=width, scheme=scheme)
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(path.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.get_by_label("Search").fill("run-11")
+    assert page.locator("tbody tr:visible th").all_inner_texts() == ["Report run-11"]
+    page.get_by_text("Report run-11").click()
+    page.wait_for_url("**/run-11/index.html")
+    page.close()

@@ -8,7 +8,6 @@ import pytest
 
 from retrieval_eval.report import load_run
 from retrieval_eval.report.numbers import finite
-from retrieval_eval.report.run_view import RunView
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +70,8 @@ def test_ground_truth_rows_agree_with_planted_recall(run, planted):
 
 
 def test_pairs_and_statuses_are_those_planted(run, demo_plan):
-    view = RunView(run)
-    found = {name: result.n_pairs for name, result in run.comparison.metrics.items()}
+    study = run.study
+    found = study.estimates.set_index("metric")["n_pairs"].to_dict()
     # A trial without a trace is in no pair, whatever its reward.
     blind = [t for t in demo_plan.trials if t.fate == "degraded" and t.result.reward]
     assert found == {
@@ -80,10 +79,10 @@ def test_pairs_and_statuses_are_those_planted(run, demo_plan):
         for name, n in demo_plan.n_pairs.items()
         if name in found
     }
-    assert len(view.headline_pairs) == demo_plan.n_pairs["file_recall"]
-    assert len(view.tasks) == 24
-    assert sum(view.statuses().values()) == 24
-    assert view.statuses()["no ground truth"] == 1
+    statuses = study.tasks["status"].value_counts().to_dict()
+    assert statuses["matched and scored"] == demo_plan.n_pairs["file_recall"]
+    assert sum(statuses.values()) == 24
+    assert statuses["no ground truth"] == 1
 
 
 def _plain(value):

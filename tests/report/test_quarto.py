@@ -22,6 +22,7 @@ from retrieval_eval import __version__
 from retrieval_eval.errors import FallbackWarning, RenderError
 from retrieval_eval.escape import raw_block, visible
 from retrieval_eval.report import Run, assets, publishing, quarto, render
+from retrieval_eval.report.index import write_index
 from retrieval_eval.report.publishing import publish
 from tests.factories import write_run
 from tests.report.conftest import check_in_browser
@@ -171,7 +172,11 @@ def test_the_template_is_that_of_the_embedded_renderer(executed, made_run):
 
 def test_the_project_renders_reports_and_nothing_else(project):
     declared = yaml.safe_load((project / "_quarto.yml").read_text(encoding="utf-8"))
-    assert declared["project"]["render"] == ["reports/**/*.ipynb", "/*.ipynb"]
+    assert declared["project"]["render"] == [
+        "reports/index.qmd",
+        "reports/**/*.ipynb",
+        "/*.ipynb",
+    ]
     assert set(declared["format"]) == set(quarto.FORMATS.values())
     assert declared["execute"]["enabled"] is False
     (script,) = declared["ipynb-filters"]
@@ -437,7 +442,8 @@ def _quarto(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 def _pages_in(folder: Path) -> list[str]:
     found = (path.relative_to(folder).as_posix() for path in folder.rglob("*"))
-    return sorted(name for name in found if re.search(r"\.(html|pdf|docx|md)$", name))
+    is_page = re.compile(r"(?!\.quarto/).*\.(html|pdf|docx|md)")
+    return sorted(filter(is_page.fullmatch, found))
 
 
 @pytest.mark.slow
@@ -447,11 +453,17 @@ def test_the_project_renders_its_reports_and_no_template(
     notebook = quarto.with_front_matter(executed(made_run), title=TITLE, footer=FOOTER)
     executed_report = quarto_project / "reports" / "made" / "run_report.ipynb"
     executed_report.write_text(nbformat.writes(notebook), encoding="utf-8")
+    write_index(quarto_project / "reports")
+    index = quarto_project / "reports" / "index.html"
+    embedded = index.read_text(encoding="utf-8")
+    index.unlink()
     done = _quarto(quarto_project)
     assert done.returncode == 0, done.stderr
+    assert _words(index.read_text(encoding="utf-8")) == _words(embedded)
+    assert _tags(index.read_text(encoding="utf-8")) == _tags(embedded)
     pages = ["reports/made/index.html", "reports/made/report.pdf"]
     extension = "_extensions/retrieval-eval/page.html"
-    assert _pages_in(quarto_project) == [extension, "docs/search.md", *pages]
+    assert _pages_in(quarto_project) == [extension, "docs/search.md", "reports/index.html", *pages]
     for suffix, name in zip(quarto.OUTPUTS, pages, strict=True):
         assert (quarto_project / name).read_bytes() == quarto.to_file(notebook, suffix)
 

@@ -27,12 +27,14 @@ from retrieval_eval.report.show import to_html
 EVIL = "<script>&|`\u202e\ud800 任务"
 NAMES = [EVIL, *(f"group-{i}" for i in range(7))]
 ARGUMENTS: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
+    "associations": ((), {}),
     "bars": (("task_name", "file_recall"), {}),
     "count": (("task_name", "config_name"), {}),
     "curve": (("cost_usd", "file_recall"), {"by": "config_name", "marks": "task_name"}),
     "describe": ((["file_recall", "cost_usd"],), {}),
     "dumbbell": (("task_name", "file_recall", "comparison"), {"n": "n"}),
     "ecdf": (("file_recall",), {}),
+    "estimates": ((), {}),
     "forest": (
         ("task_name", "file_recall", "baseline", "comparison"),
         {"by": "config_name", "n": "n", "p": "cost_usd", "limit": "difference"},
@@ -46,17 +48,28 @@ ARGUMENTS: dict[str, tuple[tuple[object, ...], dict[str, object]]] = {
     ),
     "paired": (("file_recall",), {}),
     "show": ((["task_name", "file_recall", "cost_usd"],), {}),
+    "significance": ((), {}),
     "stacked": (("config_name", "task_name"), {"weights": "n"}),
     "strip": (("file_recall",), {}),
     "survival": (("file_recall",), {"end": "cost_usd"}),
+    "tasks": ((["file_recall"], NAMES), {}),
     "timeline": ((), {}),
+    "views": ((), {}),
 }
 """How each entry is called with the frame of :func:`rows`."""
 
 EACH_FIGURE = pytest.mark.parametrize("name", list(FIGURES))
 EACH = pytest.mark.parametrize("name", [*FIGURES, *TABLES])
 
-TEXTS = ("config_name", "trial_name", "task_name", "metric", "status", "tool_category")
+TEXTS = (
+    *("config_name", "trial_name", "task_name", "metric", "status", "tool_category", "benchmark"),
+    *("baseline_config", "comparison_config", "label", "scope", "group", "view", "verdict"),
+)
+NUMBERS = (
+    *("hits_ground_truth", "step_index", "file_recall", "recall@1", "cost_usd"),
+    *("baseline", "comparison", "difference", "n", "n_pairs", "mean_difference"),
+    *("ci_low", "ci_high", "p_value", "q_value", "spearman_r", "sign_change"),
+)
 
 
 def rows(n_groups: int, n_each: int = 5, *, has_values: bool = True) -> pd.DataFrame:
@@ -78,23 +91,32 @@ def rows(n_groups: int, n_each: int = 5, *, has_values: bool = True) -> pd.DataF
             "comparison": 0.25 * (i % 5) if has_values else None,
             "difference": 0.25 * (i % 5) - 0.5 if has_values else None,
             "n": (3.0 if i == 4 else 9.0) if has_values else None,
+            "benchmark": NAMES[g],
+            "baseline_config": NAMES[0],
+            "comparison_config": NAMES[1],
+            "n_pairs": 9.0 if has_values else 0.0,
+            "mean_difference": 0.25 * (2 * n_groups + g) if has_values else None,
+            "ci_low": -0.5,
+            "ci_high": 0.5,
+            "p_value": 0.01 * n_groups + 0.1 * g,
+            "q_value": 0.5,
+            "label": f"{NAMES[g]} ~ reward",
+            "scope": "pooled",
+            "group": None,
+            "spearman_r": 0.25 * g if has_values else None,
+            "sign_change": 0.0,
+            "view": NAMES[g],
+            "verdict": "better",
         }
         for g in range(n_groups)
         for i in range(n_each)
     ]
-    known = made or [dict.fromkeys([*TEXTS, *COLUMNS])]
     return pd.DataFrame(
         {
             c: pd.Series([r[c] for r in made], dtype="object" if c in TEXTS else "float64")
-            for c in known[0]
+            for c in (*TEXTS, *NUMBERS)
         }
     )
-
-
-COLUMNS = (
-    *("hits_ground_truth", "step_index", "file_recall", "recall@1", "cost_usd"),
-    *("baseline", "comparison", "difference", "n"),
-)
 
 
 def shown(name: str, frame: pd.DataFrame, **options: object) -> Exhibit:
@@ -108,7 +130,7 @@ def shown(name: str, frame: pd.DataFrame, **options: object) -> Exhibit:
 def test_it_shows_what_the_frame_holds(name, n_groups, n_each):
     exhibit = shown(name, rows(n_groups, n_each))
     assert not exhibit.nothing
-    assert name == "show" or re.search(r"\d", exhibit.finding)
+    assert (name in TABLES and not exhibit.finding) or re.search(r"\d", exhibit.finding)
     assert not exhibit.finding.endswith(".")
     assert exhibit.caption
     assert len(exhibit.data)
@@ -129,7 +151,7 @@ def test_an_empty_frame_and_one_without_values_say_why_there_is_nothing(name):
     for frame in (rows(0), rows(2, has_values=False)):
         exhibit = shown(name, frame)
         if name in TABLES and len(frame):
-            assert name == "count" or "—" in exhibit._repr_html_(), "a table shows what is missing"
+            assert name == "count" or exhibit.nothing or "—" in exhibit._repr_html_()
             continue
         assert exhibit.nothing.endswith(".")
         assert exhibit.ax is None
@@ -140,10 +162,12 @@ def test_an_empty_frame_and_one_without_values_say_why_there_is_nothing(name):
 @EACH
 def test_what_it_says_follows_the_frame(name):
     frame = rows(2)
-    part = frame[frame["config_name"] == NAMES[1]]
+    part = frame[frame["config_name"] == NAMES[1 if name in FIGURES else 0]]
     whole, cut = shown(name, frame), shown(name, part)
-    assert name == "show" or whole.finding != cut.finding
-    assert whole.caption != cut.caption
+    assert to_html(whole.block()) != to_html(cut.block())
+    if name in FIGURES:
+        assert whole.finding != cut.finding
+        assert whole.caption != cut.caption
     assert not cut.data.equals(whole.data)
 
 
@@ -179,7 +203,12 @@ def needed(name: str) -> set[str]:
     """Return the columns that an entry names or takes for granted."""
     arguments, more = ARGUMENTS[name]
     values = [*arguments, *more.values()]
+    if name in ("associations", "estimates", "significance", "views"):
+        own = {"associations": "label scope spearman_r", "views": "view verdict"}
+        return set(own.get(name, "metric").split())
     named = {n for v in values for n in ([v] if isinstance(v, str) else v) if isinstance(n, str)}
+    if name == "tasks":
+        return {"task_name", "config_name"}
     if name == "paired":
         return {"metric", "task_name", "baseline", "comparison", "difference"}
     if name == "timeline":
@@ -213,7 +242,8 @@ def test_groups_of_several_columns_and_of_none():
 
 
 def test_entries_are_found_by_attribute():
-    assert [*dir(rev.plot), *dir(rev.table)] == [*FIGURES, *TABLES]
+    assert dir(rev.plot) == sorted(FIGURES)
+    assert dir(rev.table) == sorted(TABLES)
     assert set(ARGUMENTS) == {*FIGURES, *TABLES}
     assert rev.plot.ecdf is FIGURES["ecdf"]
     with pytest.raises(AttributeError, match="'ecdff' is no figure; did you mean 'ecdf'"):

@@ -1,31 +1,113 @@
-"""Sections of the run report where trials or tasks of different places share a name."""
+"""The run report as its notebooks show it: every case of a run, and every frame behind it."""
 
 from __future__ import annotations
 
-import pytest
-from msgspec.structs import replace
+import re
 
-from retrieval_eval.model.impact import LetThrough
-from retrieval_eval.report import Report, Run
-from retrieval_eval.report.exhibits import Figure
+import pytest
+
+import retrieval_eval as rev
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.report import Run, words
 from retrieval_eval.report.loading import load_run
 from tests.factories import BASELINE, MCP, write_run
 from tests.runs import write_task, write_trial
 
+SIGNED = re.compile(r"[+−]\d")
+DIFFERENCES = (
+    "Paired comparison",
+    "By suite",
+    "Every metric",
+    "How sure each difference is",
+    "Views: what counts as retrieved",
+    "Metrics that discriminate",
+    "Slices",
+    "Differences with differences",
+    "Largest differences",
+)
+WITHHELD = "No verdict: the configurations cannot be compared"
 
-def strips(report: Report) -> dict[str, int]:
+
+def strips(run: Run) -> dict[str, int]:
     """Return the number of events that the strip of each config shows."""
-    (figure,) = report.one_task().exhibits
-    assert isinstance(figure, Figure)
-    labels = [row[0].split(",")[0] for row in figure.data.rows]
-    return {config: labels.count(config) for config in labels}
+    drawn = rev.plot.timeline(run.one_task(*words.example(run.study)))
+    return run.one_task(*words.example(run.study))["config_name"].value_counts().to_dict() | (
+        {} if drawn.ax is not None else {"nothing": 0}
+    )
+
+
+def test_where_no_verdict_is_possible_no_cell_gives_a_difference(shown, withheld_run, made_run):
+    withheld, made = shown(withheld_run), shown(made_run)
+    for name in DIFFERENCES:
+        assert not SIGNED.search(withheld[name]), name
+        assert "A difference could come from that, so it is withheld." in withheld[name]
+        assert "withheld" not in made[name]
+    assert words.DESCRIBES in withheld["Retrieval quality"]
+    assert words.DESCRIBES in withheld["Time to first relevant file"]
+    assert WITHHELD in withheld["Cost, tokens and time"]
+    assert "0 of 12 trials" not in withheld["Retrieval quality"]
+    assert "Median file recall" in withheld["File recall"]
+    assert SIGNED.search(made["Paired comparison"])
+
+
+@pytest.mark.parametrize("name", ["run_report", "compare_runs"])
+def test_one_configuration_is_described_and_nothing_fails(shown, tmp_path, name):
+    page = shown(Run([write_run(tmp_path, n_tasks=4, configs=(BASELINE,))]), name)
+    assert "One configuration only: nothing to compare" in page["The answer"]
+    assert "There is one configuration only." in page["Every pair of configurations"]
+    assert "nothing to compare" in page["Can the configurations be compared?"]
+    assert "No matched task" in page["Paired comparison"]
+    if name == "run_report":
+        assert "4 tasks found, none of them paired" in page["Coverage"]
+        assert "Median file recall" in page["File recall"]
+
+
+def test_two_pairs_and_three_configurations_have_a_page(shown, tmp_path):
+    few = shown(Run([write_run(tmp_path / "few", n_tasks=2)]))
+    assert "Too few matched tasks for a verdict: 2 of at least 6" in few["The answer"]
+    assert "Only 2 matched tasks" in few["Paired comparison"]
+    three = shown(Run([write_run(tmp_path / "three", n_tasks=7, configs=("base", "cli", "third"))]))
+    assert "3 pairs of configurations" in three["Every pair of configurations"]
+    assert "one of 3 pairs of configurations" in three["The answer"]
+    assert all(name in three["Means"] for name in ("base", "cli", "third"))
+
+
+def test_a_run_without_any_score_has_a_page(shown, tmp_path):
+    page = shown(Run([write_run(tmp_path, n_tasks=3, n_without_trace=3, n_events=0)]))
+    assert "0 of 6 trials could be scored" in page["Every trial found"]
+    assert "No trial has ground truth and a trace" in page["Share of tasks by time"]
+    assert "There is no missed file to list." in page["Most missed files"]
+
+
+def test_titles_do_not_contradict_each_other(shown, made_run):
+    page = shown(made_run)
+    record = made_run.study.record
+    (said,) = words.adjusted(record)
+    assert said.rstrip(".") in page["Every metric"]
+    assert said in page["The answer"]
+    assert words.verdict_title(record) in page["The answer"]
+    assert words.verdict_title(record) in page["Paired comparison"]
+
+
+def test_retired_words_are_on_no_page(shown, made_run, withheld_run):
+    for run in (made_run, withheld_run):
+        text = " ".join(shown(run).values())
+        for word in ("benchmark", "stands out", "stays below", "turn under", "fate"):
+            assert word not in text, word
+
+
+def test_a_condition_that_leaves_nothing_or_names_no_column_is_one_sentence(made_run):
+    with pytest.raises(BadInputError, match="no trial passes the condition: all 24 trials"):
+        made_run.filter("reward > 99")
+    with pytest.raises(BadInputError, match=r"no column 'benchmrk'; the closest: benchmark"):
+        made_run.filter("benchmrk == 'suite_a'")
 
 
 def test_one_task_shows_one_trial_a_config_also_where_runs_share_names(tmp_path):
     first = write_run(tmp_path, run_id="first", n_events=8)
     second = write_run(tmp_path, run_id="second", n_events=8)
-    assert strips(Report(Run([first]))) == {BASELINE: 8, MCP: 8}
-    assert strips(Report(Run([first, second]))) == {BASELINE: 8, MCP: 8}
+    assert strips(Run([first])) == {BASELINE: 8, MCP: 8}
+    assert strips(Run([first, second])) == {BASELINE: 8, MCP: 8}
 
 
 @pytest.fixture
@@ -45,7 +127,7 @@ def batches(tmp_path):
 
 
 def test_batches_that_use_a_name_again_are_told_apart(batches):
-    assert strips(Report(batches)) == {"base": 2}
+    assert strips(batches) == {"base": 2}
     trial = batches.trial("task-one")
     assert trial.finding("events") == "2 events, first hit at step 1"
     assert trial.finding("ground_truth") == "1 ground-truth file: 1 read"
@@ -56,62 +138,53 @@ def test_batches_that_use_a_name_again_are_told_apart(batches):
 
 def test_files_of_tasks_of_the_same_name_in_two_suites_are_counted_apart(tmp_path):
     folder = write_run(tmp_path, task_names=("same", "same"), n_tasks=2, configs=(BASELINE,))
-    block = Report(Run([folder])).most_missed()
+    found = Run([folder]).missed
     # Ten files in each of the two tasks, each with one trial.
-    assert block.finding.endswith(" of 20 ground-truth files missed by every trial")
-    (table,) = block.exhibits
-    assert {row[2] for row in table.rows} == {"1 of 1 trials"}
+    assert words.most_missed(found).endswith(" of 20 ground-truth files missed by every trial")
+    assert set(found["n_trials"]) == {1}
 
 
-def test_time_to_first_counts_tasks_as_the_analysis_does(made_run):
-    # The analysis takes the first of a task's repeats, so its n is no number of trials.
-    block = Report(made_run).time_to_first()
-    assert block.finding.startswith("Never found a relevant file: ")
-    assert " of 12 tasks with " in block.finding
-    figure, table = block.exhibits
-    assert isinstance(figure, Figure)
-    assert figure.alt.startswith("Share of tasks")
-    assert "trials" not in f"{table.caption}{table.notes}{figure.data.caption}"
+def test_errors_and_utilization_have_their_denominators(made_run):
+    errors = made_run.errors
+    assert len(errors) == 24 * 5
+    assert set(errors["denominator"]) == {10}
+    missed = errors[errors["mode"] == "missed_key_evidence"]
+    assert words.shares("Missed", missed, "count", "denominator").startswith("Missed: 30 % with ")
+    used = made_run.utilization.groupby(["trial_name", "config_name"])["n_files"].sum()
+    assert set(used) == {10}
+    assert made_run.tools["n_events"].sum() == len(made_run.events)
+
+
+def test_a_broken_file_of_the_outcome_is_no_incomplete_trace(tmp_path):
+    write_task(tmp_path / "benchmarks", "task-one", ["src/a.py"])
+    for config in (BASELINE, "cut", "whole"):
+        folder = write_trial(tmp_path / "runs" / "r", config, "task-one", ["src/a.py"])
+        if config == BASELINE:
+            (folder / "task_metrics.json").write_text("[")
+        elif config == "cut":
+            trace = folder / "agent" / "claude-code.txt"
+            trace.write_text("".join(trace.read_text().splitlines(keepends=True)[:-1]))
+    run = load_run(
+        "r",
+        runs_root=tmp_path / "runs",
+        benchmarks_root=tmp_path / "benchmarks",
+        output_dir=tmp_path / "out",
+    )
+    assert dict(zip(run.trials["config_name"], run.trials["state"], strict=True)) == {
+        "whole": "scored",
+        BASELINE: "scored, a file of its outcome unreadable",
+        "cut": "scored, from an incomplete trace",
+    }
 
 
 def test_every_definition_has_a_direction_also_with_one_config(tmp_path):
-    folder = write_run(tmp_path, n_tasks=3, configs=(BASELINE,))
-    (table,) = Report(Run([folder])).definitions().exhibits
+    (table,) = Run([write_run(tmp_path, n_tasks=3, configs=(BASELINE,))]).definitions().exhibits
     better = {row[0]: row[2] for row in table.rows}
     assert (better["File recall"], better["MAP"]) == ("higher", "higher")
     assert better["Time to first relevant (s)"] == "lower"
-    assert set(better.values()) == {"higher", "lower"}
 
 
-def test_average_precision_is_defined_as_a_sum_over_the_hits(made_run):
-    # AP is not divided by the number of hits: one hit at rank 1 of two relevant files gives 0.5.
-    (table,) = Report(made_run).definitions().exhibits
-    definition = next(row[1] for row in table.rows if row[0] == "MAP")
-    assert definition == "precision at each hit, summed / ground-truth files"
-
-
-WHOLE_RUN_SECTIONS = ("associations", "rewarded", "time_to_first")
-
-
-def counted_in(impact, folder):
-    report = Report(Run([folder], impact=impact))
-    return [getattr(report, name)().sentences[-1:] for name in WHOLE_RUN_SECTIONS]
-
-
-def test_sections_of_the_whole_run_say_which_trials_count(tmp_path):
-    folder = write_run(tmp_path)
-    impact = Run([folder]).impact
-    rows = (
-        LetThrough(config_name=BASELINE, n_trials=12, n_used=9, removed={"degraded_trace": 3}),
-        LetThrough(config_name=MCP, n_trials=12, n_used=0, removed={"crashed_before_start": 12}),
-    )
-    said = (
-        "Counted here: 9 of 24 trials, those that the validity gate let through; left out: crashed "
-        "before the agent ran (12), degraded trace (3). No trial is left of mcp-remote-direct."
-    )
-    assert counted_in(replace(impact, let_through=rows), folder) == [(said,)] * 3
-    rows = tuple(replace(row, n_used=12, removed={}) for row in rows)
-    said = ("Counted here: all 24 trials; the validity gate let every one through.",)
-    assert counted_in(replace(impact, let_through=rows), folder) == [said] * 3
-    # An analysis of an earlier version does not say, and is not made to.
-    assert counted_in(impact, folder) == [()] * 3
+def test_tasks_lead_to_the_pages_of_their_trials_where_there_are_some(tmp_path):
+    run = Run([write_run(tmp_path, n_tasks=3)], has_trial_pages=True)
+    shown = rev.table.tasks(run.trials, ["file_recall"], run.configs).block().exhibits[0]
+    assert all(row[0].href.startswith("trials/") for row in shown.rows)

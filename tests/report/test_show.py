@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from retrieval_eval.escape import html_text
 from retrieval_eval.report.exhibits import Block, Empty, Link, Table
-from retrieval_eval.report.show import table_html, to_html, to_plain
+from retrieval_eval.report.show import breakable, table_html, to_html, to_plain
 
 TABLE = Table("t", "What it is", ("Name", "n"), (("a|b", "1"), ("<i>", "2")), notes=("A note.",))
 anything = st.text(st.characters(codec=None), max_size=30)
@@ -18,6 +19,7 @@ class Tags(HTMLParser):
         super().__init__()
         self.tags: list[str] = []
         self.cells: list[str] = []
+        self.data = ""
         self._open = False
 
     def handle_starttag(self, tag, attrs):
@@ -30,6 +32,7 @@ class Tags(HTMLParser):
         self._open = False
 
     def handle_data(self, data):
+        self.data += data
         if self._open:
             self.cells[-1] += data
 
@@ -67,6 +70,28 @@ def test_a_block_offers_html_markdown_and_plain_text():
         "What it is",
         "Nothing.",
     ]
+
+
+@given(anything)
+def test_a_break_inside_a_word_changes_no_text(text):
+    def read(html):
+        parser = Tags()
+        parser.feed(f"<td>{html}")
+        parser.close()
+        assert set(parser.tags) <= {"td", "wbr"}
+        return parser.data
+
+    assert read(breakable(text)) == read(html_text(text))
+
+
+def test_a_long_word_can_break_and_an_escape_in_it_cannot():
+    assert breakable("a short word") == "a short word"
+    assert max(map(len, breakable("x" * 500).split("<wbr>"))) == 24
+    assert (
+        breakable("ferrypath-open-ended-tour-001")
+        == "ferrypath-<wbr>open-<wbr>ended-<wbr>tour-<wbr>001"
+    )
+    assert breakable("<" * 30).startswith("&lt;" * 24 + "<wbr>&lt;")
 
 
 def test_badges_are_a_description_list():

@@ -13,10 +13,11 @@ import pytest
 
 from retrieval_eval.cli.main import run as command
 from retrieval_eval.demo import write_search_demo
-from retrieval_eval.report import Report, build, build_search, load_run
+from retrieval_eval.report import build, build_search, load_run
+from retrieval_eval.report.displays import run_header
 from retrieval_eval.report.publishing import write_frame
-from retrieval_eval.report.search.diffs.building import build_diff
-from retrieval_eval.report.search.diffs.loading import DiffSources
+from retrieval_eval.report.search.building import build_diff
+from retrieval_eval.report.search.loading import DiffSources
 from retrieval_eval.search.diff_text import diff_markdown
 from retrieval_eval.search.settings import Settings
 from tests.plain_runs import diff
@@ -56,7 +57,7 @@ def test_the_mark_is_in_the_trials_and_not_in_the_name(loaded):
     assert run.summaries[0].counts.simulated == run.n_simulated == total > 0
     assert run.trials["is_simulated"].all()
     said = f"{SAID}all {total} trials are invented; the findings are about no real agent."
-    assert Report(run).header().finding == said
+    assert run_header(run).finding == said
     assert said in repr(run)
     trial = run.trial().block()
     assert trial.finding == f"{SAID}the trial is invented; the findings are about no real agent."
@@ -66,7 +67,7 @@ def test_a_run_of_that_name_without_the_mark_is_an_ordinary_one(loaded):
     run = loaded("demo", is_simulated=False)
     assert run.n_simulated == 0
     assert not run.trials["is_simulated"].any()
-    assert Report(run).header().finding == ""
+    assert run_header(run).finding == ""
     assert run.trial().block().finding == ""
     assert "imulated" not in repr(run)
 
@@ -80,7 +81,7 @@ def test_invented_trials_among_others_are_counted(demo_tree, tmp_path):
     total = len(run.trial_files)
     assert 0 < run.n_simulated < total
     said = f"{SAID}{run.n_simulated} of {total} trials are invented; findings with them are about"
-    assert Report(run).header().finding.startswith(said)
+    assert run_header(run).finding.startswith(said)
 
 
 def test_a_csv_says_it_in_its_first_column_and_stays_a_csv(tmp_path):

@@ -228,7 +228,7 @@ def test_edits_are_compared_with_the_files_to_edit(trial_of):
         ("b.py", True, False, None),
         ("src/c.py", False, True, None),
     ]
-    assert trial.finding("edits") == "1 of 2 files to edit were written, and 1 others"
+    assert trial.finding("edits") == "1 of 2 files to edit were written, and 1 other"
 
 
 def test_a_private_trial_lists_what_it_leaves_out(trial_of):

@@ -44,7 +44,7 @@ def test_a_string_keeps_the_text_and_cannot_be_left(text):
 
 def form(source: str) -> str:
     """Return the code of a block, whatever the widths of its columns."""
-    return re.sub(r"auto|[\d.e+]+fr", "width", code(source))
+    return re.sub(r"auto|[\d.e+]+fr", "width", re.sub("true|false", "is", code(source)))
 
 
 @given(anything)
@@ -71,6 +71,11 @@ def test_a_long_table_breaks_over_pages_and_repeats_its_head():
     assert code(source).count("table.header(") == 1
     printed = strings(source)
     assert [text for text in printed if text.startswith("task-")] == [name for name, _ in rows]
+
+
+def test_a_short_table_stays_on_one_page():
+    assert "breakable: false" in shown(table(*[("a", "1")] * 12))
+    assert "breakable: true" in shown(table(*[("word " * 30, "1")] * 12))
 
 
 def test_a_table_has_no_number_and_a_figure_has_its_own():

@@ -176,6 +176,12 @@ def test_the_metric_of_the_how_to_is_computed(docs):
     assert early_hit(nothing).reason == "nothing_retrieved"
 
 
+def test_every_notebook_is_described(project, docs):
+    page = (docs / "howto" / "notebooks.md").read_text(encoding="utf-8")
+    notebooks = {path.name for path in (project / "notebooks").glob("*.ipynb")}
+    assert notebooks == set(re.findall(r"^\| `notebooks/(\w+\.ipynb)`", page, flags=re.MULTILINE))
+
+
 class _Requests(HTMLParser):
     """The addresses that a page loads by itself: links are followed by people only."""
 

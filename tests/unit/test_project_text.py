@@ -174,6 +174,17 @@ def test_the_package_uses_plain_words(project):
     assert sorted(found) == []
 
 
+def test_the_documentation_uses_plain_words(texts):
+    # Records of decisions and the changelog keep the words of their day.
+    pages = {
+        name: text
+        for name, text in texts.items()
+        if name.endswith(".md") and not re.search(r"^docs/decisions/|^CHANGELOG", name)
+    }
+    assert len(pages) > 30
+    assert _lines_with(pages, RETIRED) == []
+
+
 STATES = ("access", "decided_by", "effect", "status", "tier", "verdict")
 """Fields of documents that hold one of a few words, which readers look up."""
 

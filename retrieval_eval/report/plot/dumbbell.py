@@ -98,7 +98,7 @@ def dumbbell(
             color=mark.color,
             markeredgecolor=style.PAPER,
             markeredgewidth=0.6,
-            markersize=8,
+            markersize=9 if mark is style.MARKS[0] else 7,  # both are seen where they are equal
             zorder=3,
         )
     handles = ax.get_lines()[-2:]

@@ -6,8 +6,8 @@ import statistics
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from retrieval_eval.report.canvas import legend, light_grid, name
-from retrieval_eval.report.headings import formatter, heading, inside
+from retrieval_eval.report.canvas import legend, light_grid, name, whole_range
+from retrieval_eval.report.headings import formatter, heading, inside, is_share
 from retrieval_eval.report.registered import (
     Words,
     as_frame,
@@ -56,13 +56,15 @@ def ecdf(
     import seaborn as sns
 
     groups, marks = known_values(frame, x, by), marks_of(frame, by)
+    every = [value for values in groups.values() for value in values]
     title = heading(x)
     what = inside(title)
-    show = formatter(x, [v for values in groups.values() for v in values] + [0.5])
+    show = formatter(x, [*every, 0.5])
     for label, values in groups.items():
         mark = marks[label]
         sns.ecdfplot(x=values, ax=ax, color=mark.color, linestyle=mark.line)
     light_grid(ax)
+    whole_range(ax, every, is_share=is_share(x) and min(every) >= 0 and max(every) <= 1)
     ax.set_xlabel(title)
     ax.set_ylabel("Share of rows with at most this")
     legend(ax, ax.get_lines(), [f"{name(g)} (n = {len(v):,})" for g, v in groups.items()])

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from retrieval_eval.report import style
-from retrieval_eval.report.canvas import height, light_grid, name, row_labels
-from retrieval_eval.report.headings import formatter, heading, inside
+from retrieval_eval.report.canvas import height, light_grid, name, row_labels, whole_range
+from retrieval_eval.report.headings import formatter, heading, inside, is_share
 from retrieval_eval.report.registered import (
     Words,
     as_frame,
@@ -24,6 +24,8 @@ from retrieval_eval.values import DEFAULT_SEED
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+SPARSE = 40
+"""Values of a group up to which their dots are larger."""
 
 
 @figure("strip")
@@ -55,7 +57,8 @@ def strip(
 
     groups, marks = known_values(frame, x, by), marks_of(frame, by)
     title = heading(x)
-    show = formatter(x, [v for values in groups.values() for v in values] + [0.5])
+    every = [value for values in groups.values() for value in values]
+    show = formatter(x, [*every, 0.5])
     quarters = {label: _quartiles(values) for label, values in groups.items()}
     for i, (label, (low, middle, high)) in enumerate(quarters.items()):
         soft = marks[label].soft
@@ -70,12 +73,13 @@ def strip(
                 marker=marks[label].marker,
                 orient="h",
                 native_scale=True,
-                size=3.5,
+                size=3.5 if len(values) > SPARSE else 5,
                 alpha=0.7,
                 jitter=0.15,
                 ax=ax,
             )
     light_grid(ax)
+    whole_range(ax, every, is_share=is_share(x) and min(every) >= 0 and max(every) <= 1)
     height(ax, 0.8 + 0.5 * len(groups))
     row_labels(
         ax,

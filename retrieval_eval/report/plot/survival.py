@@ -67,7 +67,7 @@ def survival(
     >>> trials = pd.DataFrame({"config_name": ["a", "a"], "ttfr_seconds": [3.0, None]})
     >>> drawn = rev.plot.survival(trials, "ttfr_seconds")
     >>> drawn.finding, drawn.data["n_never"].tolist()
-    ('Never: 1 of 2 with a', [1])
+    ('Never reached: 1 of 2 with a', [1])
     """
     times = numbers(frame, time)
     ends = numbers(frame, end) if end else [None] * len(frame)
@@ -142,7 +142,7 @@ def survival(
     watched = sum(c.n for c in curves.values())
     out = len(frame) - watched
     return Words(
-        f"Never: {listed(never)}",
+        f"Never reached: {listed(never)}",
         f"Share of {counted(watched, 'row')} by {inside(heading(time))}: one minus the "
         "Kaplan–Meier estimate. A row "
         "without the event counts up to the end of its watch; where a curve ends below 1, the rest "

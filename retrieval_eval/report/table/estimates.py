@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.escape import visible
 from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.report.names import metric_name, reason_sentence
 from retrieval_eval.report.numbers import MISSING, count, finite, interval, of, p_value, signed
@@ -148,6 +151,10 @@ def metric_rows(frame: pd.DataFrame, metrics: Sequence[str] | None) -> list[dict
         raise NothingToShow("No task has a value on both sides, so there is no difference.")
     if metrics is None:
         return rows
+    for metric in metrics:
+        if metric not in known:
+            close = ", ".join(difflib.get_close_matches(metric, map(str, known), n=3) or known)
+            raise BadInputError(f"the frame has no metric {visible(metric, 60)!r}; it has {close}")
     return [row for metric in metrics for row in rows if row["metric"] == metric]
 
 

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.escape import visible
 from retrieval_eval.report.exhibits import Link
+from retrieval_eval.report.headings import is_missing
 from retrieval_eval.report.names import metric_name
-from retrieval_eval.report.registered import NothingToShow, Words, tabular
+from retrieval_eval.report.registered import (
+    NothingToShow,
+    Words,
+    as_frame,
+    column,
+    numbers,
+    refuse_withheld,
+    tabular,
+)
 from retrieval_eval.report.table.estimates import plain_rows
 from retrieval_eval.values import counted
 
@@ -16,6 +27,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _TASK: Final = ["benchmark", "task_name"]
+_Task = tuple[str, str]
 
 
 @tabular("tasks")
@@ -50,6 +62,8 @@ def tasks(
     >>> rev.table.tasks(pd.DataFrame(trials), ["mrr"], ["a", "b"]).block().exhibits[0].rows
     (('t', 's', '0.50 → 1.00'),)
     """
+    if pairs is not None:
+        refuse_withheld(pairs)
     metrics = [name for name in columns if name in frame.columns]
     chosen = [config for config in configs if config]
     found = task_means(frame, metrics, chosen, pairs)
@@ -95,22 +109,37 @@ def task_means(
     With ``pairs`` of a metric only matched tasks are rows, with a column ``metric:difference``,
     the largest first.
     """
-    import pandas as pd
+    # In plain objects: names that are no valid Unicode cannot be an index of pandas.
+    own = list(zip(_tasks(trials), column(trials, "config_name"), strict=True))
+    rows: dict[_Task, dict[str, Any]] = {task: {} for task in sorted({task for task, _ in own})}
+    change = f"{column(pairs, 'metric')[0]}:difference" if pairs is not None and len(pairs) else ""
+    if pairs is not None:
+        found = zip(_tasks(pairs), numbers(pairs, "difference"), strict=True)
+        size = {task: value for task, value in found if value is not None}
+        rows = {t: {change: size[t]} for t in sorted(size, key=lambda t: (-abs(size[t]), t))}
+    for metric in metrics:
+        values: defaultdict[tuple[_Task, Any], list[float]] = defaultdict(list)
+        for key, value in zip(own, numbers(trials, metric), strict=True):
+            if value is not None:
+                values[key].append(value)
+        for task, row in rows.items():
+            for config in configs:
+                known = values.get((task, config))
+                row[f"{metric}:{config}"] = fmean(known) if known else None
+    names = [f"{metric}:{config}" for metric in metrics for config in configs]
+    names += [change] if change else []
+    columns: dict[str, list[Any]] = {
+        name: [task[i] for task in rows] for i, name in enumerate(_TASK)
+    }
+    return as_frame(columns | {name: [row[name] for row in rows.values()] for name in names})
 
-    sides = {(f"{metric}:{config}", config): metric for metric in metrics for config in configs}
-    known = trials.assign(**{name: trials[name].fillna("") for name in _TASK})
-    wide = known[_TASK].drop_duplicates().sort_values(_TASK).set_index(_TASK)
-    for (column, config), metric in sides.items():
-        own = known[known["config_name"] == config]
-        wide[column] = own[metric].astype("float64").groupby([own[n] for n in _TASK]).mean()
-    if pairs is None or pairs.empty:
-        return wide.reset_index() if pairs is None else wide.reset_index().iloc[:0]
-    column = f"{pairs['metric'].iloc[0]}:difference"
-    change = pairs.set_index(_TASK)["difference"].rename(column).dropna()
-    found = pd.concat([wide.reindex(change.index), change], axis="columns").reset_index()
-    size = found[column].abs()
-    order = found.assign(_size=-size).sort_values(["_size", *_TASK], kind="stable").index
-    return found.loc[order].reset_index(drop=True)
+
+def _tasks(frame: pd.DataFrame) -> list[_Task]:
+    suites, names = (column(frame, name) for name in _TASK)
+    return [
+        ("" if is_missing(suite) else str(suite), "" if is_missing(name) else str(name))
+        for suite, name in zip(suites, names, strict=True)
+    ]
 
 
 def _pages(trials: pd.DataFrame, configs: Sequence[str]) -> dict[Any, str]:
@@ -118,7 +147,8 @@ def _pages(trials: pd.DataFrame, configs: Sequence[str]) -> dict[Any, str]:
     if "page" not in trials.columns:
         return {}
     found: dict[Any, str] = {}
-    for row in plain_rows(trials[[*_TASK, "config_name", "page"]]):
-        if row["page"] and row["config_name"] in configs:
-            found.setdefault((row["benchmark"] or "", row["task_name"]), row["page"])
+    rows = zip(_tasks(trials), column(trials, "config_name"), column(trials, "page"), strict=True)
+    for task, config, page in rows:
+        if config in configs and not is_missing(page) and page:
+            found.setdefault(task, page)
     return found

@@ -9,6 +9,7 @@ from retrieval_eval.report.numbers import MISSING, interval
 from retrieval_eval.report.registered import Words, tabular
 from retrieval_eval.report.table.estimates import metric_rows
 from retrieval_eval.report.words import VERDICTS, VIEWS
+from retrieval_eval.study.compare import PRIMARY
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,8 +33,8 @@ def views(frame: pd.DataFrame) -> Words:
     >>> rows |= {"ci_low": [0.1, -0.2], "ci_high": [0.3, -0.05], "flip": [None, "verdict"]}
     >>> for row in rev.table.views(pd.DataFrame(rows)).block().exhibits[0].rows:
     ...     print(row)
-    ('MRR', '+0.20 [+0.10, +0.30]', '−0.10 [−0.20, −0.05] (changes)')
-    ('Conclusion', 'better', 'worse')
+    ('MRR', '+0.20 [+0.10, +0.30]', '−0.10 [−0.20, −0.05] *')
+    ('Conclusion on file recall', 'better', 'worse')
     """
     rows = metric_rows(frame, None)
     views, metrics = (list(dict.fromkeys(str(row[key]) for row in rows)) for key in _KEYS)
@@ -45,11 +46,12 @@ def views(frame: pd.DataFrame) -> Words:
             row = found.get((view, metric), {})
             text = known.difference(row.get("mean_difference"))
             ends = interval(row.get("ci_low"), row.get("ci_high"), known.digits)
-            mark = " (changes)" if row.get("flip") else ""
+            mark = " *" if row.get("flip") else ""
             cells.append(text if text == MISSING else f"{text} {ends}{mark}")
         body.append(tuple(cells))
     verdicts = {str(row["view"]): row["verdict"] for row in rows}
-    body.append(("Conclusion", *(VERDICTS.get(verdicts[view], MISSING) for view in views)))
+    label = f"Conclusion on {metric_name(PRIMARY).label.lower()}"
+    body.append((label, *(VERDICTS.get(verdicts[view], MISSING) for view in views)))
     meanings = "; ".join(f"{v.replace('_', ' ')}: {VIEWS[v][0]}" for v in views if v in VIEWS)
     return Words(
         "",
@@ -60,5 +62,5 @@ def views(frame: pd.DataFrame) -> Words:
     )
 
 
-CHANGES: Final = "“Changes” marks another sign or another conclusion than in the first column."
+CHANGES: Final = "* Another sign or another conclusion than in the first column."
 _KEYS = ("view", "metric")

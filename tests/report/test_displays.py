@@ -1,0 +1,254 @@
+"""How a run and a comparison show themselves: integrity, answer box, tables of metrics."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+import retrieval_eval as rev
+from retrieval_eval.report import Run, displays, words
+from retrieval_eval.report.exhibits import Table
+from retrieval_eval.report.table import estimates as tables
+from retrieval_eval.study import Comparison
+from tests.factories import BASELINE, MCP, write_run
+from tests.report.made import arm, comparison, ledger
+from tests.studies import document, study
+
+
+@pytest.fixture(scope="module")
+def stored(made_run):
+    """The invented comparison that a made run holds, with every metric."""
+    return made_run.impact.comparisons[0]
+
+
+def study_of(record) -> Comparison:
+    return Comparison(record.baseline_config, record.comparison_config, record)
+
+
+def table_of(exhibit) -> Table:
+    (table,) = exhibit.block().exhibits
+    assert isinstance(table, Table)
+    return table
+
+
+def states_of(*states: tuple[str, str, str | None]) -> dict:
+    return {
+        "discrimination": [
+            {"metric": m, "status": status, "detail": "d", "with": like}
+            for m, status, like in states
+        ]
+    }
+
+
+def headline(tmp_path, *states: tuple[str, str, str | None]) -> Table:
+    run = Run([write_run(tmp_path, changes=states_of(*states))])
+    return displays.headline(run.impact.comparisons[0])
+
+
+def test_metrics_that_cannot_discriminate_leave_the_headline_by_name(tmp_path):
+    table = headline(
+        tmp_path,
+        ("mrr", "saturated", None),
+        ("ndcg@10", "redundant", "file_recall"),
+        ("context_efficiency", "constant", None),
+    )
+    assert [row[0] for row in table.rows] == [
+        "File recall",
+        "Time to first relevant (s)",
+        "Read overlap",
+    ]
+    assert table.notes[1] == (
+        "Left out, unable to tell the two apart: MRR (saturated), nDCG@10 (repeats File recall), "
+        "Context efficiency (constant)."
+    )
+
+
+def test_a_metric_leaves_as_redundant_only_when_the_one_it_repeats_stays(tmp_path):
+    table = headline(tmp_path, ("mrr", "saturated", None), ("ndcg@10", "redundant", "mrr"))
+    assert "nDCG@10" in [row[0] for row in table.rows]
+
+
+def test_the_verdict_s_metric_never_leaves_the_headline(tmp_path):
+    table = headline(tmp_path, ("file_recall", "saturated", None))
+    assert table.rows[0][0] == "File recall"
+
+
+def test_the_headline_says_what_stands_after_adjustment_and_on_which_side(stored):
+    # The made run has p (Holm) 0.04 where more is better and 0.3 elsewhere.
+    note = displays.headline(stored).notes[2]
+    assert note.startswith(
+        "After correcting for 11 metrics (Holm), the difference is significant only for File recall"
+    )
+    assert "File recall (better)" in note
+    assert "Cost" not in note
+
+
+def test_the_headline_says_how_many_groups_its_p_rests_on(stored):
+    # Twelve tasks in two suites: the signs of two groups allow p = 1/2 and 1 only.
+    comparison = stored
+    assert displays.headline(comparison).notes[1] == (
+        "Tasks that share a suite are resampled together: 12 tasks in 2 groups, so that p is at "
+        "least 0.500."
+    )
+    many = replace(comparison.metrics["file_recall"], n_clusters=12, cluster_by="repository")
+    note = displays.headline(replace(comparison, metrics={"file_recall": many})).notes[1]
+    assert note.endswith("12 tasks in 12 groups.")
+    alone = replace(many, n_clusters=None, cluster_by=None)
+    notes = displays.headline(replace(comparison, metrics={"file_recall": alone})).notes
+    assert not any("resampled" in note for note in notes)
+
+
+def test_the_headline_says_what_few_groups_and_one_group_mean(stored):
+    comparison = stored
+    recall = comparison.metrics["file_recall"]
+    few = replace(recall, n_clusters=5, cluster_by="repository", averaged_over="clusters")
+    note = displays.headline(replace(comparison, metrics={"file_recall": few})).notes[1]
+    assert note == (
+        "12 tasks in 5 groups by repository: the means, difference and interval are those of the "
+        "repository means (t with 4 degrees of freedom), each counting the same."
+    )
+    one = replace(recall, n_clusters=1, cluster_by="repository")
+    note = displays.headline(replace(comparison, metrics={"file_recall": one})).notes[1]
+    assert (
+        note == "All 12 tasks are of one repository, so the result is about this repository only."
+    )
+
+
+def test_a_time_in_the_headline_has_its_share_without_a_hit(stored):
+    comparison = stored
+    time = replace(
+        comparison.metrics["ttfr_seconds"],
+        n_never_baseline=6,
+        n_watched_baseline=12,
+        n_never_comparison=0,
+        n_watched_comparison=12,
+        ci_low=None,
+        ci_high=None,
+        p_holm=None,
+        ci_reason="never_hit_differs",
+    )
+    metrics = {**comparison.metrics, "ttfr_seconds": time}
+    table = displays.headline(replace(comparison, metrics=metrics))
+    (row,) = [row for row in table.rows if row[0] == "Time to first relevant (s)"]
+    assert row[4] == "never: 6 | 0 of 12"
+    uneven = replace(time, n_watched_baseline=11, ci_low=-9.0, ci_high=-1.0)
+    uneven = replace(comparison, metrics={**metrics, "ttfr_seconds": uneven})
+    (row,) = [r for r in displays.headline(uneven).rows if r[0] == "Time to first relevant (s)"]
+    assert row[4] == "[−9.0, −1.0], never: 6 of 11 | 0 of 12"
+    whole = table_of(
+        rev.table.estimates(
+            study_of(replace(comparison, metrics=metrics)).estimates, ["ttfr_seconds"]
+        )
+    )
+    assert whole.rows[1] == (tables.NEVER, "6 of 12", "0 of 12", "", "", "", "")
+    assert tables.TIMES in whole.notes
+    assert tables.UNTIMED.format(metrics="Time to first relevant") in whole.notes
+    assert not any("Time to first relevant (better)" in note for note in table.notes)
+
+
+def test_an_adjusted_metric_that_missing_values_could_overturn_is_called_fragile(stored):
+    comparison = stored
+    gaps = {"bound_low": -0.1, "bound_high": 0.3, "n_lacking_comparison": 16}
+    recall = replace(comparison.metrics["file_recall"], mean_difference=0.1, p_holm=0.01, **gaps)
+    note = displays.headline(replace(comparison, metrics={"file_recall": recall})).notes[-1]
+    assert note.endswith("only for File recall (better, fragile).")
+    assert not words.is_fragile(replace(recall, bound_low=0.01))
+    assert words.is_fragile(replace(recall, mean_difference=-0.1))
+
+
+def test_a_worse_metric_is_not_listed_as_if_it_were_better(stored):
+    cost = replace(stored.metrics["cost_usd"], mean_difference=0.1, p_holm=0.01)
+    metrics = {"cost_usd": cost}
+    (note,) = displays.headline(replace(stored, metrics=metrics)).notes[1:]
+    assert note.endswith("only for Cost (worse).")
+
+
+@pytest.mark.parametrize(("n_tasks", "is_told"), [(12, True), (60, False)])
+def test_intervals_of_few_costs_and_times_come_with_a_caution(tmp_path, n_tasks, is_told):
+    comparison = Run([write_run(tmp_path, n_tasks=n_tasks)]).impact.comparisons[0]
+    for metric, is_endless in (("ttfr_seconds", True), ("cost_usd", True), ("reward", False)):
+        table = table_of(
+            rev.table.estimates(study_of(comparison).estimates, ["file_recall", metric])
+        )
+        assert (tables.FEW_FOR_TAILS in table.notes) == (is_told and is_endless)
+
+
+def test_run_integrity_adds_up_and_counts_what_is_wrong(tmp_path):
+    left = {"path": "p", "config_name": BASELINE, "reason": "link", "detail": None}
+    folder = write_run(tmp_path, n_without_trace=2, n_without_ground_truth=1, excluded=(left,))
+    run = Run([folder])
+    table = displays.integrity(run)
+    assert table.header == ("Trials", BASELINE, MCP, "All")
+    counts = {row[0]: tuple(map(int, row[1:])) for row in table.rows}
+    assert counts["Trials and folders found"] == (13, 12, 25)
+    assert counts["= trials measured"] == (9, 9, 18)
+    for column in range(3):
+        found, left_out, unmeasured, measured = (row[column] for row in list(counts.values())[:4])
+        assert found - left_out - unmeasured == measured
+    assert counts["of all trials, with an incomplete trace"] == (2, 2, 4)
+    assert dict(displays.run_header(run).badges)["Suites"] == "suite_a, suite_b"
+
+
+def test_the_answer_of_a_failed_gate_shows_the_failed_rules_and_no_means(withheld_run):
+    box = displays.answer_box(withheld_run.study)
+    assert box.finding == f"No verdict: {BASELINE} and {MCP} cannot be compared"
+    assert box.sentences[0] == f"12 of 12 trials of {MCP} made no MCP call that succeeded."
+    (table,) = box.exhibits
+    assert [row[0] for row in table.rows] == ["Dead MCP server"]
+    assert dict(box.badges)["Completeness"].endswith("their comparison withheld")
+
+
+def test_few_pairs_show_the_way_to_them_and_no_means():
+    box = displays.answer_box(rev.compare(study(2), "baseline", "mcp"))
+    assert box.finding == "Too few matched tasks for a verdict: 2 of at least 6"
+    assert box.exhibits[0].rows[0] == ("All trials", "2", "2")
+
+
+def test_one_configuration_shows_its_means():
+    rows = [document(f"t{i}", "alone", 0.5) for i in range(3)]
+    box = displays.answer_box(rev.compare(rows))
+    assert box.finding == "One configuration only: nothing to compare"
+    assert box.exhibits[0].header == ("Metric", "alone")
+    assert box.exhibits[0].rows[0] == ("File recall", "0.50 (3 of 3)")
+
+
+def test_of_several_pairs_the_answer_says_which_one_it_is_about():
+    rows = [*study(6), *(document(f"task-{i}", "third", 0.5) for i in range(6))]
+    box = displays.answer_box(rev.compare(rows, "baseline", "mcp"))
+    assert dict(box.badges)["Answer on"] == "mcp against baseline, one of 3 pairs of configurations"
+    two = displays.answer_box(rev.compare(study(6), "baseline", "mcp"))
+    assert "Answer on" not in dict(two.badges)
+
+
+def test_a_ledger_that_does_not_add_up_is_named():
+    good = arm(10, {"model_differs": 2}, {"no valid trial in the other arm": 1}, 7)
+    assert words.is_balanced(good)
+    bad = replace(comparison(), ledger=ledger(good, replace(good, used=8)))
+    assert "do not add up" in words.pairs_formed(bad)
+    one = replace(good, outcomes_only={"no_ground_truth": 1})
+    assert words.is_balanced(one)
+    assert not words.is_balanced(replace(one, outcomes_only={"no_ground_truth": 9}))
+
+
+def test_the_ledger_of_a_comparison_reads_from_all_trials_to_those_used():
+    one = arm(10, {"model_differs": 2}, {}, 8, outcomes_only={"no_ground_truth": 1})
+    other = arm(9, {"degraded_trace": 1}, {"no valid trial in the other arm": 1}, 7)
+    rows = study_of(replace(comparison(), ledger=ledger(one, other))).ledger
+    assert list(dict.fromkeys(rows["label"])) == [
+        "All trials",
+        "− removed: another model",
+        "− removed: degraded trace",
+        "− not matched: no valid trial in the other arm",
+        "= used in pairs",
+        "of these for outcomes only: no ground truth",
+    ]
+
+
+def test_a_wrong_metric_in_a_frame_of_estimates_is_no_crash():
+    found = rev.compare(study(8), "baseline", "mcp").estimates
+    assert not table_of(rev.table.estimates(found, ["file_recall"])).notes
+    assert rev.table.estimates(found.iloc[:0]).nothing == "No metric is compared."
+    with pytest.raises(rev.BadInputError, match="no metric 'rewrd'; it has reward"):
+        rev.table.estimates(found, ["rewrd"])
+    with pytest.raises(rev.BadInputError, match="no column 'metric'"):
+        rev.table.estimates(found.drop(columns="metric"))

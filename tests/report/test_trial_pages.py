@@ -1,0 +1,189 @@
+"""The pages of all trials of a run, with a real kernel: linked, kept, and none lost."""
+
+from __future__ import annotations
+
+import json
+import os
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urldefrag
+
+import pytest
+
+from retrieval_eval.cli.main import run as command
+from retrieval_eval.errors import RenderError
+from retrieval_eval.report import build, build_trial, building
+from tests.runs import write_task, write_trial
+
+pytestmark = pytest.mark.slow
+
+BATCHES = ("2026-01-05__10-00-00", "2026-01-06__10-00-00")
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory):
+    """A run of two tasks, one of which has two trials of one name, and a broken folder."""
+    root = tmp_path_factory.mktemp("trials")
+    for task in ("task-one", "task-two"):
+        write_task(root / "benchmarks", task, ["src/a.py", "src/b.py"])
+    run = root / "runs" / "run-1"
+    for config in ("base", "mcp"):
+        write_trial(run, config, "task-one", ["src/a.py", "docs/x.md"], batch=BATCHES[0])
+    write_trial(run, "base", "task-two", ["src/b.py"], batch=BATCHES[0])
+    write_trial(run, "base", "task-one", ["src/b.py"], batch=BATCHES[1])
+    return root
+
+
+@pytest.fixture(scope="module")
+def given(tree):
+    return {
+        "reports_dir": tree / "reports",
+        "runs_root": tree / "runs",
+        "benchmarks_root": tree / "benchmarks",
+        "output_dir": tree / "out",
+        "renderer": "embedded",
+    }
+
+
+@pytest.fixture(scope="module")
+def report(given) -> Path:
+    """The report with the pages of its trials."""
+    return build("run-1", trials=True, **given)
+
+
+class Links(HTMLParser):
+    """The places that a page links, and those it has."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.hrefs: list[str] = []
+        self.ids: set[str] = set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        if found.get("id"):
+            self.ids.add(found["id"])
+        if tag == "a" and found.get("href"):
+            self.hrefs.append(found["href"])
+
+
+def check_links(folder: Path) -> int:
+    """Fail where a link of a page below a folder leads nowhere; return how many there are."""
+    pages = {path: Links(path) for path in folder.rglob("*.html")}
+    for path, page in pages.items():
+        for href in page.hrefs:
+            place, part = urldefrag(href)
+            target = Path(os.path.normpath(path.parent / unquote(place))) if place else path
+            assert target.is_relative_to(folder), href
+            assert target.is_file(), f"{path}: {href}"
+            assert not part or target not in pages or unquote(part) in pages[target].ids, href
+    return sum(len(page.hrefs) for page in pages.values())
+
+
+def pages_of(report: Path) -> list[Path]:
+    return sorted(report.parent.glob("trials/*/index.html"))
+
+
+def test_every_trial_has_a_page_and_no_link_leads_nowhere(report):
+    pages = pages_of(report)
+    assert len(pages) == 4
+    assert sum(page.parent.name.startswith("task-one__aaaaaaa@base-") for page in pages) == 2
+    assert check_links(report.parents[1]) > 4 * 4
+    for page in pages:
+        assert 'href="../../index.html"' in page.read_text(encoding="utf-8")
+
+
+def test_two_trials_of_one_name_have_pages_of_their_own(report):
+    own = [p for p in pages_of(report) if p.parent.name.startswith("task-one__aaaaaaa@base-")]
+    shown = [(page.read_text(encoding="utf-8").count("docs/x.md") > 0) for page in own]
+    assert sorted(shown) == [False, True]
+
+
+def test_pages_that_nothing_has_changed_for_are_kept(report, given, tree):
+    def times():
+        return {page: page.stat().st_mtime_ns for page in pages_of(report)}
+
+    before = times()
+    build("run-1", trials=True, **given)
+    assert times() == before
+    config = tree / "runs/run-1/base" / BATCHES[0]
+    result = config / "task-two__aaaaaaa" / "result.json"
+    changed = json.loads(result.read_text()) | {"verifier_result": {"rewards": {"reward": 0.25}}}
+    result.write_text(json.dumps(changed))
+    build("run-1", trials=True, **given)
+    made = [page.parent.name for page, time in times().items() if before[page] != time]
+    assert made == ["task-two__aaaaaaa@base"]
+
+
+def test_a_page_by_name_goes_where_that_of_all_trials_goes(report, given):
+    before = {page: page.stat().st_mtime_ns for page in pages_of(report)}
+    page = build_trial("run-1", "task-one", config="mcp", **given)
+    assert page.parent.name == "task-one__aaaaaaa@mcp"
+    assert {page: page.stat().st_mtime_ns for page in pages_of(report)} == before
+
+
+def test_a_page_alone_links_nothing_that_is_not_there(given, tmp_path):
+    page = build_trial("run-1", "task-two", **given | {"reports_dir": tmp_path})
+    assert page == tmp_path / "run-1" / "trials" / "task-two__aaaaaaa@base" / "index.html"
+    check_links(tmp_path)
+    assert 'href="../../index.html"' not in page.read_text(encoding="utf-8")
+
+
+def test_a_trial_whose_page_fails_stops_no_other_and_is_named(given, tmp_path, monkeypatch):
+    publish = building.publish
+
+    def fails(notebook, values, *arguments, **options):
+        if values.get("trial") == "task-two__aaaaaaa":
+            raise RenderError("a <cell> failed")
+        return publish(notebook, values, *arguments, **options)
+
+    monkeypatch.setattr(building, "publish", fails)
+    given = given | {"reports_dir": tmp_path}
+    with pytest.raises(RenderError, match=r"1 of 4 pages .*task-two__aaaaaaa: a <cell> failed"):
+        build("run-1", trials=True, **given)
+    report = tmp_path / "run-1" / "index.html"
+    assert report.is_file()
+    assert len(pages_of(report)) == 4
+    (failed,) = [p for p in pages_of(report) if p.parent.name.startswith("task-two")]
+    text = failed.read_text(encoding="utf-8")
+    assert "This page could not be made: a &lt;cell&gt; failed." in text
+    check_links(tmp_path)
+    monkeypatch.setattr(building, "publish", publish)
+    build("run-1", trials=True, **given)
+    assert "could not be made" not in failed.read_text(encoding="utf-8")
+
+
+def test_the_command_writes_the_page_of_a_trial_by_path_and_by_name(given, tmp_path, capsys):
+    roots = [
+        *("--runs-root", str(given["runs_root"])),
+        *("--benchmarks-root", str(given["benchmarks_root"])),
+        *("--output-dir", str(given["output_dir"])),
+        *("--reports-dir", str(tmp_path)),
+        *("--renderer", "embedded"),
+    ]
+    path = given["runs_root"] / "run-1" / "base" / BATCHES[1] / "task-one__aaaaaaa"
+    assert command(["trial", str(path), "--report", "--privacy", *roots]) == 0
+    page = Path(capsys.readouterr().out.strip())
+    assert page.parent.name.startswith("task-one__aaaaaaa@base-")
+    text = page.read_text(encoding="utf-8")
+    assert "src/b.py" in text
+    assert "docs/x.md" not in text
+    assert "Other arguments of tools" in text
+    for beside in page.parent.rglob("*"):
+        if beside.is_file():
+            assert str(given["runs_root"].parent) not in beside.read_text(encoding="utf-8"), beside
+    assert command(["trial", "task-tw", "--run", "run-1", "--report", *roots]) == 3
+    assert "task-two" in capsys.readouterr().err
+    chosen = ["task-one", "--run", "run-1", "--config", "mcp", "--report", "--json"]
+    assert command(["trial", *chosen, *roots]) == 0
+    page = Path(json.loads(capsys.readouterr().out)["report"])
+    assert page.parent.name == "task-one__aaaaaaa@mcp"
+
+
+@pytest.mark.parametrize(
+    "option", [["--config", "x"], ["--privacy"], ["--pdf"], ["--renderer", "quarto"]]
+)
+def test_options_of_a_page_without_one_are_wrong_usage(option, capsys):
+    assert command(["trial", "x", "--run", "r", *option]) == 64
+    assert f"{option[0]} is for the page; add --report" in capsys.readouterr().err
