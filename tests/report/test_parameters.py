@@ -37,8 +37,8 @@ def test_the_run_report_takes_the_promised_parameters():
         "mcp_config",
         "k_values",
         "seed",
-        "where",
         "trial_pages",
+        "where",
         "privacy",
     ]
 
