@@ -237,7 +237,7 @@ class TrialPages:
             self._values(trial),
             self.folder(trial),
             title=visible(f"Trial {trial.name}", 120),
-            is_simulated=trial.facts.get("is_simulated") is True,
+            is_simulated=trial.is_simulated,
             renderer=self.renderer,
             pdf=self.pdf,
             progress=progress,
@@ -249,7 +249,7 @@ class TrialPages:
 
     def _values(self, trial: Trial) -> dict[str, Any]:
         """Return the parameters of the notebook for a trial, which name no other."""
-        name, config = trial.name, str(trial.facts.get("config_name") or "")
+        name, config = trial.name, trial.files.entry.config_name if trial.files else ""
         if trial.place is not None and self.run.trial(name, config=config).place != trial.place:
             name, config = self.run.trial_folders[trial.place], ""
         return {**self.values, "trial": name, "config": config, **self.links}

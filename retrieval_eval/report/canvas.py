@@ -163,7 +163,7 @@ def name(text: object, limit: int = 30) -> str:
 
 def legend(axes: Axes, handles: Sequence[Any], labels: Iterable[str]) -> None:
     """Put a frameless legend in rows above the axes, in as many columns as there is width for."""
-    names = list(labels)
+    names = [name(label, 48) for label in labels]
     if not names:
         return
     width = max(map(len, names)) * _INCHES_A_SIGN + 0.6
@@ -180,14 +180,17 @@ def legend(axes: Axes, handles: Sequence[Any], labels: Iterable[str]) -> None:
             axes.legend(handles, names, loc="lower left", bbox_to_anchor=(0, 1.02), **look)
             return
         figure: Any = axes.figure
+        shown = names
         if is_narrow:
+            shown = [textwrap.fill(text, 40) for text in names]
             more = -(-len(names) // look["ncols"]) - -(-len(names) // columns(style.WIDTH))
+            more += sum(text.count("\n") for text in shown)
             figure.set_figheight(figure.get_figheight() + 0.19 * more)
         if drawn and drawn[-1] not in figure.legends:
             return  # it was taken away by hand
         for old in drawn:
             old.remove()
-        drawn[:] = [figure.legend(handles, names, loc="outside upper left", **look)]
+        drawn[:] = [figure.legend(handles, shown, loc="outside upper left", **look)]
 
     on_layout(axes, lay_out)
 

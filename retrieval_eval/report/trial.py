@@ -166,7 +166,14 @@ class Trial(frames.Measured):
         """The name of the trial, or of the excluded folder."""
         if self.excluded is not None:
             return self.excluded.path
-        return str(self.facts["trial_name"] or self.facts["task_name"])
+        entry = self.run.trial_files[self.place or 0].entry
+        return entry.trial_name or entry.task_name
+
+    @cached_property
+    def is_simulated(self) -> bool:
+        """Whether the trial is invented."""
+        metrics = self.files.metrics if self.files else None
+        return metrics is not None and metrics.provenance.is_simulated is True
 
     @frames.handed_out
     def metrics(self) -> pd.DataFrame:
@@ -427,7 +434,7 @@ class Trial(frames.Measured):
             "Trace": facts.get("trace_format"),
             "Ground truth": self._source(),
         }
-        said = notice(int(facts.get("is_simulated") is True), 1, "trial", "agent")
+        said = notice(int(self.is_simulated), 1, "trial", "agent")
         return Block(
             "header",
             said,

@@ -46,7 +46,7 @@ def rows(root) -> list[str]:
         ("no verdict", "none", "", "no verdict"),
         ("", "worse", "", "worse"),
         ("", "none", "", ""),
-        ("", "none", "Failed (1 breach of 4 thresholds)", "Failed"),
+        ("", "none", "FAILED (1 breach of 4 thresholds)", "failed"),
         ("better", "better", "", "better"),
         ("better", "none", "", "better, with cautions"),
     ],
@@ -59,10 +59,14 @@ def test_an_entry_holds_the_headline_and_the_verdict(tmp_path, given, tone, guar
     assert entry.is_simulated
 
 
-def test_a_page_without_an_answer_has_no_headline(tmp_path):
-    html = render.page_of_body("<h1>a</h1>", title="t", footer="f")
-    entry = entry_of(html, "history", "T", Listed(tmp_path), simulated=False)
-    assert (entry.finding, entry.verdict) == ("", "")
+def test_a_page_without_an_answer_has_its_first_finding_for_a_headline(tmp_path):
+    def entry(body):
+        html = render.page_of_body(f"<h1>a</h1>{body}", title="t", footer="f")
+        return entry_of(html, "history", "T", Listed(tmp_path), simulated=False)
+
+    found = entry(to_html(Block("header", "7 runs")) + to_html(Block("section", "Another")))
+    assert (found.finding, found.verdict) == ("7 runs", "")
+    assert entry("").finding == ""
 
 
 def test_every_published_report_is_listed_newest_first(tmp_path):

@@ -50,7 +50,7 @@ def test_the_report_is_a_folder_named_after_the_label(built):
     tables = {f"{name}.csv" for name in SEARCH_FRAMES}
     pages = {"index.html", "queries.html", "documents.html"}
     assert {"search_report.ipynb", "backlog.json", *pages, *tables} <= names
-    beside = {"params.yml", "versions.csv", "figures"}
+    beside = {"params.yml", "versions.csv", "report.json", "figures"}
     assert names <= {"search_report.ipynb", "backlog.json", *pages, *tables, *beside}
     check_outputs(built.parent / "search_report.ipynb")
     html = built.read_text(encoding="utf-8")

@@ -157,7 +157,8 @@ def _report(
 
 def _inputs(loaded: SearchRun, sources: Sources) -> str:
     files = [Path(text) for text in asdict(replace(sources, backlog="")).values() if text]
-    return digest_of(loaded.stored, loaded.baseline, loaded.backlog, *files)
+    before = None if loaded.baseline is None else to_builtins(loaded.baseline)
+    return digest_of(to_builtins(loaded.stored), before, loaded.backlog, *files)
 
 
 def write_search_tables(run: SearchRun, folder: Path) -> Files:
@@ -245,7 +246,9 @@ def build_diff(
 
 def _inputs_of_diff(loaded: SearchDiff, sources: DiffSources) -> str:
     files = [Path(text) for text in (sources.queries, sources.noise) if text]
-    return digest_of(loaded.document, *loaded.runs, loaded.guard, *files)
+    ruling = loaded.guard if isinstance(loaded.guard, str) else to_builtins(loaded.guard)
+    runs = map(to_builtins, loaded.runs)
+    return digest_of(to_builtins(loaded.document), *runs, ruling, *files)
 
 
 def write_diff_tables(diff: SearchDiff, folder: Path) -> Files:
