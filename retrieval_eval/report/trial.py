@@ -473,14 +473,14 @@ class Trial(frames.Measured):
 
     def provenance(self) -> Block:
         """Return what the page was made from: versions, parameters, and a digest of the inputs."""
+        from retrieval_eval.report import provenance
         from retrieval_eval.report.checkout import commit
-        from retrieval_eval.report.sections import closing
 
         metrics = self.files.metrics if self.files else None
-        folders = closing.FOLDERS if self.privacy else ()
+        folders = provenance.FOLDERS if self.privacy else ()
         rows = [
             ("Run", ", ".join(self.run.run_ids)),
-            ("Package", closing.package_version()),
+            ("Package", provenance.package_version()),
             ("Git commit", commit() or "not run from a checkout"),
             ("Schema version", metrics.schema_version if metrics else MISSING),
             ("Evaluated at", (metrics.generated_at if metrics else None) or MISSING),
@@ -492,9 +492,9 @@ class Trial(frames.Measured):
                 for name, value in sorted(self.run.parameters.items())
                 if name not in folders
             ),
-            ("Libraries", closing.library_versions()),
+            ("Libraries", provenance.library_versions()),
         ]
-        return closing.made_from("The same input gives the same page", rows)
+        return provenance.made_from("The same input gives the same page", rows)
 
     def finding(self, name: str) -> str:
         """Return the sentence about a frame that its section is headed by."""
