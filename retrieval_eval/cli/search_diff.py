@@ -98,8 +98,8 @@ def diff(
     from retrieval_eval.search.run_files import load_search_run
 
     if report:
-        from retrieval_eval.report.search.diffs.building import build_diff
-        from retrieval_eval.report.search.diffs.loading import DiffSources
+        from retrieval_eval.report.search.building import build_diff
+        from retrieval_eval.report.search.loading import DiffSources
     elif noise is not None or privacy or renderer != "auto" or pdf:
         raise click.UsageError(
             "--noise, --privacy, --renderer and --pdf are for the page; add --report"

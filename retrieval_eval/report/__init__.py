@@ -15,22 +15,16 @@ if TYPE_CHECKING:
     from retrieval_eval.report.loading import load_run
     from retrieval_eval.report.parameters import check_parameters
     from retrieval_eval.report.run import Run
-    from retrieval_eval.report.search.building import build_search
-    from retrieval_eval.report.search.diffs.building import build_diff
-    from retrieval_eval.report.search.diffs.loading import load_diff
-    from retrieval_eval.report.search.diffs.report import DiffReport
-    from retrieval_eval.report.search.diffs.run import SearchDiff
-    from retrieval_eval.report.search.loading import load_search
-    from retrieval_eval.report.search.report import SearchReport
+    from retrieval_eval.report.search.building import build_diff, build_search
+    from retrieval_eval.report.search.diff import SearchDiff
+    from retrieval_eval.report.search.loading import load_diff, load_search
     from retrieval_eval.report.search.run import SearchRun
     from retrieval_eval.report.trial import Trial
 
 __all__ = [
-    "DiffReport",
     "History",
     "Run",
     "SearchDiff",
-    "SearchReport",
     "SearchRun",
     "Trial",
     "build",
@@ -47,12 +41,10 @@ __all__ = [
 ]
 
 _LAZY = {
-    "DiffReport": "retrieval_eval.report.search.diffs.report",
-    "SearchDiff": "retrieval_eval.report.search.diffs.run",
-    "build_diff": "retrieval_eval.report.search.diffs.building",
-    "load_diff": "retrieval_eval.report.search.diffs.loading",
+    "SearchDiff": "retrieval_eval.report.search.diff",
+    "build_diff": "retrieval_eval.report.search.building",
+    "load_diff": "retrieval_eval.report.search.loading",
     "Run": "retrieval_eval.report.run",
-    "SearchReport": "retrieval_eval.report.search.report",
     "SearchRun": "retrieval_eval.report.search.run",
     "Trial": "retrieval_eval.report.trial",
     "build": "retrieval_eval.report.building",

@@ -10,7 +10,7 @@ import io
 import re
 import textwrap
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, Literal
 from weakref import WeakKeyDictionary
@@ -26,6 +26,7 @@ _LAYOUTS: Final[WeakKeyDictionary[Any, list[Callable[[bool], None]]]] = WeakKeyD
 """Of every figure of ours, what lays it out for a narrow screen (True) or for a page."""
 
 _HEAD: Final = '<svg font-family="' + style.FONT_STACK + '"'
+_MARKS: Final = re.compile(r'<use [^>]*?( style="[^"]*")/>\s*(?:<use [^>]*?\1/>\s*){2,}')
 _INCHES_A_SIGN: Final = 0.075
 """Width of a character of labels, in the face that measures them."""
 
@@ -68,7 +69,23 @@ def to_svg(figure: Figure) -> str:
     svg = svg[svg.index("<svg") :].replace("<svg", _HEAD, 1)
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, count=1, flags=re.DOTALL)
     svg = re.sub(r"<[^>]*>", _shorter, svg)
+    ids = re.findall(r' id="([^"]*)"', svg)
+    known = {old: f"i{number}" for number, old in enumerate(ids)}
+    svg = re.sub(r"<[^>]*>", lambda tag: _renamed(tag[0], known), svg)
+    svg = _MARKS.sub(_together, svg)
     return re.sub(r"\s*\n\s*", "\n", svg)
+
+
+def _renamed(tag: str, ids: Mapping[str, str]) -> str:
+    return re.sub(
+        r'( id="|"#|url\(#)([\w-]+)', lambda name: f"{name[1]}{ids.get(name[2], name[2])}", tag
+    )
+
+
+def _together(marks: re.Match[str]) -> str:
+    """Return marks of one look in a group that has it, instead of each."""
+    look = marks[1]
+    return f"<g{look}>{marks[0].replace(look, '')}</g>\n"
 
 
 def _shorter(tag: re.Match[str]) -> str:
@@ -146,7 +163,7 @@ def name(text: object, limit: int = 30) -> str:
 
 def legend(axes: Axes, handles: Sequence[Any], labels: Iterable[str]) -> None:
     """Put a frameless legend in rows above the axes, in as many columns as there is width for."""
-    names = list(labels)
+    names = [name(label, 48) for label in labels]
     if not names:
         return
     width = max(map(len, names)) * _INCHES_A_SIGN + 0.6
@@ -163,14 +180,17 @@ def legend(axes: Axes, handles: Sequence[Any], labels: Iterable[str]) -> None:
             axes.legend(handles, names, loc="lower left", bbox_to_anchor=(0, 1.02), **look)
             return
         figure: Any = axes.figure
+        shown = names
         if is_narrow:
+            shown = [textwrap.fill(text, 40) for text in names]
             more = -(-len(names) // look["ncols"]) - -(-len(names) // columns(style.WIDTH))
+            more += sum(text.count("\n") for text in shown)
             figure.set_figheight(figure.get_figheight() + 0.19 * more)
         if drawn and drawn[-1] not in figure.legends:
             return  # it was taken away by hand
         for old in drawn:
             old.remove()
-        drawn[:] = [figure.legend(handles, names, loc="outside upper left", **look)]
+        drawn[:] = [figure.legend(handles, shown, loc="outside upper left", **look)]
 
     on_layout(axes, lay_out)
 

@@ -837,6 +837,13 @@ SEARCH_FRAMES: Final[Frames] = {
                 "n_only_baseline n_only_current",
                 at="delta/metrics/*",
             ),
+            Column(
+                "noise_points",
+                "number",
+                "points",
+                "Noise level: 95 % of differences of one system lie within ± this",
+                "noise file",
+            ),
         ),
     ),
     "contributions": (
@@ -1005,6 +1012,25 @@ SEARCH_FRAMES: Final[Frames] = {
             Column("ci_high", "number", "−1–1", "Upper end of its interval", "gold set"),
             Column("agreement", "number", "0–1", "Share of equal grades", "gold set"),
             Column("n", "integer", "pairs", "Documents of queries that both graded", "gold set"),
+            Column("n_queries", "integer", "queries", "Queries of these pairs", "gold set"),
+        ),
+    ),
+    "labels": (
+        "one row a source of labels: who made them",
+        (
+            Column("source", "text", "", "bootstrap (feedback) or chair (people)", "gold set"),
+            Column("n_queries", "integer", "queries", "Queries asked of this source", "gold set"),
+            Column("n_pairs", "integer", "pairs", "Their judged documents", "gold set"),
+            Column("n_by_one", "integer", "pairs", "Those one named person graded", "gold set"),
+            Column("n_by_more", "integer", "pairs", "Those two or more graded", "gold set"),
+            Column("n_settled", "integer", "pairs", "Those a third person decided on", "gold set"),
+            Column(
+                "n_anchored",
+                "integer",
+                "pairs",
+                "Those with place and digest of the text that was judged",
+                "gold set",
+            ),
         ),
     ),
     "stale_labels": (
@@ -1035,6 +1061,38 @@ SEARCH_FRAMES: Final[Frames] = {
 }
 
 DIFF_FRAMES: Final[Frames] = {
+    "queries": (
+        "one row a query of either run, with both first documents",
+        (
+            *_fields(QueryResult, "id", at="queries[]"),
+            _field(
+                QueryResult,
+                "query",
+                "query",
+                at="queries[]",
+                meaning="What was asked; absent in private reports",
+            ),
+            *_fields(QueryResult, "corpus area origin source answerable", at="queries[]"),
+            Column("doc_a", "text", "", "Document ranked first by run a", "ranking"),
+            Column("grade_a", "integer", "grade", "Its grade", "ranking"),
+            Column("n_retrieved_a", "integer", "documents", "Documents of its ranking", "ranking"),
+            Column("doc_b", "text", "", "Document ranked first by run b", "ranking"),
+            Column("grade_b", "integer", "grade", "Its grade", "ranking"),
+            Column("n_retrieved_b", "integer", "documents", "Documents of its ranking", "ranking"),
+            Column("is_moved", "boolean", "", "Whether a ranking metric differs", "queries[]"),
+        ),
+    ),
+    "rankings": (
+        "one row a query and rank, with the documents of both runs",
+        (
+            *_fields(QueryResult, "id", at="queries[]"),
+            Column("rank", "integer", "rank", "Place in the rankings, from 1", "ranking"),
+            Column("doc_a", "text", "", "Document of run a", "ranking"),
+            Column("grade_a", "integer", "grade", "Its grade", "ranking"),
+            Column("doc_b", "text", "", "Document of run b", "ranking"),
+            Column("grade_b", "integer", "grade", "Its grade", "ranking"),
+        ),
+    ),
     "changes": (
         "one row a part of the queries and metric: the change in points",
         (
@@ -1046,6 +1104,9 @@ DIFF_FRAMES: Final[Frames] = {
                 "slices key",
             ),
             Column("level", "text", "", "Part of the split", "slices/* key"),
+            Column(
+                "n_queries", "integer", "queries", "Queries of the part in both runs", "slices/*/*"
+            ),
             Column("metric", "text", "", "Metric", "metrics key"),
             *_fields(
                 MetricDifference, "a b delta_points ci_low_points ci_high_points", at="metrics/*"

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, Final
 
 from retrieval_eval.escape import visible
-from retrieval_eval.metrics.catalog import BY_NAME
+from retrieval_eval.metrics.catalog import BY_NAME, METRICS
 from retrieval_eval.report import numbers
 from retrieval_eval.report.columns import FRAMES, SEARCH_FRAMES, Column
 from retrieval_eval.report.names import metric_name
@@ -64,7 +64,16 @@ HEADS: Final[Mapping[str, str]] = {
     "delta_points": "Change (points)",
     "change_points": "Change (points)",
     "limit_points": "Limit (points)",
-    "noise_points": "Noise (points)",
+    "noise_points": "Noise level (points)",
+    "gain_points": "Points",
+    "held_out_points": "Points",
+    "others_points": "Points of the others",
+    "measure": "Metric",
+    "unjudged_high": "Unjudged: up to",
+    "n_by_one": "Labelled by one",
+    "n_by_more": "By two or more",
+    "false_refusal_rate": "Answerable queries refused",
+    "true_positive_rate": "Unanswerable queries refused",
     "found_structured": "Found by structured tools",
 }
 """Columns whose own name does not do."""
@@ -95,18 +104,31 @@ def declared(column: str) -> Column | None:
 
 
 def heading(column: object) -> str:
-    """Return how a column is headed.
+    """Return how a column is headed, or several that make up a group, or none.
 
     Examples
     --------
-    >>> heading("ndcg@10"), heading("benchmark"), heading("tool_category"), heading("my_P")
-    ('nDCG@10', 'Suite', 'Tool category', 'my_P')
+    >>> heading("ndcg@3"), heading("benchmark"), heading("tool_category"), heading("my_P")
+    ('nDCG@3', 'Suite', 'Tool category', 'my_P')
+    >>> heading("mrr:opened"), heading(["benchmark", "config_name"]), heading(None)
+    ('MRR, opened', 'Suite and configuration', 'Group')
     """
+    if not column:
+        return "Group"
+    if isinstance(column, list | tuple):
+        first, *more = map(heading, column)
+        return " and ".join([first, *map(inside, more)])
     text = str(column)
     if text in BY_NAME:
         return metric_name(text).titled
     if text in HEADS:
         return HEADS[text]
+    name, at, cutoff = text.partition("@")
+    if at and cutoff.isdigit() and name in METRICS and METRICS[name].has_cutoff:
+        return f"{METRICS[name].label}@{cutoff}"
+    name, colon, view = text.partition(":")
+    if colon and name in BY_NAME and declared(text) is not None:
+        return f"{heading(name)}, {view.replace('_', ' ')}"
     if text in OWN or declared(text) is not None:
         words = re.sub(r"^(?:n|is|has)_(?=.)", "", text).replace("_", " ").replace(":", ": ")
         return f"{words[:1].upper()}{words[1:]}"
@@ -121,7 +143,11 @@ def inside(text: str) -> str:
     >>> inside("File recall"), inside("MRR"), inside("nDCG@10")
     ('file recall', 'MRR', 'nDCG@10')
     """
-    return text if text[1:2].isupper() else f"{text[:1].lower()}{text[1:]}"
+    return (
+        text
+        if text[1:2].isupper() or "@" in text.partition(" ")[0]
+        else f"{text[:1].lower()}{text[1:]}"
+    )
 
 
 def is_share(column: object) -> bool:

@@ -99,7 +99,7 @@ def entry_of(
 ) -> ReportEntry:
     """Return the entry of a rendered page; the finding is that of its answer."""
     said = render.headline(page)
-    verdict = listed.verdict or said.badges.get("Guard", "").split(" (")[0]
+    verdict = listed.verdict or said.badges.get("Guard", "").split(" (")[0].lower()
     if said.tone in TONES and not verdict:
         verdict = said.tone
     elif verdict in TONES and said.finding and said.tone != verdict:

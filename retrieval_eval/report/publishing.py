@@ -45,8 +45,13 @@ from retrieval_eval.report.columns import Frames
 from retrieval_eval.report.execute import Kernel, execute
 from retrieval_eval.report.exhibits import FIGURE_DATA
 from retrieval_eval.report.notebook_files import notebook_text, read_notebook
+from retrieval_eval.report.provenance import (
+    FOLDERS,
+    LIBRARIES,
+    library_version,
+    package_version,
+)
 from retrieval_eval.report.render import to_pdf
-from retrieval_eval.report.sections.closing import LIBRARIES, library_version, package_version
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -121,6 +126,8 @@ def publish(
     for former in (page, printed, folder / index.ENTRY):
         remove(former, folder)
     done = read_notebook(executed)
+    if values.get("privacy") is True:
+        _hide_folders(done, values)
     if is_simulated:
         title = f"{simulated.TITLE}{title}"
         simulated.mark_title(done)
@@ -208,10 +215,29 @@ def _render(
 def _parameters(notebook: str, values: Mapping[str, Any], renderer: Renderer, pdf: bool) -> str:
     """Return ``params.yml``: every parameter of the notebook, and how the page was rendered."""
     known = parameters.of_notebook(assets.notebook(notebook))
+    values = _without_folders(values) if values.get("privacy") is True else values
     given = {name: values.get(name, p.default) for name, p in known.items()}
     page = dict(zip(parameters.OF_PAGE, (notebook, renderer, pdf), strict=True))
     again = f"# This page again: retrieval-eval report --set {PARAMETERS}\n"
     return again + yaml_text({**page, **given})
+
+
+def _without_folders(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return parameters of which those that name folders are empty, and runs have their names."""
+    shown = {name: "" if name in FOLDERS else value for name, value in values.items()}
+    if isinstance(run_id := shown.get("run_id"), str):
+        shown["run_id"] = ", ".join(Path(name.strip()).name for name in run_id.split(","))
+    return shown
+
+
+def _hide_folders(notebook: Any, values: Mapping[str, Any]) -> None:
+    """Leave folders out of the cell of an executed notebook in which its parameters were given."""
+    from papermill.translators import PythonTranslator
+
+    for cell in notebook.cells:
+        if "injected-parameters" in cell.metadata.get("tags", []):
+            cell.source = PythonTranslator.codify(_without_folders(values))
+    notebook.metadata.pop("papermill", None)
 
 
 def _versions(notebook: str, inputs: str) -> str:

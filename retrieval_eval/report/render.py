@@ -27,6 +27,7 @@ _ANSWER: Final = re.compile(
     r'(?:<p class="finding">(?P<finding>.*?)</p>)?',
     re.DOTALL,
 )
+_FINDING: Final = re.compile(r'<p class="finding">(.*?)</p>', re.DOTALL)
 _BADGE: Final = re.compile(r"<div><dt>(.*?)</dt><dd>(.*?)</dd></div>", re.DOTALL)
 _PLACEHOLDER: Final = re.compile(r"\$([a-z-]+)\$")
 
@@ -154,7 +155,7 @@ def _with_ids(html: str) -> str:
     taken: Counter[str] = Counter()
 
     def named(found: re.Match[str]) -> str:
-        base = re.sub(r"[^a-z0-9]+", "-", found[2].lower()).strip("-") or "section"
+        base = re.sub(r"[^a-z0-9]+", "-", unescape(found[2]).lower()).strip("-") or "section"
         taken[base] += 1
         unique = base if taken[base] == 1 else f"{base}-{taken[base]}"
         return f'<h{found[1]} id="{unique}">{found[2]}</h{found[1]}>'
@@ -169,7 +170,7 @@ def headings(html: str) -> list[Heading]:
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """What a page says first: the finding and tone of its answer, if any, and its badges."""
+    """What a page says first: finding and tone of its answer, else its first finding; badges."""
 
     finding: str = ""
     tone: str = ""
@@ -181,7 +182,8 @@ def headline(html: str) -> Headline:
     badges = {unescape(name): unescape(value) for name, value in _BADGE.findall(html)}
     answer = _ANSWER.search(html)
     if answer is None:
-        return Headline(badges=badges)
+        first = _FINDING.search(html)
+        return Headline(unescape(first[1]) if first else "", badges=badges)
     return Headline(unescape(answer["finding"] or ""), answer["tone"] or "", badges)
 
 

@@ -34,9 +34,8 @@ from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, parameters
 from retrieval_eval.report.building import build, build_trial
 from retrieval_eval.report.history import build_history
-from retrieval_eval.report.search.building import build_search
-from retrieval_eval.report.search.diffs.building import build_diff
-from retrieval_eval.report.search.diffs.loading import DiffSources
+from retrieval_eval.report.search.building import build_diff, build_search
+from retrieval_eval.report.search.loading import DiffSources
 
 _PAGE: Final[Mapping[str, Any]] = {
     **dict(zip(parameters.OF_PAGE, ("run_report", "auto", False), strict=True)),
@@ -50,7 +49,7 @@ _EITHER: Final = {"data": "runs_root"}
 
 @dataclass(frozen=True, slots=True)
 class ParameterSet:
-    """One report of a file: its notebook, the parameters given, and what is said of its page."""
+    """One report of a file: its notebook, the parameters given, and the options of its page."""
 
     notebook: str
     values: Mapping[str, Any]
@@ -224,12 +223,14 @@ def _trial(_: str, values: dict[str, Any], **more: Any) -> Path:
 
 
 def _search(_: str, values: dict[str, Any], *, jobs: int, **more: Any) -> Path:  # noqa: ARG001
+    values.pop("pages", None)  # they are always written
     return build_search(values.pop("run"), **more, **values)
 
 
 def _diff(_: str, values: dict[str, Any], *, jobs: int, **more: Any) -> Path:  # noqa: ARG001
-    privacy = values.pop("privacy", False)
-    return build_diff(DiffSources(**values), privacy=privacy, **more)
+    values.pop("pages", None)
+    shown = {"privacy": values.pop("privacy", False), "where": values.pop("where", "")}
+    return build_diff(DiffSources(**values), **shown, **more)
 
 
 def _history(_: str, values: dict[str, Any], *, jobs: int, **more: Any) -> Path:  # noqa: ARG001

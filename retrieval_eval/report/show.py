@@ -40,6 +40,11 @@ _VARIABLE: Final = re.compile(r"var\(--c\d+,(%23[0-9a-fA-F]{6})\)")
 _NARROW: Final = re.compile(r'<source media="[^"]*" srcset="data:[^"]*"[^>]*>')
 
 
+_MOMENT: Final = re.compile(
+    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?", re.ASCII
+)
+"""A day, or a time of a day, which is never broken over two lines."""
+
 _LONG_WORD: Final = re.compile(r"\S{20,}")
 _PIECE: Final = re.compile(r"(?:&[^;]+;|[^_/.:=@&\\-]){1,24}[_/.:=@\\-]*|[_/.:=@\\-]+")
 """What a line may break behind in an escaped word: a sign, else 24 letters."""
@@ -178,6 +183,8 @@ def _row_html(table: Table, row: tuple[str, ...], columns: list[str], labelled: 
 
 
 def _cell_html(cell: str, *, words: bool) -> str:
+    if _MOMENT.fullmatch(cell):
+        return f"<time>{html_text(cell)}</time>"
     text = breakable(cell) if words else html_text(cell)
     if not isinstance(cell, Link) or not cell.href:
         return text
@@ -228,10 +235,11 @@ def _themed(svg: str) -> str:
         text = found[0]
         if "style=" not in text:
             text = _ATTRIBUTE.sub(r' style="\1:\2"', text)
-        return _COLOR.sub(variable, text)
+        text = _COLOR.sub(variable, text)
+        return text if "'" in text else text.replace('"', "'")  # which needs no escape
 
-    head, end, rest = svg.partition(">")
-    return f"{head}{end}{_STYLE}" + re.sub(r"<[^>]*>", tag, rest)
+    first, end, rest = re.sub(r"<[^>]*>", tag, svg).partition(">")
+    return f"{first}{end}{_STYLE}{rest}"
 
 
 def _size(svg: str) -> tuple[int, int]:

@@ -16,7 +16,7 @@ GREY: Final = "#595959"
 LIGHT_GREY: Final = "#767676"
 FAINT: Final = "#d9d9d9"
 MAX_CONFIGS: Final = 4
-FONT_STACK: Final = "'Helvetica Neue', Helvetica, Arial, 'Liberation Sans', sans-serif"
+FONT_STACK: Final = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
 WIDTH: Final = 7.0
 """Width of a full figure in inches."""
 NARROW: Final = 3.65

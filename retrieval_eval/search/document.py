@@ -91,7 +91,7 @@ def search_run(
             settings=scores.settings.facts(),
             versions=_versions(),
         ),
-        status=_status(queries, scores.overall.metrics),
+        status=status_of(queries, scores.overall.metrics),
         metrics=scores.overall.metrics,
         slices=RunSlices(**{name: dict(parts) for name, parts in scores.slices.items()}),
         queries=queries,
@@ -123,7 +123,7 @@ def without_untrusted(run: SearchRun) -> SearchRun:
     }
     found = replace(
         run,
-        status=_status(queries, run.metrics),
+        status=status_of(queries, run.metrics),
         metrics=_unknown(run.metrics),
         slices=RunSlices(**parts),
         queries=queries,
@@ -191,7 +191,8 @@ def _versions() -> dict[str, str]:
     return ours | {name: version(name) for name in ("numpy", "scipy")}
 
 
-def _status(queries: Sequence[QueryResult], metrics: Mapping[str, MetricMean]) -> RunStatus:
+def status_of(queries: Sequence[QueryResult], metrics: Mapping[str, MetricMean]) -> RunStatus:
+    """Return the status of queries that were asked, and whether their means may decide."""
     failed = [query for query in queries if query.status == "failed"]
     problems = Counter(code for query in queries for code in query.problems)
     reasons = []

@@ -417,7 +417,7 @@ def compare(
     baseline, comparison
         The two configurations. Differences are comparison minus baseline. One that is empty is
         chosen by the data: of the pairs that fit, that which shares most tasks. Where the trials
-        are of one configuration nothing is compared, and the result says so.
+        are of one configuration nothing is compared, and the result states it.
     seed
         Seed of every resampling.
     primary

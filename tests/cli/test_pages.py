@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import click
 import pytest
 
-from retrieval_eval.cli.main import EXIT_USAGE, group, run
+from retrieval_eval.cli.main import EXIT_BAD_INPUT, EXIT_USAGE, group, run
 
 
 def _commands(parent: click.Group, name: str = "") -> Iterator[tuple[str, click.Command]]:
@@ -71,3 +72,20 @@ def test_the_renderer_chosen_is_the_one_that_renders(tmp_path, monkeypatch, comm
 def test_options_of_a_page_without_one_are_wrong_usage(command, option, capsys):
     assert run([*command, *option]) == EXIT_USAGE
     assert "add --report" in capsys.readouterr().err
+
+
+def test_the_index_of_all_reports_is_written_anew(tmp_path, capsys):
+    root = ("--reports-dir", str(tmp_path))
+    assert run(["report", "--index", *root]) == 0
+    assert capsys.readouterr().out.strip() == str(tmp_path / "index.html")
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one/index.html").write_text("<h1>a</h1>")
+    (tmp_path / "one/report.json").write_text("{")
+    assert run(["report", "--index", "--json", *root]) == 0
+    said = capsys.readouterr()
+    assert json.loads(said.out) == {"index": str(tmp_path / "index.html"), "n_reports": 1}
+    assert "one/report.json: not valid JSON" in said.err
+    assert run(["report", "demo", "--index", *root]) == EXIT_USAGE
+    (tmp_path / "index.html").write_text("<h1>My site</h1>")
+    assert run(["report", "--index", *root]) == EXIT_BAD_INPUT
+    assert "is another page" in capsys.readouterr().err

@@ -2,14 +2,113 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+import retrieval_eval
 from retrieval_eval.io.files import write_json
 from retrieval_eval.model.gold import GoldQuery, GoldSet
+from retrieval_eval.model.search_diff import SearchDiff as StoredDiff
+from retrieval_eval.report import SearchDiff, SearchRun, assets
+from retrieval_eval.report.exhibits import Block, Empty, Table
+from retrieval_eval.report.notebook_files import read_notebook
+from retrieval_eval.report.registered import Exhibit
+from retrieval_eval.report.search import diff_words as diff_opening
+from retrieval_eval.report.search import loading, opening
+from retrieval_eval.search.diff import diff
+from tests.plain_runs import stored
 from tests.report.conftest import HOSTILE
 from tests.searches import abstention_block
+
+
+def searched(document: Mapping[str, Any], **fields: Any) -> SearchRun:
+    """The search run of a document, and what may stand beside it."""
+    if fields.get("baseline") is not None:
+        fields["baseline"] = stored(fields["baseline"])
+    return SearchRun(stored(document), **fields)
+
+
+def compared(a: Mapping[str, Any], b: Mapping[str, Any], **options: Any) -> SearchDiff:
+    """The difference of two documents; ``changes`` are to members of its own document."""
+    own = {name: options.pop(name) for name in ("noise", "privacy", "places") if name in options}
+    before, after = stored(a), stored(b)
+    found: StoredDiff = diff(before, after, seed=1, **options)
+    return SearchDiff(found, before, after, pinned=options.get("pinned"), **own)
+
+
+class Shown:
+    """What the cells of a notebook show on a run or difference, by the key of the exhibit.
+
+    Figures are drawn only where that is asked for.
+    """
+
+    def __init__(self, run: SearchRun | SearchDiff, *, figures: bool = False) -> None:
+        is_run = isinstance(run, SearchRun)
+        name = "search_report" if is_run else "search_diff"
+        self.run = run
+        self.header: Block = (opening if is_run else diff_opening).header(run)
+        self.answer: Block = (opening if is_run else diff_opening).answer(run)
+        self.blocks: dict[str, Block] = {}
+        self.exhibits: dict[str, Exhibit] = {}
+        space: dict[str, Any] = {}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(loading, "load_search" if is_run else "load_diff", lambda *_, **__: run)
+            if not figures:
+                patch.setattr(retrieval_eval, "plot", _Undrawn(), raising=False)
+            for cell in read_notebook(assets.notebook(name)).cells:
+                if cell.cell_type == "code":
+                    self._run(cell, space)
+
+    def _run(self, cell: Any, space: dict[str, Any]) -> None:
+        tree = ast.parse(cell.source)
+        last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+        exec(compile(tree, "cell", "exec"), space)
+        if "parameters" in cell.metadata.get("tags", []):
+            space["privacy"] = self.run.privacy
+        if isinstance(last, ast.Expr):
+            found = eval(compile(ast.Expression(last.value), "cell", "eval"), space)
+            if isinstance(found, Exhibit):
+                assert found.key not in self.blocks
+                self.exhibits[found.key] = found
+                self.blocks[found.key] = found.block()
+
+    def __getitem__(self, key: str) -> Block:
+        return self.blocks[key]
+
+    def rows(self, key: str) -> dict[str, tuple[str, ...]]:
+        """The rows of a table by their first cell."""
+        return {row[0]: row[1:] for row in self.table(key).rows}
+
+    def table(self, key: str) -> Table:
+        return only(self[key], Table)
+
+    def empty(self, key: str) -> str:
+        return only(self[key], Empty).sentence
+
+    def badges(self) -> dict[str, str]:
+        return dict(self.header.badges)
+
+    def html(self) -> str:
+        blocks = (self.header, self.answer, *self.blocks.values())
+        return "".join(block._repr_mimebundle_()["text/html"] for block in blocks)
+
+
+def only(block: Block, kind: type[Any]) -> Any:
+    (found,) = (exhibit for exhibit in block.exhibits if isinstance(exhibit, kind))
+    return found
+
+
+class _Undrawn:
+    """Stands for ``rev.plot``: no figure is drawn, which takes most of the time."""
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *_, **__: SimpleNamespace(ax=None)
+
 
 MEASURES = ("P@5", "Recall@20", "RR", "nDCG@10", "Judged@10")
 FINGERPRINT = "ab" * 32

@@ -13,6 +13,7 @@ from retrieval_eval.model.noise import NoiseFloor
 from retrieval_eval.report import SearchRun
 from retrieval_eval.search.settings import Settings
 from tests.plain_runs import composite_block, noise
+from tests.report.search_made import searched
 from tests.searches import answer, gold_query, gold_set, run_of
 
 QUICK = Settings(n_resamples=100)
@@ -142,4 +143,5 @@ def whole(**fields: Any) -> SearchRun:
         "noise": noise_of(run(), run({"q2": "b"})),
         **fields,
     }
-    return SearchRun(with_drafts(run({"q1": "x"}, label="after"), CLAIMS), **made)
+    changes = made.pop("changes", {})
+    return searched({**with_drafts(run({"q1": "x"}, label="after"), CLAIMS), **changes}, **made)

@@ -12,7 +12,7 @@ from retrieval_eval.report import render
 from retrieval_eval.report.exhibits import Block
 from retrieval_eval.report.index import Listed, enter, entry_of, newest, way_back, write_index
 from retrieval_eval.report.show import to_html
-from tests.report.conftest import HOSTILE
+from tests.report.conftest import HOSTILE, check_in_browser
 from tests.report.test_html import Page
 
 
@@ -46,7 +46,7 @@ def rows(root) -> list[str]:
         ("no verdict", "none", "", "no verdict"),
         ("", "worse", "", "worse"),
         ("", "none", "", ""),
-        ("", "none", "Failed (1 breach of 4 thresholds)", "Failed"),
+        ("", "none", "FAILED (1 breach of 4 thresholds)", "failed"),
         ("better", "better", "", "better"),
         ("better", "none", "", "better, with cautions"),
     ],
@@ -59,10 +59,14 @@ def test_an_entry_holds_the_headline_and_the_verdict(tmp_path, given, tone, guar
     assert entry.is_simulated
 
 
-def test_a_page_without_an_answer_has_no_headline(tmp_path):
-    html = render.page_of_body("<h1>a</h1>", title="t", footer="f")
-    entry = entry_of(html, "history", "T", Listed(tmp_path), simulated=False)
-    assert (entry.finding, entry.verdict) == ("", "")
+def test_a_page_without_an_answer_has_its_first_finding_for_a_headline(tmp_path):
+    def entry(body):
+        html = render.page_of_body(f"<h1>a</h1>{body}", title="t", footer="f")
+        return entry_of(html, "history", "T", Listed(tmp_path), simulated=False)
+
+    found = entry(to_html(Block("header", "7 runs")) + to_html(Block("section", "Another")))
+    assert (found.finding, found.verdict) == ("7 runs", "")
+    assert entry("").finding == ""
 
 
 def test_every_published_report_is_listed_newest_first(tmp_path):
@@ -171,3 +175,23 @@ def test_a_document_of_another_origin_is_left_alone(tmp_path):
     write_text(tmp_path / "index.qmd", "my own list")
     write_index(tmp_path)
     assert (tmp_path / "index.qmd").read_text() == "my own list"
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1440, "light")])
+def test_the_index_is_accessible_and_searchable(browser, tmp_path, width, scheme):
+    for n in range(12):
+        put(
+            tmp_path, f"run-{n}", f"Recall rose by {n}", measured_at=f"2026-01-{n + 1:02}T10:00:00Z"
+        )
+    path = tmp_path / "index.html"
+    check_in_browser(browser, path, f"index-{width}-{scheme}", width=width, scheme=scheme)
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(path.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.get_by_label("Search").fill("run-11")
+    assert page.locator("tbody tr:visible th").all_inner_texts() == ["Report run-11"]
+    page.get_by_text("Report run-11").click()
+    page.wait_for_url("**/run-11/index.html")
+    page.close()

@@ -51,6 +51,38 @@ def test_the_page_is_silent_accessible_and_asks_for_nothing(name, browser, pages
     check_in_browser(browser, pages[name], name)
 
 
+@pytest.mark.parametrize(("width", "scheme"), [(390, "light"), (390, "dark"), (1440, "dark")])
+def test_the_page_is_accessible_narrow_wide_and_dark(width, scheme, browser, pages):
+    name = f"demo-{width}-{scheme}"
+    check_in_browser(browser, pages["demo"], name, width=width, scheme=scheme)
+
+
+def test_the_page_is_accessible_after_the_theme_was_switched(browser, pages):
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = browser.new_page(color_scheme="light")
+    page.goto(pages["demo"].as_uri())
+    for _ in range(2):
+        page.locator(".theme").click()
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    results = Axe().run(page)
+    assert results.violations_count == 0, results.generate_report()
+    page.close()
+
+
+def test_the_answer_needs_no_scrolling_on_a_narrow_page(browser, pages):
+    page = browser.new_page(viewport={"width": 390, "height": 900})
+    for name in ("demo", "hostile", "compare", "withheld"):
+        page.goto(pages[name].as_uri())
+        regions = page.locator(".answer .table")
+        for region in regions.all():
+            assert region.evaluate("e => e.scrollWidth <= e.clientWidth"), name
+        assert page.evaluate(
+            "[...document.querySelectorAll('caption')].every(c => c.offsetWidth <= innerWidth)"
+        ), name
+    page.close()
+
+
 @pytest.mark.parametrize("width", [320, 800, 1280])
 def test_the_page_never_scrolls_sideways(width, browser, pages):
     check_width(browser, pages.values(), width)
@@ -62,6 +94,7 @@ def test_everything_is_there_without_scripts(browser, pages):
     page.goto(pages["demo"].as_uri())
     assert page.locator("h1").count() == 1
     assert page.locator("figure img").count() == 14
+    assert page.locator("button, input, output").count() == 0
     page.locator("figure details summary").first.click()
     assert page.locator("figure details[open] table").first.is_visible()
     context.close()

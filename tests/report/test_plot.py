@@ -32,7 +32,7 @@ def shown_table(exhibit) -> Table:
 
 def images(page: str) -> list[str]:
     """Return the SVG texts of the figures of a page."""
-    return [unquote(uri) for uri in re.findall(r'data:image/svg\+xml,([^"]+)"', page)]
+    return [unquote(u).replace("'", '"') for u in re.findall(r'data:image/svg\+xml,([^"]+)"', page)]
 
 
 def test_a_figure_has_a_narrow_form_with_the_same_words():

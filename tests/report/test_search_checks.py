@@ -13,11 +13,11 @@ from msgspec import structs
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.gold.gold_set import load_gold_set, write_gold_set
 from retrieval_eval.model.gold import Label
-from retrieval_eval.report import SearchReport, SearchRun, load_search
-from retrieval_eval.report.exhibits import Empty, Figure, Table
+from retrieval_eval.report import load_search
+from retrieval_eval.report.exhibits import Figure, Table
+from retrieval_eval.report.search import opening, summaries, words
 from retrieval_eval.report.search.building import write_search_tables
 from retrieval_eval.report.search.noise import Noise, band_words
-from retrieval_eval.report.search.stale import check_labels
 from retrieval_eval.schema import faults
 from retrieval_eval.search.claims.judge import RULES_ERRORS
 from retrieval_eval.search.claims.rules import RulesJudge
@@ -25,7 +25,16 @@ from retrieval_eval.search.guard.justification import Justification
 from retrieval_eval.search.guard.pinned import pinned_text
 from retrieval_eval.search.guard.thresholds import read_thresholds
 from tests.report.conftest import HOSTILE
-from tests.report.search_made import artefact, delta, failed, ordinary, write
+from tests.report.search_made import (
+    Shown,
+    artefact,
+    delta,
+    failed,
+    only,
+    ordinary,
+    searched,
+    write,
+)
 from tests.report.search_practice import (
     CLAIMS,
     QUICK,
@@ -40,34 +49,25 @@ from tests.report.typst_source import code
 from tests.searches import answer, failure, gold_query, gold_set, run_of, written
 
 
-def shown(block, kind=Table):
-    return [e for e in block.exhibits if isinstance(e, kind)]
-
-
-def rows_of(block, place=0):
-    return {row[0]: row[1:] for row in shown(block)[place].rows}
-
-
 @pytest.fixture(scope="module")
 def report():
-    return SearchReport(whole())
+    return Shown(whole())
 
 
 def test_what_the_tests_are_made_of_is_valid():
     made = whole()
     for document, schema in (
-        (made.document, "search_run"),
-        (made.baseline, "search_run"),
-        (written(made.noise), "search_noise"),
+        (written(made.stored), "search_run"),
+        (written(made.baseline), "search_run"),
+        (written(made.noise_floor), "search_noise"),
     ):
         assert faults(document, schema) == []
 
 
 def test_the_guard_is_on_the_first_screen_and_has_a_row_a_threshold(report):
-    badge = dict(report.header().badges)["Guard"]
+    badge = report.badges()["Guard"]
     assert badge == "PASS (5 pass of 5 thresholds)"
-    block = report.guard()
-    rows = rows_of(block)
+    rows = report.rows("guard")
     assert [row[-1] for row in rows.values()] == ["pass"] * 5
     # q1 lost its first document from rank 1 to 2, which no P@5 of three documents sees.
     assert rows["P@5"][:3] == ("0.400", "0.400", "0.00")
@@ -75,19 +75,18 @@ def test_the_guard_is_on_the_first_screen_and_has_a_row_a_threshold(report):
 
 
 def test_a_threshold_without_a_value_in_the_baseline_is_listed_as_not_applied():
-    made = SearchReport(whole(baseline=run(label="before")))
-    assert dict(made.header().badges)["Guard"] == "PASS (4 pass, 1 not applied of 5 thresholds)"
-    block = made.guard()
-    assert rows_of(block)["claim_coverage"][-1] == "not applied"
+    made = Shown(whole(baseline=run(label="before")))
+    assert made.badges()["Guard"] == "PASS (4 pass, 1 not applied of 5 thresholds)"
+    assert made.rows("guard")["claim_coverage"][-1] == "not applied"
     told = "not applied: claim_coverage: the baseline has no claim_coverage"
-    assert any(note.startswith(told) for note in shown(block)[0].notes)
+    assert any(note.startswith(told) for note in made.table("guard").notes)
 
 
 def test_a_floor_of_a_team_is_a_breach_of_the_page(tmp_path):
-    made = SearchReport(whole(thresholds=floor_of(tmp_path)))
+    made = Shown(whole(thresholds=floor_of(tmp_path)))
     # Two of three unanswerable queries are refused.
-    assert dict(made.header().badges)["Guard"] == "BREACH (1 breach of 1 threshold)"
-    notes = shown(made.guard())[0].notes
+    assert made.badges()["Guard"] == "BREACH (1 breach of 1 threshold)"
+    notes = made.table("guard").notes
     assert any("0.667 is below the floor of 0.8" in note for note in notes)
 
 
@@ -101,11 +100,9 @@ def floor_of(folder):
 
 
 def test_without_the_file_of_the_baseline_there_is_no_guard():
-    made = SearchReport(SearchRun(run()))
-    assert dict(made.header().badges)["Guard"] == (
-        "not asked: the file of the baseline was not read"
-    )
-    assert "the file of the baseline was not read" in shown(made.guard(), Empty)[0].sentence
+    made = Shown(searched(run()))
+    assert made.badges()["Guard"] == ("not asked: the file of the baseline was not read")
+    assert "the file of the baseline was not read" in made.empty("guard")
 
 
 def test_thresholds_of_pinned_lists_are_rows_like_others(tmp_path):
@@ -115,16 +112,16 @@ def test_thresholds_of_pinned_lists_are_rows_like_others(tmp_path):
         'slice = { queries = "pinned.txt" }\n'
     )
     (tmp_path / "pinned.txt").write_text(pinned_text(gold(), ["q1", "q2"]))
-    made = SearchReport(whole(thresholds=read_thresholds(path)))
-    [row] = rows_of(made.guard()).values()
+    made = Shown(whole(thresholds=read_thresholds(path)))
+    [row] = made.rows("guard").values()
     # q1 has its first relevant document at rank 2 now, q2 still at 1: (1/2 + 1) / 2.
     assert row[:2] == ("1.000", "0.750")
-    assert dict(made.header().badges)["Guard"].startswith("BREACH")
-    unknown = SearchReport(whole(thresholds=read_thresholds(path), gold=None))
-    assert dict(unknown.header().badges)["Guard"].startswith("NO VERDICT")
+    assert made.badges()["Guard"].startswith("BREACH")
+    unknown = Shown(whole(thresholds=read_thresholds(path), gold=None))
+    assert unknown.badges()["Guard"].startswith("NO VERDICT")
     (tmp_path / "pinned.txt").unlink()
     with pytest.raises(BadInputError, match=r"pinned\.txt: no such file"):
-        SearchReport(whole(thresholds=read_thresholds(path))).guard()
+        Shown(whole(thresholds=read_thresholds(path)))
 
 
 def test_labels_that_moved_are_told_from_retrieval_that_did(tmp_path):
@@ -142,8 +139,8 @@ def test_labels_that_moved_are_told_from_retrieval_that_did(tmp_path):
     paths["mapping"].write_text(
         json.dumps({"relabel": 1, "gold": {"old": old}, "documents": documents})
     )
-    block = SearchReport(load_search(**paths)).label_split()
-    assert rows_of(block)["RR"] == ("1.00", "0.33", "−66.67", "0.00", "−66.67", "1", "0")
+    made = Shown(load_search(**paths))
+    assert made.rows("label-split")["RR"] == ("1.00", "0.33", "−66.67", "0.00", "−66.67", "1", "0")
     with pytest.raises(BadInputError, match="name both gold sets, the mapping"):
         load_search(**{**paths, "old_gold": ""})
 
@@ -155,116 +152,104 @@ def test_a_breach_names_the_queries_behind_it_and_a_justification_overrides(tmp_
         'direction = "down is bad"\nmax_change = 0.5\nunit = "points"\n'
     )
     thresholds = read_thresholds(path)
-    block = SearchReport(whole(thresholds=thresholds)).guard()
-    assert block.finding == "BREACH: 1 breach of 1 threshold"
+    made = Shown(whole(thresholds=thresholds))
+    assert made["guard"].finding == "BREACH: 1 breach of 1 threshold"
     # RR of one of ten queries fell from 1 to 1/2: 5 points.
-    assert rows_of(block)["RR"][2] == "−5.00"
-    assert shown(block)[1].rows == (("text of q1", "RR", "1.00", "0.50", "−5.00"),)
+    assert made.rows("guard")["RR"][2] == "−5.00"
+    assert made.table("guard-movers").rows == (("text of q1", "RR", "1.00", "0.50", "−5.00"),)
     written = Justification({"RR": 5}, "known", "ann", "ben", date(2026, 1, 5))
-    justified = SearchReport(whole(thresholds=thresholds, justifications=[written]))
-    assert dict(justified.header().badges)["Guard"] == "PASS (1 overridden of 1 threshold)"
+    justified = Shown(whole(thresholds=thresholds, justifications=[written]))
+    assert justified.badges()["Guard"] == "PASS (1 overridden of 1 threshold)"
     told = "OVERRIDDEN: RR: 5.00 of at most 5 points excused: known"
-    assert any(told in note for note in shown(justified.guard())[0].notes)
+    assert any(told in note for note in justified.table("guard").notes)
     little = replace(written, metrics={"RR": 4})
-    page = SearchReport(whole(thresholds=thresholds, justifications=[little])).guard()
-    assert any("excuses at most 4 points" in note for note in shown(page)[0].notes)
+    page = Shown(whole(thresholds=thresholds, justifications=[little]))
+    assert any("excuses at most 4 points" in note for note in page.table("guard").notes)
     # The run is of 5 January; the day before, the justification had expired.
     late = replace(written, expires=date(2026, 1, 4))
-    expired = SearchReport(whole(thresholds=thresholds, justifications=[late]))
-    assert dict(expired.header().badges)["Guard"].startswith("BREACH")
+    expired = Shown(whole(thresholds=thresholds, justifications=[late]))
+    assert expired.badges()["Guard"].startswith("BREACH")
 
 
 def test_a_run_without_verdict_has_none_from_the_guard():
     failed = artefact(status={"has_verdict": False, "reasons": ["it broke"]})
-    made = SearchReport(SearchRun(failed, baseline=artefact()))
-    assert dict(made.header().badges)["Guard"].startswith("NO VERDICT")
+    made = Shown(searched(failed, baseline=artefact()))
+    assert made.badges()["Guard"].startswith("NO VERDICT")
 
 
 def test_the_composite_names_its_worst_component(report):
-    block = report.composite()
+    finding = report["composite"].finding
     # True-positive rate 2/3 with a floor of 0.80; false refusals 0 with a ceiling of 0.08.
-    assert "Composite −0.13" in block.finding
-    assert "the worst is ungrounded_true_positive_rate; 2 of 3 bounds hold" in block.finding
-    rows = rows_of(block)
-    assert rows["ungrounded_true_positive_rate"] == ("0.67", "3", "≥ 0.80", "−0.13", "NO")
-    assert rows["answerable_false_refusal_rate"] == ("0.00", "10", "≤ 0.08", "+0.08", "yes")
-    assert (
-        "before there was one"
-        in shown(SearchReport(SearchRun(artefact())).composite(), Empty)[0].sentence
-    )
+    assert "Composite −0.13" in finding
+    assert "the worst is ungrounded_true_positive_rate; 2 of 3 bounds hold" in finding
+    rows = report.rows("composite")
+    assert rows["ungrounded_true_positive_rate"] == ("0.67", "3", "0.80", "—", "−0.13", "NO")
+    assert rows["answerable_false_refusal_rate"] == ("0.00", "10", "—", "0.08", "+0.08", "yes")
 
 
 def test_a_missing_component_leaves_no_composite():
     nothing = gold_set(gold_query("q", {"a": 1}))
-    block = SearchReport(SearchRun(run_of(nothing, [answer("q", ["a"])]))).composite()
-    assert block.finding == "The composite is not computable: a component is missing"
+    found = words.composite(searched(run_of(nothing, [answer("q", ["a"])])))
+    assert found["finding"] == "The composite is not computable: a component is missing"
+    assert "before there was one" in words.composite(searched(artefact()))["empty"]
 
 
 def test_kappa_and_where_labels_come_from(report):
-    block = report.agreement()
-    assert block.finding.startswith("Cohen's κ 0.64 ")
-    assert block.finding.endswith("over 4 pairs that two people graded")
-    table, confusion, provenance = shown(block)
-    assert table.rows[0][:5] == ("ann and ben", "all", "4", "1", "0.75")
+    finding, table = report["agreement"].finding, report.table("agreement")
+    assert finding.startswith("Cohen's κ 0.64 ")
+    assert finding.endswith("over 4 pairs that two people graded")
+    assert table.rows[0][:5] == ("ann", "ben", "—", "none", "0.64")
+    assert table.rows[0][6:] == ("75 %", "4", "1")
     # Fewer than five pairs of a corpus have no kappa of their own.
-    assert table.rows[1][5:] == ("not interpreted",) * 3
-    assert confusion.rows == (("0", "1", "0", "0"), ("1", "1", "1", "0"), ("2", "0", "0", "1"))
-    # q0 and the three unanswerable queries are bootstrap rows.
-    none = "0 of 18 (0.00)"
-    assert provenance.rows == (
-        ("reviewed by people", "9", "18", none, none, "0", none),
-        ("taken from feedback", "4", "4", "0 of 4 (0.00)", "4 of 4 (1.00)", "0", "1 of 4 (0.25)"),
+    assert {row[2] for row in table.rows} == {"—"}
+    assert report.table("confusion").rows == (
+        *(("0", "1", "0", "0"), ("1", "1", "1", "0"), ("2", "0", "0", "1")),
     )
-    assert "1 judged document was graded differently" in block.sentences[0]
-    assert "settled 0 of 1" in block.sentences[0]
+    # q0 and the three unanswerable queries are bootstrap rows.
+    assert report.table("label-provenance").rows == (
+        ("reviewed by people", "9", "18", "0", "0", "0", "0"),
+        ("taken from feedback", "4", "4", "0", "4", "0", "1"),
+    )
+    assert "1 judged document was graded differently" in table.notes[0]
+    assert "settled 0 of 1" in table.notes[0]
 
 
 def test_label_provenance_counts_pairs_by_how_many_people_labelled_them():
     one = gold(labels=(Label("ann", "a", 2),))
-    table = shown(SearchReport(SearchRun(run(gold=one), gold=one)).agreement())[0]
-    rows = {row[0]: row[1:] for row in table.rows}
+    made = searched(run(gold=one), gold=one)
     # The row of q0 is bootstrap: four judged documents, one of them labelled by one person.
-    people, machine = rows["reviewed by people"], rows["taken from feedback"]
-    assert people[1] == "18"
-    assert machine[1:4] == ("4", "1 of 4 (0.25)", "0 of 4 (0.00)")
-    block = SearchReport(SearchRun(run(gold=one), gold=one)).agreement()
-    assert "No two people" in shown(block, Empty)[0].sentence
+    rows = made.labels.set_index("source")
+    assert rows.loc["chair", "n_pairs"] == 18
+    assert rows.loc["bootstrap", ["n_pairs", "n_by_one", "n_by_more"]].tolist() == [4, 1, 0]
+    assert "No two people" in words.agreement(made)["empty"]
 
 
 def test_private_reports_number_the_labellers():
-    made = SearchReport(whole(), privacy=True)
-    html = made.agreement()._repr_mimebundle_()["text/html"]
-    assert "labellers 1 and 2" in html
-    assert "ann" not in html
+    html = Shown(whole(privacy=True)).html()
+    assert "labeller 1" in html
+    assert "labeller 2" in html
+    assert ">ann<" not in html
 
 
 def test_labels_are_stale_when_the_document_is_gone_or_has_another_text():
-    found = check_labels(gold(), corpus(a="rewritten", b=""))
+    made = whole(corpus=corpus(a="rewritten", b=""))
     # a is anchored in q0 only; b is judged in all ten queries.
-    assert (found.n_labels, found.n_anchored) == (22, 1)
-    assert found.count("text_changed") == 1
-    assert found.count("document_gone") == 10
-    assert [(s.query, s.doc, s.grade) for s in found.stale[:2]] == [("q0", "a", 2), ("q0", "b", 1)]
-    assert check_labels(gold(), corpus()).stale == ()
+    found = made.stale_labels
+    assert found["reason"].value_counts().to_dict() == {"document_gone": 10, "text_changed": 1}
+    assert found[["id", "doc", "grade"]].to_numpy().tolist()[:2] == [["q0", "a", 2], ["q0", "b", 1]]
+    assert whole().stale_labels.empty
+    said = words.stale_labels(made)
+    assert said["finding"] == "11 of 22 labels are stale: 10 gone and 1 of another text"
+    assert "gold relabel" in said["notes"][0]
+    assert any("21 of 22 labels have no anchor" in note for note in said["notes"])
 
 
-def test_stale_labels_are_counted_with_what_to_do():
-    block = SearchReport(whole(corpus=corpus(a="rewritten", b=""))).stale_labels()
-    assert block.finding == "11 of 22 labels are stale: 10 gone and 1 of another text"
-    assert "gold relabel" in block.sentences[0]
-    assert any("21 of 22 labels have no anchor" in note for note in shown(block)[0].notes)
-
-
-def test_no_stale_label_and_no_corpus_are_told_apart(report):
-    block = report.stale_labels()
-    assert block.finding == "No label is stale"
-    assert "1 of 22 were checked by their text" in shown(block, Empty)[0].sentence
-    unknown = SearchReport(whole(corpus=None)).stale_labels()
-    assert "the documents were not read" in shown(unknown, Empty)[0].sentence
-    assert (
-        "the gold set was not read"
-        in shown(SearchReport(whole(gold=None)).stale_labels(), Empty)[0].sentence
-    )
+def test_no_stale_label_and_no_corpus_are_told_apart():
+    said = words.stale_labels(whole())
+    assert said["finding"] == "No label is stale"
+    assert "1 of 22 were checked by their text" in said["empty"]
+    assert "the documents were not read" in words.stale_labels(whole(corpus=None))["empty"]
+    assert "the gold set was not read" in words.stale_labels(whole(gold=None))["empty"]
 
 
 def test_the_band_of_noise_is_that_of_a_difference_and_wider_for_a_part():
@@ -279,151 +264,139 @@ def test_the_band_of_noise_is_that_of_a_difference_and_wider_for_a_part():
     assert band_words(None) == "—"
 
 
-def test_every_change_has_its_noise_beside_it():
-    made = whole()
-    made.document["delta"] = delta()
-    report = SearchReport(made)
-    for block, column in (
-        (report.answer(), shown(report.answer())[0].header.index("Noise")),
-        (report.slice_changes(), shown(report.slice_changes())[0].header.index("Noise")),
-    ):
-        cells = [row[column] for row in shown(block)[0].rows]
+def test_every_difference_has_its_noise_level_beside_it():
+    made = Shown(whole(changes={"delta": delta()}), figures=True)
+    tables = [only(made.answer, Table), made.table("slice-changes"), made.table("changes-table")]
+    for table in tables:
+        place = next(i for i, name in enumerate(table.header) if name.startswith("Noise level"))
+        cells = [row[place] for row in table.rows]
         assert all(cell == "—" or cell == "0" or cell.startswith("±") for cell in cells)
         assert any(cell.startswith("±") for cell in cells)
-    figure = shown(report.changes(), Figure)[0]
-    assert "Noise" in figure.data.header
+    figure = only(made["changes"], Figure)
     assert "95 % of the differences" in figure.caption
-    bare = SearchReport(whole(noise=None))
-    bare.run.document["delta"] = delta()
-    assert "was not measured" in shown(bare.changes(), Figure)[0].caption
-    assert figure.svg != shown(bare.changes(), Figure)[0].svg
+    bare = Shown(whole(noise=None, changes={"delta": delta()}), figures=True)
+    assert "was not measured" in only(bare["changes"], Figure).caption
+    assert figure.svg != only(bare["changes"], Figure).svg
 
 
 def test_stale_noise_is_said_where_it_is_shown():
     old = noise_of(run(), run({"q2": "b"}), generated_at="2025-01-05T09:00:00Z")
-    made = whole(noise=old)
-    made.document["delta"] = delta()
-    report = SearchReport(made)
-    assert report.noise().finding.startswith("Stale noise: ")
-    assert "365 days before the run" in report.noise().sentences[0]
-    assert "The noise file is stale" in shown(report.answer())[0].notes[-1]
-    assert any("noise file is stale" in note for note in shown(report.guard())[0].notes)
-    hidden = SearchReport(made, privacy=True).noise()
-    assert hidden.finding.startswith("Stale noise: ")
-    assert hidden.sentences == ("There is 1 reason for that.",)
+    made = whole(noise=old, changes={"delta": delta()})
+    said = words.noise(made.level, privacy=False)
+    assert said["finding"].startswith("Stale noise: ")
+    assert "365 days before the run" in said["notes"][0]
+    assert "The noise file is stale" in only(opening.answer(made), Table).notes[-1]
+    assert any("noise file is stale" in note for note in words.guard(made)["notes"])
+    hidden = words.noise(made.level, privacy=True)
+    assert hidden["notes"][0] == "There is 1 reason for that."
 
 
 def test_noise_is_deterministic_or_says_how_much_varied(report):
-    assert report.noise().finding == "1 query of 13 varied between 2 runs of the system"
-    still = SearchReport(whole(noise=noise_of(run(), run())))
-    assert "deterministic" in still.noise().finding
-    assert "Noise" not in shown(still.guard())[0].header
-    assert any(note.startswith("Noise 0") for note in shown(still.guard())[0].notes)
-    assert "Noise" in shown(report.guard())[0].header
-    assert (
-        "`retrieval-eval search noise`"
-        in shown(SearchReport(whole(noise=None)).noise(), Empty)[0].sentence
-    )
+    assert report["noise"].finding == "1 query of 13 varied between 2 runs of the system"
+    assert "Noise level" in report.table("guard").header
+    still = whole(noise=noise_of(run(), run()))
+    assert "deterministic" in words.noise(still.level, privacy=False)["finding"]
+    assert "Noise level" not in summaries.thresholds(still)
+    assert any(note.startswith("Noise level 0") for note in words.guard(still)["notes"])
+    assert "`retrieval-eval search noise`" in words.noise(None, privacy=False)["empty"]
 
 
 def test_one_corpus_left_out(report):
-    block = report.transfer()
-    assert "RR holds on 0 of 2 corpora left out" in block.finding
+    assert "RR holds on 0 of 2 corpora left out" in report["transfer"].finding
     # Only q1 of docs moved: RR −50 points over six queries; four queries are too few to read.
-    rows = rows_of(block)
-    place = shown(block)[0].header.index("RR") - 1
-    assert rows["docs"][place].startswith("−8.33 ")
-    assert rows["docs"][place].endswith("(n = 6), others unchanged")
-    assert rows["notes"][place] == "not interpreted (n = 4)"
+    rows = {row[:2]: row[2:] for row in report.table("transfer").rows}
+    assert rows["RR", "docs"][0] == "−8.33"
+    assert rows["RR", "docs"][2:] == ("6", "0.00", "others unchanged")
+    assert rows["RR", "notes"][:3] == ("—", "not interpreted", "4")
     frame = whole().frame("transfer").set_index(["metric", "corpus"])
     assert frame.loc[("RR", "notes"), "verdict"] == "vanishes"
 
 
 def test_what_to_judge_next_is_ordered_by_gain(report):
-    block = report.to_judge()
     # x is unjudged for all ten; judging it closes 1/5 of P@5 and a third of Recall@20, over ten.
-    table = shown(block)[0]
+    table = report.table("to-judge")
     assert len(table.rows) == 10
     assert {row[1] for row in table.rows} == {"x"}
-    assert "P@5 lies between 0.40 and 0.60" in block.finding
+    assert "P@5 lies between 0.40 and 0.60" in report["to-judge"].finding
     gains = [float(row[3]) for row in table.rows]
     assert gains == sorted(gains, reverse=True)
 
 
-def test_refusals_on_one_chart_with_both_controls(report):
-    block = report.abstention()
+def test_refusals_on_one_chart_with_both_controls():
+    made = Shown(whole(), figures=True)
     # 5 outscores 3 and 4 of ten: 28 of 30 pairs are in order.
-    assert block.finding == (
+    assert made["roc"].finding == (
         "2 of 3 unanswerable queries were refused, and 0 of 10 answerable ones; AUC 0.93"
     )
-    figure = shown(block, Figure)[0]
-    for words in ("always answer", "always refuse", "this run: 0.67 caught"):
-        assert words in figure.svg
+    figure = only(made["roc"], Figure)
+    for text in ("always answer", "always refuse", "this run", "gate"):
+        assert text in figure.svg
     assert "AUC 0.93" in figure.alt
     assert "3 unanswerable and 10 answerable" in figure.alt
-    rows = rows_of(block)
+    rows = made.rows("abstention")
     assert rows["Always answer"] == ("0.00", "0.00", "no")
     assert rows["Always refuse"] == ("1.00", "1.00", "no")
     decided = "This run (refused: nothing came back, or the top score is below 2.5)"
     assert rows[decided][0].endswith("2 of 3")
     assert rows[decided][2] == "no"
-    assert "The threshold of 2.5 refuses 2 of 3." in report.unanswerable().sentences[0]
+    assert "The threshold of 2.5 refuses 2 of 3." in made.table("scores").notes
     # A threshold at each of 13 scores, and refusing everything.
-    assert len(report.run.frame("roc")) == 14
+    assert len(whole().roc) == 14
 
 
 def test_refusals_that_are_not_computable_have_no_curve():
     made = gold_set(gold_query("q", {"a": 1}), gold_query("u", answerable=False))
-    block = SearchReport(SearchRun(run_of(made, [failure("q"), answer("u", ["x"])]))).abstention()
-    assert "not computable: the retriever failed on the query" in block.finding
-    assert "failed on queries" in shown(block, Empty)[0].sentence
-    none = SearchReport(SearchRun(artefact())).abstention()
-    assert "nothing to refuse rightly" in shown(none, Empty)[0].sentence
+    run = searched(run_of(made, [failure("q"), answer("u", ["x"])]))
+    assert "not computable: the retriever failed on the query" in words.roc(run)["finding"]
+    assert "failed on queries" in words.roc(run)["empty"]
+    assert run.roc.empty
+    assert "nothing to refuse rightly" in words.refusals(searched(artefact()))["empty"]
 
 
 def test_claim_coverage_stands_beside_faithfulness_and_the_worst_draft_first(report):
-    block = report.claims()
-    assert block.finding == "Claim coverage 0.33, faithfulness 0.67 over 3 claims of 2 drafts"
-    shares, support, worst = shown(block)
-    assert [row[0] for row in shares.rows] == ["Claim coverage", "Faithfulness"]
-    assert [row[1] for row in support.rows] == [
-        "1 of 3 (0.33)",
-        "0 of 3 (0.00)",
-        "1 of 3 (0.33)",
-        "1 of 3 (0.33)",
-    ]
-    assert worst.rows == (("text of q1", "0 of 2", "1 of 2", "It is other.", "too little overlap"),)
-    none = SearchReport(SearchRun(run())).claims()
-    assert "search claims" in shown(none, Empty)[0].sentence
+    assert report["claims"].finding == (
+        "Claim coverage 33 %, faithfulness 67 % over 3 claims of 2 drafts"
+    )
+    assert [row[0] for row in report.table("claims").rows] == ["Claim coverage", "Faithfulness"]
+    support = [row[1:] for row in report.table("claim-support").rows]
+    third, none = ("1", "3", "33.3 %"), ("0", "3", "0 %")
+    assert support == [third, none, third, third]
+    assert report.table("worst-drafts").rows == (
+        ("text of q1", "0 of 2", "1 of 2", "It is other.", "too little overlap"),
+    )
+    assert "search claims" in words.claims(searched(run()))["empty"]
 
 
 def test_agreement_of_the_judge_with_people_is_shown():
     document = with_drafts(run(), CLAIMS)
     found = {"value": 0.8, "n": 20, "computable": True, "reason": None}
     found |= {"ci_low": 0.5, "ci_high": 0.95}
-    document["claims"]["agreement"] = {"kappa": found, "accuracy": {**found, "value": 0.9}}
-    rows = rows_of(SearchReport(SearchRun(document)).claims())
-    assert rows["Judge and people: κ"] == ("0.80", "[0.50, 0.95]", "20")
-    assert rows["Judge and people: same verdict"][0] == "0.90"
+    counts = dict.fromkeys(("both", "judge_only", "human_only", "neither"), 5)
+    document["claims"]["agreement"] = {
+        "n": 20,
+        "kappa": found,
+        "accuracy": {**found, "value": 0.9},
+        "confusion": counts,
+    }
+    shares = summaries.claim_shares(searched(document)).set_index("Metric")
+    assert shares.loc["Judge and people: κ"].tolist() == [0.8, "[0.50, 0.95]", 20]
+    assert shares.loc["Judge and people: same verdict", "Share"] == 0.9
 
 
 def test_the_judge_stands_beside_the_coverage_with_what_it_is_known_for():
     document = with_drafts(run(), CLAIMS)
-    assert SearchReport(SearchRun(document)).claims().sentences[-1].endswith("Judge: offline 1.")
+    assert "Judge: offline 1." in words.claims(searched(document))["notes"]
     document["claims"]["judge"] = written(RulesJudge().facts)
-    said = SearchReport(SearchRun(document)).claims().sentences[-1]
-    assert said.endswith(f"Judge: rules 2; {RULES_ERRORS}.")
+    assert f"Judge: rules 2; {RULES_ERRORS}." in words.claims(searched(document))["notes"]
 
 
 def test_private_claims_hold_no_text():
-    html = SearchReport(whole(), privacy=True).claims()._repr_mimebundle_()["text/html"]
+    html = Shown(whole(privacy=True)).html()
     assert "It is other" not in html
     assert "text of" not in html
 
 
 def test_files_beside_the_run_are_named_when_they_are_wrong(tmp_path):
-    from tests.report.search_made import write
-
     path = write(tmp_path, run())
     for name in ("corpus", "noise", "thresholds", "justification"):
         with pytest.raises(BadInputError, match="absent"):
@@ -434,16 +407,16 @@ def test_private_guards_repeat_no_message_of_the_retriever():
     reason = "1 of 13 queries failed; the first was f (secret words)"
     broken = artefact([*ordinary(), failed("f")], status={"reasons": [reason]})
     for privacy in (False, True):
-        made = SearchReport(SearchRun(broken, baseline=artefact()), privacy=privacy)
-        html = made.guard()._repr_mimebundle_()["text/html"]
-        assert ("secret words" in html) is not privacy
-        assert "1 of 13 queries failed" in html
+        made = searched(broken, baseline=artefact(), privacy=privacy)
+        told = " ".join(words.guard(made)["notes"])
+        assert ("secret words" in told) is not privacy
+        assert "1 of 13 queries failed" in told
 
 
 def test_private_tables_hold_no_claims_and_no_names(tmp_path):
     for privacy in (False, True):
-        made = whole(thresholds=floor_of(tmp_path))
-        write_search_tables(made, tmp_path, privacy=privacy)
+        made = whole(thresholds=floor_of(tmp_path), privacy=privacy)
+        write_search_tables(made, tmp_path)
         for name, word in (("claims", "It is other"), ("agreement", "ann"), ("guard", "floor of")):
             text = (tmp_path / f"{name}.csv").read_text(encoding="utf-8")
             assert (word in text) is not privacy
@@ -457,8 +430,8 @@ def test_hostile_labellers_and_justifications_are_text(tmp_path):
         {"ungrounded_true_positive_rate": 100}, HOSTILE[0], HOSTILE[1], HOSTILE[2], date(2026, 2, 1)
     )
     document = with_drafts(run(gold=one), CLAIMS)
-    made = SearchReport(
-        SearchRun(
+    made = Shown(
+        searched(
             document,
             baseline=document,
             gold=one,
@@ -466,8 +439,8 @@ def test_hostile_labellers_and_justifications_are_text(tmp_path):
             thresholds=floor_of(tmp_path),
         )
     )
-    for block in (made.agreement(), made.guard()):
-        shown_as = block._repr_mimebundle_()
+    for key in ("agreement", "guard"):
+        shown_as = made[key]._repr_mimebundle_()
         assert "&lt;script&gt;" in shown_as["text/html"]
         for text in (shown_as["text/html"], code(shown_as["text/markdown"])):
             assert "<script" not in text

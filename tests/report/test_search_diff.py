@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.files import write_text
-from retrieval_eval.model import to_builtins
-from retrieval_eval.report import DiffReport, SearchDiff, assets, build_diff, load_diff, render
-from retrieval_eval.report.columns import DIFF_FRAMES, expand
+from retrieval_eval.report import SearchDiff, assets, build_diff, load_diff, render
+from retrieval_eval.report.columns import DIFF_FRAMES
 from retrieval_eval.report.exhibits import Figure, Table
 from retrieval_eval.report.notebook_files import read_notebook
-from retrieval_eval.report.search.diffs import loading
-from retrieval_eval.report.search.diffs.building import write_diff_tables
-from retrieval_eval.report.search.diffs.loading import DiffSources
+from retrieval_eval.report.search import diff_words as words
+from retrieval_eval.report.search import loading
+from retrieval_eval.report.search.building import write_diff_tables
+from retrieval_eval.report.search.loading import DiffSources
 from tests.guards import drop, run_with, thresholds_of
 from tests.plain_runs import diff
 from tests.report.conftest import (
@@ -25,20 +27,24 @@ from tests.report.conftest import (
     check_width,
     run_cells,
 )
-from tests.report.search_made import artefact, failed, hostile, ordinary, query, write
+from tests.report.search_made import (
+    Shown,
+    artefact,
+    compared,
+    failed,
+    hostile,
+    only,
+    ordinary,
+    query,
+    write,
+)
 from tests.report.search_practice import CLAIMS, noise_of, run, with_drafts
 from tests.report.test_html import Page
 from tests.report.typst_source import code
 
-SECTIONS = [
-    name
-    for name in dir(DiffReport)
-    if not name.startswith("_") and callable(getattr(DiffReport, name))
-]
-
 
 def test_frames_of_a_difference_are_copies_and_assignment_is_refused():
-    found = made().diff
+    found = made()
     for name in DIFF_FRAMES:
         before = found.frame(name)
         frame = found.frame(name)
@@ -48,17 +54,11 @@ def test_frames_of_a_difference_are_copies_and_assignment_is_refused():
             setattr(found, name, frame)
 
 
-def made(a=None, b=None, *, privacy: bool = False, **options: Any) -> DiffReport:
-    """The report of two runs; by default q1 lost its first document, and q2 changed its own."""
+def made(a=None, b=None, **options: Any) -> SearchDiff:
+    """The difference of two runs; by default q1 lost its first document, q2 changed its own."""
     before = with_drafts(run(label="before"), CLAIMS) if a is None else a
     after = with_drafts(run({"q1": "x", "q2": "b"}, label="after"), CLAIMS) if b is None else b
-    noise = options.pop("noise", None)
-    found = to_builtins(diff(before, after, seed=1, **options))
-    return DiffReport(SearchDiff(found, before, after, noise=noise), privacy=privacy)
-
-
-def shown(block, kind=Table):
-    return [e for e in block.exhibits if isinstance(e, kind)]
+    return compared(before, after, **options)
 
 
 def accepted_pair():
@@ -79,25 +79,29 @@ EXTREMES = {
 
 @pytest.mark.parametrize("name", EXTREMES)
 @pytest.mark.parametrize("privacy", [False, True])
-def test_every_section_has_a_finding_and_something_to_show(name, privacy):
-    report = made(*EXTREMES[name], privacy=privacy)
-    for section in SECTIONS:
-        assert_complete(getattr(report, section)())
+def test_every_cell_shows_a_finding_and_something_below_it(name, privacy):
+    shown = Shown(made(*EXTREMES[name], privacy=privacy), figures=name != "no label")
+    for block in (shown.header, shown.answer, *shown.blocks.values()):
+        assert_complete(block)
 
 
 def test_queries_come_before_means():
-    cells = [c.source for c in read_notebook(assets.notebook("search_diff")).cells]
-    order = ("answer", "contributions", "documents", "first_documents", "metrics", "slices")
-    places = [cells.index(f"report.{name}()") for name in order]
+    keys = list(Shown(made()).blocks)
+    order = ("contributions", "documents-5", "top1", "every-metric", "diff-slices", "sides")
+    places = [keys.index(key) for key in order]
     assert places == sorted(places)
 
 
 def test_the_answer_says_what_moved_and_who_lost_most():
-    block = made(run(label="before"), run({"q1": "x"}, label="after")).answer()
+    found = made(run(label="before"), run({"q1": "x"}, label="after"))
+    block = words.answer(found)
     # The first document of q1 was a and is x: RR and the nDCG fall, P@5 stands still.
-    assert block.finding == ("Guard not asked: no headline measure moved by more than 0.5 points")
-    assert "1 query changed, 1 of them in the first document." in block.sentences
-    table = shown(block)[0]
+    assert block.finding == "Guard not asked: no headline metric moved by more than 0.5 points"
+    assert "1 query moved, 1 have another first document." in block.sentences
+    assert (
+        dict(words.header(found).badges)["Moved"] == "1 query moved, 1 have another first document"
+    )
+    table = only(block, Table)
     assert table.header[1:3] == ("before", "after")
     rows = {row[0]: row[1:] for row in table.rows}
     assert rows["RR"][:3] == ("1.00", "0.95", "−5.00")
@@ -105,16 +109,27 @@ def test_the_answer_says_what_moved_and_who_lost_most():
     assert sum(len(s.split()) for s in block.sentences) <= 90
 
 
+def test_one_count_of_queries_that_moved_is_everywhere():
+    found = made()
+    n = len(found.moved)
+    assert found.queries["is_moved"].sum() == n == 2
+    shown = Shown(found)
+    assert f"{n} queries moved" in shown.badges()["Moved"]
+    assert any(f"{n} queries moved" in sentence for sentence in shown.answer.sentences)
+    assert shown["contributions"].finding == f"{n} of 13 queries moved"
+
+
 def test_the_title_names_the_move_that_may_be_chance():
-    report = made()
-    report.diff.document["flagged"] = ["P@5", "Recall@20"]
+    found = made()
     for clear, ending in (
         (["P@5", "Recall@20"], " to after"),
         (["P@5"], " to after, Recall@20 not clear of chance"),
         ([], " to after, not clear of chance"),
     ):
-        report.view.__dict__["clear"] = [report.view.changes[m] for m in clear]
-        assert report.answer().finding.endswith(ending)
+        flagged = structs.replace(found.document, flagged=("P@5", "Recall@20"))
+        other = SearchDiff(flagged, *found.runs)
+        other.__dict__["clear"] = clear
+        assert words.answer(other).finding.endswith(ending)
 
 
 def test_the_verdict_of_the_guard_leads_and_the_change_does_not_deny_it(tmp_path, monkeypatch):
@@ -123,8 +138,8 @@ def test_the_verdict_of_the_guard_leads_and_the_change_does_not_deny_it(tmp_path
     paths = [write(tmp_path, document, f"{document['label']}.json") for document in (before, after)]
     (tmp_path / "data/eval").mkdir(parents=True)
     thresholds = thresholds_of(tmp_path / "data/eval", drop("P@5", 0.5))
-    report = DiffReport(load_diff(*paths))
-    block = report.answer()
+    found = load_diff(*paths)
+    block = words.answer(found)
     assert block.finding == "Guard breached: P@5 fell by 1.67 points (limit 0.5)"
     assert block.tone == "worse"
     assert block.sentences[0] == (
@@ -132,24 +147,22 @@ def test_the_verdict_of_the_guard_leads_and_the_change_does_not_deny_it(tmp_path
         "test over these queries alone."
     )
     told = "BREACH (1 breach of 1 threshold), B against A; no justification was read"
-    assert report.header().badges[0] == ("Guard", told)
+    assert words.header(found).badges[0] == ("Guard", told)
     # The other way round it is a gain.
-    assert DiffReport(load_diff(*reversed(paths))).answer().finding == (
-        "Guard passed: 1 threshold holds"
-    )
+    assert words.answer(load_diff(*reversed(paths))).finding == "Guard passed: 1 threshold holds"
     thresholds.path.write_text("[[threshold]]\n")
-    report = DiffReport(load_diff(*paths))
-    assert report.answer().finding.startswith("Guard not asked: P@5 −1.67 and Recall@20 −1.67")
-    badge = dict(report.header().badges)["Guard"]
+    found = load_diff(*paths)
+    assert words.answer(found).finding.startswith("Guard not asked: P@5 −1.67 and Recall@20 −1.67")
+    badge = dict(words.header(found).badges)["Guard"]
     assert badge.startswith("not asked: data/eval/guard.toml: ")
 
 
 def test_contributions_are_those_of_the_difference():
-    report = made()
-    frame = report.diff.contributions
+    found = made()
+    frame = found.contributions
     total = frame[frame["metric"] == "RR"]["points"].sum()
-    assert total == pytest.approx(report.diff.document["metrics"]["RR"]["delta_points"])
-    table = shown(report.contributions())[0]
+    assert total == pytest.approx(found.document.metrics["RR"].delta_points)
+    table = Shown(found).table("contributions")
     place = table.header.index("RR")
     # q2 has b of grade 1 first: RR stays 1, nDCG falls.
     assert {row[0]: row[place] for row in table.rows} == {"text of q1": "−5.00", "text of q2": "0"}
@@ -158,74 +171,96 @@ def test_contributions_are_those_of_the_difference():
 def test_documents_that_came_and_went_have_grades_and_ranks():
     before = artefact([query("q", [("old", 2), *((f"d{i}", None) for i in range(5))], value=0.2)])
     after = artefact([query("q", [*((f"d{i}", None) for i in range(5)), ("old", 2)], value=0.0)])
-    block = made(before, after).documents()
-    assert block.finding.startswith("0 relevant documents entered the first 5, 1 left")
-    row = shown(block)[0].rows[0]
+    shown = Shown(made(before, after))
+    assert shown["documents-5"].finding == "0 relevant documents entered the first 5, 1 left"
+    row = shown.table("documents-5").rows[0]
     assert row[1:3] == ("1 unjudged", "old (2, rank 6)")
     assert row[3:] == ("0.20 → 0.00", "−20.00")
 
 
 def test_first_documents_have_both_grades():
-    block = made().first_documents()
-    assert block.finding == "2 of 13 queries have another first document"
-    assert shown(block)[0].rows[0] == (*("text of q1", "a (grade 2)", "x (unjudged)", "−5.00"),)
-    assert "higher for 0, lower for 2" in block.sentences[0]
+    shown = Shown(made())
+    assert shown["top1"].finding == "2 of 13 queries have another first document"
+    table = shown.table("top1")
+    assert table.header[1:3] == ("before", "after")
+    assert table.rows[0] == ("text of q1", "a (grade 2)", "x (unjudged)", "−5.00")
+    assert "higher for 0, lower for 2" in table.notes[0]
+
+
+def test_both_rankings_stand_side_by_side():
+    found = made()
+    q1 = found.rankings.query("id == 'q1'")
+    assert q1["doc_a"].tolist()[:2] == ["a", "b"]
+    assert q1["doc_b"].tolist()[:2] == ["x", "a"]
+    assert found.queries.set_index("id").loc["q1", ["doc_a", "doc_b"]].tolist() == ["a", "x"]
 
 
 def test_what_was_accepted_is_a_banner_on_the_first_screen():
     pair = accepted_pair()
     with pytest.raises(NothingToEvaluateError):
         diff(*pair, seed=1)
-    report = made(*pair, accept=("gold_set",))
-    assert dict(report.header().badges)["Accepted differences"] == (
+    found = made(*pair, accept=("gold_set",))
+    assert dict(words.header(found).badges)["Accepted differences"] == (
         "NOT THE SAME MEASUREMENT: gold_set"
     )
-    answer = report.answer()
+    answer = words.answer(found)
     assert answer.finding.startswith("Not the same measurement: ")
     assert answer.sentences[0].startswith("Accepted by name: the gold set changed")
     assert answer.tone == "worse"
-    assert any("Accepted although it differs" in s for s in report.setup().sentences)
-    plain = dict(made().header().badges)["Accepted differences"]
+    assert any("Accepted although it differs" in note for note in words.setup(found)["notes"])
+    plain = dict(words.header(made()).badges)["Accepted differences"]
     assert plain == "none: they measured the same"
 
 
 def test_without_verdict_the_answer_says_so_and_private_ones_repeat_no_message():
     pair = (artefact([*ordinary(), failed("f", "secret words")], label=x) for x in ("a", "b"))
-    report = made(*pair, privacy=True)
-    assert report.answer().finding.startswith("No verdict: ")
-    assert "1 of 13 queries of run A failed" in report.answer().sentences[0]
-    for section in SECTIONS:
-        html = getattr(report, section)()._repr_mimebundle_()["text/html"]
-        assert "secret words" not in html
-        assert "text of" not in html
+    shown = Shown(made(*pair, privacy=True))
+    assert shown.answer.finding.startswith("No verdict: ")
+    assert "1 of 13 queries of run A failed" in shown.answer.sentences[0]
+    assert "secret words" not in shown.html()
+    assert "text of" not in shown.html()
 
 
-def test_noise_lies_behind_every_measure():
-    report = made(noise=noise_of(run(), run({"q2": "b"})))
-    figure = shown(report.metrics(), Figure)[0]
-    assert "Noise" in figure.data.header
-    assert figure.svg != shown(made().metrics(), Figure)[0].svg
-    assert "outside the noise of the system" in report.metrics().sentences[-1]
-    assert "Noise" in shown(report.answer())[0].header
-    assert "Noise" in shown(report.slices())[0].header
-    frame = report.diff.changes
+def test_noise_lies_behind_every_metric():
+    found = made(noise=noise_of(run(), run({"q2": "b"})))
+    shown = Shown(found, figures=True)
+    plain = Shown(made(), figures=True)
+    assert only(shown["changes"], Figure).svg != only(plain["changes"], Figure).svg
+    assert "outside the noise level of the system" in shown["changes"].finding
+    assert "Noise level" in only(shown.answer, Table).header
+    frame = found.changes
     rr = frame[(frame["metric"] == "nDCG@10") & (frame["dimension"] == "corpus")]
     assert (rr["noise_points"] > 0).all()
 
 
 def test_metrics_without_pairs_are_listed_without_interval():
-    table = shown(made().metrics())[0]
-    rows = {row[0]: row[1:] for row in table.rows}
-    assert rows["auc"][-1] == "—"
-    assert rows["claim_coverage"][:3] == ("0.33", "0.33", "0.00")
+    table = Shown(made()).table("every-metric")
+    rows = {row[0]: dict(zip(table.header, row, strict=True)) for row in table.rows}
+    assert (rows["auc"]["Pairs"], rows["auc"]["Interval"]) == ("0", "—")
+    assert [rows["claim_coverage"][name] for name in ("before", "after")] == ["0.33", "0.33"]
 
 
 def test_every_frame_has_exactly_the_declared_columns():
-    for report in (made(), made(hostile(), hostile())):
+    for found in (made(), made(hostile(), hostile())):
         for name, (_, declared) in DIFF_FRAMES.items():
-            assert list(report.diff.frame(name).columns) == [c.name for c in expand(declared, [])]
+            assert list(found.frame(name).columns) == [c.name for c in declared]
         with pytest.raises(KeyError):
-            report.diff.frame("document")
+            found.frame("document")
+
+
+def test_a_filter_is_followed_by_every_number():
+    found = made()
+    docs = found.filter("corpus == 'docs' and id != 'q2'")
+    assert docs.document.n_queries_in_both == 8
+    assert set(docs.moved) == {"q1"}
+    # Only q1 moved: RR from 1 to 1/2 over five queries.
+    assert docs.document.metrics["RR"].delta_points == pytest.approx(-10.0)
+    shown = Shown(docs)
+    assert shown.badges()["Filter"] == docs.filtered
+    assert "whole runs" in shown.badges()["Guard"]
+    assert docs.filter("id == 'q1'").document.n_queries_in_both == 1
+    with pytest.raises(BadInputError, match="no query passes"):
+        found.filter("corpus == 'nowhere'")
 
 
 def test_loading_takes_files_and_labels_and_names_what_is_wrong(tmp_path):
@@ -247,13 +282,12 @@ def test_loading_takes_files_and_labels_and_names_what_is_wrong(tmp_path):
 
 @pytest.fixture(scope="module")
 def page_of():
-    def render_page(report: DiffReport, syntax: str = "html") -> Any:
+    def render_page(found: SearchDiff, syntax: str = "html") -> Any:
         notebook = read_notebook(assets.notebook("search_diff"))
-        loader = (loading, "load_diff")
-        run_cells(notebook, loader, report.diff, privacy=report.privacy)
+        run_cells(notebook, (loading, "load_diff"), found, privacy=found.privacy)
         if syntax == "typst":
             return notebook
-        return render.to_html(notebook, title="Search diff: made", footer="made")
+        return render.to_html(notebook, title="Search difference: made", footer="made")
 
     return render_page
 
@@ -284,11 +318,11 @@ def test_hostile_texts_are_shown_as_text(page_of):
         if asked["status"] == "ok" and asked["ranking"]:
             asked["ranking"] = list(reversed(asked["ranking"]))
             asked["metrics"] = dict.fromkeys(asked["metrics"], 0.5)
-    report = made(before, after)
-    text = "".join(Page(page_of(report)).text)
+    found = made(before, after)
+    text = "".join(Page(page_of(found)).text)
     for attack in HOSTILE[:3]:
         assert attack in text
-    for cell in page_of(report, "typst").cells:
+    for cell in page_of(found, "typst").cells:
         for output in cell.get("outputs", []):
             bare = code(output["data"]["text/markdown"])
             assert "<script" not in bare
@@ -296,10 +330,9 @@ def test_hostile_texts_are_shown_as_text(page_of):
 
 
 def test_a_private_report_leaves_no_texts_of_an_earlier_one(tmp_path):
-    report = made()
-    write_diff_tables(report.diff, tmp_path, privacy=False)
+    write_diff_tables(made(), tmp_path)
     assert "text of" in (tmp_path / "diff.json").read_text(encoding="utf-8")
-    write_diff_tables(report.diff, tmp_path, privacy=True)
+    write_diff_tables(made(privacy=True), tmp_path)
     for path in tmp_path.iterdir():
         assert "text of" not in path.read_text(encoding="utf-8")
 
@@ -313,9 +346,10 @@ def test_the_whole_way_with_a_kernel(tmp_path):
     assert page.parts[-4:] == ("search", "diff", "before-after_1", "index.html")
     names = {p.name for p in page.parent.iterdir()}
     tables = {f"{name}.csv" for name in DIFF_FRAMES}
-    assert names == {"index.html", "search_diff.ipynb", "diff.json", *tables}
+    pages = {"index.html", "queries.html", "documents.html"}
+    assert {"search_diff.ipynb", "diff.json", *pages, *tables} <= names
     private = build_diff(sources, reports_dir=tmp_path / "private", privacy=True)
-    for path in private.parent.iterdir():
+    for path in filter(Path.is_file, private.parent.rglob("*")):
         assert "text of" not in path.read_text(encoding="utf-8")
 
 

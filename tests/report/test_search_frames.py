@@ -5,10 +5,9 @@ import json
 import pytest
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.report import SearchRun, load_search
+from retrieval_eval.report import load_search
 from retrieval_eval.report.columns import SEARCH_FRAMES, expand
-from retrieval_eval.report.search.backlog import load_backlog
-from retrieval_eval.report.search.loading import latest_run
+from retrieval_eval.report.search.loading import latest_run, load_backlog
 from retrieval_eval.schema import faults
 from tests.report.search_made import (
     BACKLOG,
@@ -20,6 +19,7 @@ from tests.report.search_made import (
     hostile,
     ordinary,
     query,
+    searched,
     unanswerable,
     write,
 )
@@ -38,7 +38,7 @@ def test_what_the_tests_are_made_of_is_a_valid_search_run(document):
 
 @pytest.mark.parametrize("document", [artefact(), artefact([]), hostile()], ids=["a", "b", "c"])
 def test_every_frame_has_exactly_the_declared_columns(document):
-    run = SearchRun(document)
+    run = searched(document)
     for name, (_, declared) in SEARCH_FRAMES.items():
         expected = [c.name for c in expand(declared, run.measures, of="measure")]
         assert list(run.frame(name).columns) == expected
@@ -49,7 +49,7 @@ def test_every_frame_has_exactly_the_declared_columns(document):
 
 
 def test_frames_of_a_search_run_are_copies_and_assignment_is_refused():
-    run = SearchRun(artefact(delta=delta(), backlog=BACKLOG))
+    run = searched(artefact(delta=delta(), backlog=BACKLOG))
     for name in SEARCH_FRAMES:
         before = run.frame(name)
         frame = run.frame(name)
@@ -59,13 +59,13 @@ def test_frames_of_a_search_run_are_copies_and_assignment_is_refused():
         if hasattr(run, name):
             with pytest.raises(AttributeError, match=rf"SearchRun\.{name} cannot be assigned"):
                 setattr(run, name, frame)
-    with pytest.raises(AttributeError, match=r"no section would follow it$"):
-        run.document = {}
+    with pytest.raises(AttributeError, match="no section would follow it"):
+        run.stored = None
 
 
 def test_numbers_arrive_unchanged_and_missing_ones_stay_missing():
     document = artefact([*ordinary(4), unanswerable("u", [("x", None)]), failed("f")])
-    run = SearchRun(document)
+    run = searched(document)
     queries = run.queries.set_index("id")
     assert list(queries["P@5"].fillna(-1)) == [0.4, 0.42, 0.44, 0.46, -1, -1]
     assert queries.loc["f", "status"] == "failed"
@@ -80,39 +80,39 @@ def test_numbers_arrive_unchanged_and_missing_ones_stay_missing():
 
 
 def test_rankings_hold_every_document_in_order():
-    rankings = SearchRun(artefact([query("a", [("x", None), ("y", 2)])])).rankings
+    rankings = searched(artefact([query("a", [("x", None), ("y", 2)])])).rankings
     assert rankings["doc"].tolist() == ["x", "y"]
     assert rankings["rank"].tolist() == [1, 2]
     assert rankings["grade"].isna().tolist() == [True, False]
 
 
 def test_the_first_relevant_document_has_grade_one_or_more():
-    run = SearchRun(artefact([query("a", [("x", 0), ("y", None), ("z", 1), ("w", 2)])]))
+    run = searched(artefact([query("a", [("x", 0), ("y", None), ("z", 1), ("w", 2)])]))
     assert run.queries["first_relevant"].tolist() == [3]
     assert run.queries["first_document"].tolist() == ["x"]
 
 
 def test_the_gold_set_adds_what_was_not_retrieved():
     document = artefact([query("a", [("x", 1), ("y", 0)])])
-    without = SearchRun(document).relevant
+    without = searched(document).relevant
     assert without["doc"].tolist() == ["x"]
-    run = SearchRun(document, gold=gold_of(document, {"missed": 2, "judged": 0}))
+    run = searched(document, gold=gold_of(document, {"missed": 2, "judged": 0}))
     assert run.relevant["doc"].tolist() == ["x", "missed"]
     assert run.relevant["rank"].isna().tolist() == [False, True]
     assert run.queries["n_relevant"].tolist() == [2]
 
 
 def test_the_change_has_a_row_for_the_whole_and_for_each_part():
-    frame = SearchRun(artefact(delta=delta())).delta
+    frame = searched(artefact(delta=delta())).delta
     assert list(dict.fromkeys(frame["level"])) == ["all", "docs", "notes"]
     assert len(frame) == 3 * len(MEASURES)
     whole = frame[(frame["dimension"] == "all") & (frame["measure"] == "P@5")].iloc[0]
     assert (whole["delta_points"], whole["ci_low_points"], whole["n_pairs"]) == (1.0, -2.0, 12)
-    assert SearchRun(artefact()).delta.empty
+    assert searched(artefact()).delta.empty
 
 
 def test_contributions_arrive_unchanged():
-    frame = SearchRun(artefact(delta=delta())).contributions
+    frame = searched(artefact(delta=delta())).contributions
     assert frame.to_numpy().tolist() == [["q01", "P@5", 1.5], ["q02", "P@5", -0.5]]
 
 
@@ -138,7 +138,7 @@ def test_a_named_baseline_is_compared_with_query_by_query(tmp_path):
     run = load_search(path, baseline=write(tmp_path, before, "b.json"))
     row = run.contributions.set_index("id").loc["q03"]
     assert row["points"] == pytest.approx(100 * 0.24 / 12)
-    assert run.document["delta"]["baseline"]["label"] == "before"
+    assert run.stored.delta.baseline.label == "before"
 
 
 def test_the_baseline_beside_a_run_is_read_only_when_it_is_the_runs(tmp_path):
@@ -146,7 +146,7 @@ def test_the_baseline_beside_a_run_is_read_only_when_it_is_the_runs(tmp_path):
     assert load_search(path).baseline is None
     same = artefact(label="before", generated_at="2026-01-05T10:00:00Z")
     write(tmp_path, same, "baseline.json")
-    assert load_search(path).baseline["label"] == "before"
+    assert load_search(path).baseline.label == "before"
     write(tmp_path, {**same, "label": "another"}, "baseline.json")
     assert load_search(path).baseline is None
     (tmp_path / "baseline.json").write_text("{half")
@@ -160,10 +160,10 @@ def test_the_baseline_of_the_guard_is_read_where_the_runs_lie_elsewhere(tmp_path
     path = write(tmp_path / "results", artefact(delta=delta()))
     same = artefact(label="before", generated_at="2026-01-05T10:00:00Z")
     write(tmp_path / "data" / "eval", same, "baseline.json")
-    assert load_search(path).baseline["label"] == "before"
+    assert load_search(path).baseline.label == "before"
     # The one beside the run is another run's: it hides nothing.
     write(tmp_path / "results", {**same, "label": "another"}, "baseline.json")
-    assert load_search(path).baseline["label"] == "before"
+    assert load_search(path).baseline.label == "before"
     write(tmp_path / "data" / "eval", {**same, "label": "another"}, "baseline.json")
     assert load_search(path).baseline is None
 

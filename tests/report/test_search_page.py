@@ -13,6 +13,8 @@ from retrieval_eval.io.files import write_text
 from retrieval_eval.report import SearchRun, assets, render
 from retrieval_eval.report.notebook_files import read_notebook
 from retrieval_eval.report.search import loading
+from retrieval_eval.report.search.pages import shown_names, write_pages
+from retrieval_eval.report.search.places import Places, key
 from tests.report.conftest import HOSTILE, check_in_browser, check_width, run_cells
 from tests.report.search_made import (
     BACKLOG,
@@ -23,6 +25,7 @@ from tests.report.search_made import (
     hostile,
     ordinary,
     query,
+    searched,
     unanswerable,
 )
 from tests.report.search_practice import whole
@@ -37,18 +40,17 @@ MAX_BYTES = 2_000_000
 def executed() -> Callable[..., Any]:
     """Return a function that runs the notebook's own cells, in this process, on a made run."""
 
-    def executed_on(run: SearchRun, **parameters: Any) -> Any:
+    def executed_on(run: SearchRun) -> Any:
         notebook = read_notebook(assets.notebook("search_report"))
-        return run_cells(notebook, (loading, "load_search"), run, **parameters)
+        return run_cells(notebook, (loading, "load_search"), run, privacy=run.privacy)
 
     return executed_on
 
 
 @pytest.fixture(scope="module")
 def page_of(executed) -> Callable[..., str]:
-    def render_page(document: dict[str, Any], *, privacy: bool = False, **fields: Any) -> str:
-        notebook = executed(SearchRun(document, **fields), privacy=privacy)
-        return render.to_html(notebook, title="Search report: made", footer="made")
+    def render_page(run: SearchRun) -> str:
+        return render.to_html(executed(run), title="Search report: made", footer="made")
 
     return render_page
 
@@ -64,18 +66,17 @@ def pages(page_of) -> dict[str, str]:
     made = ordinary_run()
     bootstrap = [q | {"source": "bootstrap"} for q in ordinary()]
     return {
-        "ordinary": page_of(made, gold=gold_of(made, {"missed": 1})),
-        "hostile": page_of(hostile()),
-        "failed": page_of(artefact([*ordinary(), failed("f")], delta=delta(), backlog=BACKLOG)),
-        "provisional": page_of(artefact(bootstrap)),
-        "empty": page_of(artefact([unanswerable("u")])),
-        "everything": page_of(whole().document, **beside(whole())),
+        "ordinary": page_of(searched(made, gold=gold_of(made, {"missed": 1}))),
+        "hostile": page_of(searched(hostile(), baseline=hostile())),
+        "failed": page_of(
+            searched(artefact([*ordinary(), failed("f")], delta=delta(), backlog=BACKLOG))
+        ),
+        "provisional": page_of(searched(artefact(bootstrap))),
+        "empty": page_of(searched(artefact([unanswerable("u")]))),
+        "everything": page_of(
+            whole(changes={"delta": delta(contributions={"q1": {"RR": -5.0}}, top1=["q1"])})
+        ),
     }
-
-
-def beside(run: SearchRun) -> dict[str, Any]:
-    """What stands beside a run."""
-    return {name: getattr(run, name) for name in ("baseline", "gold", "corpus", "noise")}
 
 
 @pytest.fixture(params=["ordinary", "hostile", "failed", "provisional", "empty", "everything"])
@@ -112,8 +113,10 @@ def test_figures_and_tables_can_be_read_without_seeing_them(page):
     assert all(th.get("scope") in ("col", "row") for th in page.all("th"))
 
 
-def test_the_ordinary_page_has_its_five_figures(pages):
-    assert pages["ordinary"].count("<figure") == 5
+def test_pages_have_their_figures(pages):
+    # Differences, three curves, two metrics by slice and refusals; every query needs the baseline.
+    assert pages["ordinary"].count("<figure") == 7
+    assert pages["everything"].count("<figure") == 9
 
 
 def test_hostile_texts_are_shown_as_text(pages):
@@ -124,7 +127,7 @@ def test_hostile_texts_are_shown_as_text(pages):
 
 
 def test_hostile_texts_are_harmless_in_print(executed):
-    for cell in executed(SearchRun(hostile())).cells:
+    for cell in executed(searched(hostile(), baseline=hostile())).cells:
         for output in cell.get("outputs", []):
             text = output["data"]["text/markdown"]
             assert "{{<" not in text
@@ -134,7 +137,7 @@ def test_hostile_texts_are_harmless_in_print(executed):
 
 
 def test_private_pages_hold_no_text_of_queries(page_of):
-    html = page_of(ordinary_run(), privacy=True)
+    html = page_of(searched(ordinary_run(), privacy=True))
     assert "text of" not in html
     assert "secret-folder" not in html
     assert "q01" in html
@@ -142,7 +145,88 @@ def test_private_pages_hold_no_text_of_queries(page_of):
 
 def test_the_same_run_gives_the_same_bytes(page_of, pages):
     made = ordinary_run()
-    assert page_of(made, gold=gold_of(made, {"missed": 1})) == pages["ordinary"]
+    assert page_of(searched(made, gold=gold_of(made, {"missed": 1}))) == pages["ordinary"]
+
+
+def linked(run: SearchRun, folder: Path, html: str) -> dict[str, Page]:
+    """The report and the pages beside it, by the name of the file."""
+    names = ("before", "now")
+    write_pages(run, run.baseline, folder, title="made", names=names, moved=run.moved)
+    found = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.html")}
+    return {name: Page(text) for name, text in {**found, "index.html": html}.items()}
+
+
+def assert_no_link_is_dead(pages: dict[str, Page]) -> None:
+    ids = {name: {a.get("id") for _, a in page.tags} for name, page in pages.items()}
+    for name, page in pages.items():
+        own = [a.get("id") for _, a in page.tags if a.get("id")]
+        assert len(own) == len(set(own))
+        for link in page.all("a"):
+            file, _, place = (link["href"] or "").partition("#")
+            assert (file or name) in ids, link
+            assert not place or place in ids[file or name], link
+
+
+@pytest.mark.parametrize("document", [ordinary_run(), hostile()], ids=["ordinary", "hostile"])
+def test_every_query_and_document_leads_to_its_place(document, tmp_path, page_of):
+    plain = searched(document, baseline=document, gold=gold_of(document, {"missed": 1}))
+    places = Places.of(*shown_names(plain.stored, plain.baseline, plain.gold))
+    for run in (
+        searched(document, baseline=document, gold=plain.gold, places=places),
+        searched(document, baseline=document, gold=plain.gold, places=places, privacy=True),
+    ):
+        pages = linked(run, tmp_path, page_of(run))
+        assert {"index.html", "queries.html", "documents.html"} <= set(pages)
+        assert_no_link_is_dead(pages)
+        to = [link["href"] or "" for link in pages["index.html"].all("a")]
+        assert any(href.startswith("queries.html#") for href in to)
+        assert any(href.startswith("documents.html#") for href in to)
+        assert ("text of q01" in "".join(pages["queries.html"].text)) is (
+            not run.privacy and "q01" in run.by_id
+        )
+    # Without the pages beside it no name is a link.
+    assert "queries.html" not in page_of(plain)
+
+
+def test_links_follow_a_filter(tmp_path, page_of):
+    document = ordinary_run()
+    plain = searched(document, baseline=document)
+    places = Places.of(*shown_names(plain.stored, plain.baseline, None))
+    part = searched(document, baseline=document, places=places).filter("corpus == 'docs'")
+    pages = linked(part, tmp_path, page_of(part))
+    assert_no_link_is_dead(pages)
+    assert len(part.places.queries) == len(part.queries) < len(places.queries)
+
+
+def test_a_shorter_report_leaves_no_pages_of_an_earlier_one(tmp_path):
+    many = searched(artefact([query(f"q{i}", [(f"d{i}", 1)]) for i in range(250)]))
+    options = {"title": "made", "names": ("before", "now"), "moved": ()}
+    write_pages(many, None, tmp_path, **options)
+    assert (tmp_path / "queries-2.html").is_file()
+    write_pages(searched(artefact()), None, tmp_path, **options)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["documents.html", "queries.html"]
+
+
+@pytest.mark.slow
+def test_six_hundred_queries_stay_usable(tmp_path):
+    asked = [
+        query(f"q{i}", [(f"document-{(i * 7 + k) % 900}", k % 3) for k in range(50)])
+        for i in range(600)
+    ]
+    document = artefact(asked)
+    plain = searched(document, baseline=document)
+    places = Places.of(*shown_names(plain.stored, plain.baseline, None))
+    run = searched(document, baseline=document, places=places)
+    pages = linked(run, tmp_path, "<p></p>")
+    assert all(path.stat().st_size <= MAX_BYTES for path in tmp_path.iterdir())
+    assert {"queries-3.html", "documents-3.html"} <= set(pages)
+
+
+def test_names_of_places_are_safe_and_no_two_alike():
+    names = [*HOSTILE, "a b", "a_b", "a-b", "", "q" * 200, "q" * 201]
+    keys = [key("query", name) for name in names]
+    assert len(set(keys)) == len(names)
+    assert all(re.fullmatch(r"[a-z0-9-]{5,60}", found) for found in keys)
 
 
 @pytest.mark.slow
@@ -162,7 +246,7 @@ def test_three_thousand_queries_stay_within_two_megabytes(page_of):
     asked += [unanswerable(f"u{i}", [("x", None)]) for i in range(200)]
     moved = {f"q{i}": {"P@5": (i % 41 - 20) / 100, "Recall@20": 0.01} for i in range(3000)}
     made = artefact(asked, delta=delta(contributions=moved, top1=list(moved)))
-    html = page_of(made, gold=gold_of(made, {f"missed-{i}": 1 for i in range(30)}))
+    html = page_of(searched(made, gold=gold_of(made, {f"missed-{i}": 1 for i in range(30)})))
     assert len(html.encode()) <= MAX_BYTES
 
 
@@ -213,7 +297,7 @@ def test_everything_is_there_without_scripts(browser, files):
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(files["ordinary"].as_uri())
-    assert page.locator("figure img").count() == 5
+    assert page.locator("figure img").count() == 7
     page.locator("figure details summary").first.click()
     assert page.locator("figure details[open] table").first.is_visible()
     context.close()

@@ -5,9 +5,7 @@ import copy
 import pytest
 from msgspec.structs import replace
 
-from retrieval_eval.report import SearchReport, SearchRun
-from retrieval_eval.report.search import prose
-from retrieval_eval.report.search.facts import Facts
+from retrieval_eval.report.search import opening
 from retrieval_eval.report.search.names import definition
 from retrieval_eval.report.words import MAX_WORDS
 from tests.guards import drop, run_with, thresholds_of
@@ -18,6 +16,7 @@ from tests.report.search_made import (
     CLEAR_LOSS,
     MEASURES,
     UNCLEAR,
+    Shown,
     artefact,
     change,
     delta,
@@ -25,16 +24,21 @@ from tests.report.search_made import (
     hostile,
     ordinary,
     query,
+    searched,
     unanswerable,
 )
 
 
-def facts(document, **fields) -> Facts:
-    return Facts(SearchRun(document), **fields)
-
-
 def title(document) -> str:
-    return prose.answer(facts(document)).title
+    return opening.answer(searched(document)).finding
+
+
+def badges(document) -> dict[str, str]:
+    return dict(opening.header(searched(document)).badges)
+
+
+def headline(document):
+    return opening.answer(searched(document)).exhibits[0]
 
 
 def with_changes(p5, recall, **fields):
@@ -79,7 +83,7 @@ def with_changes(p5, recall, **fields):
         ),
         (
             with_changes(change(0.0, None, None), change(0.0, None, None), contributions={}),
-            "Guard not asked: no measure of the rankings changed against the baseline",
+            "Guard not asked: no metric of the rankings changed against the baseline",
             "none",
         ),
         (
@@ -110,8 +114,8 @@ def with_changes(p5, recall, **fields):
     ],
 )
 def test_every_case_has_its_title(document, expected, tone):
-    answer = prose.answer(facts(document))
-    assert (answer.title, answer.tone) == (expected, tone)
+    answer = opening.answer(searched(document))
+    assert (answer.finding, answer.tone) == (expected, tone)
 
 
 # --- the verdict of the guard leads ---
@@ -133,108 +137,108 @@ NONE_LOST = reviewed([4] * 12)
 
 
 def guarded(folder, now, *rows, before=BEFORE, rule="threshold"):
-    """The facts of a run and its baseline under these thresholds."""
+    """A run and its baseline under these thresholds."""
     document = {**now, **compare_with_baseline(before, now, seed=1)}
     thresholds = thresholds_of(folder, *rows, rule=rule)
-    return Facts(SearchRun(document, baseline=before, thresholds=thresholds))
+    return searched(document, baseline=before, thresholds=thresholds)
 
 
 def test_a_breach_leads_and_what_the_test_says_does_not_deny_it(tmp_path):
     made = guarded(tmp_path, ONE_LOST, P5)
-    found = prose.answer(made)
+    found = opening.answer(made)
     # One query of twelve lost one of its five: 20 / 12 points.
-    assert found.title == "Guard breached: P@5 fell by 1.67 points (limit 0.5)"
+    assert found.finding == "Guard breached: P@5 fell by 1.67 points (limit 0.5)"
     assert found.tone == "worse"
     assert found.sentences[0] == (
         "The test over these queries alone cannot tell the change in P@5 and Recall@20 from chance."
     )
     assert "No clear change" not in " ".join(found.sentences)
-    assert SearchReport(made.run).header().badges[0][0] == "Guard"
+    assert opening.header(made).badges[0][0] == "Guard"
 
 
 def test_of_several_breaches_the_worst_leads(tmp_path):
     low = FLOOR.replace("P@5", "Recall@5")
-    found = prose.answer(guarded(tmp_path, ONE_LOST, P5, drop("Recall@20", 0.1), low))
-    assert found.title == "Guard breached: Recall@20 fell by 1.67 points (limit 0.1), and 2 more"
-    found = prose.answer(guarded(tmp_path, ONE_LOST, FLOOR))
-    assert found.title == "Guard breached: P@5 0.783 is below the floor of 0.79"
+    found = opening.answer(guarded(tmp_path, ONE_LOST, P5, drop("Recall@20", 0.1), low))
+    assert found.finding == "Guard breached: Recall@20 fell by 1.67 points (limit 0.1), and 2 more"
+    found = opening.answer(guarded(tmp_path, ONE_LOST, FLOOR))
+    assert found.finding == "Guard breached: P@5 0.783 is below the floor of 0.79"
 
 
 def test_a_breach_without_a_moved_ranking_is_no_contradiction(tmp_path):
     floor = FLOOR.replace("0.79", "0.9")
-    found = prose.answer(guarded(tmp_path, NONE_LOST, floor))
-    assert found.title == "Guard breached: P@5 0.800 is below the floor of 0.9"
-    assert found.sentences[0] == "No measure of the rankings changed against the baseline."
+    found = opening.answer(guarded(tmp_path, NONE_LOST, floor))
+    assert found.finding == "Guard breached: P@5 0.800 is below the floor of 0.9"
+    assert found.sentences[0] == "No metric of the rankings changed against the baseline."
 
 
 def test_a_pass_leads_and_the_change_comes_second(tmp_path):
-    found = prose.answer(guarded(tmp_path, NONE_LOST, P5, RECALL))
-    assert found.title == "Guard passed: 2 thresholds hold"
-    assert found.sentences[0] == "No measure of the rankings changed against the baseline."
+    found = opening.answer(guarded(tmp_path, NONE_LOST, P5, RECALL))
+    assert found.finding == "Guard passed: 2 thresholds hold"
+    assert found.sentences[0] == "No metric of the rankings changed against the baseline."
     absent = drop("claim_coverage", 1.0, "required = false")
-    found = prose.answer(guarded(tmp_path, ONE_LOST, drop("P@5", 5), absent))
-    assert found.title == "Guard passed: 1 threshold holds, 1 not applied"
+    found = opening.answer(guarded(tmp_path, ONE_LOST, drop("P@5", 5), absent))
+    assert found.finding == "Guard passed: 1 threshold holds, 1 not applied"
     assert found.sentences[0] == "No clear change in P@5 and Recall@20 against the baseline."
 
 
 def test_changes_within_noise_hold_and_are_counted(tmp_path):
     made = guarded(tmp_path, ONE_LOST, P5, drop("RR", 1))
-    found = made.checks.verdict
+    found = made.ruling
     within = replace(found.rows[0], verdict="within_noise")
-    made.checks.verdict = replace(found, verdict="pass", rows=(within, found.rows[1]))
-    assert prose.answer(made).title == (
+    made.__dict__["ruling"] = replace(found, verdict="pass", rows=(within, found.rows[1]))
+    assert opening.answer(made).finding == (
         "Guard passed: 2 thresholds hold, 1 of them with a change that may be chance"
     )
 
 
 def test_a_clear_loss_within_the_limits_passes_without_colour(tmp_path):
     now = reviewed([3] * 11 + [4])
-    found = prose.answer(guarded(tmp_path, now, drop("P@5", 30)))
-    assert found.title == "Guard passed: 1 threshold holds"
+    found = opening.answer(guarded(tmp_path, now, drop("P@5", 30)))
+    assert found.finding == "Guard passed: 1 threshold holds"
     assert "P@5 is 18.33 points lower" in found.sentences[0]
     assert found.tone == "none"
 
 
 def test_a_breach_that_was_accepted_is_said_in_the_lead(tmp_path):
     made = guarded(tmp_path, ONE_LOST, P5, RECALL)
-    found = made.checks.verdict
+    found = made.ruling
     accepted = tuple(replace(row, verdict="overridden") for row in found.rows[:1])
     passed = tuple(replace(row, verdict="within_noise") for row in found.rows[1:])
-    made.checks.verdict = replace(found, verdict="pass", rows=(*accepted, *passed))
-    found = prose.answer(made)
-    assert found.title == "Guard passed by justification: P@5 fell by 1.67 points (limit 0.5)"
+    made.__dict__["ruling"] = replace(found, verdict="pass", rows=(*accepted, *passed))
+    found = opening.answer(made)
+    assert found.finding == "Guard passed by justification: P@5 fell by 1.67 points (limit 0.5)"
 
 
 def test_no_verdict_of_the_guard_leads_with_why(tmp_path):
     rule = "threshold_and_significant"
-    found = prose.answer(guarded(tmp_path, ONE_LOST, P5, rule=rule))
-    assert found.title == (
+    found = opening.answer(guarded(tmp_path, ONE_LOST, P5, rule=rule))
+    assert found.finding == (
         "No verdict of the guard: P@5 fell by 1.67 points (limit 0.5), which may be chance"
     )
     assert found.tone == "none"
-    found = prose.answer(guarded(tmp_path, NONE_LOST, drop("claim_coverage", 1.0)))
-    assert found.title == (
+    found = opening.answer(guarded(tmp_path, NONE_LOST, drop("claim_coverage", 1.0)))
+    assert found.finding == (
         "No verdict of the guard: no threshold applies to what the baseline recorded"
     )
     other = reviewed([4] * 13)
-    found = prose.answer(guarded(tmp_path, other, P5))
-    assert found.title.startswith("No verdict of the guard: the gold set changed from 12 queries")
+    found = opening.answer(guarded(tmp_path, other, P5))
+    assert found.finding.startswith("No verdict of the guard: the gold set changed from 12 queries")
     assert "the baseline measured something else" in found.sentences[0]
 
 
 def test_a_failed_query_is_no_verdict_of_run_and_guard(tmp_path):
     now = reviewed([4] * 12)
     now["queries"][0] |= {"problems": ["nan_score"]}
-    found = prose.answer(guarded(tmp_path, without_untrusted(now), P5))
-    assert found.title == "No verdict: 1 of 12 queries failed"
+    found = opening.answer(guarded(tmp_path, without_untrusted(now), P5))
+    assert found.finding == "No verdict: 1 of 12 queries failed"
 
 
 def test_a_breach_on_provisional_labels_keeps_its_colour(tmp_path):
     before, now = (copy.deepcopy(run) for run in (BEFORE, ONE_LOST))
     for run in (before, now):
         run["run"]["gold_set"]["is_provisional"] = True
-    found = prose.answer(guarded(tmp_path, now, P5, before=before))
-    assert found.title == (
+    found = opening.answer(guarded(tmp_path, now, P5, before=before))
+    assert found.finding == (
         "Guard breached, on provisional labels: P@5 fell by 1.67 points (limit 0.5)"
     )
     assert found.tone == "worse"
@@ -250,44 +254,42 @@ def test_an_interval_without_zero_is_not_enough_for_a_verdict():
 
 def test_a_baseline_without_verdict_gives_none():
     before = artefact([*ordinary(), failed("f")])
-    run = SearchRun(with_changes(CLEAR_GAIN, UNCLEAR), baseline=before)
-    answer = prose.answer(Facts(run))
-    assert answer.title == "No verdict: 1 of 13 queries of the baseline failed"
+    run = searched(with_changes(CLEAR_GAIN, UNCLEAR), baseline=before)
+    answer = opening.answer(run)
+    assert answer.finding == "No verdict: 1 of 13 queries of the baseline failed"
 
 
 def test_labels_no_person_reviewed_are_provisional_and_take_the_colour_away():
     queries = [q | {"source": "bootstrap"} for q in ordinary()]
     document = artefact(queries, delta=delta({"P@5": CLEAR_GAIN, "Recall@20": UNCLEAR}))
-    answer = prose.answer(facts(document))
-    assert answer.title == (
+    answer = opening.answer(searched(document))
+    assert answer.finding == (
         "Guard not asked, on provisional labels: P@5 is 4.00 points higher than the baseline"
     )
     assert answer.tone == "none"
     assert "No person reviewed any of the 12 gold queries." in " ".join(answer.sentences)
-    badges = dict(SearchReport(SearchRun(document)).header().badges)
-    assert badges["Labels"] == "12 taken from feedback: provisional"
+    assert badges(document)["Labels"] == "12 taken from feedback: provisional"
 
 
 def test_people_come_first_among_the_label_sources():
     document = artefact()
-    assert prose.labels(facts(document)) == "A person reviewed 6 of 12 gold queries."
-    badges = dict(SearchReport(SearchRun(document)).header().badges)
-    assert badges["Labels"] == "6 reviewed by people, 6 taken from feedback"
+    assert opening.labels(searched(document)) == "6 of 12 gold queries were reviewed by people."
+    assert badges(document)["Labels"] == "6 reviewed by people, 6 taken from feedback"
 
 
 def test_the_largest_loss_is_named_in_points_of_the_query():
     # One query of 12 that adds -0.5 points to the mean lost 6 points itself.
-    assert prose.hurt(facts(artefact(delta=delta()))) == (
+    assert opening.hurt(searched(artefact(delta=delta()))) == (
         "Most lost: “text of q02” (P@5 −6.00 points)."
     )
     gained = delta(contributions={"q01": {"P@5": 1.5, "RR": -3.0}})
-    assert prose.hurt(facts(artefact(delta=gained))) == ""
+    assert opening.hurt(searched(artefact(delta=gained))) == ""
 
 
 def test_trust_counts_what_could_not_be_scored():
     asked = [*ordinary(10), unanswerable("u", [("x", None)]), failed("f"), query("e", value=0.0)]
-    assert prose.trust(facts(artefact(asked))) == (
-        "11 of 13 queries could be scored (1 failed, 1 empty); 0.49 of the first ten documents "
+    assert opening.trust(searched(artefact(asked))) == (
+        "11 of 13 queries could be scored (1 failed, 1 empty); 49 % of the first ten documents "
         "were judged, so P@5 could be up to 0.65."
     )
 
@@ -296,14 +298,14 @@ def test_what_could_have_shown_grows_with_the_spread():
     # Ten of 12 queries unchanged; the two others moved 6 and 60 points.
     small = delta(contributions={"q01": {"P@5": 0.5}, "q02": {"P@5": -0.5}})
     large = delta(contributions={"q01": {"P@5": 5.0}, "q02": {"P@5": -5.0}})
-    least = [facts(artefact(delta=d)).detectable("P@5") for d in (small, large)]
+    least = [searched(artefact(delta=d)).detectable("P@5") for d in (small, large)]
     assert least[1] == pytest.approx(10 * least[0])
-    assert facts(artefact(delta=delta(contributions={}))).detectable("P@5") is None
+    assert searched(artefact(delta=delta(contributions={}))).detectable("P@5") is None
 
 
 def test_private_sentences_name_ids_and_no_text():
-    run = SearchRun(artefact([*ordinary(), failed("f")], delta=delta()))
-    private = prose.hurt(Facts(run, privacy=True))
+    run = searched(artefact([*ordinary(), failed("f")], delta=delta()), privacy=True)
+    private = opening.hurt(run)
     assert "“q02”" in private
     assert "text of" not in private
 
@@ -324,33 +326,31 @@ WORDY = [{**q, "query": "a b " * 60} for q in ordinary()]
     ],
 )
 def test_the_answer_has_at_most_ninety_words(document):
-    answer = prose.answer(facts(document))
+    answer = opening.answer(searched(document))
     assert sum(len(s.split()) for s in answer.sentences) <= MAX_WORDS
-    assert len(answer.title) <= 200
+    assert len(answer.finding) <= 200
     assert all(answer.sentences)
 
 
 def test_the_first_screen_holds_status_backlog_and_baseline():
-    badges = dict(SearchReport(SearchRun(artefact(delta=delta(), backlog=BACKLOG))).header().badges)
-    assert badges["Queries"] == "12 asked, 0 failed, 0 empty, 0 below the floor"
-    assert badges["Review backlog"] == "3 of 11 pending, the oldest for 36 days (since 2025-12-01)"
-    assert badges["Compared with"] == "before, 2026-01-05"
-    plain = dict(SearchReport(SearchRun(artefact())).header().badges)
+    shown = badges(artefact(delta=delta(), backlog=BACKLOG))
+    assert shown["Queries"] == "12 asked, 0 failed, 0 empty, 0 refused (below the floor)"
+    assert shown["Unjudged"] == "52 % of the first ten documents"
+    assert shown["Review backlog"] == "3 of 11 pending, the oldest for 36 days (since 2025-12-01)"
+    assert shown["Compared with"] == "before, 2026-01-05"
+    plain = badges(artefact())
     assert plain["Review backlog"].startswith("not counted")
     assert plain["Compared with"] == "no baseline yet"
 
 
 def test_nothing_pending_has_no_age():
     block = {**BACKLOG, "pending_review": 0, "total": 8, "oldest_pending_age_days": None}
-    badges = dict(SearchReport(SearchRun(artefact(backlog=block))).header().badges)
-    assert badges["Review backlog"] == "0 of 8 pending"
-    assert dict(SearchReport(SearchRun(artefact(backlog={}))).header().badges)[
-        "Review backlog"
-    ].startswith("not counted")
+    assert badges(artefact(backlog=block))["Review backlog"] == "0 of 8 pending"
+    assert badges(artefact(backlog={}))["Review backlog"].startswith("not counted")
 
 
 def test_the_table_of_the_answer_has_value_interval_n_baseline_and_change():
-    table = SearchReport(SearchRun(with_changes(CLEAR_GAIN, UNCLEAR))).answer().exhibits[0]
+    table = headline(with_changes(CLEAR_GAIN, UNCLEAR))
     assert [row[0] for row in table.rows] == ["P@5", "Recall@20", "RR", "nDCG@10"]
     assert table.rows[0] == (
         *("P@5", "0.48", "[0.38, 0.58]", "12", "0.50", "+4.00", "[+1.00, +7.00]"),
@@ -367,8 +367,8 @@ def test_the_table_of_the_answer_has_value_interval_n_baseline_and_change():
     ],
 )
 def test_no_change_stands_in_the_answer_that_may_not_be_read(document):
-    table = SearchReport(SearchRun(document)).answer().exhibits[0]
-    assert table.header == ("Measure", "Value", "95 % interval", "n")
+    table = headline(document)
+    assert table.header == ("Metric", "Value", "95 % interval", "n")
 
 
 def test_definitions_carry_their_cutoff():
@@ -379,9 +379,7 @@ def test_definitions_carry_their_cutoff():
 
 def test_a_change_that_is_withheld_says_why():
     reason = "the baseline has no verdict: 1 of 9 queries failed"
-    report = SearchReport(SearchRun(artefact(delta_withheld=[reason])))
-    assert dict(report.header().badges)["Compared with"] == "nothing: no verdict"
-    for block in (report.query_changes(), report.changes()):
-        assert block.finding == "No change is given without a verdict"
-        (empty,) = block.exhibits
-        assert empty.sentence == "The baseline has no verdict: 1 of 9 queries failed."
+    made = Shown(searched(artefact(delta_withheld=[reason])))
+    assert made.badges()["Compared with"] == "nothing: no verdict"
+    for key in ("contributions", "changes-table"):
+        assert "1 of 9 queries failed" in made.empty(key)

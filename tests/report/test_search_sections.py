@@ -2,15 +2,17 @@ from __future__ import annotations
 
 import pytest
 
-from retrieval_eval.report import SearchReport, SearchRun, assets
-from retrieval_eval.report.exhibits import Empty, Figure, Table
-from retrieval_eval.report.notebook_files import read_notebook
-from retrieval_eval.report.search import tables
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.report.exhibits import Figure
+from retrieval_eval.report.search import summaries, words
+from retrieval_eval.search.part import part_of
+from tests.plain_runs import stored
 from tests.report.conftest import assert_complete
 from tests.report.search_made import (
     BACKLOG,
     MEASURES,
     UNCLEAR,
+    Shown,
     artefact,
     change,
     delta,
@@ -18,26 +20,13 @@ from tests.report.search_made import (
     gold_of,
     hostile,
     mean,
+    only,
     ordinary,
     query,
+    searched,
     unanswerable,
 )
-
-SECTIONS = [
-    name
-    for name in dir(SearchReport)
-    if not name.startswith("_") and callable(getattr(SearchReport, name))
-]
-
-
-def report(document, **fields) -> SearchReport:
-    privacy = fields.pop("privacy", False)
-    return SearchReport(SearchRun(document, **fields), privacy=privacy)
-
-
-def only(block, kind):
-    return next(e for e in block.exhibits if isinstance(e, kind))
-
+from tests.report.search_practice import gold, run, whole
 
 EXTREMES = {
     "plain": artefact(),
@@ -49,7 +38,6 @@ EXTREMES = {
     "nothing measured": artefact(metrics={}, delta=delta({})),
     "unknown delta": artefact(delta=delta({"X@5": UNCLEAR}, {"gone": {"X@5": 1.0}}, ["gone"])),
     "no numbers": artefact(delta=delta(dict.fromkeys(MEASURES, change(None, None, None)))),
-    "odd p": artefact(delta=delta(dict.fromkeys(MEASURES, change(1.0, 0.5, 2.0, p_value=7)))),
     "not comparable": artefact(delta=delta(is_comparable=False, reasons=["gold_set: changed"])),
     "hostile": hostile(),
 }
@@ -57,41 +45,41 @@ EXTREMES = {
 
 @pytest.mark.parametrize("name", EXTREMES)
 @pytest.mark.parametrize("privacy", [False, True])
-def test_every_section_has_a_finding_and_something_to_show(name, privacy):
-    made = report(EXTREMES[name], privacy=privacy)
-    for section in SECTIONS:
-        assert_complete(getattr(made, section)())
+def test_every_cell_shows_a_finding_and_something_below_it(name, privacy):
+    made = Shown(searched(EXTREMES[name], privacy=privacy), figures=name in FIGURES)
+    assert {"guard", "contributions", "changes-table", "worst", "provenance"} <= set(made.blocks)
+    for block in (made.header, made.answer, *made.blocks.values()):
+        assert_complete(block)
+
+
+FIGURES = ("plain", "no queries", "unknown delta", "not comparable", "hostile")
 
 
 def test_composition_adds_up_and_counts_grades_of_the_gold_set():
     document = artefact([*ordinary(9), unanswerable("u")])
-    table = only(report(document, gold=gold_of(document, {"m": 2})).composition(), Table)
-    counts = {}
-    for part, _, share in table.rows:
-        n, whole = share.split(" (")[0].split(" of ")
-        counts.setdefault((part, int(whole)), []).append(int(n))
-    assert all(sum(ns) == whole for (_, whole), ns in counts.items())
+    frame = summaries.composition(searched(document, gold=gold_of(document, {"m": 2})))
+    for _, part in frame.groupby("Part"):
+        assert part["n"].sum() == part["Of"].iloc[0]
     # Nine queries with one relevant, one judged as not relevant, and one that was missed.
-    assert ("Grade of judged pairs", 27) in counts
-    assert ("Answerable", "yes", "9 of 10 (0.90)") in table.rows
-    assert not any(
-        row[0].startswith("Grade") for row in only(report(document).composition(), Table).rows
-    )
+    of = frame.groupby("Part")["Of"].first()
+    assert of["Grade of judged pairs"] == 27
+    assert ["Answerable", "yes", 9, 10, 0.9] in frame.to_numpy().tolist()
+    assert "Grade of judged pairs" not in set(summaries.composition(searched(document))["Part"])
 
 
 def test_a_gold_set_that_was_not_used_is_said():
-    table = only(report(artefact(), gold_problem="It is another one").composition(), Table)
-    assert table.notes == ("It is another one.",)
+    notes = words.composition(searched(artefact(), gold_problem="It is another one"))["notes"]
+    assert notes == ("It is another one.",)
 
 
 def test_ties_and_unjudged_documents_stand_beside_the_mean():
     document = artefact()
     document["metrics"]["P@5"] = mean([0.5] * 4, tie_low=0.4991, tie_high=0.5004)
     document["metrics"]["RR"] = mean([0.5] * 4, tie_low=0.3, tie_high=0.6, unjudged_high=0.9)
-    rows = {row[0]: row for row in only(report(document).judged(), Table).rows}
-    assert rows["P@5"][5:] == ("[0.499, 0.500]", "0.70")
-    assert rows["RR"] == ("RR", "0.50", "[0.40, 0.60]", "4", "0", "[0.30, 0.60]", "0.90")
-    assert rows["Recall@20"][5] == "—"
+    rows = Shown(searched(document)).rows("measures")
+    assert rows["P@5"][4:] == ("[0.499, 0.500]", "0.70")
+    assert rows["RR"] == ("0.50", "[0.40, 0.60]", "4", "0", "[0.30, 0.60]", "0.90")
+    assert rows["Recall@20"][4] == "—"
 
 
 def test_what_happened_to_queries_is_counted_and_failed_ones_come_first():
@@ -101,48 +89,45 @@ def test_what_happened_to_queries_is_counted_and_failed_ones_come_first():
         query("z", [], is_refused=True, value=0.0),
         failed("f"),
     ]
-    block = report(artefact(asked)).problems()
-    summary, listed = block.exhibits
-    assert {row[0]: row[1] for row in summary.rows} == {
-        "failed": "1 of 6",
-        "empty": "1 of 6",
-        "refused": "1 of 6",
-        "fewer than k": "1 of 6",
-    }
-    assert [row[0] for row in listed.rows] == ["text of f", "text of s"]
-    assert "KeyError" in listed.rows[0][3]
-    assert block.finding == "2 of 6 answers are remarked on: 1 failed, 1 fewer than k"
+    made = Shown(searched(artefact(asked)))
+    assert {name: row[:2] for name, row in made.rows("problems").items()} == dict.fromkeys(
+        ("failed", "empty", "refused", "fewer than k"), ("1", "6")
+    )
+    listed = made.table("problem-queries").rows
+    assert [row[0] for row in listed] == ["text of f", "text of s"]
+    assert "KeyError" in listed[0][3]
+    assert made["problems"].finding == "2 of 6 answers are remarked on: 1 failed, 1 fewer than k"
 
 
 def test_the_backlog_counts_are_shown_with_their_total():
-    table = only(report(artefact(backlog=BACKLOG)).backlog(), Table)
-    counts = {name: int(n) for name, n in table.rows}
+    rows = Shown(searched(artefact(backlog=BACKLOG))).rows("backlog")
+    counts = {name: int(n) for name, (n,) in rows.items()}
     assert counts.pop("total") == sum(counts.values()) == 11
 
 
-def test_queries_come_by_what_they_add_to_the_headline_measures():
+def test_queries_come_by_what_they_add_to_the_headline_metrics():
     moved = {
         "q01": {"RR": 9.0},
         "q02": {"P@5": 0.2},
         "q03": {"Recall@20": -0.7, "P@5": 0.1},
         "q04": {"Judged@10": 5.0},
     }
-    block = report(artefact(delta=delta(contributions=moved, top1=["q02"]))).query_changes()
-    table = only(block, Table)
+    run = searched(artefact(delta=delta(contributions=moved, top1=["q02"])), baseline=artefact())
+    made = Shown(run, figures=True)
+    table = made.table("contributions")
     assert [row[0] for row in table.rows] == ["text of q03", "text of q02", "text of q01"]
     assert table.rows[0][2:] == ("+0.10", "−0.70", "0", "0", "")
     assert table.rows[1][-1] == "yes"
-    assert block.finding == "4 of 12 queries moved a measure"
-    assert "Changed: k1: 1.2 → 2.0." in block.sentences
-    figure = only(block, Figure)
-    assert "P@5: 2 higher, 0 lower, 10 unchanged of 12" in figure.alt
-    assert "Recall@20: 0 higher, 1 lower, 11 unchanged of 12" in figure.alt
+    assert made["contributions"].finding == "4 of 12 queries moved"
+    assert "Changed: k1: 1.2 → 2.0." in table.notes
+    assert words.paired(run, "P@5")["finding"] == ("P@5: 2 higher, 0 lower, 10 unchanged of 12")
+    assert "of 12 queries" in only(made["moved-P5"], Figure).alt
 
 
 def test_single_queries_come_before_means():
-    cells = [c.source for c in read_notebook(assets.notebook("search_report")).cells]
-    order = ("answer", "query_changes", "first_documents", "changes", "slices")
-    places = [cells.index(f"report.{name}()") for name in order]
+    keys = list(Shown(searched(artefact(delta=delta()))).blocks)
+    order = ("guard", "measures", "contributions", "top1", "changes-table", "slice-changes")
+    places = [keys.index(key) for key in order]
     assert places == sorted(places)
 
 
@@ -152,58 +137,43 @@ def test_first_documents_that_changed_show_both_with_their_grades():
         [query("q01", [("new", None), ("old", 2)]), query("q02", [("d", 1)])],
         delta=delta(contributions={"q01": {"RR": -25.0}}, top1=["q01", "q02"]),
     )
-    rows = only(report(after, baseline=before).first_documents(), Table).rows
-    assert rows == (
-        ("text of q01", "old (grade 2)", "new", "−25.00"),
+    made = Shown(searched(after, baseline=before))
+    assert made.table("top1").rows == (
+        ("text of q01", "old (grade 2)", "new (unjudged)", "−25.00"),
         ("text of q02", "nothing", "d (grade 1)", "0"),
     )
-    alone = only(report(after).first_documents(), Table)
+    alone = Shown(searched(after)).table("top1")
     assert [row[1] for row in alone.rows] == ["—", "—"]
-    assert "baseline's file" in alone.notes[-1]
+    assert any("baseline's file" in note for note in alone.notes)
 
 
-def test_first_documents_beyond_the_table_are_not_said_to_be_in_a_file_without_them(monkeypatch):
-    # queries.csv has the first document of this run only, and not which changed.
-    monkeypatch.setattr(tables, "MAX_ROWS", 1)
-    before = artefact([query("q01", [("old", 2)]), query("q02", [])])
-    after = artefact([query("q01", []), query("q02", [("d", 1)])], delta=delta(top1=["q01", "q02"]))
-    table = only(report(after, baseline=before).first_documents(), Table)
-    assert table.notes[0] == (
-        "The first 1 of 2; all in first_documents.csv of `retrieval-eval search diff --report`."
-    )
-
-
-def test_the_change_of_every_measure_is_drawn_with_its_pairs():
+def test_the_difference_of_every_metric_is_drawn_and_listed_with_its_pairs():
     metrics = {"P@5": change(4.0, 1.0, 7.0, n_only_current=2), "RR": UNCLEAR}
-    block = report(artefact(delta=delta(metrics))).changes()
-    assert block.finding == "1 of 2 measures have an interval that leaves out 0"
-    figure = only(block, Figure)
-    assert "P@5 +4.00 [+1.00, +7.00]" in figure.alt
-    assert figure.data.rows[0] == (
-        *("P@5", "0.50", "0.54", "+4.00", "[+1.00, +7.00]", "0.500", "12", "2"),
+    made = Shown(searched(artefact(delta=delta(metrics))), figures=True)
+    assert made["changes"].finding == "1 of 2 metrics have an interval that leaves out 0"
+    assert "P@5 +4.00 [+1.00, +7.00]" in only(made["changes"], Figure).alt
+    assert made.table("changes-table").rows[0] == (
+        *("P@5", "0.50", "0.54", "+4.00", "[+1.00, +7.00]", "—", "0.500", "12", "0", "2"),
     )
 
 
 def test_without_verdict_single_queries_stay_and_sums_go():
-    made = report(artefact([*ordinary(), failed("f")], delta=delta()))
-    assert "no measured change" in made.query_changes().sentences[0]
-    for block in (made.changes(), made.slice_changes()):
-        assert "1 of 13 queries failed" in only(block, Empty).sentence
+    made = Shown(searched(artefact([*ordinary(), failed("f")], delta=delta())))
+    assert "no measured difference" in made.table("contributions").notes[0]
+    for key in ("changes-table", "slice-changes"):
+        assert "1 of 13 queries failed" in made.empty(key)
 
 
 def test_slices_under_five_queries_are_not_interpreted():
-    block = report(artefact()).slices()
-    figure = only(block, Figure)
-    rows = {(row[0], row[1]): row[2:] for row in figure.data.rows}
-    assert rows["Corpus", "notes"][:2] == ("4", "not interpreted (n = 4)")
-    assert rows["Corpus", "docs"][0] == "8"
-    assert rows["Corpus", "docs"][1].endswith("(8)")
-    assert "n = 4" in figure.svg
+    made = Shown(searched(artefact(delta=delta())), figures=True)
+    rows = {(row[0], row[1]): row[2:] for row in only(made["slices-P5"], Figure).data.rows}
+    assert rows["Corpus", "notes"] == ("—", "—", "—", "4")
+    assert rows["Corpus", "docs"][-1] == "8"
     # Corpus notes and the three areas have four queries each.
-    assert block.finding.endswith("; 4 parts too small to interpret")
-    changes = only(report(artefact(delta=delta())).slice_changes(), Table)
-    assert ("Corpus", "notes", "P@5", "4", "not interpreted") in changes.rows
-    assert ("Corpus", "docs", "P@5", "12", "+1.00 [−2.00, +4.00]") in changes.rows
+    assert made["slices-P5"].finding.endswith("; 4 parts too small to interpret")
+    changes = made.table("slice-changes").rows
+    assert ("Corpus", "notes", "P@5", "4", "—", "not interpreted", "—") in changes
+    assert ("Corpus", "docs", "P@5", "12", "+1.00", "[−2.00, +4.00]", "—") in changes
 
 
 def test_what_found_nothing_is_told_from_what_ranked_badly():
@@ -215,46 +185,47 @@ def test_what_found_nothing_is_told_from_what_ranked_badly():
         unanswerable("u", [("x", None)]),
     ]
     document = artefact(asked)
-    made = report(document, gold=gold_of(document, {"lost": 1}))
-    block = made.nothing_found()
-    assert block.finding == "2 of 4 scored queries found nothing relevant"
-    rows = only(block, Table).rows
+    made = Shown(searched(document, gold=gold_of(document, {"lost": 1})))
+    assert made["nothing-found"].finding == "2 of 4 scored queries found nothing relevant"
+    rows = made.table("nothing-found").rows
     assert [row[0] for row in rows] == ["text of empty", "text of missed"]
     assert rows[0][3:] == ("nothing", "—", "lost (not retrieved)")
     assert rows[1][3:] == ("2", "x", "lost (not retrieved)")
-    worst = made.worst()
-    assert worst.finding == "1 of 2 queries that found something have nDCG@10 below 0.50"
-    assert only(worst, Table).rows[0] == (
+    assert made["worst"].finding == "1 of 2 queries that found something have nDCG@10 below 0.50"
+    assert made.table("worst").rows[0] == (
         *("text of bad", "docs", "0.10", "0.10", "0.10"),
         "good (rank 2), lost (not retrieved)",
     )
-    assert "when the gold set is read" in only(report(document).nothing_found(), Table).notes[-1]
+    alone = Shown(searched(document)).table("nothing-found")
+    assert any("when the gold set is read" in note for note in alone.notes)
 
 
-def test_unanswerable_queries_show_what_came_back_and_no_measure():
+def test_unanswerable_queries_show_what_came_back_and_no_metric():
     asked = [
         unanswerable("a", [("x", None)]),
         unanswerable("b", [("y", None), ("z", None), ("w", None)]),
         unanswerable("c"),
         query("d", [("x", 1), ("y", None)]),
     ]
-    block = report(artefact(asked)).unanswerable()
-    assert block.finding == "2 of 3 unanswerable queries got documents all the same"
-    scores, listed = block.exhibits
+    made = Shown(searched(artefact(asked)))
+    assert made["scores"].finding == "2 of 3 unanswerable queries got documents all the same"
     # The first of n documents scores n in these runs.
-    assert scores.rows == (
-        ("Unanswerable", "3", "0", "1", "1.00", "2.00", "3.00"),
-        ("Answerable", "1", "0", "0", "2.00", "2.00", "2.00"),
-    )
-    assert [row[0] for row in listed.rows] == ["text of b", "text of a", "text of c"]
-    assert only(report(artefact()).unanswerable(), Empty)
+    frame = summaries.first_scores(searched(artefact(asked)))
+    assert frame.to_numpy().tolist() == [
+        ["Unanswerable", 3, 0, 1, 1.0, 2.0, 3.0],
+        ["Answerable", 1, 0, 0, 2.0, 2.0, 2.0],
+    ]
+    listed = made.table("unanswerable").rows
+    assert [row[0] for row in listed] == ["text of b", "text of a", "text of c"]
+    assert Shown(searched(artefact())).empty("unanswerable")
 
 
 def test_long_tables_name_the_file_that_has_the_rest():
     asked = [query(f"q{i}", [], value=0.0) for i in range(40)]
-    table = only(report(artefact(asked)).nothing_found(), Table)
+    table = Shown(searched(artefact(asked))).table("nothing-found")
     assert len(table.rows) == 25
-    assert table.notes[0] == "The first 25 of 40; all in queries.csv."
+    assert "All rows are in queries.csv." in table.notes
+    assert "The first 25 of 40 rows." in table.notes
 
 
 def test_private_reports_hold_no_text_of_queries_and_no_way_to_the_retriever():
@@ -263,19 +234,87 @@ def test_private_reports_hold_no_text_of_queries_and_no_way_to_the_retriever():
         delta=delta(top1=["q01"], changes=["spec: secret-old → secret-new"]),
     )
     for privacy in (False, True):
-        made = report(document, privacy=privacy)
-        shown = "".join(
-            getattr(made, section)()._repr_mimebundle_()["text/html"] for section in SECTIONS
-        )
+        html = Shown(searched(document, privacy=privacy)).html()
         for word in ("text of", "secret"):
-            assert (word in shown) is not privacy
-        assert "q01" in shown or not privacy
+            assert (word in html) is not privacy
+        assert "q01" in html or not privacy
 
 
 def test_a_setting_for_the_intervals_is_not_called_ninety_five():
     document = artefact(delta=delta())
     document["run"]["settings"]["confidence"] = 0.9
-    made = report(document)
-    shown = "".join(getattr(made, s)()._repr_mimebundle_()["text/html"] for s in SECTIONS)
-    assert "95 %" not in shown
-    assert "90 % interval" in shown
+    made = searched(document)
+    said = (words.judged, words.differences, words.definitions)
+    texts = [str(tell(made)) for tell in said] + [Shown(made).answer.exhibits[0].header[2]]
+    assert "90 % interval" in texts[-1]
+    assert not any("95 % interval" in text for text in texts)
+
+
+# --- a part of the queries ---
+
+
+def test_a_part_of_all_queries_is_the_run_itself():
+    own = whole()
+    everything = {query.id for query in own.stored.queries}
+    for labels in (gold(), None):
+        part = part_of(own.stored, everything, labels)
+        for name in ("status", "queries", "abstention"):
+            assert getattr(part, name) == getattr(own.stored, name)
+        assert part.claims.coverage.value == own.stored.claims.coverage.value
+        assert part.claims.queries == own.stored.claims.queries
+        for name, found in part.metrics.items():
+            known = own.stored.metrics[name]
+            same = ("value", "n", "ci_low", "ci_high", "n_not_computable")
+            same += () if labels is None else ("tie_low", "unjudged_high")
+            assert all(getattr(found, s) == getattr(known, s) for s in same)
+    assert part_of(own.stored, everything, gold()).slices == own.stored.slices
+
+
+def test_a_filter_is_followed_by_every_number():
+    made = searched(run({"q1": "x"}), baseline=run(), gold=gold())
+    part = made.filter("corpus == 'docs'")
+    assert part.filtered == "9 of 13 queries, where corpus == 'docs'"
+    assert len(part.queries) == part.stored.status.n_queries == 9
+    assert part.metrics.set_index("measure").loc["RR", "n"] == 6
+    assert set(part.slices.query("dimension == 'corpus'")["level"]) == {"docs"}
+    assert set(part.to_judge["id"]) <= set(part.queries["id"])
+    assert (part.stored.abstention.n_answerable, part.stored.abstention.n_unanswerable) == (6, 3)
+    shown = Shown(part)
+    assert shown.badges()["Filter"] == part.filtered
+    assert "whole runs" in shown.empty("guard")
+    assert "whole runs" in shown.empty("composite")
+    assert "all queries" in shown.empty("backlog")
+    assert "Review backlog" not in shown.badges()
+    again = part.filter("id != 'q0'")
+    assert again.filtered == "8 of 13 queries, where corpus == 'docs', and id != 'q0'"
+
+
+def test_the_difference_of_a_part_is_that_of_its_queries():
+    before, after = run(label="before"), run({"q1": "x"}, label="after")
+    own = searched({**after, "delta": delta()}, baseline=before)
+    docs = own.filter("corpus == 'docs'")
+    # Only q1 of docs moved: RR from 1 to 1/2 over six queries.
+    assert docs.changes["RR"].delta_points == pytest.approx(-100 * 0.5 / 6)
+    assert set(docs.moved) == {"q1"}
+    assert not own.filter("corpus == 'notes'").moved
+
+
+@pytest.mark.parametrize(
+    ("where", "told"),
+    [
+        ("corpse == 'docs'", "a column of run.queries"),
+        ("corpus ==", "cannot be read"),
+        ("corpus", "not True or False for every query"),
+        ("corpus == 'nowhere'", "no query passes"),
+        ("@__import__('os')", "cannot be read"),
+    ],
+)
+def test_a_condition_that_cannot_be_followed_is_one_sentence(where, told):
+    with pytest.raises(BadInputError, match=told):
+        searched(artefact()).filter(where)
+
+
+def test_a_part_without_the_gold_set_has_no_bounds_it_cannot_know():
+    part = part_of(stored(run()), {"q0", "q1"})
+    assert part.metrics["P@5"].unjudged_high is None
+    assert part.metrics["P@5"].value is not None

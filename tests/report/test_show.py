@@ -111,3 +111,15 @@ def test_a_cell_leads_to_a_place_inside_the_report_and_nowhere_else():
     for outside in ("//x", "http://x", "javascript:x", "a/../../b", "/etc", "a b", 'x"y'):
         with pytest.raises(ValueError, match="not a place"):
             row(outside, "")
+
+
+def test_a_day_and_a_time_are_never_broken():
+    cells = (
+        "2026-01-31",
+        "2026-01-31 10:00",
+        "2026-01-31T10:00:00Z",
+        "2026-01-31-a",
+        "<2026-01-31",
+    )
+    html = table_html(Table("t", "", ("A",), tuple((cell,) for cell in cells)))
+    assert [f"<time>{cell}</time>" in html for cell in cells] == [True] * 3 + [False] * 2

@@ -16,8 +16,8 @@ from retrieval_eval.demo import write_search_demo
 from retrieval_eval.report import build, build_search, load_run
 from retrieval_eval.report.displays import run_header
 from retrieval_eval.report.publishing import write_frame
-from retrieval_eval.report.search.diffs.building import build_diff
-from retrieval_eval.report.search.diffs.loading import DiffSources
+from retrieval_eval.report.search.building import build_diff
+from retrieval_eval.report.search.loading import DiffSources
 from retrieval_eval.search.diff_text import diff_markdown
 from retrieval_eval.search.settings import Settings
 from tests.plain_runs import diff

@@ -82,7 +82,7 @@ def bars(ax: Axes, frame: pd.DataFrame, rows: str | Sequence[str], values: str) 
         data,
         f"Bars of {inside(title)}: {listed(parts, 12, '; ')}.",
         {"mean": show},
-        {"group": heading(rows) if isinstance(rows, str) else "Group", "mean": title},
+        {"group": heading(rows), "mean": title},
     )
 
 

@@ -89,4 +89,5 @@ def ecdf(
         data,
         f"Cumulative distribution of {what}: {parts}.",
         dict.fromkeys(("median", "mean", "min", "max"), show),
+        {"group": heading(by)},
     )

@@ -160,6 +160,7 @@ def lines(
         data,
         f"Lines of mean {inside(whole)} by group: {parts}.",
         {"mean": show, "column": heading},
+        {"group": heading(by)},
     )
 
 

@@ -34,6 +34,7 @@ def paired(
     frame: pd.DataFrame,
     metric: str = "file_recall",
     sort: Literal["difference", "task_name", ""] = "difference",
+    unit: str = "matched task",
 ) -> Words:
     """Draw the difference of every matched task, with their mean as a dotted line.
 
@@ -48,6 +49,9 @@ def paired(
     sort
         ``difference`` (largest first), the name of another column, or empty for the order of the
         frame.
+
+    unit
+        What a row of the frame is called, in the singular, such as ``query``.
 
     Returns
     -------
@@ -87,13 +91,18 @@ def paired(
     values = [row[3] for row in found]
     mean = statistics.fmean(values)
     up, down = style.MARKS[1], style.MARKS[0]
-    width = 0.9 if len(values) <= SOLID else 1.0
     for mark, chosen in (
         (up, [max(0.0, v) for v in values]),
         (down, [min(0.0, v) for v in values]),
     ):
         shown = [(i, v) for i, v in enumerate(chosen) if v]
-        ax.bar([i for i, _ in shown], [v for _, v in shown], width=width, color=mark.color)
+        if len(values) <= SOLID:
+            ax.bar([i for i, _ in shown], [v for _, v in shown], width=0.9, color=mark.color)
+        else:
+            own = dict(shown)
+            heights = [own.get(i, 0.0) for i in range(len(values))]
+            edges = [i - 0.5 for i in range(len(values) + 1)]
+            ax.stairs(heights, edges, fill=True, color=mark.color)
     ties = [i for i, v in enumerate(values) if v == 0]
     ax.plot(ties, [0] * len(ties), linestyle="", marker="|", color=style.GREY, markersize=6)
     ax.axhline(0, color=style.GREY, linewidth=0.8)
@@ -105,7 +114,7 @@ def paired(
     )
     ax.set_xlim(-0.8, len(values) - 0.2)
     light_grid(ax, "y")
-    tasks = counted(len(values), "matched task")
+    tasks = counted(len(values), unit)
     ax.set_xticks([])
     order = f", sorted by {inside(heading(sort))}" if sort else ""
     ax.set_xlabel(f"{tasks}{order} (dotted: mean {known.difference(mean)})")
@@ -136,14 +145,18 @@ def paired(
         f"Difference in {inside(known.label)} of {tasks}, {second} minus {first}; repeats are "
         "averaged inside a task.",
         data,
-        f"Bars of the difference in {inside(known.label)} by matched task, {second} minus "
+        f"Bars of the difference in {inside(known.label)} by {unit}, {second} minus "
         f"{first}: {counts}.",
         {
             "baseline": known.value,
             "comparison": known.value,
             "difference": known.difference,
         },
-        {"baseline": first, "comparison": second},
+        {
+            "task_name": heading("task_name") if unit == "matched task" else unit.capitalize(),
+            "baseline": first,
+            "comparison": second,
+        },
     )
 
 

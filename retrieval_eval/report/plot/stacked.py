@@ -21,6 +21,7 @@ from retrieval_eval.report.registered import (
     need_rows,
     numbers,
 )
+from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,18 +97,16 @@ def stacked(
                 left += amount / whole
     height(ax, 1.05 + 0.42 * len(bars) + 0.22 * (len(drawn) // 3))
     what = heading(weights) if weights else "n"
-    row_labels(
-        ax, bars, [f"{what if what == 'n' else 'total'} = {totals[row]:,.0f}" for row in bars]
-    )
+    row_labels(ax, bars, [f"n = {totals[row]:,.0f}" for row in bars])
     ax.set_xlim(0, 1 if share else None)
-    ax.set_xlabel(f"Share of {what}" if share and what != "n" else "Share" if share else what)
+    ax.set_xlabel(what if not share else f"Share of {inside(what)}" if weights else "Share")
     legend(
         ax,
         [
             Patch(facecolor=looks[p][0], hatch=looks[p][1], edgecolor=style.GREY, linewidth=0.6)
             for p in [*drawn, *([REST] if rest else [])]
         ],
-        [name(p) for p in [*drawn, *([REST] if rest else [])]],
+        [*drawn, *([REST] if rest else [])],
     )
     whole_number = all(float(v).is_integer() for v in sums.values())
     number: Any = int if whole_number else float
@@ -131,17 +130,14 @@ def stacked(
     ]
     return Words(
         f"{name(first, 40)[:1].upper()}{name(first, 40)[1:]}: {listed(said)}",
-        f"{heading(parts)} by {inside(_rows(rows))}, "
-        + (f"{what} of {len(frame):,} rows." if weights else f"{len(frame):,} rows."),
+        f"{heading(parts)} by {inside(heading(rows))}, "
+        + (f"{number(sum(totals.values())):,} {inside(what)} in " if weights else "")
+        + f"{counted(len(frame), 'row')}.",
         data,
-        f"Stacked bars of {inside(heading(parts))} by {inside(_rows(rows))}: "
+        f"Stacked bars of {inside(heading(parts))} by {inside(heading(rows))}: "
         f"{listed(words, 8, '; ')}.",
-        heads={"group": _rows(rows), **{column: name(p, 40) for p, column in columns.items()}},
+        heads={"group": heading(rows), **{column: name(p, 40) for p, column in columns.items()}},
     )
-
-
-def _rows(rows: str | Sequence[str]) -> str:
-    return heading(rows) if isinstance(rows, str) else " and ".join(map(heading, rows))
 
 
 def _with(row: str) -> str:

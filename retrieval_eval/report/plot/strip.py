@@ -113,6 +113,7 @@ def strip(
         data,
         f"Values of {inside(title)} by group: {parts}.",
         dict.fromkeys(("lower_quartile", "median", "upper_quartile"), show),
+        {"group": heading(by)},
     )
 
 

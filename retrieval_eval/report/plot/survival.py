@@ -151,4 +151,5 @@ def survival(
         data,
         f"Share of rows by {inside(heading(time))}: {parts}.",
         {"median": show},
+        {"group": heading(by)},
     )

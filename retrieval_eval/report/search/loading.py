@@ -3,28 +3,44 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.gold.backlog import read_backlog
 from retrieval_eval.gold.corpus import read_corpus
 from retrieval_eval.gold.gold_set import load_gold_set
 from retrieval_eval.gold.relabel import read_mapping
-from retrieval_eval.io.files import probe
+from retrieval_eval.io.files import probe, read_json
+from retrieval_eval.model import to_builtins
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.search_run import SearchRun as StoredRun
-from retrieval_eval.report.search.backlog import load_backlog
-from retrieval_eval.report.search.demo import DEMO_OUTPUT, MeasuredDemo, is_demo, measured_demo
-from retrieval_eval.report.search.run import SearchRun
+from retrieval_eval.report.search.demo import (
+    DEMO,
+    DEMO_OUTPUT,
+    MeasuredDemo,
+    is_demo,
+    measured_demo,
+)
+from retrieval_eval.report.search.diff import SearchDiff
+from retrieval_eval.report.search.pages import shown_names
+from retrieval_eval.report.search.places import Places
+from retrieval_eval.report.search.run import Relabelled, SearchRun
+from retrieval_eval.report.search.summaries import PARTS
 from retrieval_eval.search.baseline import DEFAULT_BASELINE, compare_with_baseline
+from retrieval_eval.search.diff import DEFAULT_FLAG_POINTS, diff
+from retrieval_eval.search.guard.files import guard_of
 from retrieval_eval.search.guard.justification import read_justifications
+from retrieval_eval.search.guard.pinned import read_pinned
 from retrieval_eval.search.guard.thresholds import read_thresholds
-from retrieval_eval.search.label_split import label_split
 from retrieval_eval.search.noise import read_noise
-from retrieval_eval.search.run_files import document_of, load_search_run
+from retrieval_eval.search.run_files import load_search_run
+from retrieval_eval.search.run_names import named_run
+from retrieval_eval.values import DEFAULT_SEED
 
+DATA: Final = "data/eval"
 _NUMBERED: Final = re.compile(r"eval-report-(\d{8}T\d{6}Z)(?:-(\d{1,9}))?\.json$")
 
 
@@ -56,6 +72,9 @@ def load_search(
     justification: str | Path = "",
     mapping: str | Path = "",
     old_gold: str | Path = "",
+    where: str = "",
+    privacy: bool = False,
+    pages: bool = False,
 ) -> SearchRun:
     """Return a search run as data frames.
 
@@ -85,8 +104,17 @@ def load_search(
         on, so that a report of it stays the same.
     mapping, old_gold
         What re-labelling wrote (``relabel.json``), and the gold set that the baseline was measured
-        with: they tell what moved labels did to every measure from what retrieval did. Both need
+        with: they tell what moved labels did to every metric from what retrieval did. Both need
         ``baseline`` and ``gold``.
+    where
+        Only the queries that pass a condition, with everything measured anew from these; see
+        :meth:`SearchRun.filter`.
+    privacy
+        Leave out texts of queries and drafts, messages of the retriever, how it was opened, and
+        the names of labellers.
+    pages
+        Let names of queries and documents lead to the pages that ``retrieval-eval search report``
+        writes beside the report.
 
     Returns
     -------
@@ -97,11 +125,12 @@ def load_search(
     Raises
     ------
     BadInputError
-        When a file does not exist or is of the wrong kind; it names file and place.
+        When a file does not exist or is of the wrong kind (it names file and place), or the
+        condition cannot be read or leaves no query.
     """
     limits = (noise, thresholds, justification)
     given = (run, baseline, backlog, gold, corpus, *limits, mapping, old_gold)
-    chosen = Sources(*(_text(value) for value in given))
+    chosen = Sources(*(as_text(value) for value in given))
     if not chosen.run:
         raise BadInputError(
             "no search run was given: name its file, or say demo for the built-in demonstration, "
@@ -115,10 +144,10 @@ def load_search(
     if chosen.baseline and before is not None:
         stored = _with_baseline(before, stored)
     labels, problem = _gold(stored, chosen.gold)
-    return SearchRun(
-        document_of(stored),
+    found = SearchRun(
+        stored,
         path=path,
-        baseline=None if before is None else document_of(before),
+        baseline=before,
         backlog=load_backlog(chosen.backlog) if chosen.backlog else None,
         gold=labels,
         gold_problem=problem,
@@ -128,8 +157,130 @@ def load_search(
         justifications=read_justifications(Path(chosen.justification))
         if chosen.justification
         else (),
-        label_split=_label_split(chosen, labels, before, stored),
+        relabelled=_relabelled(chosen, has_sides=labels is not None and before is not None),
+        privacy=privacy,
+        places=Places.of(*shown_names(stored, before, labels)) if pages else None,
     )
+    found.label_effects  # noqa: B018  a mapping that does not fit is named now, not in a cell
+    return found.filter(where) if where else found
+
+
+@dataclass(frozen=True, slots=True)
+class DiffSources:
+    """What is compared, and how; an empty text means none. ``accept`` is comma-separated."""
+
+    a: str
+    b: str = ""
+    data: str = DATA
+    accept: str = ""
+    flag_points: float = DEFAULT_FLAG_POINTS
+    queries: str = ""
+    noise: str = ""
+    seed: int = DEFAULT_SEED
+
+    @property
+    def is_demo(self) -> bool:
+        """Whether the built-in demonstration is meant, which has both runs."""
+        return self.a == DEMO and not self.b
+
+    def with_demo(self, made: MeasuredDemo) -> DiffSources:
+        """Return the same with the runs of the measured demonstration, and its noise."""
+        noise = self.noise or str(made.noise)
+        return replace(self, a=str(made.baseline), b=str(made.run), noise=noise)
+
+
+def load_diff(
+    a: str | Path,
+    b: str | Path = "",
+    *,
+    data: str | Path = DATA,
+    accept: str | Sequence[str] = "",
+    flag_points: float = DEFAULT_FLAG_POINTS,
+    queries: str | Path = "",
+    noise: str | Path = "",
+    seed: int = DEFAULT_SEED,
+    where: str = "",
+    privacy: bool = False,
+    pages: bool = False,
+) -> SearchDiff:
+    """Return what changed from one search run to another, as data frames.
+
+    Parameters
+    ----------
+    a, b
+        Files of search runs, or labels of runs in ``data``. ``demo`` for ``a`` alone is the
+        built-in demonstration, which is written to ``reports/search-demo/data`` and measured
+        twice; beside a ``b`` it is a label as any other.
+    data
+        The folder whose reports are known by their labels.
+    accept
+        Fingerprints that may differ, by name (see `retrieval_eval.search.comparability`), as a
+        sequence or separated by commas.
+    flag_points
+        Metrics that moved by more are flagged.
+    queries
+        A pinned list, shown as a slice of its own.
+    noise
+        A noise file, to show changes beside what mere repetition does.
+    seed
+        Seed of resampling.
+    where, privacy, pages
+        As for :func:`load_search`; the condition is over the columns of ``diff.queries``.
+
+    Raises
+    ------
+    BadInputError
+        When a file or label does not exist or is of the wrong kind.
+    NothingToEvaluateError
+        When the runs did not measure the same thing, and that was not accepted.
+    """
+    chosen = DiffSources(
+        as_text(a),
+        as_text(b),
+        data=as_text(data),
+        accept=accept if isinstance(accept, str) else ",".join(accept),
+        flag_points=flag_points,
+        queries=as_text(queries),
+        noise=as_text(noise),
+        seed=seed,
+    )
+    if chosen.is_demo:
+        chosen = chosen.with_demo(measured_demo(DEMO_OUTPUT))
+    return read_diff(chosen, where=where, privacy=privacy, pages=pages)
+
+
+def read_diff(
+    sources: DiffSources, *, where: str = "", privacy: bool = False, pages: bool = False
+) -> SearchDiff:
+    """Do what `load_diff` does, for runs that lie in files."""
+    if not (sources.a and sources.b):
+        given = "only one was" if sources.a or sources.b else "none was"
+        raise BadInputError(
+            f"name two search runs, a and b; {given} given (a = demo alone is the built-in "
+            "demonstration, which is simulated)"
+        )
+    first, second = (named_run(name, Path(sources.data)) for name in (sources.a, sources.b))
+    pinned = read_pinned(Path(sources.queries)).ids if sources.queries else None
+    document = diff(
+        first.run,
+        second.run,
+        accept=[code for code in map(str.strip, sources.accept.split(",")) if code],
+        flag_points=sources.flag_points,
+        seed=sources.seed,
+        pinned=pinned,
+    )
+    found = SearchDiff(
+        document,
+        first.run,
+        second.run,
+        noise=read_noise(Path(sources.noise)) if sources.noise else None,
+        notices=(*first.notices, *second.notices),
+        guard=guard_of(first.path, second.path, Path(sources.noise) if sources.noise else None),
+        pinned=pinned,
+        privacy=privacy,
+        places=Places.of(*shown_names(second.run, first.run, None)) if pages else None,
+    )
+    return found.filter(where) if where else found
 
 
 def sources_of(made: MeasuredDemo) -> Sources:
@@ -162,27 +313,57 @@ def latest_run(folder: Path) -> Path:
     return ordered[-1][2]
 
 
-def _label_split(
-    chosen: Sources,
-    gold: GoldSet | None,
-    baseline: StoredRun | None,
-    run: StoredRun,
-) -> Mapping[str, Any] | None:
+def _relabelled(chosen: Sources, *, has_sides: bool) -> Relabelled | None:
     if not (chosen.mapping or chosen.old_gold):
         return None
-    if not (chosen.mapping and chosen.old_gold) or gold is None or baseline is None:
+    if not (chosen.mapping and chosen.old_gold and has_sides):
         raise BadInputError(
             "to tell labels that moved from retrieval that did, name both gold sets, the mapping "
             "between them, and the baseline"
         )
     old = load_gold_set(Path(chosen.old_gold))
-    return label_split(old, gold, read_mapping(Path(chosen.mapping), old), baseline, run)
+    return old, read_mapping(Path(chosen.mapping), old)
 
 
-def _text(value: Any) -> str:
+def as_text(value: Any) -> str:
+    """Return the name of a file as text; raises ``BadInputError`` for anything else."""
     if not isinstance(value, str | Path):
         raise BadInputError(f"a file is given as text, not as {value!r}")
     return str(value)
+
+
+def load_backlog(source: str) -> Mapping[str, Any]:
+    """Return the counts of a review queue.
+
+    Parameters
+    ----------
+    source
+        A database URL or JSONL file of items, which are counted, or a ``.json`` file that holds
+        what ``retrieval-eval gold backlog --json`` printed.
+
+    Raises
+    ------
+    BadInputError
+        When the source cannot be read, or the counts of a file do not sum to its total.
+    """
+    if "://" in source or not source.endswith(".json"):
+        return to_builtins(read_backlog(source))
+    path = Path(source)
+    found = read_json(path, path.parent)
+    if found.problem is not None:
+        raise BadInputError(found.problem)
+    block = found.value if isinstance(found.value, Mapping) else {}
+    wanted = (*PARTS, "total")
+    counts = {key: n for key in wanted if type(n := block.get(key)) is int and n >= 0}
+    absent = [key for key in wanted if key not in counts]
+    if absent:
+        raise BadInputError(
+            f"{path.name}: /{absent[0]}: expected a count; `retrieval-eval gold backlog --json` "
+            "writes such a file"
+        )
+    if sum(counts[key] for key in PARTS) != counts["total"]:
+        raise BadInputError(f"{path.name}: /total: the counts by status do not sum to it")
+    return dict(block)
 
 
 def _baseline(run: StoredRun, path: Path, named: str) -> StoredRun | None:

@@ -7,7 +7,7 @@ from typing import Final
 
 from retrieval_eval.metrics.ranking.measures import DEFINITIONS
 from retrieval_eval.report.names import reason_sentence
-from retrieval_eval.search.named_metrics import FALSE_REFUSAL_RATE, TRUE_POSITIVE_RATE
+from retrieval_eval.search.named_metrics import BLOCK_OF, FALSE_REFUSAL_RATE, TRUE_POSITIVE_RATE
 from retrieval_eval.search.settings import HEADLINE
 
 SHOWN: Final = (*HEADLINE, "RR", "nDCG@10")
@@ -68,7 +68,8 @@ def cutoff(measure: str) -> tuple[str, int | None]:
 def definition(measure: str) -> str:
     """Return the definition of a measure; nothing for one that is not ours."""
     name, k = cutoff(measure)
-    text = DEFINITIONS[name].meaning if name in DEFINITIONS else ""
+    other = BLOCK_OF.get(measure)
+    text = DEFINITIONS[name].meaning if name in DEFINITIONS else other.meaning if other else ""
     return text if k is None else text.replace("first k", f"first {k}").replace("/ k", f"/ {k}")
 
 

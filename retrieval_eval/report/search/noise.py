@@ -1,4 +1,4 @@
-"""The noise of the measured system beside a change: how wide it is, and whether it still holds."""
+"""The noise level of the measured system: how far runs of one system lie apart."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import Final
 from retrieval_eval.model.noise import NoiseFloor
 from retrieval_eval.report.numbers import MISSING, finite, rate
 
-STILL: Final = "Noise 0: repeated runs of the system gave the same documents."
+STILL: Final = "Noise level 0: repeated runs of the system gave the same documents."
 STALE: Final = "The noise file is stale; see Noise."
 SHARE: Final = 0.95
 """The share of differences between two runs of one system that the band holds."""
 
 MEANING: Final = (
-    "Noise: 95 % of the differences between two runs of one and the same system lie within ± this "
-    "many points (normal, from the noise file)."
+    "Noise level: 95 % of the differences between two runs of one and the same system lie within ± "
+    "this many points (normal, from the noise file)."
 )
 
 
@@ -72,3 +72,11 @@ def band_words(band: float | None) -> str:
     if band is None:
         return MISSING
     return f"±{rate(band)}" if band else "0"
+
+
+def noise_notes(level: Noise | None) -> tuple[str, ...]:
+    """Return the notes under a table with a column of noise levels; none where it has none."""
+    if level is None:
+        return ()
+    stale = f" {STALE}" if level.stale else ""
+    return (f"{STILL if level.is_deterministic else MEANING}{stale}",)

@@ -1,49 +1,87 @@
-"""A search run as data frames, each built when it is first used."""
+"""A search run as data frames, each built when it is first used, and what it says of itself."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError
+from retrieval_eval.escape import visible
+from retrieval_eval.gold.agreement import LabellerPair, adjudicators, agreement, own_grades
+from retrieval_eval.gold.chunks import digest
 from retrieval_eval.gold.corpus import Corpus
-from retrieval_eval.model.gold import GoldSet
+from retrieval_eval.model.gold import GoldQuery, GoldSet
+from retrieval_eval.model.guard import GuardRuling
+from retrieval_eval.model.noise import NoiseFloor
+from retrieval_eval.model.search_run import MetricChange, MetricMean, QueryResult
+from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import SEARCH_FRAMES, expand
-from retrieval_eval.report.search.check_rows import CHECKED, check_rows
-from retrieval_eval.report.search.checks import Checks
-from retrieval_eval.report.search.reading import Row, coerce, members, records
+from retrieval_eval.report.frames import Row, make_frame, read_row
+from retrieval_eval.report.numbers import finite
+from retrieval_eval.report.search.noise import Noise
+from retrieval_eval.report.search.pages import shown_names
+from retrieval_eval.report.search.places import Places
+from retrieval_eval.search.baseline import compare_with_baseline
+from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.justification import Justification
-from retrieval_eval.search.guard.thresholds import Thresholds
+from retrieval_eval.search.guard.pinned import pinned_lists
+from retrieval_eval.search.guard.thresholds import Thresholds, shipped_thresholds
+from retrieval_eval.search.judging_queue import JudgingQueue, judging_queue
+from retrieval_eval.search.label_split import label_split
+from retrieval_eval.search.noise import staleness
+from retrieval_eval.search.part import part_of
+from retrieval_eval.search.settings import HEADLINE
+from retrieval_eval.search.transfer import transfer
+from retrieval_eval.stats.multiplicity import adjust_family
+from retrieval_eval.stats.power import detectable_by_test_and_interval
+from retrieval_eval.study.verdict import ALPHA
+from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from retrieval_eval.model.noise import NoiseFloor
-
-Document = Mapping[str, Any]
-
 _COLUMNS: Final = {name: columns for name, (_, columns) in SEARCH_FRAMES.items()}
+_MEAN: Final = tuple(c for c in _COLUMNS["metrics"] if c.name != "measure")
+Relabelled = tuple[GoldSet, Mapping[tuple[str, str], Sequence[str]]]
+"""The gold set of the baseline, and what became of its documents since."""
+
+DOCUMENT_GONE: Final = "document_gone"
+TEXT_CHANGED: Final = "text_changed"
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """A condition on queries: its text, and how many queries there are without it."""
+
+    condition: str
+    n_all: int
 
 
 class SearchRun(frames.Measured):
     """What was measured in one search run, beside its baseline where there is one.
 
     Every frame has exactly the columns declared in :mod:`retrieval_eval.report.columns`, and is
-    handed out as a copy.
+    handed out as a copy. As the last line of a cell the run shows itself: what was measured, the
+    verdict of the guard, and the headline metrics with their change.
 
     Parameters
     ----------
-    document
-        The search run (schema ``search_run``).
+    stored
+        The search run.
     path
         Where it was read from.
     baseline
-        The search run it is compared with, when that was read; ``document`` holds the change.
+        The search run it is compared with, when that was read; ``stored`` holds the change.
     backlog
-        Counts of the review queue, as :meth:`retrieval_eval.gold.backlog.Backlog.to_json` gives
-        them; by default those that the run recorded.
+        Counts of the review queue, as ``retrieval-eval gold backlog --json`` prints them; by
+        default those that the run recorded.
     gold
         The gold set that was asked, for the relevant documents that were not retrieved.
     gold_problem
@@ -51,65 +89,330 @@ class SearchRun(frames.Measured):
     corpus
         The documents, to see which labels they have left behind.
     noise
-        The noise of the system (schema ``search_noise``), to compare changes with.
+        The noise of the system, to compare changes with.
     thresholds, justifications
         Of the guard; by default the shipped thresholds, and nothing is justified.
-    label_split
-        What labels and what retrieval moved since the baseline, after re-labelling
-        (:func:`retrieval_eval.search.label_split.label_split`).
+    relabelled
+        The gold set of the baseline and the mapping of a re-labelling since, to separate the
+        effect of labels from that of retrieval.
+    privacy
+        Queries go by their ids; messages of the retriever, how it was opened, texts of claims and
+        names of labellers are left out.
+    places
+        Where the pages of single queries and documents lie; without, no name is a link.
+    part
+        The condition that the queries passed, as :meth:`filter` gives it.
     """
 
     frame_columns = _COLUMNS
 
     def __init__(
         self,
-        document: Document,
+        stored: StoredRun,
         *,
         path: Path | None = None,
-        baseline: Document | None = None,
-        backlog: Document | None = None,
+        baseline: StoredRun | None = None,
+        backlog: Mapping[str, Any] | None = None,
         gold: GoldSet | None = None,
         gold_problem: str | None = None,
         corpus: Corpus | None = None,
         noise: NoiseFloor | None = None,
         thresholds: Thresholds | None = None,
         justifications: Sequence[Justification] = (),
-        label_split: Document | None = None,
+        relabelled: Relabelled | None = None,
+        privacy: bool = False,
+        places: Places | None = None,
+        part: Filter | None = None,
     ) -> None:
-        self.document = document
+        self.stored = stored
         self.path = path
         self.baseline = baseline
-        self.backlog = document.get("backlog") if backlog is None else backlog
+        self.backlog = stored.backlog if backlog is None else backlog
         self.gold = gold
         self.gold_problem = gold_problem
         self.corpus = corpus
-        self.noise = noise
+        self.noise_floor = noise
         self.thresholds = thresholds
         self.justifications = tuple(justifications)
-        self.label_split = label_split
+        self.relabelled = relabelled
+        self.privacy = privacy
+        self.places = places or Places()
+        self.part = part
 
-    @cached_property
-    def checks(self) -> Checks:
-        """What is computed beside the run: guard, noise, agreement, stale labels and others."""
-        return Checks(self)
+    def filter(self, where: str) -> SearchRun:
+        """Return the run of the queries that pass a condition, with every number measured anew.
+
+        Parameters
+        ----------
+        where
+            A condition over the columns of ``run.queries``, such as ``corpus == 'docs'``; columns
+            that are no plain words stand in backticks, such as ```P@5` < 0.5``.
+
+        Returns
+        -------
+        SearchRun
+            Means, slices, refusals, claims and the change against the baseline are those of the
+            queries left. The guard, its composite and the review backlog are about whole runs and
+            are left out.
+
+        Raises
+        ------
+        BadInputError
+            When the condition cannot be read or no query passes it.
+        """
+        ids = passing(self.queries, where)
+        gold = self.gold and GoldSet(
+            tuple(query for query in self.gold.queries if query.id in ids), self.gold.fingerprint
+        )
+        stored = part_of(self.stored, ids, gold)
+        baseline = self.baseline and part_of(self.baseline, ids)
+        if baseline is not None and self.stored.delta is not None:
+            stored = compare_with_baseline(baseline, stored, seed=self.seed)
+        shown = Places.of(*shown_names(stored, baseline, gold)) if self.places.queries else None
+        before = self.part
+        condition = f"{before.condition}, and {where}" if before else where
+        return SearchRun(
+            stored,
+            path=self.path,
+            baseline=baseline,
+            gold=gold,
+            gold_problem=self.gold_problem,
+            corpus=self.corpus,
+            noise=self.noise_floor,
+            relabelled=self.relabelled,
+            privacy=self.privacy,
+            places=shown,
+            part=Filter(condition, before.n_all if before else len(self.stored.queries)),
+        )
+
+    # --- facts ---
 
     @property
     def measures(self) -> tuple[str, ...]:
         """The measures of the run, in reading order."""
-        return tuple(dict.fromkeys(self.document["run"]["settings"]["measures"]))
+        return tuple(dict.fromkeys(self.stored.run.settings.measures))
+
+    @property
+    def headline(self) -> list[str]:
+        """The headline measures that the run has."""
+        return [m for m in HEADLINE if m in self.stored.metrics]
 
     @property
     def n_simulated(self) -> int:
         """How many queries of the gold set are invented, as their rows say."""
-        return n_simulated(self.document)
+        return self.stored.run.gold_set.n_simulated or 0
 
     @property
     def name(self) -> str:
         """The run's label; without one, the name of its file."""
-        return str(self.document["label"]) or (self.path.stem if self.path else "search-run")
+        return self.stored.label or (self.path.stem if self.path else "search-run")
+
+    @property
+    def seed(self) -> int:
+        """The seed of the run's own resampling."""
+        return self.stored.run.settings.seed
+
+    @property
+    def coverage(self) -> str:
+        """The coverage of the intervals, such as ``95 %``."""
+        return f"{100 * self.stored.run.settings.confidence:g} %"
 
     @cached_property
-    def relevant_by_query(self) -> dict[str, dict[str, int]] | None:
+    def by_id(self) -> dict[str, QueryResult]:
+        """The queries by id."""
+        return {query.id: query for query in self.stored.queries}
+
+    def title(self, query: str, limit: int = 140) -> str:
+        """Return what a query is called in print: its text, or its id in private reports."""
+        found = self.by_id.get(query)
+        return visible(query if self.privacy or found is None else found.query or query, limit)
+
+    @cached_property
+    def scored(self) -> list[QueryResult]:
+        """The queries that have values: answered, and something is labelled relevant."""
+        shown = (*HEADLINE, "RR", "nDCG@10")
+        return [q for q in self.stored.queries if any(q.metrics.get(m) is not None for m in shown)]
+
+    @cached_property
+    def level(self) -> Noise | None:
+        """The noise of the system, with what makes it stale for this run."""
+        floor = self.noise_floor
+        return None if floor is None else Noise(floor, tuple(staleness(floor, self.stored)))
+
+    @cached_property
+    def ruling(self) -> GuardRuling | None:
+        """The ruling of the guard; None without the file of the baseline, and for a part."""
+        if self.baseline is None or self.part is not None:
+            return None
+        thresholds = self.thresholds or shipped_thresholds()
+        return check(
+            [self.stored],
+            [self.baseline],
+            thresholds,
+            today=self.day,
+            gold=self.gold,
+            lists=pinned_lists(thresholds),
+            justifications=self.justifications,
+            noise=self.noise_floor,
+            seed=self.seed,
+        )
+
+    @cached_property
+    def day(self) -> date:
+        """The day of the run: the report is about that day, whenever it is written."""
+        try:
+            return datetime.fromisoformat(self.stored.generated_at).date()
+        except ValueError as error:
+            raise BadInputError(f"the run's /generated_at is no time: {error}") from error
+
+    @cached_property
+    def labeller_pairs(self) -> list[LabellerPair]:
+        """The agreement of every pair of labellers; empty when no two labelled the same."""
+        if self.gold is None:
+            return []
+        try:
+            return agreement(self.gold, seed=self.seed)
+        except NothingToEvaluateError:
+            return []
+
+    @cached_property
+    def held_out(self) -> Mapping[str, Any] | None:
+        """The change with one corpus left out at a time; needs a comparable baseline."""
+        if self.baseline is None:
+            return None
+        try:
+            return transfer(self.baseline, self.stored, seed=self.seed)
+        except NothingToEvaluateError:
+            return None
+
+    @cached_property
+    def queue(self) -> JudgingQueue | None:
+        """The documents whose judgement would tell most; needs the gold set."""
+        return None if self.gold is None else judging_queue(self.gold, [self.stored])
+
+    @property
+    def filtered(self) -> str:
+        """How many of how many queries are left, and by which condition; empty without one."""
+        if self.part is None:
+            return ""
+        n = f"{len(self.stored.queries):,} of {counted(self.part.n_all, 'query')}"
+        return f"{n}, where {visible(self.part.condition, 160)}"
+
+    # --- the change ---
+
+    @property
+    def baseline_name(self) -> str:
+        """What the baseline is called, with the day it was measured."""
+        found = self.stored.delta
+        if found is None:
+            return "no label, undated"
+        label, moment = found.baseline.label, found.baseline.generated_at
+        return f"{visible(label or 'no label', 36)}, {visible(moment)[:10] or 'undated'}"
+
+    @cached_property
+    def label_effects(self) -> Mapping[str, Any] | None:
+        """What labels and what retrieval did to every measure, after a re-labelling."""
+        if self.relabelled is None or self.gold is None or self.baseline is None:
+            return None
+        old, mapping = self.relabelled
+        return label_split(old, self.gold, mapping, self.baseline, self.stored)
+
+    @cached_property
+    def changes(self) -> dict[str, MetricChange]:
+        """The change of every measure over all queries; empty without a comparable baseline."""
+        found = self.stored.delta
+        return dict(found.metrics) if found is not None and found.is_comparable else {}
+
+    @property
+    def is_withheld(self) -> bool:
+        """Whether no difference may be read: a run has no verdict."""
+        sides = (self.stored, self.baseline)
+        has_none = any(side is not None and not side.status.has_verdict for side in sides)
+        return has_none or bool(self.stored.delta_withheld)
+
+    @cached_property
+    def moved(self) -> dict[str, dict[str, float]]:
+        """The queries of which a measure moved: id to the points each adds to every change.
+
+        This is what *moved* means on every page: at least one measure of the ranking differs.
+        """
+        found = self.stored.delta
+        if found is None or not found.is_comparable:
+            return {}
+        return {
+            query.id: {m: p for m, p in query.contributions.items() if p}
+            for query in found.queries
+            if any(query.contributions.values())
+        }
+
+    @cached_property
+    def adjusted(self) -> Mapping[str, float | None]:
+        """The p-values of the headline measures, adjusted over them (Holm)."""
+        given: dict[str, float | None] = {
+            m: self.changes[m].p_value for m in HEADLINE if m in self.changes
+        }
+        return adjust_family(given).adjusted if given else {}
+
+    def is_clear(self, measure: str) -> bool:
+        """Whether interval and adjusted test of a headline measure both speak of a change."""
+        p, change = self.adjusted.get(measure), self.changes[measure]
+        return p is not None and p < ALPHA and excludes_zero(change)
+
+    def detectable(self, measure: str) -> float | None:
+        """Return the smallest change, in points, that these queries could have shown."""
+        n = self.changes[measure].n_pairs
+        moved = [own[measure] * n for own in self.moved.values() if measure in own]
+        if n < 2 or len(moved) > n:
+            return None
+        spread = statistics.stdev([*moved, *[0.0] * (n - len(moved))])
+        return detectable_by_test_and_interval(spread, n).value
+
+    # --- frames ---
+
+    @frames.handed_out
+    def queries(self) -> pd.DataFrame:
+        """One row a query: answer, status and every measure."""
+        declared = expand(_COLUMNS["queries"], self.measures, of="measure")
+        return make_frame([self._query_row(q, declared) for q in self.stored.queries], declared)
+
+    def _query_row(self, query: QueryResult, declared: Sequence[Any]) -> Row:
+        ranking = query.ranking
+        known = self._relevant_by_query
+        derived: Row = {
+            "query": self.title(query.id, 10_000) if self.privacy else query.query,
+            "error": None if self.privacy else query.error,
+            "first_document": ranking[0].doc if ranking else None,
+            "first_score": finite(ranking[0].score) if ranking else None,
+            "first_relevant": next(
+                (place for place, found in enumerate(ranking, 1) if (found.grade or 0) >= 1), None
+            ),
+            "n_relevant": None if known is None else len(known.get(query.id, {})),
+        }
+        return read_row(query, declared, derived)
+
+    @frames.handed_out
+    def rankings(self) -> pd.DataFrame:
+        """One row a query and retrieved document."""
+        columns = _COLUMNS["rankings"]
+        found = [
+            read_row(entry, columns, {"id": query.id, "rank": place})
+            for query in self.stored.queries
+            for place, entry in enumerate(query.ranking, start=1)
+        ]
+        return make_frame(found, columns)
+
+    @frames.handed_out
+    def relevant(self) -> pd.DataFrame:
+        """One row a query and relevant document; without the gold set, those retrieved only."""
+        found = [
+            {"id": query.id, "doc": doc, "grade": grade, "rank": rank}
+            for query in self.stored.queries
+            for doc, grade, rank in self.relevant_of(query)
+        ]
+        return make_frame(found, _COLUMNS["relevant"])
+
+    @cached_property
+    def _relevant_by_query(self) -> dict[str, dict[str, int]] | None:
         """The documents of grade 1 or more by query, or None when the gold set was not read."""
         if self.gold is None:
             return None
@@ -118,127 +421,282 @@ class SearchRun(frames.Measured):
             for query in self.gold.queries
         }
 
-    @frames.handed_out
-    def queries(self) -> pd.DataFrame:
-        """One row a query: answer, status and every measure."""
-        declared = expand(_COLUMNS["queries"], self.measures, of="measure")
-        found = [self._query_row(query) for query in self.document["queries"]]
-        return frames.make_frame(found, declared)
-
-    def _query_row(self, query: Document) -> Row:
-        ranking = query["ranking"]
-        hits = (place for place, found in enumerate(ranking, 1) if (found["grade"] or 0) >= 1)
-        known = self.relevant_by_query
-        derived: Row = {
-            "first_document": ranking[0]["doc"] if ranking else None,
-            "first_score": coerce(ranking[0]["score"], "number") if ranking else None,
-            "first_relevant": next(hits, None),
-            "n_relevant": None if known is None else len(known.get(query["id"], {})),
-        }
-        derived |= {m: coerce(query["metrics"].get(m), "number") for m in self.measures}
-        read = (c for c in _COLUMNS["queries"] if c.path and not c.path.startswith("metrics/"))
-        return {c.name: coerce(query.get(c.name), c.type) for c in read} | derived
-
-    @frames.handed_out
-    def rankings(self) -> pd.DataFrame:
-        """One row a query and retrieved document."""
-        found = [
-            {"id": query["id"], "rank": place}
-            | {c.name: coerce(entry[c.name], c.type) for c in _COLUMNS["rankings"][2:]}
-            for query in self.document["queries"]
-            for place, entry in enumerate(query["ranking"], start=1)
-        ]
-        return frames.make_frame(found, _COLUMNS["rankings"])
-
-    @frames.handed_out
-    def relevant(self) -> pd.DataFrame:
-        """One row a query and relevant document; without the gold set, those retrieved only."""
-        found = [
-            {"id": query["id"], "doc": doc, "grade": grade, "rank": rank}
-            for query in self.document["queries"]
-            for doc, grade, rank in self.relevant_of(query)
-        ]
-        return frames.make_frame(found, _COLUMNS["relevant"])
-
-    def relevant_of(self, query: Document) -> list[tuple[str, int, int | None]]:
+    def relevant_of(self, query: QueryResult) -> list[tuple[str, int, int | None]]:
         """Return the relevant documents of a query: id, grade, rank; None: not retrieved."""
-        places = {found["doc"]: place for place, found in enumerate(query["ranking"], start=1)}
-        known = self.relevant_by_query
-        grades = (
-            {f["doc"]: f["grade"] for f in query["ranking"] if (f["grade"] or 0) >= 1}
-            if known is None
-            else known.get(query["id"], {})
-        )
+        places = {found.doc: place for place, found in enumerate(query.ranking, start=1)}
+        known = self._relevant_by_query
+        retrieved = {f.doc: f.grade for f in query.ranking if f.grade is not None and f.grade >= 1}
+        grades = retrieved if known is None else known.get(query.id, {})
         found = [(doc, grade, places.get(doc)) for doc, grade in grades.items()]
         return sorted(found, key=lambda f: (f[2] is None, f[2] or 0, -f[1], f[0]))
 
     @frames.handed_out
     def metrics(self) -> pd.DataFrame:
         """One row a measure: the mean over all queries."""
-        found = list(_mean_rows(self.document["metrics"], {}))
-        return frames.make_frame(found, _COLUMNS["metrics"])
+        return make_frame(list(_means(self.stored.metrics, {})), _COLUMNS["metrics"])
 
     @frames.handed_out
     def slices(self) -> pd.DataFrame:
         """One row a part of the queries and measure."""
         found = [
             row
-            for dimension, levels in self.document["slices"].items()
-            for level, part in levels.items()
-            for row in _mean_rows(
-                part["metrics"],
-                {"dimension": dimension, "level": level, "n_queries": part["n_queries"]},
+            for dimension in self.stored.slices.__struct_fields__
+            for level, part in getattr(self.stored.slices, dimension).items()
+            for row in _means(
+                part.metrics,
+                {"dimension": dimension, "level": level, "n_queries": part.n_queries},
             )
         ]
-        return frames.make_frame(found, _COLUMNS["slices"])
+        return make_frame(found, _COLUMNS["slices"])
 
     @frames.handed_out
     def delta(self) -> pd.DataFrame:
         """One row a part of the queries and measure: the change in points."""
-        block = members(self.document["delta"])
-        wholes = [("all", "all", block.get("metrics"))]
-        wholes += [
-            (dimension, level, members(part).get("metrics"))
-            for dimension, levels in members(block.get("slices")).items()
-            for level, part in members(levels).items()
-        ]
+        block = self.stored.delta
+        wholes = [("all", "all", block.metrics)] if block is not None else []
+        if block is not None:
+            wholes += [
+                (dimension, level, part.metrics)
+                for dimension in block.slices.__struct_fields__
+                for level, part in getattr(block.slices, dimension).items()
+            ]
+        columns = _COLUMNS["delta"]
         found = [
-            {"dimension": dimension, "level": level, "measure": name}
-            | {c.name: coerce(members(change).get(c.name), c.type) for c in _COLUMNS["delta"][3:]}
+            read_row(
+                change,
+                columns,
+                {
+                    "dimension": dimension,
+                    "level": level,
+                    "measure": name,
+                    "noise_points": self.band(
+                        name, None if dimension == "all" and not self.part else change.n_pairs
+                    ),
+                },
+            )
             for dimension, level, metrics in wholes
-            for name, change in members(metrics).items()
+            for name, change in metrics.items()
         ]
-        return frames.make_frame(found, _COLUMNS["delta"])
+        return make_frame(found, columns)
+
+    def band(self, metric: str, n: int | None = None) -> float | None:
+        """Return the noise level of a change of a metric (see `Noise.band`), None if unknown."""
+        return None if self.level is None else self.level.band(metric, n)
 
     @frames.handed_out
     def contributions(self) -> pd.DataFrame:
         """One row a query and measure that it moved, in points."""
+        block = self.stored.delta
         found = [
-            {"id": query["id"], "measure": name, "points": coerce(points, "number")}
-            for query in records(members(self.document["delta"]).get("queries"))
-            for name, points in query["contributions"].items()
+            {"id": query.id, "measure": name, "points": finite(points)}
+            for query in (() if block is None else block.queries)
+            for name, points in query.contributions.items()
         ]
-        return frames.make_frame(found, _COLUMNS["contributions"])
+        return make_frame(found, _COLUMNS["contributions"])
+
+    @frames.handed_out
+    def guard(self) -> pd.DataFrame:
+        """One row a threshold of the guard."""
+        columns = _COLUMNS["guard"]
+        rows = []
+        for row in self.ruling.rows if self.ruling else ():
+            part = row.slice
+            rows.append(
+                {c.name: getattr(row, c.name, None) for c in columns}
+                | {
+                    "part": None if part is None else f"{part.dimension} {part.value}",
+                    "reasons": list(row.reasons),
+                    "baseline": row.baseline.value,
+                    "current": row.current.value,
+                    "noise_points": self.band(row.metric, row.n_queries),
+                }
+            )
+        return make_frame(rows, columns)
+
+    @frames.handed_out
+    def components(self) -> pd.DataFrame:
+        """One row a component of the composite."""
+        block = self.stored.composite
+        found = () if block is None else block.components
+        return self._records("components", found)
+
+    @frames.handed_out
+    def roc(self) -> pd.DataFrame:
+        """One row a threshold of the top score: what refusing below it does."""
+        block = self.stored.abstention
+        return self._records("roc", () if block is None else block.roc)
+
+    def _records(self, name: str, found: Iterable[Any]) -> pd.DataFrame:
+        return make_frame([read_row(one, _COLUMNS[name], {}) for one in found], _COLUMNS[name])
+
+    @frames.handed_out
+    def claims(self) -> pd.DataFrame:
+        """One row a claim of a draft."""
+        block, columns = self.stored.claims, _COLUMNS["claims"]
+        rows = [
+            read_row(claim, columns, {"id": draft.id})
+            for draft in (() if block is None else block.queries)
+            for claim in draft.claims
+        ]
+        return make_frame([row | {"claim": None} if self.privacy else row for row in rows], columns)
+
+    @frames.handed_out
+    def transfer(self) -> pd.DataFrame:
+        """One row a metric and corpus that is left out."""
+        columns = _COLUMNS["transfer"]
+        found = self.held_out["metrics"] if self.held_out else {}
+        rows = [
+            {c.name: part["held_out"].get(c.name) for c in columns}
+            | {
+                "metric": metric,
+                "corpus": corpus,
+                "others_points": part["others"]["delta_points"],
+                "held_out_points": part["held_out"]["delta_points"],
+                "verdict": part["verdict"],
+                "is_clear": part["is_clear"],
+            }
+            for metric, row in found.items()
+            for corpus, part in row["corpora"].items()
+        ]
+        return make_frame(rows, columns)
+
+    @frames.handed_out
+    def agreement(self) -> pd.DataFrame:
+        """One row a pair of labellers, corpus and weighting."""
+        rows = [
+            {
+                "labeller_a": self.labeller(pair.first),
+                "labeller_b": self.labeller(pair.second),
+                "corpus": corpus,
+                "weights": weights,
+                "kappa": kappa.value.value,
+                "ci_low": kappa.interval.low.value,
+                "ci_high": kappa.interval.high.value,
+                "agreement": part.agreement.value,
+                "n": part.n,
+                "n_queries": part.n_queries,
+            }
+            for pair in self.labeller_pairs
+            for corpus, part in [(None, pair.overall), *pair.corpora.items()]
+            for weights, kappa in part.kappas.items()
+        ]
+        return make_frame(rows, _COLUMNS["agreement"])
+
+    def labeller(self, name: str) -> str:
+        """Return what a labeller is called: the name, or a number in private reports."""
+        if not self.privacy:
+            return name
+        known = sorted({name for p in self.labeller_pairs for name in (p.first, p.second)})
+        return f"labeller {known.index(name) + 1}"
+
+    @frames.handed_out
+    def labels(self) -> pd.DataFrame:
+        """One row a source of labels: queries, judged pairs, and who labelled them."""
+        asked = [q for q in (self.gold.queries if self.gold else ()) if q.id in self.by_id]
+        sources = sorted({q.source for q in asked}, key=lambda name: (name != "chair", name))
+        rows = [_labels_of(s, [q for q in asked if q.source == s]) for s in sources]
+        return make_frame(rows, _COLUMNS["labels"])
+
+    @frames.handed_out
+    def stale_labels(self) -> pd.DataFrame:
+        """One row a judged pair whose document is gone from the corpus, or has another text."""
+        rows = []
+        gold, corpus = self.gold, self.corpus
+        if gold is not None and corpus is not None:
+            digests = {(d.corpus, d.id): digest(d.text) for d in corpus.documents}
+            for query in sorted(gold.queries, key=lambda q: q.id):
+                for doc, grade in sorted(query.relevant.items()):
+                    anchor, found = query.anchors.get(doc), digests.get((query.corpus, doc))
+                    row = {"id": query.id, "corpus": query.corpus, "doc": doc, "grade": grade}
+                    if found is None:
+                        rows.append(row | {"reason": DOCUMENT_GONE})
+                    elif anchor is not None and anchor.sha256 != found:
+                        rows.append(row | {"reason": TEXT_CHANGED})
+        return make_frame(rows, _COLUMNS["stale_labels"])
+
+    @frames.handed_out
+    def to_judge(self) -> pd.DataFrame:
+        """One row an unjudged document, the most telling first."""
+        rows = [
+            {
+                "id": found.query,
+                "doc": found.doc,
+                "gain_points": found.gain_points,
+                "rank": found.best_rank,
+            }
+            for found in (self.queue.candidates if self.queue else ())
+        ]
+        return make_frame(rows, _COLUMNS["to_judge"])
 
     def frame(self, name: str) -> pd.DataFrame:
         """Return a frame by its name in :data:`retrieval_eval.report.columns.SEARCH_FRAMES`."""
         if name not in SEARCH_FRAMES:
             raise KeyError(name)
-        if name in CHECKED:
-            return frames.make_frame(check_rows(name, self.checks), _COLUMNS[name])
         found: pd.DataFrame = getattr(self, name)
         return found
 
+    def _repr_mimebundle_(
+        self,
+        include: Any = None,  # noqa: ARG002 - the notebook protocol passes it
+        exclude: Any = None,  # noqa: ARG002
+    ) -> dict[str, str]:
+        from retrieval_eval.report.search.opening import opening
+
+        return opening(self)
+
     def __repr__(self) -> str:
-        return f"<SearchRun {self.name}: {len(self.document['queries'])} queries>"
+        return f"<SearchRun {self.name}: {len(self.stored.queries)} queries>"
 
 
-def n_simulated(document: Document) -> int:
-    """Return how many queries of a search run's gold set are invented."""
-    return coerce(document["run"]["gold_set"].get("n_simulated"), "integer") or 0
+def passing(queries: pd.DataFrame, where: str) -> frozenset[str]:
+    """Return the ids of the queries that pass a condition over the columns of the frame.
+
+    Raises
+    ------
+    BadInputError
+        When the condition cannot be read, is not True or False for every query, or none passes.
+    """
+    import pandas as pd
+
+    shown = visible(where, 160)
+    try:
+        found = queries.eval(where, engine="python", local_dict={}, global_dict={})
+    except Exception as error:  # noqa: BLE001  whatever pandas makes of it, the text is at fault
+        raise BadInputError(
+            f"the condition {shown!r} cannot be read: {visible(str(error), 200)}; a name in it is "
+            "a column of run.queries, in backticks where it is no plain word, such as `P@5` > 0.5"
+        ) from None
+    flags = found if isinstance(found, pd.Series) else pd.Series(dtype="object")
+    if str(flags.dtype) not in ("bool", "boolean") or len(flags) != len(queries):
+        raise BadInputError(f"the condition {shown!r} is not True or False for every query")
+    ids = frozenset(queries["id"][flags.fillna(value=False).astype(bool)])
+    if not ids:
+        raise BadInputError(f"no query passes the condition {shown!r}; there are {len(queries):,}")
+    return ids
 
 
-def _mean_rows(metrics: Document, base: Row) -> Iterator[Row]:
+def excludes_zero(change: Any) -> bool:
+    """Whether a change has an interval and that lies on one side of 0."""
+    low, high = change.ci_low_points, change.ci_high_points
+    return low is not None and high is not None and not low <= 0 <= high
+
+
+def _means(metrics: Mapping[str, MetricMean], base: Row) -> Iterator[Row]:
     for name, mean in metrics.items():
-        read = (c for c in _COLUMNS["metrics"] if c.name != "measure")
-        yield base | {"measure": name} | {c.name: coerce(mean[c.name], c.type) for c in read}
+        yield {**read_row(mean, _MEAN, {}), **base, "measure": name}
+
+
+def _labels_of(source: str, queries: Sequence[GoldQuery]) -> Row:
+    pairs = [(query, doc) for query in queries for doc in query.relevant]
+    people = {query.id: own_grades(query) for query in queries}
+    by = Counter(min(len(people[query.id].get(doc, {})), 2) for query, doc in pairs)
+    settled = {query.id: adjudicators(query) for query in queries}
+    return {
+        "source": source,
+        "n_queries": len(queries),
+        "n_pairs": len(pairs),
+        "n_by_one": by[1],
+        "n_by_more": by[2],
+        "n_settled": sum(doc in settled[query.id] for query, doc in pairs),
+        "n_anchored": sum(doc in query.anchors for query, doc in pairs),
+    }

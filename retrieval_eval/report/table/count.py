@@ -58,7 +58,7 @@ def count(
     found = Counter(zip(down, across, strict=True))
     names = [g for g in groups_of(frame, rows) if g in set(down)]
     heads = [g for g in groups_of(frame, columns) if g in set(across)] if columns else []
-    head = heading(rows) if isinstance(rows, str) else " and ".join(map(heading, rows))
+    head = heading(rows)
     totals = Counter(down)
     body = [[name, *(found[name, g] for g in heads), totals[name]] for name in names]
     sums = [sum(found[name, g] for name in names) for g in heads]
@@ -69,10 +69,7 @@ def count(
     cells = tuple((str(name), *(count_text(n) for n in ns)) for name, *ns in body)
     parts = [f"{n:,} {name}" for name, n in totals.most_common(4)]
     more = len(totals) - len(parts)
-    by = ""
-    if columns:
-        by = heading(columns) if isinstance(columns, str) else " and ".join(map(heading, columns))
-        by = f" and {inside(by)}"
+    by = f" and {inside(heading(columns))}" if columns else ""
     return Words(
         f"{head} of {counted(len(frame), 'row')}: {', '.join(parts)}"
         + (f" and {more} more" if more > 0 else ""),

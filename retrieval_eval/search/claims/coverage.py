@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec.structs import replace
+
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.gold.corpus import Corpus, Document
 from retrieval_eval.model.gold import GoldQuery, GoldSet
@@ -204,6 +206,33 @@ def claims_of(
             DraftClaims(id=draft.id, is_refused=draft.refused, claims=tuple(by_query[draft.id]))
             for draft in kept
         ),
+    )
+
+
+def claims_within(claims: Claims, queries: Sequence[QueryResult], settings: RunSettings) -> Claims:
+    """Return the claims of the drafts of some queries, with shares of these alone.
+
+    Drafts that were left out for want of labels are not recorded by query, so they count 0; the
+    agreement of the judge with people is that of all labels, and is left out.
+    """
+    asked = {query.id for query in queries}
+    drafts = tuple(draft for draft in claims.queries if draft.id in asked)
+    own = [(draft.id, claim) for draft in drafts for claim in draft.claims if claim.is_substantive]
+    clusters = [query for query, _ in own]
+    is_covered = [claim.supported_by is not None for _, claim in own]
+    return replace(
+        claims,
+        n_drafts=len(drafts),
+        n_refused=sum(draft.is_refused for draft in drafts),
+        n_unlabelled=0,
+        n_without_draft=len(asked) - len(drafts),
+        n_claims=sum(len(draft.claims) for draft in drafts),
+        n_substantive=len(own),
+        n_supported=sum(is_covered),
+        coverage=_share(is_covered, clusters, settings),
+        faithfulness=_share([claim.in_context for _, claim in own], clusters, settings),
+        agreement=None,
+        queries=drafts,
     )
 
 

@@ -1,1 +1,0 @@
-"""The report on the difference of two search runs: single queries first, then means."""

@@ -1,0 +1,260 @@
+"""The pages of single queries and documents that lie beside a search report.
+
+They are rendered without a kernel: each is a list of tables, one a query or document, which the
+names in the report lead to.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from retrieval_eval.escape import visible
+from retrieval_eval.io.files import remove, write_text
+from retrieval_eval.model.gold import GoldSet
+from retrieval_eval.model.search_run import QueryResult, RankedDocument
+from retrieval_eval.model.search_run import SearchRun as StoredRun
+from retrieval_eval.report import render, simulated
+from retrieval_eval.report.exhibits import Block, Link, Table
+from retrieval_eval.report.notebook_files import markdown_cell
+from retrieval_eval.report.numbers import MISSING, rate
+from retrieval_eval.report.search.names import SHOWN, SOURCES
+from retrieval_eval.report.search.places import (
+    DOCUMENTS_A_PAGE,
+    QUERIES_A_PAGE,
+    key,
+    pages,
+)
+from retrieval_eval.values import counted
+
+if TYPE_CHECKING:
+    from retrieval_eval.report.search.run import SearchRun
+
+TOP = 10
+"""Documents listed of each ranking; relevant ones further down are named below the table."""
+APPEARANCES = 25
+"""Queries listed of each document."""
+
+
+def shown_names(
+    run: StoredRun, before: StoredRun | None, gold: GoldSet | None
+) -> tuple[list[str], list[str]]:
+    """Return the ids of the queries and documents that have a place on these pages."""
+    found = {query.id: query for query in run.queries}
+    known = {query.id: query for query in (gold.queries if gold else ())}
+    old = {query.id: query for query in (before.queries if before else ())}
+    docs: dict[str, None] = {}
+    for name, query in found.items():
+        for one in (query, old.get(name)):
+            docs.update(dict.fromkeys(d.doc for d in (one.ranking[:TOP] if one else ())))
+        relevant = known[name].relevant if name in known else {}
+        docs.update(dict.fromkeys(doc for doc, grade in relevant.items() if grade >= 1))
+    return list(found), sorted(docs)
+
+
+def write_pages(
+    run: SearchRun,
+    before: StoredRun | None,
+    folder: Path,
+    *,
+    title: str,
+    names: tuple[str, str],
+    moved: Collection[str],
+) -> list[tuple[str, str]]:
+    """Write the pages of queries and documents; return file names and meanings.
+
+    Parameters
+    ----------
+    run
+        The run whose queries are shown.
+    before
+        The run whose rankings stand beside; without, only those of ``run`` are shown.
+    folder
+        That of the report, ``index.html`` of which the pages lead back to.
+    title
+        Of the report.
+    names
+        What the rankings of ``before`` and ``run`` are called.
+    moved
+        Ids of the queries that moved.
+    """
+    for former in (*folder.glob("queries*.html"), *folder.glob("documents*.html")):
+        remove(former, folder)
+    old = {query.id: query for query in (before.queries if before else ())}
+    queries = list(run.by_id)
+    docs = _appearances(run, old)
+    kinds = (
+        ("queries", "Queries", pages("queries", queries, QUERIES_A_PAGE)),
+        ("documents", "Documents", pages("documents", list(docs), DOCUMENTS_A_PAGE)),
+    )
+    for kind, head, files in kinds:
+        for place, (file, own) in enumerate(files):
+            if kind == "queries":
+                tables = [
+                    _index(run, own, moved),
+                    *(_query(run, old.get(q), q, names) for q in own),
+                ]
+            else:
+                tables = [_document(run, doc, docs[doc], names) for doc in own]
+            around = [name for name, _ in files]
+            page = _page(head, title, tables, around, place, is_simulated=run.n_simulated > 0)
+            write_text(folder / file, page)
+    return [
+        (files[0][0], f"every {kind[:-1].replace('querie', 'query')} with its rankings and grades")
+        for kind, _, files in kinds
+        if files
+    ]
+
+
+def _page(
+    head: str,
+    title: str,
+    tables: Sequence[Table],
+    files: Sequence[str],
+    place: int,
+    *,
+    is_simulated: bool,
+) -> str:
+    import nbformat
+
+    library: Any = nbformat.v4
+    ways = ["[Back to the report](index.html)"]
+    ways += [
+        f"[{i}]({file})" for i, file in enumerate(files, 1) if len(files) > 1 and i - 1 != place
+    ]
+    mark = simulated.TITLE if is_simulated else ""
+    block = Block("section", f"{counted(len(tables), 'table')}", exhibits=tuple(tables))
+    data = {"text/html": block._repr_mimebundle_()["text/html"]}
+    output = library.new_output("display_data", data=data)
+    cells = [
+        markdown_cell(f"# {mark}{head}", "title"),
+        markdown_cell(" · ".join(ways), "ways"),
+        markdown_cell(f"## {head}", "head"),
+        library.new_code_cell("", outputs=[output], id="tables"),
+    ]
+    notebook = library.new_notebook(cells=cells)
+    return render.to_html(notebook, title=f"{head}: {title}", footer=title)
+
+
+def _index(run: SearchRun, own: Sequence[str], moved: Collection[str]) -> Table:
+    measures = [m for m in SHOWN if m in run.measures]
+    rows = []
+    for name in own:
+        query = run.by_id[name]
+        values = (rate(query.metrics.get(m)) for m in measures)
+        is_moved = "yes" if name in moved else ""
+        link = Link(run.title(name, 90), f"#tbl-{key('query', name)}")
+        rows.append((link, visible(query.corpus, 30), *values, is_moved))
+    return Table(
+        "queries-index",
+        f"{counted(len(own), 'query')} of this page",
+        ("Query", "Corpus", *measures, "Moved"),
+        tuple(rows),
+        ("left", "left", *["right"] * len(measures), "left"),
+    )
+
+
+def _query(run: SearchRun, before: QueryResult | None, name: str, names: tuple[str, str]) -> Table:
+    query = run.by_id[name]
+    now = query.ranking[:TOP]
+    old = before.ranking[:TOP] if before is not None else ()
+    rows = []
+    for i in range(max(len(now), len(old))):
+        row: list[str] = [str(i + 1), *_cells(run, now[i] if i < len(now) else None)]
+        if before is not None:
+            row += _cells(run, old[i] if i < len(old) else None)[:2]
+        rows.append(tuple(row))
+    head: tuple[str, ...] = ("Rank", names[1], "Grade", "Score")
+    head += (names[0], "Its grade") if before is not None else ()
+    facts = [f"corpus {query.corpus}"]
+    facts += [f"area {query.area}"] if query.area else []
+    facts += [f"labels {SOURCES.get(query.source, query.source)}"]
+    facts += ["no document answers it"] if query.answerable is False else []
+    return Table(
+        key("query", name),
+        f"{run.title(name, 300)} ({visible(name, 60)}): {visible(', '.join(facts), 160)}",
+        head,
+        tuple(rows),
+        ("right", "left", "right", "right", "left", "right")[: len(head)],
+        tuple(_notes(run, query, before)),
+    )
+
+
+def _cells(run: SearchRun, found: RankedDocument | None) -> tuple[str, str, str]:
+    if found is None:
+        return MISSING, "", ""
+    grade = "unjudged" if found.grade is None else str(found.grade)
+    place = run.places.of_document(found.doc)
+    return Link(visible(found.doc, 60), place), grade, f"{found.score:.4g}"
+
+
+def _notes(run: SearchRun, query: QueryResult, before: QueryResult | None) -> Iterator[str]:
+    if query.status == "failed":
+        yield "The query failed." if run.privacy else f"Failed: {visible(query.error, 200)}."
+    elif query.is_refused:
+        yield "Refused: everything found lay below the floor."
+    elif not query.ranking:
+        yield "Nothing was returned."
+    values = []
+    for measure in (m for m in SHOWN if m in run.measures):
+        new = query.metrics.get(measure)
+        old = before.metrics.get(measure) if before is not None else None
+        was = f"{rate(old)} → " if before is not None and old != new else ""
+        values.append(f"{measure} {was}{rate(new)}")
+    yield f"{', '.join(values)}."
+    deeper = [
+        f"{visible(doc, 60)} (grade {grade}, {f'rank {rank}' if rank else 'not retrieved'})"
+        for doc, grade, rank in run.relevant_of(query)
+        if rank is None or rank > TOP
+    ]
+    if deeper:
+        more = f" and {len(deeper) - 8} more" if len(deeper) > 8 else ""
+        yield f"Relevant and not among the first {TOP}: {', '.join(deeper[:8])}{more}."
+    codes = ", ".join(visible(code.replace("_", " "), 40) for code in query.problems[:8])
+    if codes:
+        yield f"Remarks: {codes}."
+
+
+_Appearance = tuple[str, int | None, int | None, int | None]
+"""Query, grade, rank now and rank before."""
+
+
+def _appearances(run: SearchRun, old: dict[str, QueryResult]) -> dict[str, list[_Appearance]]:
+    found: dict[str, list[_Appearance]] = defaultdict(list)
+    for name, query in run.by_id.items():
+        now = {d.doc: i for i, d in enumerate(query.ranking, 1)}
+        was = {d.doc: i for i, d in enumerate(old[name].ranking, 1)} if name in old else {}
+        graded = (*query.ranking, *(old[name].ranking if name in old else ()))
+        grades = {d.doc: d.grade for d in graded}
+        grades |= {doc: grade for doc, grade, _ in run.relevant_of(query)}
+        for doc, grade in grades.items():
+            if min(now.get(doc, TOP + 1), was.get(doc, TOP + 1)) <= TOP or (grade or 0) >= 1:
+                found[doc].append((name, grade, now.get(doc), was.get(doc)))
+    return {doc: found[doc] for doc in sorted(found)}
+
+
+def _document(
+    run: SearchRun, doc: str, found: Sequence[_Appearance], names: tuple[str, str]
+) -> Table:
+    def order(one: _Appearance) -> tuple[float, float, str]:
+        return (-(one[1] or 0), one[2] or 1e9, one[0])
+
+    rows = [
+        (
+            Link(run.title(name, 120), run.places.of_query(name)),
+            "unjudged" if grade is None else str(grade),
+            *("not retrieved" if rank is None else str(rank) for rank in ranks),
+        )
+        for name, grade, *ranks in sorted(found, key=order)[:APPEARANCES]
+    ]
+    more = (f"The first {APPEARANCES} of {len(found):,} queries.",)
+    return Table(
+        key("document", doc),
+        f"{visible(doc, 120)}: {counted(len(found), 'query')}",
+        ("Query", "Grade", f"Rank, {names[1]}", f"Rank, {names[0]}"),
+        tuple(rows),
+        ("left", "right", "right", "right"),
+        more if len(found) > APPEARANCES else (),
+    )

@@ -1,1 +1,0 @@
-"""The sections of the search report, one module for each group of them."""
