@@ -61,7 +61,8 @@ def _metric(metric: Metric) -> Iterator[str]:
     name = f"{metric.name}@k" if metric.has_cutoff else metric.name
     yield from _definition(name, metric.meaning.replace("{k}", "k"), metric.formula)
     if metric.compute is not None and metric.compute.__doc__:
-        yield f"{inspect.cleandoc(metric.compute.__doc__)}\n"
+        text = inspect.cleandoc(metric.compute.__doc__).removeprefix("Return ")
+        yield f"{text[0].upper()}{text[1:]}\n"
     uses = {
         "means": metric.is_summarised,
         "comparisons": metric.is_compared,

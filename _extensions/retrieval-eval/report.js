@@ -1,15 +1,16 @@
 {
 const make = (tag, has, ...kids) => {
  const made = Object.assign(document.createElement(tag), has);
- return made.append(...kids), made;
+ made.append(...kids);
+ return made;
 };
 const safe = act => { try { return act(); } catch {} };
 
-// Order, search and columns are kept in the address, the theme in the tab.
+// The address keeps tables as shown, the tab the theme
 const kept = new URLSearchParams(location.search);
 const keep = (name, value) => {
  if (value) kept.set(name, value); else kept.delete(name);
- safe(() => history.replaceState(null, "", "?" + kept + location.hash));
+ safe(() => history.replaceState(0, "", "?" + kept + location.hash));
 };
 const themes = ["system", "light", "dark"];
 let theme = Math.max(0, themes.indexOf(safe(() => sessionStorage.theme)));
@@ -20,9 +21,9 @@ nav.prepend(make("button", {className: "theme", textContent: say(), onclick() {
  this.textContent = say();
  safe(() => sessionStorage.theme = themes[theme]);
 }}));
-if (innerWidth < 1060) nav.querySelector("details").open = false;
+nav.querySelector("details").open = innerWidth > 1059;
 
-// Numbers: 0.12, −0.10, 1,234, 45 %, 12 of 30, [a, b], 1 min 20 s.
+// Numbers: 0.12, −0.1, 1,234, 45 %, 12 of 30, [a, b], 1 min 20 s.
 const seconds = {ms: .001, s: 1, min: 60, h: 3600};
 const number = text => {
  text = text.replaceAll("−", "-").replace(/(\d),(?=\d{3})/g, "$1").replace(/^[[(<>≤≥~$\s]+/, "");
@@ -37,13 +38,13 @@ const words = new Intl.Collator("en", {numeric: true});
 for (const table of document.querySelectorAll(".table:not(.answer *) > table")) {
  const body = table.tBodies[0], rows = [...body.rows], heads = [...table.tHead.rows[0].cells];
  if (rows.length < 3) continue;
- const key = table.caption.id.slice(4), tools = make("div", {className: "tools"});
+ const key = table.caption.id.slice(4), tools = make("div", {className: "tools", role: "group", ariaLabel: table.caption.textContent});
 
  const order = by => {
-  const column = Math.abs(by) - 1;
-  heads.forEach((head, i) => head.ariaSort = i != column ? null : by > 0 ? "ascending" : "descending");
+  const at = Math.abs(by) - 1;
+  heads.forEach((head, i) => head.ariaSort = i != at ? null : by > 0 ? "ascending" : "descending");
   const cells = rows.map(row => {
-   const text = by && row.cells[column].textContent.trim() || "—";
+   const text = by && row.cells[at].textContent.trim() || "—";
    return {row, text, value: number(text), none: /^(—|0 of 0)/.test(text)};
   });
   const numeric = cells.every(cell => cell.none || !isNaN(cell.value));
@@ -61,10 +62,10 @@ for (const table of document.querySelectorAll(".table:not(.answer *) > table")) 
  if (rows.length > 10) {
   const texts = rows.map(row => row.textContent.toLowerCase()), count = make("output");
   const find = () => {
-   const parts = field.value.toLowerCase().split(/\s+/);
-   let shown = 0;
-   rows.forEach((row, i) => shown += !(row.hidden = parts.some(part => !texts[i].includes(part))));
-   count.value = shown + " of " + rows.length + " rows";
+   const all = field.value.toLowerCase().split(/\s+/);
+   let n = 0;
+   rows.forEach((row, i) => n += !(row.hidden = all.some(part => !texts[i].includes(part))));
+   count.value = n + " of " + rows.length + " rows";
   };
   const field = make("input", {type: "search", value: kept.get(key + ".find") ?? "", oninput() {
    find();

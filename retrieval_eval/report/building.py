@@ -19,6 +19,7 @@ from retrieval_eval.report.exhibits import Empty, Link, Table, section
 from retrieval_eval.report.index import Listed, newest
 from retrieval_eval.report.loading import load_run, split_run_ids
 from retrieval_eval.report.notebook_files import notebook_of
+from retrieval_eval.report.provenance import input_digest
 from retrieval_eval.report.publishing import (
     PARAMETERS,
     Files,
@@ -30,7 +31,6 @@ from retrieval_eval.report.publishing import (
     write_frames,
 )
 from retrieval_eval.report.run import Run
-from retrieval_eval.report.sections.closing import input_digest
 from retrieval_eval.report.table.tasks import task_means
 from retrieval_eval.report.trial import Trial
 from retrieval_eval.report.words import VERDICTS
@@ -237,7 +237,7 @@ class TrialPages:
             self._values(trial),
             self.folder(trial),
             title=visible(f"Trial {trial.name}", 120),
-            is_simulated=trial.facts.get("is_simulated") is True,
+            is_simulated=trial.is_simulated,
             renderer=self.renderer,
             pdf=self.pdf,
             progress=progress,
@@ -249,7 +249,7 @@ class TrialPages:
 
     def _values(self, trial: Trial) -> dict[str, Any]:
         """Return the parameters of the notebook for a trial, which name no other."""
-        name, config = trial.name, str(trial.facts.get("config_name") or "")
+        name, config = trial.name, trial.files.entry.config_name if trial.files else ""
         if trial.place is not None and self.run.trial(name, config=config).place != trial.place:
             name, config = self.run.trial_folders[trial.place], ""
         return {**self.values, "trial": name, "config": config, **self.links}

@@ -1104,6 +1104,9 @@ DIFF_FRAMES: Final[Frames] = {
                 "slices key",
             ),
             Column("level", "text", "", "Part of the split", "slices/* key"),
+            Column(
+                "n_queries", "integer", "queries", "Queries of the part in both runs", "slices/*/*"
+            ),
             Column("metric", "text", "", "Metric", "metrics key"),
             *_fields(
                 MetricDifference, "a b delta_points ci_low_points ci_high_points", at="metrics/*"

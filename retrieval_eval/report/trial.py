@@ -166,7 +166,14 @@ class Trial(frames.Measured):
         """The name of the trial, or of the excluded folder."""
         if self.excluded is not None:
             return self.excluded.path
-        return str(self.facts["trial_name"] or self.facts["task_name"])
+        entry = self.run.trial_files[self.place or 0].entry
+        return entry.trial_name or entry.task_name
+
+    @cached_property
+    def is_simulated(self) -> bool:
+        """Whether the trial is invented."""
+        metrics = self.files.metrics if self.files else None
+        return metrics is not None and metrics.provenance.is_simulated is True
 
     @frames.handed_out
     def metrics(self) -> pd.DataFrame:
@@ -427,7 +434,7 @@ class Trial(frames.Measured):
             "Trace": facts.get("trace_format"),
             "Ground truth": self._source(),
         }
-        said = notice(int(facts.get("is_simulated") is True), 1, "trial", "agent")
+        said = notice(int(self.is_simulated), 1, "trial", "agent")
         return Block(
             "header",
             said,
@@ -466,14 +473,14 @@ class Trial(frames.Measured):
 
     def provenance(self) -> Block:
         """Return what the page was made from: versions, parameters, and a digest of the inputs."""
+        from retrieval_eval.report import provenance
         from retrieval_eval.report.checkout import commit
-        from retrieval_eval.report.sections import closing
 
         metrics = self.files.metrics if self.files else None
-        folders = closing.FOLDERS if self.privacy else ()
+        folders = provenance.FOLDERS if self.privacy else ()
         rows = [
             ("Run", ", ".join(self.run.run_ids)),
-            ("Package", closing.package_version()),
+            ("Package", provenance.package_version()),
             ("Git commit", commit() or "not run from a checkout"),
             ("Schema version", metrics.schema_version if metrics else MISSING),
             ("Evaluated at", (metrics.generated_at if metrics else None) or MISSING),
@@ -485,9 +492,9 @@ class Trial(frames.Measured):
                 for name, value in sorted(self.run.parameters.items())
                 if name not in folders
             ),
-            ("Libraries", closing.library_versions()),
+            ("Libraries", provenance.library_versions()),
         ]
-        return closing.made_from("The same input gives the same page", rows)
+        return provenance.made_from("The same input gives the same page", rows)
 
     def finding(self, name: str) -> str:
         """Return the sentence about a frame that its section is headed by."""

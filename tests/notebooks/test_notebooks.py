@@ -4,7 +4,6 @@ import ast
 import os
 import subprocess
 import sys
-from itertools import pairwise
 from pathlib import Path
 
 import nbformat
@@ -14,14 +13,24 @@ from retrieval_eval.report.parameters import declared
 
 NOTEBOOKS = sorted(Path(__file__).resolve().parents[2].glob("notebooks/**/*.ipynb"))
 REPORTS = [p for p in NOTEBOOKS if p.parent.name == "notebooks"]
+LESSONS = [p for p in NOTEBOOKS if p.parent.name == "explore"]
 MAX_LINES = 20
-LOADERS = {"search_report": "load_search", "search_diff": "load_diff"}
-FIRST = {"search_report": "run", "search_diff": "a"}
+MAX_LINES_OF_LOADING = 25
+MAX_STATEMENTS = 9
+MAX_WIDTH = 115
+LOADERS = {
+    "search_report": "load_search",
+    "search_diff": "load_diff",
+    "history": "load_history",
+    "own_retriever": "load_gold_set",
+}
+FIRST = {"search_report": "run", "search_diff": "a", "history": "data"}
 """What a notebook's run is called, where it is not ``run_id``."""
 
 SAYS = {
     "search_report": "no search run was given",
     "search_diff": "name two search runs",
+    "history": "no folder was given",
 }
 """What a notebook says without a run, where it is not that of a run id."""
 
@@ -36,7 +45,9 @@ def code(path: Path) -> list:
 
 def test_the_promised_notebooks_exist():
     promised = {"run_report", "trial_report", "compare_runs", "search_report", "search_diff"}
-    assert {p.stem for p in REPORTS} >= promised
+    assert {p.stem for p in REPORTS} >= promised | {"history"}
+    lessons = {"own_metric", "own_slice", "own_figure", "two_runs", "errors_by_tool"}
+    assert {p.stem for p in LESSONS} >= lessons | {"own_retriever"}
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
@@ -71,51 +82,83 @@ def test_title_then_typed_parameters_then_loading(path):
     assert LOADERS.get(path.stem, "load_run") in cells[2].source
     assert "check_parameters()" in cells[2].source.splitlines()
     known = declared(cells[1].source)
-    assert next(iter(known.values())).default == ""
+    lines = ast.parse(cells[1].source).body
+    assert all(isinstance(line, ast.AnnAssign) for line in lines), "each has a type"
     assert len(known) == len(cells[1].source.splitlines())
     assert all(p.meaning for p in known.values())
 
 
+@pytest.mark.parametrize("path", REPORTS, ids=name)
+def test_a_report_is_about_nothing_until_it_is_told(path):
+    known = declared(nbformat.read(path, as_version=4).cells[1].source)
+    assert next(iter(known)) == FIRST.get(path.stem, "run_id")
+    assert next(iter(known.values())).default == ""
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=name)
+def test_a_lesson_runs_as_it_is(path):
+    known = declared(nbformat.read(path, as_version=4).cells[1].source)
+    assert known["run_id"].default == "demo" if "run_id" in known else "gold_file" in known
+
+
+@pytest.mark.parametrize("path", LESSONS, ids=name)
+def test_a_lesson_says_what_it_wants_and_what_to_change(path):
+    cells = nbformat.read(path, as_version=4).cells
+    words = [c.source for c in cells if c.cell_type == "markdown"]
+    assert "**What we want:**" in words[0]
+    assert words[-1].startswith("## What to change")
+    assert 6 <= len(code(path)) <= 15
+
+
+WRITES = {"open", "write_text", "write_bytes", "to_csv", "exec", "eval", "system"}
+DEFINES = (ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.For, ast.While, ast.With)
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
-def test_cells_show_and_do_not_compute(path):
-    for cell in code(path):
-        tree = ast.parse(cell.source)
-        for node in ast.walk(tree):
-            forbidden = (ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.For, ast.While, ast.With)
-            assert not isinstance(node, forbidden), cell.source
+def test_cells_are_short_and_write_nothing(path):
+    for number, cell in enumerate(code(path)[1:]):
+        most = MAX_LINES_OF_LOADING if number == 0 else MAX_LINES
+        assert len(cell.source.splitlines()) <= most, cell.source
+        statements = ast.parse(cell.source).body
+        own = [s for s in statements if not isinstance(s, ast.Import | ast.ImportFrom)]
+        assert len(own) <= MAX_STATEMENTS, cell.source
+        assert max(map(len, cell.source.splitlines())) <= MAX_WIDTH, cell.source
+        for node in ast.walk(ast.parse(cell.source)):
             if isinstance(node, ast.Call):
                 called = ast.unparse(node.func).rsplit(".", 1)[-1]
-                assert called not in {
-                    "open",
-                    "write_text",
-                    "write_bytes",
-                    "to_csv",
-                    "print",
-                    "exec",
-                }
+                assert called not in WRITES, cell.source
 
 
 @pytest.mark.parametrize("path", REPORTS, ids=name)
-def test_every_section_is_one_heading_and_one_short_cell(path):
+def test_a_report_defines_nothing_and_prints_nothing(path):
+    for cell in code(path):
+        for node in ast.walk(ast.parse(cell.source)):
+            assert not isinstance(node, DEFINES), cell.source
+            if isinstance(node, ast.Call):
+                assert ast.unparse(node.func) != "print", cell.source
+
+
+@pytest.mark.parametrize("path", REPORTS, ids=name)
+def test_every_section_has_a_heading(path):
     cells = nbformat.read(path, as_version=4).cells[3:]
-    for before, cell in pairwise(cells):
-        if cell.cell_type == "code":
-            assert before.cell_type == "code" or before.source.startswith("##")
-            assert len(cell.source.splitlines()) <= MAX_LINES
-            assert isinstance(ast.parse(cell.source).body[-1], ast.Expr)
-    levels = [len(c.source) - len(c.source.lstrip("#")) for c in cells if c.cell_type == "markdown"]
+    assert cells[0].cell_type == "markdown"
+    shown = [ast.parse(c.source).body[-1] for c in cells if c.cell_type == "code"]
+    assert all(isinstance(last, ast.Expr) for last in shown), "every cell shows something"
+    words = [c.source for c in cells if c.cell_type == "markdown" and c.source.startswith("#")]
+    levels = [len(text) - len(text.lstrip("#")) for text in words]
     assert set(levels) <= {2, 3}
     assert levels[0] == 2
+    assert len(words) == len(set(words))
 
 
 @pytest.mark.parametrize("stem", ["run_report", "compare_runs"])
 def test_the_answer_comes_first_and_what_it_rests_on_before_any_difference(stem):
     path = next(p for p in REPORTS if p.stem == stem)
-    shown = [c.source for c in code(path)[2:]]
-    assert shown[0] == "report.answer()"
-    for trust in ("report.gate()", "report.pair_ledger()"):
-        assert shown.index(trust) < shown.index("report.paired()")
-    assert len(shown) == len(set(shown))
+    cells = nbformat.read(path, as_version=4).cells[3:]
+    assert [c.source for c in cells[:2]] == ["## The answer", "study"]
+    titles = [c.source.lstrip("# ") for c in cells if c.cell_type == "markdown"]
+    for trust in ("Can the configurations be compared?", "From trials to pairs"):
+        assert titles.index(trust) < titles.index("Paired comparison")
 
 
 @pytest.mark.parametrize(
@@ -153,7 +196,7 @@ def papermill(path: Path, folder: Path, *chosen: str) -> subprocess.CompletedPro
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+@pytest.mark.parametrize("path", REPORTS, ids=name)
 def test_papermill_alone_runs_it_on_the_demo(path, tmp_path):
     is_search = path.stem in FIRST
     done = papermill(path, tmp_path, "-p", FIRST.get(path.stem, "run_id"), "demo")
@@ -166,6 +209,37 @@ def test_papermill_alone_runs_it_on_the_demo(path, tmp_path):
     assert "Simulated data: " in first["data"]["text/plain"]
 
 
+@pytest.fixture(scope="module")
+def classroom(tmp_path_factory) -> Path:
+    """One folder for all lessons, so that the demonstration is measured once."""
+    return tmp_path_factory.mktemp("lessons")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", LESSONS, ids=name)
+def test_a_lesson_shows_something_in_every_cell(path, classroom):
+    done = papermill(path, classroom)
+    assert done.returncode == 0, done.stderr[-3000:]
+    cells = nbformat.read(classroom / "out.ipynb", as_version=4).cells
+    taught = [c for c in cells if c.cell_type == "code"][1:]
+    defined = [c for c in taught if not c.outputs]
+    assert len(defined) <= 1, "only the cell with the user's own function shows nothing"
+    assert all("def " in c.source for c in defined)
+    shown = {kind for c in taught for o in c.outputs for kind in o.get("data", {})}
+    assert "text/html" in shown
+    errors = [o for c in taught for o in c.outputs if o.output_type == "error"]
+    assert errors == []
+
+
+@pytest.mark.slow
+def test_a_lesson_takes_a_run_of_ones_own_and_refuses_unknown_parameters(tmp_path):
+    path = next(p for p in LESSONS if p.stem == "own_metric")
+    done = papermill(path, tmp_path, "-p", "run_ids", "demo")
+    assert done.returncode != 0
+    (sentence,) = failure(tmp_path / "out.ipynb")
+    assert "the notebook has no parameter 'run_ids'; did you mean run_id" in sentence
+
+
 def failure(path: Path) -> list[str]:
     """Return what an executed notebook shows of the error that ended it."""
     outputs = [output for cell in code(path) for output in cell.outputs]
@@ -174,7 +248,7 @@ def failure(path: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+@pytest.mark.parametrize("path", REPORTS, ids=name)
 def test_without_a_run_it_stops_in_one_sentence_and_writes_nothing(path, tmp_path):
     done = papermill(path, tmp_path)
     assert done.returncode != 0
@@ -186,7 +260,7 @@ def test_without_a_run_it_stops_in_one_sentence_and_writes_nothing(path, tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+@pytest.mark.parametrize("path", REPORTS, ids=name)
 def test_a_parameter_it_does_not_have_stops_it_even_when_the_demo_is_named(path, tmp_path):
     known = FIRST.get(path.stem, "run_id")
     done = papermill(path, tmp_path, "-p", known, "demo", "-p", f"{known}s_root_", "here")
@@ -220,4 +294,7 @@ def test_the_copies_that_the_tests_run_are_given_the_demo(tmp_path):
     for path in NOTEBOOKS:
         copy = tmp_path / "copies" / path.relative_to(project / "notebooks")
         cells = nbformat.read(copy, as_version=4).cells
+        if path in LESSONS:
+            assert cells[2].metadata.get("tags", []) == []
+            continue
         assert cells[2].source == f'# Parameters\n{FIRST.get(path.stem, "run_id")} = "demo"\n'

@@ -1,4 +1,4 @@
-"""Copies of the notebooks that are given the demo, which none of them shows by default."""
+"""Copies of the notebooks that are given the demo, which no report shows by default."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def copy_with_demo(source: Path, target: Path) -> None:
     for notebook in sorted(source.rglob("*.ipynb")):
         copy = target / notebook.relative_to(source)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        given = {first_parameter(notebook): "demo"}
+        is_lesson = notebook.parent.name == "explore"  # those run as they are
+        given = {} if is_lesson else {first_parameter(notebook): "demo"}
         execute_notebook(notebook, copy, given, prepare_only=True, log_output=False)
 
 

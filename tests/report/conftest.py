@@ -137,7 +137,7 @@ def shown(executed: Callable[..., Any]) -> Callable[..., dict[str, str]]:
     def of_run(run: Run, name: str = "run_report", **parameters: Any) -> dict[str, str]:
         found, heading = {}, "header"
         for cell in executed(run, name, **parameters).cells:
-            if cell.cell_type == "markdown":
+            if cell.cell_type == "markdown" and cell.source.startswith("##"):
                 heading = cell.source.splitlines()[0].strip("# ")
             elif cell.get("outputs"):
                 html = re.sub(

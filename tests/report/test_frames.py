@@ -39,10 +39,10 @@ def test_missing_numbers_are_missing_and_never_zero(tmp_path):
 
 
 def test_the_pair_with_most_tasks_leads_and_comes_first(tmp_path):
-    folder = write_run(tmp_path, configs=("z-base", "a-other"))
+    folder = write_run(tmp_path, configs=("z-baseline", "a-other"))
     run = Run([folder])
-    assert run.comparison.baseline_config == "z-base"
-    assert run.configs == ("z-base", "a-other")
+    assert run.comparison.baseline_config == "z-baseline"
+    assert run.configs == ("z-baseline", "a-other")
 
 
 def test_an_unknown_config_names_the_closest(tmp_path):

@@ -172,8 +172,8 @@ def test_slices_under_five_queries_are_not_interpreted():
     # Corpus notes and the three areas have four queries each.
     assert made["slices-P5"].finding.endswith("; 4 parts too small to interpret")
     changes = made.table("slice-changes").rows
-    assert ("corpus", "notes", "P@5", "4", "—", "not interpreted", "—") in changes
-    assert ("corpus", "docs", "P@5", "12", "+1.00", "[−2.00, +4.00]", "—") in changes
+    assert ("Corpus", "notes", "P@5", "4", "—", "not interpreted", "—") in changes
+    assert ("Corpus", "docs", "P@5", "12", "+1.00", "[−2.00, +4.00]", "—") in changes
 
 
 def test_what_found_nothing_is_told_from_what_ranked_badly():

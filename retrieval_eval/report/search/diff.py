@@ -253,18 +253,19 @@ class SearchDiff(frames.Measured):
     def changes(self) -> pd.DataFrame:
         """One row a part of the queries and metric: the change in points."""
         columns, slices = _COLUMNS["changes"], self.document.slices
-        wholes = [("all", "all", self.document.metrics)]
+        wholes = [("all", "all", self.document.n_queries_in_both, self.document.metrics)]
         wholes += [
-            (dimension, level, part.metrics)
+            (dimension, level, part.n_queries, part.metrics)
             for dimension in slices.__struct_fields__
             for level, part in getattr(slices, dimension).items()
         ]
         found = []
-        for dimension, level, metrics in wholes:
+        for dimension, level, n_queries, metrics in wholes:
             for name, change in metrics.items():
                 n = None if dimension == "all" and not self.part else change.n_pairs
                 noise = None if self.level is None else self.level.band(name, n)
-                own = {"dimension": dimension, "level": level, "metric": name}
+                own: Row = {"dimension": dimension, "level": level, "metric": name}
+                own["n_queries"] = n_queries
                 found.append(read_row(change, columns, {**own, "noise_points": noise}))
         return make_frame(found, columns)
 

@@ -14,7 +14,7 @@ from retrieval_eval.model.search_diff import MetricDifference, MovedDocument, Mo
 from retrieval_eval.report.exhibits import Block, Table
 from retrieval_eval.report.numbers import interval, of, rate, signed
 from retrieval_eval.report.search import summaries
-from retrieval_eval.report.search.names import DIMENSIONS, SHOWN, cutoff
+from retrieval_eval.report.search.names import SHOWN, cutoff
 from retrieval_eval.report.search.noise import noise_notes
 from retrieval_eval.report.search.opening import (
     inside,
@@ -420,11 +420,6 @@ def slices(diff: SearchDiff, frame: pd.DataFrame) -> Says:
     )
 
 
-def slice_name(dimension: str) -> str:
-    """Return what a dimension is called."""
-    return "Pinned" if dimension == "pinned" else DIMENSIONS.get(dimension, dimension)
-
-
 # --- set-up and methods ---
 
 
@@ -532,6 +527,5 @@ __all__ = [
     "provenance_table",
     "setup",
     "setup_table",
-    "slice_name",
     "slices",
 ]

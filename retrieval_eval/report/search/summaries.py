@@ -16,9 +16,9 @@ from retrieval_eval.report import style
 from retrieval_eval.report.checkout import commit
 from retrieval_eval.report.headings import is_missing
 from retrieval_eval.report.numbers import interval, rate, signed
+from retrieval_eval.report.provenance import library_versions, package_version
 from retrieval_eval.report.search.names import DIMENSIONS, PROBLEMS, SOURCES, definition
 from retrieval_eval.report.search.noise import Noise, band_words
-from retrieval_eval.report.sections.closing import library_versions, package_version
 from retrieval_eval.search.guard.rendering import HEAD, cells
 from retrieval_eval.search.noise import detectable_rows, shown_metrics
 from retrieval_eval.search.scoring import NO_NAME
@@ -403,9 +403,16 @@ def levels(run: SearchRun, measure: str) -> pd.DataFrame:
     shown = [part.nlargest(MAX_DRAWN, "n_queries", keep="first").sort_index() for part in kept]
     import pandas as pd
 
-    found = pd.concat(shown)
-    titles = [DIMENSIONS[dimension] for dimension in found["dimension"]]
-    return found.assign(dimension=_objects(found, titles))
+    return in_words(pd.concat(shown))
+
+
+def in_words(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return rows of parts with dimensions, and sources of labels, as a page names them."""
+    parts = list(zip(frame["dimension"], frame["level"], strict=True))
+    titles = DIMENSIONS | {"pinned": "Pinned"}
+    found = [titles.get(dimension, dimension) for dimension, _ in parts]
+    levels = [source(level) if dimension == "source" else level for dimension, level in parts]
+    return frame.assign(dimension=_objects(frame, found), level=_objects(frame, levels))
 
 
 def pairs(run: SearchRun) -> pd.DataFrame:

@@ -709,6 +709,18 @@ def refusals(run: SearchRun) -> Says:
     )
 
 
+def thresholds(run: SearchRun, frame: pd.DataFrame) -> Says:
+    """Return what is said of what refusing below single thresholds does."""
+    n = len(run.roc)
+    block = run.stored.abstention
+    return says(
+        "What each threshold would do",
+        "Shares refused when every query with a lower top score is refused",
+        f"{of(len(frame), n)} thresholds; all are in roc.csv." if len(frame) < n else "",
+        empty=roc(run)["empty"] if block is not None else refusals(run)["empty"],
+    )
+
+
 def roc(run: SearchRun) -> Says:
     """Return what is said of the curve over all thresholds."""
     block = run.stored.abstention
@@ -725,7 +737,7 @@ def roc(run: SearchRun) -> Says:
         refusals(run)["finding"],
         "Every point of the line is a threshold of the top score below which a query is refused. "
         f"{summary} ({run.coverage} interval, DeLong and Newcombe). Shaded: where the gate passes. "
-        "Dotted: what chance would give. The thresholds are in roc.csv.",
+        "Dotted: what chance would give.",
         empty=why,
     )
     return found | {
