@@ -279,7 +279,7 @@ def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown
                 with themed():
                     words = make(ax, *head, *arguments, **options)
             else:
-                with canvas(height) as (_, (ax,)):
+                with canvas(height) as ax:
                     words = make(ax, *head, *arguments, **options)
         except NothingToShow as nothing:
             ax, said = None, str(nothing)
