@@ -502,8 +502,12 @@ class Trial(frames.Measured):
             return "The folder was excluded, so nothing is known of it"
         return str(getattr(self, f"_{name}_finding")())
 
-    def notes(self) -> tuple[str, ...]:
-        """Return the reasons why metrics have no value, each with the metrics that lack one."""
+    def notes(self, name: str) -> tuple[str, ...]:
+        """Return sentences for below a table: why metrics have no value, how errors are read."""
+        metrics = self.files.metrics if self.files else None
+        if name == "errors":
+            note = metrics.error_taxonomy.note if metrics else None
+            return (f"{note[:1].upper()}{note[1:].rstrip('.')}.",) if note else ()
         rows = self.metrics
         lost: dict[str, list[str]] = {}
         for label, reason in zip(rows["label"], rows["reason"], strict=True):
