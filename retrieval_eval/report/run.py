@@ -367,10 +367,11 @@ class Run(frames.Measured):
     @frames.handed_out
     def tools(self) -> pd.DataFrame:
         """One row a trial, tool category and kind of tool, with the number of events."""
-        names = list(dict.fromkeys(c.name for c in _COLUMNS["tools"][:-1]))
-        found = self.events.groupby(names, sort=False, dropna=False).size()
-        rows = found.rename("n_events").reset_index().to_dict("records")
-        return make_frame([{str(k): v for k, v in row.items()} for row in rows], _COLUMNS["tools"])
+        names = [column.name for column in _COLUMNS["tools"][:-1]]
+        # Not grouped by pandas, which cannot encode every name that a folder may have.
+        found = Counter(zip(*(self.events[name] for name in names), strict=True))
+        rows = [dict(zip(names, key, strict=True)) | {"n_events": n} for key, n in found.items()]
+        return make_frame(rows, _COLUMNS["tools"])
 
     def event_rows(self, trial: TrialFiles) -> list[Row]:
         """Return the events of a trial, in a private report without arguments."""

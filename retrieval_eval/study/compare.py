@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 from msgspec import structs
@@ -94,6 +95,8 @@ _TABLE_COLUMNS: Final = {
     "p_value": "p",
     "p_holm": "p (Holm)",
 }
+
+_SIDES: Final = ("baseline", "comparison", "difference")
 
 _CLEAR: Final = frozenset({"better", "worse", "fragile"})
 
@@ -211,10 +214,19 @@ class Comparison:
     @property
     def suites(self) -> pd.DataFrame:
         """One row a metric and suite: matched tasks and the means of both sides."""
-        known = self.pairs.dropna(subset=["difference"])
-        found = known.groupby(["metric", "benchmark"], sort=False)
-        sides = found[["baseline", "comparison", "difference"]].mean()
-        return self._marked(sides.assign(n_pairs=found.size()).reset_index())
+        groups: dict[tuple[str, str], list[PairValues]] = {}
+        for pair in self.record.pairs:
+            for metric, sides in pair.metrics.items():
+                if sides.difference is not None:
+                    groups.setdefault((metric, pair.benchmark), []).append(sides)
+        rows = [
+            {"metric": metric, "benchmark": suite, "n_pairs": len(own)}
+            | {name: fmean(getattr(s, name) for s in own) for name in _SIDES}
+            for (metric, suite), own in groups.items()
+        ]
+        numbers = [f"{name}:float64" for name in _SIDES]
+        dtypes = dtypes_of("metric", "benchmark", *numbers, "n_pairs:Int64")
+        return self._marked(frame_of(rows, dtypes))
 
     @property
     def gate(self) -> pd.DataFrame:
