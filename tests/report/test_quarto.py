@@ -491,11 +491,14 @@ def test_a_notebook_executed_by_hand_gives_the_same_page(
 
 @pytest.mark.slow
 def test_a_template_that_was_not_executed_has_no_page(real_quarto, quarto_project):
-    name = "retrieval-eval-html"
-    done = _quarto(quarto_project, "notebooks/run_report.ipynb", "--to", name)
+    template = quarto_project / "notebooks" / "run_report.ipynb"
+    done = _quarto(quarto_project, str(template.relative_to(quarto_project)))
+    assert done.returncode != 0
+    shutil.copy(template, quarto_project / "out.ipynb")
+    done = _quarto(quarto_project, "out.ipynb", "--to", "retrieval-eval-html")
     assert done.returncode != 0
     assert "execute it before rendering it" in done.stderr
-    assert not list((quarto_project / "notebooks").glob("*.html"))
+    assert not [name for name in _pages_in(quarto_project) if "run_report" in name or "out" in name]
 
 
 @pytest.mark.slow
