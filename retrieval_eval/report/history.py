@@ -98,6 +98,24 @@ class History(frames.Measured):
         found: pd.DataFrame = getattr(self, name)
         return found
 
+    def of_metric(self, name: str, kind: str) -> pd.DataFrame:
+        """Return the rows of ``metrics`` of one metric of agents or search; none without runs.
+
+        Raises
+        ------
+        BadInputError
+            When no run of the kind has the metric; it names the closest.
+        """
+        own = self.metrics[self.metrics["kind"] == kind]
+        known = list(own["metric"].unique())
+        if known and name not in known:
+            by_lower = {known_name.lower(): known_name for known_name in known}
+            close = difflib.get_close_matches(name.lower(), by_lower, n=2, cutoff=0.4)
+            close = [by_lower[lower] for lower in close] or known
+            said = visible(name, 60)
+            raise BadInputError(f"no run of {kind} has the metric '{said}'; try {', '.join(close)}")
+        return own[own["metric"] == name]
+
     @property
     def n_simulated(self) -> int:
         """How many runs hold invented data."""
@@ -491,8 +509,8 @@ def build_history(
     runs_root: str | Path = "",
     output_dir: str | Path = "",
     subject: str = "",
-    measure: str = "",
-    metric: str = "",
+    measure: str = "nDCG@10",
+    metric: str = "file_recall",
     thresholds: str | Path = "",
     seed: int = DEFAULT_SEED,
     renderer: Renderer = "auto",
@@ -507,7 +525,7 @@ def build_history(
     data, runs_root, output_dir, subject, thresholds, seed
         As for :func:`load_history`.
     measure, metric
-        Of search and of agents: what is drawn over time; by default nDCG@10 and file recall.
+        Of search and of agents: what is drawn over time.
     reports_dir
         The page goes to ``<reports_dir>/history/index.html``, of one subject to
         ``<reports_dir>/history/<subject>/index.html``.
@@ -517,7 +535,7 @@ def build_history(
     Raises
     ------
     BadInputError
-        As :func:`load_history` does.
+        As :func:`load_history` does, or when no run has the measure or metric.
     RenderError
         When a cell fails or the page cannot be rendered.
     """
@@ -526,7 +544,6 @@ def build_history(
         evaluate([DEMO], output_dir=agents, progress=progress)
         data = measured_demo(reports_dir / DEMO_FOLDER / "data", progress=progress).run.parent
         runs_root, output_dir = agents / "runs", agents
-    known = {"measure": measure, "metric": metric}
     values: dict[str, Any] = {
         "data": str(data),
         "runs_root": str(runs_root),
@@ -536,7 +553,16 @@ def build_history(
         "seed": seed,
     }
     history = load_history(**values)
-    values |= {name: value for name, value in known.items() if value}
+    history.of_metric(measure, SEARCH)
+    history.of_metric(metric, AGENTS)
+    values |= {"measure": measure, "metric": metric}
+    kinds = history.runs.groupby("kind")["n"].sum()
+    listed = Listed(
+        reports_dir,
+        newest(history.runs["moment"].dropna()),
+        n_trials=int(kinds.get(AGENTS, 0)) or None,
+        n_queries=int(kinds.get(SEARCH, 0)) or None,
+    )
     tables = [repr(history.frame(name).to_dict("list")) for name in HISTORY_FRAMES]
     return publish(
         NOTEBOOK,
@@ -550,5 +576,5 @@ def build_history(
         progress=progress,
         inputs=digest_of(tables),
         keep=keep,
-        listed=Listed(reports_dir, newest(map(str, history.runs["moment"]))),
+        listed=listed,
     )

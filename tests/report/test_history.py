@@ -10,7 +10,7 @@ import pytest
 from retrieval_eval.cli.main import run
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report.columns import HISTORY_FRAMES, expand
-from retrieval_eval.report.history import load_history
+from retrieval_eval.report.history import build_history, load_history
 from tests.factories import write_run
 from tests.searches import answer, gold_query, gold_set, run_of
 
@@ -209,3 +209,31 @@ def test_hostile_labels_are_text(tmp_path):
 def test_folders_are_text():
     with pytest.raises(BadInputError, match="given as text"):
         load_history(["a"])
+
+
+def test_a_metric_that_no_run_has_is_named_with_the_closest(searches):
+    history = load_history(searches)
+    assert len(history.of_metric("nDCG@10", "search")) == 4
+    assert history.of_metric("file_recall", "agents").empty, "there is no run of agents"
+    with pytest.raises(
+        BadInputError, match="no run of search has the metric 'ndcg@10'; try nDCG@10"
+    ):
+        history.of_metric("ndcg@10", "search")
+
+
+@pytest.mark.slow
+def test_the_page_is_made_once_and_made_again_from_its_parameters(searches, agents, tmp_path):
+    given = {"runs_root": agents, "reports_dir": tmp_path / "reports", "renderer": "embedded"}
+    page = build_history(searches, **given)
+    assert page == tmp_path / "reports" / "history" / "index.html"
+    html = page.read_text(encoding="utf-8")
+    assert "1 of 3 changes of search are regressions" in html
+    assert "no line joins the two" in html
+    names = {path.name for path in page.parent.iterdir()}
+    assert names >= {f"{name}.csv" for name in HISTORY_FRAMES} | {"params.yml", "versions.csv"}
+    before = page.read_bytes()
+    kept = ["report", "--set", str(page.parent / "params.yml"), "--reports-dir"]
+    assert run([*kept, str(tmp_path / "reports")]) == 0
+    assert page.read_bytes() == before
+    assert run([*kept, str(tmp_path / "again")]) == 0
+    assert (tmp_path / "again" / "history" / "index.html").read_bytes() == before

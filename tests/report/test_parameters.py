@@ -37,6 +37,8 @@ def test_the_run_report_takes_the_promised_parameters():
         "mcp_config",
         "k_values",
         "seed",
+        "trial_pages",
+        "where",
         "privacy",
     ]
 
@@ -178,3 +180,17 @@ def test_the_loader_refuses_mistyped_values_too(bad, tmp_path):
     given = {"output_dir": tmp_path} | bad
     with pytest.raises(BadInputError):
         load_run("demo", **given)
+
+
+def test_what_params_yml_says_of_the_page_is_no_parameter():
+    given = '# Parameters\nnotebook = "run_report"\nrenderer = "embedded"\npdf = False\nseed = 3\n'
+    values = {"notebook": "run_report", "renderer": "embedded", "pdf": False, "seed": 3}
+    check_cells([CELL, given], values)
+    with pytest.raises(BadInputError, match="no parameter 'notebok'"):
+        check_cells([CELL, given.replace("notebook", "notebok")], {"notebok": "run_report"})
+
+
+def test_a_notebook_may_have_a_parameter_of_such_a_name():
+    own = CELL + "pdf: bool = False  # of its own\n"
+    with pytest.raises(BadInputError, match="'pdf' is true or false"):
+        check_cells([own, '# Parameters\npdf = "yes"\n'], {"pdf": "yes"})
