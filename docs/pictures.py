@@ -43,14 +43,14 @@ def main() -> None:
         run = str(reports / "demo" / "data" / "runs" / "demo")
         into = ["--reports-dir", str(reports)]
         page_of = {
-            "run-report": (["demo", *into], 1000),
-            "trial": (["trial", TRIAL, "--run", run, "--report", *into], 1000),
-            "search-report": (["search", "demo", *into], 1000),
+            "run-report": ["demo", *into],
+            "trial": ["trial", TRIAL, "--run", run, "--report", *into],
+            "search-report": ["search", "demo", *into],
         }
         IMAGES.mkdir(exist_ok=True)
-        for name, (command, height) in page_of.items():
-            page = _made(command, Path(folder))
-            _photograph(browser, page, IMAGES / f"{name}.png", height)
+        for name, command in page_of.items():
+            address = _made(command, Path(folder)).as_uri()
+            _photograph(browser, address, IMAGES / f"{name}.png")
 
 
 def _made(command: list[str], folder: Path) -> Path:
@@ -65,16 +65,16 @@ def _made(command: list[str], folder: Path) -> Path:
     return (folder / done.stdout.split()[-1]).resolve()
 
 
-def _photograph(browser: str, page: Path, image: Path, height: int) -> None:
+def _photograph(browser: str, address: str, image: Path) -> None:
     with tempfile.TemporaryDirectory() as profile:
         subprocess.run(
             [
                 browser,
                 *BROWSER,
                 f"--user-data-dir={profile}",
-                f"--window-size=1280,{height}",
+                "--window-size=1280,1000",
                 f"--screenshot={image}",
-                page.as_uri(),
+                address,
             ],
             stderr=subprocess.DEVNULL,
             check=True,

@@ -180,6 +180,8 @@ def test_every_notebook_is_described(project, docs):
     page = (docs / "howto" / "notebooks.md").read_text(encoding="utf-8")
     notebooks = {path.name for path in (project / "notebooks").glob("*.ipynb")}
     assert notebooks == set(re.findall(r"^\| `notebooks/(\w+\.ipynb)`", page, flags=re.MULTILINE))
+    lessons = {path.name for path in (project / "notebooks" / "explore").glob("*.ipynb")}
+    assert lessons == set(re.findall(r"^\| `(\w+\.ipynb)`", page, flags=re.MULTILINE))
 
 
 class _Requests(HTMLParser):

@@ -64,8 +64,8 @@ def header(diff: SearchDiff) -> Block:
     document = diff.document
     badges = [("Guard", _guard(diff))]
     for side, found in zip(SIDES, (document.a, document.b), strict=True):
-        told = f"{visible(found.label or 'no label', 48)}, {visible(found.generated_at, 24)}"
-        badges.append((f"Run {side}", told))
+        stated = f"{visible(found.label or 'no label', 48)}, {visible(found.generated_at, 24)}"
+        badges.append((f"Run {side}", stated))
     only = f"{document.n_queries_only_a} in A only, {document.n_queries_only_b} in B only"
     failed = f"{document.a.n_failed} failed in A, {document.b.n_failed} in B"
     codes = ", ".join(visible(one.code, 30) for one in document.accepted)
@@ -226,7 +226,7 @@ def move_table(diff: SearchDiff, metrics: Sequence[str]) -> pd.DataFrame:
 
 
 def moves(diff: SearchDiff, frame: pd.DataFrame) -> Says:
-    """Return what is said of the queries that moved."""
+    """Return the words about the queries that moved."""
     n = diff.document.n_queries_in_both
     return says(
         f"{of(len(diff.moved), n)} queries moved" if diff.moved else "No query moved",
@@ -247,7 +247,7 @@ def pairs(diff: SearchDiff) -> pd.DataFrame:
 
 
 def paired(diff: SearchDiff, metric: str) -> Says:
-    """Return what is said of one metric, query by query."""
+    """Return the words about one metric, query by query."""
     change = diff.document.metrics.get(metric)
     if change is None:
         why = f"The runs do not share {metric}."
@@ -278,7 +278,7 @@ def documents_table(diff: SearchDiff, metric: str) -> pd.DataFrame:
 
 
 def documents(diff: SearchDiff, metric: str, frame: pd.DataFrame) -> Says:
-    """Return what is said of the documents that came and went within a cut-off."""
+    """Return the words about the documents that came and went within a cut-off."""
     k = cutoff(metric)[1]
     own = [q.documents[str(k)] for q in diff.document.queries if str(k) in q.documents]
     came, went = (
@@ -335,7 +335,7 @@ def first_table(diff: SearchDiff) -> pd.DataFrame:
 
 
 def first_documents(diff: SearchDiff, frame: pd.DataFrame) -> Says:
-    """Return what is said of the queries with another first document."""
+    """Return the words about the queries with another first document."""
     grades = [
         ((one.b and one.b.grade) or 0) - ((one.a and one.a.grade) or 0)
         for one in diff.document.top1_changed
@@ -356,22 +356,22 @@ def first_documents(diff: SearchDiff, frame: pd.DataFrame) -> Says:
 
 
 def metrics(diff: SearchDiff) -> Says:
-    """Return what is said of the difference of every metric of the rankings."""
+    """Return the words about the difference of every metric of the rankings."""
     found = {m: c for m, c in diff.document.metrics.items() if c.delta_points is not None}
     flagged = of(len(diff.document.flagged), len(diff.document.metrics))
     level = f"{diff.document.settings.flag_points:g} points"
     ranked = {m: c for m, c in found.items() if m not in BLOCK_OF}
     outside = f"{of(sum(map(excludes_zero, ranked.values())), len(ranked))} metrics of rankings"
-    told = f"{outside} have an interval that leaves out 0"
+    stated = f"{outside} have an interval that leaves out 0"
     level_ = diff.level
     if level_ is not None and not level_.is_deterministic:
         bands = [(abs(c.delta_points or 0.0), level_.band(m)) for m, c in ranked.items()]
         known = [(moved, band) for moved, band in bands if band is not None]
         beyond = sum(moved > band for moved, band in known)
-        told += f"; {of(beyond, len(known))} lie outside the noise level of the system"
+        stated += f"; {of(beyond, len(known))} lie outside the noise level of the system"
     a, b = diff.names
     return says(
-        f"{flagged} metrics moved by more than {level}; {told}",
+        f"{flagged} metrics moved by more than {level}; {stated}",
         f"Mean over the queries that have the metric in both runs, {b} minus {a}, in points, with "
         f"a {diff.coverage} paired bootstrap interval. The metrics overlap and the intervals are "
         f"not adjusted for their number.{noise_caption(level_)}",
@@ -380,7 +380,7 @@ def metrics(diff: SearchDiff) -> Says:
 
 
 def every_metric(diff: SearchDiff) -> Says:
-    """Return what is said of the table of every metric."""
+    """Return the words about the table of every metric."""
     return says(
         metrics(diff)["finding"],
         "Difference of every metric, those of refusals and drafted answers last",
@@ -399,7 +399,7 @@ def heads(diff: SearchDiff) -> dict[str, str]:
 
 
 def slices(diff: SearchDiff, frame: pd.DataFrame) -> Says:
-    """Return what is said of the difference by part of the queries."""
+    """Return the words about the difference by part of the queries."""
     if not len(frame):
         why = "The runs share no headline metric, or no query that belongs to a part."
         return says("There is nothing to slice", empty=why)
@@ -450,7 +450,7 @@ def setup_table(diff: SearchDiff) -> pd.DataFrame:
 
 
 def setup(diff: SearchDiff) -> Says:
-    """Return what is said of the set-up of both runs."""
+    """Return the words about the set-up of both runs."""
     changes = diff.document.changes
     shown = "; ".join(visible(change, 160) for change in changes[:12])
     return says(

@@ -241,8 +241,8 @@ def _body(run: SearchRun) -> tuple[str, str, tuple[str, ...]]:
         hint = "Without a baseline this run says how good search is, not whether it got better."
         return f"{_level(run)}; no baseline to compare with", "none", (hint,)
     if reasons := incomparable(run):
-        told = f"Not comparable with the baseline: {reasons[0]}."
-        return f"{_level(run)}; the baseline measured something else", "none", (told,)
+        stated = f"Not comparable with the baseline: {reasons[0]}."
+        return f"{_level(run)}; the baseline measured something else", "none", (stated,)
     return _compared(run)
 
 

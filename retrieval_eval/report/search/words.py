@@ -81,23 +81,23 @@ def rest(frame: pd.DataFrame, file: str, rows: int = ROWS) -> str:
 
 
 def guard(run: SearchRun) -> Says:
-    """Return what is said of the guard's thresholds."""
+    """Return the words about the guard's thresholds."""
     ruling, level = run.ruling, run.level
     if ruling is None:
         return says(
             "There is no verdict of the guard",
             empty=f"The guard was not asked: {not_asked(run)}.",
         )
-    told = remarks(ruling)
+    stated = remarks(ruling)
     if run.privacy and ruling.reasons:
         # The reasons of a run without a verdict repeat what its retriever said.
-        told = [f"No verdict: {withheld(run) or 'the runs cannot be compared.'}"]
+        stated = [f"No verdict: {withheld(run) or 'the runs cannot be compared.'}"]
     still = STILL if level is not None and level.is_deterministic else ""
     stale = STALE if level is not None and level.stale else ""
     return says(
         ruling_finding(ruling),
         f"Thresholds against the baseline ({run.baseline_name}); differences in points",
-        *told,
+        *stated,
         still,
         stale,
         method(ruling),
@@ -106,7 +106,7 @@ def guard(run: SearchRun) -> Says:
 
 
 def movers() -> Says:
-    """Return what is said of the queries behind thresholds that are out of bounds."""
+    """Return the words about the queries behind thresholds that are out of bounds."""
     return says(
         "Queries behind the thresholds that do not plainly pass",
         f"The first {summaries.MAX_MOVERS} queries that moved each of these the wrong way",
@@ -115,7 +115,7 @@ def movers() -> Says:
 
 
 def composite(run: SearchRun) -> Says:
-    """Return what is said of the composite and its worst component."""
+    """Return the words about the composite and its worst component."""
     block = run.stored.composite
     caption = "Components against their bounds; the composite is the smallest margin, never a mean"
     if block is None or not block.components:
@@ -141,7 +141,7 @@ def composite(run: SearchRun) -> Says:
 
 
 def setup(run: SearchRun) -> Says:
-    """Return what is said of the set-up."""
+    """Return the words about the set-up."""
     n = counted(run.stored.status.n_queries, "query")
     corpora = counted(len(run.stored.run.corpora), "corpus", "corpora")
     depth = f"{run.stored.run.settings.depth:,} documents deep"
@@ -149,7 +149,7 @@ def setup(run: SearchRun) -> Says:
 
 
 def composition(run: SearchRun) -> Says:
-    """Return what is said of the gold set."""
+    """Return the words about the gold set."""
     gold = run.stored.run.gold_set
     asked = of(len(run.stored.queries), gold.n_queries)
     problem = f"{run.gold_problem}." if run.gold_problem else ""
@@ -158,7 +158,7 @@ def composition(run: SearchRun) -> Says:
 
 
 def agreement(run: SearchRun) -> Says:
-    """Return what is said of how far labellers agree."""
+    """Return the words about how far labellers agree."""
     if run.gold is None:
         why = f"{run.gold_problem}." if run.gold_problem else _NO_GOLD
         return says("How far labellers agree is not known", empty=why)
@@ -189,7 +189,7 @@ def _kappa(kappa: Kappa) -> str:
 
 
 def confusion(run: SearchRun) -> Says:
-    """Return what is said of the grades of the first pair of labellers."""
+    """Return the words about the grades of the first pair of labellers."""
     if not run.labeller_pairs:
         return says("No pair of labellers to compare", empty="No two people graded the same.")
     pair = run.labeller_pairs[0]
@@ -200,7 +200,7 @@ def confusion(run: SearchRun) -> Says:
 
 
 def labels() -> Says:
-    """Return what is said of where labels come from."""
+    """Return the words about where labels come from."""
     return says(
         "Where labels come from",
         "Judged pairs of query and document, by who made the row",
@@ -212,7 +212,7 @@ def labels() -> Says:
 
 
 def stale_labels(run: SearchRun) -> Says:
-    """Return what is said of labels that the corpus has left behind."""
+    """Return the words about labels that the corpus has left behind."""
     gold = run.gold
     if gold is None or run.corpus is None:
         missing = "the documents were" if gold is not None else "the gold set was"
@@ -256,7 +256,7 @@ def _other(run: SearchRun) -> str:
 
 
 def judged(run: SearchRun) -> Says:
-    """Return what is said of ties and unjudged documents."""
+    """Return the words about ties and unjudged documents."""
     mean = run.stored.metrics.get(JUDGED)
     finding = "Every metric" if run.stored.metrics else "Nothing was measured"
     if mean is not None and mean.value is not None:
@@ -280,7 +280,7 @@ def judged(run: SearchRun) -> Says:
 
 
 def to_judge(run: SearchRun) -> Says:
-    """Return what is said of the documents to judge next."""
+    """Return the words about the documents to judge next."""
     if run.queue is None:
         return says("What to judge next is not known", empty=_NO_GOLD)
     found = run.queue.candidates
@@ -305,7 +305,7 @@ def to_judge(run: SearchRun) -> Says:
 
 
 def problems(run: SearchRun) -> Says:
-    """Return what is said of what happened to queries."""
+    """Return the words about what happened to queries."""
     status, asked = run.stored.status, run.stored.queries
     n = sum(q.status == "failed" or bool(q.problems) for q in asked)
     noted = ([("failed", status.n_failed)] if status.n_failed else []) + [*status.problems.items()]
@@ -318,7 +318,7 @@ def problems(run: SearchRun) -> Says:
 
 
 def problem_queries(frame: pd.DataFrame) -> Says:
-    """Return what is said of the queries with a remark."""
+    """Return the words about the queries with a remark."""
     return says(
         f"{counted(len(frame), 'query')} with a remark",
         "Queries with a remark, failed ones first",
@@ -328,7 +328,7 @@ def problem_queries(frame: pd.DataFrame) -> Says:
 
 
 def review(run: SearchRun) -> Says:
-    """Return what is said of the review backlog."""
+    """Return the words about the review backlog."""
     if run.part is not None:
         why = "The review queue is that of all queries, so it does not follow the filter."
         return says("The review backlog is not shown for a part of the queries", empty=why)
@@ -343,7 +343,7 @@ def review(run: SearchRun) -> Says:
 
 
 def _incomplete(run: SearchRun) -> Says | None:
-    """Return what is said in place of a comparison that cannot be made."""
+    """Return the words in place of a comparison that cannot be made."""
     if (why := delta_withheld(run)) is not None:
         return says("No difference is given without a verdict", empty=why)
     if run.stored.delta is None:
@@ -366,7 +366,7 @@ def changed(run: SearchRun) -> str:
 
 
 def moves(run: SearchRun, frame: pd.DataFrame) -> Says:
-    """Return what is said of the queries that moved."""
+    """Return the words about the queries that moved."""
     if (found := _incomplete(run)) is not None:
         return found
     n, asked = len(run.moved), len(run.stored.queries)
@@ -390,7 +390,7 @@ def moves(run: SearchRun, frame: pd.DataFrame) -> Says:
 
 
 def paired(run: SearchRun, measure: str) -> Says:
-    """Return what is said of one metric, query by query."""
+    """Return the words about one metric, query by query."""
     change = run.changes.get(measure)
     if change is None:
         return _incomplete(run) or says(
@@ -407,7 +407,7 @@ def paired(run: SearchRun, measure: str) -> Says:
 
 
 def first_documents(run: SearchRun, frame: pd.DataFrame) -> Says:
-    """Return what is said of the queries with another first document."""
+    """Return the words about the queries with another first document."""
     if (found := _incomplete(run)) is not None:
         return found
     unread = "The first document before is known only when the baseline's file is read."
@@ -421,7 +421,7 @@ def first_documents(run: SearchRun, frame: pd.DataFrame) -> Says:
 
 
 def differences(run: SearchRun) -> Says:
-    """Return what is said of the difference of every metric."""
+    """Return the words about the difference of every metric."""
     if (found := _incomplete(run)) is not None:
         return found
     if (why := withheld(run)) is not None:
@@ -454,8 +454,8 @@ def noise_caption(level: Noise | None) -> str:
 
 
 def every_difference(run: SearchRun) -> Says:
-    """Return what is said of the differences as a table: the headline metrics and their p."""
-    told = " ".join(
+    """Return the words about the differences as a table: the headline metrics and their p."""
+    stated = " ".join(
         f"{m}: {rate(c.baseline)} → {rate(c.current)}, p adjusted over the headline metrics (Holm) "
         f"{_p(run.adjusted.get(m))}."
         for m in HEADLINE
@@ -463,7 +463,7 @@ def every_difference(run: SearchRun) -> Says:
     )
     found = differences(run)
     found["caption"] = "Difference of every metric from the baseline, in points"
-    return found | {"notes": (told, WIDENED if run.part and run.level else "")}
+    return found | {"notes": (stated, WIDENED if run.part and run.level else "")}
 
 
 def _p(value: float | None) -> str:
@@ -471,7 +471,7 @@ def _p(value: float | None) -> str:
 
 
 def label_effects(run: SearchRun) -> Says:
-    """Return what is said of the effects of labels and of retrieval."""
+    """Return the words about the effects of labels and of retrieval."""
     found = run.label_effects
     if found is None:
         why = (
@@ -495,7 +495,7 @@ def label_effects(run: SearchRun) -> Says:
 
 
 def noise(level: Noise | None, *, privacy: bool) -> Says:
-    """Return what is said of the noise level.
+    """Return the words about the noise level.
 
     What made it stale may be how the retriever was opened, which ``privacy`` leaves out.
     """
@@ -509,18 +509,18 @@ def noise(level: Noise | None, *, privacy: bool) -> Says:
     else:
         varied = counted(document.n_queries_varied, "query")
         finding = f"{varied} of {document.n_queries:,} varied between {runs} of the system"
-    told = [f"{text[:1].upper()}{text[1:]}." for text in level.stale]
+    stated = [f"{text[:1].upper()}{text[1:]}." for text in level.stale]
     if level.stale:
         finding = f"Stale noise: {finding[:1].lower()}{finding[1:]}"
         if privacy:
-            verb = "is" if len(told) == 1 else "are"
-            told = [f"There {verb} {counted(len(told), 'reason')} for that."]
+            verb = "is" if len(stated) == 1 else "are"
+            stated = [f"There {verb} {counted(len(stated), 'reason')} for that."]
     caption = "Noise in points: between runs of one system, and from the choice of queries"
-    return says(finding, caption, *told, MEANING, empty="The noise file has no metric.")
+    return says(finding, caption, *stated, MEANING, empty="The noise file has no metric.")
 
 
 def detectable() -> Says:
-    """Return what is said of the smallest differences that comparisons find."""
+    """Return the words about the smallest differences that comparisons find."""
     return says(
         "More queries show smaller differences",
         "Smallest difference in points that 80 % of comparisons would find, by number of queries",
@@ -532,7 +532,7 @@ def detectable() -> Says:
 
 
 def transfer(run: SearchRun) -> Says:
-    """Return what is said of the change with one corpus left out."""
+    """Return the words about the change with one corpus left out."""
     unknown = "Whether the change holds elsewhere is not known"
     found = run.held_out
     if found is None:
@@ -565,7 +565,7 @@ def _holds(row: Mapping[str, Any]) -> str:
 
 
 def cutoffs(run: SearchRun, metric: str) -> Says:
-    """Return what is said of a metric at each cut-off, the finding being that of one of them."""
+    """Return the words about a metric at each cut-off, the finding being that of one of them."""
     parts = sorted(run.stored.slices.corpus.items(), key=lambda item: (-item[1].n_queries, item[0]))
     shown = [
         f"{rate(mean.value)} in {visible(level, 30)} (n = {mean.n})"
@@ -585,7 +585,7 @@ def cutoffs(run: SearchRun, metric: str) -> Says:
 
 
 def slices(run: SearchRun, frame: pd.DataFrame, measure: str) -> Says:
-    """Return what is said of one metric by part of the queries."""
+    """Return the words about one metric by part of the queries."""
     if measure not in run.stored.metrics:
         return says("There is nothing to slice", empty=f"The run did not measure {measure}.")
     known = [v for v, n in zip(frame["value"], frame["n"], strict=True) if n >= MIN_INTERPRETABLE]
@@ -605,7 +605,7 @@ def slices(run: SearchRun, frame: pd.DataFrame, measure: str) -> Says:
 
 
 def slice_differences(run: SearchRun, frame: pd.DataFrame) -> Says:
-    """Return what is said of the difference by part of the queries."""
+    """Return the words about the difference by part of the queries."""
     if (why := withheld(run)) is not None:
         return says("No difference is given without a verdict", empty=why)
     if not run.changes or not len(frame):
@@ -629,7 +629,7 @@ def slice_differences(run: SearchRun, frame: pd.DataFrame) -> Says:
 
 
 def nothing_found(run: SearchRun, frame: pd.DataFrame) -> Says:
-    """Return what is said of the scored queries without a relevant document."""
+    """Return the words about the scored queries without a relevant document."""
     depth, n = run.stored.run.settings.depth, len(run.scored)
     n_empty = sum(n == 0 for n in frame["n_retrieved"])
     why = f"Every scored query has a relevant document among its first {depth}."
@@ -651,7 +651,7 @@ def _unread(run: SearchRun) -> str:
 
 
 def worst(run: SearchRun, frame: pd.DataFrame, measure: str = "nDCG@10") -> Says:
-    """Return what is said of the queries that found something, worst ranked first."""
+    """Return the words about the queries that found something, worst ranked first."""
     below = sum(value < 0.5 for value in frame[measure]) if measure in frame else 0
     return says(
         f"{of(below, len(frame))} queries that found something have {measure} below 0.50",
@@ -666,7 +666,7 @@ def worst(run: SearchRun, frame: pd.DataFrame, measure: str = "nDCG@10") -> Says
 
 
 def refusals(run: SearchRun) -> Says:
-    """Return what is said of refusals beside the two controls."""
+    """Return the words about refusals beside the two controls."""
     block = run.stored.abstention
     if block is None:
         n = sum(query.answerable is False for query in run.stored.queries)
@@ -710,7 +710,7 @@ def refusals(run: SearchRun) -> Says:
 
 
 def thresholds(run: SearchRun, frame: pd.DataFrame) -> Says:
-    """Return what is said of what refusing below single thresholds does."""
+    """Return the words about what refusing below single thresholds does."""
     n = len(run.roc)
     block = run.stored.abstention
     return says(
@@ -722,7 +722,7 @@ def thresholds(run: SearchRun, frame: pd.DataFrame) -> Says:
 
 
 def roc(run: SearchRun) -> Says:
-    """Return what is said of the curve over all thresholds."""
+    """Return the words about the curve over all thresholds."""
     block = run.stored.abstention
     if block is None:
         return refusals(run)
@@ -749,26 +749,26 @@ def roc(run: SearchRun) -> Says:
 
 
 def unanswerable(run: SearchRun) -> Says:
-    """Return what is said of what came back for queries that no document answers."""
+    """Return the words about what came back for queries that no document answers."""
     asked = [query for query in run.stored.queries if query.answerable is False]
     if not asked:
         why = "The gold set has no query that is marked as not answerable."
         return says("No unanswerable query was asked", empty=why)
-    told, block = "", run.stored.abstention
+    stated, block = "", run.stored.abstention
     caught = None if block is None else n_refused(block.true_positive_rate)
     if block is not None and block.threshold is not None and caught is not None:
-        told = f"The threshold of {block.threshold:g} refuses {of(caught, len(asked))}."
+        stated = f"The threshold of {block.threshold:g} refuses {of(caught, len(asked))}."
     n = sum(bool(query.ranking) for query in asked)
     return says(
         f"{of(n, len(asked))} unanswerable queries got documents all the same",
         "Scores of the first documents of unanswerable queries beside those of answerable ones",
         "They have no ranking metric. Scores of different queries are often not comparable.",
-        told,
+        stated,
     )
 
 
 def unanswerable_queries(frame: pd.DataFrame) -> Says:
-    """Return what is said of the unanswerable queries one by one."""
+    """Return the words about the unanswerable queries one by one."""
     return says(
         "The highest first scores are the likeliest to mislead",
         "Unanswerable queries by the score of their first document",
@@ -778,7 +778,7 @@ def unanswerable_queries(frame: pd.DataFrame) -> Says:
 
 
 def claims(run: SearchRun) -> Says:
-    """Return what is said of claim coverage beside faithfulness."""
+    """Return the words about claim coverage beside faithfulness."""
     block = run.stored.claims
     if block is None:
         why = (
@@ -818,7 +818,7 @@ def claims(run: SearchRun) -> Says:
 
 
 def claim_support() -> Says:
-    """Return what is said of what supports claims."""
+    """Return the words about what supports claims."""
     return says(
         "What supports the claims",
         "Substantive claims by what supports them",
@@ -827,7 +827,7 @@ def claim_support() -> Says:
 
 
 def drafts(frame: pd.DataFrame) -> Says:
-    """Return what is said of the drafts with unsupported claims."""
+    """Return the words about the drafts with unsupported claims."""
     return says(
         f"{counted(len(frame), 'draft')} with claims that no labelled document supports",
         "Drafts with claims that no labelled document supports, the worst first",
