@@ -368,9 +368,12 @@ class Run(frames.Measured):
     def tools(self) -> pd.DataFrame:
         """One row a trial, tool category and kind of tool, with the number of events."""
         names = list(dict.fromkeys(c.name for c in _COLUMNS["tools"][:-1]))
-        found = self.events.groupby(names, sort=False, dropna=False).size()
-        rows = found.rename("n_events").reset_index().to_dict("records")
-        return make_frame([{str(k): v for k, v in row.items()} for row in rows], _COLUMNS["tools"])
+        # Counted without groupby, whose index of text cannot hold every name an agent may give.
+        found = Counter(self.events[names].astype(object).itertuples(index=False, name=None))
+        rows: list[Row] = [
+            dict(zip(names, key, strict=True)) | {"n_events": n} for key, n in found.items()
+        ]
+        return make_frame(rows, _COLUMNS["tools"])
 
     def event_rows(self, trial: TrialFiles) -> list[Row]:
         """Return the events of a trial, in a private report without arguments."""

@@ -50,7 +50,20 @@ def test_no_text_can_add_a_tag_or_a_row(first, second):
     table = Table("t", first, (first, "n"), ((first, second),), notes=(second,))
     parser = Tags()
     parser.feed(table_html(table))
-    ours = {"div", "table", "caption", "thead", "tbody", "tr", "th", "td", "p", "wbr", "span", "time"}
+    ours = {
+        "div",
+        "table",
+        "caption",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "p",
+        "wbr",
+        "span",
+        "time",
+    }
     assert set(parser.tags) <= ours
     assert len(parser.cells) == 4
 
