@@ -55,6 +55,7 @@ MAX_RULE_DETAIL: Final = 160
 MAX_LISTED: Final = 4
 MIN_UNITS: Final = 6
 """Associations of fewer observations are not interpreted."""
+FEW_UNITS: Final = f"Associations of fewer than {MIN_UNITS} tasks are not interpreted."
 GATE_COLUMNS: Final = {
     "title": "Rule",
     "meaning": "Meaning",
