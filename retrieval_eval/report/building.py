@@ -19,6 +19,7 @@ from retrieval_eval.report.exhibits import Empty, Link, Table, section
 from retrieval_eval.report.index import Listed, newest
 from retrieval_eval.report.loading import load_run, split_run_ids
 from retrieval_eval.report.notebook_files import notebook_of
+from retrieval_eval.report.provenance import input_digest
 from retrieval_eval.report.publishing import (
     PARAMETERS,
     Files,
@@ -30,7 +31,6 @@ from retrieval_eval.report.publishing import (
     write_frames,
 )
 from retrieval_eval.report.run import Run
-from retrieval_eval.report.sections.closing import input_digest
 from retrieval_eval.report.table.tasks import task_means
 from retrieval_eval.report.trial import Trial
 from retrieval_eval.report.words import VERDICTS

@@ -44,17 +44,14 @@ def themed() -> Iterator[None]:
 
 
 @contextmanager
-def canvas(
-    height: float, *, rows: int = 1, columns: int = 1, width: float = style.WIDTH, **grid: Any
-) -> Iterator[tuple[Figure, list[Axes]]]:
-    """Yield a new figure of ``width`` x ``height`` inches and its axes, row by row."""
+def canvas(inches: float) -> Iterator[Axes]:
+    """Yield the axes of a new figure of ours, so many inches high."""
     from matplotlib.figure import Figure
 
     with themed():
-        figure = Figure(figsize=(width, height), layout="constrained")
+        figure = Figure(figsize=(style.WIDTH, inches), layout="constrained")
         _LAYOUTS[figure] = []
-        axes = figure.subplots(rows, columns, squeeze=False, **grid)
-        yield figure, list(axes.flat)
+        yield figure.subplots()
 
 
 def to_svg(figure: Figure) -> str:
@@ -289,23 +286,3 @@ def whole_range(axes: Axes, values: Sequence[float], *, is_share: bool) -> None:
 def light_grid(axes: Axes, axis: Literal["x", "y", "both"] = "x") -> None:
     """Draw faint grid lines behind the marks."""
     axes.grid(visible=True, axis=axis, color=style.FAINT, linewidth=0.6)
-
-
-def whole_ticks(axes: Axes) -> None:
-    """Put ticks of the horizontal axis on whole numbers."""
-    from matplotlib.ticker import MaxNLocator
-
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-
-
-def stairs(values: Sequence[float], total: int) -> tuple[list[float], list[float]]:
-    """Return the corners of the empirical distribution of ``values`` as shares of ``total``.
-
-    Examples
-    --------
-    >>> stairs([2.0, 1.0, 2.0], 4)
-    ([1.0, 2.0], [0.25, 0.75])
-    """
-    ordered = sorted(values)
-    last = {value: i for i, value in enumerate(ordered, start=1)}
-    return list(last), [n / total for n in last.values()]

@@ -59,9 +59,9 @@ def _names(names: Sequence[str], limit: int = 4) -> str:
 
 
 def integrity(run: Run) -> Table:
-    """Return what was found, measured and left out by configuration; the first rows add up.
+    """Return what was found, measured and left out by configuration; the first columns add up.
 
-    The rows below the sum overlap: a trial that ended with an error may be measured.
+    The columns behind the sum overlap: a trial that ended with an error may be measured.
     """
     trials = run.trials
     measured = trials["file_recall"].notna()
@@ -75,28 +75,27 @@ def integrity(run: Run) -> Table:
     left = run.excluded["config_name"].fillna(unknown)
     configs = [*run.configs, *(c for c in sorted(set(left)) if c not in run.configs)]
     parts: dict[str, Iterable[Any]] = {
-        "Trials and folders found": [*trials["config_name"], *left],
-        "− folders left out": left,
-        "− trials not measured": trials["config_name"][~measured],
-        "= trials measured": trials["config_name"][measured],
+        "Found": [*trials["config_name"], *left],
+        "Left out": left,
+        "Not measured": trials["config_name"][~measured],
+        "Measured": trials["config_name"][measured],
     }
     also = {
-        "of all trials, ended with an error": trials["has_exception"].fillna(value=False),
-        "of all trials, with an incomplete trace": is_cut,
-        "of all trials, with a context compacted on the way": is_compacted,
-        "of all trials, without a reward": trials["reward"].isna(),
-        "of all trials, without a cost": trials["cost_usd"].isna(),
+        "With an error": trials["has_exception"].fillna(value=False),
+        "Incomplete trace": is_cut,
+        "Compacted": is_compacted,
+        "No reward": trials["reward"].isna(),
+        "No cost": trials["cost_usd"].isna(),
     }
     parts |= {label: trials["config_name"][mask.astype(bool)] for label, mask in also.items()}
-    body = []
-    for label, found in parts.items():
-        by_config = Counter[str](map(str, found))
-        counts = [by_config[config] for config in configs]
-        body.append((label, *map(count, counts), count(sum(counts))))
+    counted = [Counter[str](map(str, found)) for found in parts.values()]
+    body = [(config, *(count(found[config]) for found in counted)) for config in configs]
+    if len(configs) > 1:
+        body.append(("All", *(count(found.total()) for found in counted)))
     return Table(
         "integrity",
-        "Run integrity: what was found, measured and left out",
-        ("Trials", *configs, "All"),
+        "Run integrity: trials and folders found = left out + not measured + measured",
+        ("Configuration", *parts),
         tuple(body),
     )
 

@@ -45,13 +45,13 @@ from retrieval_eval.report.columns import Frames
 from retrieval_eval.report.execute import Kernel, execute
 from retrieval_eval.report.exhibits import FIGURE_DATA
 from retrieval_eval.report.notebook_files import notebook_text, read_notebook
-from retrieval_eval.report.render import to_pdf
-from retrieval_eval.report.sections.closing import (
+from retrieval_eval.report.provenance import (
     FOLDERS,
     LIBRARIES,
     library_version,
     package_version,
 )
+from retrieval_eval.report.render import to_pdf
 
 if TYPE_CHECKING:
     import pandas as pd

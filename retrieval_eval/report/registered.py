@@ -271,17 +271,19 @@ def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown
         words, said = None, ""
         try:
             refuse_withheld(frame)
+            if why := str(frame.attrs.get("too_few", "")):
+                raise NothingToShow(why)
             if height is None:
                 words = make(*head, *arguments, **options)
             elif ax is not None:
                 with themed():
                     words = make(ax, *head, *arguments, **options)
             else:
-                with canvas(height) as (_, (ax,)):
+                with canvas(height) as ax:
                     words = make(ax, *head, *arguments, **options)
         except NothingToShow as nothing:
             ax, said = None, str(nothing)
-            said = said if frame.attrs.get("withheld") else empty or said
+            said = said if {"withheld", "too_few"} & frame.attrs.keys() else empty or said
         except KeyError as error:
             _need_column(frame, error)
             raise
@@ -333,7 +335,7 @@ def _is_listed(value: Any) -> bool:
 def refuse_withheld(frame: pd.DataFrame) -> None:
     """Raise where the frame holds differences of configurations that cannot be compared."""
     if why := str(frame.attrs.get("withheld", "")):
-        raise NothingToShow(f"{why} A difference could come from that, so it is withheld.")
+        raise NothingToShow(why)
 
 
 def _checked(frame: Any) -> pd.DataFrame:

@@ -475,13 +475,13 @@ class Run(frames.Measured):
 
     def definitions(self) -> Block:
         """Return what every metric means, and which direction is better."""
-        from retrieval_eval.report.sections.closing import definitions
+        from retrieval_eval.report.provenance import definitions
 
         return definitions({name for c in self.comparisons for name in c.metrics})
 
     def provenance(self) -> Block:
         """Return versions, parameters, seed and the digest of what was read."""
-        from retrieval_eval.report.sections.closing import provenance
+        from retrieval_eval.report.provenance import provenance
 
         return provenance(self)
 

@@ -17,6 +17,9 @@ SHORT: Final = 8
 WIDE: Final = 115
 """Tables of more letters in a line are printed on a page of their own, in landscape."""
 
+LINE: Final = 90
+"""Captions of at most so many letters are printed in one line, however narrow the table."""
+
 SENTENCE: Final = 48
 """Columns with a text longer than this are kept wide on a narrow page."""
 
@@ -44,6 +47,9 @@ _MOMENT: Final = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)?)?", re.ASCII
 )
 """A day, or a time of a day, which is never broken over two lines."""
+
+_NUMBER: Final = re.compile(r"[-+−\d][\d.,]*(?: %)?|\[[-+−\d.,]+, [-+−\d.,]+\]", re.ASCII)
+"""A number or an interval, which is never broken over two lines either."""
 
 _LONG_WORD: Final = re.compile(r"\S{20,}")
 _PIECE: Final = re.compile(r"(?:&[^;]+;|[^_/.:=@&\\-]){1,24}[_/.:=@\\-]*|[_/.:=@\\-]+")
@@ -141,10 +147,11 @@ def table_html(table: Table, *, labelled: bool = False) -> str:
         f"t-{table.key}": True,
     }
     classes = ["table", *(name for name, holds in kinds.items() if holds)]
+    line = ' class="line"' if len(table.caption) <= LINE else ""
     return (
         f'<div class="{" ".join(classes)}" role="group" tabindex="0" '
         f'aria-labelledby="tbl-{table.key}">'
-        f'<table><caption id="tbl-{table.key}">{html_text(table.caption)}</caption>'
+        f'<table><caption id="tbl-{table.key}"{line}>{html_text(table.caption)}</caption>'
         f"<thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
         + (f'<div class="notes">{notes}</div>' if notes else "")
     )
@@ -185,6 +192,8 @@ def _row_html(table: Table, row: tuple[str, ...], columns: list[str], labelled: 
 def _cell_html(cell: str, *, words: bool) -> str:
     if _MOMENT.fullmatch(cell):
         return f"<time>{html_text(cell)}</time>"
+    if words and _NUMBER.fullmatch(cell):
+        return f'<span class="number">{html_text(cell)}</span>'
     text = breakable(cell) if words else html_text(cell)
     if not isinstance(cell, Link) or not cell.href:
         return text

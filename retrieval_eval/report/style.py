@@ -1,13 +1,12 @@
-"""The look of every figure: colours with shapes, greys, sizes, and how many configs fit in one.
+"""The look of every figure: colours with shapes and hatches, greys, sizes, and what is dark.
 
-A config is never marked by colour alone: it has a marker and a line style too. At most four share
-a panel; more become facets. Text keeps its characters in the SVG, so that the page's own type
-face is used and the figure stays searchable.
+A configuration is never marked by colour alone: it has a marker, a line style and a hatch too. Text
+keeps its characters in the SVG, so that the page's own type face is used and the figure stays
+searchable.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -15,7 +14,6 @@ TEXT: Final = "#222222"
 GREY: Final = "#595959"
 LIGHT_GREY: Final = "#767676"
 FAINT: Final = "#d9d9d9"
-MAX_CONFIGS: Final = 4
 FONT_STACK: Final = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
 WIDTH: Final = 7.0
 """Width of a full figure in inches."""
@@ -121,18 +119,6 @@ def mark(index: int) -> Mark:
     >>> mark(1).color == mark(5).color, mark(1).marker == mark(5).marker
     (True, False)
     """
-    turn, place = divmod(index, MAX_CONFIGS)
-    shape = MARKS[(place + turn) % MAX_CONFIGS]
+    turn, place = divmod(index, len(MARKS))
+    shape = MARKS[(place + turn) % len(MARKS)]
     return Mark(MARKS[place].color, shape.marker, shape.line, shape.hatch, MARKS[place].soft)
-
-
-def facets(configs: Sequence[str]) -> list[list[tuple[str, Mark]]]:
-    """Return the configs in groups of at most four, each config with its mark.
-
-    Examples
-    --------
-    >>> [len(group) for group in facets(["a", "b", "c", "d", "e"])]
-    [4, 1]
-    """
-    marked = [(config, mark(i)) for i, config in enumerate(configs)]
-    return [marked[i : i + MAX_CONFIGS] for i in range(0, len(marked), MAX_CONFIGS)]

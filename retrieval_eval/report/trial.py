@@ -473,14 +473,14 @@ class Trial(frames.Measured):
 
     def provenance(self) -> Block:
         """Return what the page was made from: versions, parameters, and a digest of the inputs."""
+        from retrieval_eval.report import provenance
         from retrieval_eval.report.checkout import commit
-        from retrieval_eval.report.sections import closing
 
         metrics = self.files.metrics if self.files else None
-        folders = closing.FOLDERS if self.privacy else ()
+        folders = provenance.FOLDERS if self.privacy else ()
         rows = [
             ("Run", ", ".join(self.run.run_ids)),
-            ("Package", closing.package_version()),
+            ("Package", provenance.package_version()),
             ("Git commit", commit() or "not run from a checkout"),
             ("Schema version", metrics.schema_version if metrics else MISSING),
             ("Evaluated at", (metrics.generated_at if metrics else None) or MISSING),
@@ -492,9 +492,9 @@ class Trial(frames.Measured):
                 for name, value in sorted(self.run.parameters.items())
                 if name not in folders
             ),
-            ("Libraries", closing.library_versions()),
+            ("Libraries", provenance.library_versions()),
         ]
-        return closing.made_from("The same input gives the same page", rows)
+        return provenance.made_from("The same input gives the same page", rows)
 
     def finding(self, name: str) -> str:
         """Return the sentence about a frame that its section is headed by."""
@@ -502,8 +502,12 @@ class Trial(frames.Measured):
             return "The folder was excluded, so nothing is known of it"
         return str(getattr(self, f"_{name}_finding")())
 
-    def notes(self) -> tuple[str, ...]:
-        """Return the reasons why metrics have no value, each with the metrics that lack one."""
+    def notes(self, name: str) -> tuple[str, ...]:
+        """Return sentences for below a table: why metrics have no value, how errors are read."""
+        metrics = self.files.metrics if self.files else None
+        if name == "errors":
+            note = metrics.error_taxonomy.note if metrics else None
+            return (f"{note[:1].upper()}{note[1:].rstrip('.')}.",) if note else ()
         rows = self.metrics
         lost: dict[str, list[str]] = {}
         for label, reason in zip(rows["label"], rows["reason"], strict=True):

@@ -26,7 +26,7 @@ from retrieval_eval.model.impact import (
     PairedStatistics,
 )
 from retrieval_eval.report.columns import FRAMES
-from retrieval_eval.report.headings import inside
+from retrieval_eval.report.headings import inside, percent
 from retrieval_eval.report.names import EXCLUSIONS, metric_name, reason_sentence
 from retrieval_eval.report.numbers import interval, of, p_value, rate, signed
 from retrieval_eval.stats.paired import MIN_PAIRS
@@ -55,6 +55,7 @@ MAX_RULE_DETAIL: Final = 160
 MAX_LISTED: Final = 4
 MIN_UNITS: Final = 6
 """Associations of fewer observations are not interpreted."""
+FEW_UNITS: Final = f"Associations of fewer than {MIN_UNITS} tasks are not interpreted."
 GATE_COLUMNS: Final = {
     "title": "Rule",
     "meaning": "Meaning",
@@ -809,7 +810,7 @@ def shares(label: str, found: pd.DataFrame, part: str, whole: str) -> str:
     ordered = sorted(known, key=lambda row: (-row[1] / row[2], row[0]))
     if not ordered:
         return f"{label}: not computable for any trial"
-    parts = [f"{100 * n / total:.0f} % with {name(c)} ({of(n, total)})" for c, n, total in ordered]
+    parts = [f"{percent(n / total)} with {name(c)} ({of(n, total)})" for c, n, total in ordered]
     return f"{label}: {listed(parts)}"
 
 

@@ -331,8 +331,16 @@ class Comparison:
 
     def _marked(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return a frame of differences that says where none may be read, for those who draw it."""
+        from retrieval_eval.stats.paired import MIN_PAIRS
+
+        lead = self.record.metrics.get(self.record.verdict_metric)
         if self.withheld:
-            frame.attrs["withheld"] = self.withheld
+            why = "A difference could come from that, so it is withheld."
+            frame.attrs["withheld"] = f"{self.withheld} {why}"
+        elif lead is not None and 0 < lead.n_pairs < MIN_PAIRS:
+            frame.attrs["too_few"] = (
+                f"Fewer than {MIN_PAIRS} matched tasks; their values are listed task by task."
+            )
         return frame
 
     def table(self, metrics: Sequence[str] | None = None) -> pd.DataFrame:

@@ -38,7 +38,7 @@ def test_files_can_be_named_and_the_answer_is_json(place, capsys):
     assert run(["search", "report", str(path), *words, "--privacy", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"report": "out/search/changed/index.html"}
     html = (place / "out/search/changed/index.html").read_text(encoding="utf-8")
-    assert "No measure of the rankings changed against the baseline." in html
+    assert "No metric of the rankings changed against the baseline." in html
 
 
 def test_exit_codes(place, capsys):
@@ -63,7 +63,7 @@ def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys):
     assert "Review backlog" in html
     assert "not counted" not in html
     assert "not retrieved" in html
-    for words in ("BREACH", "Always refuse", "Claim coverage 0.", "Cohen", "deterministic"):
+    for words in ("BREACH", "Always refuse", "Claim coverage 50 %", "Cohen", "deterministic"):
         assert words in html
     assert "No label is stale" in html
     *measured, guard, diff, report = (shlex.split(c)[1:] for c in listed["commands"])

@@ -10,6 +10,7 @@ import nbformat
 import pytest
 
 from retrieval_eval.report.parameters import declared
+from retrieval_eval.report.quarto import front_matter
 
 NOTEBOOKS = sorted(Path(__file__).resolve().parents[2].glob("notebooks/**/*.ipynb"))
 REPORTS = [p for p in NOTEBOOKS if p.parent.name == "notebooks"]
@@ -39,6 +40,11 @@ def name(path: Path) -> str:
     return path.stem
 
 
+def cells_of(path: Path) -> list:
+    """Return the cells behind the first one, which names the formats of its pages."""
+    return nbformat.read(path, as_version=4).cells[1:]
+
+
 def code(path: Path) -> list:
     return [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
 
@@ -63,6 +69,12 @@ def test_stored_clean(path):
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
+def test_the_first_cell_names_the_formats_of_its_pages(path):
+    first = nbformat.read(path, as_version=4).cells[0]
+    assert (first.cell_type, first.source) == ("raw", front_matter())
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
 def test_nbstripout_finds_nothing_to_strip(path):
     done = subprocess.run(
         [sys.executable, "-m", "nbstripout", "--verify", "--keep-id", str(path)],
@@ -75,7 +87,7 @@ def test_nbstripout_finds_nothing_to_strip(path):
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=name)
 def test_title_then_typed_parameters_then_loading(path):
-    cells = nbformat.read(path, as_version=4).cells
+    cells = cells_of(path)
     assert cells[0].cell_type == "markdown"
     assert cells[0].source.startswith("# ")
     assert cells[1].metadata["tags"] == ["parameters"]
@@ -90,14 +102,14 @@ def test_title_then_typed_parameters_then_loading(path):
 
 @pytest.mark.parametrize("path", REPORTS, ids=name)
 def test_a_report_is_about_nothing_until_it_is_told(path):
-    known = declared(nbformat.read(path, as_version=4).cells[1].source)
+    known = declared(cells_of(path)[1].source)
     assert next(iter(known)) == FIRST.get(path.stem, "run_id")
     assert next(iter(known.values())).default == ""
 
 
 @pytest.mark.parametrize("path", LESSONS, ids=name)
 def test_a_lesson_runs_as_it_is(path):
-    known = declared(nbformat.read(path, as_version=4).cells[1].source)
+    known = declared(cells_of(path)[1].source)
     assert known["run_id"].default == "demo" if "run_id" in known else "gold_file" in known
 
 
@@ -140,7 +152,7 @@ def test_a_report_defines_nothing_and_prints_nothing(path):
 
 @pytest.mark.parametrize("path", REPORTS, ids=name)
 def test_every_section_has_a_heading(path):
-    cells = nbformat.read(path, as_version=4).cells[3:]
+    cells = cells_of(path)[3:]
     assert cells[0].cell_type == "markdown"
     shown = [ast.parse(c.source).body[-1] for c in cells if c.cell_type == "code"]
     assert all(isinstance(last, ast.Expr) for last in shown), "every cell shows something"
@@ -293,7 +305,7 @@ def test_the_copies_that_the_tests_run_are_given_the_demo(tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     for path in NOTEBOOKS:
         copy = tmp_path / "copies" / path.relative_to(project / "notebooks")
-        cells = nbformat.read(copy, as_version=4).cells
+        cells = cells_of(copy)
         if path in LESSONS:
             assert cells[2].metadata.get("tags", []) == []
             continue

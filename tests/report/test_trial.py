@@ -90,7 +90,7 @@ def test_what_is_not_computable_has_its_reason_below_the_table(tmp_path):
     run = Run([write_run(tmp_path, n_tasks=2, n_without_ground_truth=1)])
     trial = run.trial("task-000")
     assert ("File recall", "—") in rows(trial.metrics, "label", "shown")
-    (note,) = [note for note in trial.notes() if "File recall" in note]
+    (note,) = [note for note in trial.notes("metrics") if "File recall" in note]
     assert note.startswith("— File recall, MRR, nDCG@10, ")
     assert note.endswith(": the task has no file-level ground truth.")
     assert trial.finding("metrics") == "Not scored: the task has no file-level ground truth"

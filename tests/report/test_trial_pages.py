@@ -8,11 +8,13 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
+import nbformat
 import pytest
 
 from retrieval_eval.cli.main import run as command
 from retrieval_eval.errors import RenderError
 from retrieval_eval.report import build, build_trial, building
+from retrieval_eval.report.execute import Kernel, execute
 from tests.runs import write_task, write_trial
 
 pytestmark = pytest.mark.slow
@@ -188,6 +190,30 @@ def test_the_command_writes_the_page_of_a_trial_by_path_and_by_name(given, tmp_p
     assert command(["trial", *chosen, *roots]) == 0
     page = Path(json.loads(capsys.readouterr().out)["report"])
     assert page.parent.name == "task-one__aaaaaaa@mcp"
+
+
+def a_notebook(path: Path, source: str) -> Path:
+    cells = [nbformat.v4.new_code_cell("x: int = 1  # x"), nbformat.v4.new_code_cell(source)]
+    cells[0].metadata["tags"] = ["parameters"]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), path)
+    return path
+
+
+def test_notebooks_in_one_kernel_know_nothing_of_each_other(tmp_path):
+    plain = a_notebook(tmp_path / "plain.ipynb", "left = [x, 'left' in globals()]\nleft")
+    fails = a_notebook(tmp_path / "fails.ipynb", "left = 1\n1 / 0")
+    dies = a_notebook(tmp_path / "dies.ipynb", "import os\nos._exit(1)")
+    with Kernel() as kernel:
+        for x, other in ((1, None), (2, fails), (3, dies), (4, None)):
+            if other is not None:
+                with pytest.raises(RenderError):
+                    execute(other, tmp_path / "out.ipynb", {}, kernel=kernel)
+            done = nbformat.read(
+                execute(plain, tmp_path / "out.ipynb", {"x": x}, kernel=kernel), as_version=4
+            )
+            shown = done.cells[-1]
+            assert shown.outputs[0].data["text/plain"] == f"[{x}, False]"
+            assert shown.execution_count == 3
 
 
 @pytest.mark.parametrize(

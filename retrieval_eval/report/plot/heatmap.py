@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from retrieval_eval.report import style
-from retrieval_eval.report.canvas import hatched, height, is_ours, light_grid, name, row_labels
+from retrieval_eval.report.canvas import hatched, height, light_grid, name, row_labels
 from retrieval_eval.report.headings import NAMED, formatter, heading, inside
 from retrieval_eval.report.registered import (
     NothingToShow,
@@ -210,6 +210,6 @@ def _dots(ax: Axes, cells: Cells, show: Format, *, is_single_row: bool) -> None:
             notes.append("—")
     ax.axvline(0, color=style.GREY, linewidth=0.8)
     light_grid(ax)
-    if is_ours(ax):
-        height(ax, 0.8 + 0.34 * len(cells))
+
+    height(ax, 0.8 + 0.34 * len(cells))
     row_labels(ax, [head if is_single_row else row for row, head, *_ in cells], notes)

@@ -63,7 +63,7 @@ def lines(
     >>> import retrieval_eval as rev
     >>> trials = pd.DataFrame({"config_name": ["a", "b"], "recall@1": [0, 0.5], "recall@5": 1.0})
     >>> rev.plot.lines(trials, ["recall@1", "recall@5"]).finding
-    'Mean recall@5: 1.00 with a (n = 1), 1.00 with b (n = 1)'
+    'Mean Recall@5: 1.00 with a (n = 1), 1.00 with b (n = 1)'
     """
     import pandas as pd
     import seaborn as sns

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.report import style
-from retrieval_eval.report.canvas import height, legend, name, row_labels, whole_ticks
+from retrieval_eval.report.canvas import height, legend, name, row_labels
 from retrieval_eval.report.registered import (
     NothingToShow,
     Words,
@@ -71,6 +71,7 @@ def timeline(
     'First hit: step 1 of 2 events with a'
     """
     from matplotlib.lines import Line2D
+    from matplotlib.ticker import MaxNLocator
 
     keys = [by] if isinstance(by, str) else list(by)
     distinct = [
@@ -124,7 +125,7 @@ def timeline(
     height(ax, 1.15 + 0.6 * len(ordered))
     row_labels(ax, ordered)
     ax.set_ylim(len(ordered) - 0.5, -0.75)
-    whole_ticks(ax)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel("Step")
     used = [
         c for c in SHAPES if any(_kind(k) == c for events in drawn.values() for _, k, _ in events)

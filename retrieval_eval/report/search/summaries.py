@@ -16,9 +16,9 @@ from retrieval_eval.report import style
 from retrieval_eval.report.checkout import commit
 from retrieval_eval.report.headings import is_missing
 from retrieval_eval.report.numbers import interval, rate, signed
+from retrieval_eval.report.provenance import library_versions, package_version
 from retrieval_eval.report.search.names import DIMENSIONS, PROBLEMS, SOURCES, definition
 from retrieval_eval.report.search.noise import Noise, band_words
-from retrieval_eval.report.sections.closing import library_versions, package_version
 from retrieval_eval.search.guard.rendering import HEAD, cells
 from retrieval_eval.search.noise import detectable_rows, shown_metrics
 from retrieval_eval.search.scoring import NO_NAME

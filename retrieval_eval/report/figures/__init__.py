@@ -1,1 +1,0 @@
-"""One module per figure; each ``draw`` takes plain numbers and returns a Figure or Empty record."""

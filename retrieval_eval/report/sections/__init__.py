@@ -1,1 +1,0 @@
-"""Sections of reports that are the same for trace runs and search runs."""
