@@ -166,7 +166,7 @@ def test_every_section_has_a_heading(path):
 @pytest.mark.parametrize("stem", ["run_report", "compare_runs"])
 def test_the_answer_comes_first_and_what_it_rests_on_before_any_difference(stem):
     path = next(p for p in REPORTS if p.stem == stem)
-    cells = nbformat.read(path, as_version=4).cells[3:]
+    cells = cells_of(path)[3:]
     assert cells[0].source == "## The answer"
     assert cells[1].source.splitlines()[-1] == "study"
     titles = [c.source.lstrip("# ") for c in cells if c.cell_type == "markdown"]

@@ -124,7 +124,7 @@ def over_time(
                 markersize=5,
             )
         handles += ax.plot([], [], color=look.color, linestyle=look.line, marker=look.marker)
-        said.append(_said(rows, show, g if by else "", when_named=bool(names)))
+        said.append(_said(rows, show, g if len(groups) > 1 else "", when_named=bool(names)))
     light_grid(ax, "y")
     step = -(-len(moments) // _MOST_TICKS)
     ticks = list(range(0, len(moments), step))

@@ -104,7 +104,8 @@ def paired(
             edges = [i - 0.5 for i in range(len(values) + 1)]
             ax.stairs(heights, edges, fill=True, color=mark.color)
     ties = [i for i, v in enumerate(values) if v == 0]
-    ax.plot(ties, [0] * len(ties), linestyle="", marker="|", color=style.GREY, markersize=6)
+    if len(values) <= SOLID:
+        ax.plot(ties, [0] * len(ties), linestyle="", marker="|", color=style.GREY, markersize=6)
     ax.axhline(0, color=style.GREY, linewidth=0.8)
     ax.axhline(mean, color=style.TEXT, linewidth=1.2, linestyle=":")
     reach = (max(0.0, *values) - min(0.0, *values)) or 1.0

@@ -91,15 +91,20 @@ def write_pages(
     )
     for kind, head, files in kinds:
         for place, (file, own) in enumerate(files):
+            n = len(own)
             if kind == "queries":
+                finding = f"{counted(n, 'query')}, each with the first {TOP} documents"
                 tables = [
                     _index(run, own, moved),
                     *(_query(run, old.get(q), q, names) for q in own),
                 ]
             else:
+                finding = f"{counted(n, 'document')}, each with the queries it came back for"
                 tables = [_document(run, doc, docs[doc], names) for doc in own]
             around = [name for name, _ in files]
-            page = _page(head, title, tables, around, place, is_simulated=run.n_simulated > 0)
+            page = _page(
+                head, title, finding, tables, around, place, is_simulated=run.n_simulated > 0
+            )
             write_text(folder / file, page)
     return [
         (files[0][0], f"every {kind[:-1].replace('querie', 'query')} with its rankings and grades")
@@ -111,6 +116,7 @@ def write_pages(
 def _page(
     head: str,
     title: str,
+    finding: str,
     tables: Sequence[Table],
     files: Sequence[str],
     place: int,
@@ -125,7 +131,7 @@ def _page(
         f"[{i}]({file})" for i, file in enumerate(files, 1) if len(files) > 1 and i - 1 != place
     ]
     mark = simulated.TITLE if is_simulated else ""
-    block = Block("section", f"{counted(len(tables), 'table')}", exhibits=tuple(tables))
+    block = Block("section", finding, exhibits=tuple(tables))
     data = {"text/html": block._repr_mimebundle_()["text/html"]}
     output = library.new_output("display_data", data=data)
     cells = [
