@@ -6,7 +6,7 @@ for HTML and for Markdown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -133,13 +133,3 @@ def section(finding: str, *exhibits: Exhibit, sentences: Sequence[str] = ()) -> 
 def note(*sentences: str) -> Block:
     """Return sentences that a notebook shows by themselves."""
     return Block("section", "", sentences)
-
-
-def section_method(make: Callable[[Any], Block]) -> Callable[[Any], Block]:
-    """Return the method of a report that shows what ``make`` returns for the report's view."""
-
-    def show(report: Any) -> Block:
-        return make(report.view)
-
-    show.__doc__ = make.__doc__
-    return show
