@@ -166,7 +166,7 @@ def test_every_section_has_a_heading(path):
 @pytest.mark.parametrize("stem", ["run_report", "compare_runs"])
 def test_the_answer_comes_first_and_what_it_rests_on_before_any_difference(stem):
     path = next(p for p in REPORTS if p.stem == stem)
-    cells = nbformat.read(path, as_version=4).cells[3:]
+    cells = cells_of(path)[3:]
     assert [c.source.splitlines()[-1] for c in cells[:2]] == ["## The answer", "study"]
     titles = [c.source.lstrip("# ") for c in cells if c.cell_type == "markdown"]
     for trust in ("Can the configurations be compared?", "From trials to pairs"):
