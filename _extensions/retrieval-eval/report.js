@@ -35,7 +35,7 @@ const number = text => {
 };
 const words = new Intl.Collator("en", {numeric: true});
 
-for (const table of document.querySelectorAll(".table:not(.answer *) > table")) {
+for (const table of document.querySelectorAll(".table:not(.answer *,.header *) > table")) {
  const body = table.tBodies[0], rows = [...body.rows], heads = [...table.tHead.rows[0].cells];
  if (rows.length < 3) continue;
  const key = table.caption.id.slice(4), tools = make("div", {className: "tools", role: "group", ariaLabel: table.caption.textContent});

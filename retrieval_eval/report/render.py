@@ -24,7 +24,7 @@ _BARE_HEADING: Final = re.compile(r"<h([1-6])>([^<]*)</h\1>")
 _HEADING: Final = re.compile(r'<h([1-6]) id="([^"]*)">(.*?)</h\1>', re.DOTALL)
 _ANSWER: Final = re.compile(
     r'<div class="block answer(?: tone-(?P<tone>[a-z]+))?">\s*'
-    r'(?:<p class="finding">(?P<finding>.*?)</p>)?',
+    r'(?:<dl class="badges">.*?</dl>\s*)?(?:<p class="finding">(?P<finding>.*?)</p>)?',
     re.DOTALL,
 )
 _FINDING: Final = re.compile(r'<p class="finding">(.*?)</p>', re.DOTALL)

@@ -19,7 +19,7 @@ from tests.report.test_html import Page
 def page(finding: str = "It helped", *, tone: str = "better", guard: str = "") -> str:
     blocks = [
         Block("header", "Simulated data", badges=(("Guard", guard),) if guard else ()),
-        Block("answer", finding, ("A sentence.",), tone=tone),
+        Block("answer", finding, ("A sentence.",), badges=(("Complete", "all"),), tone=tone),
         Block("section", "Another finding"),
     ]
     body = "<h1>Report</h1>" + "".join(map(to_html, blocks))
