@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 import shutil
 from pathlib import Path
 
@@ -81,7 +82,10 @@ def test_one_trial_step_by_step(demo_page):
         privacy=True,
         progress=lambda done, total, name: steps.append((done, total, name)),
     )
-    assert page.parent == demo_page.parent / "trials" / "crossrepo-route-contract-001"
+    assert page.parent.parent == demo_page.parent / "trials"
+    assert re.fullmatch(
+        r"crossrepo-route-contract-001__\w+@baseline-local-direct", page.parent.name
+    )
     assert "crossrepo-route-contract-001" in page.read_text(encoding="utf-8")
     assert ("Every step") in [name for _, _, name in steps]
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 QUERIES_A_PAGE: Final = 200
-DOCUMENTS_A_PAGE: Final = 400
+DOCUMENTS_A_PAGE: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ def key(kind: str, name: str) -> str:
     Examples
     --------
     >>> key("query", 'g1"><script>')
-    'query-g1-script-c5e3ec5c'
+    'query-g1-script-47a9fe17'
     """
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
     words = re.sub(r"[^A-Za-z0-9]+", "-", name)[:32].strip("-").lower()
