@@ -378,6 +378,20 @@ class Run(frames.Measured):
         rows = event_rows(trial.events(), trial.identity)
         return [row | {"arguments": None} for row in rows] if self.privacy else rows
 
+    def linked(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return a copy of a frame of trials with the column ``page``, as :attr:`trials` has it.
+
+        Rows are told apart by ``config_name`` and ``trial_name``; a page is missing where there is
+        none, or where batches of a run gave one name to several trials.
+        """
+        trials = self.trials
+        names = list(zip(trials["config_name"], trials["trial_name"], strict=True))
+        pages = dict(zip(names, trials["page"], strict=True))
+        own = zip(frame["config_name"], frame["trial_name"], strict=True)
+        once = Counter(names)
+        found: list[Any] = [pages[name] if once[name] == 1 else None for name in own]
+        return frame.assign(page=found)
+
     def one_task(self, benchmark: str, task_name: str) -> pd.DataFrame:
         """Return the events of a task, of one trial a configuration, the compared ones first.
 
