@@ -11,8 +11,9 @@ from msgspec import structs
 from retrieval_eval.model.impact import ComparisonDocument
 from retrieval_eval.report import words
 from retrieval_eval.report.exhibits import Block, Table
+from retrieval_eval.report.headings import percent
 from retrieval_eval.report.names import HEADLINE_METRICS, metric_name
-from retrieval_eval.report.numbers import MISSING, count, of, rate
+from retrieval_eval.report.numbers import MISSING, count, of
 from retrieval_eval.report.simulated import notice
 from retrieval_eval.report.table.estimates import estimate_cells, estimate_notes
 from retrieval_eval.stats.paired import MIN_PAIRS
@@ -205,7 +206,7 @@ def _failed_rules(record: ComparisonDocument) -> Table:
                 rule.meaning or MISSING,
                 count(rule.count),
                 count(rule.n_removed),
-                rate(rule.share_removed) if rule.n_removed else MISSING,
+                percent(rule.share_removed) if rule.n_removed else MISSING,
             )
             for rule in failed
         ),

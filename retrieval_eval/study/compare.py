@@ -230,8 +230,11 @@ class Comparison:
 
     @property
     def gate(self) -> pd.DataFrame:
-        """One row a rule of the validity gate: what it found and removed, and its outcome."""
-        return self._frame("gate", gate_rows(self.record))
+        """One row a rule of the validity gate: what it found and removed, and its outcome.
+
+        Without a second configuration no rule has an outcome, and there is no row.
+        """
+        return self._frame("gate", gate_rows(self.record) if self.comparison else ())
 
     @property
     def found(self) -> pd.DataFrame:
@@ -241,7 +244,8 @@ class Comparison:
     @property
     def ledger(self) -> pd.DataFrame:
         """One row an arm and status of its trials; all = removed + unmatched + used."""
-        return self._frame("ledger", ledger_rows(self.record))
+        rows = (row for row in ledger_rows(self.record) if row["arm"])
+        return self._frame("ledger", rows)
 
     @property
     def tasks(self) -> pd.DataFrame:
