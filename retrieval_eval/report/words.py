@@ -712,16 +712,24 @@ def ledger(study: Comparison) -> str:
     return f"{used} form {counted(study.record.n_pairs, 'matched task')}"
 
 
-def paired(study: Comparison) -> str:
-    """Return the verdict on the metric it is about."""
+def paired(study: Comparison, metric: str = "") -> str | None:
+    """Return the verdict, which is about one metric; None for another, whose figure says its own.
+
+    Without a ``metric`` the one that the verdict is about is meant.
+    """
     if not study.comparison:
         return "No two configurations share a task, so nothing can be paired"
-    return withheld(study) or verdict_title(study.record)
+    if study.withheld or metric in ("", study.record.verdict_metric):
+        return withheld(study) or verdict_title(study.record)
+    return None
 
 
-def suites(study: Comparison) -> str:
-    """Return in how many suites the verdict's metric is higher, and in how many lower."""
-    found = study.suites[study.suites["metric"] == study.record.verdict_metric]
+def suites(study: Comparison, metric: str = "") -> str:
+    """Return in how many suites a metric is higher, and in how many lower.
+
+    Without a ``metric`` the one that the verdict is about is meant.
+    """
+    found = study.suites[study.suites["metric"] == (metric or study.record.verdict_metric)]
     if study.withheld or found.empty:
         return withheld(study) or "Nothing is paired, so nothing is split"
     up, down = int((found["difference"] > 0).sum()), int((found["difference"] < 0).sum())

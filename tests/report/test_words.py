@@ -401,6 +401,8 @@ def test_the_finding_of_the_paired_section(verdict, n, finding):
     result = replace(RESULT, n_pairs=n)
     record = replace(COMPARISON, verdict=verdict, metrics={"file_recall": result})
     assert words.paired(study_of(record)) == finding
+    assert words.paired(study_of(record), "file_recall") == finding
+    assert words.paired(study_of(record), "mrr") is None
 
 
 def test_configs_beyond_the_fourth_are_counted():
