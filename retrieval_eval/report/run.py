@@ -381,7 +381,7 @@ class Run(frames.Measured):
     def linked(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return a copy of a frame of trials with the column ``page``, as :attr:`trials` has it.
 
-        Rows are told apart by ``config_name`` and ``trial_name``; a page is missing where there is
+        ``config_name`` and ``trial_name`` identify a row; a page is missing where there is
         none, or where batches of a run gave one name to several trials.
         """
         trials = self.trials
