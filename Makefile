@@ -81,12 +81,12 @@ test-other-python: $(STAMPS)/dev ## Run the quick tests under the other tested P
 		-m "not slow and not browser" tests/unit tests/property retrieval_eval
 
 # Runs copies of the notebooks with the demo as their run, because a notebook stops without a run and
-# writes beside itself. Not part of the main run, which would split the cells of a notebook.
+# writes beside itself. Not part of the main run, which would split the cells of a notebook; one after
+# the other, as those of the search demo measure it anew in one folder.
 .PHONY: test-notebooks
 test-notebooks: $(STAMPS)/dev ## Run every cell of every notebook
 	@rm -rf build/notebooks && $(BIN)/python tests/notebooks/with_demo.py notebooks build/notebooks
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -p no:cacheprovider \
-		--nbval-lax --nbval-cell-timeout 600 \
+	$(BIN)/python -m pytest -p no:cacheprovider --nbval-lax --nbval-cell-timeout 600 \
 		$$(find build/notebooks -name '*.ipynb' | sort)
 
 .PHONY: coverage
