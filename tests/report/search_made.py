@@ -44,7 +44,7 @@ def compared(a: Mapping[str, Any], b: Mapping[str, Any], **options: Any) -> Sear
 class Shown:
     """What the cells of a notebook show on a run or difference, by the key of the exhibit.
 
-    Figures are drawn only where that is asked for.
+    Figures are drawn only where requested.
     """
 
     def __init__(self, run: SearchRun | SearchDiff, *, figures: bool = False) -> None:

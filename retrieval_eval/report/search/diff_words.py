@@ -32,6 +32,7 @@ from retrieval_eval.report.search.words import (
     detectable,
     noise,
     noise_caption,
+    range_of_parts,
     rest,
     says,
 )
@@ -39,7 +40,6 @@ from retrieval_eval.report.simulated import notice
 from retrieval_eval.report.words import MAX_WORDS
 from retrieval_eval.search.named_metrics import BLOCK_OF
 from retrieval_eval.search.settings import HEADLINE
-from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 from retrieval_eval.values import counted
@@ -403,16 +403,8 @@ def slices(diff: SearchDiff, frame: pd.DataFrame) -> Says:
     if not len(frame):
         why = "The runs share no headline metric, or no query that belongs to a part."
         return says("There is nothing to slice", empty=why)
-    own = frame[(frame["metric"] == HEADLINE[0]) & (frame["n_pairs"] >= MIN_INTERPRETABLE)]
-    known = [float(v) for v in own["delta_points"].dropna()]
-    finding = (
-        f"{HEADLINE[0]} changed by {signed(min(known))} to {signed(max(known))} points over "
-        f"{counted(len(known), 'part')} of the queries"
-        if known
-        else f"No part has {MIN_INTERPRETABLE} queries with a value in both runs"
-    )
     return says(
-        finding,
+        range_of_parts(frame[frame["metric"] == HEADLINE[0]]),
         f"Difference in points by part of the queries, with {diff.coverage} interval",
         UNADJUSTED,
         WIDENED if diff.level else "",

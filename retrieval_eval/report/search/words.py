@@ -604,6 +604,18 @@ def slices(run: SearchRun, frame: pd.DataFrame, measure: str) -> Says:
     )
 
 
+def range_of_parts(frame: pd.DataFrame) -> str:
+    """Return the range of the differences of one metric over the parts that are large enough."""
+    own = frame[frame["n_pairs"] >= MIN_INTERPRETABLE]
+    known = [float(v) for v in own["delta_points"].dropna()]
+    if not known:
+        return f"No part has {MIN_INTERPRETABLE} queries with a value in both runs"
+    return (
+        f"{HEADLINE[0]} changed by {signed(min(known))} to {signed(max(known))} points over "
+        f"{counted(len(known), 'part')} of the queries"
+    )
+
+
 def slice_differences(run: SearchRun, frame: pd.DataFrame) -> Says:
     """Return the words about the difference by part of the queries."""
     if (why := withheld(run)) is not None:
@@ -611,16 +623,8 @@ def slice_differences(run: SearchRun, frame: pd.DataFrame) -> Says:
     if not run.changes or not len(frame):
         why = "There is no baseline that this run can be compared with."
         return says("Nothing to compare by part", empty=why)
-    own = frame[(frame["measure"] == HEADLINE[0]) & (frame["n_pairs"] >= MIN_INTERPRETABLE)]
-    known = [float(v) for v in own["delta_points"].dropna()]
-    finding = (
-        f"{HEADLINE[0]} changed by {signed(min(known))} to {signed(max(known))} points over "
-        f"{counted(len(known), 'part')} of the queries"
-        if known
-        else f"No part has {MIN_INTERPRETABLE} queries with a value in both runs"
-    )
     return says(
-        finding,
+        range_of_parts(frame[frame["measure"] == HEADLINE[0]]),
         f"Difference from the baseline in points, with {run.coverage} interval",
         UNADJUSTED,
         WIDENED if run.level else "",
