@@ -157,18 +157,25 @@ def merged_ranges(ranges: Iterable[LineRange]) -> tuple[LineRange, ...] | None:
 def distinct(targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
     """Return one target per file in order of appearance, with the lines of all its mentions.
 
-    A file that was both listed and matched counts as matched.
+    A file that was both listed and matched counts as matched. Possible targets follow the certain
+    ones, each as it is.
     """
-    first: dict[tuple[str, str | None], RawTarget] = {}
+    certain: dict[tuple[str, str | None], RawTarget] = {}
     ranges: dict[tuple[str, str | None], list[LineRange]] = {}
+    possible: dict[RawTarget, None] = {}
     for target in targets:
         if not is_file_path(target.path) or not is_file_path(target.repository or "-"):
             continue
+        if target.doubt is not None:
+            possible[target] = None
+            continue
         key = (target.path, target.repository)
         ranges.setdefault(key, []).extend(target.lines or ())
-        known = first.setdefault(key, target)
+        known = certain.setdefault(key, target)
         stronger = _STRENGTH[target.access] > _STRENGTH[known.access]
         if stronger or (target.is_whole and not known.is_whole):
             access = target.access if stronger else known.access
-            first[key] = replace(known, access=access, is_whole=target.is_whole or known.is_whole)
-    return tuple(replace(t, lines=merged_ranges(ranges[key])) for key, t in first.items())
+            is_whole = target.is_whole or known.is_whole
+            certain[key] = replace(known, access=access, is_whole=is_whole)
+    first = (replace(t, lines=merged_ranges(ranges[key])) for key, t in certain.items())
+    return (*first, *possible)

@@ -8,13 +8,14 @@ import pytest
 
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.tools import ToolUse, interpret, salient_arguments
+from tests.tool_uses import certain
 
 Seen = tuple[str, str]
 
 
 def use(name: str, arguments: dict[str, Any], text: str | None = "ok", **result: Any) -> ToolUse:
     answer = None if text is None else ToolResult(text, **result)
-    return interpret(ToolCall("c1", name, arguments, answer, cwd="/workspace"))
+    return certain(interpret(ToolCall("c1", name, arguments, answer, cwd="/workspace")))
 
 
 def seen(used: ToolUse) -> list[Seen]:
