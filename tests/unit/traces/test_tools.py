@@ -233,8 +233,6 @@ def test_a_call_without_a_result_is_no_error_and_may_have_read_what_it_names(nam
     assert (used.is_error, used.is_opaque) == (False, False)
     expected = set() if name == "Write" else {"no_result"}
     assert {target.doubt for target in used.targets} == expected
-        set() if name == "Write" else {"no_result"}
-    )
 
 
 def test_an_argument_of_a_search_is_not_a_result() -> None:
