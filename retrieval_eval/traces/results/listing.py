@@ -101,6 +101,8 @@ def list_tree(seen: Seen) -> Found:
     """
     if is_empty_answer(seen.text):
         return NOTHING
+    if seen.text.startswith(_INDENTED):
+        return _list_indented(seen)
     entries = [m for line in seen.text.split("\n") if (m := _TREE_ENTRY.match(line)) is not None]
     if not entries:
         return list_names(seen)
@@ -115,6 +117,28 @@ def list_tree(seen: Seen) -> Found:
             folders.append((indent, path))
         else:
             files.append(path)
+    return Found(_listed(files), is_opaque=seen.is_truncated)
+
+
+_INDENTED: Final = "Absolute path: "
+_INDENT: Final = 2
+
+
+def _list_indented(seen: Seen) -> Found:
+    """Return the files of Codex's listing: names indented by their depth below a first line."""
+    first, *lines = seen.text.split("\n")
+    above = [first.removeprefix(_INDENTED).strip()]
+    files: list[str] = []
+    for line in lines:
+        name = line.strip()
+        if not name or name.startswith("More than "):
+            continue
+        depth = min((len(line) - len(line.lstrip(" "))) // _INDENT, len(above) - 1)
+        del above[depth + 1 :]
+        if name.endswith("/") and len(above) < _DEEPEST:
+            above.append(joined(above[-1], name))
+        elif not name.endswith("/"):
+            files.append(joined(above[-1], name.rstrip("@?")))
     return Found(_listed(files), is_opaque=seen.is_truncated)
 
 
