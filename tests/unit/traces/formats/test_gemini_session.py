@@ -212,7 +212,7 @@ def test_a_call_that_did_not_end_has_no_result():
         ("Exit Code: 1", "Exit Code: 1", False, False, None),
         (
             (
-                "Command was automatically cancelled because it exceeded the timeout of 5.0 minutes."
+                "Command was automatically cancelled because it exceeded the timeout of 5 minutes."
                 " There was no output before it was cancelled."
             ),
             "",
@@ -234,8 +234,8 @@ def test_a_call_that_did_not_end_has_no_result():
         ("Command moved to background (PID: 12). Output hidden.", "", False, False, "background"),
         (
             (
-                "Output: Output too large. Showing first 2 and last 2 characters. For full output see: "
-                "/tmp/x.txt\nab\n\n... [900 characters omitted] ...\n\nyz\nExit Code: 0"
+                "Output: Output too large. Showing first 2 and last 2 characters. For full output "
+                "see: /tmp/x.txt\nab\n\n... [900 characters omitted] ...\n\nyz\nExit Code: 0"
             ),
             "ab\n\n[... output truncated ...]\n\nyz",
             False,
