@@ -78,7 +78,8 @@ TRAPS = (
             (
                 "str_replace_editor view /testbed/src/a.py",
                 (
-                    "Here's the result of running `cat -n` on /testbed/src/a.py:\n     1\timport os\n"
+                    "Here's the result of running `cat -n` on /testbed/src/a.py:\n"
+                    "     1\timport os\n"
                     "<response clipped><NOTE>To save on context only part was shown.</NOTE>"
                 ),
             ),
