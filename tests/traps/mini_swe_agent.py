@@ -77,7 +77,8 @@ TRAPS = (
                 "cat src/a.py",
                 (
                     "<returncode>0</returncode>\n<warning>\nlong\n</warning>\n<output_head>\n"
-                    "import os\n</output_head>\n<elided_chars>\n9\n</elided_chars>\n<output_tail>\nx\n"
+                    "import os\n</output_head>\n<elided_chars>\n9\n</elided_chars>\n<output_tail>\n"
+                    "x\n"
                     "</output_tail>"
                 ),
             )
