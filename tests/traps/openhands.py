@@ -10,7 +10,7 @@ _Step = tuple[str, dict[str, Any], dict[str, Any] | None]
 
 
 def _run(text: str, code: int = 0) -> dict[str, Any]:
-    metadata = {"exit_code": code, "working_dir": "/w"}
+    metadata = {"exit_code": code, "working_dir": "/workspace"}
     return {"observation": "run", "content": text, "extras": {"metadata": metadata}}
 
 
@@ -25,13 +25,13 @@ def _trial(*steps: _Step, name: str = "agent/sessions/s/events/{}.json") -> dict
     return files
 
 
-_VIEW = "Here's the result of running `cat -n` on /w/src/a.py:\n     1\timport os\n"
+_VIEW = "Here's the result of running `cat -n` on /workspace/src/a.py:\n     1\timport os\n"
 
 TRAPS = (
     Trap(
         situation="read",
         files=_trial(
-            ("read", {"path": "/w/src/a.py"}, {"observation": "read", "content": _VIEW}),
+            ("read", {"path": "/workspace/src/a.py"}, {"observation": "read", "content": _VIEW}),
         ),
         expected={"src/a.py": "certain", "src/b.py": "none"},
         reason="The observation shows numbered lines of the file.",
@@ -41,7 +41,7 @@ TRAPS = (
         files=_trial(
             (
                 "run_ipython",
-                {"code": "print(open('/w/src/a.py').read())"},
+                {"code": "print(open('/workspace/src/a.py').read())"},
                 {"observation": "run_ipython", "content": "import os"},
             ),
         ),
@@ -53,7 +53,7 @@ TRAPS = (
         files=_trial(
             (
                 "run_ipython",
-                {"code": "import re\nprint(re.findall('x', open('/w/src/a.py').read()))"},
+                {"code": "import re\nprint(re.findall('x', open('/workspace/src/a.py').read()))"},
                 {"observation": "run_ipython", "content": "['x']"},
             ),
         ),
@@ -68,7 +68,7 @@ TRAPS = (
     ),
     Trap(
         situation="listing",
-        files=_trial(("run", {"command": "ls /w/src"}, _run("a.py"))),
+        files=_trial(("run", {"command": "ls /workspace/src"}, _run("a.py"))),
         expected={"src/a.py": "certain", "src/b.py": "none"},
         reason="The output lists the folder.",
     ),
@@ -77,8 +77,8 @@ TRAPS = (
         files=_trial(
             (
                 "read",
-                {"path": "/w/src/a.py"},
-                {"observation": "error", "content": "The path /w/src/a.py does not exist."},
+                {"path": "/workspace/src/a.py"},
+                {"observation": "error", "content": "The path /workspace/src/a.py does not exist."},
             ),
         ),
         expected={"src/a.py": "none"},
@@ -113,7 +113,7 @@ TRAPS = (
         files=_trial(
             (
                 "run",
-                {"command": "cat /w/src/a.py"},
+                {"command": "cat /workspace/src/a.py"},
                 _run("import os\n[... Observation truncated due to length ...]\nx = 1"),
             ),
         ),
@@ -125,8 +125,11 @@ TRAPS = (
         files=_trial(
             (
                 "edit",
-                {"command": "create", "path": "/w/src/a.py", "file_text": "x"},
-                {"observation": "edit", "content": "File created successfully at: /w/src/a.py"},
+                {"command": "create", "path": "/workspace/src/a.py", "file_text": "x"},
+                {
+                    "observation": "edit",
+                    "content": "File created successfully at: /workspace/src/a.py",
+                },
             ),
         ),
         expected={"src/a.py": "none"},
@@ -136,15 +139,9 @@ TRAPS = (
         situation="two checkouts",
         files=_trial(
             ("run", {"command": "cd /other"}, {**_run(""), "content": ""}),
-            ("run", {"command": "cat /w/src/a.py"}, _run("import os")),
+            ("run", {"command": "cat /workspace/src/a.py"}, _run("import os")),
         ),
         expected={"src/a.py": "certain", "lib/src/b.py": "none"},
         reason="The command names the file below the folder of the shell.",
-    ),
-    Trap(
-        situation="other",
-        files=_trial(("run", {"command": "cat src/a.py"}, None)),
-        expected={"src/a.py": "possible"},
-        reason="The trace holds no observation of the command.",
     ),
 )
