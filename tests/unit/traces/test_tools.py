@@ -132,7 +132,7 @@ def test_category_and_server(
     [
         *("TodoWrite", "ToolSearch", "think", "finish", "task_tracker", "TaskOutput"),
         *("updateTodosToolCall", "ExitPlanMode", "BashOutput", "KillShell", "AskUserQuestion"),
-        *("execute_ipython_cell", "mcp__x__sequentialthinking", "EnterWorktree"),
+        *("mcp__x__sequentialthinking", "EnterWorktree"),
     ],
 )
 def test_housekeeping_is_no_retrieval(name: str) -> None:
