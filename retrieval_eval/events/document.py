@@ -221,30 +221,40 @@ INCOMPLETE: Final[dict[str, str]] = {
 """Quality flags that make the events incomplete, with the sentence for each."""
 
 
-def _faults_of_trace(trial: TrialEvents, trace: Trace | None, missing: str | None) -> list[str]:
+def _incomplete(flags: Iterable[str], has_ended: bool) -> list[str]:
+    """Return those of the flags that make the events incomplete."""
+    closed = {"no_result_event"} if has_ended else set()
+    return [flag for flag in flags if flag in INCOMPLETE and flag not in closed]
+
+
+def _faults_of_trace(
+    trial: TrialEvents, trace: Trace | None, missing: str | None, has_ended: bool
+) -> list[str]:
     """Return the sentences on why the events are empty or incomplete."""
     if trace is None:
         return [missing or "no trace was found"]
     early, late = (
-        [INCOMPLETE[flag] for flag in flags if flag in INCOMPLETE]
+        [INCOMPLETE[flag] for flag in _incomplete(flags, has_ended)]
         for flags in (trace.flags, trial.flags)
     )
     return [*early, *trace.problems, *late]
 
 
-def why_nothing_is_computable(trace: Trace | None, trial: TrialEvents) -> str | None:
+def why_nothing_is_computable(
+    trace: Trace | None, trial: TrialEvents, *, has_ended: bool = False
+) -> str | None:
     """Return the reason code of a trial whose metrics would be misleading zeroes, or None.
 
     A complete trace without any access is a true zero. An incomplete trace without any access is
     not computable, and neither is one in which no answer could be resolved to files. An incomplete
-    trace with an access gives a lower bound.
+    trace with an access gives a lower bound. ``has_ended`` is that of :func:`coverage`.
     """
     if trace is None:
         return "no_trace"
     if "nothing_resolved" in trial.flags:
         return "nothing_resolved"
     flags = {*trace.flags, *trial.flags}
-    if not (trace.problems or flags & INCOMPLETE.keys()) or any(accesses(trial)):
+    if not (trace.problems or _incomplete(flags, has_ended)) or any(accesses(trial)):
         return None
     is_idle = not trace.calls and "result_without_call" not in flags
     return "agent_never_acted" if is_idle else "evidence_incomplete"
@@ -257,6 +267,7 @@ def coverage(
     *,
     outcome: Iterable[str] = (),
     ground_truth: Iterable[str] = (),
+    has_ended: bool = False,
 ) -> Coverage:
     """Return what was available of a trial.
 
@@ -274,10 +285,13 @@ def coverage(
         Why there is no trace.
     outcome, ground_truth
         Sentences on files of the outcome and of the ground truth that cannot be read.
+    has_ended
+        Whether the trial's result states an end, a reward and no exception. Then a transcript
+        without a final result event is complete, and only flagged.
     """
     truth = trial.ground_truth
     faults: dict[_Source, list[str]] = {
-        "trace": _faults_of_trace(trial, trace, missing),
+        "trace": _faults_of_trace(trial, trace, missing, has_ended),
         "outcome": list(outcome),
         "ground_truth": list(ground_truth),
     }
@@ -304,9 +318,9 @@ def _digest(truth: GroundTruth) -> str | None:
     """Return a digest that distinguishes versions of a ground truth, or None without one."""
     if not truth.files:
         return None
-    keys = sorted(
-        f"{repository or ''}::{path}" for repository, path in (f.key for f in truth.files)
-    )
+    # What a pattern gave differs from trial to trial, the pattern does not.
+    stated = [*(f for f in truth.files if f not in truth.expanded), *truth.patterns]
+    keys = sorted(f"{repository or ''}::{path}" for repository, path in (f.key for f in stated))
     return hashlib.sha256("\n".join(keys).encode("utf-8", "replace")).hexdigest()[:16]
 
 

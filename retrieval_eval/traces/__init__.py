@@ -137,14 +137,15 @@ def _read_file(path: Path, sample: str | None) -> Trace:
     if isinstance(found, Several):
         found = _sample(path, found, sample)
     if isinstance(found, Unreadable):
-        raise NoTraceError(path, f"{found.reason}; {tried()}" if found.is_unknown else found.reason)
+        reason = found.reason.removeprefix(f"{path.name}: ")
+        raise NoTraceError(path, f"{reason}; {tried()}" if found.is_unknown else reason)
     is_trajectory = found.format.startswith("atif") or path.name == _TRAJECTORY
     return join_trace(found, None) if is_trajectory else join_trace(None, found)
 
 
 def _sample(path: Path, found: Several, sample: str | None) -> Reading | Unreadable:
     if sample is None:
-        raise SeveralTracesError(path, found.reason, found.names)
+        raise SeveralTracesError(path, found.reason.removeprefix(f"{path.name}: "), found.names)
     named = [name for name in found.names if name == sample]
     named = named or [name for name in found.names if name.startswith(sample)]
     if len(named) != 1:

@@ -113,7 +113,7 @@ def test_a_single_file_is_read_as_what_it_is(tmp_path):
     assert ids(trace) == ["t", "sub", "a"]
     (tmp_path / "noise.txt").write_text("12:00 starting\n", encoding="utf-8")
     assert refusal(tmp_path / "noise.txt").startswith(
-        "noise.txt: not a known trace format (found text, no JSON lines); formats tried: atif, "
+        "not a known trace format (found text, no JSON lines); formats tried: atif, "
     )
 
 
