@@ -31,7 +31,8 @@ class Reading:
 
     ``has_agent`` is whether the agent did or wrote anything at all, ``holds_run`` whether the
     format keeps a whole run with its sub-agents in one file, so that other transcripts only fill it
-    in.
+    in. ``is_native``: the file is the harness's own record, of which a trajectory is a copy that
+    may have lost failures and arguments.
     """
 
     format: str
@@ -49,6 +50,7 @@ class Reading:
     problems: tuple[str, ...] = ()
     has_agent: bool = True
     holds_run: bool = False
+    is_native: bool = False
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
