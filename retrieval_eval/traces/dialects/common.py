@@ -34,7 +34,7 @@ DIALECTS.add(
                     *("structured_output", "attempt_completion"),
                     *("list_mcp_resources*", "*worktree", "schedule_wakeup", "cron_*"),
                     *("save_memory", "*_memory", "retrieve_memories", "remove_*_memories"),
-                    *("write_stdin", "end_interaction"),
+                    *("end_interaction",),
                 ),
                 "other",
                 read_nothing,
