@@ -80,8 +80,9 @@ class Workspace:
         self._expected = Expected(ground_truth.files)
         names = {r.name for r in ground_truth.repositories}
         names |= {f.repository for f in ground_truth.files if f.repository}
-        sole = next(iter(names)) if len(names) == 1 else ground_truth.primary
-        self._sole = sole.lower() if sole else None
+        self._sole = next(iter(names)).lower() if len(names) == 1 else None
+        primary = self._sole or ground_truth.primary
+        self._primary = primary.lower() if primary else None
         names |= {n for raw in remote_repositories if (n := repository_name(raw))}
         self._names = frozenset(n.lower() for n in names)
         self._folders = {
@@ -97,7 +98,7 @@ class Workspace:
             name = file.path.lower()
             if "/" not in name and name not in PER_FOLDER_NAMES:
                 repository = file.key[0]
-                self._bare[None if repository == self._sole else repository, name] = position
+                self._bare[None if repository == self._primary else repository, name] = position
         self._files = ground_truth.files
         self._resolved: dict[FileRef, tuple[FileRef | None, tuple[Placed, ...]]] = {}
         self._spelling: dict[Identity, str] = {f.key: f.path for f in ground_truth.files}
@@ -186,7 +187,7 @@ class Workspace:
         for folder, files in self._expected.ends(identity(path)):
             name = self._repository_of(folder.rpartition("/")[2])
             if not is_elsewhere(f"{folder}/"):
-                found.update((f, None) for f in files if name in (None, f.key[0] or self._sole))
+                found.update((f, None) for f in files if name in (None, f.key[0] or self._primary))
         folder, _, name = identity(path).rpartition("/")
         own = self._repository_of(folder.rpartition("/")[2])
         found.update((f, None) for f in self._expected.at(name) if own and own == f.key[0])
@@ -225,7 +226,7 @@ class Workspace:
         return tuple(
             file
             for file in self._files
-            if name in (None, file.key[0] or self._sole)
+            if name in (None, file.key[0] or self._primary)
             and (expression.fullmatch(file.key[1]) or expression.fullmatch("/" + file.key[1]))
         )
 
@@ -267,23 +268,25 @@ class Workspace:
         if path.startswith("/") or not has_bare_names:
             return None
         name = path.rsplit("/", 1)[-1]
-        return self._bare.get((repository, name), self._bare.get((None, name)))
+        own = self._bare.get((repository, name))
+        is_primary = repository is None or self._primary in (None, repository)
+        return self._bare.get((None, name)) if own is None and is_primary else own
 
     def _candidates(self, ref: FileRef) -> Iterator[Identity]:
         repository, path = ref.key
         yield (repository, path)
         if repository is not None:
             yield (None, f"{repository}/{path}")
-            if self._sole == repository or (self._sole is None and self._is_telling(path)):
+            if self._primary == repository or (self._primary is None and self._is_telling(path)):
                 yield (None, path)
             return
         name, rest = self._checkout(path)
         if name:
             yield (name, rest)
-            if self._sole in (None, name) and self._is_telling(rest):
+            if self._primary in (None, name) and self._is_telling(rest):
                 yield (None, rest)
-        elif self._sole:
-            yield (self._sole, path)
+        elif self._primary:
+            yield (self._primary, path)
 
     def _is_telling(self, path: str) -> bool:
         """Return whether a path without repository is specific enough to identify this file.
