@@ -13,6 +13,9 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError, SchemaError
+from retrieval_eval.escape import encodable
+from retrieval_eval.events.document import trial_events
+from retrieval_eval.events.evidence import evidence
 from retrieval_eval.io.artefacts import read_artefact
 from retrieval_eval.io.files import probe
 from retrieval_eval.metrics.document import TrialMetrics
@@ -38,7 +41,8 @@ class TrialFiles:
     def identity(self) -> Row:
         """The columns that name the trial."""
         names = ("config_name", "benchmark", "task_name", "trial_name")
-        return {"run_id": self.run_id} | {name: getattr(self.entry, name) for name in names}
+        found = {"run_id": self.run_id} | {name: getattr(self.entry, name) for name in names}
+        return {name: encodable(text) for name, text in found.items()}
 
     def events(self) -> EventDocument | None:
         """Return the event document, or None when there is no such file."""
@@ -130,6 +134,7 @@ def ground_truth_rows(document: EventDocument | None, identity: Row) -> list[Row
     truth = document.ground_truth
     repositories = _aligned(truth.repositories, len(truth.files))
     statuses = _statuses(document, repositories)
+    certainty = {(f.path, f.repository): c for f, c in evidence(trial_events(document)).items()}
     edits = truth.expected_edit_files
     return [
         {
@@ -138,6 +143,7 @@ def ground_truth_rows(document: EventDocument | None, identity: Row) -> list[Row
             "repository": repositories[i],
             "is_retrieved": statuses[i].first_step is not None,
             "is_opened": statuses[i].opened_step is not None,
+            "is_possible": certainty.get((file, repositories[i])) == "possible",
             "is_written": statuses[i].written_step is not None,
             "is_expected_edit": file in edits if edits else None,
             "first_step": statuses[i].first_step,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, overload
 
+from retrieval_eval.escape import encodable
 from retrieval_eval.model import value_at
 from retrieval_eval.report.columns import Column
 from retrieval_eval.report.numbers import finite
@@ -54,7 +55,13 @@ def make_frame(rows: Sequence[Row], columns: Sequence[Column]) -> pd.DataFrame:
 
     return pd.DataFrame(
         {
-            c.name: pd.Series([row.get(c.name) for row in rows], dtype=_DTYPES[c.type])
+            c.name: pd.Series(
+                [
+                    encodable(value) if c.type in ("text", "list") else value
+                    for value in (row.get(c.name) for row in rows)
+                ],
+                dtype=_DTYPES[c.type],
+            )
             for c in columns
         }
     )
