@@ -123,7 +123,9 @@ def build(
     folder = base / NOTEBOOKS[notebook]
     # Of hundreds of pages Quarto would take seconds for each, and show the same.
     of_trials: Renderer = "embedded" if renderer == "auto" else renderer
-    pages = TrialPages(run, base, values, of_trials, pdf=pdf)
+    own = run if notebook == "run_report" else _as_found(run, names, values, jobs)
+    pages = TrialPages(own, base, values, of_trials, pdf=pdf)
+    pages.links["run_page"] = notebook == "run_report" or (base / PAGE).is_file()
     broken = pages.write_all(progress) if trials else []
     if "trial_pages" in parameters.of_notebook(assets.notebook(notebook)):
         values["trial_pages"] = trials or pages.are_current()
@@ -326,6 +328,17 @@ def _load(
     run = load_run(names, **chosen, separate_runs=is_separate, jobs=jobs, progress=progress)
     _ = run.study
     return run
+
+
+def _as_found(run: Run, names: Sequence[str], values: Mapping[str, Any], jobs: int) -> Run:
+    """Return the runs with the names that they give their configurations.
+
+    Each trial has one page, whatever a comparison calls its configuration.
+    """
+    if len(names) == 1 or not values.get("separate_runs", True):
+        return run
+    roots = ("runs_root", "benchmarks_root", "output_dir", "k_values", "seed")
+    return load_run(names, **{name: values[name] for name in roots if name in values}, jobs=jobs)
 
 
 def _listed(run: Run, reports_dir: Path) -> Listed:
