@@ -101,13 +101,13 @@ def compare(
     (fragile). 3: a run or configuration does not exist.
     """
     from retrieval_eval.pipeline.comparison import compare_sides
-    from retrieval_eval.pipeline.roots import DEMO
+    from retrieval_eval.pipeline.roots import DEMO, is_demo
 
     if not is_reported and (renderer != "auto" or pdf or trials):
         raise click.UsageError("--renderer, --pdf and --trials are for the page; add --report")
-    if is_reported and {name.partition(":")[0] for name in runs or sides} == {DEMO}:
+    if is_reported and is_demo([*{name.partition(":")[0] for name in runs or sides}], runs_root):
         # The place the page uses, so that the demo is not written twice.
-        output_dir = output_dir or (None if runs_root else reports_dir / DEMO / "data")
+        output_dir = output_dir or reports_dir / DEMO / "data"
     options: dict[str, Any] = {
         "runs_root": runs_root,
         "benchmarks_root": benchmarks_root,

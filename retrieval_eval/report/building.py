@@ -10,7 +10,7 @@ from retrieval_eval.errors import RenderError, RetrievalEvalError
 from retrieval_eval.escape import markdown_text, slug, visible
 from retrieval_eval.io.files import remove, write_text
 from retrieval_eval.pipeline.fingerprint import combined
-from retrieval_eval.pipeline.roots import DEMO
+from retrieval_eval.pipeline.roots import is_demo
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, parameters, render
 from retrieval_eval.report.columns import FRAMES
@@ -120,7 +120,7 @@ def build(
     names = split_run_ids(run_ids)
     base = reports_dir / folder_name(names)
     values = {"run_id": ", ".join(names), **_given(given)}
-    if names == [DEMO] and not values.get("runs_root"):
+    if is_demo(names, values.get("runs_root")):
         values.setdefault("output_dir", str(base / "data"))
     run = _load(names, values, notebook, progress, jobs)
     folder = base / NOTEBOOKS[notebook][0]
@@ -166,7 +166,7 @@ def build_trial(
     names = split_run_ids(run_ids)
     base = reports_dir / folder_name(names)
     values = {"run_id": ", ".join(names), **_given(given)}
-    if names == [DEMO] and not values.get("runs_root"):
+    if is_demo(names, values.get("runs_root")):
         values.setdefault("output_dir", str(base / "data"))
     run = _load(names, values, "trial_report", progress, jobs)
     found = run.trial(trial, config=config, batch=batch)
