@@ -8,7 +8,14 @@ from typing import Final
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import entries, files_below, is_there, probe
 from retrieval_eval.records import Trace
-from retrieval_eval.traces.formats import file_names, read_document_file, read_line_file
+from retrieval_eval.traces.formats import (
+    event_folder_names,
+    folder_names,
+    is_file_name,
+    read_document_file,
+    read_event_folder,
+    read_line_file,
+)
 from retrieval_eval.traces.merge import join_trace, join_transcripts
 from retrieval_eval.traces.reading import Reading, Unreadable
 
@@ -43,8 +50,8 @@ def read_trace(path: Path | str) -> Trace:
     Parameters
     ----------
     path
-        The directory of one trial, with the trace in ``agent/`` or in the directory itself; or
-        the file of a trajectory or transcript.
+        The directory of one trial, with the trace in ``agent/`` or in the directory itself; the
+        file of a trajectory or transcript; or a folder of events with a file for each.
 
     Returns
     -------
@@ -132,6 +139,10 @@ def _transcript(
             problems.append(reading.reason)
         elif path.name in _NAMED_TRANSCRIPTS:
             unreadable.append(reading.reason)
+    for events in _event_folders(folder):
+        reading = read_event_folder(events, trial_dir)
+        if isinstance(reading, Reading):
+            readings.append(reading)
     return join_transcripts(readings), unreadable
 
 
@@ -145,13 +156,25 @@ def _read_transcript(path: Path, trial_dir: Path) -> Reading | Unreadable:
 def _transcript_files(folder: Path) -> list[Path]:
     """Return the files of ``folder`` that may be transcripts, those with known names first."""
     rank = {name: place for place, name in enumerate(_NAMED_TRANSCRIPTS)}
-    further = file_names()
-    found = (p for p in entries(folder) if p.suffix in _LINE_SUFFIXES or p.name in further)
+    found = (p for p in entries(folder) if p.suffix in _LINE_SUFFIXES or is_file_name(p.name))
     files = [path for path in found if probe(path.is_file)]
     return sorted(files, key=lambda path: rank.get(path.name, len(rank)))
 
 
 def _session_files(folder: Path) -> list[Path]:
     """Return the session files below ``folder``; folders that are links are not entered."""
-    found = files_below(folder / "sessions")
-    return [path for path in found if path.suffix == ".jsonl" and probe(path.is_file)]
+    found = (path for name in folder_names() for path in files_below(folder / name))
+    return [
+        path
+        for path in found
+        if (path.suffix == ".jsonl" or is_file_name(path.name)) and probe(path.is_file)
+    ]
+
+
+def _event_folders(folder: Path) -> list[Path]:
+    """Return the folders of single events in ``folder`` or its sessions, or ``folder`` itself."""
+    names = event_folder_names()
+    below = (path.parent for path in files_below(folder / "sessions") if path.suffix == ".json")
+    near = [folder, *(folder / name for name in sorted(names))]
+    found = [path for path in (*near, *dict.fromkeys(below)) if path.name in names]
+    return [path for path in found if not path.is_symlink() and probe(path.is_dir)]

@@ -7,14 +7,16 @@ or a :class:`DocumentFormat`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from itertools import chain, islice
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, TypeVar
 
-from retrieval_eval.io.files import Line, is_inside, iter_jsonl, label, read_json
+from retrieval_eval.io.files import Line, entries, is_inside, iter_jsonl, label, probe, read_json
 from retrieval_eval.registry import Registry
 from retrieval_eval.traces.reading import Reading, Unreadable
 from retrieval_eval.traces.untrusted import dict_of, text_of
@@ -46,7 +48,12 @@ class LineFormat:
         The format with the higher priority is tried first on a line. Formats of this package
         have priorities from 0 to 9.
     file_names
-        Names of files to look into besides ``*.jsonl`` and ``*.txt``.
+        Names of files to look into besides ``*.jsonl`` and ``*.txt``; a ``*`` is any text.
+    folders
+        Names of folders below which files with such names may lie, besides ``sessions``.
+    event_folders
+        Names of folders in which the harness writes each event to a JSON file of its own. Their
+        files are read as the lines of one file, in the order of the numbers in their names.
 
     Examples
     --------
@@ -70,14 +77,16 @@ class LineFormat:
     may_be: Mark | None = None
     priority: int = 0
     file_names: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    event_folders: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentFormat:
     """A format of one JSON document; the fields are those of :class:`LineFormat`.
 
-    ``recognises`` and ``read`` take the whole document. ``file_names`` are read besides
-    ``trajectory.json``.
+    ``recognises`` and ``read`` take the whole document, which is an object: an array is read as
+    the lines of a line format. ``file_names`` are read besides ``trajectory.json``.
     """
 
     recognises: Mark
@@ -86,6 +95,7 @@ class DocumentFormat:
     may_be: Mark | None = None
     priority: int = 0
     file_names: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
 
 
 class _Formats(Registry[LineFormat | DocumentFormat]):
@@ -119,9 +129,21 @@ def _recognised(kind: type[_F], values: Sequence[Mapping[str, Any]]) -> _F | Non
     return None
 
 
-def file_names() -> frozenset[str]:
-    """Return the further file names in which formats may be found."""
-    return frozenset(name for _, entry in FORMATS.items() for name in entry.file_names)
+def is_file_name(name: str) -> bool:
+    """Whether some format may be found in a file of this name, whatever its ending."""
+    patterns = (pattern for _, entry in FORMATS.items() for pattern in entry.file_names)
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def folder_names() -> list[str]:
+    """Return the names of the folders below which the files of sessions may lie."""
+    return sorted({"sessions", *(name for _, e in FORMATS.items() for name in e.folders)})
+
+
+def event_folder_names() -> frozenset[str]:
+    """Return the names of folders whose JSON files are one event each."""
+    known = (entry for _, entry in FORMATS.items() if isinstance(entry, LineFormat))
+    return frozenset(name for entry in known for name in entry.event_folders)
 
 
 def read_document_file(path: Path, trial_dir: Path) -> Reading | Unreadable:
@@ -138,13 +160,47 @@ def read_document_file(path: Path, trial_dir: Path) -> Reading | Unreadable:
 
 
 def read_document(document: Any, name: str) -> Reading | Unreadable:
-    """Read a decoded JSON document in whichever known format it has."""
+    """Read a decoded JSON document in whichever known format it has; an array is its lines."""
+    if isinstance(document, list):
+        lines = read_lines((Line(n, value) for n, value in enumerate(document, start=1)), name)
+        if isinstance(lines, Reading):
+            return lines
     if not isinstance(document, dict):
         return Unreadable(f"{name}: expected a JSON object")
     found = _recognised(DocumentFormat, [document])
     if found is None:
         return Unreadable(f"{name}: not a known trace format (no schema_version)")
     return found.read(document, name)
+
+
+_NUMBER = re.compile(r"\d{1,9}")
+_STATE = "base_state.json"
+"""A file beside a folder of events that describes their session."""
+
+
+def read_event_folder(folder: Path, trial_dir: Path) -> Reading | Unreadable:
+    """Read a folder of one JSON file for each event as the lines of one file.
+
+    A line has the number in its file's name. Links out of ``trial_dir`` are not followed.
+    """
+    files = [path for path in entries(folder) if path.suffix == ".json" and probe(path.is_file)]
+    numbered = [(_number_in(path.name), path) for path in files]
+    numbered.sort(key=lambda entry: (entry[0], entry[1].name))
+    state = folder.parent / _STATE
+    if probe(state.is_file):
+        numbered.insert(0, (0, state))
+    return read_lines(_lines(numbered, trial_dir), label(folder, trial_dir))
+
+
+def _number_in(name: str) -> int:
+    found = _NUMBER.search(name)
+    return int(found[0]) if found is not None else 0
+
+
+def _lines(numbered: Iterable[tuple[int, Path]], trial_dir: Path) -> Iterator[Line]:
+    for number, path in numbered:
+        document = read_json(path, trial_dir)
+        yield Line(number, document.value, document.problem)
 
 
 def read_line_file(path: Path, trial_dir: Path) -> Reading | Unreadable:

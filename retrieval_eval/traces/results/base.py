@@ -25,6 +25,9 @@ PATH_ARGUMENTS: Final = (
 )
 """Names under which tools take the path of one file, in order of preference."""
 
+DISPLAY: Final = "display"
+"""The name of the only entry of a structured result that is what a person saw of an answer."""
+
 _REPOSITORY_ARGUMENTS: Final = ("repo", "repository", "repoName", "repo_name")
 _LONGEST_PATH: Final = 4096
 _LARGEST_LINE: Final = 10**9
@@ -60,8 +63,20 @@ class Found:
     category: ToolCategory | None = None
 
 
+_Identity = tuple[str, str | None, Doubt | None]
 Parser = Callable[[Seen], Found]
 NOTHING: Final = Found()
+
+
+def is_display(value: Any) -> bool:
+    """Whether a structured result is only what a person saw of the answer.
+
+    Examples
+    --------
+    >>> is_display({DISPLAY: "Found 3 matches"}), is_display({"display": "", "files": []})
+    (True, False)
+    """
+    return isinstance(value, dict) and value.keys() == {DISPLAY}
 
 
 def text_argument(arguments: Mapping[str, Any], names: Sequence[str]) -> str | None:
@@ -198,15 +213,15 @@ def merged_ranges(ranges: Iterable[LineRange]) -> tuple[LineRange, ...] | None:
 def distinct(targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
     """Return one target per file in order of appearance, with the lines of all its mentions.
 
-    A file that was both listed and matched counts as matched. Certain and possible accesses are
-    kept apart.
+    A file that was both listed and matched counts as matched. Certain and possible accesses of a
+    file stay apart.
     """
-    first: dict[tuple[str, str | None, bool], RawTarget] = {}
-    ranges: dict[tuple[str, str | None, bool], list[LineRange]] = {}
+    first: dict[_Identity, RawTarget] = {}
+    ranges: dict[_Identity, list[LineRange]] = {}
     for target in targets:
         if not is_file_path(target.path) or not is_file_path(target.repository or "-"):
             continue
-        key = (target.path, target.repository, target.doubt is None)
+        key = (target.path, target.repository, target.doubt)
         ranges.setdefault(key, []).extend(target.lines or ())
         known = first.setdefault(key, target)
         stronger = _STRENGTH[target.access] > _STRENGTH[known.access]

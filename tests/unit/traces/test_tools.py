@@ -132,7 +132,7 @@ def test_category_and_server(
     [
         *("TodoWrite", "ToolSearch", "think", "finish", "task_tracker", "TaskOutput"),
         *("updateTodosToolCall", "ExitPlanMode", "BashOutput", "KillShell", "AskUserQuestion"),
-        *("execute_ipython_cell", "mcp__x__sequentialthinking", "EnterWorktree"),
+        *("mcp__x__sequentialthinking", "EnterWorktree"),
     ],
 )
 def test_housekeeping_is_no_retrieval(name: str) -> None:
@@ -233,8 +233,6 @@ def test_a_call_without_a_result_is_no_error_and_may_have_read_what_it_names(nam
     assert (used.is_error, used.is_opaque) == (False, False)
     expected = set() if name == "Write" else {"no_result"}
     assert {target.doubt for target in used.targets} == expected
-        set() if name == "Write" else {"no_result"}
-    )
 
 
 def test_an_argument_of_a_search_is_not_a_result() -> None:
