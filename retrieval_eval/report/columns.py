@@ -7,6 +7,7 @@ here (``make schemas``): to add a column, add it below.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import UnionType
@@ -48,6 +49,8 @@ from retrieval_eval.model.search_run import (
 )
 from retrieval_eval.model.summary import ExcludedFolder, MetricSummary, RunSummary
 from retrieval_eval.report.names import LABELS
+from retrieval_eval.study.compare import Comparison
+from retrieval_eval.study.frames import DTYPES, dtypes_of
 from retrieval_eval.study.trials import VIEWED
 
 
@@ -880,3 +883,53 @@ def expand(
             name, source, path = (text.replace(mark, str(value)) for text in texts)
             out.append(replace(column, name=name, source=source, path=path))
     return tuple(out)
+
+
+_OF_STUDIES: Final = _frame(
+    "columns of a comparison that no struct declares",
+    _fields(ComparisonDocument, "baseline_config comparison_config"),
+    _fields(TrialMetrics, "benchmark task_name config_name trial_name", prefix="provenance"),
+    """
+metric | text | | Metric | metrics key
+verdict | text | | Verdict of the comparison, or under the view | verdict
+is_verdict_metric | boolean | | The verdict is about it | verdict_metric
+rule | text | | Rule of the validity gate | gate/rules[]/name
+title | text | | Printed name of the rule or metric | rule or metric
+outcome | text | | passed or failed | failed
+trials | list | trials | Config, task and trial of every one found | gate/rules[]/trials
+arm | text | | Configuration the trials belong to | ledger key
+status | text | | Of trials: all, removed, unmatched, used; of a task: why it is paired | computed
+reason | text | | Rule or reason of the status | ledger
+label | text | | The row as it is printed | computed
+n | integer | trials | Trials; all = removed + unmatched + used | ledger
+view | text | | What counts as retrieved | views key
+flip | text | | `sign` or `verdict` where it differs from the default view | flips
+baseline | number | of the metric | Mean of the baseline | pairs
+comparison | number | of the metric | Mean of the comparison | pairs
+difference | number | of the metric | Mean of comparison minus baseline | pairs
+n_pairs | integer | tasks | Matched tasks with the metric on both sides | pairs
+n_trials | integer | trials | Trials of the task, under all configurations | trials
+failed | text | | Printed names of the rules that withhold a verdict | gate/failed
+unit | text | | seconds, tokens or calls | computed
+time | number | of the unit | When a relevant file was found first; missing if never | trials
+end | number | of the unit | When a trial without one ended | trials
+""",
+)[1]
+
+
+def _of_study(name: str) -> tuple[str, tuple[Column, ...]]:
+    """Return what a row of a frame of a comparison is, and its columns."""
+    row = str(inspect.getdoc(getattr(Comparison, name))).partition("\n")[0].rstrip(".")
+    known = {column.name: column for column in _OF_STUDIES}
+    found: dict[str, Column] = {}
+    for part in DTYPES[name]:
+        names = [part.partition(":")[0]] if isinstance(part, str) else dtypes_of(part)
+        for column in names:
+            own = known[column] if isinstance(part, str) else _field(part, column, column)
+            found[column] = own
+    return row, tuple(found.values())
+
+
+STUDY_FRAMES: Final[Frames] = {
+    name: _of_study(name) for name in DTYPES if hasattr(Comparison, name)
+}

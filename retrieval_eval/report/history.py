@@ -65,6 +65,7 @@ class History(frames.Measured):
     ``metrics``, ``guard`` and ``labels``. Shown in a notebook it says what there is.
     """
 
+    owner = "history"
     frame_columns = _COLUMNS
 
     def __init__(self, tables: dict[str, list[Row]]) -> None:
