@@ -430,8 +430,8 @@ class Association(Record, frozen=True, kw_only=True):
     ci_low: Annotated[float | None, about("lower end of the interval", unit="−1–1")] = NULL
     ci_high: Annotated[float | None, about("upper end of the interval", unit="−1–1")] = NULL
     p_value: Annotated[Share | None, about("two-sided p", unit="0–1")] = NULL
-    p_method: str | None = NULL
-    p_reason: str | None = NULL
+    p_method: Annotated[str | None, about("How p was computed")] = NULL
+    p_reason: Annotated[str | None, about("Why there is no p-value")] = NULL
     q_value: Annotated[
         Share | None, about("Benjamini-Hochberg over the pooled family; null elsewhere", unit="0–1")
     ] = NULL
