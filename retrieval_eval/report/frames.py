@@ -94,6 +94,11 @@ class Measured:
     owner: ClassVar[str]
     frame_columns: ClassVar[Mapping[str, Sequence[Column]]]
 
+    def frame(self, name: str) -> pd.DataFrame:
+        """Return a frame by its name in :mod:`retrieval_eval.report.columns`."""
+        found: pd.DataFrame = getattr(self, name)
+        return found
+
     def remarks(self, name: str) -> Mapping[str, Any]:  # noqa: ARG002
         """Return what tables of a frame say: ``empty``, why it has no row, and ``notes``."""
         return {}

@@ -415,34 +415,32 @@ def labels(frame: pd.DataFrame, by: str | Sequence[str] | None) -> list[str]:
 
 
 def groups_of(frame: pd.DataFrame, by: str | Sequence[str] | None) -> list[str]:
-    """Return the groups in the order in which they first appear, or that of their categories.
+    """Return the groups that have rows, in the order of the rows or of a categorical column."""
+    present = set(labels(frame, by))
+    return [group for group in _all_groups(frame, by) if group in present]
+
+
+def _all_groups(frame: pd.DataFrame, by: str | Sequence[str] | None) -> list[str]:
+    """Return all groups, also those of categories without a row.
 
     With categories a group keeps its place, and so its colour and shape, when a filter takes away
     those before it.
     """
     found = list(dict.fromkeys(labels(frame, by)))
-    if not by:
-        return found
-    categories = (
-        getattr(frame[by].dtype, "categories", None) if isinstance(by, str) and by else None
-    )
-    if categories is not None:
-        known = [as_text(category) for category in categories]
-        return [*known, *(label for label in found if label not in known)]
-    return found
+    categories = getattr(frame[by].dtype, "categories", None) if isinstance(by, str) and by else ()
+    known = [as_text(category) for category in (() if categories is None else categories)]
+    return [*known, *(label for label in found if label not in known)]
 
 
 def marks_of(frame: pd.DataFrame, by: str | Sequence[str] | None) -> dict[str, style.Mark]:
     """Return colour and shape of every group, also of one without values."""
-    return {label: style.mark(i) for i, label in enumerate(groups_of(frame, by))}
+    return {label: style.mark(i) for i, label in enumerate(_all_groups(frame, by))}
 
 
 def values_by(frame: pd.DataFrame, x: str, by: str | Sequence[str] | None) -> Values:
     """Return the values of a column by group, in the order of :func:`groups_of`."""
-    rows = list(zip(labels(frame, by), numbers(frame, x), strict=True))
-    present = {label for label, _ in rows}
-    found: Values = {label: [] for label in groups_of(frame, by) if label in present}
-    for label, value in rows:
+    found: Values = {label: [] for label in groups_of(frame, by)}
+    for label, value in zip(labels(frame, by), numbers(frame, x), strict=True):
         if value is not None:
             found[label].append(value)
     return found

@@ -408,11 +408,6 @@ class Trial(frames.Measured):
         metrics = self.files.metrics if self.files else None
         return list(metrics.error_taxonomy.files.get(label, ())) if metrics else []
 
-    def frame(self, name: str) -> pd.DataFrame:
-        """Return a frame by its name in :data:`retrieval_eval.report.columns.TRIAL_FRAMES`."""
-        found: pd.DataFrame = getattr(self, name)
-        return found
-
     def block(self) -> Block:
         """Return the header of the page."""
         facts = self.facts
