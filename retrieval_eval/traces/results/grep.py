@@ -164,7 +164,7 @@ def read_grep(seen: Seen) -> Found:
     if not names and not is_empty_answer(seen.text):
         names = listed_names(seen.text, seen.is_truncated)
         if _HAS_LINES.search(seen.text) is not None:
-            return read_mentions(seen)
+            return replace(read_mentions(seen), category="code_search")
     return Found(_matched(located(names, _place(seen), seen.cwd)), is_opaque=seen.is_truncated)
 
 
