@@ -12,7 +12,12 @@ from pathlib import Path
 from retrieval_eval.io.files import entries, files_below, is_inside, probe
 from retrieval_eval.metrics.catalog import METRICS
 from retrieval_eval.traces.dialects import DIALECTS
-from retrieval_eval.traces.formats import FORMATS, is_file_name
+from retrieval_eval.traces.formats import (
+    FORMATS,
+    event_folder_names,
+    folder_names,
+    is_file_name,
+)
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _TRIAL_FILES = ("result.json", "task_metrics.json", "trajectory.json")
@@ -67,7 +72,7 @@ def _trial_files(folder: Path) -> Iterator[Path]:
         if path.name in _TRIAL_FILES or is_trace:
             yield path
     # A trace may lie in the trial's own folder too.
-    for room in ("agent", "sessions"):
+    for room in ("agent", *folder_names(), *sorted(event_folder_names())):
         yield from files_below(folder / room)
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 from msgspec.structs import replace as with_fields
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.events.document import coverage, event_document, why_nothing_is_computable
+from retrieval_eval.events.document import coverage, event_document
+from retrieval_eval.events.evidence import why_nothing_is_computable
 from retrieval_eval.events.normalise import TrialEvents, extract_events
 from retrieval_eval.ground_truth import load_ground_truth
 from retrieval_eval.io.artefacts import kept_record, write_artefact

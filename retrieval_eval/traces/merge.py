@@ -79,6 +79,8 @@ def _joined(trajectory: Reading | None, transcript: Reading | None) -> Trace:
     if not trajectory.calls and transcript.calls:
         joined = _filled(transcript, trajectory, transcript.items, ())
         return _trace(joined, "transcript", accumulate(joined.items), trajectory, transcript)
+    if transcript.is_native and transcript.calls and _may_share(trajectory, transcript):
+        return _native(trajectory, transcript)
     merged = merge_calls(_calls(trajectory.items), _calls(transcript.items))
     if not merged.n_shared and not _may_share(trajectory, transcript):
         alone = replace(trajectory, flags=(*trajectory.flags, "transcript_of_another_session"))
@@ -95,6 +97,22 @@ def _joined(trajectory: Reading | None, transcript: Reading | None) -> Trace:
     calls = _with_tokens(joined.calls, counted, accumulate(trajectory.items))
     is_merged = merged.has_added or any(call.cumulative_tokens is not None for call in counted)
     return _trace(joined, "merged" if is_merged else "trajectory", calls, trajectory, transcript)
+
+
+def _native(trajectory: Reading, transcript: Reading) -> Trace:
+    """Return the trace of a harness's own record; the trajectory made from it fills it in.
+
+    Converters give calls without an id new ones, so calls are only added where ids are shared.
+    """
+    merged = merge_calls(transcript.items, _calls(trajectory.items))
+    items = merged.items if merged.n_shared else transcript.items
+    joined = replace(
+        _filled(transcript, trajectory, items, ()),
+        flags=transcript.flags,
+        problems=transcript.problems,
+    )
+    source: TraceSource = "merged" if merged.n_shared else "transcript"
+    return _trace(joined, source, accumulate(items), trajectory, transcript)
 
 
 def _filled_gaps(trajectory: Reading, transcript: Reading, n_shared: int) -> set[str]:

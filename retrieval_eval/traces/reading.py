@@ -31,7 +31,9 @@ class Reading:
     ``has_agent`` is whether the agent did or wrote anything at all, ``holds_run`` whether the
     format keeps a whole run with its sub-agents in one file, so that other transcripts only fill it
     in. ``is_digest``: the file reports the run to a reader, with less than the agent saw or with
-    call ids of its own, so that a session file of the same run takes its place.
+    call ids of its own, so that a session file of the same run takes its place. ``is_native``: the
+    file is the harness's own record, of which a trajectory is a copy that may have lost failures
+    and arguments.
     """
 
     format: str
@@ -50,6 +52,7 @@ class Reading:
     has_agent: bool = True
     holds_run: bool = False
     is_digest: bool = False
+    is_native: bool = False
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:

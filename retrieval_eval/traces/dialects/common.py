@@ -31,7 +31,7 @@ DIALECTS.add(
                     *("task_create", "task_update", "task_list", "task_get", "task_output"),
                     *("task_stop", "task_tracker", "bash_output", "kill_shell", "kill_bash"),
                     *("*plan_mode", "update_plan", "ask_user*", "ask_followup*", "slash_command"),
-                    *("structured_output", "attempt_completion", "execute_ipython_cell"),
+                    *("structured_output", "attempt_completion"),
                     *("list_mcp_resources*", "*worktree", "schedule_wakeup", "cron_*"),
                     *("save_memory", "*_memory", "retrieve_memories", "remove_*_memories"),
                     *("end_interaction",),
