@@ -190,6 +190,8 @@ _TAGGED: Final = re.compile(
     r"(?:<path>(?P<path>[^\n]{0,4096})</path>\n<type>(?:file|directory)</type>\n"
     r"<(?P<tag>content|entries)>|<file>)\n"
 )
+_MORE: Final = re.compile(r"\n\((?:Showing lines|Output capped|Output truncated|File has more)")
+_LONGEST_NOTE: Final = 400
 
 
 def _read_tagged(seen: Seen, path: str, tagged: re.Match[str]) -> Found:
@@ -204,8 +206,9 @@ def _read_tagged(seen: Seen, path: str, tagged: re.Match[str]) -> Found:
     lines = line_ranges(body)
     if lines is None:
         return NOTHING
-    is_whole = "\n(End of file" in body and lines[0][0] == 1 and len(lines) == 1
-    return Found((RawTarget(base, "opened", None, lines, is_whole and not seen.is_truncated),))
+    is_cut = seen.is_truncated or _MORE.search(body[-_LONGEST_NOTE:]) is not None
+    is_whole = not is_cut and lines[0][0] == 1 and len(lines) == 1
+    return Found((RawTarget(base, "opened", None, lines, is_whole),))
 
 
 def _declared(file: dict[str, Any]) -> tuple[tuple[LineRange, ...] | None, bool]:

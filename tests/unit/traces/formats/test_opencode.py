@@ -41,8 +41,7 @@ def event(kind, second, part):
 
 
 PARTS = [
-    tool("c1", "read", FILE.format("a.py", "1: import os\n2: x\n\n(End of file - total 2 lines)"))
-    | {},
+    tool("c1", "read", FILE.format("a.py", "1: import os\n2: x\n\n(End of file - total 2 lines)")),
     tool("c2", "grep", "Found 2 matches\n/w/src/b.py:\n  Line 3: Retry\n\n/w/c d.py:\n  Line 9: y"),
     tool("c3", "bash", "import re\n", command="cat src/d.py", metadata={"exit": 0}),
     tool("c4", "bash", "cat: x.py: No such file", command="cat x.py", metadata={"exit": 1}),
@@ -96,6 +95,7 @@ def test_the_files_of_a_stream(tmp_path):
     assert touched(write(tmp_path, *PARTS)) == [
         ("opened", "/w/src/a.py", ((1, 2),)),
         ("matched", "/w/src/b.py", ((3, 3),)),
+        ("matched", "/w/c d.py", ((9, 9),)),
         ("opened", "src/d.py", None),
         ("written", "/w/src/a.py", None),
     ]
@@ -173,8 +173,10 @@ def test_each_command_starts_in_the_folder_of_the_session(tmp_path):
         ("(no output)", "", False, False),
         ("a.py\n\n<bash_metadata>\nexit code 0\n</bash_metadata>", "a.py", False, False),
         (
-            "<bash_metadata>\nbash tool terminated command after exceeding timeout 9 ms\n"
-            "</bash_metadata>",
+            (
+                "<bash_metadata>\nbash tool terminated command after exceeding timeout 9 ms\n"
+                "</bash_metadata>"
+            ),
             "",
             True,
             True,
