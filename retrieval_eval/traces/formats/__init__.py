@@ -233,7 +233,8 @@ def read_document_file(path: Path, trial_dir: Path) -> Reading | Unreadable:
 def read_document(document: Any, name: str) -> Reading | Unreadable:
     """Read a decoded JSON document in whichever known format it has.
 
-    The entries of an array are read as the lines of a line format.
+    The entries of an array are read as the lines of a line format, and so is an object that could
+    be a line of one.
     """
     if isinstance(document, list):
         lines = read_lines((Line(n, entry) for n, entry in enumerate(document, start=1)), name)
@@ -243,6 +244,9 @@ def read_document(document: Any, name: str) -> Reading | Unreadable:
         return _unknown(name, f"JSON that is no object: {str(document)[:40]!r}")
     found = _recognised(DocumentFormat, [document])
     if found is None:
+        line = read_lines([Line(1, document)], name)
+        if isinstance(line, Reading | Several):
+            return line
         fields = ", ".join(str(key)[:40] for key in islice(document, _SHOWN_FIELDS))
         return _unknown(name, f"a JSON object with the fields {fields}" if fields else "{}")
     return found.read(document, name)
