@@ -10,7 +10,8 @@ import click
 from retrieval_eval.cli.common import echo, json_option, print_json
 from retrieval_eval.cli.trial import in_json, print_events, print_facts, print_metrics
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.events.retrieved import accesses, evidence, possible_accesses
+from retrieval_eval.events.evidence import evidence, possible_accesses
+from retrieval_eval.events.retrieved import accesses
 from retrieval_eval.ground_truth import (
     listed_ground_truth,
     load_ground_truth,

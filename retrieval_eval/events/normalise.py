@@ -32,7 +32,7 @@ class TrialEvents:
     ``ground_truth_expanded`` when patterns of the ground truth gave some of its files,
     ``nothing_resolved`` when opaque calls are all that may have shown files, ``found_by_name_only``
     when a listing alone names some of the ground truth, and ``ground_truth_read`` when the agent
-    saw a file that holds the answer.
+    saw a file that holds the answer. ``trace_flags`` are those found while reading the trace.
     """
 
     events: tuple[Event, ...]
@@ -40,6 +40,7 @@ class TrialEvents:
     ledger: CallLedger = field(default_factory=lambda: count([]))
     own_output: frozenset[Identity] = frozenset()
     flags: tuple[str, ...] = ()
+    trace_flags: tuple[str, ...] = ()
 
 
 def extract_events(
@@ -105,6 +106,7 @@ def extract_events(
         ledger,
         own,
         tuple(flag for flag, is_raised in flags.items() if is_raised),
+        trace.flags,
     )
 
 
@@ -164,6 +166,8 @@ def _folders(reads: Iterable[ReadCall], workspace: Workspace) -> frozenset[Ident
     folders: set[Identity] = set()
     for read in reads:
         for raw, cwd in read.raw_targets():
+            if raw.is_pattern:
+                continue
             file = workspace.resolve(raw.path, cwd=cwd, repository=raw.repository)
             repository, path = file.key if file is not None else (None, "")
             while (path := path.rpartition("/")[0]) and (repository, path) not in folders:

@@ -10,7 +10,8 @@ from pathlib import Path
 from msgspec.structs import replace as with_fields
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.events.document import coverage, event_document, why_nothing_is_computable
+from retrieval_eval.events.document import coverage, event_document
+from retrieval_eval.events.evidence import why_nothing_is_computable
 from retrieval_eval.events.normalise import TrialEvents, extract_events
 from retrieval_eval.ground_truth import load_ground_truth
 from retrieval_eval.io.artefacts import kept_record, write_artefact
@@ -145,26 +146,25 @@ def documents(job: Job) -> tuple[EventDocument, TrialMetrics]:
     if job.task_problem:
         truth = replace(truth, problems=(job.task_problem, *truth.problems))
     outcome = load_outcome(trial.path, trace)
+    trace = trace and _closed(trace, outcome)
     events = (
         TrialEvents((), truth)
         if trace is None
         else extract_events(trace, truth, agent_started_at=outcome.agent_started_at)
     )
     covered = coverage(
-        events,
-        trace,
-        missing,
-        outcome=outcome.unreadable,
-        ground_truth=truth.unreadable,
-        has_ended=_has_ended(outcome),
+        events, trace, missing, outcome=outcome.unreadable, ground_truth=truth.unreadable
     )
     return _documents(job, events, outcome, covered, trace)
 
 
-def _has_ended(outcome: Outcome) -> bool:
-    """Return whether the result states that the trial came to its end."""
-    is_stated = outcome.reward is not None and outcome.finished_at is not None
-    return is_stated and outcome.exception is None
+def _closed(trace: Trace, outcome: Outcome) -> Trace:
+    """Return a trace; one without a final line is whole where the result states a regular end."""
+    has_ended = outcome.reward is not None and outcome.finished_at is not None
+    if not has_ended or outcome.exception is not None:
+        return trace
+    names = {"no_result_event": "final_line_missing"}
+    return replace(trace, flags=tuple(names.get(flag, flag) for flag in trace.flags))
 
 
 def _documents(
@@ -190,7 +190,7 @@ def _documents(
         is_simulated=True if outcome.is_simulated else None,
     )
     document = event_document(events, provenance=provenance, coverage=covered)
-    reason = why_nothing_is_computable(trace, events, has_ended=_has_ended(outcome))
+    reason = why_nothing_is_computable(trace, events)
     measured = measure(events, job.k_values, reason=reason, lasted=outcome.elapsed_seconds)
     metrics = TrialMetrics(
         schema_version=SCHEMA_VERSION,
@@ -246,9 +246,9 @@ def inspect_trace(
     folder = path if probe(path.is_dir) else None
     is_trial = folder is not None and probe((folder / "result.json").is_file)
     outcome = load_outcome(folder, trace) if folder and is_trial else _stated_by(trace)
+    trace = _closed(trace, outcome)
     events = extract_events(trace, truth, agent_started_at=outcome.agent_started_at)
-    has_ended = _has_ended(outcome)
-    covered = coverage(events, trace, None, ground_truth=truth.unreadable, has_ended=has_ended)
+    covered = coverage(events, trace, None, ground_truth=truth.unreadable)
     name = path.resolve().name
     ref = TrialRef("", "", None, name, path, sample or name, raw_task_name=sample or name)
     document, metrics = _documents(Job(ref, Path(), "", DEFAULT_K), events, outcome, covered, trace)

@@ -27,16 +27,22 @@ def join_transcripts(readings: Sequence[Reading]) -> Reading | None:
 
     Stream lines come first, because only they carry sub-agents; session files fill in. Beside a
     stream, a file of another session is left out and flagged, unless it shares calls with what
-    is joined already. Session files alone are one run: a resumed session has a new id.
+    is joined already. Session files alone are one run: a resumed session has a new id. A digest
+    comes last and adds no calls of its own to the session files of its run.
     """
-    ordered = sorted(readings, key=lambda reading: not reading.holds_run)
+    ordered = sorted(readings, key=lambda reading: (reading.is_digest, not reading.holds_run))
     if not ordered:
         return None
     base = ordered[0]
     for other in ordered[1:]:
         merged = merge_calls(base.items, other.items)
         is_same_run = not base.holds_run or _may_share(base, other)
-        if not is_same_run and not merged.n_shared:
+        if other.is_digest and base.calls and not base.is_digest and not merged.n_shared:
+            is_known = bool(base.session_ids & other.session_ids)
+            flags = () if is_known else ("other_session_left_out",)
+            base = _filled(base, replace(other, flags=()), base.items, ()) if is_known else base
+            base = replace(base, flags=(*base.flags, *flags))
+        elif not is_same_run and not merged.n_shared:
             base = replace(base, flags=(*base.flags, "other_session_left_out"))
         else:
             conflicts = ("source_conflict",) if merged.n_conflicts else ()

@@ -31,8 +31,10 @@ class Reading:
 
     ``has_agent`` is whether the agent did or wrote anything at all, ``holds_run`` whether the
     format keeps a whole run with its sub-agents in one file, so that other transcripts only fill it
-    in. ``is_native``: the file is the harness's own record, of which a trajectory is a copy that
-    may have lost failures and arguments.
+    in. ``is_digest``: the file reports the run to a reader, with less than the agent saw or with
+    call ids of its own, so that a session file of the same run takes its place. ``is_native``: the
+    file is the harness's own record, of which a trajectory is a copy that may have lost failures
+    and arguments.
     """
 
     format: str
@@ -50,6 +52,7 @@ class Reading:
     problems: tuple[str, ...] = ()
     has_agent: bool = True
     holds_run: bool = False
+    is_digest: bool = False
     is_native: bool = False
 
     @property
@@ -132,6 +135,10 @@ class CallLog:
         self._see(call.timestamp)
         self.n_calls += 1
         self._items.append(call)
+
+    def has(self, call_id: str) -> bool:
+        """Return whether a call with this id was added."""
+        return call_id in self._first
 
     def take_recent(self) -> list[ToolCall]:
         """Return the calls added since the last time, which the next results can be from."""

@@ -90,8 +90,7 @@ def log_item(log: CallLog, item: Mapping[str, Any], place: Place) -> bool:
 
     Calls of servers that the interface asks itself (``mcp_call``) hold their own output.
     """
-    kind = item.get("type")
-    if kind in _OUTPUTS:
+    if text_of(item.get("type")) in _OUTPUTS:
         _join_output(log, item, place)
         return True
     calls = _item_calls(log, item, place)

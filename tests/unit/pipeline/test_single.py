@@ -55,5 +55,6 @@ def test_a_result_that_states_the_end_completes_a_transcript_without_a_last_line
     result = json.loads((trial / "result.json").read_text())
     (trial / "result.json").write_text(json.dumps(result | change))
     coverage = evaluate_one(str(trial))[0].coverage
-    assert "no_result_event" in coverage.quality_flags
+    flag = "final_line_missing" if is_complete else "no_result_event"
+    assert flag in coverage.quality_flags
     assert ("trace" in coverage.degraded_sources) is not is_complete

@@ -150,6 +150,7 @@ def test_no_value_in_any_place_raises(value):
         for key in ("call_id", "output", "status"):
             output = {"type": f"{kind}_output", "call_id": "c", "output": "x", key: value}
             log_of(log_item, {"type": kind, "call_id": "c", "name": "n"}, output)
+    log_of(log_item, {"type": value, "call_id": "c"})
     for key in ("tool_calls", "function_call", "content", "tool_call_id", "role"):
         log_of(log_message, {"role": "assistant", key: value}, {"role": "tool", key: value})
     log_of(log_message, {"role": "assistant", "tool_calls": [value, {"function": value}]})
