@@ -212,13 +212,17 @@ def _transcript_files(folder: Path) -> list[Path]:
 
 
 def _session_files(folder: Path) -> list[Path]:
-    """Return the session files below ``folder``; folders that are links are not entered."""
+    """Return the session files below ``folder``; folders that are links are not entered.
+
+    A file that describes a session may have the name of the session's folder.
+    """
     found = (path for name in folder_names() for path in files_below(folder / name))
-    return [
-        path
-        for path in found
-        if (path.suffix == ".jsonl" or is_file_name(path.name)) and probe(path.is_file)
-    ]
+    return [path for path in found if _is_session_file(path) and probe(path.is_file)]
+
+
+def _is_session_file(path: Path) -> bool:
+    is_description = path.suffix == ".json" and path.stem == path.parent.name
+    return path.suffix == ".jsonl" or is_description or is_file_name(path.name)
 
 
 def _event_folders(folder: Path) -> list[Path]:
