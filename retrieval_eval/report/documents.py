@@ -13,6 +13,9 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError, SchemaError
+from retrieval_eval.escape import encodable
+from retrieval_eval.events.document import trial_events
+from retrieval_eval.events.evidence import evidence
 from retrieval_eval.io.artefacts import read_artefact
 from retrieval_eval.io.files import probe
 from retrieval_eval.metrics.document import TrialMetrics
@@ -20,7 +23,7 @@ from retrieval_eval.model import AnyRecord, from_builtins
 from retrieval_eval.model.events import EventDocument, EventRow, TargetRow
 from retrieval_eval.model.summary import RunSummary, TrialEntry
 from retrieval_eval.report.columns import FRAMES
-from retrieval_eval.report.frames import Row, encodable, read_row
+from retrieval_eval.report.frames import Row, read_row
 
 _ACCESS_OF_CATEGORY: Final = {"file_read": "opened", "file_write": "written"}
 
@@ -40,6 +43,14 @@ class TrialFiles:
         names = ("config_name", "benchmark", "task_name", "trial_name")
         found = {"run_id": self.run_id} | {name: getattr(self.entry, name) for name in names}
         return {name: encodable(text) for name, text in found.items()}
+
+    def with_config(self, name: str | None) -> TrialFiles:
+        """Return the same trial with another name of its configuration; None changes nothing."""
+        if name is None:
+            return self
+        return TrialFiles(
+            self.run_id, self.folder, replace(self.entry, config_name=name), self.metrics
+        )
 
     def events(self) -> EventDocument | None:
         """Return the event document, or None when there is no such file."""
@@ -131,6 +142,7 @@ def ground_truth_rows(document: EventDocument | None, identity: Row) -> list[Row
     truth = document.ground_truth
     repositories = _aligned(truth.repositories, len(truth.files))
     statuses = _statuses(document, repositories)
+    certainty = {(f.path, f.repository): c for f, c in evidence(trial_events(document)).items()}
     edits = truth.expected_edit_files
     return [
         {
@@ -139,6 +151,7 @@ def ground_truth_rows(document: EventDocument | None, identity: Row) -> list[Row
             "repository": repositories[i],
             "is_retrieved": statuses[i].first_step is not None,
             "is_opened": statuses[i].opened_step is not None,
+            "is_possible": certainty.get((file, repositories[i])) == "possible",
             "is_written": statuses[i].written_step is not None,
             "is_expected_edit": file in edits if edits else None,
             "first_step": statuses[i].first_step,

@@ -64,8 +64,8 @@ def interpret(call: ToolCall) -> ToolUse:
     r"""Return what a tool call did, from its name, arguments and result.
 
     Never raises on untrusted data: arguments and results may hold anything. A call without a
-    result found nothing and is neither an error nor opaque. Paths are absolute where the tool's
-    rule and the working directory tell, else as the trace has them.
+    result may have shown what its arguments name; it is neither an error nor opaque. Paths are
+    absolute where the tool's rule and the working directory tell, else as the trace has them.
 
     Examples
     --------

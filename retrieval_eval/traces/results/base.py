@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from retrieval_eval.records import Access, LineRange, RawTarget, ToolCategory
+from retrieval_eval.records import Access, Doubt, LineRange, RawTarget, ToolCategory
 
 PATH_ARGUMENTS: Final = (
     "file_path",
@@ -24,6 +24,9 @@ PATH_ARGUMENTS: Final = (
     "file",
 )
 """Names under which tools take the path of one file, in order of preference."""
+
+DISPLAY: Final = "display"
+"""The name of the only entry of a structured result that is what a person saw of an answer."""
 
 _REPOSITORY_ARGUMENTS: Final = ("repo", "repository", "repoName", "repo_name")
 _LONGEST_PATH: Final = 4096
@@ -60,8 +63,20 @@ class Found:
     category: ToolCategory | None = None
 
 
+_Identity = tuple[str, str | None, Doubt | None]
 Parser = Callable[[Seen], Found]
 NOTHING: Final = Found()
+
+
+def is_display(value: Any) -> bool:
+    """Whether a structured result is only what a person saw of the answer.
+
+    Examples
+    --------
+    >>> is_display({DISPLAY: "Found 3 matches"}), is_display({"display": "", "files": []})
+    (True, False)
+    """
+    return isinstance(value, dict) and value.keys() == {DISPLAY}
 
 
 def text_argument(arguments: Mapping[str, Any], names: Sequence[str]) -> str | None:
@@ -157,25 +172,29 @@ def merged_ranges(ranges: Iterable[LineRange]) -> tuple[LineRange, ...] | None:
 def distinct(targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
     """Return one target per file in order of appearance, with the lines of all its mentions.
 
-    A file that was both listed and matched counts as matched. Possible targets follow the certain
-    ones, each as it is.
+    A file that was both listed and matched counts as matched. A possible access stays beside
+    a certain one that is weaker.
     """
-    certain: dict[tuple[str, str | None], RawTarget] = {}
-    ranges: dict[tuple[str, str | None], list[LineRange]] = {}
-    possible: dict[RawTarget, None] = {}
+    first: dict[_Identity, RawTarget] = {}
+    ranges: dict[_Identity, list[LineRange]] = {}
     for target in targets:
         if not is_file_path(target.path) or not is_file_path(target.repository or "-"):
             continue
-        if target.doubt is not None:
-            possible[target] = None
-            continue
-        key = (target.path, target.repository)
+        key = (target.path, target.repository, target.doubt)
         ranges.setdefault(key, []).extend(target.lines or ())
-        known = certain.setdefault(key, target)
+        known = first.setdefault(key, target)
         stronger = _STRENGTH[target.access] > _STRENGTH[known.access]
         if stronger or (target.is_whole and not known.is_whole):
             access = target.access if stronger else known.access
-            is_whole = target.is_whole or known.is_whole
-            certain[key] = replace(known, access=access, is_whole=is_whole)
-    first = (replace(t, lines=merged_ranges(ranges[key])) for key, t in certain.items())
-    return (*first, *possible)
+            first[key] = replace(known, access=access, is_whole=target.is_whole or known.is_whole)
+    certain = {key[:2]: t for key, t in first.items() if t.doubt is None}
+    return tuple(
+        replace(target, lines=merged_ranges(ranges[key]))
+        for key, target in first.items()
+        if target.doubt is None or not _is_covered(target, certain.get(key[:2]))
+    )
+
+
+def _is_covered(possible: RawTarget, certain: RawTarget | None) -> bool:
+    """Whether a possible access adds nothing to a certain one of the same file."""
+    return certain is not None and _STRENGTH[certain.access] >= _STRENGTH[possible.access]

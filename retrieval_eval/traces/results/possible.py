@@ -61,7 +61,8 @@ def possible(seen: Seen, doubt: Doubt, *, is_remote: bool = False) -> tuple[RawT
 
 def with_possible(seen: Seen, found: Found, *, is_remote: bool) -> Found:
     """Return what a parser found with the files that remain possible."""
-    if found.is_error or not found.is_opaque:
+    is_bounded = any(target.doubt is not None for target in found.targets)
+    if found.is_error or not found.is_opaque or is_bounded:
         return found
     if not seen.is_truncated:
         further = possible(seen, "opaque_call", is_remote=is_remote)
@@ -74,15 +75,16 @@ def with_possible(seen: Seen, found: Found, *, is_remote: bool) -> Found:
 
 def _requested(seen: Seen, doubt: Doubt, is_remote: bool) -> Iterator[RawTarget]:
     repository = repository_argument(seen.arguments)
-    if seen.category in _SEARCHES:
+    if seen.category == "deep_search" and doubt == "no_result":
+        yield _below(seen, "matched", doubt, is_remote)
+    elif seen.category in _SEARCHES:
         yield _below(seen, _SEARCHES[seen.category], doubt, is_remote)
-    elif seen.category in ("file_read", "file_write"):
-        access: Access = "opened" if seen.category == "file_read" else "written"
+    elif seen.category == "file_read":
         path = text_argument(seen.arguments, PATH_ARGUMENTS)
         paths = [path] if path is not None else strings(seen.arguments.get("paths"))
         for name in paths[:_MOST_NAMES]:
             if not is_saved_result(name):
-                yield _target(seen, name, access, repository, doubt)
+                yield _target(seen, name, "opened", repository, doubt)
     elif seen.category == "other":
         for name in path_texts(_texts(seen.arguments)):
             yield _target(seen, name, "opened", repository, doubt)

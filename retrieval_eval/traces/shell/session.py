@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from retrieval_eval.records import Doubt, RawTarget, ToolCategory
+from retrieval_eval.traces.results.base import joined
 from retrieval_eval.traces.shell.expansion import Environment
 from retrieval_eval.traces.shell.interpreter import Context, Interpreter
 from retrieval_eval.traces.shell.judge import Verdict, judge, shared_evidence
 from retrieval_eval.traces.shell.output import Output, align, read_output
 from retrieval_eval.traces.shell.pipeline import plan_pipeline
+from retrieval_eval.traces.shell.places import Place, places
 from retrieval_eval.traces.shell.plan import Plan
 from retrieval_eval.traces.shell.possible import anywhere
 from retrieval_eval.traces.shell.steps import Step, is_absolute
@@ -41,6 +43,10 @@ class ShellSession:
     def cwd(self) -> str | None:
         """The working directory after the last call, None when it is not known."""
         return self._environment.cwd or None
+
+    def restart(self, cwd: str | None) -> None:
+        """Begin a new shell in ``cwd``, without the folder and variables of earlier calls."""
+        self._environment = Environment(cwd or "")
 
     def analyse(
         self,
@@ -76,7 +82,7 @@ class ShellSession:
             any text.
         """
         if cwd is not None:
-            self._environment.cwd = cwd
+            self._environment.cwd = joined(self._environment.cwd or None, cwd)
         if len(command) > MAX_COMMAND:
             reason = f"a command of {len(command)} characters"
             return ShellAnalysis(
@@ -92,9 +98,13 @@ class ShellSession:
         interpreter = Interpreter(self._environment, printed, not is_error and not printed.errors)
         interpreter.run(parse(command), Context())
         self._environment = interpreter.environment
+        shown = places(interpreter.steps, printed, self._environment.cwd)
+        start = next((place.folder for place in shown if place.kind == "start"), None)
+        if start is not None and self._environment.cwd == "":
+            self._environment.cwd = start
         if printed.reset_cwd is not None:
             self._environment.cwd = printed.reset_cwd
-        return self._weighed(interpreter.steps, printed, is_error, doubt)
+        return replace(self._weighed(interpreter.steps, printed, is_error, doubt), places=shown)
 
     def _weighed(
         self, steps: list[Step], output: Output, is_error: bool, doubt: Doubt | None
@@ -173,8 +183,10 @@ class ShellAnalysis:
     """The events of one shell call in order of execution.
 
     ``opaque`` has one reason for each command that may have touched files and could not be
-    resolved with certainty; it is empty when the call was understood completely.
+    resolved with certainty; it is empty when the call was understood completely. ``places`` are
+    the folders that the call shows.
     """
 
     events: tuple[ShellEvent, ...] = ()
     opaque: tuple[str, ...] = ()
+    places: tuple[Place, ...] = field(default=(), compare=False)
