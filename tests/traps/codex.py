@@ -234,18 +234,6 @@ TRAPS = (
         reason="A patch writes a file and does not show it.",
     ),
     Trap(
-        situation="write",
-        files=_trial(
-            _run(
-                "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n"
-                "*** End Patch\nEOF",
-                _shown("Success. Updated the following files:\nM src/a.py"),
-            )
-        ),
-        expected={"src/a.py": "none"},
-        reason="A patch in a here-document writes a file and does not show it.",
-    ),
-    Trap(
         situation="other",
         files=_code_mode(f"{DONE}import os\nimport re\n"),
         expected={"src/a.py": "certain", "src/b.py": "none"},
