@@ -38,10 +38,10 @@ def join_transcripts(readings: Sequence[Reading]) -> Reading | None:
         merged = merge_calls(base.items, other.items)
         is_same_run = not base.holds_run or _may_share(base, other)
         if other.is_digest and base.calls and not base.is_digest and not merged.n_shared:
-            is_known = bool(base.session_ids & other.session_ids)
-            flags = () if is_known else ("other_session_left_out",)
-            base = _filled(base, replace(other, flags=()), base.items, ()) if is_known else base
-            base = replace(base, flags=(*base.flags, *flags))
+            if base.session_ids & other.session_ids:
+                base = _filled(base, other, base.items, ())
+            else:
+                base = replace(base, flags=(*base.flags, "other_session_left_out"))
         elif not is_same_run and not merged.n_shared:
             base = replace(base, flags=(*base.flags, "other_session_left_out"))
         else:
@@ -84,6 +84,9 @@ def _joined(trajectory: Reading | None, transcript: Reading | None) -> Trace:
     merged = merge_calls(_calls(trajectory.items), _calls(transcript.items))
     if not merged.n_shared and not _may_share(trajectory, transcript):
         alone = replace(trajectory, flags=(*trajectory.flags, "transcript_of_another_session"))
+        return _trace(alone, "trajectory", accumulate(alone.items), trajectory, transcript)
+    if transcript.is_digest and not merged.n_shared:
+        alone = _filled(trajectory, transcript, trajectory.items, ())
         return _trace(alone, "trajectory", accumulate(alone.items), trajectory, transcript)
     conflicts = ("source_conflict",) if merged.n_conflicts else ()
     joined = replace(

@@ -89,6 +89,7 @@ def read_codex_rollout(lines: Iterable[Line], name: str) -> Reading:
         flags=(*state.log.flags, *complaints.flags()),
         problems=complaints.sentences(),
         has_agent=state.has_agent,
+        is_native=True,
     )
 
 

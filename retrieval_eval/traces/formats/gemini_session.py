@@ -142,6 +142,7 @@ def _reading(state: _State) -> Reading:
         flags=(*rewound, *log.flags, *state.complaints.flags()),
         problems=state.complaints.sentences(),
         has_agent=bool(agents),
+        is_native=True,
     )
 
 

@@ -302,6 +302,17 @@ def test_a_sub_agent_has_a_file_of_its_own(tmp_path):
     assert trace.flags == ()
 
 
+def test_a_trajectory_made_from_a_session_file_adds_nothing(tmp_path):
+    trial = write(tmp_path, *SESSION)
+    call = {"tool_call_id": "c1", "function_name": "exec_command", "arguments": {"cmd": "ls"}}
+    step = {"step_id": 1, "source": "agent", "tool_calls": [call]}
+    trajectory = {"schema_version": "ATIF-v1.7", "agent": {"name": "codex"}, "steps": [step]}
+    (trial / "agent/trajectory.json").write_text(json.dumps(trajectory), encoding="utf-8")
+    trace = read_trace(trial)
+    assert [c.call_id for c in trace.calls] == ["c1", "c2", "c3", "c4"]
+    assert trace.calls[0].result.text.startswith("src/retry.py:3:")
+
+
 def test_a_sub_agent_without_a_file_is_missing(tmp_path):
     trial = write(tmp_path, called(2, "spawn_agent", "s1"), answered(3, "s1", "{}"))
     assert read_trace(trial).flags == ("subagent_calls_missing",)
