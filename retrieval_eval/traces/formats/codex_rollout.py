@@ -217,6 +217,7 @@ def _take_item(state: _State, item: Mapping[str, Any], place: Place) -> None:
         return
     state.log.add(call)
     state.explained |= state.open_cells
+    state.open_cells.clear()
     if result is None or status in ("inProgress", "in_progress"):
         return
     has_ended = status_of(item.get("exit_code")) is not None
@@ -291,29 +292,33 @@ def _look_for(state: _State, output: str) -> None:
 def _finished(state: _State) -> tuple[Item, ...]:
     items = [_ended(state, item) for item in state.log.items()]
     running: dict[str, int] = {}
+    more: dict[int, list[ToolResult]] = {}
     for place, item in enumerate(items):
         if not isinstance(item, ToolCall) or item.result is None:
             continue
+        result = answer(item)
         polled = running.get(str(item.arguments.get("session_id")))
-        own, result = item, answer(item)
         session = session_of(item.result.text)
         if polled is not None and item.name == "write_stdin" and not item.arguments.get("chars"):
-            items[polled] = _continued(items[polled], result)
-            result = ToolResult("", is_error=result.is_error, is_unfinished=result.is_unfinished)
+            more.setdefault(polled, []).append(result)
+            result = replace(result, text="", doubt=None)
         elif session is not None and item.name != "write_stdin":
             running[session] = place
-        items[place] = replace(own, result=result)
+        items[place] = replace(item, result=result)
+    for place, parts in more.items():
+        items[place] = _continued(items[place], parts)
     return tuple(items)
 
 
-def _continued(item: Item, more: ToolResult) -> Item:
+def _continued(item: Item, parts: list[ToolResult]) -> Item:
     """Return a command's call with what was printed later, when its output was fetched."""
     if not isinstance(item, ToolCall) or item.result is None:
         return item
-    known = item.result
-    text = "\n".join(filter(None, (known.text.removesuffix("\n"), more.text)))
-    result = replace(known, text=text, is_error=known.is_error or more.is_error, doubt=more.doubt)
-    return replace(item, result=result)
+    texts = [item.result.text.removesuffix("\n"), *(part.text for part in parts)]
+    text = "\n".join(filter(None, texts))
+    is_error = item.result.is_error or any(part.is_error for part in parts)
+    doubt = None if text.strip() else parts[-1].doubt
+    return replace(item, result=replace(item.result, text=text, is_error=is_error, doubt=doubt))
 
 
 def _ended(state: _State, item: Item) -> Item:
