@@ -109,7 +109,8 @@ def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
     if kind == "session_meta" and state.meta is None:
         # A copied history brings the first lines of other sessions with it.
         state.meta = payload
-        state.is_subagent = _parent(payload) is not None
+        is_marked = bool(dict_of(payload.get("source")).get("subagent"))
+        state.is_subagent = is_marked or _parent(payload) is not None
         state.cwd = text_of(payload.get("cwd"))
     elif kind == "turn_context":
         state.model = text_of(payload.get("model")) or state.model
@@ -126,13 +127,10 @@ def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
 
 
 def _parent(meta: Mapping[str, Any]) -> str | None:
-    """Return the thread that started this one as its sub-agent, if one did."""
-    source = dict_of(dict_of(meta.get("source")).get("subagent"))
-    spawned = dict_of(source.get("thread_spawn")).get("parent_thread_id")
-    found = text_of(spawned) or text_of(meta.get("parent_thread_id"))
-    if found is None and (source or dict_of(meta.get("source")).get("subagent")):
-        return "unknown"
-    return found
+    """Return the thread that started this one as its sub-agent, if the file names it."""
+    subagent = dict_of(dict_of(meta.get("source")).get("subagent"))
+    spawned = text_of(dict_of(subagent.get("thread_spawn")).get("parent_thread_id"))
+    return spawned or text_of(meta.get("parent_thread_id"))
 
 
 def _thread(state: _State) -> str:
