@@ -245,4 +245,16 @@ TRAPS = (
         expected={"src/a.py": "possible"},
         reason="The script names the file, and what it printed is its choice.",
     ),
+    Trap(
+        situation="background",
+        files=_trial(_run("make && cat src/a.py", RUNNING)),
+        expected={"src/a.py": "possible", "src/b.py": "none"},
+        reason="The command was still running, and its output was never fetched.",
+    ),
+    Trap(
+        situation="other",
+        files=_code_mode(f"{DONE}import os"),
+        expected={"src/a.py": "possible", "src/b.py": "none"},
+        reason="The script printed something else than the whole output of the command.",
+    ),
 )

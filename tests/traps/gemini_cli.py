@@ -226,4 +226,16 @@ TRAPS = (
         expected={"src/a.py": "certain"},
         reason="The agent read the file before its history was replaced by a summary.",
     ),
+    Trap(
+        situation="background",
+        files=_trial(
+            _shell(
+                "cat src/a.py",
+                "Command is running in background. PID: 71",
+                is_background=True,
+            )
+        ),
+        expected={"src/a.py": "possible", "src/b.py": "none"},
+        reason="The output of the command was not fetched.",
+    ),
 )

@@ -126,4 +126,10 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="Editing a file does not show it to the agent.",
     ),
+    Trap(
+        situation="sub-agent",
+        files=_one("task", {"prompt": "look"}, "The parser is in src/a.py.", sessionId="s2"),
+        expected={"src/a.py": "possible"},
+        reason="The sub-agent's calls are in a session that the stream does not hold.",
+    ),
 )
