@@ -9,6 +9,7 @@ import pytest
 import retrieval_eval as rev
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import Run, words
+from retrieval_eval.report.exhibits import Link
 from retrieval_eval.report.loading import load_run
 from tests.factories import BASELINE, MCP, write_run
 from tests.runs import write_task, write_trial
@@ -187,4 +188,22 @@ def test_every_definition_has_a_direction_also_with_one_config(tmp_path):
 def test_tasks_lead_to_the_pages_of_their_trials_where_there_are_some(tmp_path):
     run = Run([write_run(tmp_path, n_tasks=3)], has_trial_pages=True)
     shown = rev.table.tasks(run.trials, ["file_recall"], run.configs).block().exhibits[0]
-    assert all(row[0].href.startswith("trials/") for row in shown.rows)
+    pages = {(t.task_name, t.config_name): t.page for t in run.trials.itertuples()}
+    for task, _, recall in shown.rows:
+        sides = [part.href for part in recall.parts if isinstance(part, Link)]
+        assert sides == [pages[task, config] for config in run.configs]
+        assert task.href == sides[0]
+        assert task.href.startswith("trials/")
+    assert "the values of file recall to one of each configuration" in shown.notes[0]
+
+
+def test_runs_that_are_told_apart_keep_the_pages_of_their_trials(tmp_path):
+    folders = [write_run(tmp_path / name, n_tasks=3) for name in ("a", "b")]
+    names = [{BASELINE: f"{BASELINE}@a"}, {BASELINE: f"{BASELINE}@b"}]
+    apart = Run(folders, new_names=names, has_trial_pages=True, trial_pages_at="../trials")
+    assert f"{BASELINE}@b" in apart.configs
+    assert apart.trial_folders == Run(folders).trial_folders
+    part = apart.filter(f"config_name != '{BASELINE}@a'")
+    assert 0 < len(part.trials) < len(apart.trials)
+    assert set(part.trials["page"]) <= set(apart.trials["page"])
+    assert all(page.startswith("../trials/") for page in part.trials["page"])

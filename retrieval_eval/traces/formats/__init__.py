@@ -199,9 +199,13 @@ def read_file(path: Path, trial_dir: Path) -> Reading | Unreadable:
         return _unknown(name, kind)
     if head.lstrip().startswith(_AIDER):
         return _unknown(name, "a chat history of aider: prose without tool calls")
+    if kind in {"JSON lines", "text"}:
+        return read_line_file(path, trial_dir)
+    document = read_document_file(path, trial_dir)
+    if isinstance(document, Reading | Several):
+        return document
     lines = read_line_file(path, trial_dir)
-    is_settled = isinstance(lines, Reading | Several) or kind in {"JSON lines", "text"}
-    return lines if is_settled else read_document_file(path, trial_dir)
+    return lines if isinstance(lines, Reading | Several) else document
 
 
 _AIDER = b"# aider chat started at"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from retrieval_eval.records import RawTarget, ToolCategory
@@ -12,6 +12,7 @@ from retrieval_eval.traces.shell.interpreter import Context, Interpreter
 from retrieval_eval.traces.shell.judge import Verdict, judge, shared_evidence
 from retrieval_eval.traces.shell.output import Output, align, read_output
 from retrieval_eval.traces.shell.pipeline import plan_pipeline
+from retrieval_eval.traces.shell.places import Place, places
 from retrieval_eval.traces.shell.plan import Plan
 from retrieval_eval.traces.shell.steps import Step
 from retrieval_eval.traces.shell.syntax import parse
@@ -28,8 +29,9 @@ class ShellSession:
     >>> shell = ShellSession()
     >>> shell.analyse("cd /repo && git status", "clean").events
     ()
-    >>> shell.analyse("head -n 5 a.py", "import os").events[0].targets[0]
-    RawTarget(path='/repo/a.py', access='opened', repository=None, lines=((1, 5),), is_whole=False)
+    >>> target = shell.analyse("head -n 5 a.py", "import os").events[0].targets[0]
+    >>> target.path, target.access, target.lines
+    ('/repo/a.py', 'opened', ((1, 5),))
     """
 
     def __init__(self, cwd: str | None = None) -> None:
@@ -78,9 +80,13 @@ class ShellSession:
         interpreter = Interpreter(self._environment, printed, not is_error and not printed.errors)
         interpreter.run(parse(command), Context())
         self._environment = interpreter.environment
+        shown = places(interpreter.steps, printed, self._environment.cwd)
+        start = next((place.folder for place in shown if place.kind == "start"), None)
+        if start is not None and self._environment.cwd == "":
+            self._environment.cwd = start
         if printed.reset_cwd is not None:
             self._environment.cwd = printed.reset_cwd
-        return self._weighed(interpreter.steps, printed, is_error)
+        return replace(self._weighed(interpreter.steps, printed, is_error), places=shown)
 
     def _weighed(self, steps: list[Step], output: Output, is_error: bool) -> ShellAnalysis:
         plans = [plan_pipeline(step.stages) if step.stages else None for step in steps]
@@ -140,8 +146,10 @@ class ShellAnalysis:
     """The events of one shell call in order of execution.
 
     ``opaque`` has one reason for each command that may have touched files and could not be
-    resolved with certainty; it is empty when the call was understood completely.
+    resolved with certainty; it is empty when the call was understood completely. ``places`` are
+    the folders that the call shows.
     """
 
     events: tuple[ShellEvent, ...] = ()
     opaque: tuple[str, ...] = ()
+    places: tuple[Place, ...] = field(default=(), compare=False)
