@@ -73,7 +73,7 @@ def repository_name(raw: str) -> str | None:
     """
     text = _SCHEME.sub("", raw.replace("\\", "").strip(" ^$")).split(" (", 1)[0]
     text = _LOGIN.sub("", text)
-    address = text.split("@", 1)[0].strip().strip("/")
+    address = text.split("@", 1)[0].strip().strip("/:")
     name = address.rsplit("/", 1)[-1].removesuffix(".git").strip()
     short = name.split("--", 1)[0] or name
     return short or None
@@ -225,6 +225,8 @@ def _local(text: str, cwd: str | None, roots: tuple[str, ...]) -> FileRef | None
                 break
     if path in {"", "/", "."}:
         return None
+    if path.startswith("~/"):
+        return FileRef(f"/{path}")
     if path.startswith("/"):
         return FileRef(path)
     return in_checkout(path)

@@ -487,13 +487,21 @@ class _Finder:
         }
         for at, root in enumerate(self._roots):
             inside = [c for c in candidates if is_below(c, root.folder)]
-            evidence = self._hosts.get(root.folder, ())
-            if root.repository is None and any(
-                any(True for above in self._expected.hosts(path) if above == root.folder)
-                and not any(is_below(path, c) for c in inside)
-                for path in evidence
-            ):
+            is_confirmed = root.repository is None and any(
+                self._is_file_of(root, path)
+                or (
+                    root.folder in self._expected.hosts(path)
+                    and not any(is_below(path, c) for c in inside)
+                )
+                for path in self._hosts.get(root.folder, ())
+            )
+            if is_confirmed:
                 self._roots[at] = Root(root.folder, root.placement, None, True)
+
+    def _is_file_of(self, root: Root, path: str) -> bool:
+        """Return whether a path is a file of the ground truth that lies in a folder of a root."""
+        rest = root.rest(path) or ""
+        return "/" in rest and any(f.key[0] in (None, self._sole) for f in self._expected.at(rest))
 
     def _infer(self) -> None:
         """Add the folders that explain the paths which end like files of the ground truth."""

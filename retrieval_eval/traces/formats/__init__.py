@@ -327,6 +327,11 @@ def read_lines(lines: Iterable[Line], name: str) -> Reading | Unreadable:
         if isinstance(whole, DocumentFormat):
             return whole.read(values[0], name)
     if found is not None:
+        only = head[0].value if len(head) == 1 else None
+        whole = _recognised(DocumentFormat, [only]) if isinstance(only, dict) else None
+        if whole is not None and whole.priority > found.priority:
+            # A document on one line, which also looks like a line of another format.
+            return whole.read(head[0].value, name)
         return found.read(chain(head, rest), name)
     if not head:
         return Unreadable(f"{name}: the file is empty")
