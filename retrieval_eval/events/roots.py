@@ -90,7 +90,7 @@ _SHARED: Final = re.compile(
 """Folders that hold checkouts and are none."""
 _HOME: Final = re.compile(r"/root(?=/|$)|/(?:home|Users)/[^/]+(?=/|$)")
 _LETTER: Final = re.compile(r"/[A-Za-z](?=/)")
-_DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]")
+_DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]|/(?:mnt|cygdrive)/[A-Za-z]/")
 _MOST_CANDIDATES: Final = 50
 
 
@@ -129,6 +129,11 @@ class Layout:
     elsewhere: tuple[str, ...] = ()
     has_drives: bool = False
     home: str | None = None
+
+    def is_elsewhere(self, path: str) -> bool:
+        """Return whether a path lies where no checkout of the task is."""
+        is_other = any(is_below(identity(path), folder) for folder in self.elsewhere)
+        return is_other or is_elsewhere(path, has_drives=self.has_drives)
 
     def spelled(self, path: str) -> str:
         """Return an absolute path in the one spelling of this trial."""
@@ -335,7 +340,7 @@ class _Finder:
         """Return the folders that look like the top of a checkout, each with the paths that do."""
         hosts: dict[str, list[str]] = defaultdict(list)
         for path in self._seen.paths:
-            if is_elsewhere(path):
+            if self._is_installed(path):
                 continue
             folder, _, name = path.rpartition("/")
             if name in _TOP_FILES and not is_shared(folder):
@@ -343,6 +348,9 @@ class _Finder:
             for above in self._expected.hosts(path):
                 hosts[above].append(path)
         return hosts
+
+    def _is_installed(self, path: str) -> bool:
+        return self._seen.layout.is_elsewhere(path)
 
     def _repository_of(self, folder: str) -> str | None:
         names = checkout_names(folder.rpartition("/")[2])
@@ -443,7 +451,7 @@ class _Finder:
 
     def _is_open(self, folder: str) -> bool:
         """Return whether a folder may be a checkout: no known one holds it, nor is it installed."""
-        if is_elsewhere(f"{folder}/") or any(_holds(e, folder) for e in self._elsewhere):
+        if self._is_installed(f"{folder}/") or any(_holds(e, folder) for e in self._elsewhere):
             return False
         tops = (*(r.folder for r in self._roots if r.is_checkout), *self._tops)
         return not any(is_below(folder, top) for top in tops)
@@ -471,7 +479,7 @@ class _Finder:
                 rest = root.rest(path) if is_retrieved else None
                 if rest is None or "/" not in rest or rest.startswith("."):
                     continue
-                if is_below(path, folder) or is_elsewhere(path):
+                if is_below(path, folder) or self._is_installed(path):
                     continue
                 if not any(is_below(path, other) for other in named):
                     return True
