@@ -82,6 +82,7 @@ def repository_name(raw: str) -> str | None:
     return short or None
 
 
+@lru_cache(maxsize=16384)
 def checkout_names(folder: str) -> tuple[str, ...]:
     """Return the names of repositories that a folder of this name may be a checkout of.
 
