@@ -200,9 +200,10 @@ class GroundTruth:
     ``not_retrieval_targets`` are entries that name the agent's own output; ``output_files`` are the
     files the task tells the agent to write. ``reason`` is the reason code when ``files`` is empty.
     ``unreadable`` are those of the ``problems`` that are real faults of the task: sources that
-    cannot be read and were replaced by a source of lower priority, or by none.
-    ``primary`` is the repository that the task is about when it states exactly one; the ground
-    truth may name others beside it.
+    cannot be read and were replaced by a source of lower priority, or by none. ``patterns`` are
+    entries such as ``src/**/*.py``; ``expanded`` are those of the ``files`` that they gave in one
+    trial, which are no more than the files its trace names. ``primary`` is the repository that the
+    task is about when it states exactly one; the ground truth may name others beside it.
     """
 
     files: tuple[FileRef, ...] = ()
@@ -217,6 +218,8 @@ class GroundTruth:
     reason: str | None = "no_ground_truth"
     problems: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = ()
+    patterns: tuple[FileRef, ...] = ()
+    expanded: tuple[FileRef, ...] = ()
     primary: str | None = None
 
 

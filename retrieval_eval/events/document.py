@@ -280,9 +280,9 @@ def _digest(truth: GroundTruth) -> str | None:
     """Return a digest that distinguishes versions of a ground truth, or None without one."""
     if not truth.files:
         return None
-    keys = sorted(
-        f"{repository or ''}::{path}" for repository, path in (f.key for f in truth.files)
-    )
+    # What a pattern gave differs from trial to trial, the pattern does not.
+    stated = [*(f for f in truth.files if f not in truth.expanded), *truth.patterns]
+    keys = sorted(f"{repository or ''}::{path}" for repository, path in (f.key for f in stated))
     return hashlib.sha256("\n".join(keys).encode("utf-8", "replace")).hexdigest()[:16]
 
 

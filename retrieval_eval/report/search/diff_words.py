@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from retrieval_eval.escape import visible
 from retrieval_eval.model.search_diff import MetricDifference, MovedDocument, MovedDocuments
-from retrieval_eval.report.exhibits import Block, Table
+from retrieval_eval.report.exhibits import Block, Link, Links, Table
 from retrieval_eval.report.numbers import interval, of, rate, signed
 from retrieval_eval.report.search import summaries
 from retrieval_eval.report.search.names import SHOWN, cutoff
@@ -24,6 +24,7 @@ from retrieval_eval.report.search.opening import (
     no_verdict,
     ruling_words,
 )
+from retrieval_eval.report.search.places import Places
 from retrieval_eval.report.search.run import excludes_zero
 from retrieval_eval.report.search.words import (
     UNADJUSTED,
@@ -271,7 +272,8 @@ def documents_table(diff: SearchDiff, metric: str) -> pd.DataFrame:
         value = query.metrics.get(metric)
         values = f"{rate(value.a)} → {rate(value.b)}" if value else "unchanged"
         points = query.contributions.get(metric, 0.0)
-        rows.append((query.id, _graded(side.gained), _graded(side.lost), values, points))
+        came, left = (_graded(moved, diff.places) for moved in (side.gained, side.lost))
+        rows.append((query.id, came, left, values, points))
     rows.sort(key=lambda row: (-abs(row[4]), row[0]))
     head = ("id", "Came (grade, rank before)", "Left (grade, rank now)", metric, "Points")
     return summaries.named(diff, summaries.table(head, rows))
@@ -302,13 +304,16 @@ def _is_judged(side: MovedDocuments) -> bool:
     return any(doc.grade is not None for doc in (*side.gained, *side.lost))
 
 
-def _graded(found: Sequence[MovedDocument]) -> str | None:
+def _graded(found: Sequence[MovedDocument], places: Places) -> Links | None:
     """Return the judged documents with grade and the rank they had or have; others by count."""
     judged = sorted((d for d in found if d.grade is not None), key=lambda d: -(d.grade or 0))
-    parts = [f"{visible(d.doc, 32)} ({d.grade}, {_outside(d)})" for d in judged[:MAX_DOCS]]
+    parts: list[str] = [
+        Links(Link(visible(d.doc, 32), places.of_document(d.doc)), f" ({d.grade}, {_outside(d)})")
+        for d in judged[:MAX_DOCS]
+    ]
     parts += [f"{len(judged) - MAX_DOCS} more judged"] if len(judged) > MAX_DOCS else []
     n_others = len(found) - len(judged)
-    return ", ".join([*parts, *([f"{n_others} unjudged"] if n_others else [])]) or None
+    return Links.joined(", ", [*parts, *([f"{n_others} unjudged"] if n_others else [])]) or None
 
 
 def _outside(doc: MovedDocument) -> str:
@@ -324,8 +329,8 @@ def first_table(diff: SearchDiff) -> pd.DataFrame:
     rows = [
         (
             one.id,
-            summaries.first(a[one.id]),
-            summaries.first(b[one.id]),
+            summaries.first(a[one.id], diff.places),
+            summaries.first(b[one.id], diff.places),
             diff.moved.get(one.id, {}).get("RR", 0.0),
         )
         for one in diff.document.top1_changed

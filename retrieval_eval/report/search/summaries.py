@@ -14,11 +14,13 @@ from retrieval_eval.gold.backlog import STATUSES
 from retrieval_eval.model.search_run import QueryResult, RefusalRate
 from retrieval_eval.report import style
 from retrieval_eval.report.checkout import commit
+from retrieval_eval.report.exhibits import Link, Links
 from retrieval_eval.report.headings import is_missing
 from retrieval_eval.report.numbers import interval, rate, signed
 from retrieval_eval.report.provenance import library_versions, package_version
 from retrieval_eval.report.search.names import DIMENSIONS, PROBLEMS, SOURCES, definition
 from retrieval_eval.report.search.noise import Noise, band_words
+from retrieval_eval.report.search.places import Places
 from retrieval_eval.search.guard.rendering import HEAD, cells
 from retrieval_eval.search.noise import detectable_rows, shown_metrics
 from retrieval_eval.search.scoring import NO_NAME
@@ -225,15 +227,18 @@ def _returned(query: QueryResult) -> str:
     return f"{len(query.ranking):,}" if query.ranking else "nothing"
 
 
-def _relevant(run: SearchRun, query: QueryResult) -> str | None:
+def _relevant(run: SearchRun, query: QueryResult) -> Links | None:
     """Return the relevant documents of a query with their ranks, the first few by name."""
     found = run.relevant_of(query)
-    shown = [
-        f"{doc[:60]} {f'(rank {place})' if place else '(not retrieved)'}"
+    shown: list[str] = [
+        Links(
+            Link(doc[:60], run.places.of_document(doc)),
+            f" (rank {place})" if place else " (not retrieved)",
+        )
         for doc, _, place in found[:MAX_DOCS]
     ]
     more = len(found) - MAX_DOCS
-    return ", ".join([*shown, *([f"{more} more"] if more > 0 else [])]) or None
+    return Links.joined(", ", [*shown, *([f"{more} more"] if more > 0 else [])]) or None
 
 
 def _code(text: str) -> str:
@@ -449,17 +454,19 @@ def first_documents(run: SearchRun) -> pd.DataFrame:
             continue
         old = before.get(name)
         rr = run.moved.get(name, {}).get("RR", 0.0)
-        rows.append((name, None if old is None else first(old), first(query), rr))
+        was = None if old is None else first(old, run.places)
+        rows.append((name, was, first(query, run.places), rr))
     rows.sort(key=lambda row: (-abs(row[3]), row[0]))
     return named(run, table(("id", "Before", "Now", "RR, points"), rows))
 
 
-def first(query: QueryResult) -> str:
+def first(query: QueryResult, places: Places) -> str:
     """Return the first document of a query with its grade, or that nothing came."""
     if not query.ranking:
         return "nothing"
     found = query.ranking[0]
-    return f"{found.doc[:60]} ({'unjudged' if found.grade is None else f'grade {found.grade}'})"
+    grade = "unjudged" if found.grade is None else f"grade {found.grade}"
+    return Links(Link(found.doc[:60], places.of_document(found.doc)), f" ({grade})")
 
 
 def label_effects(run: SearchRun) -> pd.DataFrame:
