@@ -395,9 +395,11 @@ class Trial(frames.Measured):
             return "read"
         if row["is_retrieved"]:
             return "seen"
-        if finite(self.facts["file_recall"]) is None:
+        if not self.facts["computable"]:
             return "not known"
-        return "not in the trace" if self._is_cut else "missed"
+        if row["is_possible"]:
+            return "not in the trace" if self._is_cut else "possible"
+        return "missed"
 
     @property
     def _is_cut(self) -> bool:

@@ -572,7 +572,9 @@ def left_out(record: ComparisonDocument, limit: int = 3) -> str:
 
 
 NO_VERDICT: Final = "No verdict: the configurations cannot be compared"
-FILE_STATUSES: Final = ("edited", "read", "seen", "missed", "not in the trace", "not known")
+FILE_STATUSES: Final = (
+    *("edited", "read", "seen", "possible", "missed", "not in the trace", "not known"),
+)
 """What may have become of a ground-truth file."""
 
 

@@ -10,12 +10,12 @@ import json
 import math
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from retrieval_eval.records import RawTarget, ToolCall, ToolCategory, ToolResult
 from retrieval_eval.traces.dialects import Tool, ToolName, tool_name, tool_row
-from retrieval_eval.traces.results.base import Found, Seen, distinct, text_argument
+from retrieval_eval.traces.results.base import Found, Seen, distinct, may_touch, text_argument
 from retrieval_eval.traces.results.decorations import is_failure, is_harness_file, undecorated
 from retrieval_eval.traces.results.payload import parsed, unwrapped
 from retrieval_eval.traces.results.remote import read_page, unserved_remotely
@@ -63,8 +63,8 @@ def interpret(call: ToolCall) -> ToolUse:
     r"""Return what a tool call did, from its name, arguments and result.
 
     Never raises on untrusted data: arguments and results may hold anything. A call without a
-    result found nothing and is neither an error nor opaque. Paths are absolute where the tool's
-    rule and the working directory tell, else as the trace has them.
+    result may have shown what its arguments name; it is neither an error nor opaque. Paths are
+    absolute where the tool's rule and the working directory tell, else as the trace has them.
 
     Examples
     --------
@@ -79,6 +79,7 @@ def interpret(call: ToolCall) -> ToolUse:
     tool = tool_row(name.bare, name.is_mcp)
     category = tool.category if isinstance(tool.category, str) else tool.category(arguments)
     found = _found(call, tool, name, category, arguments)
+    doubt = call.result.doubt if call.result is not None else None
     command = _command(arguments) if tool.is_shell else None
     return ToolUse(
         category=found.category or category,
@@ -87,7 +88,11 @@ def interpret(call: ToolCall) -> ToolUse:
         server=name.server,
         command=command,
         command_cwd=text_argument(arguments, _FOLDERS) if tool.is_shell else None,
-        targets=tuple(t for t in distinct(found.targets) if not is_harness_file(t.path)),
+        targets=tuple(
+            t if doubt is None or t.doubt is not None else replace(t, doubt=doubt)
+            for t in distinct(found.targets)
+            if not is_harness_file(t.path)
+        ),
         is_error=found.is_error,
         is_opaque=found.is_opaque or (tool.is_shell and _is_unexplained(call, command)),
         arguments=salient_arguments(arguments),
@@ -99,7 +104,7 @@ def _found(
 ) -> Found:
     result = call.result
     if result is None:
-        return Found()
+        return may_touch(arguments, category, "no_result")
     if result.is_error or tool.is_shell or not tool.is_retrieval:
         return Found(is_error=result.is_error)
     # Cursor states success or failure itself, and its results are raw file contents.
