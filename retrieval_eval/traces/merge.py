@@ -51,6 +51,23 @@ def join_transcripts(readings: Sequence[Reading]) -> Reading | None:
     return base
 
 
+def join_parts(parts: Sequence[Reading]) -> Reading:
+    """Return the files of one trajectory as one reading, the first part first.
+
+    Totals of a part count from the beginning of the run.
+    """
+    base = parts[0]
+    for part in parts[1:]:
+        flags = tuple(flag for flag in base.flags if flag != CONTINUED_ELSEWHERE)
+        joined = replace(base, flags=flags, format=part.format)
+        base = replace(
+            _filled(joined, part, (*base.items, *part.items), ()),
+            declared_tokens=_stated(part.declared_tokens, base.declared_tokens),
+            declared_cost_usd=_stated(part.declared_cost_usd, base.declared_cost_usd),
+        )
+    return base
+
+
 def join_trace(
     trajectory: Reading | None,
     transcript: Reading | None,

@@ -63,6 +63,8 @@ def located(names: Sequence[str], folder: str | None, cwd: str | None) -> list[s
     ['/workspace/jest/packages/a.json']
     >>> located(["a.json"], "/workspace/jest/packages", "/workspace")
     ['/workspace/jest/packages/a.json']
+    >>> located(["src/a.py"], "src", None)
+    ['src/a.py']
     """
     if folder is None:
         return [joined(cwd, name) for name in names]
