@@ -21,7 +21,8 @@ _KEYS: Final = re.compile(r"\s*(?:[CM]-\S{1,6}|Escape|Tab|BSpace|Up|Down|Left|Ri
 _PROMPT: Final = re.compile(r"(?:[^\n]{0,300}?[\w~/\])])?\s?[#$%>]\s?")
 _PLACE: Final = re.compile(r":(/[^\s#$%]{0,4000})[#$%]\s?$")
 _LONGEST_PROMPT: Final = 300
-_MOST_PLACES: Final = 200
+_MOST_PLACES: Final = 50
+_LONGEST_LINE: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ class Terminal:
             return None
         if keys.strip() == "Enter":
             keys = "\n"
-        self._pending += keys.replace("\r", "\n")
+        self._pending = (self._pending + keys.replace("\r", "\n"))[:_LONGEST_LINE]
         line, end, rest = self._pending.rpartition("\n")
         if not end:
             return None
