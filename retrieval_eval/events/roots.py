@@ -90,8 +90,19 @@ _SHARED: Final = re.compile(
 """Folders that hold checkouts and are none."""
 _HOME: Final = re.compile(r"/root(?=/|$)|/(?:home|Users)/[^/]+(?=/|$)")
 _LETTER: Final = re.compile(r"/[A-Za-z](?=/)")
-_DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]")
+_DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]|/(?:mnt|cygdrive)/[A-Za-z]/")
+_WORKTREE: Final = re.compile(r"(/.{0,1000}?)/\.(?:claude/worktrees|worktrees)/[^/]+(?=/)")
+"""A further checkout that a harness keeps inside the first one."""
+_PARTS: Final = frozenset(
+    {"__tests__", "apps", "benchmarks", "build", "cmd", "components", "crates", "demo", "demos"}
+    | {"dist", "doc", "docs", "example", "examples", "extensions", "fixtures", "generated"}
+    | {"internal", "libs", "modules", "packages", "pkg", "plugins", "sample", "samples", "scripts"}
+    | {"services", "spec", "specs", "target", "templates", "test", "testdata", "testing", "tests"}
+    | {"tools"}
+)
+"""Folders inside a checkout: what lies below one is seldom a checkout of its own."""
 _MOST_CANDIDATES: Final = 50
+_MOST_ROOTS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +140,11 @@ class Layout:
     elsewhere: tuple[str, ...] = ()
     has_drives: bool = False
     home: str | None = None
+
+    def is_elsewhere(self, path: str) -> bool:
+        """Return whether a path lies where no checkout of the task is."""
+        is_other = any(is_below(identity(path), folder) for folder in self.elsewhere)
+        return is_other or is_elsewhere(path, has_drives=self.has_drives)
 
     def spelled(self, path: str) -> str:
         """Return an absolute path in the one spelling of this trial."""
@@ -315,6 +331,7 @@ class _Finder:
         self._sole = sole.lower() if sole else None
         start = local_path(cwd) if cwd else None
         self._roots = list(stated_roots(seen.layout.spelled(start) if start else None, truth))
+        self._start = identity(seen.layout.spelled(start)) if start else None
         self._elsewhere: list[str] = []
         self._tops: list[str] = []
         self._hosts = self._places_of_evidence()
@@ -324,6 +341,7 @@ class _Finder:
         self._add_checkouts()
         self._add_named()
         self._confirm()
+        self._add_session()
         self._infer()
         self._add_worktrees()
         seen = self._seen.layout
@@ -335,7 +353,7 @@ class _Finder:
         """Return the folders that look like the top of a checkout, each with the paths that do."""
         hosts: dict[str, list[str]] = defaultdict(list)
         for path in self._seen.paths:
-            if is_elsewhere(path):
+            if self._is_installed(path):
                 continue
             folder, _, name = path.rpartition("/")
             if name in _TOP_FILES and not is_shared(folder):
@@ -344,12 +362,17 @@ class _Finder:
                 hosts[above].append(path)
         return hosts
 
+    def _is_installed(self, path: str) -> bool:
+        return self._seen.layout.is_elsewhere(path)
+
     def _repository_of(self, folder: str) -> str | None:
         names = checkout_names(folder.rpartition("/")[2])
         return next((name for name in names if name in self._names), None)
 
     def _add(self, root: Root) -> None:
-        if root.folder and not is_shared(root.folder) and self._is_consistent(root):
+        if len(self._roots) >= _MOST_ROOTS or not root.folder or is_shared(root.folder):
+            return
+        if self._is_consistent(root):
             known = [r for r in self._roots if r.folder == root.folder]
             if not any(r.repository == root.repository and r.is_checkout for r in known):
                 self._roots.append(root)
@@ -443,7 +466,7 @@ class _Finder:
 
     def _is_open(self, folder: str) -> bool:
         """Return whether a folder may be a checkout: no known one holds it, nor is it installed."""
-        if is_elsewhere(f"{folder}/") or any(_holds(e, folder) for e in self._elsewhere):
+        if self._is_installed(f"{folder}/") or any(_holds(e, folder) for e in self._elsewhere):
             return False
         tops = (*(r.folder for r in self._roots if r.is_checkout), *self._tops)
         return not any(is_below(folder, top) for top in tops)
@@ -462,16 +485,16 @@ class _Finder:
                     return True
         return False
 
-    def _has_neighbours(self, folder: str) -> bool:
+    def _has_neighbours(self, folder: str, apart: Sequence[str]) -> bool:
         """Return whether files below the same workspace, but outside the folder, were retrieved."""
         around = [r for r in self._roots if is_below(folder, r.folder) and not r.is_checkout]
-        named = [r.folder for r in self._roots if r.repository is not None]
+        named = [*apart, *(r.folder for r in self._roots if r.repository is not None)]
         for root in around:
             for path, is_retrieved in self._seen.paths.items():
                 rest = root.rest(path) if is_retrieved else None
                 if rest is None or "/" not in rest or rest.startswith("."):
                     continue
-                if is_below(path, folder) or is_elsewhere(path):
+                if is_below(path, folder) or self._is_installed(path):
                     continue
                 if not any(is_below(path, other) for other in named):
                     return True
@@ -503,13 +526,25 @@ class _Finder:
         rest = root.rest(path) or ""
         return "/" in rest and any(f.key[0] in (None, self._sole) for f in self._expected.at(rest))
 
+    def _add_session(self) -> None:
+        """Add the session's folder inside a workspace, unless the checkout lies above it."""
+        start = self._start
+        if start is None or any(root.folder == start for root in self._roots):
+            return
+        if any(is_below(start, root.folder) for root in self._roots) and (
+            self._is_open(start) and not self._is_contradicted(start) and not _is_part(start)
+        ):
+            self._add(Root(start, "stated", self._repository_of(start)))
+
     def _infer(self) -> None:
         """Add the folders that explain the paths which end like files of the ground truth."""
         explained, placed = self._explained(self._seen.paths)
         late, _ = self._explained(self._seen.reread)
         explained = {**late, **explained}
         for repository, folders in explained.items():
-            for folder in self._chosen(repository, folders, repository in placed):
+            others = {f for r, found in explained.items() if r != repository for f in found}
+            apart = tuple(others - folders.keys())
+            for folder in self._chosen(repository, folders, apart, repository in placed):
                 is_disputed = any(
                     folder in found for r, found in explained.items() if r and r != repository
                 )
@@ -543,11 +578,16 @@ class _Finder:
         return explained, placed
 
     def _chosen(
-        self, repository: str | None, folders: Mapping[str, _Explained], is_placed: bool
+        self,
+        repository: str | None,
+        folders: Mapping[str, _Explained],
+        apart: Sequence[str],
+        is_placed: bool,
     ) -> list[str]:
-        if len(folders) > _MOST_CANDIDATES:
+        """Return the folders that are checkouts of a repository; ``apart`` may be of others."""
+        if len(folders) > _MOST_CANDIDATES or len(apart) > _MOST_CANDIDATES:
             return []
-        allowed = [folder for folder in folders if not self._is_contradicted(folder)]
+        allowed = [folder for folder in folders if not self._is_contradicted(folder, apart)]
         own = repository or self._sole
         named = [f for f in allowed if own and self._repository_of(f) == own]
         if named:
@@ -560,7 +600,9 @@ class _Finder:
         return [
             f
             for f in chosen
-            if not self._has_neighbours(f) and (f in visited or _is_telling(folders[f].files))
+            if not self._has_neighbours(f, apart)
+            and not _is_part(f)
+            and (f in visited or _is_telling(folders[f].files))
         ]
 
     def _worktrees(self) -> dict[str, str]:
@@ -571,6 +613,10 @@ class _Finder:
             source = self._seen.folder(place.source) if place.kind == "worktree" else None
             if folder is not None and source is not None and folder != source:
                 found[folder] = source
+        for path in self._seen.paths if len(found) < _MOST_ROOTS else ():
+            inside = _WORKTREE.match(path)
+            if inside is not None:
+                found.setdefault(inside[0], inside[1])
         return found
 
     def _add_worktrees(self) -> None:
@@ -604,6 +650,11 @@ def _explains_all(folder: str, folders: Mapping[str, _Explained]) -> bool:
         for other, found in folders.items()
         if other != folder
     )
+
+
+def _is_part(folder: str) -> bool:
+    """Return whether a folder is more likely a part of a checkout than one itself."""
+    return not _PARTS.isdisjoint(folder.split("/")[-2:])
 
 
 def _is_telling(files: Iterable[FileRef]) -> bool:
