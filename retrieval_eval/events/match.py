@@ -207,7 +207,7 @@ class Workspace:
         In a pattern ``*`` is any text, slashes included. One that names no folder that is known
         may mean a file below any.
         """
-        if not pattern.strip("*/"):
+        if repository is None and not pattern.strip("*/"):
             return self._files
         ref = file_ref(pattern, cwd=cwd, repository=repository, roots=())
         if ref is None:

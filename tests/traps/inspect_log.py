@@ -110,4 +110,16 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="Writing a file does not show it to the agent.",
     ),
+    Trap(
+        situation="other",
+        files=_sample("read_file", {"file_path": "/workspace/src/a.py"}, "", pending=True),
+        expected={"src/a.py": "possible", "src/b.py": "none"},
+        reason="The call was under way when the log was written.",
+    ),
+    Trap(
+        situation="read",
+        files=_sample("python", {"code": "print(open('/workspace/src/a.py').read())"}, "x = 1\n"),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The program opens a literal path and prints its content.",
+    ),
 )

@@ -117,4 +117,20 @@ TRAPS = (
         expected={"src/a.py": "certain"},
         reason="Part of a file is an access to it.",
     ),
+    Trap(
+        situation="other",
+        files=_anthropic("read_file", {"path": "/workspace/src/a.py"}, None),
+        expected={"src/a.py": "possible", "src/b.py": "none"},
+        reason="The list ends with the call, so that its answer is not known.",
+    ),
+    Trap(
+        situation="background",
+        files=_anthropic(
+            _BASH,
+            {"command": "cd /workspace && cat src/a.py > /tmp/out &"},
+            "[1] 4711\n",
+        ),
+        expected={"src/a.py": "none", "src/b.py": "none"},
+        reason="The output went to a file that was not read.",
+    ),
 )

@@ -115,4 +115,18 @@ TRAPS = (
         expected={"src/a.py": "possible", "src/b.py": "none"},
         reason="A retriever found the file; whether the model was sent it is not recorded.",
     ),
+    Trap(
+        situation="other",
+        files=_trial(_tool("read_file", _READ)),
+        expected={"src/a.py": "possible", "src/b.py": "none"},
+        reason="Results are recorded only where that was chosen, so that the answer is not known.",
+    ),
+    Trap(
+        situation="truncated output",
+        files=_trial(
+            _tool("shell", {"command": "cd /workspace && head -n 1 src/a.py"}, "import os\n")
+        ),
+        expected={"src/a.py": "certain"},
+        reason="Part of a file is an access to it.",
+    ),
 )

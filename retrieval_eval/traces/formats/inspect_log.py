@@ -110,7 +110,7 @@ def read_sample(sample: Mapping[str, Any], header: Mapping[str, Any], name: str)
     name
         The name of the log in messages.
     """
-    complaints = Complaints(name, "event")
+    complaints = Complaints(name, "step")
     log = CallLog(complaints)
     state = _State(name, complaints, log, dict_of(sample.get("attachments")))
     events = list_of(sample.get("events"))

@@ -192,6 +192,7 @@ def _reading(state: _State, name: str, flags: tuple[str, ...], info: Mapping[str
         flags=(*flags, *state.log.flags, *complaints.flags()),
         problems=complaints.sentences(),
         has_agent=state.has_agent,
+        is_native=True,
     )
 
 
