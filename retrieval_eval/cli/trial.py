@@ -25,6 +25,11 @@ from retrieval_eval.pipeline.trial import evaluate_one, trial_by_path
 from retrieval_eval.values import REASONS, counted
 
 _MOST_FILES = 4
+_BOUNDED = (
+    ("file_recall", "file recall"),
+    ("mrr", "MRR"),
+    ("context_efficiency", "context efficiency"),
+)
 
 
 @click.command()
@@ -84,14 +89,17 @@ def trial(
         trial, run=run, runs_root=runs_root, benchmarks_root=benchmarks_root
     )
     if as_json:
-        print_json({"events": _as_json(document), "metrics": _as_json(metrics)})
+        print_json({"events": in_json(document), "metrics": in_json(metrics)})
         return
-    _print_head(document)
+    provenance = document.provenance
+    echo(f"{provenance.config_name} · {provenance.task_name}")
+    if provenance.is_simulated:
+        echo("  data     SIMULATED: the trial is invented")
+    echo(f"  trial    {provenance.trial_name} in run {provenance.run_id}")
+    print_facts(document)
     if events:
-        echo("")
-        for event in document.events:
-            echo(_line(event))
-    _print_metrics(metrics)
+        print_events(document)
+    print_metrics(metrics)
 
 
 def _page(trial: str, run: str | None, options: dict[str, Any]) -> Path:
@@ -114,17 +122,14 @@ def _refuse_page_options(context: click.Context, page: dict[str, Any]) -> None:
             raise click.UsageError(f"{option} is for the page; add --report")
 
 
-def _as_json(document: Record) -> dict[str, Any]:
+def in_json(document: Record) -> dict[str, Any]:
     """Return a document without the time stamp, for nothing was written."""
     return {k: v for k, v in to_builtins(document).items() if k != "generated_at"}
 
 
-def _print_head(document: EventDocument) -> None:
+def print_facts(document: EventDocument) -> None:
+    """Print agent, trace, what is expected, and the calls by status."""
     provenance, coverage = document.provenance, document.coverage
-    echo(f"{provenance.config_name} · {provenance.task_name}")
-    if provenance.is_simulated:
-        echo("  data     SIMULATED: the trial is invented")
-    echo(f"  trial    {provenance.trial_name} in run {provenance.run_id}")
     harness = " ".join(filter(None, (provenance.harness, provenance.harness_version)))
     agent = ", ".join(filter(None, (harness, provenance.model)))
     echo(f"  agent    {agent or 'unknown'}")
@@ -144,6 +149,13 @@ def _print_head(document: EventDocument) -> None:
         )
 
 
+def print_events(document: EventDocument) -> None:
+    """Print a line for every event, behind an empty one."""
+    echo("")
+    for event in document.events:
+        echo(_line(event))
+
+
 def _line(event: EventRow) -> str:
     mark = "*" if event.hits_ground_truth else "?" if event.is_opaque else " "
     seconds = number(event.elapsed_seconds, 1)
@@ -159,7 +171,8 @@ def _line(event: EventRow) -> str:
     return line.rstrip()
 
 
-def _print_metrics(metrics: TrialMetrics) -> None:
+def print_metrics(metrics: TrialMetrics) -> None:
+    """Print recall, rank and the first relevant file, or why nothing is computable."""
     block = metrics.file_level_metrics
     is_cut = "trace" in metrics.coverage.degraded_sources and block.file_recall != 1
     echo("")
@@ -173,6 +186,12 @@ def _print_metrics(metrics: TrialMetrics) -> None:
         f"context efficiency {number(block.context_efficiency)} "
         f"({block.n_overlap} of {block.n_retrieved})"
     )
+    bounds = [(label, *block.bounds.get(name, (0, 0))) for name, label in _BOUNDED]
+    open_ones = [
+        f"{label} {number(low)} to {number(high)}" for label, low, high in bounds if low != high
+    ]
+    if open_ones:
+        echo(f"with what is only possible: {', '.join(open_ones)}")
     if block.never_hit:
         echo("first relevant file: never")
     else:

@@ -101,6 +101,13 @@ class Coverage(Record, frozen=True, kw_only=True):
         dict[Doubt, Count],
         about("Calls that may have accessed such a file, by cause", unit="calls"),
     ] = ABSENT_MAP
+    answer_exposed_at: Annotated[
+        Count | None,
+        about(
+            "call_index of the first result that shows the reference change before the agent "
+            "wrote it; absent where there is none"
+        ),
+    ] = None
 
 
 class EventSummary(Record, frozen=True, kw_only=True):

@@ -66,6 +66,7 @@ class History(frames.Measured):
     ``metrics``, ``guard`` and ``labels``. Shown in a notebook it says what there is.
     """
 
+    owner = "history"
     frame_columns = _COLUMNS
 
     def __init__(self, tables: dict[str, list[Row]]) -> None:
@@ -93,11 +94,6 @@ class History(frames.Measured):
 
     def _made(self, name: str) -> pd.DataFrame:
         return make_frame(self._tables[name], _COLUMNS[name])
-
-    def frame(self, name: str) -> pd.DataFrame:
-        """Return a frame by its name in :data:`retrieval_eval.report.columns.HISTORY_FRAMES`."""
-        found: pd.DataFrame = getattr(self, name)
-        return found
 
     def of_metric(self, name: str, kind: str) -> pd.DataFrame:
         """Return the rows of ``metrics`` of one metric of agents or search; none without runs.

@@ -79,6 +79,7 @@ class Run(frames.Measured):
         The folder of these pages, relative to the page of the run.
     """
 
+    owner = "run"
     frame_columns = _COLUMNS
 
     def __init__(
@@ -514,11 +515,6 @@ class Run(frames.Measured):
     ) -> pd.DataFrame:
         rows = [row for comparison in self.comparisons for row in rows_of(comparison)]
         return make_frame(rows, _COLUMNS[name])
-
-    def frame(self, name: str) -> pd.DataFrame:
-        """Return a frame by its name in :data:`retrieval_eval.report.columns.FRAMES`."""
-        found: pd.DataFrame = getattr(self, name)
-        return found
 
     def definitions(self) -> Block:
         """Return what every metric means, and which direction is better."""

@@ -45,7 +45,7 @@ def test_where_no_verdict_is_possible_no_cell_gives_a_difference(shown, withheld
         assert "withheld" not in made[name]
     assert words.DESCRIBES in withheld["Retrieval quality"]
     assert words.DESCRIBES in withheld["Time to first relevant file"]
-    assert WITHHELD in withheld["Cost, tokens and time"]
+    assert WITHHELD in withheld["In numbers"]
     assert "0 of 12 trials" not in withheld["Retrieval quality"]
     assert "Median file recall" in withheld["File recall"]
     assert SIGNED.search(made["Paired comparison"])
@@ -76,7 +76,8 @@ def test_two_pairs_and_three_configurations_have_a_page(shown, tmp_path):
 def test_a_run_without_any_score_has_a_page(shown, tmp_path):
     page = shown(Run([write_run(tmp_path, n_tasks=3, n_without_trace=3, n_events=0)]))
     assert "0 of 6 trials could be scored" in page["Every trial found"]
-    assert "No trial has ground truth and a trace" in page["Share of tasks by time"]
+    assert "No task has a time to a relevant file in seconds." in page["Share of tasks by time"]
+    assert "No trial has ground truth and a trace" in page["In seconds, tokens and calls"]
     assert "There is no missed file to list." in page["Most missed files"]
 
 
@@ -88,6 +89,25 @@ def test_titles_do_not_contradict_each_other(shown, made_run):
     assert said in page["The answer"]
     assert words.verdict_title(record) in page["The answer"]
     assert words.verdict_title(record) in page["Paired comparison"]
+
+
+def test_a_changed_cell_says_nothing_about_what_it_no_longer_shows(made_run):
+    study = made_run.study
+    assert words.paired(study, "file_recall", study.pairs) == words.verdict_title(study.record)
+    some = study.pairs.query("benchmark == 'suite_a'")
+    assert 0 < len(some) < len(study.pairs)
+    assert words.paired(study, "file_recall", some) is None
+    assert words.paired(study, "mrr", study.pairs) is None
+    part = study.slices.query("dimension == 'suite'")
+    assert words.slices(part).endswith("over 2 slices")
+    assert words.slices(study.slices) != words.slices(part)
+    costs = words.mean_differences(study.estimates, ["total_tokens"])
+    assert costs.startswith("Paired mean difference: tokens ")
+    assert "cost" not in costs
+    metric = study.suites.query("metric == 'mrr'")
+    drawn = rev.plot.dumbbell(metric, "benchmark", "baseline", "comparison", n="n_pairs")
+    assert drawn.ax.get_xlabel() == "Mean MRR"
+    assert drawn.finding.startswith(f"{MCP} is ")
 
 
 def test_retired_words_are_on_no_page(shown, made_run, withheld_run):
@@ -130,10 +150,10 @@ def batches(tmp_path):
 def test_batches_that_use_a_name_again_are_told_apart(batches):
     assert strips(batches) == {"base": 2}
     trial = batches.trial("task-one")
-    assert trial.finding("events") == "2 events, first hit at step 1"
-    assert trial.finding("ground_truth") == "1 ground-truth file: 1 read"
+    assert rev.plot.timeline(trial.events).finding == "First hit: step 1 of 2 events with base"
+    assert rev.table.show(trial.ground_truth).finding == "1 ground-truth file: 1 read"
     second = batches.trial("task-one", batch="2026-01-06__10-00-00")
-    assert second.finding("events") == "3 events, first hit at step 2"
+    assert rev.plot.timeline(second.events).finding == "First hit: step 2 of 3 events with base"
     assert len(set(batches.trial_folders)) == 2
 
 

@@ -66,6 +66,7 @@ class SearchDiff(frames.Measured):
         The condition that the queries passed, as :meth:`filter` gives it.
     """
 
+    owner = "diff"
     frame_columns = _COLUMNS
 
     def __init__(

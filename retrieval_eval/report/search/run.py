@@ -104,6 +104,7 @@ class SearchRun(frames.Measured):
         The condition that the queries passed, as :meth:`filter` gives it.
     """
 
+    owner = "search"
     frame_columns = _COLUMNS
 
     def __init__(

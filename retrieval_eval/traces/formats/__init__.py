@@ -16,13 +16,25 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, TypeVar
 
-from retrieval_eval.io.files import Line, entries, is_inside, iter_jsonl, label, probe, read_json
+from retrieval_eval.io.files import (
+    Line,
+    content_kind,
+    entries,
+    first_bytes,
+    is_inside,
+    iter_jsonl,
+    label,
+    probe,
+    read_json,
+)
 from retrieval_eval.registry import Registry
-from retrieval_eval.traces.reading import Reading, Unreadable
+from retrieval_eval.traces.reading import Reading, Several, Unreadable
 from retrieval_eval.traces.untrusted import dict_of, text_of
 
 _HEAD = 200
 """Lines that are looked at before a file counts as unknown."""
+
+_SHOWN_FIELDS = 5
 
 Mark = Callable[[Mapping[str, Any]], bool]
 """Whether a JSON object shows a format; the object is untrusted, any field may hold any type."""
@@ -46,7 +58,7 @@ class LineFormat:
         A weaker sign, used as the last resort when no line proves any format.
     priority
         The format with the higher priority is tried first on a line. Formats of this package
-        have priorities from 0 to 9.
+        have priorities from 0 to 9, those of bare messages -1.
     file_names
         Names of files to look into besides ``*.jsonl`` and ``*.txt``; a ``*`` is any text.
     folders
@@ -98,10 +110,29 @@ class DocumentFormat:
     folders: tuple[str, ...] = ()
 
 
-class _Formats(Registry[LineFormat | DocumentFormat]):
-    def add(self, name: str, entry: LineFormat | DocumentFormat) -> LineFormat | DocumentFormat:
-        if not isinstance(entry, LineFormat | DocumentFormat):
-            raise TypeError(f"{entry!r} is no LineFormat and no DocumentFormat")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileFormat:
+    """A format that is no JSON text, such as an archive or a database.
+
+    ``recognises`` takes the first bytes of a file; ``read`` takes its path and its name for
+    messages, and must not raise on what the file holds. ``example`` is the content of one.
+    """
+
+    recognises: Callable[[bytes], bool]
+    read: Callable[[Path, str], Reading | Unreadable]
+    example: bytes
+    priority: int = 0
+    file_names: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+
+
+Format = LineFormat | DocumentFormat | FileFormat
+
+
+class _Formats(Registry[Format]):
+    def add(self, name: str, entry: Format) -> Format:
+        if not isinstance(entry, Format):
+            raise TypeError(f"{entry!r} is no LineFormat, DocumentFormat or FileFormat")
         return super().add(name, entry)
 
 
@@ -146,6 +177,58 @@ def event_folder_names() -> frozenset[str]:
     return frozenset(name for entry in known for name in entry.event_folders)
 
 
+def tried() -> str:
+    """Return the names of all formats that are tried, for a message."""
+    return "formats tried: " + ", ".join(sorted(FORMATS))
+
+
+def read_file(path: Path, trial_dir: Path) -> Reading | Unreadable:
+    """Read a file in whichever known format it has: lines, a document, an archive, a database.
+
+    Links that lead out of ``trial_dir`` are not followed.
+    """
+    name = label(path, trial_dir)
+    head, problem = first_bytes(path, trial_dir)
+    if problem is not None:
+        return Unreadable(problem)
+    for entry in FORMATS.values():
+        if isinstance(entry, FileFormat) and entry.recognises(head):
+            return entry.read(path, name)
+    kind = content_kind(head)
+    if kind in _NO_JSON:
+        return _unknown(name, f"{kind}{_ADVICE.get(kind, '')}")
+    if head.lstrip().startswith(_AIDER):
+        return _unknown(name, "a chat history of aider: prose without tool calls")
+    if kind in {"JSON lines", "text"}:
+        return read_line_file(path, trial_dir)
+    document = read_document_file(path, trial_dir)
+    if isinstance(document, Reading | Several):
+        return document
+    lines = read_line_file(path, trial_dir)
+    return lines if isinstance(lines, Reading | Several) else document
+
+
+_AIDER = b"# aider chat started at"
+_NO_JSON = frozenset(
+    {"a zip archive", "an SQLite database", "a gzip file", "a zstd file", "UTF-16 text"}
+    | {"binary data", "an empty file", "a page of HTML"}
+)
+
+
+_ADVICE = {
+    "a gzip file": ", which has to be unpacked first",
+    "a zstd file": ", which has to be unpacked first",
+    "an SQLite database": ", of which the session has to be exported as JSON",
+    "UTF-16 text": ", which has to be saved as UTF-8",
+}
+
+
+def _unknown(name: str, found: str) -> Unreadable:
+    if found == "an empty file":
+        return Unreadable(f"{name}: the file is empty")
+    return Unreadable(f"{name}: not a known trace format (found {found})", is_unknown=True)
+
+
 def read_document_file(path: Path, trial_dir: Path) -> Reading | Unreadable:
     """Read a file that should hold one document; one with the lines of a line format is read too.
 
@@ -160,17 +243,39 @@ def read_document_file(path: Path, trial_dir: Path) -> Reading | Unreadable:
 
 
 def read_document(document: Any, name: str) -> Reading | Unreadable:
-    """Read a decoded JSON document in whichever known format it has; an array is its lines."""
+    """Read a decoded JSON document in whichever known format it has.
+
+    The entries of an array are read as the lines of a line format, and so is an object that could
+    be a line of one.
+    """
     if isinstance(document, list):
-        lines = read_lines((Line(n, value) for n, value in enumerate(document, start=1)), name)
-        if isinstance(lines, Reading):
-            return lines
+        lines = read_lines((Line(n, entry) for n, entry in enumerate(document, start=1)), name)
+        is_known = isinstance(lines, Reading | Several) or not lines.is_unknown
+        return lines if is_known else _unknown(name, _description(document, "an array of entries"))
     if not isinstance(document, dict):
-        return Unreadable(f"{name}: expected a JSON object")
-    found = _recognised(DocumentFormat, [document])
+        return _unknown(name, f"JSON that is no object: {str(document)[:40]!r}")
+    found = _of_object(document)
+    if isinstance(found, LineFormat):
+        return found.read([Line(1, document)], name)
     if found is None:
-        return Unreadable(f"{name}: not a known trace format (no schema_version)")
+        fields = ", ".join(str(key)[:40] for key in islice(document, _SHOWN_FIELDS))
+        return _unknown(name, f"a JSON object with the fields {fields}" if fields else "{}")
     return found.read(document, name)
+
+
+def _of_object(
+    document: Mapping[str, Any], *, is_line: bool = False
+) -> LineFormat | DocumentFormat | None:
+    """Return the format of one object, which may be a document or the only line of a file."""
+    whole = _recognised(DocumentFormat, [document])
+    line = _recognised(LineFormat, [document])
+    if whole is None or line is None:
+        return whole or line
+    # A format that is sure comes before one for which there is only a weaker sign.
+    doubts = (not whole.recognises(document), not line.recognises(document))
+    if doubts[0] != doubts[1]:
+        return whole if doubts[1] else line
+    return line if line.priority >= whole.priority + (not is_line) else whole
 
 
 _NUMBER = re.compile(r"\d{1,9}")
@@ -223,22 +328,30 @@ def read_lines(lines: Iterable[Line], name: str) -> Reading | Unreadable:
     """
     rest = iter(lines)
     head = list(islice(rest, _HEAD))
-    found = _recognised(LineFormat, [line.value for line in head if isinstance(line.value, dict)])
+    values = [line.value for line in head if isinstance(line.value, dict)]
+    found = _recognised(LineFormat, values)
+    if len(head) == len(values) == 1:
+        whole = _of_object(values[0], is_line=True)
+        if isinstance(whole, DocumentFormat):
+            return whole.read(values[0], name)
     if found is not None:
+        only = head[0].value if len(head) == 1 else None
+        whole = _recognised(DocumentFormat, [only]) if isinstance(only, dict) else None
+        if whole is not None and whole.priority > found.priority:
+            # A document on one line, which also looks like a line of another format.
+            return whole.read(head[0].value, name)
         return found.read(chain(head, rest), name)
     if not head:
         return Unreadable(f"{name}: the file is empty")
     if len(head) == 1 and head[0].number == 0:
         return Unreadable(head[0].problem or f"{name}: cannot be read")
-    return Unreadable(f"{name}: not a known trace format ({_description(head)})")
+    return _unknown(name, _description([line.value for line in head]))
 
 
-def _description(head: list[Line]) -> str:
-    kinds = [
-        kind[:40] for line in head if (kind := text_of(dict_of(line.value).get("type"))) is not None
-    ]
+def _description(values: list[Any], unit: str = "JSON lines") -> str:
+    kinds = [kind[:40] for value in values[:_HEAD] if (kind := text_of(dict_of(value).get("type")))]
     if kinds:
-        return "lines of type " + ", ".join(sorted(set(kinds))[:4])
-    if any(isinstance(line.value, dict) for line in head):
-        return "JSON lines without a type"
-    return "no JSON lines"
+        return f"{unit} of type {', '.join(sorted(set(kinds))[:4])}"
+    if any(isinstance(value, dict) for value in values):
+        return f"{unit} without a type"
+    return f"{unit} that are no objects" if unit != "JSON lines" else "text, no JSON lines"

@@ -145,7 +145,7 @@ def _log_calls(
 ) -> None:
     state.waiting.clear()
     for number, (command, call_id) in enumerate(_commands(message, extra)):
-        arguments = {"command": command} | ({"workdir": state.cwd} if state.cwd else {})
+        arguments = {"command": command}
         own = call_id or (where if number == 0 else f"{where}/{number}")
         if own in state.places:
             continue

@@ -45,6 +45,7 @@ _CALLS = {
 }
 """Actions of version 0 that are calls of tools, and the tools' names."""
 
+_ENDS = ("finished", "stopped", "rejected", "error")
 _NOT_ARGUMENTS = frozenset(
     {"thought", "hidden", "confirmation_state", "security_risk", "translated_ipython_code"}
 )
@@ -72,9 +73,13 @@ class _State:
 
 def _reading(state: _State, trace_format: str, harness: str) -> Reading:
     complaints = state.log.complaints
+    items = state.log.items()
+    # Every event is written at once: without an end, only a call under way shows a cut.
+    last = next((item for item in reversed(items) if isinstance(item, ToolCall)), None)
+    is_cut = not state.has_ended and last is not None and last.result is None
     return Reading(
         format=trace_format,
-        items=state.log.items(),
+        items=items,
         session_ids=frozenset(state.session_ids),
         harness=harness,
         harness_version=state.version,
@@ -85,7 +90,7 @@ def _reading(state: _State, trace_format: str, harness: str) -> Reading:
         declared_tokens=state.tokens,
         declared_cost_usd=state.cost,
         flags=(
-            *(() if state.has_ended else ("no_result_event",)),
+            *(("no_result_event",) if is_cut else ()),
             *state.log.flags,
             *complaints.flags(),
         ),
@@ -218,7 +223,7 @@ def _observe(state: _State, event: Mapping[str, Any], timestamp: float | None) -
     state.cwd = folder or state.cwd
     state.folder = state.folder or folder
     if kind == "agent_state_changed":
-        state.has_ended = state.has_ended or extras.get("agent_state") == "finished"
+        state.has_ended = state.has_ended or extras.get("agent_state") in _ENDS
 
 
 def _result(

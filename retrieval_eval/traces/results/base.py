@@ -112,47 +112,6 @@ def repository_argument(arguments: Mapping[str, Any]) -> str | None:
     return f"{owner}/{name}" if owner and name and "/" not in name else name
 
 
-_ACCESS_OF: Final[dict[ToolCategory, Access]] = {
-    "file_read": "opened",
-    "file_search": "listed",
-    "code_search": "matched",
-    "symbol_navigation": "matched",
-    "commit_search": "matched",
-    "deep_search": "matched",
-}
-_FOLDER_ARGUMENTS: Final = ("path", "dir_path", "target_directory", "directory", "folder")
-
-
-def may_touch(arguments: Mapping[str, Any], category: ToolCategory, doubt: Doubt) -> Found:
-    """Return what a call may have touched by its arguments alone.
-
-    A read may have shown the file it names, a search any file below the folder it searched. Other
-    tools, and writes, show nothing.
-
-    Examples
-    --------
-    >>> may_touch({"file_path": "src/a.py"}, "file_read", "no_result").targets[0].path
-    'src/a.py'
-    >>> may_touch({"path": "src"}, "code_search", "no_result").targets[0].path
-    'src/*'
-    """
-    access = _ACCESS_OF.get(category)
-    if access is None:
-        return NOTHING
-    repository = repository_argument(arguments)
-    if category == "file_read":
-        path = text_argument(arguments, PATH_ARGUMENTS)
-        if path is None:
-            return NOTHING
-        return Found((RawTarget(path, access, repository, doubt=doubt),))
-    folder = text_argument(arguments, _FOLDER_ARGUMENTS)
-    pattern = "*" if folder is None or folder in {".", "./"} else f"{folder.rstrip('/')}/*"
-    targets = [RawTarget(pattern, access, repository, doubt=doubt, is_pattern=True)]
-    if folder is not None and is_file_path(folder) and category != "file_search":
-        targets.append(RawTarget(folder, access, repository, doubt=doubt))
-    return Found(tuple(targets))
-
-
 def strings(value: object) -> list[str]:
     """Return the text items of a list; anything else holds none."""
     return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []
@@ -213,8 +172,8 @@ def merged_ranges(ranges: Iterable[LineRange]) -> tuple[LineRange, ...] | None:
 def distinct(targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
     """Return one target per file in order of appearance, with the lines of all its mentions.
 
-    A file that was both listed and matched counts as matched. Certain and possible accesses of a
-    file stay apart.
+    A file that was both listed and matched counts as matched. A possible access stays beside
+    a certain one that is weaker.
     """
     first: dict[_Identity, RawTarget] = {}
     ranges: dict[_Identity, list[LineRange]] = {}
@@ -228,4 +187,14 @@ def distinct(targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
         if stronger or (target.is_whole and not known.is_whole):
             access = target.access if stronger else known.access
             first[key] = replace(known, access=access, is_whole=target.is_whole or known.is_whole)
-    return tuple(replace(t, lines=merged_ranges(ranges[key])) for key, t in first.items())
+    certain = {key[:2]: t for key, t in first.items() if t.doubt is None}
+    return tuple(
+        replace(target, lines=merged_ranges(ranges[key]))
+        for key, target in first.items()
+        if target.doubt is None or not _is_covered(target, certain.get(key[:2]))
+    )
+
+
+def _is_covered(possible: RawTarget, certain: RawTarget | None) -> bool:
+    """Whether a possible access adds nothing to a certain one of the same file."""
+    return certain is not None and _STRENGTH[certain.access] >= _STRENGTH[possible.access]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Final, Literal
 
 from retrieval_eval.records import Access, ToolCategory
+from retrieval_eval.traces.results.prose import path_texts
 from retrieval_eval.traces.shell.spans import WHOLE, Spans
 from retrieval_eval.traces.shell.steps import Arg, Invocation, resolve
 
-Evidence = Literal["text", "numbers", "names", "write", "nothing", "opaque"]
+Evidence = Literal["text", "numbers", "names", "write", "mentions", "nothing", "opaque"]
 """What in the output proves an access.
 
 ``text``: any output shows the files' content; ``numbers``: numbered lines of one file;
 ``names``: lines that name files; ``write``: nothing needed but the absence of an error;
+``mentions``: paths in prose, such as those of a compiler's messages, prove nothing;
 ``nothing``: no access at all; ``opaque``: accesses that cannot be determined.
 """
 
@@ -60,7 +63,8 @@ class Plan:
     """One pipeline's access: which files, in which way, and what would prove it.
 
     ``spans`` are the lines of each file that are shown (see :mod:`~.spans`), None when they
-    are unknown. ``is_selective`` marks commands that may read a file and print nothing.
+    are unknown. ``is_selective`` marks commands that may read a file and print nothing, and
+    ``is_open`` opaque ones that may print what lies in files below their operands, or in any.
     ``words`` are texts one of which a matching line must contain (empty: not known).
     """
 
@@ -75,6 +79,7 @@ class Plan:
     has_numbers: bool = False
     is_selective: bool = False
     is_loose: bool = False
+    is_open: bool = False
     has_only_files: bool = False
     hides_errors: bool = False
     ignores_case: bool = False
@@ -115,9 +120,33 @@ def operand_of(arg: Arg) -> Operand:
     return Operand(arg.raw, "unknown") if text is None else Operand(text)
 
 
-def opaque(stage: Invocation, reason: str, category: ToolCategory = "file_read") -> Plan:
-    """Return the plan of a command that cannot be resolved."""
-    return Plan(stage.program, category, evidence="opaque", reason=f"{stage.program}: {reason}")
+_ACCESS_OF: Final[dict[str, Access]] = {
+    "file_write": "written",
+    "file_search": "listed",
+    "code_search": "matched",
+    "commit_search": "matched",
+}
+
+
+def opaque(
+    stage: Invocation,
+    reason: str,
+    category: ToolCategory = "file_read",
+    operands: tuple[Operand, ...] = (),
+    *,
+    is_open: bool = False,
+) -> Plan:
+    """Return the plan of a command that cannot be resolved; ``operands`` are what it may touch."""
+    return Plan(
+        stage.program,
+        category,
+        _ACCESS_OF.get(category, "opened"),
+        "opaque",
+        operands,
+        stage.cwd,
+        reason=f"{stage.program}: {reason}",
+        is_open=is_open,
+    )
 
 
 def reader(stage: Invocation, operands: tuple[Operand, ...], spans: Spans | None = WHOLE) -> Plan:
@@ -130,6 +159,12 @@ def reader(stage: Invocation, operands: tuple[Operand, ...], spans: Spans | None
         spans=spans,
         hides_errors=stage.hides_errors,
     )
+
+
+def named_paths(args: Iterable[Arg]) -> tuple[Operand, ...]:
+    """Return the paths of files among the arguments of a program that is not known."""
+    texts = (arg.text for arg in args)
+    return tuple(Operand(path) for path in path_texts(t for t in texts if t is not None))
 
 
 # --------------------------------------------------------------------------------------------------

@@ -142,6 +142,23 @@ def test_a_session_file_of_the_run_takes_the_place_of_the_stream(tmp_path):
     assert trace.format == "codex-rollout+codex-exec-json"
 
 
+def test_a_trajectory_of_the_run_takes_the_place_of_the_stream(tmp_path):
+    call = {"tool_call_id": "call_1", "function_name": "exec_command", "arguments": {"cmd": "ls"}}
+    result = {"source_call_id": "call_1", "content": "a.py"}
+    step = {"step_id": 1, "source": "agent", "tool_calls": [call]}
+    trajectory = {
+        "schema_version": "ATIF-v1.7",
+        "session_id": "019a-main",
+        "agent": {"name": "codex"},
+        "steps": [{**step, "observation": {"results": [result]}}],
+    }
+    write(tmp_path, RUN)
+    (tmp_path / "agent/trajectory.json").write_text(json.dumps(trajectory), encoding="utf-8")
+    trace = read_trace(tmp_path)
+    assert [c.call_id for c in trace.calls] == ["call_1"]
+    assert trace.declared_tokens == 24885
+
+
 def test_a_stream_of_another_run_is_left_out(tmp_path):
     session = [{"type": "session_meta", "payload": {"id": "other", "cwd": "/workspace"}}]
     session += [

@@ -52,7 +52,7 @@ def test_answers_are_joined_by_id():
         ("cat a.py", "a = 1\n"),
         ("cat b.py", "b = 1\n"),
     ]
-    assert reading.calls[0].arguments["workdir"] == "/testbed"
+    assert reading.calls[0].cwd == "/testbed"
     assert (reading.calls[0].timestamp, reading.finished_at) == (10.0, 11.0)
     assert (reading.model, reading.harness_version) == ("a/model", "2.4.6")
     assert (reading.declared_cost_usd, reading.cwd) == (0.03, "/testbed")
