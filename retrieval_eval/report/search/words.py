@@ -14,6 +14,7 @@ from retrieval_eval.escape import visible
 from retrieval_eval.gold.agreement import disagreements
 from retrieval_eval.gold.corpus import corpus_fingerprint
 from retrieval_eval.report.numbers import MISSING, of, p_value, rate, signed
+from retrieval_eval.report.registered import listed
 from retrieval_eval.report.search import summaries
 from retrieval_eval.report.search.names import SHOWN, reason
 from retrieval_eval.report.search.noise import MEANING, STALE, STILL, Noise
@@ -30,7 +31,6 @@ from retrieval_eval.report.search.opening import (
 )
 from retrieval_eval.report.search.run import DOCUMENT_GONE, TEXT_CHANGED, excludes_zero
 from retrieval_eval.report.search.summaries import brackets, n_refused
-from retrieval_eval.report.words import listed
 from retrieval_eval.search.guard.rendering import method, remarks
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.stats.agreement import Kappa
