@@ -765,6 +765,33 @@ def example_finding(study: Comparison, task: tuple[str, str]) -> str:
     return name(task[1], 60)
 
 
+def left_open(causes: pd.DataFrame) -> str:
+    """Return how many trials leave the recall open, and by how much at most."""
+    if causes.empty:
+        return "No trace leaves a ground-truth file open"
+    trials = causes.drop_duplicates(["run_id", "config_name", "task_name", "trial_name"])
+    widest = float(trials["recall_width"].max())
+    return (
+        f"{counted(len(trials), 'trial')} {'leaves' if len(trials) == 1 else 'leave'} "
+        f"ground-truth files open, up to {rate(widest)} of the file recall"
+    )
+
+
+def recall_bounds(trials: pd.DataFrame) -> str:
+    """Return how wide the mean recall of the configuration with the least evidence is."""
+    known = trials.dropna(subset=["file_recall_low", "file_recall_high"])
+    if known.empty:
+        return "No trial has a file recall"
+    means = known.groupby("config_name", sort=False)[["file_recall_low", "file_recall_high"]].mean()
+    width, config, low, high = max(
+        (high - low, str(config), low, high)
+        for config, low, high in means.itertuples(index=True, name=None)
+    )
+    if not width > 0:
+        return "No mean file recall is left open"
+    return f"Mean file recall lies between {rate(low)} and {rate(high)} with {name(config)}"
+
+
 def most_missed(found: pd.DataFrame) -> str:
     """Return how many ground-truth files every trial missed."""
     if found.empty:
