@@ -282,6 +282,31 @@ def test_items_of_a_script_include_servers_and_files():
     assert patch.arguments == {"files": [{"path": "/w/a.py"}]}
 
 
+def test_events_state_how_calls_ended():
+    command = item(3, "CommandExecution", id="e1", command=["ls"], status="inProgress")
+    reading = read(
+        called(2, "apply_patch", "p1", input="*** Begin Patch"),
+        line("event_msg", 2, type="patch_apply_end", call_id="p1", success=False),
+        answered(2, "p1", "it did not apply"),
+        called(2, "mcp__code__read", "m1", path="a.py"),
+        line("event_msg", 2, type="mcp_tool_call_end", call_id="m1", result={"Err": "no access"}),
+        answered(2, "m1", "no access"),
+        custom(3, "exec", "cell1", "await tools.ls()"),
+        command,
+        item(3, "DynamicToolCall", id="d1", tool="lookup", arguments={"q": "x"}, success=False),
+        item(3, "McpToolCall", id="m2", server="s", tool="t", status="inProgress"),
+        item(3, "Reasoning", id="r1"),
+        item(3, "Reasoning"),
+        tokens(4, 100, 10),
+        tokens(5, 50, 5),
+    )
+    patch, remote, _, running, dynamic, open_call = reading.calls
+    assert (patch.result.is_error, remote.result.is_error) == (True, True)
+    assert (running.result, open_call.result) == (None, None)
+    assert (dynamic.name, dynamic.result.is_error) == ("lookup", True)
+    assert reading.declared_tokens == 55
+
+
 def test_a_sub_agent_has_a_file_of_its_own(tmp_path):
     spawned = {"subagent": {"thread_spawn": {"parent_thread_id": "019a-main", "depth": 1}}}
     write(
