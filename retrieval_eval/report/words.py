@@ -34,7 +34,7 @@ from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 from retrieval_eval.study.compare import PRIMARY, TASK_STATUSES, Comparison
 from retrieval_eval.study.frames import reason_label, rule_title
 from retrieval_eval.study.gate import RULES
-from retrieval_eval.study.verdict import ALPHA
+from retrieval_eval.study.verdict import ALPHA, is_fragile
 from retrieval_eval.values import as_number, counted
 
 if TYPE_CHECKING:
@@ -459,15 +459,6 @@ def is_balanced(arm: ArmLedger) -> bool:
     """Return whether every trial of an arm is removed, unmatched or used."""
     left = sum(arm.removed.values()) + sum(arm.unmatched.values())
     return arm.trials == left + arm.used and sum(arm.outcomes_only.values()) <= arm.used
-
-
-def is_fragile(result: PairedEstimate) -> bool:
-    """Return whether values that an arm lacks could give the mean difference the other sign."""
-    if result.bound_low is None or result.bound_high is None or result.mean_difference is None:
-        return False
-    has_gap = bool(result.n_lacking_baseline or result.n_lacking_comparison)
-    worst = result.bound_low if result.mean_difference > 0 else -result.bound_high
-    return has_gap and worst <= 0
 
 
 def arms(record: ComparisonDocument) -> tuple[str, str]:
