@@ -76,6 +76,7 @@ class Run(frames.Measured):
         Whether every trial has a page in ``trials/`` beside that of the run, to be linked.
     """
 
+    filtered_by = "trials"
     frame_columns = _COLUMNS
 
     def __init__(

@@ -13,8 +13,7 @@ from retrieval_eval.io.files import write_text
 from retrieval_eval.report import SearchRun, assets, render
 from retrieval_eval.report.notebook_files import read_notebook
 from retrieval_eval.report.search import loading
-from retrieval_eval.report.search.pages import shown_names, write_pages
-from retrieval_eval.report.search.places import Places, key
+from retrieval_eval.report.search.pages import Places, key, shown_names, write_pages
 from tests.report.conftest import HOSTILE, check_in_browser, check_width, run_cells
 from tests.report.search_made import (
     BACKLOG,

@@ -294,7 +294,7 @@ def test_the_difference_of_a_part_is_that_of_its_queries():
     own = searched({**after, "delta": delta()}, baseline=before)
     docs = own.filter("corpus == 'docs'")
     # Only q1 of docs moved: RR from 1 to 1/2 over six queries.
-    assert docs.changes["RR"].delta_points == pytest.approx(-100 * 0.5 / 6)
+    assert docs.differences["RR"].delta_points == pytest.approx(-100 * 0.5 / 6)
     assert set(docs.moved) == {"q1"}
     assert not own.filter("corpus == 'notes'").moved
 

@@ -25,8 +25,7 @@ from retrieval_eval.report.search.demo import (
     measured_demo,
 )
 from retrieval_eval.report.search.diff import SearchDiff
-from retrieval_eval.report.search.pages import shown_names
-from retrieval_eval.report.search.places import Places
+from retrieval_eval.report.search.pages import Places, shown_names
 from retrieval_eval.report.search.run import Relabelled, SearchRun
 from retrieval_eval.report.search.summaries import PARTS
 from retrieval_eval.search.baseline import DEFAULT_BASELINE, compare_with_baseline

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
@@ -19,15 +17,14 @@ from retrieval_eval.gold.corpus import Corpus
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.noise import NoiseFloor
-from retrieval_eval.model.search_run import MetricChange, MetricMean, QueryResult
+from retrieval_eval.model.search_run import Delta, MetricMean, QueryResult, RunSettings
 from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import SEARCH_FRAMES, expand
 from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.numbers import finite
-from retrieval_eval.report.search.noise import Noise
-from retrieval_eval.report.search.pages import shown_names
-from retrieval_eval.report.search.places import Places
+from retrieval_eval.report.search.pages import Places, shown_names
+from retrieval_eval.report.search.searched import Filter, Searched, no_verdict
 from retrieval_eval.search.baseline import compare_with_baseline
 from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.justification import Justification
@@ -35,14 +32,9 @@ from retrieval_eval.search.guard.pinned import pinned_lists
 from retrieval_eval.search.guard.thresholds import Thresholds, shipped_thresholds
 from retrieval_eval.search.judging_queue import JudgingQueue, judging_queue
 from retrieval_eval.search.label_split import label_split
-from retrieval_eval.search.noise import staleness
 from retrieval_eval.search.part import part_of
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.search.transfer import transfer
-from retrieval_eval.stats.multiplicity import adjust_family
-from retrieval_eval.stats.power import detectable_by_test_and_interval
-from retrieval_eval.study.verdict import ALPHA
-from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,20 +48,12 @@ DOCUMENT_GONE: Final = "document_gone"
 TEXT_CHANGED: Final = "text_changed"
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """A condition on queries: its text, and how many queries there are without it."""
-
-    condition: str
-    n_all: int
-
-
-class SearchRun(frames.Measured):
+class SearchRun(Searched):
     """What was measured in one search run, beside its baseline where there is one.
 
     Every frame has exactly the columns declared in :mod:`retrieval_eval.report.columns`, and is
-    handed out as a copy. As the last line of a cell the run shows itself: what was measured, the
-    verdict of the guard, and the headline metrics with their change.
+    handed out as a copy. As the last line of a cell the run shows what was measured, and
+    ``run.answer`` the verdict of the guard and the headline metrics with their change.
 
     Parameters
     ----------
@@ -105,6 +89,7 @@ class SearchRun(frames.Measured):
     """
 
     frame_columns = _COLUMNS
+    of = "measure"
 
     def __init__(
         self,
@@ -124,6 +109,9 @@ class SearchRun(frames.Measured):
         places: Places | None = None,
         part: Filter | None = None,
     ) -> None:
+        super().__init__(
+            (stored,), baseline, noise=noise, privacy=privacy, places=places, part=part
+        )
         self.stored = stored
         self.path = path
         self.baseline = baseline
@@ -131,13 +119,9 @@ class SearchRun(frames.Measured):
         self.gold = gold
         self.gold_problem = gold_problem
         self.corpus = corpus
-        self.noise_floor = noise
         self.thresholds = thresholds
         self.justifications = tuple(justifications)
         self.relabelled = relabelled
-        self.privacy = privacy
-        self.places = places or Places()
-        self.part = part
 
     def filter(self, where: str) -> SearchRun:
         """Return the run of the queries that pass a condition, with every number measured anew.
@@ -160,7 +144,7 @@ class SearchRun(frames.Measured):
         BadInputError
             When the condition cannot be read or no query passes it.
         """
-        ids = passing(self.queries, where)
+        ids, part = self._passing(where)
         gold = self.gold and GoldSet(
             tuple(query for query in self.gold.queries if query.id in ids), self.gold.fingerprint
         )
@@ -169,8 +153,6 @@ class SearchRun(frames.Measured):
         if baseline is not None and self.stored.delta is not None:
             stored = compare_with_baseline(baseline, stored, seed=self.seed)
         shown = Places.of(*shown_names(stored, baseline, gold)) if self.places.queries else None
-        before = self.part
-        condition = f"{before.condition}, and {where}" if before else where
         return SearchRun(
             stored,
             path=self.path,
@@ -182,7 +164,7 @@ class SearchRun(frames.Measured):
             relabelled=self.relabelled,
             privacy=self.privacy,
             places=shown,
-            part=Filter(condition, before.n_all if before else len(self.stored.queries)),
+            part=part,
         )
 
     # --- facts ---
@@ -191,16 +173,6 @@ class SearchRun(frames.Measured):
     def measures(self) -> tuple[str, ...]:
         """The measures of the run, in reading order."""
         return tuple(dict.fromkeys(self.stored.run.settings.measures))
-
-    @property
-    def headline(self) -> list[str]:
-        """The headline measures that the run has."""
-        return [m for m in HEADLINE if m in self.stored.metrics]
-
-    @property
-    def n_simulated(self) -> int:
-        """How many queries of the gold set are invented, as their rows say."""
-        return self.stored.run.gold_set.n_simulated or 0
 
     @property
     def name(self) -> str:
@@ -212,32 +184,11 @@ class SearchRun(frames.Measured):
         """The seed of the run's own resampling."""
         return self.stored.run.settings.seed
 
-    @property
-    def coverage(self) -> str:
-        """The coverage of the intervals, such as ``95 %``."""
-        return f"{100 * self.stored.run.settings.confidence:g} %"
-
-    @cached_property
-    def by_id(self) -> dict[str, QueryResult]:
-        """The queries by id."""
-        return {query.id: query for query in self.stored.queries}
-
-    def title(self, query: str, limit: int = 140) -> str:
-        """Return what a query is called in print: its text, or its id in private reports."""
-        found = self.by_id.get(query)
-        return visible(query if self.privacy or found is None else found.query or query, limit)
-
     @cached_property
     def scored(self) -> list[QueryResult]:
         """The queries that have values: answered, and something is labelled relevant."""
         shown = (*HEADLINE, "RR", "nDCG@10")
         return [q for q in self.stored.queries if any(q.metrics.get(m) is not None for m in shown)]
-
-    @cached_property
-    def level(self) -> Noise | None:
-        """The noise of the system, with what makes it stale for this run."""
-        floor = self.noise_floor
-        return None if floor is None else Noise(floor, tuple(staleness(floor, self.stored)))
 
     @cached_property
     def ruling(self) -> GuardRuling | None:
@@ -290,15 +241,33 @@ class SearchRun(frames.Measured):
         """The documents whose judgement would tell most; needs the gold set."""
         return None if self.gold is None else judging_queue(self.gold, [self.stored])
 
-    @property
-    def filtered(self) -> str:
-        """How many of how many queries are left, and by which condition; empty without one."""
-        if self.part is None:
-            return ""
-        n = f"{len(self.stored.queries):,} of {counted(self.part.n_all, 'query')}"
-        return f"{n}, where {visible(self.part.condition, 160)}"
-
     # --- the change ---
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the baseline and this run are called in print."""
+        return self.baseline_name, visible(self.name, 36)
+
+    @property
+    def settings(self) -> RunSettings:
+        """How it was measured."""
+        return self.stored.run.settings
+
+    @property
+    def block(self) -> Delta | None:
+        """What is stored of the change; None without a comparable baseline."""
+        found = self.stored.delta
+        return found if found is not None and found.is_comparable else None
+
+    @property
+    def top1(self) -> Sequence[str]:
+        """Ids of the queries with another first document than in the baseline."""
+        return self.block.queries_top1_changed if self.block else ()
+
+    @property
+    def n_compared(self) -> int:
+        """How many queries were asked."""
+        return len(self.stored.queries)
 
     @property
     def baseline_name(self) -> str:
@@ -317,55 +286,33 @@ class SearchRun(frames.Measured):
         old, mapping = self.relabelled
         return label_split(old, self.gold, mapping, self.baseline, self.stored)
 
-    @cached_property
-    def changes(self) -> dict[str, MetricChange]:
-        """The change of every measure over all queries; empty without a comparable baseline."""
-        found = self.stored.delta
-        return dict(found.metrics) if found is not None and found.is_comparable else {}
+    @property
+    def withheld(self) -> str | None:
+        """Why there is no verdict, as a sentence; None when there is one."""
+        own = no_verdict(self.stored.status, "")
+        before = self.baseline and no_verdict(self.baseline.status, " of the baseline")
+        return own or before or self.delta_withheld
 
     @property
-    def is_withheld(self) -> bool:
-        """Whether no difference may be read: a run has no verdict."""
-        sides = (self.stored, self.baseline)
-        has_none = any(side is not None and not side.status.has_verdict for side in sides)
-        return has_none or bool(self.stored.delta_withheld)
+    def delta_withheld(self) -> str | None:
+        """Why there is no difference although there is a baseline, as a sentence."""
+        for reason in self.stored.delta_withheld:
+            return f"{visible(reason[:1].upper() + reason[1:], 200)}."
+        return None
 
-    @cached_property
-    def moved(self) -> dict[str, dict[str, float]]:
-        """The queries of which a measure moved: id to the points each adds to every change.
-
-        This is what *moved* means on every page: at least one measure of the ranking differs.
-        """
+    @property
+    def incomparable(self) -> Sequence[str]:
+        """Why the baseline cannot be compared with, in sentences."""
         found = self.stored.delta
-        if found is None or not found.is_comparable:
-            return {}
-        return {
-            query.id: {m: p for m, p in query.contributions.items() if p}
-            for query in found.queries
-            if any(query.contributions.values())
-        }
+        if found is None or found.is_comparable:
+            return ()
+        given = [reason.partition(": ")[2] or reason for reason in found.reasons]
+        return given or ("the reason was not recorded",)
 
-    @cached_property
-    def adjusted(self) -> Mapping[str, float | None]:
-        """The p-values of the headline measures, adjusted over them (Holm)."""
-        given: dict[str, float | None] = {
-            m: self.changes[m].p_value for m in HEADLINE if m in self.changes
-        }
-        return adjust_family(given).adjusted if given else {}
-
-    def is_clear(self, measure: str) -> bool:
-        """Whether interval and adjusted test of a headline measure both speak of a change."""
-        p, change = self.adjusted.get(measure), self.changes[measure]
-        return p is not None and p < ALPHA and excludes_zero(change)
-
-    def detectable(self, measure: str) -> float | None:
-        """Return the smallest change, in points, that these queries could have shown."""
-        n = self.changes[measure].n_pairs
-        moved = [own[measure] * n for own in self.moved.values() if measure in own]
-        if n < 2 or len(moved) > n:
-            return None
-        spread = statistics.stdev([*moved, *[0.0] * (n - len(moved))])
-        return detectable_by_test_and_interval(spread, n).value
+    def _readable(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return differences, which no figure or table shows where there is no verdict."""
+        frame.attrs |= {"withheld": self.withheld} if self.withheld else {}
+        return frame
 
     # --- frames ---
 
@@ -452,47 +399,7 @@ class SearchRun(frames.Measured):
     @frames.handed_out
     def delta(self) -> pd.DataFrame:
         """One row a part of the queries and measure: the change in points."""
-        block = self.stored.delta
-        wholes = [("all", "all", block.metrics)] if block is not None else []
-        if block is not None:
-            wholes += [
-                (dimension, level, part.metrics)
-                for dimension in block.slices.__struct_fields__
-                for level, part in getattr(block.slices, dimension).items()
-            ]
-        columns = _COLUMNS["delta"]
-        found = [
-            read_row(
-                change,
-                columns,
-                {
-                    "dimension": dimension,
-                    "level": level,
-                    "measure": name,
-                    "noise_points": self.band(
-                        name, None if dimension == "all" and not self.part else change.n_pairs
-                    ),
-                },
-            )
-            for dimension, level, metrics in wholes
-            for name, change in metrics.items()
-        ]
-        return make_frame(found, columns)
-
-    def band(self, metric: str, n: int | None = None) -> float | None:
-        """Return the noise level of a change of a metric (see `Noise.band`), None if unknown."""
-        return None if self.level is None else self.level.band(metric, n)
-
-    @frames.handed_out
-    def contributions(self) -> pd.DataFrame:
-        """One row a query and measure that it moved, in points."""
-        block = self.stored.delta
-        found = [
-            {"id": query.id, "measure": name, "points": finite(points)}
-            for query in (() if block is None else block.queries)
-            for name, points in query.contributions.items()
-        ]
-        return make_frame(found, _COLUMNS["contributions"])
+        return self._readable(self._changed("delta", self.block))
 
     @frames.handed_out
     def guard(self) -> pd.DataFrame:
@@ -558,7 +465,7 @@ class SearchRun(frames.Measured):
             for metric, row in found.items()
             for corpus, part in row["corpora"].items()
         ]
-        return make_frame(rows, columns)
+        return self._readable(make_frame(rows, columns))
 
     @frames.handed_out
     def agreement(self) -> pd.DataFrame:
@@ -628,57 +535,8 @@ class SearchRun(frames.Measured):
         ]
         return make_frame(rows, _COLUMNS["to_judge"])
 
-    def frame(self, name: str) -> pd.DataFrame:
-        """Return a frame by its name in :data:`retrieval_eval.report.columns.SEARCH_FRAMES`."""
-        if name not in SEARCH_FRAMES:
-            raise KeyError(name)
-        found: pd.DataFrame = getattr(self, name)
-        return found
-
-    def _repr_mimebundle_(
-        self,
-        include: Any = None,  # noqa: ARG002 - the notebook protocol passes it
-        exclude: Any = None,  # noqa: ARG002
-    ) -> dict[str, str]:
-        from retrieval_eval.report.search.opening import opening
-
-        return opening(self)
-
     def __repr__(self) -> str:
         return f"<SearchRun {self.name}: {len(self.stored.queries)} queries>"
-
-
-def passing(queries: pd.DataFrame, where: str) -> frozenset[str]:
-    """Return the ids of the queries that pass a condition over the columns of the frame.
-
-    Raises
-    ------
-    BadInputError
-        When the condition cannot be read, is not True or False for every query, or none passes.
-    """
-    import pandas as pd
-
-    shown = visible(where, 160)
-    try:
-        found = queries.eval(where, engine="python", local_dict={}, global_dict={})
-    except Exception as error:  # noqa: BLE001  whatever pandas makes of it, the text is at fault
-        raise BadInputError(
-            f"the condition {shown!r} cannot be read: {visible(str(error), 200)}; a name in it is "
-            "a column of run.queries, in backticks where it is no plain word, such as `P@5` > 0.5"
-        ) from None
-    flags = found if isinstance(found, pd.Series) else pd.Series(dtype="object")
-    if str(flags.dtype) not in ("bool", "boolean") or len(flags) != len(queries):
-        raise BadInputError(f"the condition {shown!r} is not True or False for every query")
-    ids = frozenset(queries["id"][flags.fillna(value=False).astype(bool)])
-    if not ids:
-        raise BadInputError(f"no query passes the condition {shown!r}; there are {len(queries):,}")
-    return ids
-
-
-def excludes_zero(change: Any) -> bool:
-    """Whether a change has an interval and that lies on one side of 0."""
-    low, high = change.ci_low_points, change.ci_high_points
-    return low is not None and high is not None and not low <= 0 <= high
 
 
 def _means(metrics: Mapping[str, MetricMean], base: Row) -> Iterator[Row]:
