@@ -15,6 +15,27 @@ from typing import Any, Literal
 Access = Literal["opened", "matched", "listed", "written"]
 """How a file was touched: its content read, a search hit in it, its name listed, or written."""
 
+Doubt = Literal[
+    "unplaced_path",
+    "opaque_call",
+    "no_result",
+    "unlinked_result",
+    "subagent_missing",
+    "background",
+    "display_only",
+    "cut_result",
+    "cut_trace",
+]
+"""Why an access is only possible; an access without a doubt is certain.
+
+``unplaced_path``: the path lies under a folder that may or may not be the checkout.
+``opaque_call``: the call cannot be resolved to files. ``no_result``: the trace holds no result of
+the call. ``unlinked_result``: the result may belong to another call. ``subagent_missing``: the
+calls of a sub-agent are not in the trace. ``background``: the output of a background command is
+not known to have been fetched. ``display_only``: the trace keeps what was displayed to a person,
+not what the agent saw. ``cut_result``: the trace cut the result. ``cut_trace``: steps are missing.
+"""
+
 ToolCategory = Literal[
     "file_read",
     "file_search",
@@ -50,6 +71,7 @@ class ToolResult:
     ``structured`` is the decoded machine-readable result where the trace keeps one.
     ``is_unfinished`` marks an error whose call did not run or was interrupted: then nothing was
     served, whatever the text states. A command that ended with an error may have printed files.
+    ``doubt`` says why the agent may not have seen what the result shows.
     """
 
     text: str
@@ -57,6 +79,7 @@ class ToolResult:
     is_error: bool = False
     is_truncated: bool = False
     is_unfinished: bool = False
+    doubt: Doubt | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +212,9 @@ class RawTarget:
 
     A relative path is relative to the working directory of the call. ``repository`` is the raw
     repository name a remote tool was given or answered with. ``lines`` are the ranges seen;
-    an opened file without ranges was read whole when ``is_whole`` is true.
+    an opened file without ranges was read whole when ``is_whole`` is true. With a ``doubt`` the
+    access is only possible, and then the path may be a pattern (``is_pattern``), in which ``*`` is
+    any text, slashes included.
     """
 
     path: str
@@ -197,6 +222,8 @@ class RawTarget:
     repository: str | None = None
     lines: tuple[LineRange, ...] | None = None
     is_whole: bool = False
+    doubt: Doubt | None = None
+    is_pattern: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,20 +232,23 @@ class Target:
 
     ``file`` is one identity per file and trial: a ground-truth file is the very record of the
     ground truth. ``lines`` are the ranges seen (None: unknown; an opened file without ranges
-    was read whole when ``is_whole`` is true).
+    was read whole when ``is_whole`` is true). With a ``doubt`` the access is only possible.
     """
 
     file: FileRef
     access: Access
     lines: tuple[LineRange, ...] | None = None
     is_whole: bool = False
+    doubt: Doubt | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
     """One normalised retrieval-related action; ``step_index`` is its order in the trial.
 
-    ``matched`` are the positions in the ground-truth files that the targets match.
+    ``targets`` are the certain accesses, ``possible`` those that may have happened; ``matched``
+    are the positions in the ground-truth files that the targets match. ``open_doubt`` says why the
+    event may have touched files that are not known by name.
     """
 
     step_index: int
@@ -228,6 +258,8 @@ class Event:
     tool_category: ToolCategory
     is_mcp: bool
     targets: tuple[Target, ...] = ()
+    possible: tuple[Target, ...] = ()
+    open_doubt: Doubt | None = None
     matched: tuple[int, ...] = ()
     timestamp: float | None = None
     elapsed_seconds: float | None = None

@@ -9,6 +9,7 @@ repository is another file.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from retrieval_eval.paths import WORKSPACE_ROOTS, file_ref, repository_name
@@ -128,6 +129,29 @@ class Workspace:
         if ref not in self._resolved:
             self._resolved[ref] = self._resolve(ref)
         return self._resolved[ref]
+
+    def covered(
+        self, pattern: str, *, cwd: str | None = None, repository: str | None = None
+    ) -> tuple[FileRef, ...]:
+        """Return the ground-truth files that a raw pattern may mean.
+
+        In a pattern ``*`` is any text, slashes included. One that names no folder that is known
+        may mean a file below any.
+        """
+        if not pattern.strip("*/"):
+            return self._files
+        ref = file_ref(pattern, cwd=cwd, repository=repository, roots=self._roots)
+        if ref is None:
+            return ()
+        wanted = self._canonical(ref)
+        name, path = wanted.key
+        expression = re.compile(".*".join(map(re.escape, path.split("*"))))
+        return tuple(
+            file
+            for file in self._files
+            if name in (None, file.key[0] or self._sole)
+            and (expression.fullmatch(file.key[1]) or expression.fullmatch("/" + file.key[1]))
+        )
 
     def position(self, file: FileRef) -> int | None:
         """Return the position of a resolved file in the ground-truth files, or None."""

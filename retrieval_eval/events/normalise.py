@@ -184,7 +184,8 @@ class _Builder:
         command: ShellEvent | None,
     ) -> None:
         call, use = read.call, read.use
-        targets = tuple(self._targets(raw_targets, None if command else read.cwd))
+        touched = tuple(self._targets(raw_targets, None if command else read.cwd))
+        targets = tuple(target for target in touched if target.doubt is None)
         positions = (self._workspace.position(target.file) for target in targets)
         self.events.append(
             Event(
@@ -195,6 +196,8 @@ class _Builder:
                 tool_category=command.category if command else use.category,
                 is_mcp=use.is_mcp,
                 targets=targets,
+                possible=tuple(target for target in touched if target.doubt is not None),
+                open_doubt=next((raw.doubt for raw in raw_targets if raw.is_pattern), None),
                 matched=tuple(dict.fromkeys(p for p in positions if p is not None)),
                 timestamp=call.timestamp,
                 elapsed_seconds=elapsed,
@@ -210,10 +213,14 @@ class _Builder:
 
     def _targets(self, raw_targets: Iterable[RawTarget], cwd: str | None) -> Iterator[Target]:
         for raw in raw_targets:
+            if raw.is_pattern:
+                covered = self._workspace.covered(raw.path, cwd=cwd, repository=raw.repository)
+                yield from (Target(expected, raw.access, doubt=raw.doubt) for expected in covered)
+                continue
             file = self._workspace.resolve(raw.path, cwd=cwd, repository=raw.repository)
             if file is None or (raw.access == "listed" and file.key in self._folders):
                 continue
-            yield Target(file, raw.access, _real_lines(raw.lines), raw.is_whole)
+            yield Target(file, raw.access, _real_lines(raw.lines), raw.is_whole, raw.doubt)
 
     def _elapsed(self, call: ToolCall) -> float | None:
         """Return seconds since the agent's start; None for a time before it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Literal
 
 from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
@@ -52,4 +52,33 @@ def files_with(trial: TrialEvents, access: str) -> dict[Identity, FileRef]:
         for event in trial.events
         for target in event.targets
         if target.access == access and target.file.key not in trial.own_output
+    }
+
+
+Certainty = Literal["certain", "possible", "none"]
+"""Whether a file was accessed: the trace proves it, leaves it open, or rules it out."""
+
+
+def possible_accesses(trial: TrialEvents) -> Iterator[tuple[Event, Target]]:
+    """Yield every possible access in order: never written, never own output."""
+    for event in trial.events:
+        for target in event.possible:
+            if target.access != "written" and target.file.key not in trial.own_output:
+                yield event, target
+
+
+def evidence(trial: TrialEvents) -> dict[FileRef, Certainty]:
+    """Return for each ground-truth file whether it was accessed.
+
+    Examples
+    --------
+    >>> from retrieval_eval.records import GroundTruth
+    >>> evidence(TrialEvents((), GroundTruth(files=(FileRef("a.py"),))))
+    {FileRef(path='a.py', repository=None): 'none'}
+    """
+    certain = {target.file.key for _, target in accesses(trial)}
+    possible = {target.file.key for _, target in possible_accesses(trial)}
+    return {
+        file: "certain" if file.key in certain else "possible" if file.key in possible else "none"
+        for file in trial.ground_truth.files
     }

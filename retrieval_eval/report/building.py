@@ -36,8 +36,11 @@ from retrieval_eval.report.trial import Trial
 from retrieval_eval.report.words import VERDICTS
 
 Notebook = Literal["run_report", "compare_runs"]
-NOTEBOOKS: Final[dict[str, str]] = {"run_report": "", "compare_runs": "compare"}
-"""Notebook of a report over runs to its folder below that of the runs."""
+NOTEBOOKS: Final[Mapping[str, tuple[str, str]]] = {
+    "run_report": ("", "Retrieval report"),
+    "compare_runs": ("compare", "Comparison"),
+}
+"""Notebook of a report over runs to its folder below that of the runs, and its title."""
 
 PAGE: Final = "index.html"
 
@@ -120,7 +123,7 @@ def build(
     if names == [DEMO] and not values.get("runs_root"):
         values.setdefault("output_dir", str(base / "data"))
     run = _load(names, values, notebook, progress, jobs)
-    folder = base / NOTEBOOKS[notebook]
+    folder = base / NOTEBOOKS[notebook][0]
     # Of hundreds of pages Quarto would take seconds for each, and show the same.
     of_trials: Renderer = "embedded" if renderer == "auto" else renderer
     pages = TrialPages(run, base, values, of_trials, pdf=pdf)
@@ -353,7 +356,7 @@ def _report(
         notebook,
         values,
         folder,
-        title=_title(values),
+        title=_title(notebook, values),
         is_simulated=run.n_simulated > 0,
         tables=tables,
         inputs=input_digest(run),
@@ -365,8 +368,9 @@ def _report(
     )
 
 
-def _title(values: Mapping[str, Any]) -> str:
-    return visible(f"Retrieval report: {', '.join(_ids(split_run_ids(values['run_id'])))}", 120)
+def _title(notebook: str, values: Mapping[str, Any]) -> str:
+    runs = ", ".join(_ids(split_run_ids(values["run_id"])))
+    return visible(f"{NOTEBOOKS[notebook][1]}: {runs}", 120)
 
 
 def write_tables(run: Run, folder: Path, *, privacy: bool) -> Files:

@@ -140,13 +140,37 @@ def _described(hint: Any) -> tuple[Any, list[Meta]]:
 
 
 def _fields(
-    struct: type[Struct], names: str, *, prefix: str = "", at: str = ""
+    struct: type[Struct], names: str, *, prefix: str = "", at: str = "", **meanings: str
 ) -> tuple[Column, ...]:
-    """Return the columns that are called as the fields they hold, of which the names are given."""
-    return tuple(
-        _field(struct, f"{prefix}/{name}" if prefix else name, name, at=at)
-        for name in names.split()
-    )
+    """Return the columns of fields, each called as its field.
+
+    A name may carry another type, as ``n:number``, or the path of its field, as ``doc_a=a/doc``;
+    ``meanings`` are those of columns that hold something else than their field.
+    """
+    found = []
+    for text in names.split():
+        name, _, path = text.partition("=")
+        name, _, type_ = name.partition(":") if not path else (name, "", "")
+        path = "/".join(filter(None, (prefix, path or name)))
+        found.append(_field(struct, path, name, at=at, meaning=meanings.get(name, ""), type_=type_))
+    return tuple(found)
+
+
+def _columns(parts: Iterable[str | Column | Iterable[Column]]) -> Iterator[Column]:
+    """Yield columns, and those that lines of name, type, unit, meaning and source declare."""
+    for part in parts:
+        if isinstance(part, str):
+            for line in filter(None, part.splitlines()):
+                yield Column(*(cell.strip() for cell in line.split("|")))
+        elif isinstance(part, Column):
+            yield part
+        else:
+            yield from part
+
+
+def _frame(row: str, *parts: str | Column | Iterable[Column]) -> tuple[str, tuple[Column, ...]]:
+    """Return what a row of a frame is, and its columns."""
+    return row, tuple(_columns(parts))
 
 
 def _metrics(block: Block) -> Iterator[Column]:
@@ -160,10 +184,10 @@ def _metrics(block: Block) -> Iterator[Column]:
             )
 
 
-def _outcome(name: str, type_: str = "") -> Column:
-    """Return a column of a trial's outcome, which metric documents hold as plain objects."""
-    found = _field(TrialOutcome, name, name, at="outcome", type_=type_)
-    return replace(found, path=found.source)
+def _outcomes(names: str) -> Iterator[Column]:
+    """Yield columns of a trial's outcome, which metric documents hold as plain objects."""
+    for found in _fields(TrialOutcome, names, at="outcome"):
+        yield replace(found, path=found.source)
 
 
 _TRIAL: Final = _fields(
@@ -174,1004 +198,599 @@ _CONFIGS: Final = _fields(
 )
 
 FRAMES: Final[Frames] = {
-    "trials": (
+    "trials": _frame(
         "one row a trial: metrics, outcomes, flags",
-        (
-            *_TRIAL,
-            *_fields(TrialMetrics, "batch_timestamp", prefix="provenance"),
-            Column(
-                "status", "text", "", "evaluated, degraded or excluded", "summary trials[]/status"
-            ),
-            Column(
-                "status_reason",
-                "text",
-                "",
-                "Why it is degraded or excluded",
-                "summary trials[]/reason",
-            ),
-            Column(
-                "page",
-                "text",
-                "",
-                "Page of the trial, relative to that of the run; missing where there is none",
-                "report",
-            ),
-            *_fields(TrialMetrics, "model harness harness_version", prefix="provenance"),
-            Column(
-                "is_simulated",
-                "boolean",
-                "",
-                "The trial was invented",
-                "provenance/is_simulated is there",
-            ),
-            *_fields(
-                TrialMetrics,
-                "trace_source trace_format degraded_reason ground_truth_source "
-                "ground_truth_confidence ground_truth_reason ground_truth_digest",
-                prefix="coverage",
-            ),
-            _outcome("task_checksum"),
-            *_fields(
-                TrialMetrics, "has_trajectory has_transcript has_ground_truth", prefix="coverage"
-            ),
-            *_fields(TrialMetrics, "computable", prefix="file_level_metrics"),
-            *_fields(
-                TrialMetrics, "degraded_sources quality_flags repositories", prefix="coverage"
-            ),
-            *_fields(TrialMetrics, "reason", prefix="file_level_metrics"),
-            *_metrics(FILES),
-            *(
-                _field(
-                    TrialMetrics,
-                    "/".join(in_view(BY_NAME[name], view).path),
-                    f"{name}:{view}",
-                    meaning=f"{BY_NAME[name].title} under the view {view}",
-                )
-                for name in VIEWED
-                for view in VIEWS
-            ),
-            *_fields(
-                TrialMetrics,
-                "n_retrieved n_ground_truth n_overlap n_repeats",
-                prefix="file_level_metrics",
-            ),
-            *(
-                _field(
-                    TrialMetrics,
-                    f"file_level_metrics/found_by/{tool}",
-                    f"found_{tool}",
-                    meaning=meaning,
-                )
-                for tool, meaning in (
-                    ("structured", "Ground-truth files found by structured tools"),
-                    ("shell_only", "Found by shell only"),
-                    ("subagent_only", "Found by sub-agents only"),
-                    ("listed_only", "Seen in listings only"),
-                )
-            ),
-            *_fields(TrialMetrics, "ttfr_seconds", prefix="file_level_metrics"),
-            _field(TrialMetrics, "file_level_metrics/ttfr_tokens", "ttfr_tokens", type_="number"),
-            *_fields(
-                TrialMetrics,
-                "ttfr_step ttfr_rank ttfr_calls never_hit censored_at_seconds",
-                prefix="file_level_metrics",
-            ),
-            *(
-                _field(TrialMetrics, f"file_level_metrics/{name}", name, type_="number")
-                for name in ("censored_at_tokens", "censored_at_calls")
-            ),
-            *_metrics("chunk_level_metrics"),
-            *_metrics("utilization_probes"),
-            *(
-                _field(
-                    TrialMetrics,
-                    f"error_taxonomy/rates/{label}/{part}",
-                    f"{label}:{part}",
-                    meaning=f"{part.capitalize()} of {label}",
-                )
-                for label in LABELS
-                for part in ("count", "denominator")
-            ),
-            *_fields(
-                TrialMetrics,
-                "candidate_set_size candidate_set_count evidence_type",
-                prefix="error_taxonomy/slices",
-            ),
-            *map(_outcome, ("reward", "reward_reason", "cost_usd", "elapsed_seconds")),
-            *map(_outcome, ("input_tokens", "output_tokens", "total_tokens"), ["number"] * 3),
-            *map(_outcome, ("cost_source", "elapsed_source")),
-            Column(
-                "exception",
-                "text",
-                "",
-                "Exception that ended the trial",
-                "outcome/exception/type",
-                "outcome/exception/type",
-            ),
-            Column(
-                "has_exception",
-                "boolean",
-                "",
-                "The trial ended with an exception",
-                "outcome/exception is there",
-            ),
-            Column(
-                "state",
-                "text",
-                "",
-                "Scored, or why not",
-                "file_recall, reasons and degraded sources",
-            ),
-            *_fields(TrialMetrics, "total_events mcp_events local_events", prefix="event_summary"),
-            *_fields(
-                TrialMetrics,
-                "calls_seen mcp_calls mcp_calls_ok shell_calls shell_opaque",
-                prefix="ledger",
-            ),
+        _TRIAL,
+        _fields(TrialMetrics, "batch_timestamp", prefix="provenance"),
+        "status | text | | evaluated, degraded or excluded | summary trials[]/status",
+        "status_reason | text | | Why it is degraded or excluded | summary trials[]/reason",
+        "page | text | | Page of the trial, relative to that of the run; missing where there is "
+        "none | report",
+        _fields(TrialMetrics, "model harness harness_version", prefix="provenance"),
+        "is_simulated | boolean | | The trial was invented | provenance/is_simulated is there",
+        _fields(
+            TrialMetrics,
+            "trace_source trace_format degraded_reason ground_truth_source "
+            "ground_truth_confidence ground_truth_reason ground_truth_digest",
+            prefix="coverage",
         ),
-    ),
-    "events": (
-        "one row a retrieval event",
+        _outcomes("task_checksum"),
+        _fields(TrialMetrics, "has_trajectory has_transcript has_ground_truth", prefix="coverage"),
+        _fields(TrialMetrics, "computable", prefix="file_level_metrics"),
+        _fields(TrialMetrics, "degraded_sources quality_flags repositories", prefix="coverage"),
+        _fields(TrialMetrics, "reason", prefix="file_level_metrics"),
+        _metrics(FILES),
         (
-            *_TRIAL,
-            *_fields(EventRow, "step_index timestamp elapsed_seconds", at="events[]"),
             _field(
-                EventRow, "cumulative_tokens", "cumulative_tokens", at="events[]", type_="number"
-            ),
-            *_fields(
-                EventRow,
-                "tool_name tool_category server via is_mcp is_error is_subagent is_opaque "
-                "hits_ground_truth target_files matched_ground_truth_files",
-                at="events[]",
-            ),
-            Column(
-                "arguments", "text", "", "Arguments as JSON; absent in private reports", "arguments"
-            ),
-        ),
-    ),
-    "ground_truth": (
-        "one row a trial and ground-truth file",
-        (
-            *_TRIAL,
-            Column("file", "text", "", "Ground-truth file", "ground_truth/files"),
-            Column(
-                "repository", "text", "", "Its repository, if known", "ground_truth/repositories"
-            ),
-            Column("is_retrieved", "boolean", "", "Touched by an event that is no write", "events"),
-            Column("is_opened", "boolean", "", "Its content was read", "events"),
-            Column("is_written", "boolean", "", "Written by the agent", "events"),
-            Column(
-                "is_expected_edit", "boolean", "", "Edit target", "ground_truth/expected_edit_files"
-            ),
-            Column("first_step", "integer", "step", "First event that retrieved it", "events"),
-            Column(
-                "opened_step", "integer", "step", "First event that showed its content", "events"
-            ),
-            Column("written_step", "integer", "step", "First event that wrote it", "events"),
-        ),
-    ),
-    "errors": (
-        "one row a scored trial and error mode, with what it is counted of",
-        (
-            *_TRIAL,
-            Column("mode", "text", "", "Error mode", "error_taxonomy/rates key"),
-            Column("label", "text", "", "Its printed name", "mode"),
-            Column("of", "text", "", "What it is counted of", "mode"),
-            Column("count", "integer", "files", "Files of this mode", "error_taxonomy/rates"),
-            Column("denominator", "integer", "files", "All such files", "error_taxonomy/rates"),
-        ),
-    ),
-    "utilization": (
-        "one row a scored trial and part of its ground truth",
-        (
-            *_TRIAL,
-            Column(
-                "part",
-                "text",
-                "",
-                "Retrieved and used (opened or written), retrieved and not used, never retrieved",
-                "events",
-            ),
-            Column("n_files", "integer", "files", "Ground-truth files of this part", "events"),
-        ),
-    ),
-    "missed": (
-        "one row a task and ground-truth file, most missed first",
-        (
-            *_fields(TrialMetrics, "benchmark task_name", prefix="provenance"),
-            Column(
-                "repository", "text", "", "Its repository, if known", "ground_truth/repositories"
-            ),
-            Column("file", "text", "", "Ground-truth file", "ground_truth/files"),
-            Column("n_trials", "integer", "trials", "Scored trials of the task", "trials"),
-            Column("n_missed", "integer", "trials", "Those that never retrieved it", "events"),
-            Column("missed_by", "list", "", "Configurations of these", "events"),
-        ),
-    ),
-    "tools": (
-        "one row a trial, tool category and kind of tool",
-        (
-            *_TRIAL,
-            *_fields(EventRow, "tool_category is_mcp", at="events[]"),
-            Column("n_events", "integer", "events", "Retrieval events", "events[]"),
-        ),
-    ),
-    "ledger": (
-        "one row a trial: what became of its tool calls",
-        (
-            *_TRIAL,
-            *_fields(
                 TrialMetrics,
-                "calls_seen calls_resolved calls_opaque calls_without_result calls_error "
-                "calls_not_retrieval subagent_calls shell_events",
-                prefix="ledger",
-            ),
+                "/".join(in_view(BY_NAME[name], view).path),
+                f"{name}:{view}",
+                meaning=f"{BY_NAME[name].title} under the view {view}",
+            )
+            for name in VIEWED
+            for view in VIEWS
+        ),
+        _fields(
+            TrialMetrics,
+            "n_retrieved n_ground_truth n_overlap n_repeats",
+            prefix="file_level_metrics",
+        ),
+        _fields(
+            TrialMetrics,
+            "found_structured=structured found_shell_only=shell_only "
+            "found_subagent_only=subagent_only found_listed_only=listed_only",
+            prefix="file_level_metrics/found_by",
+            found_structured="Ground-truth files found by structured tools",
+            found_shell_only="Found by shell only",
+            found_subagent_only="Found by sub-agents only",
+            found_listed_only="Seen in listings only",
+        ),
+        _fields(
+            TrialMetrics,
+            "ttfr_seconds ttfr_tokens:number ttfr_step ttfr_rank ttfr_calls never_hit "
+            "censored_at_seconds censored_at_tokens:number censored_at_calls:number",
+            prefix="file_level_metrics",
+        ),
+        _metrics("chunk_level_metrics"),
+        _metrics("utilization_probes"),
+        (
+            _field(
+                TrialMetrics,
+                f"error_taxonomy/rates/{label}/{part}",
+                f"{label}:{part}",
+                meaning=f"{part.capitalize()} of {label}",
+            )
+            for label in LABELS
+            for part in ("count", "denominator")
+        ),
+        _fields(
+            TrialMetrics,
+            "candidate_set_size candidate_set_count evidence_type",
+            prefix="error_taxonomy/slices",
+        ),
+        _outcomes(
+            "reward reward_reason cost_usd elapsed_seconds input_tokens:number "
+            "output_tokens:number total_tokens:number cost_source elapsed_source"
+        ),
+        "exception | text | | Exception that ended the trial | outcome/exception/type | "
+        "outcome/exception/type",
+        "has_exception | boolean | | The trial ended with an exception | outcome/exception is "
+        "there",
+        "state | text | | Scored, or why not | file_recall, reasons and degraded sources",
+        _fields(TrialMetrics, "total_events mcp_events local_events", prefix="event_summary"),
+        _fields(
+            TrialMetrics,
+            "calls_seen mcp_calls mcp_calls_ok shell_calls shell_opaque",
+            prefix="ledger",
         ),
     ),
-    "excluded": (
+    "events": _frame(
+        "one row a retrieval event",
+        _TRIAL,
+        _fields(
+            EventRow,
+            "step_index timestamp elapsed_seconds cumulative_tokens:number "
+            "tool_name tool_category server via is_mcp is_error is_subagent is_opaque "
+            "hits_ground_truth target_files matched_ground_truth_files",
+            at="events[]",
+        ),
+        "arguments | text | | Arguments as JSON; absent in private reports | arguments",
+    ),
+    "ground_truth": _frame(
+        "one row a trial and ground-truth file",
+        _TRIAL,
+        "file | text | | Ground-truth file | ground_truth/files",
+        "repository | text | | Its repository, if known | ground_truth/repositories",
+        "is_retrieved | boolean | | Touched by an event that is no write | events",
+        "is_opened | boolean | | Its content was read | events",
+        "is_written | boolean | | Written by the agent | events",
+        "is_expected_edit | boolean | | Edit target | ground_truth/expected_edit_files",
+        "first_step | integer | step | First event that retrieved it | events",
+        "opened_step | integer | step | First event that showed its content | events",
+        "written_step | integer | step | First event that wrote it | events",
+    ),
+    "errors": _frame(
+        "one row a scored trial and error mode, with what it is counted of",
+        _TRIAL,
+        "mode | text | | Error mode | error_taxonomy/rates key",
+        "label | text | | Its printed name | mode",
+        "of | text | | What it is counted of | mode",
+        "count | integer | files | Files of this mode | error_taxonomy/rates",
+        "denominator | integer | files | All such files | error_taxonomy/rates",
+    ),
+    "utilization": _frame(
+        "one row a scored trial and part of its ground truth",
+        _TRIAL,
+        "part | text | | Retrieved and used (opened or written), retrieved and not used, never "
+        "retrieved | events",
+        "n_files | integer | files | Ground-truth files of this part | events",
+    ),
+    "missed": _frame(
+        "one row a task and ground-truth file, most missed first",
+        _fields(TrialMetrics, "benchmark task_name", prefix="provenance"),
+        "repository | text | | Its repository, if known | ground_truth/repositories",
+        "file | text | | Ground-truth file | ground_truth/files",
+        "n_trials | integer | trials | Scored trials of the task | trials",
+        "n_missed | integer | trials | Those that never retrieved it | events",
+        "missed_by | list | | Configurations of these | events",
+    ),
+    "tools": _frame(
+        "one row a trial, tool category and kind of tool",
+        _TRIAL,
+        _fields(EventRow, "tool_category is_mcp", at="events[]"),
+        "n_events | integer | events | Retrieval events | events[]",
+    ),
+    "ledger": _frame(
+        "one row a trial: what became of its tool calls",
+        _TRIAL,
+        _fields(
+            TrialMetrics,
+            "calls_seen calls_resolved calls_opaque calls_without_result calls_error "
+            "calls_not_retrieval subagent_calls shell_events",
+            prefix="ledger",
+        ),
+    ),
+    "excluded": _frame(
         "one row a folder that was left out",
-        (
-            Column("run_id", "text", "", "Run the folder lies in", "summary run_id"),
-            *_fields(ExcludedFolder, "config_name path reason detail", at="excluded[]"),
-        ),
+        "run_id | text | | Run the folder lies in | summary run_id",
+        _fields(ExcludedFolder, "config_name path reason detail", at="excluded[]"),
     ),
-    "pairs": (
+    "pairs": _frame(
         "one row a matched task and metric, per pair of configs",
-        (
-            *_CONFIGS,
-            *_fields(MatchedPair, "benchmark task_name", at="comparisons[]/pairs[]"),
-            Column("metric", "text", "", "Metric", "comparisons[]/pairs[]/metrics key"),
-            *_fields(
-                MatchedPair,
-                "baseline comparison difference",
-                prefix="metrics/*",
-                at="comparisons[]/pairs[]",
-            ),
-            *_fields(
-                MatchedPair, "n_trials_baseline n_trials_comparison", at="comparisons[]/pairs[]"
-            ),
+        _CONFIGS,
+        _fields(MatchedPair, "benchmark task_name", at="comparisons[]/pairs[]"),
+        "metric | text | | Metric | comparisons[]/pairs[]/metrics key",
+        _fields(
+            MatchedPair,
+            "baseline comparison difference",
+            prefix="metrics/*",
+            at="comparisons[]/pairs[]",
         ),
+        _fields(MatchedPair, "n_trials_baseline n_trials_comparison", at="comparisons[]/pairs[]"),
     ),
-    "statistics": (
+    "statistics": _frame(
         "one row a pair of configs and metric: paired statistics",
-        (
-            *_CONFIGS,
-            Column("metric", "text", "", "Metric", "comparisons[]/metrics key"),
-            *_fields(ComparisonDocument, "verdict", at="comparisons[]"),
-            Column(
-                "is_verdict_metric", "boolean", "", "Decides it", "comparisons[]/verdict_metric"
-            ),
-            *_fields(
-                PairedStatistics,
-                "direction n_pairs averaged_over mean_baseline mean_comparison "
-                "mean_difference median_difference ci_low ci_high p_value p_holm "
-                "rank_biserial n_clusters cluster_by wins ties losses bound_low bound_high "
-                "n_planned n_lacking_baseline n_lacking_comparison tipping_baseline "
-                "tipping_comparison n_never_baseline n_never_comparison ci_reason "
-                "smallest_detectable_difference reason",
-                at="comparisons[]/metrics/*",
-            ),
+        _CONFIGS,
+        "metric | text | | Metric | comparisons[]/metrics key",
+        _fields(ComparisonDocument, "verdict", at="comparisons[]"),
+        "is_verdict_metric | boolean | | Decides it | comparisons[]/verdict_metric",
+        _fields(
+            PairedStatistics,
+            "direction n_pairs averaged_over mean_baseline mean_comparison "
+            "mean_difference median_difference ci_low ci_high p_value p_holm "
+            "rank_biserial n_clusters cluster_by wins ties losses bound_low bound_high "
+            "n_planned n_lacking_baseline n_lacking_comparison tipping_baseline "
+            "tipping_comparison n_never_baseline n_never_comparison ci_reason "
+            "smallest_detectable_difference reason",
+            at="comparisons[]/metrics/*",
         ),
     ),
-    "gate": (
+    "gate": _frame(
         "one row a pair of configs and rule of the validity gate",
-        (
-            *_CONFIGS,
-            _field(GateRule, "name", "rule", at="comparisons[]/gate/rules[]"),
-            Column("title", "text", "", "Its printed name", "rule"),
-            *_fields(
-                GateRule,
-                "meaning failed count n_removed share_removed detail",
-                at="comparisons[]/gate/rules[]",
-            ),
-            Column("outcome", "text", "", "passed or failed", "failed"),
-            Column(
-                "trials", "list", "trials", "Config, task and trial of every one found", "trials"
-            ),
+        _CONFIGS,
+        _fields(GateRule, "rule=name", at="comparisons[]/gate/rules[]"),
+        "title | text | | Its printed name | rule",
+        _fields(
+            GateRule,
+            "meaning failed count n_removed share_removed detail",
+            at="comparisons[]/gate/rules[]",
         ),
+        "outcome | text | | passed or failed | failed",
+        "trials | list | trials | Config, task and trial of every one found | trials",
     ),
-    "pair_ledger": (
+    "pair_ledger": _frame(
         "one row a pair of configs, arm and status of its trials",
-        (
-            *_CONFIGS,
-            Column("arm", "text", "", "Config the trials belong to", "comparisons[]/ledger key"),
-            Column(
-                "status",
-                "text",
-                "",
-                "all, removed, unmatched, used; outcomes_only of used",
-                "ledger",
-            ),
-            Column("reason", "text", "", "Rule or reason of the status", "ledger"),
-            Column("label", "text", "", "Status and reason as printed", "status and reason"),
-            Column("n", "integer", "trials", "Trials; all = removed + unmatched + used", "ledger"),
-        ),
+        _CONFIGS,
+        "arm | text | | Config the trials belong to | comparisons[]/ledger key",
+        "status | text | | all, removed, unmatched, used; outcomes_only of used | ledger",
+        "reason | text | | Rule or reason of the status | ledger",
+        "label | text | | Status and reason as printed | status and reason",
+        "n | integer | trials | Trials; all = removed + unmatched + used | ledger",
     ),
-    "views": (
+    "views": _frame(
         "one row a pair of configs, view and metric",
-        (
-            *_CONFIGS,
-            Column("view", "text", "", "What counts as retrieved", "comparisons[]/views key"),
-            Column("metric", "text", "", "Metric", "comparisons[]/views/* key"),
-            Column(
-                "verdict", "text", "", "Conclusion under the view", "comparisons[]/views/*/verdict"
-            ),
-            Column(
-                "flip",
-                "text",
-                "",
-                "`sign` or `verdict` where it differs from the default view",
-                "comparisons[]/flips",
-            ),
-            *_fields(
-                PairedStatistics,
-                "n_pairs mean_baseline mean_comparison mean_difference median_difference "
-                "ci_low ci_high p_value p_holm rank_biserial n_clusters cluster_by wins ties "
-                "losses smallest_detectable_difference reason",
-                at="comparisons[]/views/*/*",
-            ),
+        _CONFIGS,
+        "view | text | | What counts as retrieved | comparisons[]/views key",
+        "metric | text | | Metric | comparisons[]/views/* key",
+        "verdict | text | | Conclusion under the view | comparisons[]/views/*/verdict",
+        "flip | text | | `sign` or `verdict` where it differs from the default view | "
+        "comparisons[]/flips",
+        _fields(
+            PairedStatistics,
+            "n_pairs mean_baseline mean_comparison mean_difference median_difference "
+            "ci_low ci_high p_value p_holm rank_biserial n_clusters cluster_by wins ties "
+            "losses smallest_detectable_difference reason",
+            at="comparisons[]/views/*/*",
         ),
     ),
-    "slices": (
+    "slices": _frame(
         "one row a pair of configs and slice of the tasks",
-        (
-            *_CONFIGS,
-            *_fields(
-                PairSlice,
-                "dimension level n_pairs interpretable mean_baseline mean_comparison "
-                "mean_difference ci_low ci_high",
-                at="comparisons[]/slices[]",
-            ),
+        _CONFIGS,
+        _fields(
+            PairSlice,
+            "dimension level n_pairs interpretable mean_baseline mean_comparison "
+            "mean_difference ci_low ci_high",
+            at="comparisons[]/slices[]",
         ),
     ),
-    "associations": (
+    "associations": _frame(
         "one row an association",
-        (
-            *_fields(
-                Association,
-                "retrieval_metric outcome_metric scope group reason interpretation n clusters "
-                "sign_change computable spearman_r ci_low ci_high p_value q_value",
-                at="associations[]",
-            ),
+        _fields(
+            Association,
+            "retrieval_metric outcome_metric scope group reason interpretation n clusters "
+            "sign_change computable spearman_r ci_low ci_high p_value q_value",
+            at="associations[]",
         ),
     ),
-    "first_hits": (
+    "first_hits": _frame(
         "one row a config and unit: time to the first relevant file",
-        (
-            *_fields(
-                FirstHitCurve,
-                "config_name unit n n_hit n_never share_never share_never_low "
-                "share_never_high median median_low median_high restricted_mean "
-                "restricted_mean_low restricted_mean_high until",
-                at="time_to_first_relevant[]",
-            ),
+        _fields(
+            FirstHitCurve,
+            "config_name unit n n_hit n_never share_never share_never_low "
+            "share_never_high median median_low median_high restricted_mean "
+            "restricted_mean_low restricted_mean_high until",
+            at="time_to_first_relevant[]",
         ),
     ),
-    "summary": (
+    "summary": _frame(
         "one row a config and metric",
-        (
-            *_fields(RunSummary, "run_id"),
-            Column("config_name", "text", "", "Config", "configs key"),
-            Column("metric", "text", "", "Metric", "configs/*/metrics key"),
-            *_fields(MetricSummary, "mean median n n_not_computable", at="configs/*/metrics/*"),
-        ),
+        _fields(RunSummary, "run_id"),
+        "config_name | text | | Config | configs key",
+        "metric | text | | Metric | configs/*/metrics key",
+        _fields(MetricSummary, "mean median n n_not_computable", at="configs/*/metrics/*"),
     ),
 }
 
 TRIAL_FRAMES: Final[Frames] = {
-    "metrics": (
+    "metrics": _frame(
         "one row a metric of the trial",
-        (
-            Column("metric", "text", "", "Metric", "metrics"),
-            Column("label", "text", "", "How it is printed, with its unit", "metrics"),
-            Column("value", "number", "of the metric", "Its value", "metrics"),
-            Column("shown", "text", "", "The value as it is printed", "metrics"),
-            Column("reason", "text", "", "Why there is no value, in a sentence", "metrics"),
-        ),
+        "metric | text | | Metric | metrics",
+        "label | text | | How it is printed, with its unit | metrics",
+        "value | number | of the metric | Its value | metrics",
+        "shown | text | | The value as it is printed | metrics",
+        "reason | text | | Why there is no value, in a sentence | metrics",
     ),
-    "steps": (
+    "steps": _frame(
         "one row a tool call, or command inside a shell call, in order",
-        (
-            *_fields(EventRow, "step_index tool_name tool_category server", at="events[]"),
-            Column("tool", "text", "", "Tool with its category, and who called it", "events[]"),
-            Column(
-                "input",
-                "text",
-                "",
-                "Arguments in words, long ones shortened; absent in private reports",
-                "events[]/arguments",
-            ),
-            Column(
-                "part_of",
-                "integer",
-                "step",
-                "Step of the shell call that ran the command",
-                "events[]/call_index",
-            ),
-            Column(
-                "status",
-                "text",
-                "",
-                "served, failed, or unresolved: files may have been touched that are not known",
-                "events[]/is_error, is_opaque",
-            ),
-            Column(
-                "came_back",
-                "text",
-                "",
-                "What was done to how many files, and the first",
-                "events[]",
-            ),
-            Column("n_files", "integer", "files", "Files it touched", "events[]/target_files"),
-            Column(
-                "n_lines", "integer", "lines", "Lines it showed, where stated", "events[]/targets"
-            ),
-            Column("files", "list", "files", "The files, in order", "events[]/target_files"),
-            Column("hits", "text", "", "Ground-truth files first found, or again", "events[]"),
-            Column(
-                "found",
-                "list",
-                "files",
-                "Ground-truth files that no earlier step had retrieved",
-                "events[]/matched_ground_truth_files",
-            ),
-            *_fields(
-                EventRow,
-                "hits_ground_truth is_subagent elapsed_seconds",
-                at="events[]",
-            ),
-            _field(
-                EventRow, "cumulative_tokens", "cumulative_tokens", at="events[]", type_="number"
-            ),
+        _fields(EventRow, "step_index tool_name tool_category server", at="events[]"),
+        "tool | text | | Tool with its category, and who called it | events[]",
+        "input | text | | Arguments in words, long ones shortened; absent in private reports | "
+        "events[]/arguments",
+        "part_of | integer | step | Step of the shell call that ran the command | "
+        "events[]/call_index",
+        "status | text | | served, failed, or unresolved: files may have been touched that are "
+        "not known | events[]/is_error, is_opaque",
+        "came_back | text | | What was done to how many files, and the first | events[]",
+        "n_files | integer | files | Files it touched | events[]/target_files",
+        "n_lines | integer | lines | Lines it showed, where stated | events[]/targets",
+        "files | list | files | The files, in order | events[]/target_files",
+        "hits | text | | Ground-truth files first found, or again | events[]",
+        "found | list | files | Ground-truth files that no earlier step had retrieved | "
+        "events[]/matched_ground_truth_files",
+        _fields(
+            EventRow,
+            "hits_ground_truth is_subagent elapsed_seconds cumulative_tokens:number",
+            at="events[]",
         ),
     ),
-    "ground_truth": (
+    "ground_truth": _frame(
         "one row a ground-truth file, as in run.ground_truth",
-        (
-            *(c for c in FRAMES["ground_truth"][1] if c not in _TRIAL),
-            Column(
-                "status",
-                "text",
-                "",
-                "edited, read, seen (in results or listings only), missed, or, where the trace is "
-                "incomplete, not in the trace or not known",
-                "events",
-            ),
-        ),
+        (c for c in FRAMES["ground_truth"][1] if c not in _TRIAL),
+        "status | text | | edited, read, seen (in results or listings only), missed, or, where "
+        "the trace is incomplete, not in the trace or not known | events",
     ),
-    "lines": (
+    "lines": _frame(
         "one row a file of which the ground truth names lines",
-        (
-            Column("file", "text", "", "Ground-truth file", "ground_truth/chunks"),
-            Column("repository", "text", "", "Its repository, if known", "ground_truth/chunks"),
-            Column("expected", "text", "", "Expected lines, as ranges", "ground_truth/chunks"),
-            Column("seen", "text", "", "Lines shown to the agent, as ranges", "events[]/targets"),
-            Column("n_expected", "integer", "lines", "Distinct lines expected", "computed"),
-            Column(
-                "n_found",
-                "integer",
-                "lines",
-                "Of these, shown; missing where the reads state no lines",
-                "computed",
-            ),
-            Column("share", "number", "0–1", "n_found / n_expected", "computed"),
-        ),
+        "file | text | | Ground-truth file | ground_truth/chunks",
+        "repository | text | | Its repository, if known | ground_truth/chunks",
+        "expected | text | | Expected lines, as ranges | ground_truth/chunks",
+        "seen | text | | Lines shown to the agent, as ranges | events[]/targets",
+        "n_expected | integer | lines | Distinct lines expected | computed",
+        "n_found | integer | lines | Of these, shown; missing where the reads state no lines | "
+        "computed",
+        "share | number | 0–1 | n_found / n_expected | computed",
     ),
-    "others": (
+    "others": _frame(
         "one row a retrieved file that is not in the ground truth",
-        (
-            Column("file", "text", "", "File", "events[]/targets"),
-            Column("repository", "text", "", "Its repository, if known", "events[]/targets"),
-            Column("access", "text", "", "Most that was seen: opened, matched or listed", "events"),
-            Column("first_step", "integer", "step", "First event that retrieved it", "events"),
-            Column("n_accesses", "integer", "accesses", "How often it was retrieved", "events"),
-            Column(
-                "is_near_miss",
-                "boolean",
-                "",
-                "It lies in the folder of a ground-truth file",
-                "error_taxonomy/files/ambiguity_near_miss",
-            ),
-            Column(
-                "is_written",
-                "boolean",
-                "",
-                "The agent wrote it too",
-                "error_taxonomy/files/wrong_evidence_used",
-            ),
-        ),
+        "file | text | | File | events[]/targets",
+        "repository | text | | Its repository, if known | events[]/targets",
+        "access | text | | Most that was seen: opened, matched or listed | events",
+        "first_step | integer | step | First event that retrieved it | events",
+        "n_accesses | integer | accesses | How often it was retrieved | events",
+        "is_near_miss | boolean | | It lies in the folder of a ground-truth file | "
+        "error_taxonomy/files/ambiguity_near_miss",
+        "is_written | boolean | | The agent wrote it too | "
+        "error_taxonomy/files/wrong_evidence_used",
     ),
-    "edits": (
+    "edits": _frame(
         "one row a file that was to be edited or was written",
-        (
-            Column("file", "text", "", "File", "ground_truth/expected_edit_files, events"),
-            Column("repository", "text", "", "Its repository, if known", "events"),
-            Column(
-                "is_expected",
-                "boolean",
-                "",
-                "Edit target; missing where no source names the files to edit",
-                "ground_truth/expected_edit_files",
-            ),
-            Column("is_written", "boolean", "", "Written by the agent", "events"),
-            Column(
-                "opened_step", "integer", "step", "First event that showed its content", "events"
-            ),
-            Column("written_step", "integer", "step", "First event that wrote it", "events"),
-        ),
+        "file | text | | File | ground_truth/expected_edit_files, events",
+        "repository | text | | Its repository, if known | events",
+        "is_expected | boolean | | Edit target; missing where no source names the files to edit "
+        "| ground_truth/expected_edit_files",
+        "is_written | boolean | | Written by the agent | events",
+        "opened_step | integer | step | First event that showed its content | events",
+        "written_step | integer | step | First event that wrote it | events",
     ),
-    "errors": (
+    "errors": _frame(
         "one row an error label",
-        (
-            Column("label", "text", "", "Error label", "error_taxonomy/rates key"),
-            Column("name", "text", "", "How it is printed", "error_taxonomy/rates key"),
-            Column("meaning", "text", "", "What it counts", "error_taxonomy/rates key"),
-            *_fields(ErrorRate, "count denominator", at="error_taxonomy/rates/*"),
-            Column(
-                "rate",
-                "number",
-                "0–1",
-                "count / denominator",
-                "error_taxonomy/rates/*/rate",
-                "rate",
-            ),
-            Column("first_files", "text", "", "The first of them", "error_taxonomy/files/*"),
-            Column("files", "list", "files", "The files of the label", "error_taxonomy/files/*"),
-        ),
+        "label | text | | Error label | error_taxonomy/rates key",
+        "name | text | | How it is printed | error_taxonomy/rates key",
+        "meaning | text | | What it counts | error_taxonomy/rates key",
+        _fields(ErrorRate, "count denominator", at="error_taxonomy/rates/*"),
+        "rate | number | 0–1 | count / denominator | error_taxonomy/rates/*/rate | rate",
+        "first_files | text | | The first of them | error_taxonomy/files/*",
+        "files | list | files | The files of the label | error_taxonomy/files/*",
     ),
-    "pages": (
+    "pages": _frame(
         "one row another page of the same report",
-        (
-            Column("page", "text", "", "What it is", "report"),
-            Column("trial_name", "text", "", "Trial, or run, it is about", "report"),
-            Column("config_name", "text", "", "Config of the trial", "report"),
-            Column("href", "text", "", "Where it lies, from the page of this trial", "report"),
-        ),
+        "page | text | | What it is | report",
+        "trial_name | text | | Trial, or run, it is about | report",
+        "config_name | text | | Config of the trial | report",
+        "href | text | | Where it lies, from the page of this trial | report",
     ),
-    "redacted": (
+    "redacted": _frame(
         "one row a kind of content that a private page leaves out",
-        (
-            Column("kind", "text", "", "What was left out", "events[]/arguments"),
-            Column("n", "integer", "", "How many", "events[]/arguments"),
-        ),
+        "kind | text | | What was left out | events[]/arguments",
+        "n | integer | | How many | events[]/arguments",
     ),
 }
 
+_MEAN: Final = (
+    "value n n_not_computable reason ci_low ci_high tie_low tie_high unjudged_low unjudged_high"
+)
+_ASKED: Final = "What was asked; absent in private reports"
+
 SEARCH_FRAMES: Final[Frames] = {
-    "queries": (
+    "queries": _frame(
         "one row a query: answer, status and every measure",
-        (
-            *_fields(QueryResult, "id", at="queries[]"),
-            _field(
-                QueryResult,
-                "query",
-                "query",
-                at="queries[]",
-                meaning="What was asked; absent in private reports",
-            ),
-            *_fields(QueryResult, "corpus area origin source answerable status", at="queries[]"),
-            _field(
-                QueryResult,
-                "error",
-                "error",
-                at="queries[]",
-                meaning="How it failed; absent in private reports",
-            ),
-            *_fields(QueryResult, "is_refused problems n_retrieved", at="queries[]"),
-            Column("first_document", "text", "", "Document ranked first", "ranking"),
-            Column("first_score", "number", "of the retriever", "Its score", "ranking"),
-            Column(
-                "first_relevant", "integer", "rank", "First document of grade 1 or more", "ranking"
-            ),
-            Column(
-                "n_relevant",
-                "integer",
-                "documents",
-                "Documents of grade 1 or more; missing when the gold set was not read",
-                "gold set",
-            ),
-            *_fields(QueryResult, "{measure}", prefix="metrics", at="queries[]"),
+        _fields(
+            QueryResult,
+            "id query corpus area origin source answerable status error is_refused problems "
+            "n_retrieved",
+            at="queries[]",
+            query=_ASKED,
+            error="How it failed; absent in private reports",
         ),
+        "first_document | text | | Document ranked first | ranking",
+        "first_score | number | of the retriever | Its score | ranking",
+        "first_relevant | integer | rank | First document of grade 1 or more | ranking",
+        "n_relevant | integer | documents | Documents of grade 1 or more; missing when the gold "
+        "set was not read | gold set",
+        _fields(QueryResult, "{measure}", prefix="metrics", at="queries[]"),
     ),
-    "rankings": (
+    "rankings": _frame(
         "one row a query and retrieved document",
-        (
-            *_fields(QueryResult, "id", at="queries[]"),
-            Column("rank", "integer", "rank", "Place in the ranking, from 1", "ranking"),
-            *_fields(RankedDocument, "doc score grade", at="queries[]/ranking[]"),
-        ),
+        _fields(QueryResult, "id", at="queries[]"),
+        "rank | integer | rank | Place in the ranking, from 1 | ranking",
+        _fields(RankedDocument, "doc score grade", at="queries[]/ranking[]"),
     ),
-    "relevant": (
+    "relevant": _frame(
         "one row a query and document known to be relevant",
-        (
-            *_fields(QueryResult, "id", at="queries[]"),
-            Column("doc", "text", "", "Document of grade 1 or more", "gold set"),
-            Column("grade", "integer", "grade", "Its grade", "gold set"),
-            Column(
-                "rank", "integer", "rank", "Where it was ranked; missing: not retrieved", "ranking"
-            ),
-        ),
+        _fields(QueryResult, "id", at="queries[]"),
+        "doc | text | | Document of grade 1 or more | gold set",
+        "grade | integer | grade | Its grade | gold set",
+        "rank | integer | rank | Where it was ranked; missing: not retrieved | ranking",
     ),
-    "metrics": (
+    "metrics": _frame(
         "one row a measure: the mean over all queries",
-        (
-            Column("measure", "text", "", "Measure", "metrics key"),
-            *_fields(
-                MetricMean,
-                "value n n_not_computable reason ci_low ci_high tie_low tie_high unjudged_low "
-                "unjudged_high",
-                at="metrics/*",
-            ),
+        "measure | text | | Measure | metrics key",
+        _fields(
+            MetricMean,
+            _MEAN,
+            at="metrics/*",
         ),
     ),
-    "slices": (
+    "slices": _frame(
         "one row a part of the queries and measure",
-        (
-            Column("dimension", "text", "", "What the queries are split by", "slices key"),
-            Column("level", "text", "", "Part of the split", "slices/* key"),
-            *_fields(RunSlice, "n_queries", at="slices/*/*"),
-            Column("measure", "text", "", "Measure", "metrics key"),
-            *_fields(
-                MetricMean,
-                "value n n_not_computable reason ci_low ci_high tie_low tie_high unjudged_low "
-                "unjudged_high",
-                at="slices/*/*/metrics/*",
-            ),
+        "dimension | text | | What the queries are split by | slices key",
+        "level | text | | Part of the split | slices/* key",
+        _fields(RunSlice, "n_queries", at="slices/*/*"),
+        "measure | text | | Measure | metrics key",
+        _fields(
+            MetricMean,
+            _MEAN,
+            at="slices/*/*/metrics/*",
         ),
     ),
-    "delta": (
+    "delta": _frame(
         "one row a part of the queries and measure: the change in points",
-        (
-            Column(
-                "dimension",
-                "text",
-                "",
-                "What the queries are split by; `all` for the whole",
-                "delta/slices key",
-            ),
-            Column("level", "text", "", "Part of the split", "delta/slices/* key"),
-            Column("measure", "text", "", "Measure", "delta/metrics key"),
-            *_fields(
-                MetricChange,
-                "baseline current delta_points ci_low_points ci_high_points p_value n_pairs "
-                "n_only_baseline n_only_current",
-                at="delta/metrics/*",
-            ),
-            Column(
-                "noise_points",
-                "number",
-                "points",
-                "Noise level: 95 % of differences of one system lie within ± this",
-                "noise file",
-            ),
+        "dimension | text | | What the queries are split by; `all` for the whole | delta/slices "
+        "key",
+        "level | text | | Part of the split | delta/slices/* key",
+        "measure | text | | Measure | delta/metrics key",
+        _fields(
+            MetricChange,
+            "baseline current delta_points ci_low_points ci_high_points p_value n_pairs "
+            "n_only_baseline n_only_current",
+            at="delta/metrics/*",
         ),
+        "noise_points | number | points | Noise level: 95 % of differences of one system lie "
+        "within ± this | noise file",
     ),
-    "contributions": (
+    "contributions": _frame(
         "one row a query and measure that it moved",
-        (
-            *_fields(QueryContribution, "id", at="delta/queries[]"),
-            Column("measure", "text", "", "Measure it moved", "delta/queries[]/contributions key"),
-            Column(
-                "points",
-                "number",
-                "points",
-                "What it adds to the change; they add up to it",
-                "delta/queries[]/contributions/*",
-            ),
-        ),
+        _fields(QueryContribution, "id", at="delta/queries[]"),
+        "measure | text | | Measure it moved | delta/queries[]/contributions key",
+        "points | number | points | What it adds to the change; they add up to it | "
+        "delta/queries[]/contributions/*",
     ),
-    "guard": (
+    "guard": _frame(
         "one row a threshold of the guard",
-        (
-            Column("metric", "text", "", "Metric that is bounded", "threshold"),
-            Column(
-                "part",
-                "text",
-                "",
-                "Part of the queries that is looked at; missing: all",
-                "threshold",
-            ),
-            Column(
-                "verdict",
-                "text",
-                "",
-                "pass, within_noise, breach, overridden, no_verdict or skipped",
-                "guard",
-            ),
-            Column("baseline", "number", "0–1", "Value of the baseline", "guard"),
-            Column("current", "number", "0–1", "Value of this run", "guard"),
-            Column(
-                "change_points",
-                "number",
-                "points",
-                "Current − baseline, over the queries of both",
-                "guard",
-            ),
-            Column("ci_low_points", "number", "points", "Lower end of its interval", "guard"),
-            Column("ci_high_points", "number", "points", "Upper end of its interval", "guard"),
-            Column(
-                "limit_points",
-                "number",
-                "points",
-                "Largest allowed harm; missing: only the value is bounded",
-                "threshold",
-            ),
-            Column(
-                "noise_points",
-                "number",
-                "points",
-                "95 % of differences of one system lie within ± this",
-                "noise file",
-            ),
-            Column("n_queries", "integer", "queries", "Queries that the change rests on", "guard"),
-            Column(
-                "n_up",
-                "integer",
-                "queries",
-                "Queries with a higher value than in the baseline",
-                "guard",
-            ),
-            Column("n_down", "integer", "queries", "Queries with a lower one", "guard"),
-            Column(
-                "p_adjusted",
-                "number",
-                "0–1",
-                "One-sided p of the harm, Holm over the rows",
-                "guard",
-            ),
-            Column("reasons", "list", "", "Why it is no plain pass", "guard"),
-        ),
+        "metric | text | | Metric that is bounded | threshold",
+        "part | text | | Part of the queries that is looked at; missing: all | threshold",
+        "verdict | text | | pass, within_noise, breach, overridden, no_verdict or skipped | guard",
+        "baseline | number | 0–1 | Value of the baseline | guard",
+        "current | number | 0–1 | Value of this run | guard",
+        "change_points | number | points | Current − baseline, over the queries of both | guard",
+        "ci_low_points | number | points | Lower end of its interval | guard",
+        "ci_high_points | number | points | Upper end of its interval | guard",
+        "limit_points | number | points | Largest allowed harm; missing: only the value is "
+        "bounded | threshold",
+        "noise_points | number | points | 95 % of differences of one system lie within ± this | "
+        "noise file",
+        "n_queries | integer | queries | Queries that the change rests on | guard",
+        "n_up | integer | queries | Queries with a higher value than in the baseline | guard",
+        "n_down | integer | queries | Queries with a lower one | guard",
+        "p_adjusted | number | 0–1 | One-sided p of the harm, Holm over the rows | guard",
+        "reasons | list | | Why it is no plain pass | guard",
     ),
-    "components": (
+    "components": _frame(
         "one row a component of the composite",
-        (
-            *_fields(
-                Component, "name value floor ceiling margin n passes", at="composite/components[]"
-            ),
-        ),
+        _fields(Component, "name value floor ceiling margin n passes", at="composite/components[]"),
     ),
-    "roc": (
+    "roc": _frame(
         "one row a threshold of the top score: what refusing below it does",
-        (
-            *_fields(
-                RocPoint, "threshold true_positive_rate false_refusal_rate", at="abstention/roc[]"
-            ),
-        ),
+        _fields(RocPoint, "threshold true_positive_rate false_refusal_rate", at="abstention/roc[]"),
     ),
-    "claims": (
+    "claims": _frame(
         "one row a claim of a draft",
-        (
-            Column("id", "text", "", "Query id of the gold set", "query"),
-            _field(
-                Claim,
-                "text",
-                "claim",
-                at="claims/queries[]/claims[]",
-                meaning="The claim; absent in private reports",
-            ),
-            *_fields(
-                Claim,
-                "is_substantive supported_by in_context reason",
-                at="claims/queries[]/claims[]",
-            ),
+        "id | text | | Query id of the gold set | query",
+        _fields(
+            Claim,
+            "claim=text is_substantive supported_by in_context reason",
+            at="claims/queries[]/claims[]",
+            claim="The claim; absent in private reports",
         ),
     ),
-    "transfer": (
+    "transfer": _frame(
         "one row a metric and corpus that is left out",
-        (
-            Column("metric", "text", "", "Metric", "transfer"),
-            Column("corpus", "text", "", "Corpus that is left out", "transfer"),
-            Column(
-                "others_points",
-                "number",
-                "points",
-                "Change over the queries of all other corpora",
-                "transfer",
-            ),
-            Column(
-                "held_out_points",
-                "number",
-                "points",
-                "Change over those of the corpus left out",
-                "transfer",
-            ),
-            Column(
-                "ci_low_points",
-                "number",
-                "points",
-                "Lower end of the interval of the latter",
-                "transfer",
-            ),
-            Column("ci_high_points", "number", "points", "Its upper end", "transfer"),
-            Column("n_pairs", "integer", "queries", "Queries of the corpus left out", "transfer"),
-            Column(
-                "verdict",
-                "text",
-                "code",
-                "holds, reverses, vanishes, no_change or not_computable",
-                "transfer",
-            ),
-            Column("is_clear", "boolean", "", "Whether the interval leaves out 0", "transfer"),
-        ),
+        "metric | text | | Metric | transfer",
+        "corpus | text | | Corpus that is left out | transfer",
+        "others_points | number | points | Change over the queries of all other corpora | transfer",
+        "held_out_points | number | points | Change over those of the corpus left out | transfer",
+        "ci_low_points | number | points | Lower end of the interval of the latter | transfer",
+        "ci_high_points | number | points | Its upper end | transfer",
+        "n_pairs | integer | queries | Queries of the corpus left out | transfer",
+        "verdict | text | code | holds, reverses, vanishes, no_change or not_computable | transfer",
+        "is_clear | boolean | | Whether the interval leaves out 0 | transfer",
     ),
-    "agreement": (
+    "agreement": _frame(
         "one row a pair of labellers, corpus and weighting",
-        (
-            Column("labeller_a", "text", "", "One labeller; absent in private reports", "gold set"),
-            Column("labeller_b", "text", "", "The other; absent in private reports", "gold set"),
-            Column("corpus", "text", "", "Corpus; missing: all", "gold set"),
-            Column(
-                "weights",
-                "text",
-                "",
-                "How a disagreement counts: none, linear or quadratic",
-                "gold set",
-            ),
-            Column("kappa", "number", "−1–1", "Cohen's kappa", "gold set"),
-            Column("ci_low", "number", "−1–1", "Lower end of its interval", "gold set"),
-            Column("ci_high", "number", "−1–1", "Upper end of its interval", "gold set"),
-            Column("agreement", "number", "0–1", "Share of equal grades", "gold set"),
-            Column("n", "integer", "pairs", "Documents of queries that both graded", "gold set"),
-            Column("n_queries", "integer", "queries", "Queries of these pairs", "gold set"),
-        ),
+        "labeller_a | text | | One labeller; absent in private reports | gold set",
+        "labeller_b | text | | The other; absent in private reports | gold set",
+        "corpus | text | | Corpus; missing: all | gold set",
+        "weights | text | | How a disagreement counts: none, linear or quadratic | gold set",
+        "kappa | number | −1–1 | Cohen's kappa | gold set",
+        "ci_low | number | −1–1 | Lower end of its interval | gold set",
+        "ci_high | number | −1–1 | Upper end of its interval | gold set",
+        "agreement | number | 0–1 | Share of equal grades | gold set",
+        "n | integer | pairs | Documents of queries that both graded | gold set",
+        "n_queries | integer | queries | Queries of these pairs | gold set",
     ),
-    "labels": (
+    "labels": _frame(
         "one row a source of labels: who made them",
-        (
-            Column("source", "text", "", "bootstrap (feedback) or chair (people)", "gold set"),
-            Column("n_queries", "integer", "queries", "Queries asked of this source", "gold set"),
-            Column("n_pairs", "integer", "pairs", "Their judged documents", "gold set"),
-            Column("n_by_one", "integer", "pairs", "Those one named person graded", "gold set"),
-            Column("n_by_more", "integer", "pairs", "Those two or more graded", "gold set"),
-            Column("n_settled", "integer", "pairs", "Those a third person decided on", "gold set"),
-            Column(
-                "n_anchored",
-                "integer",
-                "pairs",
-                "Those with place and digest of the text that was judged",
-                "gold set",
-            ),
-        ),
+        "source | text | | bootstrap (feedback) or chair (people) | gold set",
+        "n_queries | integer | queries | Queries asked of this source | gold set",
+        "n_pairs | integer | pairs | Their judged documents | gold set",
+        "n_by_one | integer | pairs | Those one named person graded | gold set",
+        "n_by_more | integer | pairs | Those two or more graded | gold set",
+        "n_settled | integer | pairs | Those a third person decided on | gold set",
+        "n_anchored | integer | pairs | Those with place and digest of the text that was judged "
+        "| gold set",
     ),
-    "stale_labels": (
+    "stale_labels": _frame(
         "one row a judged pair that the corpus has left behind",
-        (
-            Column("id", "text", "", "Query id of the gold set", "query"),
-            Column("corpus", "text", "", "Where", "gold set"),
-            Column("doc", "text", "", "Judged document", "gold set"),
-            Column("grade", "integer", "grade", "Its grade", "gold set"),
-            Column("reason", "text", "code", "document_gone or text_changed", "corpus"),
-        ),
+        "id | text | | Query id of the gold set | query",
+        "corpus | text | | Where | gold set",
+        "doc | text | | Judged document | gold set",
+        "grade | integer | grade | Its grade | gold set",
+        "reason | text | code | document_gone or text_changed | corpus",
     ),
-    "to_judge": (
+    "to_judge": _frame(
         "one row an unjudged document, the most telling first",
-        (
-            Column("id", "text", "", "Query id of the gold set", "query"),
-            Column("doc", "text", "", "Unjudged document", "ranking"),
-            Column(
-                "gain_points",
-                "number",
-                "points",
-                "How much narrower judging it can make the bounds of the headline measures",
-                "gold set",
-            ),
-            Column("rank", "integer", "rank", "Where it was ranked", "ranking"),
-        ),
+        "id | text | | Query id of the gold set | query",
+        "doc | text | | Unjudged document | ranking",
+        "gain_points | number | points | How much narrower judging it can make the bounds of "
+        "the headline measures | gold set",
+        "rank | integer | rank | Where it was ranked | ranking",
     ),
 }
 
 DIFF_FRAMES: Final[Frames] = {
-    "queries": (
+    "queries": _frame(
         "one row a query of either run, with both first documents",
-        (
-            *_fields(QueryResult, "id", at="queries[]"),
-            _field(
-                QueryResult,
-                "query",
-                "query",
-                at="queries[]",
-                meaning="What was asked; absent in private reports",
-            ),
-            *_fields(QueryResult, "corpus area origin source answerable", at="queries[]"),
-            Column("doc_a", "text", "", "Document ranked first by run a", "ranking"),
-            Column("grade_a", "integer", "grade", "Its grade", "ranking"),
-            Column("n_retrieved_a", "integer", "documents", "Documents of its ranking", "ranking"),
-            Column("doc_b", "text", "", "Document ranked first by run b", "ranking"),
-            Column("grade_b", "integer", "grade", "Its grade", "ranking"),
-            Column("n_retrieved_b", "integer", "documents", "Documents of its ranking", "ranking"),
-            Column("is_moved", "boolean", "", "Whether a ranking metric differs", "queries[]"),
+        _fields(
+            QueryResult,
+            "id query corpus area origin source answerable",
+            at="queries[]",
+            query=_ASKED,
         ),
+        "doc_a | text | | Document ranked first by run a | ranking",
+        "grade_a | integer | grade | Its grade | ranking",
+        "n_retrieved_a | integer | documents | Documents of its ranking | ranking",
+        "doc_b | text | | Document ranked first by run b | ranking",
+        "grade_b | integer | grade | Its grade | ranking",
+        "n_retrieved_b | integer | documents | Documents of its ranking | ranking",
+        "is_moved | boolean | | Whether a ranking metric differs | queries[]",
     ),
-    "rankings": (
+    "rankings": _frame(
         "one row a query and rank, with the documents of both runs",
-        (
-            *_fields(QueryResult, "id", at="queries[]"),
-            Column("rank", "integer", "rank", "Place in the rankings, from 1", "ranking"),
-            Column("doc_a", "text", "", "Document of run a", "ranking"),
-            Column("grade_a", "integer", "grade", "Its grade", "ranking"),
-            Column("doc_b", "text", "", "Document of run b", "ranking"),
-            Column("grade_b", "integer", "grade", "Its grade", "ranking"),
-        ),
+        _fields(QueryResult, "id", at="queries[]"),
+        "rank | integer | rank | Place in the rankings, from 1 | ranking",
+        "doc_a | text | | Document of run a | ranking",
+        "grade_a | integer | grade | Its grade | ranking",
+        "doc_b | text | | Document of run b | ranking",
+        "grade_b | integer | grade | Its grade | ranking",
     ),
-    "changes": (
+    "changes": _frame(
         "one row a part of the queries and metric: the change in points",
-        (
-            Column(
-                "dimension",
-                "text",
-                "",
-                "What the queries are split by; `all` for the whole",
-                "slices key",
-            ),
-            Column("level", "text", "", "Part of the split", "slices/* key"),
-            Column(
-                "n_queries", "integer", "queries", "Queries of the part in both runs", "slices/*/*"
-            ),
-            Column("metric", "text", "", "Metric", "metrics key"),
-            *_fields(
-                MetricDifference, "a b delta_points ci_low_points ci_high_points", at="metrics/*"
-            ),
-            Column(
-                "noise_points",
-                "number",
-                "points",
-                "95 % of differences of one system lie within ± this",
-                "noise file",
-            ),
-            *_fields(
-                MetricDifference,
-                "p_value n_pairs n_up n_down n_only_a n_only_b is_flagged",
-                at="metrics/*",
-            ),
+        "dimension | text | | What the queries are split by; `all` for the whole | slices key",
+        "level | text | | Part of the split | slices/* key",
+        "n_queries | integer | queries | Queries of the part in both runs | slices/*/*",
+        "metric | text | | Metric | metrics key",
+        _fields(MetricDifference, "a b delta_points ci_low_points ci_high_points", at="metrics/*"),
+        "noise_points | number | points | 95 % of differences of one system lie within ± this | "
+        "noise file",
+        _fields(
+            MetricDifference,
+            "p_value n_pairs n_up n_down n_only_a n_only_b is_flagged",
+            at="metrics/*",
         ),
     ),
-    "contributions": (
+    "contributions": _frame(
         "one row a query and metric that it moved",
-        (
-            *_fields(QueryDifference, "id", at="queries[]"),
-            Column("metric", "text", "", "Metric it moved", "queries[]/contributions key"),
-            _field(QueryDifference, "contributions/*", "points", at="queries[]"),
-        ),
+        _fields(QueryDifference, "id", at="queries[]"),
+        "metric | text | | Metric it moved | queries[]/contributions key",
+        _fields(QueryDifference, "points=contributions/*", at="queries[]"),
     ),
-    "documents": (
+    "documents": _frame(
         "one row a query, cut-off and document that came or went",
-        (
-            *_fields(QueryDifference, "id", at="queries[]"),
-            Column("k", "integer", "rank", "Cut-off", "queries[]/documents key"),
-            Column(
-                "moved",
-                "text",
-                "",
-                "Gained or lost within the cut-off",
-                "queries[]/documents/* key",
-            ),
-            *_fields(MovedDocument, "doc grade rank_a rank_b", at="queries[]/documents/*/*[]"),
-        ),
+        _fields(QueryDifference, "id", at="queries[]"),
+        "k | integer | rank | Cut-off | queries[]/documents key",
+        "moved | text | | Gained or lost within the cut-off | queries[]/documents/* key",
+        _fields(MovedDocument, "doc grade rank_a rank_b", at="queries[]/documents/*/*[]"),
     ),
-    "first_documents": (
+    "first_documents": _frame(
         "one row a query with another first document",
-        (
-            *_fields(ChangedTop, "id", at="top1_changed[]"),
-            _field(
-                ChangedTop,
-                "query",
-                "query",
-                at="top1_changed[]",
-                meaning="What was asked; absent in private reports",
-            ),
-            _field(ChangedTop, "a/doc", "doc_a", at="top1_changed[]"),
-            _field(ChangedTop, "a/grade", "grade_a", at="top1_changed[]"),
-            _field(ChangedTop, "b/doc", "doc_b", at="top1_changed[]"),
-            _field(ChangedTop, "b/grade", "grade_b", at="top1_changed[]"),
+        _fields(
+            ChangedTop,
+            "id query doc_a=a/doc grade_a=a/grade doc_b=b/doc grade_b=b/grade",
+            at="top1_changed[]",
+            query=_ASKED,
         ),
     ),
 }
-
-
-def _history(text: str) -> tuple[Column, ...]:
-    """Return columns from lines of name, type, unit, meaning and source between bars."""
-    lines = [line for line in text.splitlines() if line]
-    return tuple(Column(*(cell.strip() for cell in line.split("|"))) for line in lines)
 
 
 _MEASURED: Final = """
@@ -1181,10 +800,10 @@ moment | text | UTC | When it ran, as moment_of says | document
 """
 
 HISTORY_FRAMES: Final[Frames] = {
-    "runs": (
+    "runs": _frame(
         "one row a run, also those that could not be read",
-        _history(
-            f"""{_MEASURED}
+        _MEASURED,
+        """
 moment_of | text | | first batch, evaluation or measurement | document
 subject | text | | Suites or corpora | document
 system | text | | Configurations, or the retriever | document
@@ -1195,13 +814,12 @@ reason | text | | Why this verdict, or why it was not read | document
 status | text | code | read, not_evaluated or unreadable | folder
 source | text | | Folder of the run, or its file | folder
 is_simulated | boolean | | It holds invented data | document
-"""
-        ),
+""",
     ),
-    "metrics": (
+    "metrics": _frame(
         "one row a run, suite or corpus, configuration and metric",
-        _history(
-            f"""{_MEASURED}
+        _MEASURED,
+        """
 subject | text | | Suite or corpora | document
 series | text | | Configuration; of search, `search` | document
 metric | text | | Metric | document
@@ -1211,13 +829,12 @@ ci_high | number | of the metric | Its upper end | computed
 n | integer | tasks or queries | Tasks or queries it rests on | computed
 basis | text | digest | Tasks, truth, cut-offs; or gold set, documents, settings | computed
 line | integer | | Means of one line rest on the same and follow each other | computed
-"""
-        ),
+""",
     ),
-    "guard": (
+    "guard": _frame(
         "one row a search run that has an earlier one: the change since then",
-        _history(
-            f"""{_MEASURED}
+        _MEASURED,
+        """
 against | text | | The run it was compared with when measured, else the one before it | delta
 against_moment | text | UTC | When that was measured | document
 verdict | text | code | pass, breach or no_verdict | guard
@@ -1226,13 +843,12 @@ breaches | list | | Metrics whose threshold is breached | guard
 worst | text | | The one that lost most | guard
 worst_points | number | points | Its change | guard
 reasons | list | | Why it is no plain pass | guard
-"""
-        ),
+""",
     ),
-    "labels": (
+    "labels": _frame(
         "one row a search run and source of labels of its gold set",
-        _history(
-            f"""{_MEASURED}
+        _MEASURED,
+        """
 gold_set | text | | Name of the gold set | run/gold_set/name
 fingerprint | text | digest | Digest of all in it that can move a measure | run/gold_set/fingerprint
 source | text | | Source of the rows | run/gold_set/sources key
@@ -1241,8 +857,7 @@ n | integer | queries | Queries of this source | run/gold_set/sources/*
 n_queries | integer | queries | Queries of the whole gold set | run/gold_set/n_queries
 n_labelled_pairs | integer | pairs | Its judgements | run/gold_set/n_labelled_pairs
 n_unlabelled | integer | queries | Its queries with nothing relevant yet | run/gold_set/n_unlabelled
-"""
-        ),
+""",
     ),
 }
 

@@ -20,7 +20,7 @@ from retrieval_eval.model import AnyRecord, from_builtins
 from retrieval_eval.model.events import EventDocument, EventRow, TargetRow
 from retrieval_eval.model.summary import RunSummary, TrialEntry
 from retrieval_eval.report.columns import FRAMES
-from retrieval_eval.report.frames import Row, read_row
+from retrieval_eval.report.frames import Row, encodable, read_row
 
 _ACCESS_OF_CATEGORY: Final = {"file_read": "opened", "file_write": "written"}
 
@@ -38,7 +38,8 @@ class TrialFiles:
     def identity(self) -> Row:
         """The columns that name the trial."""
         names = ("config_name", "benchmark", "task_name", "trial_name")
-        return {"run_id": self.run_id} | {name: getattr(self.entry, name) for name in names}
+        found = {"run_id": self.run_id} | {name: getattr(self.entry, name) for name in names}
+        return {name: encodable(text) for name, text in found.items()}
 
     def events(self) -> EventDocument | None:
         """Return the event document, or None when there is no such file."""

@@ -54,10 +54,33 @@ def make_frame(rows: Sequence[Row], columns: Sequence[Column]) -> pd.DataFrame:
 
     return pd.DataFrame(
         {
-            c.name: pd.Series([row.get(c.name) for row in rows], dtype=_DTYPES[c.type])
+            c.name: pd.Series(
+                [
+                    encodable(value) if c.type in ("text", "list") else value
+                    for value in (row.get(c.name) for row in rows)
+                ],
+                dtype=_DTYPES[c.type],
+            )
             for c in columns
         }
     )
+
+
+def encodable(value: Any) -> Any:
+    r"""Return text that pandas can group by: half of a surrogate pair is written as its escape.
+
+    Lists of texts too; anything else is returned as it is.
+
+    Examples
+    --------
+    >>> encodable("a\ud800"), encodable(["b", None])
+    ('a\\ud800', ['b', None])
+    """
+    if isinstance(value, list):
+        return [encodable(item) for item in value]
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    return value
 
 
 class Measured:

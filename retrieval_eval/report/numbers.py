@@ -94,14 +94,6 @@ def of(part: Any, whole: Any) -> str:
     return f"{count(part)} of {count(whole)}"
 
 
-def share(part: Any, whole: Any) -> str:
-    """Return ``part of whole (rate)``; without a rate when the whole is 0 or unknown."""
-    a, b = finite(part), finite(whole)
-    if a is None or not b:
-        return of(part, whole)
-    return f"{of(a, b)} ({a / b:.2f})"
-
-
 def p_value(value: Any) -> str:
     """Return a p or q value; small ones as a bound."""
     number = finite(value)

@@ -24,7 +24,7 @@ from retrieval_eval.report.documents import (
     renamed_summary,
 )
 from retrieval_eval.report.exhibits import Block
-from retrieval_eval.report.frames import Row, make_frame, read_row
+from retrieval_eval.report.frames import Row, encodable, make_frame, read_row
 from retrieval_eval.report.names import LABELS, reason_sentence
 from retrieval_eval.report.simulated import notice
 from retrieval_eval.report.trial import Trial, find_trial, page_folders
@@ -108,8 +108,8 @@ class Run(frames.Measured):
             read_run_document(folders[0], IMPACT_FILE, ImpactAnalysis) if impact is None else impact
         )
         self.parameters = dict(parameters or {})
-        self._baseline = baseline_config or None
-        self._mcp = mcp_config or None
+        self._baseline = encodable(baseline_config) or None
+        self._mcp = encodable(mcp_config) or None
 
     def filter(self, where: Where) -> Run:
         """Return a run of the trials that pass a condition, everything computed anew from these.
@@ -250,9 +250,9 @@ class Run(frames.Measured):
 
     @cached_property
     def _all_configs(self) -> list[str]:
-        names: set[str | None] = {trial.entry.config_name for trial in self.trial_files}
+        names: set[str | None] = {trial.identity["config_name"] for trial in self.trial_files}
         names |= {e.config_name for summary in self.summaries for e in summary.excluded}
-        return sorted(name for name in names if name)
+        return sorted({encodable(name) for name in names if name})
 
     @cached_property
     def configs(self) -> tuple[str, ...]:

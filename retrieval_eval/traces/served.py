@@ -1,7 +1,7 @@
 """Whether an answer served anything: recognises refusals, aborted commands and error pages.
 
-The reader of a format decides from its flags first. The sentences here are for answers whose flag
-the format lost; each is known from a harness, and only the beginning of a text can be one.
+The reader of a format decides from its flags first, then the dialect of the harness. Sentences are
+for answers whose flag the format lost; only the beginning of a text can be one.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from typing import Any, Final
+
+from retrieval_eval.traces.dialects import wording
 
 _LONGEST_OPENING: Final = 400
 
@@ -21,28 +23,6 @@ _EXIT_STATUS: Final = re.compile(
 _OPENING_STATUS: Final = re.compile(r"\s*(?:Error: )?Exit code \d+\s*(?:\n|$)")
 _STATUS_NAMES: Final = ("exit_code", "exitCode", "returncode", "return_code")
 
-_REFUSED: Final = re.compile(
-    r"""\s*(?:
-        <tool_use_error>
-      | The\ user\ doesn't\ want\ to\ (?:proceed\ with\ this|take\ this\ action)
-      | \[Request\ interrupted\ by\ user
-      | Claude\ requested\ permissions\ to | This\ command\ requires\ approval
-      | Permission\ to\ use\ \w{1,100}\ (?:with\ command\ |has\ been\ denied)
-      | [^\n]{1,200}\ was\ blocked\.\ For\ security,\ Claude\ Code
-      | \w{1,100}\ operation\ blocked\ by\ hook
-      | \w{1,100}:\w{1,100}\ hook\ error
-      | <error>Command\ was\ aborted\ before\ completion
-      | ERROR:\ Cannot\ execute\ multiple\ commands\ at\ once
-      | Your\ bash\ command\ contained\ syntax\ errors\ and\ was\ NOT\ executed
-      | Tool\ execution\ denied\ by\ policy | \[Operation\ Cancelled\] | User\ denied\ execution
-      | The\ user\ denied\ this\ operation
-      | The\ tool\ execution\ failed\ with\ the\ following\ error
-      | exec\ command\ rejected\ by\ user | aborted\ by\ user\ after
-      | Command\ was\ (?:cancelled\ by\ user|automatically\ cancelled)
-    )""",
-    re.VERBOSE,
-)
-
 
 def is_refusal(text: str) -> bool:
     """Whether a text is a harness's message for a call that it, a hook or the user denied.
@@ -54,7 +34,7 @@ def is_refusal(text: str) -> bool:
     >>> is_refusal("Permission to use, copy, modify, and distribute this software")
     False
     """
-    return _REFUSED.match(text[:_LONGEST_OPENING]) is not None
+    return wording("refusals").match(text[:_LONGEST_OPENING].lstrip()) is not None
 
 
 def opens_with_exit_status(text: str) -> bool:

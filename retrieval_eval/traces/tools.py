@@ -10,7 +10,7 @@ import json
 import math
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from retrieval_eval.records import RawTarget, ToolCall, ToolCategory, ToolResult
@@ -79,6 +79,7 @@ def interpret(call: ToolCall) -> ToolUse:
     tool = tool_row(name.bare, name.is_mcp)
     category = tool.category if isinstance(tool.category, str) else tool.category(arguments)
     found = _found(call, tool, name, category, arguments)
+    doubt = call.result.doubt if call.result is not None else None
     command = _command(arguments) if tool.is_shell else None
     return ToolUse(
         category=found.category or category,
@@ -87,7 +88,11 @@ def interpret(call: ToolCall) -> ToolUse:
         server=name.server,
         command=command,
         command_cwd=text_argument(arguments, _FOLDERS) if tool.is_shell else None,
-        targets=tuple(t for t in distinct(found.targets) if not is_harness_file(t.path)),
+        targets=tuple(
+            t if doubt is None or t.doubt is not None else replace(t, doubt=doubt)
+            for t in distinct(found.targets)
+            if not is_harness_file(t.path)
+        ),
         is_error=found.is_error,
         is_opaque=found.is_opaque or (tool.is_shell and _is_unexplained(call, command)),
         arguments=salient_arguments(arguments),

@@ -101,8 +101,8 @@ def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         tmp_path_factory.mktemp("hostile"),
         n_tasks=14,
         task_names=HOSTILE,
-        configs=("<b>base</b>", "$mcp$ `x` | {{y}}"),
-        suites=("<i>suite</i>", "s|t"),
+        configs=("<b>base</b>", "$mcp$ `x` | {{y}} \ud800"),
+        suites=("<i>suite</i>", "s|t\udfff"),
         n_without_trace=1,
         excluded=(
             {"path": "<u>p</u>", "config_name": None, "reason": "<s>", "detail": "`<script>`"},

@@ -304,3 +304,13 @@ def test_counts_add_up():
         ("—", "1", "0", "1"),
         ("Total", "3", "1", "4"),
     )
+
+
+def test_the_band_of_lines_has_the_coverage_that_is_asked_for():
+    frame = pd.DataFrame({"config_name": "a", "mrr": [0.0, 0.2, 0.4, 0.9, 1.0]})
+    bands = []
+    for confidence in (0.5, 0.99):
+        drawn = rev.plot.lines(frame, ["mrr", "mrr"], confidence=confidence)
+        bands.append(drawn.ax.collections[0].get_datalim(drawn.ax.transData))
+        assert f"{100 * confidence:g} % bootstrap interval" in drawn.caption
+    assert bands[0].height < bands[1].height

@@ -20,7 +20,5 @@ def test_formats():
     assert numbers.signed(-1234.5, 0) == "−1,234"
     assert numbers.signed(-0.004) == "0.00"
     assert numbers.interval(-0.1, None) == "—"
-    assert numbers.share(3, 4) == "3 of 4 (0.75)"
-    assert numbers.share(0, 0) == "0 of 0"
     assert numbers.p_value(0.0001) == "< 0.001"
     assert numbers.p_value(0.25) == "0.250"

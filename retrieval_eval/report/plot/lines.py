@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from retrieval_eval.report import style
 from retrieval_eval.report.canvas import legend, light_grid, name
-from retrieval_eval.report.headings import formatter, heading, inside
+from retrieval_eval.report.headings import formatter, heading, inside, percent
 from retrieval_eval.report.registered import (
     NothingToShow,
     Words,
@@ -39,8 +39,9 @@ def lines(
     frame: pd.DataFrame,
     columns: Sequence[str],
     by: str | Sequence[str] | None = "config_name",
+    confidence: float = 0.95,
 ) -> Words:
-    """Draw the mean of each column with its 95 % bootstrap interval, a line a group.
+    """Draw the mean of each column with its bootstrap interval, a line a group.
 
     Parameters
     ----------
@@ -51,6 +52,8 @@ def lines(
         ``recall@5`` and ``recall@10`` the axis shows 5 and 10.
     by
         The column (or columns) that splits the rows into groups; None for one group.
+    confidence
+        Coverage of the intervals.
 
     Returns
     -------
@@ -89,7 +92,7 @@ def lines(
             tidy,
             x="place",
             y="value",
-            errorbar=("ci", 95),
+            errorbar=("ci", 100 * confidence),
             seed=DEFAULT_SEED % 2**32,
             color=mark.color,
             linestyle=mark.line,
@@ -156,7 +159,8 @@ def lines(
         )
         if ranked_last
         else f"No row has a value of {inside(heading(last))}, the last of {len(wanted)} columns",
-        f"Mean {inside(whole)} with 95 % bootstrap interval, {known_of(with_values, len(frame))}.",
+        f"Mean {inside(whole)} with {percent(confidence)} bootstrap interval, "
+        f"{known_of(with_values, len(frame))}.",
         data,
         f"Lines of mean {inside(whole)} by group: {parts}.",
         {"mean": show, "column": heading},

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from retrieval_eval.report import style
 from retrieval_eval.report.canvas import height, legend, name, row_labels
-from retrieval_eval.report.headings import heading, inside
-from retrieval_eval.report.numbers import share as share_text
+from retrieval_eval.report.headings import heading, inside, percent
+from retrieval_eval.report.numbers import of
 from retrieval_eval.report.registered import (
     NothingToShow,
     Words,
@@ -68,7 +68,7 @@ def stacked(
     >>> files = pd.DataFrame({"config_name": ["a", "a", "b"], "part": ["used", "never", "used"]})
     >>> drawn = rev.plot.stacked(files, "config_name", "part")
     >>> drawn.finding, drawn.data["used"].tolist()
-    ('Used: 1 of 2 (0.50) with a, 1 of 1 (1.00) with b', [1, 1])
+    ('Used: 50 % with a (1 of 2), 100 % with b (1 of 1)', [1, 1])
     """
     from matplotlib.patches import Patch
 
@@ -99,6 +99,8 @@ def stacked(
     what = heading(weights) if weights else "n"
     row_labels(ax, bars, [f"n = {totals[row]:,.0f}" for row in bars])
     ax.set_xlim(0, 1 if share else None)
+    if share:
+        ax.xaxis.set_major_formatter(lambda value, _: percent(value))
     ax.set_xlabel(what if not share else f"Share of {inside(what)}" if weights else "Share")
     legend(
         ax,
@@ -120,12 +122,10 @@ def stacked(
         }
     )
     first = kinds[0]
-    said = [
-        f"{share_text(sums[row, first], totals[row])}{_with(row)}" for row in bars if totals[row]
-    ]
+    said = [_share(sums[row, first], totals[row], row) for row in bars if totals[row]]
     words = [
         f"{name(row)} "
-        + ", ".join(f"{name(p)} {share_text(sums[row, p], totals[row])}" for p in kinds[:8])
+        + ", ".join(f"{name(p)} {_share(sums[row, p], totals[row])}" for p in kinds[:8])
         for row in bars
     ]
     return Words(
@@ -140,8 +140,11 @@ def stacked(
     )
 
 
-def _with(row: str) -> str:
-    return "" if row == "all" else f" with {name(row, 36)}"
+def _share(part: float, whole: float, row: str = "all") -> str:
+    """Return a share with what it is of, and with the bar it belongs to where that has a name."""
+    of_whole = f"({of(part, whole)})"
+    where = "" if row == "all" else f" with {name(row, 36)}"
+    return f"{percent(part / whole)}{where} {of_whole}" if whole else of_whole[1:-1]
 
 
 def _bar(
@@ -168,7 +171,7 @@ def _bar(
         ax.text(
             left + width / 2,
             y,
-            f"{width:.2f}" if share else f"{width:,.0f}",
+            f"{100 * width:.0f} %" if share else f"{width:,.0f}",
             ha="center",
             va="center",
             color=ink,

@@ -644,7 +644,10 @@ def _holds(row: Mapping[str, Any]) -> str:
 
 
 def cutoffs(run: SearchRun, metric: str) -> Says:
-    """Return the words about a metric at each cut-off, the finding being that of one of them."""
+    """Return the words about a metric at each cut-off, with the coverage of the run's intervals.
+
+    The finding is that of one cut-off.
+    """
     parts = sorted(run.stored.slices.corpus.items(), key=lambda item: (-item[1].n_queries, item[0]))
     shown = [
         f"{rate(mean.value)} in {visible(level, 30)} (n = {mean.n})"
@@ -653,14 +656,14 @@ def cutoffs(run: SearchRun, metric: str) -> Says:
     ]
     return says(
         f"{metric}: {listed(shown)}" if shown else "No corpus has a scored query",
-        "Mean over the queries of a corpus with 95 % bootstrap interval."
+        f"Mean over the queries of a corpus with {run.coverage} bootstrap interval."
         + (
             " P@k divides by k, so it falls where fewer than k documents are relevant."
             if metric.startswith("P@")
             else ""
         ),
         empty="No query has a value, so there is no curve to draw.",
-    )
+    ) | {"confidence": run.stored.run.settings.confidence}
 
 
 def slices(run: SearchRun, frame: pd.DataFrame, measure: str) -> Says:

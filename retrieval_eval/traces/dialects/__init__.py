@@ -15,7 +15,7 @@ from functools import cache, lru_cache
 from pkgutil import iter_modules
 from typing import Any, Final, Literal
 
-from retrieval_eval.records import ToolCategory
+from retrieval_eval.records import ToolCall, ToolCategory, ToolResult
 from retrieval_eval.registry import Registry
 from retrieval_eval.traces.results.base import Found, Parser, Seen
 
@@ -66,6 +66,25 @@ class Dialect:
         Bare names that are the server's only when the arguments name a repository.
     delegating
         Names, as traces have them, of tools that hand work to a sub-agent.
+    own_files
+        Regular expressions found in the absolute paths of files that are the harness's own, such
+        as its memory and the results it saved.
+    blocks
+        Opening and closing mark of text that the harness adds to results.
+    harnesses
+        Names by which traces call the harness, in lower case.
+    refusals
+        Regular expressions for the beginning of an answer that says that the call did not run or
+        did not finish.
+    failures
+        The same for a call that ran and failed, so that its answer is no content.
+    empty
+        The same for an answer that says that nothing was found.
+    answer
+        Takes a call with its raw result and returns the result without the harness's envelope,
+        with what the envelope states (exit status, cut, time-out) in its fields.
+    source
+        What the rows were read from: project, version or commit.
 
     Examples
     --------
@@ -80,6 +99,14 @@ class Dialect:
     own_names: frozenset[str] = frozenset()
     own_names_with_repository: frozenset[str] = frozenset()
     delegating: frozenset[str] = frozenset()
+    harnesses: frozenset[str] = frozenset()
+    refusals: tuple[str, ...] = ()
+    failures: tuple[str, ...] = ()
+    empty: tuple[str, ...] = ()
+    own_files: tuple[str, ...] = ()
+    blocks: tuple[tuple[str, str], ...] = ()
+    answer: Callable[[ToolCall], ToolResult] | None = None
+    source: str = ""
 
 
 class _Dialects(Registry[Dialect]):
@@ -133,6 +160,37 @@ def tool_row(name: str, is_mcp: bool) -> Tool:
         if any(fnmatchcase(name, pattern) for pattern in tool.names):
             return tool
     return _UNKNOWN
+
+
+@cache
+def _by_harness() -> Mapping[str, Dialect]:
+    return {name: dialect for _, dialect in DIALECTS.items() for name in dialect.harnesses}
+
+
+def dialect_of(harness: str | None) -> Dialect | None:
+    """Return the dialect of a harness by the name that a trace gives it, or None.
+
+    Examples
+    --------
+    >>> dialect_of("no-such-harness") is None
+    True
+    """
+    return _by_harness().get(harness.lower()) if harness else None
+
+
+@cache
+def wording(kind: Literal["refusals", "failures", "empty", "own_files"]) -> re.Pattern[str]:
+    """Return one expression for what all dialects state of a kind."""
+    found = [text for _, dialect in DIALECTS.items() for text in getattr(dialect, kind)]
+    return re.compile("|".join(f"(?:{text})" for text in found))
+
+
+@cache
+def added_blocks() -> tuple[tuple[str, str], ...]:
+    """Return the marks of text that any harness adds to results."""
+    return tuple(
+        dict.fromkeys(block for _, dialect in DIALECTS.items() for block in dialect.blocks)
+    )
 
 
 @cache

@@ -9,6 +9,7 @@ DIALECTS.add(
     "augment",
     Dialect(
         offered_by="server",
+        empty=(r"The following code sections were retrieved:\s*$",),
         own_names=frozenset({"codebase_retrieval", "augment_code_search"}),
         tools=(Tool(("codebase_retrieval", "augment_code_search"), "code_search", read_mentions),),
     ),

@@ -69,6 +69,22 @@ DIALECTS.add(
     "of unknown origin",
     Dialect(
         offered_by="both",
+        failures=(
+            r"MCP error -?\d",
+            r"(?:ERROR|Error|Fatal error):",
+            r"The (?:path|file) \S{1,300} (?:does not exist|is not a file)\b",
+            r"(?:File|Path|Directory) does not exist",
+            r"EISDIR|ENOENT|No such file or directory|file not found|Unknown tool",
+            r"Request failed with status code|HTTP error:? \d",
+            r"[Ff]ailed to (?:get|search|list|read|fetch|find|resolve|download|retrieve)\b",
+        ),
+        empty=(
+            (
+                r"(?i:No (?:relevant |matching |such )?"
+                r"(?:results?|files?|matches|references|definitions?|commits?|symbols?|code)\b)"
+            ),
+            r"(?i:(?:\{\}|\[\]|null|nil|none|0 results)\s*$)",
+        ),
         guesses=(
             Tool(("*fetch*",), page_category, read_page),
             Tool(("*repository_tree*",), "file_search", list_remote),

@@ -8,7 +8,14 @@ from retrieval_eval.traces.results.local_files import read_write
 DIALECTS.add(
     "gemini-cli",
     Dialect(
+        harnesses=frozenset({"gemini-cli"}),
         delegating=frozenset({"invoke_agent"}),
+        refusals=(
+            r"Tool execution denied by policy",
+            r"\[Operation Cancelled\]",
+            r"User denied execution",
+            r"Command was (?:cancelled by user|automatically cancelled)",
+        ),
         tools=(
             Tool(("run_shell_command",), "other", read_nothing, is_shell=True),
             Tool(("invoke_agent",), "other", read_nothing),

@@ -8,6 +8,9 @@ from retrieval_eval.traces.results.local_files import editor_category, read_edit
 DIALECTS.add(
     "openhands",
     Dialect(
+        harnesses=frozenset({"openhands"}),
+        refusals=(r"ERROR: Cannot execute multiple commands at once",),
+        failures=(r"Invalid `[^`]{1,60}` parameter", r"No replacement was performed"),
         tools=(
             Tool(("execute_bash", "execute_command"), "other", read_nothing, is_shell=True),
             Tool(

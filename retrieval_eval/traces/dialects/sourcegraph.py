@@ -10,6 +10,7 @@ DIALECTS.add(
     "sourcegraph",
     Dialect(
         offered_by="server",
+        failures=(r"repo(?:sitory)? not found", r"script execution failed"),
         own_names=frozenset(
             {
                 *("keyword_search", "nls_search", "deepsearch", "deepsearch_read"),

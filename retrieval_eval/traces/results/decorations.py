@@ -5,44 +5,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from retrieval_eval.traces.dialects import added_blocks, wording
 from retrieval_eval.traces.served import is_refusal
 
-_REMINDER: Final = ("<system-reminder>", "</system-reminder>")
 _PERSISTED: Final = "<persisted-output>"
 _PREVIEW: Final = re.compile(r"^Preview \([^)\n]{0,60}\):?$", re.MULTILINE)
 _PREVIEW_END: Final = re.compile(r"\n\.{3}\s*$")
 
-_FAILURE: Final = re.compile(
-    r"""\s*(?:
-        \w*InputValidationError | MCP\ error\ -?\d
-      | (?:ERROR|Error|Fatal\ error):
-      | The\ (?:path|file)\ \S{1,300}\ (?:does\ not\ exist|is\ not\ a\ file)\b
-      | File\ content\ \([^)]{0,80}\)\ exceeds\ maximum\ allowed
-      | (?:File|Path|Directory)\ does\ not\ exist | EISDIR | ENOENT | No\ such\ file\ or\ directory
-      | <system-reminder>Warning:\ the\ file\ exists\ but\ is\ shorter\ than\ the\ provided\ offset
-      | repo(?:sitory)?\ not\ found | file\ not\ found | script\ execution\ failed
-      | Request\ failed\ with\ status\ code | HTTP\ error:?\ \d
-      | [Ff]ailed\ to\ (?:get|search|list|read|fetch|find|resolve|download|retrieve)\b
-      | Invalid\ `[^`]{1,60}`\ parameter | No\ replacement\ was\ performed
-      | String\ to\ replace\ not\ found | File\ has\ not\ been\ read\ yet
-      | No\ such\ tool\ available | Unknown\ tool
-    )""",
-    re.VERBOSE,
-)
-_EMPTY: Final = re.compile(
-    r"\s*(?:No (?:relevant |matching |such )?"
-    r"(?:results?|files?|matches|references|definitions?|commits?|symbols?|code)\b"
-    r"|The following code sections were retrieved:\s*$"
-    r"|<system-reminder>Warning: the file exists but the contents are empty"
-    r"|(?:\{\}|\[\]|null|nil|none|0 results)\s*$)",
-    re.IGNORECASE,
-)
-_HARNESS_FILE: Final = re.compile(
-    r"/tool-results/[^/]+\.(?:txt|json)$"
-    r"|/(?:\.claude|sessions)/projects/"
-    r"|/\.claude/(?:plans|todos|file-history)/"
-    r"|^/tmp/claude-\d"
-)
 _SAVED_RESULT: Final = re.compile(r"/tool-results/[^/]+\.(?:txt|json)$")
 
 
@@ -54,12 +23,12 @@ def is_failure(text: str) -> bool:
     >>> is_failure("repository not found: acme/widgets"), is_failure("12: repository not found")
     (True, False)
     """
-    return is_refusal(text) or _FAILURE.match(text[:400]) is not None
+    return is_refusal(text) or wording("failures").match(text[:400].lstrip()) is not None
 
 
 def is_empty_answer(text: str) -> bool:
     """Whether the text of a result means that nothing was found."""
-    return not text.strip() or _EMPTY.match(text[:400]) is not None
+    return not text.strip() or wording("empty").match(text[:400].lstrip()) is not None
 
 
 def is_harness_file(path: str) -> bool:
@@ -72,7 +41,7 @@ def is_harness_file(path: str) -> bool:
     >>> is_harness_file("/workspace/src/memory/pool.c")
     False
     """
-    return _HARNESS_FILE.search(path) is not None
+    return wording("own_files").search(path) is not None
 
 
 def is_saved_result(path: str) -> bool:
@@ -88,11 +57,12 @@ def undecorated(text: str) -> str:
     >>> undecorated("a.py\n\n<system-reminder>be careful</system-reminder>")
     'a.py\n\n'
     """
-    return _preview(_without_reminders(text))
+    for opening, closing in added_blocks():
+        text = _without_blocks(text, opening, closing)
+    return _preview(text)
 
 
-def _without_reminders(text: str) -> str:
-    opening, closing = _REMINDER
+def _without_blocks(text: str, opening: str, closing: str) -> str:
     if opening not in text:
         return text
     kept: list[str] = []

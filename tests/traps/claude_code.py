@@ -1,0 +1,74 @@
+"""Claude Code's stream: what its results prove."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.traps import Trap
+
+
+def _session(*steps: tuple[str, dict[str, Any], dict[str, Any] | None]) -> list[dict[str, Any]]:
+    """Return a stream of calls: name, arguments and the fields of the result (None: none)."""
+    lines: list[dict[str, Any]] = [
+        {"type": "system", "subtype": "init", "session_id": "s", "tools": [], "cwd": "/workspace"}
+    ]
+    for number, (name, arguments, result) in enumerate(steps):
+        call = {"type": "tool_use", "id": f"c{number}", "name": name, "input": arguments}
+        message = {"id": f"m{number}", "content": [call]}
+        lines.append({"type": "assistant", "parent_tool_use_id": None, "message": message})
+        if result is not None:
+            answer = {"type": "tool_result", "tool_use_id": f"c{number}", **result}
+            lines.append(
+                {"type": "user", "parent_tool_use_id": None, "message": {"content": [answer]}}
+            )
+    return [*lines, {"type": "result", "subtype": "success"}]
+
+
+def _trial(*steps: tuple[str, dict[str, Any], dict[str, Any] | None]) -> dict[str, Any]:
+    return {"agent/claude-code.txt": _session(*steps)}
+
+
+TRAPS = (
+    Trap(
+        situation="read",
+        files=_trial(("Read", {"file_path": "/workspace/src/a.py"}, {"content": "1\timport os"})),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="Read answered with numbered lines of the file.",
+    ),
+    Trap(
+        situation="denied",
+        files=_trial(
+            (
+                "Read",
+                {"file_path": "/workspace/src/a.py"},
+                {"content": "Permission to use Read has been denied.", "is_error": True},
+            )
+        ),
+        expected={"src/a.py": "none"},
+        reason="An error without an exit code means that the call did not run.",
+    ),
+    Trap(
+        situation="timed out",
+        files=_trial(
+            (
+                "Bash",
+                {"command": "cat src/a.py"},
+                {"content": "Command timed out after 2m 0.0s", "is_error": True},
+            )
+        ),
+        expected={"src/a.py": "none"},
+        reason="The command was killed before it printed anything.",
+    ),
+    Trap(
+        situation="write",
+        files=_trial(
+            (
+                "Write",
+                {"file_path": "/workspace/src/a.py", "content": "x"},
+                {"content": "File created successfully at: /workspace/src/a.py"},
+            )
+        ),
+        expected={"src/a.py": "none"},
+        reason="Writing a file does not show it to the agent.",
+    ),
+)

@@ -1,0 +1,55 @@
+"""Every trap of the matrix is read as its reason says."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+import pytest
+
+import tests.traps
+from retrieval_eval.events.normalise import extract_events
+from retrieval_eval.events.retrieved import evidence
+from retrieval_eval.ground_truth import load_ground_truth
+from retrieval_eval.traces import read_trace
+from tests.traps import Trap
+
+
+def _traps() -> list[object]:
+    found = []
+    for module in iter_modules(tests.traps.__path__):
+        if module.name.startswith("test_"):
+            continue
+        traps: tuple[Trap, ...] = import_module(f"tests.traps.{module.name}").TRAPS
+        found += [
+            pytest.param(trap, id=f"{module.name}-{trap.situation}-{number}")
+            for number, trap in enumerate(traps)
+        ]
+    return found
+
+
+def _write(folder: Path, trap: Trap) -> None:
+    for name, content in trap.files.items():
+        path = folder / "trial" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, list):
+            content = "\n".join(json.dumps(line) for line in content) + "\n"
+        path.write_text(content if isinstance(content, str) else json.dumps(content), "utf-8")
+    task = folder / "task"
+    (task / "tests").mkdir(parents=True)
+    (task / "task.toml").write_text(trap.task, "utf-8")
+    truth = json.dumps({"files": list(trap.expected)})
+    (task / "tests/ground_truth.json").write_text(truth, "utf-8")
+
+
+@pytest.mark.parametrize("trap", _traps())
+def test_a_trap_is_read_as_its_reason_says(tmp_path: Path, trap: Trap) -> None:
+    _write(tmp_path, trap)
+    trace = read_trace(tmp_path / "trial")
+    truth = load_ground_truth(tmp_path / "task")
+    found = evidence(extract_events(trace, truth))
+    read = dict(zip(trap.expected, found.values(), strict=True))
+    assert read == trap.expected, trap.reason
+    assert trap.reason.endswith(".")
