@@ -97,7 +97,7 @@ def test_the_answer_says_what_moved_and_who_lost_most():
     assert block.finding == "Guard not asked: no clear change in P@5 and Recall@20 against before"
     told = "1 query moved, 1 has another first document"
     assert told in block.sentences[1]
-    assert dict(opening.header(found).badges)["Moved"] == told
+    assert dict(opening.header(found).badges)["Change"] == told
     assert block.sentences[2].endswith("9 of 13 gold queries were reviewed by people.")
     table = only(block, Table)
     assert table.header[1:3] == ("before", "after")
@@ -112,7 +112,7 @@ def test_one_count_of_queries_that_moved_is_everywhere():
     n = len(found.moved)
     assert found.queries["is_moved"].sum() == n == 2
     shown = Shown(found)
-    assert f"{n} queries moved" in shown.badges()["Moved"]
+    assert f"{n} queries moved" in shown.badges()["Change"]
     assert any(f"{n} queries moved" in sentence for sentence in shown.answer.sentences)
     assert shown["contributions"].finding == f"{n} of 13 queries moved"
 

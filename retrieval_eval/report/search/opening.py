@@ -120,9 +120,9 @@ def _diff_facts(diff: SearchDiff) -> dict[str, str]:
             f"Run {side}": f"{visible(x.label or 'no label', 48)}, {visible(x.generated_at, 24)}"
             for side, x in zip(SIDES, sides, strict=True)
         },
-        "Set-up": setup_finding(diff),
+        "Set-up": setup_finding(diff).removeprefix("The set-up "),
         "Queries": f"{counted(document.n_queries_in_both, 'query')} in both, {only}; {failed}",
-        "Moved": moved(diff),
+        "Change": moved(diff),
         "Accepted differences": f"{NOT_SAME.upper()}: {codes}"
         if codes
         else "none: they measured the same",

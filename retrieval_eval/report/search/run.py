@@ -249,6 +249,11 @@ class SearchRun(Searched):
         return self.baseline_name, visible(self.name, 36)
 
     @property
+    def sides(self) -> tuple[str, str]:
+        """What the two compared are called where there is little room."""
+        return "baseline", "this run"
+
+    @property
     def settings(self) -> RunSettings:
         """How it was measured."""
         return self.stored.run.settings

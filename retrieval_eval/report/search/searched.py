@@ -98,6 +98,11 @@ class Searched(frames.Measured):
         raise NotImplementedError
 
     @property
+    def sides(self) -> tuple[str, str]:
+        """What the two compared are called where there is little room."""
+        return self.names
+
+    @property
     def settings(self) -> RunSettings | DiffSettings:
         """How it was measured."""
         raise NotImplementedError

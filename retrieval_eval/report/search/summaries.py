@@ -311,13 +311,14 @@ def pairs(view: Searched) -> pd.DataFrame:
     """Return every query and metric with its value in both runs, as ``plot.paired`` takes them."""
     before = {q.id: q.metrics for q in view.before.queries} if view.before else {}
     rows = [
-        (metric, view.title(query.id, 60), old, new, new - old)
+        (metric, view.title(query.id, 60), old, new, new - old, *view.sides)
         for metric in view.differences
         for query in view.runs[-1].queries
         if (new := query.metrics.get(metric)) is not None
         and (old := before.get(query.id, {}).get(metric)) is not None
     ]
-    return table(("metric", "task_name", "baseline", "comparison", "difference"), rows)
+    values = ("metric", "task_name", "baseline", "comparison", "difference")
+    return table((*values, "baseline_config", "comparison_config"), rows)
 
 
 def first_documents(view: Searched) -> pd.DataFrame:

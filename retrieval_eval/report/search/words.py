@@ -391,7 +391,7 @@ def moves(view: Searched, frame: pd.DataFrame) -> Says:
     is_run = isinstance(view, SearchRun)
     return says(
         f"{of(len(view.moved), view.n_compared)} queries moved" if view.moved else "No query moved",
-        "Queries by what they add to the difference, in points; the largest first",
+        "Queries that moved one of these metrics, by the points they add to its difference",
         undecided if view.withheld is not None else "",
         changed(view) if isinstance(view, SearchRun) else "",
         "A query moved when at least one metric of its ranking differs. A query adds "
