@@ -16,7 +16,7 @@ from retrieval_eval.model.gold import Label
 from retrieval_eval.report import load_search
 from retrieval_eval.report.exhibits import Figure, Table
 from retrieval_eval.report.search import opening, summaries, words
-from retrieval_eval.report.search.building import write_search_tables
+from retrieval_eval.report.search.building import write_tables
 from retrieval_eval.report.search.noise import Noise
 from retrieval_eval.schema import faults
 from retrieval_eval.search.claims.judge import RULES_ERRORS
@@ -415,7 +415,7 @@ def test_private_guards_repeat_no_message_of_the_retriever():
 def test_private_tables_hold_no_claims_and_no_names(tmp_path):
     for privacy in (False, True):
         made = whole(thresholds=floor_of(tmp_path), privacy=privacy)
-        write_search_tables(made, tmp_path)
+        write_tables(made, tmp_path)
         for name, word in (("claims", "It is other"), ("agreement", "ann"), ("guard", "floor of")):
             text = (tmp_path / f"{name}.csv").read_text(encoding="utf-8")
             assert (word in text) is not privacy

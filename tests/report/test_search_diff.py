@@ -14,7 +14,7 @@ from retrieval_eval.report.columns import DIFF_FRAMES
 from retrieval_eval.report.exhibits import Figure, Table
 from retrieval_eval.report.notebook_files import read_notebook
 from retrieval_eval.report.search import loading, opening, words
-from retrieval_eval.report.search.building import write_diff_tables
+from retrieval_eval.report.search.building import write_tables
 from retrieval_eval.report.search.loading import DiffSources
 from tests.guards import drop, run_with, thresholds_of
 from tests.plain_runs import diff
@@ -330,9 +330,9 @@ def test_hostile_texts_are_shown_as_text(page_of):
 
 
 def test_a_private_report_leaves_no_texts_of_an_earlier_one(tmp_path):
-    write_diff_tables(made(), tmp_path)
+    write_tables(made(), tmp_path)
     assert "text of" in (tmp_path / "diff.json").read_text(encoding="utf-8")
-    write_diff_tables(made(privacy=True), tmp_path)
+    write_tables(made(privacy=True), tmp_path)
     for path in tmp_path.iterdir():
         assert "text of" not in path.read_text(encoding="utf-8")
 

@@ -110,13 +110,12 @@ class SearchRun(Searched):
         part: Filter | None = None,
     ) -> None:
         super().__init__(
-            (stored,), baseline, noise=noise, privacy=privacy, places=places, part=part
+            (stored,), baseline, gold=gold, noise=noise, privacy=privacy, places=places, part=part
         )
         self.stored = stored
         self.path = path
         self.baseline = baseline
         self.backlog = stored.backlog if backlog is None else backlog
-        self.gold = gold
         self.gold_problem = gold_problem
         self.corpus = corpus
         self.thresholds = thresholds
@@ -362,25 +361,6 @@ class SearchRun(Searched):
             for doc, grade, rank in self.relevant_of(query)
         ]
         return make_frame(found, _COLUMNS["relevant"])
-
-    @cached_property
-    def _relevant_by_query(self) -> dict[str, dict[str, int]] | None:
-        """The documents of grade 1 or more by query, or None when the gold set was not read."""
-        if self.gold is None:
-            return None
-        return {
-            query.id: {doc: grade for doc, grade in query.relevant.items() if grade >= 1}
-            for query in self.gold.queries
-        }
-
-    def relevant_of(self, query: QueryResult) -> list[tuple[str, int, int | None]]:
-        """Return the relevant documents of a query: id, grade, rank; None: not retrieved."""
-        places = {found.doc: place for place, found in enumerate(query.ranking, start=1)}
-        known = self._relevant_by_query
-        retrieved = {f.doc: f.grade for f in query.ranking if f.grade is not None and f.grade >= 1}
-        grades = retrieved if known is None else known.get(query.id, {})
-        found = [(doc, grade, places.get(doc)) for doc, grade in grades.items()]
-        return sorted(found, key=lambda f: (f[2] is None, f[2] or 0, -f[1], f[0]))
 
     @frames.handed_out
     def metrics(self) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
+from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.noise import NoiseFloor
 from retrieval_eval.model.search_diff import DiffSettings, MetricDifference, QueryDifference
@@ -25,7 +26,7 @@ from retrieval_eval.model.search_run import (
 from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report import frames
 from retrieval_eval.report.exhibits import Block
-from retrieval_eval.report.frames import Row, make_frame, read_row
+from retrieval_eval.report.frames import Row, encodable, make_frame, read_row
 from retrieval_eval.report.headings import is_missing
 from retrieval_eval.report.numbers import interval, rate
 from retrieval_eval.report.search.names import CODES, DIMENSIONS
@@ -65,6 +66,8 @@ class Searched(frames.Measured):
         The runs whose queries are shown, the later one last.
     before
         The run that the later one is compared with; None where it was not read.
+    gold
+        The gold set that was asked; None where it was not read.
     part
         The condition that the queries passed, as ``filter`` gives it.
     """
@@ -78,6 +81,7 @@ class Searched(frames.Measured):
         runs: tuple[StoredRun, ...],
         before: StoredRun | None,
         *,
+        gold: GoldSet | None = None,
         noise: NoiseFloor | None,
         privacy: bool,
         places: Places | None,
@@ -85,6 +89,7 @@ class Searched(frames.Measured):
     ) -> None:
         self.runs = runs
         self.before = before
+        self.gold = gold
         self.noise_floor = noise
         self.privacy = privacy
         self.places = places or Places()
@@ -154,10 +159,34 @@ class Searched(frames.Measured):
         """The queries by id, those of the later run where two have one."""
         return {query.id: query for run in self.runs for query in run.queries}
 
+    def ids_of(self, frame: pd.DataFrame) -> list[str]:
+        """Return the query ids of rows as the runs have them; frames escape what is no Unicode."""
+        known = {encodable(name): name for name in self.by_id}
+        return [known.get(name, name) for name in frame["id"]]
+
     def title(self, query: str, limit: int = 140) -> str:
         """Return what a query is called in print: its text, or its id in private reports."""
         found = self.by_id.get(query)
         return visible(query if self.privacy or found is None else found.query or query, limit)
+
+    @cached_property
+    def _relevant_by_query(self) -> dict[str, dict[str, int]] | None:
+        """The documents of grade 1 or more by query, or None when the gold set was not read."""
+        if self.gold is None:
+            return None
+        return {
+            query.id: {doc: grade for doc, grade in query.relevant.items() if grade >= 1}
+            for query in self.gold.queries
+        }
+
+    def relevant_of(self, query: QueryResult) -> list[tuple[str, int, int | None]]:
+        """Return the relevant documents of a query: id, grade, rank; None: not retrieved."""
+        places = {found.doc: place for place, found in enumerate(query.ranking, start=1)}
+        known = self._relevant_by_query
+        retrieved = {f.doc: f.grade for f in query.ranking if f.grade is not None and f.grade >= 1}
+        grades = retrieved if known is None else known.get(query.id, {})
+        found = [(doc, grade, places.get(doc)) for doc, grade in grades.items()]
+        return sorted(found, key=lambda f: (f[2] is None, f[2] or 0, -f[1], f[0]))
 
     @property
     def filtered(self) -> str:
@@ -287,7 +316,7 @@ class Searched(frames.Measured):
         """
         made: dict[str, list[Any]] = {}
         if "id" in frame:
-            ids = list(frame["id"])
+            ids = self.ids_of(frame)
             made["query"] = [self.title(name) for name in ids]
             made["corpus"] = [self.by_id[n].corpus if n in self.by_id else None for n in ids]
             made["query_page"] = [self.places.of_query(name) for name in ids]

@@ -108,7 +108,7 @@ def ordered(frame: pd.DataFrame, column: str, *, largest_first: bool = False) ->
 
 def answers(run: SearchRun, frame: pd.DataFrame) -> pd.DataFrame:
     """Return rows of ``run.queries`` with their names, what came back, and relevant documents."""
-    asked = [run.by_id[name] for name in frame["id"]]
+    asked = [run.by_id[name] for name in run.ids_of(frame)]
     remarks = [", ".join(_code(c) for c in q.problems[:12]) or q.status for q in asked]
     return run.named(frame).assign(
         **{
