@@ -11,7 +11,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~$^@&:\"'=/])")
 _TYPST: Final = re.compile(r"[{}`]")
@@ -160,3 +160,20 @@ def slug(text: object) -> str:
     """
     name = re.sub(r"[^\w+.@-]+", "_", visible(text)).strip("._")[:120]
     return name.encode()[:240].decode(errors="ignore") or "run"
+
+
+def encodable(value: Any) -> Any:
+    r"""Return text that pandas can group by: half of a surrogate pair is written as its escape.
+
+    Lists of texts too; anything else is returned as it is.
+
+    Examples
+    --------
+    >>> encodable("a\ud800"), encodable(["b", None])
+    ('a\\ud800', ['b', None])
+    """
+    if isinstance(value, list):
+        return [encodable(item) for item in value]
+    if isinstance(value, str) and not value.isascii():
+        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+    return value

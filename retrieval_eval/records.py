@@ -189,7 +189,9 @@ class GroundTruth:
     ``not_retrieval_targets`` are entries that name the agent's own output; ``output_files`` are the
     files the task tells the agent to write. ``reason`` is the reason code when ``files`` is empty.
     ``unreadable`` are those of the ``problems`` that are real faults of the task: sources that
-    cannot be read and were replaced by a source of lower priority, or by none.
+    cannot be read and were replaced by a source of lower priority, or by none. ``patterns`` are
+    entries such as ``src/**/*.py``; ``expanded`` are those of the ``files`` that they gave in one
+    trial, which are no more than the files its trace names.
     """
 
     files: tuple[FileRef, ...] = ()
@@ -204,6 +206,8 @@ class GroundTruth:
     reason: str | None = "no_ground_truth"
     problems: tuple[str, ...] = ()
     unreadable: tuple[str, ...] = ()
+    patterns: tuple[FileRef, ...] = ()
+    expanded: tuple[FileRef, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

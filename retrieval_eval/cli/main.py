@@ -34,6 +34,7 @@ COMMANDS = {
     "history": f"{_HERE}.history:history",
     "demo": f"{_HERE}.demo:demo",
     "validate": f"{_HERE}.validate:validate",
+    "trace": f"{_HERE}.trace:trace",
     "trial": f"{_HERE}.trial:trial",
     "gold": f"{_HERE}.gold:gold",
     "search": f"{_HERE}.search:search",
@@ -74,7 +75,8 @@ class _Program(LazyGroup):
 def group() -> None:
     """Know whether retrieval works: in the traces of coding agents, and in search.
 
-    Agents: start with `retrieval-eval demo`. Search: start with `retrieval-eval search demo`.
+    Agents: start with `retrieval-eval demo`, or with a trace of yours: `retrieval-eval trace FILE`.
+    Search: start with `retrieval-eval search demo`.
 
     Exit codes: 0 ok, 1 regressed or breached, 2 nothing to evaluate or no verdict, 3 bad input,
     4 rendering failed, 64 wrong usage, 70 a fault of this program.

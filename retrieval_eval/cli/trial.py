@@ -84,14 +84,17 @@ def trial(
         trial, run=run, runs_root=runs_root, benchmarks_root=benchmarks_root
     )
     if as_json:
-        print_json({"events": _as_json(document), "metrics": _as_json(metrics)})
+        print_json({"events": in_json(document), "metrics": in_json(metrics)})
         return
-    _print_head(document)
+    provenance = document.provenance
+    echo(f"{provenance.config_name} · {provenance.task_name}")
+    if provenance.is_simulated:
+        echo("  data     SIMULATED: the trial is invented")
+    echo(f"  trial    {provenance.trial_name} in run {provenance.run_id}")
+    print_facts(document)
     if events:
-        echo("")
-        for event in document.events:
-            echo(_line(event))
-    _print_metrics(metrics)
+        print_events(document)
+    print_metrics(metrics)
 
 
 def _page(trial: str, run: str | None, options: dict[str, Any]) -> Path:
@@ -114,17 +117,14 @@ def _refuse_page_options(context: click.Context, page: dict[str, Any]) -> None:
             raise click.UsageError(f"{option} is for the page; add --report")
 
 
-def _as_json(document: Record) -> dict[str, Any]:
+def in_json(document: Record) -> dict[str, Any]:
     """Return a document without the time stamp, for nothing was written."""
     return {k: v for k, v in to_builtins(document).items() if k != "generated_at"}
 
 
-def _print_head(document: EventDocument) -> None:
+def print_facts(document: EventDocument) -> None:
+    """Print agent, trace, what is expected, and the calls by status."""
     provenance, coverage = document.provenance, document.coverage
-    echo(f"{provenance.config_name} · {provenance.task_name}")
-    if provenance.is_simulated:
-        echo("  data     SIMULATED: the trial is invented")
-    echo(f"  trial    {provenance.trial_name} in run {provenance.run_id}")
     harness = " ".join(filter(None, (provenance.harness, provenance.harness_version)))
     agent = ", ".join(filter(None, (harness, provenance.model)))
     echo(f"  agent    {agent or 'unknown'}")
@@ -144,6 +144,13 @@ def _print_head(document: EventDocument) -> None:
         )
 
 
+def print_events(document: EventDocument) -> None:
+    """Print a line for every event, behind an empty one."""
+    echo("")
+    for event in document.events:
+        echo(_line(event))
+
+
 def _line(event: EventRow) -> str:
     mark = "*" if event.hits_ground_truth else "?" if event.is_opaque else " "
     seconds = number(event.elapsed_seconds, 1)
@@ -159,7 +166,8 @@ def _line(event: EventRow) -> str:
     return line.rstrip()
 
 
-def _print_metrics(metrics: TrialMetrics) -> None:
+def print_metrics(metrics: TrialMetrics) -> None:
+    """Print recall, rank and the first relevant file, or why nothing is computable."""
     block = metrics.file_level_metrics
     is_cut = "trace" in metrics.coverage.degraded_sources and block.file_recall != 1
     echo("")

@@ -10,7 +10,8 @@ from typing import Final
 
 from retrieval_eval.model.common import CallLedger
 from retrieval_eval.records import RawTarget, ToolCall, ToolResult, Trace
-from retrieval_eval.traces.results.base import PATH_ARGUMENTS, text_argument
+from retrieval_eval.traces.dialects import dialect_of
+from retrieval_eval.traces.results.base import PATH_ARGUMENTS, joined, text_argument
 from retrieval_eval.traces.results.local_files import without_numbers
 from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
 from retrieval_eval.traces.tools import ToolUse, interpret
@@ -64,11 +65,15 @@ def read_calls(trace: Trace) -> list[ReadCall]:
     """
     shells: dict[str, ShellSession] = {}
     saved = SavedResults()
+    dialect = dialect_of(trace.harness)
+    keeps_shell = dialect is None or dialect.keeps_shell
     reads = []
     for index, call in enumerate(trace.calls):
         use = interpret(call)
         agent = call.parent_id or ("sub-agent" if call.is_subagent else "main")
         session = shells.get(agent) or shells.setdefault(agent, ShellSession(trace.cwd))
+        if not keeps_shell:
+            session.restart(joined(trace.cwd, call.cwd or trace.cwd or ""))
         before = session.cwd
         shell = _shell(session, call, use)
         folder = use.command_cwd or call.cwd or trace.cwd

@@ -6,9 +6,10 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
-from typing import Final, Literal
+from typing import Literal
 
 from retrieval_eval.events.calls import count
+from retrieval_eval.events.evidence import INCOMPLETE, doubts
 from retrieval_eval.events.match import Workspace
 from retrieval_eval.events.normalise import TrialEvents, own_output
 from retrieval_eval.events.retrieved import accesses
@@ -24,7 +25,6 @@ from retrieval_eval.model.events import (
 from retrieval_eval.paths import file_ref
 from retrieval_eval.records import Access, Chunk, Event, FileRef, GroundTruth, Symbol, Target, Trace
 from retrieval_eval.schema import SCHEMA_VERSION
-from retrieval_eval.traces.reading import HISTORY_COMPACTED
 
 _ACCESS_OF_CATEGORY: Mapping[str, Access] = {"file_read": "opened", "file_write": "written"}
 
@@ -102,16 +102,20 @@ def _event(event: Event, files: tuple[FileRef, ...]) -> EventRow:
         is_error=event.is_error,
         is_subagent=event.is_subagent,
         is_opaque=event.is_opaque,
-        targets=tuple(
-            TargetRow(
-                file=target.file.path,
-                repository=target.file.repository,
-                access=target.access,
-                lines=target.lines,
-                is_whole=target.is_whole,
-            )
-            for target in event.targets
-        ),
+        targets=tuple(_row(target) for target in event.targets),
+        possible_targets=tuple(_row(target) for target in event.possible),
+        open_doubt=event.open_doubt,
+    )
+
+
+def _row(target: Target) -> TargetRow:
+    return TargetRow(
+        file=target.file.path,
+        repository=target.file.repository,
+        access=target.access,
+        lines=target.lines,
+        is_whole=target.is_whole,
+        doubt=target.doubt,
     )
 
 
@@ -126,7 +130,8 @@ def trial_events(saved: EventDocument) -> TrialEvents:
     workspace = Workspace(truth)
     events = tuple(_read_event(row, index, workspace) for index, row in enumerate(saved.events))
     own = own_output(events, truth, workspace)
-    return TrialEvents(events, truth, saved.ledger or count([]), own)
+    flags = saved.coverage.quality_flags
+    return TrialEvents(events, truth, saved.ledger or count([]), own, trace_flags=flags)
 
 
 def _read_ground_truth(document: EventDocument) -> GroundTruth:
@@ -171,6 +176,8 @@ def _read_event(row: EventRow, index: int, workspace: Workspace) -> Event:
         tool_category=row.tool_category,
         is_mcp=row.is_mcp,
         targets=targets,
+        possible=tuple(_target(target) for target in row.possible_targets),
+        open_doubt=row.open_doubt,
         matched=tuple(dict.fromkeys(p for p in positions if p is not None)),
         elapsed_seconds=row.elapsed_seconds,
         cumulative_tokens=row.cumulative_tokens,
@@ -190,10 +197,12 @@ def _read_targets(row: EventRow, workspace: Workspace) -> list[Target]:
         return [Target(file, access) for file in files if file is not None]
     # The path is resolved already; resolving it again would take the folder gcc of gcc for its
     # checkout.
-    return [
-        Target(FileRef(t.file, t.repository), t.access, t.lines, bool(t.is_whole))
-        for t in row.targets
-    ]
+    return [_target(target) for target in row.targets]
+
+
+def _target(row: TargetRow) -> Target:
+    file = FileRef(row.file, row.repository)
+    return Target(file, row.access, row.lines, bool(row.is_whole), row.doubt)
 
 
 # --------------------------------------------------------------------------------------------------
@@ -201,53 +210,16 @@ def _read_targets(row: EventRow, workspace: Workspace) -> list[Target]:
 
 _Source = Literal["trace", "outcome", "ground_truth"]
 
-INCOMPLETE: Final[dict[str, str]] = {
-    "trimmed": "the trace was trimmed when it was stored: steps are missing",
-    "truncated": "parts of the trace were replaced by previews",
-    "subagent_calls_missing": "the agent delegated, and the trace does not hold the calls of its "
-    "sub-agents",
-    "subagent_elsewhere": "the trace refers to sub-agents whose calls lie in other files",
-    "continued_elsewhere": "the trace continues in another file",
-    HISTORY_COMPACTED: "the agent's history was summarised, and the trace does not hold the calls "
-    "before the summary",
-    "malformed_line": "the trace holds lines that are not valid",
-    "malformed_step": "the trace holds steps that are not valid",
-    "no_agent_step": "the trace holds no step of the agent",
-    "results_missing": "the trace holds tool calls without their results",
-    "result_without_call": "the trace holds results of tool calls that it does not hold",
-    "nothing_resolved": "no answer could be resolved to files, and no other file was seen",
-    "no_result_event": "the transcript ends without a final result: the run was cut off",
-}
-"""Quality flags that make the events incomplete, with the sentence for each."""
-
 
 def _faults_of_trace(trial: TrialEvents, trace: Trace | None, missing: str | None) -> list[str]:
     """Return the sentences on why the events are empty or incomplete."""
     if trace is None:
         return [missing or "no trace was found"]
     early, late = (
-        [INCOMPLETE[flag] for flag in flags if flag in INCOMPLETE]
+        [INCOMPLETE[flag].sentence for flag in flags if flag in INCOMPLETE]
         for flags in (trace.flags, trial.flags)
     )
     return [*early, *trace.problems, *late]
-
-
-def why_nothing_is_computable(trace: Trace | None, trial: TrialEvents) -> str | None:
-    """Return the reason code of a trial whose metrics would be misleading zeroes, or None.
-
-    A complete trace without any access is a true zero. An incomplete trace without any access is
-    not computable, and neither is one in which no answer could be resolved to files. An incomplete
-    trace with an access gives a lower bound.
-    """
-    if trace is None:
-        return "no_trace"
-    if "nothing_resolved" in trial.flags:
-        return "nothing_resolved"
-    flags = {*trace.flags, *trial.flags}
-    if not (trace.problems or flags & INCOMPLETE.keys()) or any(accesses(trial)):
-        return None
-    is_idle = not trace.calls and "result_without_call" not in flags
-    return "agent_never_acted" if is_idle else "evidence_incomplete"
 
 
 def coverage(
@@ -276,6 +248,7 @@ def coverage(
         Sentences on files of the outcome and of the ground truth that cannot be read.
     """
     truth = trial.ground_truth
+    found = doubts(trial)
     faults: dict[_Source, list[str]] = {
         "trace": _faults_of_trace(trial, trace, missing),
         "outcome": list(outcome),
@@ -287,8 +260,8 @@ def coverage(
         has_ground_truth=bool(truth.files),
         has_chunk_ground_truth=bool(truth.chunks),
         trace_source=trace.source if trace is not None else None,
-        degraded_reason="; ".join(s for found in faults.values() for s in found) or None,
-        degraded_sources=tuple(source for source, found in faults.items() if found),
+        degraded_reason="; ".join(s for stated in faults.values() for s in stated) or None,
+        degraded_sources=tuple(source for source, stated in faults.items() if stated),
         ground_truth_source=truth.source,
         ground_truth_confidence=truth.confidence,
         ground_truth_reason=None if truth.files else truth.reason,
@@ -297,6 +270,9 @@ def coverage(
         repositories=tuple(sorted(_repositories(truth))),
         quality_flags=tuple(sorted({*(trace.flags if trace is not None else ()), *trial.flags})),
         trace_format=trace.format if trace is not None else None,
+        recall_width=found.width if trace is not None else None,
+        possible_files=found.files,
+        possible_calls=found.calls,
     )
 
 
@@ -304,9 +280,9 @@ def _digest(truth: GroundTruth) -> str | None:
     """Return a digest that distinguishes versions of a ground truth, or None without one."""
     if not truth.files:
         return None
-    keys = sorted(
-        f"{repository or ''}::{path}" for repository, path in (f.key for f in truth.files)
-    )
+    # What a pattern gave differs from trial to trial, the pattern does not.
+    stated = [*(f for f in truth.files if f not in truth.expanded), *truth.patterns]
+    keys = sorted(f"{repository or ''}::{path}" for repository, path in (f.key for f in stated))
     return hashlib.sha256("\n".join(keys).encode("utf-8", "replace")).hexdigest()[:16]
 
 

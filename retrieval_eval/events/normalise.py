@@ -8,8 +8,18 @@ from typing import Final
 
 from retrieval_eval.events.calls import ReadCall, count, read_calls
 from retrieval_eval.events.match import Identity, Workspace
+from retrieval_eval.ground_truth import expanded
 from retrieval_eval.model.common import CallLedger
-from retrieval_eval.records import Event, GroundTruth, LineRange, RawTarget, Target, ToolCall, Trace
+from retrieval_eval.records import (
+    Event,
+    FileRef,
+    GroundTruth,
+    LineRange,
+    RawTarget,
+    Target,
+    ToolCall,
+    Trace,
+)
 from retrieval_eval.traces.shell import ShellEvent
 
 
@@ -19,9 +29,10 @@ class TrialEvents:
 
     ``own_output`` are the files that are the agent's own product. ``flags`` are quality flags found
     while reading the calls: ``case_collision``, ``clock_skew``, ``results_missing``,
+    ``ground_truth_expanded`` when patterns of the ground truth gave some of its files,
     ``nothing_resolved`` when opaque calls are all that may have shown files, ``found_by_name_only``
     when a listing alone names some of the ground truth, and ``ground_truth_read`` when the agent
-    saw a file that holds the answer.
+    saw a file that holds the answer. ``trace_flags`` are those found while reading the trace.
     """
 
     events: tuple[Event, ...]
@@ -29,6 +40,7 @@ class TrialEvents:
     ledger: CallLedger = field(default_factory=lambda: count([]))
     own_output: frozenset[Identity] = frozenset()
     flags: tuple[str, ...] = ()
+    trace_flags: tuple[str, ...] = ()
 
 
 def extract_events(
@@ -67,8 +79,11 @@ def extract_events(
     [('a.py', 'matched', ((3, 3),))]
     """
     reads = read_calls(trace)
-    remote = (t.repository for read in reads for t, _ in read.raw_targets() if t.repository)
+    remote = [t.repository for read in reads for t, _ in read.raw_targets() if t.repository]
     workspace = Workspace(ground_truth, cwd=trace.cwd, remote_repositories=remote)
+    if ground_truth.patterns:
+        ground_truth = expanded(ground_truth, _seen(reads, workspace))
+        workspace = Workspace(ground_truth, cwd=trace.cwd, remote_repositories=remote)
     start = agent_started_at if agent_started_at is not None else trace.started_at
     builder = _Builder(workspace, _folders(reads, workspace), start)
     for read in reads:
@@ -78,6 +93,7 @@ def extract_events(
     own = own_output(builder.events, ground_truth, workspace)
     flags = {
         "case_collision": workspace.collisions,
+        "ground_truth_expanded": ground_truth.expanded,
         "found_by_name_only": _is_found_by_name_only(builder.events, ground_truth),
         "results_missing": ledger.calls_without_result,
         "nothing_resolved": ledger.calls_opaque and not _has_access(builder.events, own),
@@ -90,7 +106,19 @@ def extract_events(
         ledger,
         own,
         tuple(flag for flag, is_raised in flags.items() if is_raised),
+        trace.flags,
     )
+
+
+def _seen(reads: Iterable[ReadCall], workspace: Workspace) -> Iterator[FileRef]:
+    """Yield every file that the calls name, for the patterns of a ground truth."""
+    for read in reads:
+        for raw, cwd in read.raw_targets():
+            if raw.is_pattern:
+                continue
+            file = workspace.resolve(raw.path, cwd=cwd, repository=raw.repository)
+            if file is not None:
+                yield file
 
 
 def _has_access(events: Iterable[Event], own: frozenset[Identity]) -> bool:
@@ -138,6 +166,8 @@ def _folders(reads: Iterable[ReadCall], workspace: Workspace) -> frozenset[Ident
     folders: set[Identity] = set()
     for read in reads:
         for raw, cwd in read.raw_targets():
+            if raw.is_pattern:
+                continue
             file = workspace.resolve(raw.path, cwd=cwd, repository=raw.repository)
             repository, path = file.key if file is not None else (None, "")
             while (path := path.rpartition("/")[0]) and (repository, path) not in folders:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, Literal
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
-from retrieval_eval.records import Event, FileRef, Target
+from retrieval_eval.records import Access, Event, FileRef, Target
 
 VIEWS: Final = ("accessed", "opened", "structured", "listing_discounted")
 """The definitions of "retrieved"; ``accessed`` is the seed's and the default."""
@@ -19,6 +19,13 @@ def accesses(trial: TrialEvents) -> Iterator[tuple[Event, Target]]:
         for target in event.targets:
             if target.access != "written" and target.file.key not in trial.own_output:
                 yield event, target
+
+
+def enters(view: str, event: Event, target: Target) -> bool:
+    """Return whether an access counts as retrieved under a view."""
+    if view == "opened":
+        return target.access == "opened"
+    return view != "structured" or event.via != "shell"
 
 
 def ranking(trial: TrialEvents, view: str) -> tuple[FileRef, ...]:
@@ -33,15 +40,19 @@ def ranking(trial: TrialEvents, view: str) -> tuple[FileRef, ...]:
     """
     if view not in VIEWS:
         raise ValueError(f"no such view: {view!r}")
+    found = (
+        (target.file, target.access) for e, target in accesses(trial) if enters(view, e, target)
+    )
+    return ranked(found, view)
+
+
+def ranked(found: Iterable[tuple[FileRef, Access]], view: str) -> tuple[FileRef, ...]:
+    """Return files in order of first appearance; a view may put those only listed last."""
     first: dict[Identity, FileRef] = {}
     listed: dict[Identity, FileRef] = {}
-    for event, target in accesses(trial):
-        if (view == "opened" and target.access != "opened") or (
-            view == "structured" and event.via == "shell"
-        ):
-            continue
-        late = view == "listing_discounted" and target.access == "listed"
-        (listed if late else first).setdefault(target.file.key, target.file)
+    for file, access in found:
+        late = view == "listing_discounted" and access == "listed"
+        (listed if late else first).setdefault(file.key, file)
     return tuple((first | {k: f for k, f in listed.items() if k not in first}).values())
 
 
@@ -52,33 +63,4 @@ def files_with(trial: TrialEvents, access: str) -> dict[Identity, FileRef]:
         for event in trial.events
         for target in event.targets
         if target.access == access and target.file.key not in trial.own_output
-    }
-
-
-Certainty = Literal["certain", "possible", "none"]
-"""Whether a file was accessed: the trace proves it, leaves it open, or rules it out."""
-
-
-def possible_accesses(trial: TrialEvents) -> Iterator[tuple[Event, Target]]:
-    """Yield every possible access in order: never written, never own output."""
-    for event in trial.events:
-        for target in event.possible:
-            if target.access != "written" and target.file.key not in trial.own_output:
-                yield event, target
-
-
-def evidence(trial: TrialEvents) -> dict[FileRef, Certainty]:
-    """Return for each ground-truth file whether it was accessed.
-
-    Examples
-    --------
-    >>> from retrieval_eval.records import GroundTruth
-    >>> evidence(TrialEvents((), GroundTruth(files=(FileRef("a.py"),))))
-    {FileRef(path='a.py', repository=None): 'none'}
-    """
-    certain = {target.file.key for _, target in accesses(trial)}
-    possible = {target.file.key for _, target in possible_accesses(trial)}
-    return {
-        file: "certain" if file.key in certain else "possible" if file.key in possible else "none"
-        for file in trial.ground_truth.files
     }

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from retrieval_eval.errors import BadInputError
 from retrieval_eval.ground_truth.readers import (
     GROUND_TRUTH_FILES,
     read_changes,
@@ -20,11 +23,14 @@ from retrieval_eval.ground_truth.readers import (
     required_files,
 )
 from retrieval_eval.ground_truth.resolve import Aligner, Resolved, locate, resolve
-from retrieval_eval.ground_truth.source import RawChunk, RawSymbol, Source
+from retrieval_eval.ground_truth.shapes import file_entries
+from retrieval_eval.ground_truth.source import Entry, RawChunk, RawSymbol, Source
 from retrieval_eval.ground_truth.workspace import Workspace, read_workspace
+from retrieval_eval.io.files import decode, read_text
 from retrieval_eval.records import Chunk, FileRef, GroundTruth, Repository, Symbol
+from retrieval_eval.values import counted
 
-__all__ = ["load_ground_truth"]
+__all__ = ["expanded", "listed_ground_truth", "load_ground_truth", "stated_ground_truth"]
 
 T = TypeVar("T", bound=Hashable)
 Reader = Callable[[Path], Source | None]
@@ -103,6 +109,16 @@ def load_ground_truth(task_dir: Path | str | None) -> GroundTruth:
             problems=problems,
             unreadable=problems,
         )
+    return _of(winner, sources, workspace, problems)
+
+
+def _of(
+    winner: tuple[Source, Resolved],
+    sources: tuple[Source, ...],
+    workspace: Workspace,
+    problems: tuple[str, ...],
+) -> GroundTruth:
+    """Return the ground truth of the winning source, with what others add to its files."""
     source, own = winner
     aligner = Aligner(own.files)
     return GroundTruth(
@@ -115,10 +131,125 @@ def load_ground_truth(task_dir: Path | str | None) -> GroundTruth:
         repositories=_repositories(own.files, workspace),
         source=source.name,
         confidence=source.confidence,
-        reason=None,
+        reason=None if own.files else "no_ground_truth",
         problems=(*problems, *source.notes, *own.problems),
         unreadable=problems,
+        patterns=own.patterns,
     )
+
+
+def stated_ground_truth(paths: Iterable[str], source: str) -> GroundTruth:
+    """Return the ground truth that a caller states as paths, each relative to its repository.
+
+    Parameters
+    ----------
+    paths
+        Such as ``src/a.py`` or ``widgets::src/a.py``; a ``*`` makes a pattern of one.
+    source
+        What to call the statement.
+
+    Examples
+    --------
+    >>> [str(file) for file in stated_ground_truth(["src/a.py", "src/a.py"], "given").files]
+    ['src/a.py']
+    """
+    entries = tuple(Entry(path.strip()) for path in paths if path.strip())
+    found = resolve(entries, Workspace(), source)
+    return _of((Source(source, "high", entries), found), (), Workspace(), ())
+
+
+def listed_ground_truth(path: Path) -> GroundTruth:
+    """Return the ground truth in a file: JSON in a known shape, else one path a line.
+
+    Lines that begin with ``#`` are left out.
+
+    Raises
+    ------
+    BadInputError
+        When the file cannot be read.
+    """
+    text = read_text(path, path.parent)
+    if text.value is None:
+        raise BadInputError(str(text.problem))
+    document, problem = decode(text.value)
+    if problem is None and isinstance(document, dict | list):
+        entries = file_entries(document)
+        found = resolve(entries, Workspace(), path.name)
+        return _of((Source(path.name, "high", entries), found), (), Workspace(), ())
+    lines = (line for line in text.value.splitlines() if not line.lstrip().startswith("#"))
+    return stated_ground_truth(lines, path.name)
+
+
+# --------------------------------------------------------------------------------------------------
+# Entries with a wildcard, which mean whatever files of a trial they match.
+
+_MOST_PATTERNS = 200
+
+
+def expanded(truth: GroundTruth, seen: Iterable[FileRef]) -> GroundTruth:
+    """Return a ground truth whose patterns are replaced by the files of a trial that they match.
+
+    Which files of a repository a pattern matches is not known, only which of those that the trace
+    names: recall over them is too high, and each pattern is named in ``problems``.
+
+    Parameters
+    ----------
+    truth
+        A ground truth with ``patterns``.
+    seen
+        Every file that the trace names.
+
+    Examples
+    --------
+    >>> truth = stated_ground_truth(["src/**/*.py"], "given")
+    >>> found = expanded(truth, [FileRef("src/a.py"), FileRef("src/b/c.py"), FileRef("d.py")])
+    >>> [str(file) for file in found.files]
+    ['src/a.py', 'src/b/c.py']
+    >>> found.problems
+    ("given: 'src/**/*.py' matches 2 files that the trace names",)
+    """
+    known = {file.key: file for file in truth.files}
+    paths = {ref.key: ref for ref in seen}
+    notes = []
+    added: dict[tuple[str | None, str], FileRef] = {}
+    for pattern in truth.patterns[:_MOST_PATTERNS]:
+        parts = tuple(part.replace("[", "[[]") for part in pattern.key[1].split("/"))
+        found = {
+            key: ref
+            for key, ref in paths.items()
+            if pattern.key[0] in (None, key[0]) and _matches(key[1].split("/"), parts)
+        }
+        added |= {key: ref for key, ref in found.items() if key not in known}
+        what = f"matches {counted(len(found), 'file')} that the trace names"
+        if not found:
+            what = "matches no file that the trace names, so it cannot be used"
+        notes.append(f"{truth.source}: {str(pattern)[:200]!r} {what}")
+    if len(truth.patterns) > _MOST_PATTERNS:
+        notes.append(f"{truth.source}: only {_MOST_PATTERNS} patterns are used")
+    files = (*truth.files, *added.values())
+    return replace(
+        truth,
+        files=files,
+        reason=None if files else truth.reason,
+        problems=(*truth.problems, *notes),
+        expanded=tuple(added.values()),
+    )
+
+
+def _matches(path: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Return whether the parts of a path match those of a pattern; ``**`` is any folders."""
+    reached = {0}
+    for part in path:
+        following = set()
+        for place in reached:
+            while place < len(pattern) and pattern[place] == "**":
+                following.add(place)
+                place += 1
+            if place < len(pattern) and fnmatchcase(part, pattern[place]):
+                following.add(place + 1)
+        reached = following
+    rest = {place for place in reached if all(part == "**" for part in pattern[place:])}
+    return bool(rest)
 
 
 def _stated(task_dir: Path, workspace: Workspace) -> Iterator[Source]:
@@ -138,7 +269,7 @@ def _first_with_files(
     sources: Iterable[Source], resolved: Iterable[Resolved]
 ) -> tuple[Source, Resolved] | None:
     pairs = zip(sources, resolved, strict=True)
-    return next(((source, found) for source, found in pairs if found.files), None)
+    return next(((source, found) for source, found in pairs if found.files or found.patterns), None)
 
 
 def _edit_files(

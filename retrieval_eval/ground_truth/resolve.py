@@ -13,11 +13,15 @@ from retrieval_eval.records import FileRef
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The distinct files of some entries, the entries that name the agent's own output."""
+    """The distinct files of some entries, the entries that name the agent's own output.
+
+    ``patterns`` are the entries with a wildcard, such as ``src/**/*.py``.
+    """
 
     files: tuple[FileRef, ...]
     own_outputs: tuple[str, ...]
     problems: tuple[str, ...]
+    patterns: tuple[FileRef, ...] = ()
 
 
 def resolve(entries: Iterable[Entry], workspace: Workspace, source: str) -> Resolved:
@@ -30,6 +34,7 @@ def resolve(entries: Iterable[Entry], workspace: Workspace, source: str) -> Reso
     repeats_folder = _repeats_folder(listed, workspace)
     own = OwnOutputs(workspace.output_files)
     files: dict[tuple[str | None, str], FileRef] = {}
+    patterns: dict[FileRef, None] = {}
     outputs: dict[str, None] = {}
     problems: list[str] = []
     for entry in listed:
@@ -40,10 +45,13 @@ def resolve(entries: Iterable[Entry], workspace: Workspace, source: str) -> Reso
         if ref is None:
             problems.append(f"{source}: {entry.path[:200]!r} does not name a file")
             continue
+        if "*" in ref.path:
+            patterns[ref] = None
+            continue
         known = files.setdefault(ref.key, ref)
         if known.path != ref.path:
             problems.append(f"{source}: {known.path} and {ref.path} count as one file")
-    return Resolved(tuple(files.values()), tuple(outputs), tuple(problems))
+    return Resolved(tuple(files.values()), tuple(outputs), tuple(problems), tuple(patterns))
 
 
 def locate(entry: Entry, workspace: Workspace, repeats_folder: bool = False) -> FileRef | None:

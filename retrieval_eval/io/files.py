@@ -111,6 +111,59 @@ def read_bytes(path: Path, root: Path) -> tuple[bytes, str | None]:
         return b"", f"{label(path, root)}: cannot be read ({error.strerror or error})"
 
 
+_HEAD_BYTES = 65_536
+
+_OPENINGS: tuple[tuple[bytes, str], ...] = (
+    (b"PK\x03\x04", "a zip archive"),
+    (b"SQLite format 3\x00", "an SQLite database"),
+    (b"\x1f\x8b", "a gzip file"),
+    (b"\x28\xb5\x2f\xfd", "a zstd file"),
+    (b"\xff\xfe", "UTF-16 text"),
+    (b"\xfe\xff", "UTF-16 text"),
+)
+_ARRAY = re.compile(r"\[\s*[\[{\"\]]")
+
+
+def first_bytes(path: Path, root: Path) -> tuple[bytes, str | None]:
+    """Return the beginning of a file and None, or empty bytes and a problem sentence."""
+    if not is_inside(path, root):
+        return b"", f"{label(path, root)}: a link that leads out of the tree is not followed"
+    try:
+        with path.open("rb") as stream:
+            return stream.read(_HEAD_BYTES), None
+    except OSError as error:
+        return b"", f"{label(path, root)}: cannot be read ({error.strerror or error})"
+
+
+def content_kind(head: bytes) -> str:
+    r"""Return what a file holds, judged by its beginning, as words for a message.
+
+    Examples
+    --------
+    >>> content_kind(b'{"a": 1}\n{"a": 2}\n'), content_kind(b'{\n "a": 1\n}')
+    ('JSON lines', 'a JSON object')
+    >>> content_kind(b"PK\x03\x04..."), content_kind(b"[12:00] started"), content_kind(b"")
+    ('a zip archive', 'text', 'an empty file')
+    """
+    for opening, kind in _OPENINGS:
+        if head.startswith(opening):
+            return kind
+    if b"\x00" in head:
+        return "binary data"
+    text = head.removeprefix(BOM_UTF8).decode("utf-8", "replace").strip()
+    if not text:
+        return "an empty file"
+    if text[0] == "{":
+        line, _, rest = text.partition("\n")
+        is_whole = decode(line)[1] is None
+        if is_whole and rest.strip():
+            return "JSON lines"
+        return "a JSON object" if is_whole or rest else "JSON"
+    if _ARRAY.match(text):
+        return "a JSON array"
+    return "a page of HTML" if text[:9].lower().startswith(("<!doctype", "<html")) else "text"
+
+
 def read_text(path: Path, root: Path) -> Text:
     """Return the UTF-8 text of ``path`` (a byte-order mark is dropped)."""
     data, problem = read_bytes(path, root)

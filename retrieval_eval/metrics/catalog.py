@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.events.evidence import evidence
 from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.retrieved import files_with, ranking
@@ -57,6 +58,12 @@ class TrialView:
         """The files written, without the agent's own output."""
         return files_with(self.trial, "written")
 
+    @cached_property
+    def is_open(self) -> bool:
+        """Whether no relevant file was certainly accessed, and some may have been."""
+        found = set(evidence(self.trial).values())
+        return "certain" not in found and "possible" in found
+
     @property
     def no_ground_truth(self) -> str:
         """The reason code of a metric that needs ground truth, where there is none."""
@@ -74,12 +81,21 @@ class FileView:
         The definition, one of `retrieval_eval.events.retrieved.VIEWS`.
     k_values
         The cut-offs for which `measure` will be called.
+    files
+        The retrieved files in order, where they are not those that the trace proves.
     """
 
-    def __init__(self, trial: TrialEvents, name: str, k_values: Sequence[int]) -> None:
+    def __init__(
+        self,
+        trial: TrialEvents,
+        name: str,
+        k_values: Sequence[int],
+        files: Sequence[FileRef] | None = None,
+    ) -> None:
         self.trial = trial
         self.name = name
-        self.ranked: tuple[str, ...] = tuple(_id(f.key) for f in ranking(trial, name))
+        files = ranking(trial, name) if files is None else files
+        self.ranked: tuple[str, ...] = tuple(_id(f.key) for f in files)
         self.relevant: frozenset[str] = frozenset(_id(f.key) for f in trial.ground_truth.files)
         self.found: frozenset[str] = self.relevant.intersection(self.ranked)
         self._measures = [
@@ -351,11 +367,18 @@ def _reason(block: Any, metric: Metric) -> str:
         own.get("@".join(metric.path[1:])),
         value_at(block, [f"{name}_reason"]),
         value_at(block, ["reason"]),
-        "never_hit" if name.startswith("ttfr_") and value_at(block, ["never_hit"]) else None,
+        _reason_of_time(block) if name.startswith("ttfr_") else None,
     ):
         if reason in REASONS:
             return str(reason)
     return metric.reason
+
+
+def _reason_of_time(block: Any) -> Any:
+    """Return why there is no time of the first hit: there is none, or it is not known whether."""
+    if value_at(block, ["never_hit"]):
+        return "never_hit"
+    return value_at(block, ["reasons", "file_recall"])
 
 
 def _id(key: Identity) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+from retrieval_eval.events.evidence import evidence
 from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.retrieved import accesses, ranking
@@ -160,9 +161,9 @@ def time_to_first_relevant(trial: TrialEvents, lasted: float | None = None) -> d
     Seconds count from the agent's start, tokens are truly cumulative, ``ttfr_calls`` counts
     tool calls up to and including the hit. A trial that never hits is right-censored:
     ``never_hit`` is true, the values are null and ``censored_at_seconds``,
-    ``censored_at_tokens`` and ``censored_at_calls`` say how long it was observed. Seconds before
-    the start of the trial or after its end, ``lasted`` seconds later, are not computable
-    (``outside_trial``).
+    ``censored_at_tokens`` and ``censored_at_calls`` say how long it was observed. Where a hit is
+    only possible, all of these are null. Seconds before the start of the trial or after its end,
+    ``lasted`` seconds later, are not computable (``outside_trial``).
     """
     found = _first_hit(trial)
     for name in ("ttfr_seconds", "censored_at_seconds"):
@@ -193,9 +194,14 @@ def _first_hit(trial: TrialEvents) -> dict[str, Any]:
                 "censored_at_tokens": None,
                 "censored_at_calls": None,
             }
+    nothing = ("first_gt_hit_step", "ttfr_step", "ttfr_calls", "ttfr_rank")
+    if "possible" in evidence(trial).values():
+        return {
+            **dict.fromkeys((*nothing, "never_hit", "ttfr_seconds", "ttfr_tokens")),
+            **dict.fromkeys(("censored_at_seconds", "censored_at_tokens", "censored_at_calls")),
+        }
     seconds = [e.elapsed_seconds for e in trial.events if e.elapsed_seconds is not None]
     tokens = [e.cumulative_tokens for e in trial.events if e.cumulative_tokens is not None]
-    nothing = ("first_gt_hit_step", "ttfr_step", "ttfr_calls", "ttfr_rank")
     return {
         "never_hit": True,
         **dict.fromkeys((*nothing, "ttfr_seconds", "ttfr_tokens")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
+from retrieval_eval.events.evidence import evidence
 from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.retrieved import files_with, ranking
@@ -73,7 +74,7 @@ def _groups(trial: TrialEvents) -> dict[str, tuple[list[FileRef], int]]:
     return {
         "irrelevant_retrieval": (irrelevant, len(retrieved)),
         "missed_key_evidence": (
-            [f for key, f in relevant.items() if key not in retrieved],
+            [f for f, found in evidence(trial).items() if found == "none"],
             len(relevant),
         ),
         "wrong_evidence_used": (

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from retrieval_eval.events.evidence import outer_rankings, unless_open
 from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.retrieved import VIEWS, accesses
 from retrieval_eval.metrics import chunks, files
@@ -31,6 +32,11 @@ DEFAULT_K: Final = (1, 3, 5, 10)
 """The seed's cut-offs."""
 
 CONVENTION: Final = "trec"
+
+_OF_RELEVANT_ACCESSES: Final = frozenset(
+    {"chunk_recall", "coverage_auc", "util_read_overlap_with_relevant_files"}
+)
+"""Metrics of the other blocks that would be 0 without an access to a relevant file."""
 
 
 def measure(
@@ -62,7 +68,8 @@ def measure(
 
     Examples
     --------
-    >>> from retrieval_eval.events.normalise import TrialEvents
+    >>> from retrieval_eval.events.evidence import outer_rankings, unless_open
+    from retrieval_eval.events.normalise import TrialEvents
     >>> from retrieval_eval.records import FileRef, GroundTruth
     >>> measured = measure(TrialEvents((), GroundTruth(files=(FileRef("src/a.py"),))))
     >>> measured.file_level_metrics.file_recall, measured.file_level_metrics.never_hit
@@ -87,6 +94,7 @@ def _file_level(
     if reason is not None:
         return FileLevel(computable=False, reason=reason)
     views = {view: _view_fields(trial, view, k_values) for view in VIEWS}
+    bounds = views[VIEWS[0]]["bounds"]
     retrieved = [target.file.key for _, target in accesses(trial)]
     return FileLevel(
         computable=True,
@@ -94,6 +102,7 @@ def _file_level(
         convention=CONVENTION,
         k_values=tuple(k_values),
         **views[VIEWS[0]],
+        file_recall_bounds=bounds.get("file_recall", (views[VIEWS[0]]["file_recall"],) * 2),
         n_ground_truth=len({f.key for f in trial.ground_truth.files}),
         n_repeats=len(retrieved) - len(set(retrieved)),
         **files.time_to_first_relevant(trial, lasted),
@@ -103,18 +112,50 @@ def _file_level(
 
 
 def _view_fields(trial: TrialEvents, name: str, k_values: Sequence[int]) -> dict[str, Any]:
+    """Return the metrics under a view as the trace proves them, with the bounds of open ones.
+
+    Where no relevant file is certain and one is possible, a metric that would be 0 is not
+    computable.
+    """
     view = FileView(trial, name, k_values)
     singles, at_k = values_of(FILES, view), values_at(view, k_values)
-    reasons = _reasons(singles)
-    for field, by_k in at_k.items():
-        reasons |= _reasons({f"{field}@{k}": value for k, value in by_k.items()})
+    outer = outer_rankings(trial, name)
+    bounds: dict[str, tuple[float, float]] = {}
+    if outer is not None:
+        views = [FileView(trial, name, k_values, files) for files in outer]
+        bounds = _bounds(_flat(singles, at_k), views, k_values)
+        if not view.found and views[1].found:
+            singles = {field: unless_open(value) for field, value in singles.items()}
+            at_k = {f: {k: unless_open(v) for k, v in by_k.items()} for f, by_k in at_k.items()}
     return {
         **{field: {str(k): v.value for k, v in by_k.items()} for field, by_k in at_k.items()},
         **{field: value.value for field, value in singles.items()},
         "n_retrieved": len(view.ranked),
         "n_overlap": len(view.found),
-        "reasons": reasons,
+        "reasons": _reasons(_flat(singles, at_k)),
+        "bounds": bounds,
     }
+
+
+def _flat(
+    singles: Mapping[str, Value], at_k: Mapping[str, Mapping[int, Value]]
+) -> dict[str, Value]:
+    by_name = {f"{field}@{k}": value for field, by_k in at_k.items() for k, value in by_k.items()}
+    return {**singles, **by_name}
+
+
+def _bounds(
+    stated: Mapping[str, Value], views: Sequence[FileView], k_values: Sequence[int]
+) -> dict[str, tuple[float, float]]:
+    """Return lowest and highest value of each metric that differs between the rankings."""
+    found = [stated, *(_flat(values_of(FILES, view), values_at(view, k_values)) for view in views)]
+    bounds = {}
+    for name in stated:
+        numbers = [v for values in found if (v := values[name].value) is not None]
+        low, high = min(numbers, default=0.0), max(numbers, default=0.0)
+        if low < high:
+            bounds[name] = (low, high)
+    return bounds
 
 
 def _chunk_level(view: TrialView, reason: str | None) -> ChunkLevel:
@@ -155,6 +196,11 @@ def _utilization(view: TrialView, reason: str | None) -> Utilization:
 
 def _metrics(block: Block, view: TrialView, reason: str | None) -> dict[str, Any]:
     values = values_of(block, view, reason)
+    if view.is_open and reason is None:
+        values = {
+            name: unless_open(value) if name in _OF_RELEVANT_ACCESSES else value
+            for name, value in values.items()
+        }
     return {
         **{name: value.value for name, value in values.items()},
         "reasons": _reasons(values),

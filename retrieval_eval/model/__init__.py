@@ -122,6 +122,8 @@ def from_builtins(
 def value_at(part: Any, path: Iterable[str]) -> Any:
     """Return what a record or plain objects hold at a path; None where it ends early.
 
+    The step into a list is a position.
+
     Examples
     --------
     >>> from retrieval_eval.model.impact import PairValues
@@ -130,7 +132,10 @@ def value_at(part: Any, path: Iterable[str]) -> Any:
     0.5
     """
     for name in path:
-        part = part.get(name) if isinstance(part, Mapping) else getattr(part, name, None)
+        if isinstance(part, tuple | list):
+            part = part[int(name)] if name.isdigit() and int(name) < len(part) else None
+        else:
+            part = part.get(name) if isinstance(part, Mapping) else getattr(part, name, None)
     return part
 
 

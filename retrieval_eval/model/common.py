@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from retrieval_eval.model.meta import (
+    ABSENT_MAP,
     EMPTY_LIST,
     EMPTY_MAP,
     NULL,
     Count,
     Record,
+    Share,
     about,
 )
-from retrieval_eval.records import Confidence, TraceSource
+from retrieval_eval.records import Confidence, Doubt, TraceSource
 
 
 class Provenance(Record, frozen=True, kw_only=True):
@@ -87,6 +89,18 @@ class Coverage(Record, frozen=True, kw_only=True):
     repositories: Annotated[
         tuple[str, ...], about("Repositories the ground truth lies in, or the task is about")
     ] = EMPTY_LIST
+    recall_width: Annotated[
+        Share | None,
+        about("Share of the ground-truth files that may or may not have been accessed"),
+    ] = None
+    possible_files: Annotated[
+        dict[Doubt, Count],
+        about("Ground-truth files that are only possible, by cause", unit="files"),
+    ] = ABSENT_MAP
+    possible_calls: Annotated[
+        dict[Doubt, Count],
+        about("Calls that may have accessed such a file, by cause", unit="calls"),
+    ] = ABSENT_MAP
 
 
 class EventSummary(Record, frozen=True, kw_only=True):

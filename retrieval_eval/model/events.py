@@ -24,7 +24,7 @@ from retrieval_eval.model.meta import (
     SchemaVersion,
     about,
 )
-from retrieval_eval.records import Access, ToolCategory
+from retrieval_eval.records import Access, Doubt, ToolCategory
 
 
 class ExpectedSymbol(Record, frozen=True, kw_only=True):
@@ -89,6 +89,9 @@ class TargetRow(Record, frozen=True, kw_only=True):
         about("1-based inclusive line ranges; null where the trace does not state them"),
     ] = NULL
     is_whole: Annotated[bool | None, about("The whole file was read")] = None
+    doubt: Annotated[
+        Doubt | None, about("Why the access is only possible; absent where it is certain")
+    ] = None
 
 
 class EventRow(Record, frozen=True, kw_only=True):
@@ -145,6 +148,12 @@ class EventRow(Record, frozen=True, kw_only=True):
         tuple[TargetRow, ...],
         about("The target files with repository, kind of access and line ranges"),
     ] = EMPTY_LIST
+    possible_targets: Annotated[
+        tuple[TargetRow, ...], about("Files that the call may have accessed, with the doubt")
+    ] = ()
+    open_doubt: Annotated[
+        Doubt | None, about("Why the call may have accessed files that are not known by name")
+    ] = None
 
 
 class EventDocument(Record, frozen=True, kw_only=True):

@@ -27,6 +27,10 @@ class FileViewFacts(Record, frozen=True, kw_only=True):
     reasons: Annotated[
         dict[str, str], about("Reason code of every value that is not computable")
     ] = EMPTY_MAP
+    bounds: Annotated[
+        dict[str, tuple[float, float]],
+        about("Lowest and highest value of every metric that the trace leaves open"),
+    ] = ABSENT_MAP
 
 
 class FileLevelFacts(Record, frozen=True, kw_only=True):
@@ -44,6 +48,14 @@ class FileLevelFacts(Record, frozen=True, kw_only=True):
     reasons: Annotated[
         dict[str, str], about("Reason code of every value that is not computable")
     ] = EMPTY_MAP
+    file_recall_bounds: Annotated[
+        tuple[Share, Share] | None,
+        about("File recall of the certain accesses, and of the certain and the possible ones"),
+    ] = None
+    bounds: Annotated[
+        dict[str, tuple[float, float]],
+        about("Lowest and highest value of every metric that the trace leaves open"),
+    ] = ABSENT_MAP
     n_ground_truth: Annotated[Count | None, about("Ground-truth files", unit="files")] = None
     n_repeats: Annotated[
         Count | None, about("Accesses beyond the first of each file", unit="files")

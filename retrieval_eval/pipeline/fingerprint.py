@@ -12,7 +12,12 @@ from pathlib import Path
 from retrieval_eval.io.files import entries, files_below, is_inside, probe
 from retrieval_eval.metrics.catalog import METRICS
 from retrieval_eval.traces.dialects import DIALECTS
-from retrieval_eval.traces.formats import FORMATS, file_names
+from retrieval_eval.traces.formats import (
+    FORMATS,
+    event_folder_names,
+    folder_names,
+    is_file_name,
+)
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _TRIAL_FILES = ("result.json", "task_metrics.json", "trajectory.json")
@@ -63,11 +68,11 @@ def code_fingerprint() -> str:
 
 def _trial_files(folder: Path) -> Iterator[Path]:
     for path in entries(folder):
-        is_trace = path.suffix in _TRACE_SUFFIXES or path.name in file_names()
+        is_trace = path.suffix in _TRACE_SUFFIXES or is_file_name(path.name)
         if path.name in _TRIAL_FILES or is_trace:
             yield path
     # A trace may lie in the trial's own folder too.
-    for room in ("agent", "sessions"):
+    for room in ("agent", *folder_names(), *sorted(event_folder_names())):
         yield from files_below(folder / room)
 
 

@@ -111,7 +111,8 @@ def _aggregate(trials: Sequence[TrialMetrics], unscaled: Collection[str]) -> Con
         n_computable=n_computable,
         metrics={m.name: _over_tasks(tasks, m, unscaled) for m in summarised()},
         never_hit=NeverHit(
-            count=sum(bool(block.never_hit) for block in files), denominator=n_computable
+            count=sum(bool(block.never_hit) for block in files),
+            denominator=sum(block.never_hit is not None for block in files),
         ),
         error_taxonomy={label: _pooled_rate(trials, label) for label in LABELS},
         events_by_category=_sum(

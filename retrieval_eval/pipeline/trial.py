@@ -10,11 +10,12 @@ from pathlib import Path
 from msgspec.structs import replace as with_fields
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.events.document import coverage, event_document, why_nothing_is_computable
+from retrieval_eval.events.document import coverage, event_document
+from retrieval_eval.events.evidence import why_nothing_is_computable
 from retrieval_eval.events.normalise import TrialEvents, extract_events
 from retrieval_eval.ground_truth import load_ground_truth
 from retrieval_eval.io.artefacts import kept_record, write_artefact
-from retrieval_eval.io.files import probe
+from retrieval_eval.io.files import entries, probe
 from retrieval_eval.io.layout import discover, trial_at
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.io.tasks import UNKNOWN_SUITE, TaskIndex, resolve_trials
@@ -29,7 +30,12 @@ from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX
 from retrieval_eval.pipeline.roots import default_benchmarks_root, default_runs_root
 from retrieval_eval.records import GroundTruth, Trace, TrialRef
 from retrieval_eval.schema import SCHEMA_VERSION, now
-from retrieval_eval.traces import NoTraceError, read_trace
+from retrieval_eval.traces import NoTraceError, SeveralTracesError, read_trace
+from retrieval_eval.traces.dialects import DIALECTS
+from retrieval_eval.traces.formats import FORMATS
+
+_MOST_FILES = 100
+"""Files of a folder that are looked at for a trace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +146,7 @@ def documents(job: Job) -> tuple[EventDocument, TrialMetrics]:
     if job.task_problem:
         truth = replace(truth, problems=(job.task_problem, *truth.problems))
     outcome = load_outcome(trial.path, trace)
+    trace = trace and _closed(trace, outcome)
     events = (
         TrialEvents((), truth)
         if trace is None
@@ -149,6 +156,15 @@ def documents(job: Job) -> tuple[EventDocument, TrialMetrics]:
         events, trace, missing, outcome=outcome.unreadable, ground_truth=truth.unreadable
     )
     return _documents(job, events, outcome, covered, trace)
+
+
+def _closed(trace: Trace, outcome: Outcome) -> Trace:
+    """Return a trace; one without a final line is whole where the result states a regular end."""
+    has_ended = outcome.reward is not None and outcome.finished_at is not None
+    if not has_ended or outcome.exception is not None:
+        return trace
+    names = {"no_result_event": "final_line_missing"}
+    return replace(trace, flags=tuple(names.get(flag, flag) for flag in trace.flags))
 
 
 def _documents(
@@ -190,6 +206,103 @@ def _documents(
         outcome=to_builtins(outcome),
     )
     return with_fields(document, generated_at=moment), metrics
+
+
+@dataclass(frozen=True, slots=True)
+class Inspected:
+    """A single trace that lies in no run: its two documents, and what they were made of."""
+
+    document: EventDocument
+    metrics: TrialMetrics
+    trial: TrialEvents
+    trace: Trace
+
+
+def inspect_trace(
+    path: Path, truth: GroundTruth | None = None, *, sample: str | None = None
+) -> Inspected:
+    """Return the events and metrics of one trace, without a run tree around it.
+
+    Parameters
+    ----------
+    path
+        A trace file of any known format, or a folder that holds one.
+    truth
+        What the agent should have found; without one no metric is computable.
+    sample
+        Which trace of a file that holds several.
+
+    Raises
+    ------
+    BadInputError
+        When there is no such file, or none that holds a trace; the message names what was found.
+    """
+    if not probe(path.exists):
+        raise BadInputError(f"{path}: no such file or folder")
+    for registry in (FORMATS, DIALECTS):
+        registry.load()
+    trace = read_trace(_trace_in(path), sample=sample)
+    truth = truth or GroundTruth()
+    folder = path if probe(path.is_dir) else None
+    is_trial = folder is not None and probe((folder / "result.json").is_file)
+    outcome = load_outcome(folder, trace) if folder and is_trial else _stated_by(trace)
+    trace = _closed(trace, outcome)
+    events = extract_events(trace, truth, agent_started_at=outcome.agent_started_at)
+    covered = coverage(events, trace, None, ground_truth=truth.unreadable)
+    name = path.resolve().name
+    ref = TrialRef("", "", None, name, path, sample or name, raw_task_name=sample or name)
+    document, metrics = _documents(Job(ref, Path(), "", DEFAULT_K), events, outcome, covered, trace)
+    return Inspected(document, metrics, events, trace)
+
+
+def _trace_in(path: Path) -> Path:
+    """Return the only trace file in a folder that is no trial's, else the path itself."""
+    if not probe(path.is_dir):
+        return path
+    try:
+        read_trace(path)
+    except SeveralTracesError:
+        return path
+    except NoTraceError:
+        files = [entry for entry in entries(path)[:_MOST_FILES] if probe(entry.is_file)]
+        readable = [entry for entry in files if _holds_trace(entry)]
+        if len(readable) > 1:
+            names = ", ".join(entry.name for entry in readable[:5])
+            raise BadInputError(
+                f"{path}: holds {len(readable)} traces that belong to no trial ({names}); "
+                "name one of these files"
+            ) from None
+        if readable:
+            return readable[0]
+    return path
+
+
+def _holds_trace(path: Path) -> bool:
+    try:
+        read_trace(path)
+    except SeveralTracesError:
+        return True
+    except NoTraceError:
+        return False
+    return True
+
+
+def _stated_by(trace: Trace) -> Outcome:
+    """Return the outcome of a trace without a result: what the trace itself states."""
+    lasted = None
+    if trace.started_at is not None and trace.finished_at is not None:
+        lasted = max(trace.finished_at - trace.started_at, 0.0)
+    return Outcome(
+        reward_reason="not_recorded",
+        model=trace.model,
+        harness=trace.harness,
+        harness_version=trace.harness_version,
+        cost_usd=trace.declared_cost_usd,
+        total_tokens=trace.declared_tokens or trace.counted_tokens,
+        started_at=trace.started_at,
+        finished_at=trace.finished_at,
+        elapsed_seconds=lasted,
+    )
 
 
 # One trial by path or name, in memory: nothing is written.

@@ -107,7 +107,9 @@ def _field(
     found: Any = struct
     facts: list[Meta] = []
     for step in path.split("/"):
-        if get_origin(found) is dict:
+        if get_origin(found) is tuple:
+            found, own = _described(get_args(found)[int(step)])
+        elif get_origin(found) is dict:
             found, own = _described(get_args(found)[1])
         else:
             found, own = _described(get_type_hints(found, include_extras=True)[step])
@@ -232,9 +234,13 @@ FRAMES: Final[Frames] = {
         ),
         _fields(
             TrialMetrics,
-            "n_retrieved n_ground_truth n_overlap n_repeats",
+            "n_retrieved n_ground_truth n_overlap n_repeats "
+            "file_recall_low=file_recall_bounds/0 file_recall_high=file_recall_bounds/1",
             prefix="file_level_metrics",
+            file_recall_low="File recall of the certain accesses",
+            file_recall_high="File recall of the certain and the possible accesses",
         ),
+        _fields(TrialMetrics, "recall_width", prefix="coverage"),
         _fields(
             TrialMetrics,
             "found_structured=structured found_shell_only=shell_only "
@@ -303,11 +309,22 @@ FRAMES: Final[Frames] = {
         "repository | text | | Its repository, if known | ground_truth/repositories",
         "is_retrieved | boolean | | Touched by an event that is no write | events",
         "is_opened | boolean | | Its content was read | events",
+        "is_possible | boolean | | It may have been retrieved | events",
         "is_written | boolean | | Written by the agent | events",
         "is_expected_edit | boolean | | Edit target | ground_truth/expected_edit_files",
         "first_step | integer | step | First event that retrieved it | events",
         "opened_step | integer | step | First event that showed its content | events",
         "written_step | integer | step | First event that wrote it | events",
+    ),
+    "evidence": _frame(
+        "one row a trial and cause of doubt",
+        _TRIAL,
+        "cause | text | | Why files of the ground truth are only possible | "
+        "coverage/possible_files key",
+        "n_files | integer | files | Ground-truth files that are only possible | "
+        "coverage/possible_files",
+        "n_calls | integer | calls | Calls that may have accessed one | coverage/possible_calls",
+        _fields(TrialMetrics, "recall_width", prefix="coverage"),
     ),
     "errors": _frame(
         "one row a scored trial and error mode, with what it is counted of",

@@ -13,6 +13,9 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from retrieval_eval.errors import BadInputError, SchemaError
+from retrieval_eval.escape import encodable
+from retrieval_eval.events.document import trial_events
+from retrieval_eval.events.evidence import evidence
 from retrieval_eval.io.artefacts import read_artefact
 from retrieval_eval.io.files import probe
 from retrieval_eval.metrics.document import TrialMetrics
@@ -20,7 +23,7 @@ from retrieval_eval.model import AnyRecord, from_builtins
 from retrieval_eval.model.events import EventDocument, EventRow, TargetRow
 from retrieval_eval.model.summary import RunSummary, TrialEntry
 from retrieval_eval.report.columns import FRAMES
-from retrieval_eval.report.frames import Row, encodable, read_row
+from retrieval_eval.report.frames import Row, read_row
 
 _ACCESS_OF_CATEGORY: Final = {"file_read": "opened", "file_write": "written"}
 
@@ -131,6 +134,7 @@ def ground_truth_rows(document: EventDocument | None, identity: Row) -> list[Row
     truth = document.ground_truth
     repositories = _aligned(truth.repositories, len(truth.files))
     statuses = _statuses(document, repositories)
+    certainty = {(f.path, f.repository): c for f, c in evidence(trial_events(document)).items()}
     edits = truth.expected_edit_files
     return [
         {
@@ -139,6 +143,7 @@ def ground_truth_rows(document: EventDocument | None, identity: Row) -> list[Row
             "repository": repositories[i],
             "is_retrieved": statuses[i].first_step is not None,
             "is_opened": statuses[i].opened_step is not None,
+            "is_possible": certainty.get((file, repositories[i])) == "possible",
             "is_written": statuses[i].written_step is not None,
             "is_expected_edit": file in edits if edits else None,
             "first_step": statuses[i].first_step,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self, overload
 
+from retrieval_eval.escape import encodable
 from retrieval_eval.model import value_at
 from retrieval_eval.report.columns import Column
 from retrieval_eval.report.numbers import finite
@@ -64,23 +65,6 @@ def make_frame(rows: Sequence[Row], columns: Sequence[Column]) -> pd.DataFrame:
             for c in columns
         }
     )
-
-
-def encodable(value: Any) -> Any:
-    r"""Return text that pandas can group by: half of a surrogate pair is written as its escape.
-
-    Lists of texts too; anything else is returned as it is.
-
-    Examples
-    --------
-    >>> encodable("a\ud800"), encodable(["b", None])
-    ('a\\ud800', ['b', None])
-    """
-    if isinstance(value, list):
-        return [encodable(item) for item in value]
-    if isinstance(value, str) and not value.isascii():
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
-    return value
 
 
 class Measured:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
+from retrieval_eval.escape import encodable
 from retrieval_eval.metrics.trial import DEFAULT_K
 from retrieval_eval.model.impact import ComparisonDocument, ImpactAnalysis
 from retrieval_eval.model.summary import RunSummary
@@ -24,7 +25,7 @@ from retrieval_eval.report.documents import (
     renamed_summary,
 )
 from retrieval_eval.report.exhibits import Block
-from retrieval_eval.report.frames import Row, encodable, make_frame, read_row
+from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.names import LABELS, reason_sentence
 from retrieval_eval.report.simulated import notice
 from retrieval_eval.report.trial import Trial, find_trial, page_folders
@@ -339,6 +340,24 @@ class Run(frames.Measured):
         return make_frame(rows, _COLUMNS["utilization"])
 
     @frames.handed_out
+    def evidence(self) -> pd.DataFrame:
+        """One row a trial and cause for which files of its ground truth are only possible."""
+        rows: list[Row] = []
+        for trial in self.trial_files:
+            covered = trial.metrics.coverage if trial.metrics is not None else None
+            for cause, n_files in sorted(covered.possible_files.items()) if covered else ():
+                rows.append(
+                    trial.identity
+                    | {
+                        "cause": cause,
+                        "n_files": n_files,
+                        "n_calls": covered.possible_calls.get(cause, 0) if covered else 0,
+                        "recall_width": covered.recall_width if covered else None,
+                    }
+                )
+        return make_frame(rows, _COLUMNS["evidence"])
+
+    @frames.handed_out
     def missed(self) -> pd.DataFrame:
         """One row a task and ground-truth file: scored trials, and those that missed it."""
         rows: dict[tuple[Any, ...], Row] = {}
@@ -351,7 +370,7 @@ class Run(frames.Measured):
                 start: Row = names | {"n_trials": 0, "n_missed": 0, "missed_by": []}
                 row = rows.setdefault(tuple(names.values()), start)
                 row["n_trials"] += 1
-                if not found["is_retrieved"]:
+                if not found["is_retrieved"] and not found["is_possible"]:
                     row["n_missed"] += 1
                     row["missed_by"] = sorted({*row["missed_by"], config})
         ordered = sorted(

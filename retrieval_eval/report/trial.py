@@ -55,7 +55,7 @@ _COLUMNS: Final = {name: columns for name, (_, columns) in TRIAL_FRAMES.items()}
 _DONE: Final = {"opened": "read", "matched": "matched", "listed": "listed", "written": "wrote"}
 """Kind of access to its words, the most telling first."""
 
-_STATUSES: Final = ("edited", "read", "seen", "missed", "not in the trace", "not known")
+_STATUSES: Final = ("edited", "read", "seen", "possible", "missed", "not in the trace", "not known")
 """What may have become of a ground-truth file."""
 
 _MEANINGS: Final = {
@@ -397,9 +397,11 @@ class Trial(frames.Measured):
             return "read"
         if row["is_retrieved"]:
             return "seen"
-        if finite(self.facts["file_recall"]) is None:
+        if not self.facts["computable"]:
             return "not known"
-        return "not in the trace" if self._is_cut else "missed"
+        if row["is_possible"]:
+            return "not in the trace" if self._is_cut else "possible"
+        return "missed"
 
     @property
     def _is_cut(self) -> bool:

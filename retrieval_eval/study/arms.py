@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import Final
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.escape import encodable
 from retrieval_eval.study.trials import Trial
 from retrieval_eval.values import counted
 
@@ -171,8 +172,9 @@ def config_named(name: str, configs: Sequence[str]) -> str:
     Traceback (most recent call last):
     retrieval_eval.errors.BadInputError: no configuration 'mpc'; there are: mcp, baseline
     """
-    if name in configs:
-        return name
+    for known in (name, encodable(name)):
+        if known in configs:
+            return str(known)
     near = get_close_matches(str(name), configs, n=3, cutoff=0.4)
     ordered = [*near, *(config for config in configs if config not in near)]
     raise BadInputError(f"no configuration {name!r}; there are: {', '.join(ordered)}")

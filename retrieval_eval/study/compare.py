@@ -512,8 +512,8 @@ def chosen_pair(
         When there is no configuration of a name; the message names the closest.
     """
     configs = sorted({trial.config_name for trial in trials})
-    for name in filter(None, (baseline, comparison)):
-        config_named(name, configs)
+    baseline = baseline and config_named(baseline, configs)
+    comparison = comparison and config_named(comparison, configs)
     pairs = list(config_pairs(trials))
     if baseline or comparison:
         pairs += [(b, a) for a, b in pairs]

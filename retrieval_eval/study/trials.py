@@ -80,6 +80,8 @@ COLUMNS: Final = {
 NUMBERS: Final = {
     **{name: metric.path for name, metric in BY_NAME.items()},
     **{f"{name}:{view}": in_view(BY_NAME[name], view).path for name in VIEWED for view in VIEWS},
+    "file_recall_low": ("file_level_metrics", "file_recall_bounds", "0"),
+    "file_recall_high": ("file_level_metrics", "file_recall_bounds", "1"),
     **{
         name: ("file_level_metrics", name)
         for name in ("ttfr_calls", *(f"censored_at_{u}" for u in ("seconds", "tokens", "calls")))

@@ -8,11 +8,20 @@ from typing import Final
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import entries, files_below, is_there, probe
 from retrieval_eval.records import Trace
-from retrieval_eval.traces.formats import file_names, read_document_file, read_line_file
+from retrieval_eval.traces.formats import (
+    event_folder_names,
+    folder_names,
+    is_file_name,
+    read_document_file,
+    read_event_folder,
+    read_file,
+    read_line_file,
+    tried,
+)
 from retrieval_eval.traces.merge import join_trace, join_transcripts
-from retrieval_eval.traces.reading import Reading, Unreadable
+from retrieval_eval.traces.reading import Reading, Several, Unreadable
 
-__all__ = ["NoTraceError", "Trace", "read_trace"]
+__all__ = ["NoTraceError", "SeveralTracesError", "Trace", "read_trace"]
 
 _TRAJECTORY: Final = "trajectory.json"
 _NAMED_TRANSCRIPTS: Final = (
@@ -22,6 +31,7 @@ _NAMED_TRANSCRIPTS: Final = (
     "codex-code.txt",
 )
 _LINE_SUFFIXES: Final = (".jsonl", ".txt")
+_MOST_REASONS: Final = 6
 
 
 class NoTraceError(BadInputError):
@@ -32,7 +42,15 @@ class NoTraceError(BadInputError):
         self.reason = reason
 
 
-def read_trace(path: Path | str) -> Trace:
+class SeveralTracesError(NoTraceError):
+    """A file holds several traces, and none of them was named; ``names`` are their names."""
+
+    def __init__(self, path: Path, reason: str, names: tuple[str, ...]) -> None:
+        super().__init__(path, reason)
+        self.names = names
+
+
+def read_trace(path: Path | str, *, sample: str | None = None) -> Trace:
     r"""Read the trace of a trial, or one trace file.
 
     In a trial the trajectory is preferred for calls; transcripts add times, results that the
@@ -43,8 +61,11 @@ def read_trace(path: Path | str) -> Trace:
     Parameters
     ----------
     path
-        The directory of one trial, with the trace in ``agent/`` or in the directory itself; or
-        the file of a trajectory or transcript.
+        The directory of one trial, with the trace in ``agent/`` or in the directory itself; the
+        file of a trajectory or transcript; or a folder of events with a file for each.
+    sample
+        Which trace to read of a file that holds several, such as a log of an evaluation: its
+        name, or the whole beginning of only one name.
 
     Returns
     -------
@@ -56,7 +77,8 @@ def read_trace(path: Path | str) -> Trace:
     Raises
     ------
     NoTraceError
-        When there is no trace, or none whose format is known.
+        When there is no trace, or none whose format is known: the message names what was found
+        and which formats were tried. ``SeveralTracesError`` where a ``sample`` has to be named.
 
     Examples
     --------
@@ -76,35 +98,68 @@ def read_trace(path: Path | str) -> Trace:
     """
     path = Path(path)
     if probe(path.is_file):
-        return _read_file(path)
+        return _read_file(path, sample)
     problems: list[str] = []
+    unknown: list[Unreadable] = []
     for folder in (path / "agent", path):
         if not probe(folder.is_dir):
             continue
-        trajectory = _trajectory(folder, path, problems)
-        transcript, unreadable = _transcript(folder, path, problems)
+        trajectory = _trajectory(folder, path, problems, unknown)
+        transcript, unreadable, others = _transcript(folder, path, problems)
         if trajectory is not None or transcript is not None:
             flags = ("transcript_unreadable",) if unreadable else ()
             return join_trace(trajectory, transcript, flags, tuple(problems))
-        problems += unreadable
-    reason = "; ".join(problems) or (
-        f"no trace file (looked for agent/{_TRAJECTORY}, "
-        f"agent/{_NAMED_TRANSCRIPTS[0]} and other transcripts, agent/sessions)"
+        problems += (found.reason for found in unreadable)
+        unknown += (*unreadable, *others)
+    raise NoTraceError(path, _why_none(path, problems, unknown))
+
+
+def _why_none(path: Path, problems: list[str], unknown: list[Unreadable]) -> str:
+    """Return the sentence about a folder without a trace: what was found, and what was tried."""
+    reasons = dict.fromkeys(
+        (*problems, *(found.reason for found in unknown if not problems or found.is_unknown))
     )
-    raise NoTraceError(path, reason)
+    parts = [*list(reasons)[:_MOST_REASONS]]
+    if len(reasons) > _MOST_REASONS:
+        parts.append(f"and {len(reasons) - _MOST_REASONS} further files")
+    if not parts:
+        folder = path / "agent" if probe((path / "agent").is_dir) else path
+        names = [entry.name for entry in entries(folder) if probe(entry.is_file)]
+        found = f"; found {', '.join(names[:_MOST_REASONS])}" if names else ""
+        return (
+            f"no trace file (looked for agent/{_TRAJECTORY}, "
+            f"agent/{_NAMED_TRANSCRIPTS[0]} and other transcripts, agent/sessions{found})"
+        )
+    if any(found.is_unknown for found in unknown):
+        parts.append(tried())
+    return "; ".join(parts)
 
 
-def _read_file(path: Path) -> Trace:
-    lines = read_line_file(path, path.parent)
-    if isinstance(lines, Reading):
-        return join_trace(None, lines)
-    document = read_document_file(path, path.parent)
-    if isinstance(document, Reading):
-        return join_trace(document, None)
-    raise NoTraceError(path, (lines if path.suffix in _LINE_SUFFIXES else document).reason)
+def _read_file(path: Path, sample: str | None) -> Trace:
+    found = read_file(path, path.parent)
+    if isinstance(found, Several):
+        found = _sample(path, found, sample)
+    if isinstance(found, Unreadable):
+        reason = found.reason.removeprefix(f"{path.name}: ")
+        raise NoTraceError(path, f"{reason}; {tried()}" if found.is_unknown else reason)
+    is_trajectory = found.format.startswith("atif") or path.name == _TRAJECTORY
+    return join_trace(found, None) if is_trajectory else join_trace(None, found)
 
 
-def _trajectory(folder: Path, trial_dir: Path, problems: list[str]) -> Reading | None:
+def _sample(path: Path, found: Several, sample: str | None) -> Reading | Unreadable:
+    if sample is None:
+        raise SeveralTracesError(path, found.reason.removeprefix(f"{path.name}: "), found.names)
+    named = [name for name in found.names if name == sample]
+    named = named or [name for name in found.names if name.startswith(sample)]
+    if len(named) != 1:
+        which = "no trace" if not named else f"{len(named)} traces"
+        raise SeveralTracesError(path, f"holds {which} named {sample[:80]!r}", found.names)
+    return found.read(named[0])
+
+
+def _trajectory(
+    folder: Path, trial_dir: Path, problems: list[str], unknown: list[Unreadable]
+) -> Reading | None:
     """Return the trajectory of ``folder``, if there is one; a dangling link counts as one."""
     path = folder / _TRAJECTORY
     if not is_there(path) or probe(path.is_dir):
@@ -113,45 +168,67 @@ def _trajectory(folder: Path, trial_dir: Path, problems: list[str]) -> Reading |
     if isinstance(reading, Reading):
         return reading
     problems.append(reading.reason)
+    unknown.append(reading)
     return None
 
 
 def _transcript(
     folder: Path, trial_dir: Path, problems: list[str]
-) -> tuple[Reading | None, list[str]]:
-    """Return the joined transcripts and a problem for each well-known file that is not one.
+) -> tuple[Reading | None, list[Unreadable], list[Unreadable]]:
+    """Return the joined transcripts, the well-known files that are none, and the others.
 
     Harnesses also write plain logs under these names, which matters only where nothing else is.
     """
-    readings, unreadable = [], []
+    readings: list[Reading] = []
+    unreadable: list[Unreadable] = []
+    others: list[Unreadable] = []
     for path in [*_transcript_files(folder), *_session_files(folder)]:
         reading = _read_transcript(path, trial_dir)
         if isinstance(reading, Reading):
             readings.append(reading)
         elif path.is_symlink():
             problems.append(reading.reason)
-        elif path.name in _NAMED_TRANSCRIPTS:
-            unreadable.append(reading.reason)
-    return join_transcripts(readings), unreadable
+        else:
+            (unreadable if path.name in _NAMED_TRANSCRIPTS else others).append(reading)
+    for events in _event_folders(folder):
+        reading = read_event_folder(events, trial_dir)
+        if isinstance(reading, Reading):
+            readings.append(reading)
+    return join_transcripts(readings), unreadable, others
 
 
 def _read_transcript(path: Path, trial_dir: Path) -> Reading | Unreadable:
-    lines = read_line_file(path, trial_dir)
-    if isinstance(lines, Reading) or path.suffix in _LINE_SUFFIXES:
-        return lines
-    return read_document_file(path, trial_dir)
+    if path.suffix in _LINE_SUFFIXES:
+        return read_line_file(path, trial_dir)
+    return read_file(path, trial_dir)
 
 
 def _transcript_files(folder: Path) -> list[Path]:
     """Return the files of ``folder`` that may be transcripts, those with known names first."""
     rank = {name: place for place, name in enumerate(_NAMED_TRANSCRIPTS)}
-    further = file_names()
-    found = (p for p in entries(folder) if p.suffix in _LINE_SUFFIXES or p.name in further)
+    found = (p for p in entries(folder) if p.suffix in _LINE_SUFFIXES or is_file_name(p.name))
     files = [path for path in found if probe(path.is_file)]
     return sorted(files, key=lambda path: rank.get(path.name, len(rank)))
 
 
 def _session_files(folder: Path) -> list[Path]:
-    """Return the session files below ``folder``; folders that are links are not entered."""
-    found = files_below(folder / "sessions")
-    return [path for path in found if path.suffix == ".jsonl" and probe(path.is_file)]
+    """Return the session files below ``folder``; folders that are links are not entered.
+
+    A file that describes a session may have the name of the session's folder.
+    """
+    found = (path for name in folder_names() for path in files_below(folder / name))
+    return [path for path in found if _is_session_file(path) and probe(path.is_file)]
+
+
+def _is_session_file(path: Path) -> bool:
+    is_description = path.suffix == ".json" and path.stem == path.parent.name
+    return path.suffix == ".jsonl" or is_description or is_file_name(path.name)
+
+
+def _event_folders(folder: Path) -> list[Path]:
+    """Return the folders of single events in ``folder`` or its sessions, or ``folder`` itself."""
+    names = event_folder_names()
+    below = (path.parent for path in files_below(folder / "sessions") if path.suffix == ".json")
+    near = [folder, *(folder / name for name in sorted(names))]
+    found = [path for path in (*near, *dict.fromkeys(below)) if path.name in names]
+    return [path for path in found if not path.is_symlink() and probe(path.is_dir)]

@@ -53,6 +53,19 @@ def from_milliseconds(value: Any) -> float | None:
     return seconds if 0 < seconds < _YEAR_3000 else None
 
 
+def from_seconds(value: Any) -> float | None:
+    """Return a positive number of Unix seconds as it is, or None for anything else.
+
+    Examples
+    --------
+    >>> from_seconds(1.5), from_seconds("1.5"), from_seconds(True)
+    (1.5, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    return float(value) if 0 < value < _YEAR_3000 else None
+
+
 def earliest(*times: float | None) -> float | None:
     """Return the earliest of the known times, or None when none is known."""
     return min((time for time in times if time is not None), default=None)

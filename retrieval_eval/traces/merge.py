@@ -27,16 +27,22 @@ def join_transcripts(readings: Sequence[Reading]) -> Reading | None:
 
     Stream lines come first, because only they carry sub-agents; session files fill in. Beside a
     stream, a file of another session is left out and flagged, unless it shares calls with what
-    is joined already. Session files alone are one run: a resumed session has a new id.
+    is joined already. Session files alone are one run: a resumed session has a new id. A digest
+    comes last and adds no calls of its own to the session files of its run.
     """
-    ordered = sorted(readings, key=lambda reading: not reading.holds_run)
+    ordered = sorted(readings, key=lambda reading: (reading.is_digest, not reading.holds_run))
     if not ordered:
         return None
     base = ordered[0]
     for other in ordered[1:]:
         merged = merge_calls(base.items, other.items)
         is_same_run = not base.holds_run or _may_share(base, other)
-        if not is_same_run and not merged.n_shared:
+        if other.is_digest and base.calls and not base.is_digest and not merged.n_shared:
+            is_known = bool(base.session_ids & other.session_ids)
+            flags = () if is_known else ("other_session_left_out",)
+            base = _filled(base, replace(other, flags=()), base.items, ()) if is_known else base
+            base = replace(base, flags=(*base.flags, *flags))
+        elif not is_same_run and not merged.n_shared:
             base = replace(base, flags=(*base.flags, "other_session_left_out"))
         else:
             conflicts = ("source_conflict",) if merged.n_conflicts else ()
@@ -73,6 +79,8 @@ def _joined(trajectory: Reading | None, transcript: Reading | None) -> Trace:
     if not trajectory.calls and transcript.calls:
         joined = _filled(transcript, trajectory, transcript.items, ())
         return _trace(joined, "transcript", accumulate(joined.items), trajectory, transcript)
+    if transcript.is_native and transcript.calls and _may_share(trajectory, transcript):
+        return _native(trajectory, transcript)
     merged = merge_calls(_calls(trajectory.items), _calls(transcript.items))
     if not merged.n_shared and not _may_share(trajectory, transcript):
         alone = replace(trajectory, flags=(*trajectory.flags, "transcript_of_another_session"))
@@ -89,6 +97,22 @@ def _joined(trajectory: Reading | None, transcript: Reading | None) -> Trace:
     calls = _with_tokens(joined.calls, counted, accumulate(trajectory.items))
     is_merged = merged.has_added or any(call.cumulative_tokens is not None for call in counted)
     return _trace(joined, "merged" if is_merged else "trajectory", calls, trajectory, transcript)
+
+
+def _native(trajectory: Reading, transcript: Reading) -> Trace:
+    """Return the trace of a harness's own record; the trajectory made from it fills it in.
+
+    Converters give calls without an id new ones, so calls are only added where ids are shared.
+    """
+    merged = merge_calls(transcript.items, _calls(trajectory.items))
+    items = merged.items if merged.n_shared else transcript.items
+    joined = replace(
+        _filled(transcript, trajectory, items, ()),
+        flags=transcript.flags,
+        problems=transcript.problems,
+    )
+    source: TraceSource = "merged" if merged.n_shared else "transcript"
+    return _trace(joined, source, accumulate(items), trajectory, transcript)
 
 
 def _filled_gaps(trajectory: Reading, transcript: Reading, n_shared: int) -> set[str]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from retrieval_eval.io.files import Line
@@ -22,6 +22,7 @@ HISTORY_COMPACTED = "history_compacted"
 
 _CONTINUED = "This session is being continued from a previous conversation"
 _CLEARED = "[Old tool result content cleared]"
+_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,10 @@ class Reading:
 
     ``has_agent`` is whether the agent did or wrote anything at all, ``holds_run`` whether the
     format keeps a whole run with its sub-agents in one file, so that other transcripts only fill it
-    in.
+    in. ``is_digest``: the file reports the run to a reader, with less than the agent saw or with
+    call ids of its own, so that a session file of the same run takes its place. ``is_native``: the
+    file is the harness's own record, of which a trajectory is a copy that may have lost failures
+    and arguments.
     """
 
     format: str
@@ -48,6 +52,8 @@ class Reading:
     problems: tuple[str, ...] = ()
     has_agent: bool = True
     holds_run: bool = False
+    is_digest: bool = False
+    is_native: bool = False
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -57,9 +63,40 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A file without a readable trace, and the reason in a sentence."""
+    """A file without a readable trace, and the reason in a sentence.
+
+    ``is_unknown`` is whether no format recognised the file.
+    """
 
     reason: str
+    is_unknown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Several(Unreadable):
+    """A file that holds several traces, of which a caller has to choose one by name.
+
+    ``names`` are those of the traces, in the order of the file; ``read`` reads one of them.
+    """
+
+    names: tuple[str, ...] = ()
+    read: Callable[[str], Reading | Unreadable] = field(
+        default=Unreadable, repr=False, compare=False
+    )
+
+
+def chosen(
+    name: str, names: Sequence[str], read: Callable[[str], Reading | Unreadable]
+) -> Reading | Unreadable:
+    """Return the only trace of the file ``name``, or :class:`Several` where there are more."""
+    if not names:
+        return Unreadable(f"{name}: holds no trace")
+    if len(names) == 1:
+        return read(names[0])
+    shown = ", ".join(name[:80] for name in names[:_SHOWN])
+    more = ", …" if len(names) > _SHOWN else ""
+    reason = f"{name}: holds {len(names)} traces ({shown}{more}), of which one has to be named"
+    return Several(reason, names=tuple(names), read=read)
 
 
 class CallLog:
@@ -98,6 +135,10 @@ class CallLog:
         self._see(call.timestamp)
         self.n_calls += 1
         self._items.append(call)
+
+    def has(self, call_id: str) -> bool:
+        """Return whether a call with this id was added."""
+        return call_id in self._first
 
     def take_recent(self) -> list[ToolCall]:
         """Return the calls added since the last time, which the next results can be from."""
@@ -201,8 +242,6 @@ def arguments_of(value: Any) -> Mapping[str, Any]:
 
 # --------------------------------------------------------------------------------------------------
 # Complaints about parts of a trace, counted so that a broken file does not fill a report.
-
-_SHOWN = 3
 
 
 class Complaints:

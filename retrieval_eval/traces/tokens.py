@@ -23,6 +23,9 @@ _ANTHROPIC_PROMPT = (
 ANTHROPIC_COUNTS = (*_ANTHROPIC_PROMPT, "output_tokens")
 """The names of an Anthropic message's token counts."""
 
+OPENAI_COUNTS = ("input_tokens", "prompt_tokens", "output_tokens", "completion_tokens")
+"""The names of an OpenAI message's token counts, of both interfaces."""
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:
@@ -53,6 +56,24 @@ def anthropic_usage(message_id: str, usage: Any, is_subagent: bool = False) -> U
     counts = dict_of(usage)
     prompt = sum(count_of(counts.get(name)) for name in _ANTHROPIC_PROMPT)
     output = count_of(counts.get("output_tokens"))
+    return Usage(message_id, prompt, output, is_subagent) if prompt + output else None
+
+
+def openai_usage(message_id: str, usage: Any, is_subagent: bool = False) -> Usage | None:
+    """Return the usage of an OpenAI API message, or None when it states none.
+
+    Cached tokens are part of the input there, and reasoning tokens part of the output. The counts
+    have other names in the Responses interface than in Chat Completions.
+
+    Examples
+    --------
+    >>> usage = {"input_tokens": 90, "cached_input_tokens": 80, "output_tokens": 7}
+    >>> openai_usage("m", usage).total, openai_usage("m", {"prompt_tokens": 5}).total
+    (97, 5)
+    """
+    counts = dict_of(usage)
+    prompt = count_of(counts.get("input_tokens")) or count_of(counts.get("prompt_tokens"))
+    output = count_of(counts.get("output_tokens")) or count_of(counts.get("completion_tokens"))
     return Usage(message_id, prompt, output, is_subagent) if prompt + output else None
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from retrieval_eval.records import RawTarget, ToolCall, ToolCategory, ToolResult
 from retrieval_eval.traces.dialects import Tool, ToolName, tool_name, tool_row
-from retrieval_eval.traces.results.base import Found, Seen, distinct, text_argument
+from retrieval_eval.traces.results.base import Found, Seen, distinct, may_touch, text_argument
 from retrieval_eval.traces.results.decorations import is_failure, is_harness_file, undecorated
 from retrieval_eval.traces.results.payload import parsed, unwrapped
 from retrieval_eval.traces.results.remote import read_page, unserved_remotely
@@ -63,8 +63,8 @@ def interpret(call: ToolCall) -> ToolUse:
     r"""Return what a tool call did, from its name, arguments and result.
 
     Never raises on untrusted data: arguments and results may hold anything. A call without a
-    result found nothing and is neither an error nor opaque. Paths are absolute where the tool's
-    rule and the working directory tell, else as the trace has them.
+    result may have shown what its arguments name; it is neither an error nor opaque. Paths are
+    absolute where the tool's rule and the working directory tell, else as the trace has them.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def _found(
 ) -> Found:
     result = call.result
     if result is None:
-        return Found()
+        return may_touch(arguments, category, "no_result")
     if result.is_error or tool.is_shell or not tool.is_retrieval:
         return Found(is_error=result.is_error)
     # Cursor states success or failure itself, and its results are raw file contents.

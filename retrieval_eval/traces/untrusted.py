@@ -50,6 +50,17 @@ def amount_of(value: Any) -> float | None:
     return number if math.isfinite(number) and number >= 0 else None
 
 
+def status_of(value: Any) -> int | None:
+    """Return the exit status of a command, a whole number that may be negative, else None.
+
+    Examples
+    --------
+    >>> status_of(0), status_of(-1), status_of("1"), status_of(True)
+    (0, -1, None, None)
+    """
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
 def clean(value: Any, depth: int = DEEPEST) -> Any:
     """Return ``value`` without lone surrogates and without what lies deeper than ``depth``."""
     if isinstance(value, str):

@@ -159,7 +159,8 @@ def test_a_session_file_in_place_of_the_stream_is_read_whatever_its_name(streams
             flags = found[0]["coverage"]["quality_flags"]
             before = measured(trial, trial.path)
             if "subagent_calls_missing" in flags:
-                assert recalls(found[0])[0] <= recalls(before)[0]
+                low, high = found[0]["file_level_metrics"]["file_recall_bounds"]
+                assert low <= recalls(before)[0] <= high
                 assert found[0]["coverage"]["degraded_reason"]
             else:
                 assert recalls(found[0]) == recalls(before)

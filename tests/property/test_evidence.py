@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from retrieval_eval.events.document import why_nothing_is_computable
+from retrieval_eval.events.evidence import why_nothing_is_computable
 from retrieval_eval.events.normalise import TrialEvents, extract_events
 from retrieval_eval.events.retrieved import accesses
 from retrieval_eval.records import Trace

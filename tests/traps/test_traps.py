@@ -10,8 +10,8 @@ from pkgutil import iter_modules
 import pytest
 
 import tests.traps
+from retrieval_eval.events.evidence import evidence
 from retrieval_eval.events.normalise import extract_events
-from retrieval_eval.events.retrieved import evidence
 from retrieval_eval.ground_truth import load_ground_truth
 from retrieval_eval.traces import read_trace
 from tests.traps import Trap

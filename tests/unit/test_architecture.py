@@ -412,7 +412,7 @@ DOORS = (
     Door(
         "whether a trial's numbers may be trusted",
         "`why_nothing_is_computable` decides whether a trace shows enough for a number:",
-        ("events/document.py", "values.py"),
+        ("events/evidence.py", "values.py"),
         is_forbidden_node=_withholds_a_number,
         allowed={"events/normalise.py": "finds the flag that the decision reads"},
     ),

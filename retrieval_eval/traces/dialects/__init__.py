@@ -71,6 +71,9 @@ class Dialect:
         as its memory and the results it saved.
     blocks
         Opening and closing mark of text that the harness adds to results.
+    keeps_shell
+        Whether a command finds the folder and the variables that the command of an earlier call
+        left; otherwise each command starts in the folder that is stated for its call.
     harnesses
         Names by which traces call the harness, in lower case.
     refusals
@@ -99,6 +102,7 @@ class Dialect:
     own_names: frozenset[str] = frozenset()
     own_names_with_repository: frozenset[str] = frozenset()
     delegating: frozenset[str] = frozenset()
+    keeps_shell: bool = True
     harnesses: frozenset[str] = frozenset()
     refusals: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()

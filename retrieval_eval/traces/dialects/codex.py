@@ -1,15 +1,186 @@
-"""Codex: shells of several generations, and sub-agents."""
+"""Codex: shells of several generations, their envelopes, code mode, and sub-agents."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from typing import Final
+
+from retrieval_eval.io.files import decode
+from retrieval_eval.records import RawTarget, ToolCall, ToolResult
 from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing
+from retrieval_eval.traces.results.base import Found, Seen, distinct, joined, text_argument
+from retrieval_eval.traces.results.decorations import is_empty_answer
+from retrieval_eval.traces.results.grep import read_grep
+from retrieval_eval.traces.untrusted import dict_of, status_of
+
+# --------------------------------------------------------------------------------------------------
+# The envelope of a result, in three generations: a JSON object with ``output`` and ``metadata``, a
+# heading with the exit code, and a heading with the state of a process that may still run.
+
+_HEADING: Final = re.compile(
+    r"(?:Chunk ID: \S{1,80}\n)?(?:Exit code: (?P<code>-?\d{1,9})\n)?"
+    r"(?:Wall time: [\d.]{1,20} seconds\n)?"
+    r"(?:Process exited with code (?P<exited>-?\d{1,9})\n)?"
+    r"(?:Process running with session ID (?P<session>[\w-]{1,80})(?:\n|\Z))?"
+    r"(?:Original token count: \d{1,12}\n)?(?:Total output lines: \d{1,12}\n)?"
+    r"(?:Output:(?:\n|\Z))?"
+)
+_CELL: Final = re.compile(
+    r"Script (?P<state>completed|failed|running[^\n]{0,200})\n"
+    r"(?:Wall time:? [\d.]{1,20} seconds\n)?(?:Output:(?:\n|\Z))?"
+)
+_NOTICE: Final = re.compile(
+    r"(?:Warning: truncated output \(original token count: \d{1,12}\)\n)?"
+    r"(?:Total output lines: \d{1,12}\n\n?)?"
+)
+_CUT: Final = re.compile(
+    r"(?m:^)[^\n]{0,4000}?(?:\u2026\d{1,12} (?:tokens|chars) truncated\u2026"
+    r"|\[\.\.\. omitted \d{1,12} of \d{1,12} lines \.\.\.\])[^\n]*"
+)
+_CUT_HERE: Final = "[... output truncated ...]"
+_TIMED_OUT: Final = re.compile(r"command timed out after \d{1,12} milliseconds(?:\n|\Z)")
+_ABORTED: Final = re.compile(
+    r"(?:Wall time: [\d.]{1,20} seconds\n)?aborted by user[^\n]{0,80}\s*\Z"
+)
+_REFUSALS: Final = (
+    r"exec command rejected by user",
+    r"aborted by user after",
+    r"Wall time: [\d.]{1,20} seconds\naborted by user",
+    r"execution error: ",
+    r"exec_command failed",
+    r"patch rejected by user",
+    r"CreateProcess[ {(]",
+    r"Rejected\(\"",
+    r"[^\n]{1,400} blocked by policy",
+    r"err: ",
+)
+_REFUSED: Final = re.compile("|".join(f"(?:{text})" for text in _REFUSALS))
+
+
+def answer(call: ToolCall) -> ToolResult:
+    r"""Return the result of a call without Codex's envelope.
+
+    Output that was printed before a command timed out or was interrupted is kept, because the
+    agent saw it.
+
+    Examples
+    --------
+    >>> text = "Exit code: 1\nWall time: 0.1 seconds\nOutput:\na.py:3:x"
+    >>> answer(ToolCall("c", "shell", {}, ToolResult(text))).text
+    'a.py:3:x'
+    >>> text = '{"output": "x = 1", "metadata": {"exit_code": 0, "duration_seconds": 0.1}}'
+    >>> answer(ToolCall("c", "shell", {}, ToolResult(text))).text
+    'x = 1'
+    >>> text = "Wall time: 10.0 seconds\nProcess running with session ID 3\nOutput:\n"
+    >>> answer(ToolCall("c", "exec_command", {}, ToolResult(text))).doubt
+    'background'
+    """
+    result = call.result or ToolResult("")
+    if result.is_unfinished:
+        return result
+    text, status, is_running = _opened(result.text, call.name)
+    if _REFUSED.match(text[:600]) is not None or _ABORTED.match(text[:200]) is not None:
+        return replace(result, text=text, is_error=True, is_unfinished=True)
+    late = _TIMED_OUT.match(text[:200])
+    if late is not None:
+        rest = _uncut(text[late.end() :])
+        return replace(result, text=rest, is_error=True, is_unfinished=not rest.strip())
+    text = _uncut(text)
+    doubt = result.doubt or ("background" if is_running and not text.strip() else None)
+    is_error = result.is_error or bool(status)
+    return replace(result, text=text, is_error=is_error, doubt=doubt)
+
+
+def session_of(text: str) -> str | None:
+    r"""Return the id of the process that a result says is still running.
+
+    Examples
+    --------
+    >>> session_of("Wall time: 10.0 seconds\nProcess running with session ID 3\nOutput:\n")
+    '3'
+    """
+    heading = _HEADING.match(text[:2000])
+    return heading["session"] if heading is not None else None
+
+
+def _opened(text: str, name: str) -> tuple[str, int | None, bool]:
+    """Return the text inside the envelope, the exit status and whether the command still runs."""
+    if text.startswith('{"output"'):
+        value = dict_of(decode(text)[0])
+        inner, metadata = value.get("output"), value.get("metadata")
+        if isinstance(inner, str) and isinstance(metadata, dict):
+            return inner, status_of(metadata.get("exit_code")), False
+    if name in ("exec", "wait"):
+        cell = _CELL.match(text[:2000])
+        if cell is not None:
+            is_running = cell["state"].startswith("running")
+            return text[cell.end() :], int(cell["state"] == "failed"), is_running
+    heading = _HEADING.match(text[:2000])
+    # A file may begin like one line of the heading, but not like two.
+    if heading is None or heading[0].count("\n") + heading[0].endswith("Output:") < 2:
+        return text, None, False
+    status = heading["code"] or heading["exited"]
+    is_running = heading["session"] is not None
+    return text[heading.end() :], None if status is None else int(status), is_running
+
+
+def _uncut(text: str) -> str:
+    """Mark where Codex left out the middle of an output, without the half lines around it."""
+    notice = _NOTICE.match(text)
+    text = text[notice.end() :] if notice is not None else text
+    if " truncated\u2026" not in text and "[... omitted " not in text:
+        return text
+    return _CUT.sub(_CUT_HERE, text, count=1)
+
+
+# --------------------------------------------------------------------------------------------------
+# Programs that were already running, and scripts that call tools themselves (code mode).
+
+
+def read_typed(seen: Seen) -> Found:
+    """Return what a program that was already running printed: it may have shown any file."""
+    is_program = any(name in seen.arguments for name in ("session_id", "cell_id", "chars"))
+    return Found(is_opaque=is_program and not is_empty_answer(seen.text))
+
+
+_LITERAL: Final = re.compile(
+    r"\"((?:[^\"\\\n]|\\.){1,4000})\"|'((?:[^'\\\n]|\\.){1,4000})'|`((?:[^`\\]|\\.){1,4000})`"
+)
+_NOT_IN_PATHS: Final = re.compile(r"[^\w./@+~()\[\]-]+")
+_IS_PATH: Final = re.compile(r"[^/]*(?:/[^/]+)+|[^/]+\.\w{1,10}")
+_LONGEST_PATH: Final = 1000
+_LONGEST_SCRIPT: Final = 50_000
+
+
+def read_cell(seen: Seen) -> Found:
+    """Return the files that a script's texts name, as possible: what it printed is its choice."""
+    if is_empty_answer(seen.text):
+        return Found()
+    script = text_argument(seen.arguments, ("input", "code")) or ""
+    named: list[str] = []
+    for literal in _LITERAL.finditer(script[:_LONGEST_SCRIPT]):
+        words = _NOT_IN_PATHS.split(literal[1] or literal[2] or literal[3])
+        named += [word for word in words if _IS_PATH.fullmatch(word[:_LONGEST_PATH])]
+    targets = distinct(
+        RawTarget(joined(seen.cwd, path), "opened", doubt="opaque_call") for path in named
+    )
+    return Found(targets, is_opaque=True)
+
 
 DIALECTS.add(
     "codex",
     Dialect(
-        harnesses=frozenset({"codex"}),
-        delegating=frozenset({"spawn_agent"}),
-        refusals=(r"exec command rejected by user", r"aborted by user after"),
+        harnesses=frozenset({"codex", "codex-cli", "codex_exec"}),
+        delegating=frozenset({"spawn_agent", "spawn_agents_on_csv"}),
+        keeps_shell=False,
+        refusals=_REFUSALS,
+        failures=(r"apply_patch verification failed", r"unsupported call: "),
+        answer=answer,
+        source=(
+            "openai/codex: core/tools 7f589e4, protocol 001cb8e and 01baf68 (items), "
+            "exec_events 08a1f30; code mode from readers of its traces; no trace seen"
+        ),
         tools=(
             Tool(
                 ("local_shell", "container_exec", "exec_command", "shell_command"),
@@ -17,7 +188,12 @@ DIALECTS.add(
                 read_nothing,
                 is_shell=True,
             ),
-            Tool(("spawn_agent",), "other", read_nothing),
+            Tool(("write_stdin",), "other", read_typed),
+            Tool(("exec",), "other", read_cell),
+            Tool(("wait",), "other", read_typed),
+            Tool(("spawn_agent", "spawn_agents_on_csv"), "other", read_nothing),
+            Tool(("view_image",), "other", read_nothing),
+            Tool(("grep_files",), "file_search", read_grep),
         ),
     ),
 )

@@ -1,25 +1,268 @@
-"""Gemini CLI and its relatives."""
+"""Gemini CLI: its shell's envelope, searches relative to the searched folder, and display texts."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from retrieval_eval.records import LineRange, RawTarget, ToolCall, ToolCategory, ToolResult
 from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing
-from retrieval_eval.traces.results.local_files import read_write
+from retrieval_eval.traces.results.base import (
+    NOTHING,
+    PATH_ARGUMENTS,
+    Found,
+    Seen,
+    distinct,
+    is_display,
+    joined,
+    text_argument,
+)
+from retrieval_eval.traces.results.decorations import is_empty_answer
+from retrieval_eval.traces.results.grep import grep_lines
+from retrieval_eval.traces.results.listing import FOLDER_ARGUMENTS, counted_only, located
+from retrieval_eval.traces.results.local_files import read_write, requested_range, shown_range
+from retrieval_eval.traces.results.mentions import read_mentions
+from retrieval_eval.traces.results.remote import read_remote
+
+# --------------------------------------------------------------------------------------------------
+# The envelope of a command: ``Output:`` and, behind it, what is not empty of the rest.
+
+_WRAPPER: Final = re.compile(r"\s*<untrusted_context>\n?(.*?)\n?</untrusted_context>\s*", re.DOTALL)
+_FIELD: Final = re.compile(
+    r"(Error|Exit Code|Signal|Background PIDs|Process Group PGID|Stderr): ?(.{0,4000})"
+)
+_NONE: Final = frozenset({"", "(none)", "(empty)"})
+_CANCELLED: Final = re.compile(
+    r"(?:Command was (?:automatically )?cancelled|\[Operation Cancelled\])[^\n]{0,400}?"
+    r"(?:Below is the output before it was cancelled:(?:\n|\Z)|(?=\n|\Z))"
+)
+_SHOWS_OUTPUT: Final = "Below is the output before it was cancelled:"
+_BACKGROUND: Final = re.compile(
+    r"Command (?:is running in background|moved to background)[^\n]{0,400}(?:\n|\Z)"
+    r"|Command started in background[^\n]{0,400}(?:\n|\Z)"
+)
+_ONLY_STATUS: Final = re.compile(r"Command exited with code: (-?\d{1,9})\s*")
+_INITIAL: Final = re.compile(r"[^\n]{0,400}?Initial output:\n")
+_OVERSIZE: Final = re.compile(r"Output too large\. Showing first [^\n]{0,2000}\n")
+_OMITTED: Final = re.compile(
+    r"^\.\.\. \[[\d,]{1,20} (?:characters|lines) (?:omitted|truncated)\] \.\.\.$", re.MULTILINE
+)
+_CUT_HERE: Final = "[... output truncated ...]"
+
+
+def answer(call: ToolCall) -> ToolResult:
+    r"""Return the result of a call without the envelope of commands.
+
+    Examples
+    --------
+    >>> text = "Output: a.py:3:x\nExit Code: 1\nProcess Group PGID: 77"
+    >>> result = answer(ToolCall("c", "run_shell_command", {"command": "make"}, ToolResult(text)))
+    >>> result.text, result.is_error
+    ('a.py:3:x', True)
+    """
+    result = call.result or ToolResult("")
+    text = _unwrapped(result.text)
+    if call.name != "run_shell_command":
+        return result if text == result.text else replace(result, text=text)
+    late = _CANCELLED.match(text[:2000])
+    if late is not None:
+        rest = text[late.end() :] if late[0].rstrip().endswith(_SHOWS_OUTPUT) else ""
+        return replace(result, text=rest, is_error=True, is_unfinished=not rest.strip())
+    if result.is_unfinished:
+        return result
+    behind = _BACKGROUND.match(text[:2000])
+    if behind is not None:
+        first = _INITIAL.match(text[:2000])
+        rest = text[first.end() if first is not None else behind.end() :]
+        return replace(result, text=rest, doubt=None if rest.strip() else "background")
+    silent = _ONLY_STATUS.fullmatch(text)
+    if silent is not None:
+        return replace(result, text="", is_error=result.is_error or int(silent[1]) != 0)
+    text, fields = _fields(text, call)
+    status = fields.get("Exit Code", "")
+    has_failed = status.lstrip("-").isdecimal() and status.strip("-0") != ""
+    has_failed = has_failed or fields.get("Signal", "(none)") not in _NONE
+    return replace(result, text=_whole(text), is_error=result.is_error or has_failed)
+
+
+def _unwrapped(text: str) -> str:
+    if "<untrusted_context>" not in text[:100]:
+        return text
+    match = _WRAPPER.fullmatch(text)
+    return match[1] if match is not None else text
+
+
+def _fields(text: str, call: ToolCall) -> tuple[str, Mapping[str, str]]:
+    """Return the output in an envelope and the fields behind it; any other text is the output."""
+    command = call.arguments.get("command")
+    opening = f"Command: {command}\nDirectory: "
+    if text.startswith(opening):
+        text = text[len(opening) :].partition("\n")[2]
+    for name in ("Output: ", "Stdout: "):
+        if text.startswith((name, name.rstrip())):
+            break
+    else:
+        return text, {}
+    lines = text[len(name.rstrip()) :].removeprefix(" ").split("\n")
+    fields: dict[str, str] = {}
+    while len(lines) > 1:
+        field = _FIELD.fullmatch(lines[-1])
+        if field is None or field[1] in fields:
+            break
+        fields[field[1]] = field[2].strip()
+        lines.pop()
+    shown = "\n".join(lines)
+    errors = fields.get("Stderr", "")
+    if errors not in _NONE:
+        shown = errors if shown in _NONE else f"{shown}\n{errors}"
+    return ("" if shown in _NONE else shown), fields
+
+
+def _whole(text: str) -> str:
+    """Mark where the middle of a large output was left out."""
+    notice = _OVERSIZE.match(text[:2100])
+    if notice is None:
+        return text
+    return _OMITTED.sub(_CUT_HERE, text[notice.end() :], count=1)
+
+
+# --------------------------------------------------------------------------------------------------
+# Reads. A read that was cut says which lines it shows; a display text is empty for a whole read.
+
+_STATUS: Final = re.compile(
+    r"\s*IMPORTANT: The file content has been truncated\.\n"
+    r"Status: Showing lines (\d{1,9})-(\d{1,9}) of \d{1,9} total lines\."
+)
+_CONTENT: Final = "--- FILE CONTENT (truncated) ---"
+_READ_LINES: Final = re.compile(r"Read lines (\d{1,9})-(\d{1,9}) of ")
+_SECTION: Final = re.compile(r"^--- (\S[^\n]{0,4000}) ---$", re.MULTILINE)
+_PROCESSED: Final = re.compile(r"^- `([^`\n]{1,4000})`", re.MULTILINE)
+_FOLDER: Final = re.compile(r"\(Target Dir: `([^`\n]{1,4000})`\)")
+
+
+def read_file(seen: Seen) -> Found:
+    """Return the file that was read; which lines of it, where the answer states them."""
+    path = text_argument(seen.arguments, PATH_ARGUMENTS)
+    if path is None:
+        return read_remote(seen)
+    if is_display(seen.value):
+        if seen.text.startswith("Skipped"):
+            return NOTHING
+        stated = _READ_LINES.match(seen.text)
+        lines = _range(stated) if stated else shown_range(requested_range(seen.arguments))
+        return _opened(seen, path, lines, is_whole=stated is None and lines is None)
+    status = _STATUS.match(seen.text[:400])
+    if status is None:
+        return read_remote(seen)
+    if not seen.text.partition(_CONTENT)[2].strip():
+        return NOTHING
+    return _opened(seen, path, _range(status), is_whole=False)
+
+
+def _range(match: re.Match[str]) -> tuple[LineRange, ...] | None:
+    first, last = int(match[1]), int(match[2])
+    return ((first, last),) if 0 < first <= last else None
+
+
+def _opened(seen: Seen, path: str, lines: tuple[LineRange, ...] | None, *, is_whole: bool) -> Found:
+    return Found((RawTarget(joined(seen.cwd, path), "opened", None, lines, is_whole),))
+
+
+def read_many(seen: Seen) -> Found:
+    """Return the files whose sections an answer holds; a display text lists the first of them."""
+    if is_display(seen.value):
+        head = seen.text.partition("**Skipped")[0]
+        folder = _FOLDER.search(head[:5000])
+        base = folder[1] if folder is not None else seen.cwd
+        paths = [joined(base, match[1]) for match in _PROCESSED.finditer(head)]
+        is_more = "more." in head or not paths
+    else:
+        names = (match[1] for match in _SECTION.finditer(seen.text))
+        paths = [joined(seen.cwd, name) for name in names if name != "End of content"]
+        is_more = not paths and not is_empty_answer(seen.text)
+    return Found(distinct(RawTarget(path, "opened") for path in paths), is_opaque=is_more)
+
+
+# --------------------------------------------------------------------------------------------------
+# Searches: paths are relative to the searched folder.
+
+_HEAD: Final = re.compile(r"Found \d{1,9} (?:match(?:es)?|files? with matches) for ")
+_LINE: Final = re.compile(r"L(\d{1,9})[:-] ?")
+
+
+def grep_category(arguments: Mapping[str, Any]) -> ToolCategory:
+    """Return ``file_search`` for a search that shows names only, else ``code_search``."""
+    return "file_search" if arguments.get("names_only") is True else "code_search"
+
+
+def read_search(seen: Seen) -> Found:
+    """Return the files that a search of contents found."""
+    counted = counted_only(seen, "matched")
+    if counted is not None:
+        return counted
+    if is_empty_answer(seen.text):
+        return NOTHING
+    if _HEAD.match(seen.text) is None:
+        return read_mentions(seen)
+    _, mark, body = seen.text.partition(":\n---\n")
+    if not mark:
+        names = [line for line in seen.text.partition(":\n")[2].split("\n") if line.strip()]
+        return Found(_matched(seen, {name: () for name in names if not name.startswith("(")}))
+    found: dict[str, list[LineRange]] = {}
+    current: list[LineRange] | None = None
+    others = []
+    for line in body.split("\n"):
+        number = _LINE.match(line)
+        if line.startswith("File: "):
+            current = found.setdefault(line.removeprefix("File: ").strip(), [])
+        elif number is not None and current is not None:
+            current.append((int(number[1]), int(number[1])))
+        elif line not in ("", "---"):
+            others.append(line)
+    if found:
+        return Found(_matched(seen, found), is_opaque=seen.is_truncated)
+    shown = grep_lines(others)
+    return Found(_matched(seen, shown.files), is_opaque=shown.is_uncertain or not shown.files)
+
+
+def _matched(seen: Seen, found: Mapping[str, Iterable[LineRange]]) -> tuple[RawTarget, ...]:
+    folder = text_argument(seen.arguments, FOLDER_ARGUMENTS)
+    names = list(found)
+    if folder is not None and len(names) == 1 and folder.rstrip("/").endswith(f"/{names[0]}"):
+        paths = [joined(seen.cwd, folder)]
+    else:
+        paths = located(names, folder, seen.cwd)
+    return distinct(
+        RawTarget(path, "matched", None, tuple(n for n in found[name] if n[0] > 0) or None)
+        for path, name in zip(paths, names, strict=True)
+    )
+
 
 DIALECTS.add(
     "gemini-cli",
     Dialect(
-        harnesses=frozenset({"gemini-cli"}),
-        delegating=frozenset({"invoke_agent"}),
+        harnesses=frozenset({"gemini-cli", "gemini"}),
+        delegating=frozenset({"invoke_agent", "codebase_investigator"}),
+        keeps_shell=False,
         refusals=(
             r"Tool execution denied by policy",
             r"\[Operation Cancelled\]",
             r"User denied execution",
-            r"Command was (?:cancelled by user|automatically cancelled)",
+            r"Command was (?:cancelled by user|automatically cancelled)(?!.{0,400}Below is the)",
         ),
+        failures=(r"File path must be within|Path not in workspace", r"Path is not a directory"),
+        own_files=(r"/\.(?:gemini|qwen)/tmp/[^/]+/",),
+        answer=answer,
+        source="google-gemini/gemini-cli 5411f113 (0.49 preview), recording 04741d1; not seen",
         tools=(
             Tool(("run_shell_command",), "other", read_nothing, is_shell=True),
-            Tool(("invoke_agent",), "other", read_nothing),
+            Tool(("invoke_agent", "codebase_investigator"), "other", read_nothing),
             Tool(("google_web_search",), "other", read_nothing),
+            Tool(("read_file",), "file_read", read_file),
+            Tool(("read_many_files",), "file_read", read_many),
+            Tool(("grep_search", "search_file_content"), grep_category, read_search),
             Tool(("replace",), "file_write", read_write),
         ),
     ),

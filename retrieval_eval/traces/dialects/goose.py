@@ -2,11 +2,49 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from typing import Final
+
+from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_unknown
 
+HARNESS: Final = "goose"
+
+_EXITED: Final = re.compile(r"(?:\A|\n)Command exited with code (-?\d{1,9})\.?\s*\Z")
+_LATE: Final = re.compile(r"\s*Command timed out\b")
+_TAIL: Final = 200
+
+
+def answer(call: ToolCall) -> ToolResult:
+    r"""Return the result of a command without its last line, with the exit status that it states.
+
+    Examples
+    --------
+    >>> found = answer(ToolCall("1", "shell", {}, ToolResult("a\nCommand exited with code 1")))
+    >>> found.text, found.is_error
+    ('a', True)
+    """
+    result = call.result or ToolResult("")
+    found = _EXITED.search(result.text[-_TAIL:])
+    if found is None:
+        if _LATE.match(result.text[:_TAIL]):
+            return replace(result, is_error=True, is_unfinished=True)
+        return result
+    text = result.text[: len(result.text) - len(found[0])] if found[0] else result.text
+    code = int(found[1])
+    return replace(
+        result,
+        text=text,
+        structured=result.structured if result.structured is not None else {"exit_code": code},
+        is_error=result.is_error or code != 0,
+    )
+
+
 DIALECTS.add(
-    "goose",
+    HARNESS,
     Dialect(
+        harnesses=frozenset({HARNESS}),
         namespaces=frozenset(
             {
                 *("developer", "computercontroller", "memory", "autovisualiser", "chatrecall"),
@@ -20,6 +58,12 @@ DIALECTS.add(
                 *("subagent__execute_task", "summon__delegate"),
             }
         ),
-        tools=(Tool(("analyze",), "symbol_navigation", read_unknown),),
+        refusals=(r"Command timed out\b",),
+        answer=answer,
+        source="goose: message 6416fe7, shell 2f4773c, developer bc55f68, read in its source",
+        tools=(
+            Tool(("analyze",), "symbol_navigation", read_unknown),
+            Tool(("tree",), "file_search", read_unknown),
+        ),
     ),
 )

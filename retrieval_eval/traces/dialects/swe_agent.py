@@ -1,13 +1,191 @@
-"""SWE-agent."""
+"""SWE-agent: tools that are commands of a shell, each with a window on one file."""
 
 from __future__ import annotations
 
-from retrieval_eval.traces.dialects import DIALECTS, Dialect
+import re
+import shlex
+from dataclasses import replace
+from typing import Any, Final
+
+from retrieval_eval.records import RawTarget, ToolCall, ToolResult
+from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool
+from retrieval_eval.traces.results.base import (
+    NOTHING,
+    PATH_ARGUMENTS,
+    Found,
+    Seen,
+    distinct,
+    integer,
+    joined,
+    merged_ranges,
+    text_argument,
+)
+from retrieval_eval.traces.results.decorations import is_empty_answer
+from retrieval_eval.traces.results.local_files import read_write
+
+HARNESS: Final = "swe-agent"
+ACTION: Final = "swe_agent_action"
+"""The name that trajectories in ATIF give to every call."""
+
+_LONGEST: Final = 20_000
+_OPERATORS: Final = frozenset("();<>|&")
+_WINDOW: Final = frozenset({"goto", "scroll_up", "scroll_down"})
+_EDITS: Final = frozenset({"edit", "insert"})
+_SEARCHES: Final = {"find_file": "file_name", "search_dir": "pattern", "search_file": "pattern"}
+
+
+def call_of(action: str, open_file: str | None) -> tuple[str, dict[str, Any]]:
+    """Return the tool and the arguments of an action, which is a line of a shell.
+
+    Parameters
+    ----------
+    action
+        The text that ran. What is no tool, or combines several commands, is a shell command.
+    open_file
+        The file in the window before the action, which tools without a path act on.
+
+    Examples
+    --------
+    >>> call_of("open src/a.py 12", None)
+    ('open', {'path': 'src/a.py', 'line_number': '12'})
+    >>> call_of("scroll_down", "/w/a.py"), call_of("ls && open a.py", None)[0]
+    (('scroll_down', {'path': '/w/a.py'}), 'bash')
+    """
+    text = action.strip()
+    first = text.split(None, 1)[0] if text else ""
+    window = {} if open_file is None else {"path": open_file}
+    if first in _EDITS:
+        return first, window
+    words = _words(text)
+    if words is None:
+        return "bash", {"command": action}
+    rest = words[1:]
+    if first in _WINDOW:
+        return first, window
+    if first == "open" and rest:
+        return first, {"path": rest[0]} | ({"line_number": rest[1]} if rest[1:] else {})
+    if first in ("create", "filemap") and rest:
+        return first, {"path": rest[0]}
+    if first in _SEARCHES and rest:
+        found: dict[str, Any] = {_SEARCHES[first]: rest[0]}
+        return first, found | ({"path": rest[1]} if rest[1:] else window)
+    if first == "str_replace_editor" and rest[1:]:
+        return first, _editor(rest)
+    if first in ("submit", "exit_cost", "exit_forfeit"):
+        return "submit", {}
+    return "bash", {"command": action}
+
+
+def _words(text: str) -> list[str] | None:
+    """Return the words of a single command, or None for anything that is more than that."""
+    if len(text) > _LONGEST:
+        return None
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    try:
+        words = list(lexer)
+    except ValueError:
+        return None
+    return None if any(set(word) <= _OPERATORS for word in words) else words
+
+
+def _editor(rest: list[str]) -> dict[str, Any]:
+    arguments: dict[str, Any] = {"command": rest[0], "path": rest[1]}
+    if "--view_range" in rest:
+        at = rest.index("--view_range")
+        numbers = [int(n) for n in rest[at + 1 : at + 3] if n.lstrip("-").isdecimal()]
+        if len(numbers) == 2:
+            arguments["view_range"] = numbers
+    return arguments
+
+
+_REFUSALS: Final = (
+    r"Your bash command contained syntax errors and was NOT executed",
+    r"The command [^\n]{0,300} was cancelled because it took more than",
+    r"Operation [^\n]{0,300} is not supported by this environment",
+)
+_REFUSED: Final = re.compile("|".join(f"(?:{text})" for text in _REFUSALS))
+_FAILURES: Final = (
+    r"File \S{1,300} not found",
+    r"No file open\b",
+    r"Usage: (?:open|goto|create|find_file|search_dir|search_file)\b",
+    r"Your proposed edit has introduced new syntax error",
+)
+_FAILED: Final = re.compile("|".join(f"(?:{text})" for text in _FAILURES))
+
+
+def answer(call: ToolCall) -> ToolResult:
+    """Return a result with what its first words state; observations have no exit status."""
+    result = call.result or ToolResult("")
+    text = result.text.lstrip()[:1000]
+    if _REFUSED.match(text):
+        return replace(result, is_error=True, is_unfinished=True)
+    return replace(result, is_error=True) if _FAILED.match(text) else result
+
+
+# --------------------------------------------------------------------------------------------------
+# Results: a window on a file, and the lists of the searches.
+
+_FILE: Final = re.compile(r"^\[File: ([^\n]{1,4096}) \(\d{1,9} lines? total\)\]$", re.MULTILINE)
+_LINE: Final = re.compile(r"^(\d{1,9}):", re.MULTILINE)
+_MATCHED: Final = re.compile(r"^([^\n]{1,4096}) \(\d{1,9} match(?:es)?\)$", re.MULTILINE)
+_MATCH: Final = re.compile(r"^Line (\d{1,9}):", re.MULTILINE)
+
+
+def read_window(seen: Seen) -> Found:
+    """Return the file in the window and the lines shown; the answer names the file."""
+    header = _FILE.search(seen.text)
+    path = header[1] if header is not None else text_argument(seen.arguments, PATH_ARGUMENTS)
+    if path is None or is_empty_answer(seen.text):
+        return Found(is_opaque=not is_empty_answer(seen.text))
+    body = seen.text[header.end() :] if header is not None else seen.text
+    numbers = [int(found[1]) for found in _LINE.finditer(body)]
+    lines = merged_ranges((n, n) for n in numbers if n > 0)
+    if header is not None and lines is None:
+        return NOTHING
+    return Found((RawTarget(joined(seen.cwd, path), "opened", None, lines),))
+
+
+def read_matching_files(seen: Seen) -> Found:
+    """Return the files of a search in a folder, each with the number of its matches."""
+    paths = (joined(seen.cwd, found[1].strip()) for found in _MATCHED.finditer(seen.text))
+    targets = distinct(RawTarget(path, "matched") for path in paths)
+    return Found(targets, is_opaque=not targets and not is_empty_answer(seen.text))
+
+
+def read_matching_lines(seen: Seen) -> Found:
+    """Return the one file that was searched and the lines that match."""
+    heading = seen.text.lstrip().split("\n", 1)[0]
+    _, separator, named = heading.rpartition(" in ")
+    is_named = heading.startswith("Found ") and separator and named.endswith(":")
+    path = named[:-1] if is_named else text_argument(seen.arguments, PATH_ARGUMENTS)
+    numbers = [n for found in _MATCH.finditer(seen.text) if (n := integer(found[1])) is not None]
+    if path is None or not numbers:
+        return Found(is_opaque=not is_empty_answer(seen.text))
+    lines = merged_ranges((n, n) for n in numbers)
+    return Found((RawTarget(joined(seen.cwd, path), "matched", None, lines),))
+
+
+def read_found_files(seen: Seen) -> Found:
+    """Return the absolute paths below the heading of a search for names."""
+    names = (line.strip() for line in seen.text.split("\n"))
+    return Found(distinct(RawTarget(name, "listed") for name in names if name.startswith("/")))
+
 
 DIALECTS.add(
-    "swe-agent",
+    HARNESS,
     Dialect(
-        harnesses=frozenset({"swe-agent"}),
-        refusals=(r"Your bash command contained syntax errors and was NOT executed",),
+        harnesses=frozenset({HARNESS}),
+        refusals=_REFUSALS,
+        failures=_FAILURES,
+        answer=answer,
+        source="SWE-agent 1.x at 3ea751c0, read in its source",
+        tools=(
+            Tool(("open", *sorted(_WINDOW), "filemap"), "file_read", read_window),
+            Tool(("find_file",), "file_search", read_found_files),
+            Tool(("search_dir",), "file_search", read_matching_files),
+            Tool(("search_file",), "code_search", read_matching_lines),
+            Tool(("create", "insert"), "file_write", read_write),
+        ),
     ),
 )

@@ -7,20 +7,34 @@ or a :class:`DocumentFormat`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from itertools import chain, islice
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any, TypeVar
 
-from retrieval_eval.io.files import Line, is_inside, iter_jsonl, label, read_json
+from retrieval_eval.io.files import (
+    Line,
+    content_kind,
+    entries,
+    first_bytes,
+    is_inside,
+    iter_jsonl,
+    label,
+    probe,
+    read_json,
+)
 from retrieval_eval.registry import Registry
-from retrieval_eval.traces.reading import Reading, Unreadable
+from retrieval_eval.traces.reading import Reading, Several, Unreadable
 from retrieval_eval.traces.untrusted import dict_of, text_of
 
 _HEAD = 200
 """Lines that are looked at before a file counts as unknown."""
+
+_SHOWN_FIELDS = 5
 
 Mark = Callable[[Mapping[str, Any]], bool]
 """Whether a JSON object shows a format; the object is untrusted, any field may hold any type."""
@@ -44,9 +58,14 @@ class LineFormat:
         A weaker sign, used as the last resort when no line proves any format.
     priority
         The format with the higher priority is tried first on a line. Formats of this package
-        have priorities from 0 to 9.
+        have priorities from 0 to 9, those of bare messages -1.
     file_names
-        Names of files to look into besides ``*.jsonl`` and ``*.txt``.
+        Names of files to look into besides ``*.jsonl`` and ``*.txt``; a ``*`` is any text.
+    folders
+        Names of folders below which files with such names may lie, besides ``sessions``.
+    event_folders
+        Names of folders in which the harness writes each event to a JSON file of its own. Their
+        files are read as the lines of one file, in the order of the numbers in their names.
 
     Examples
     --------
@@ -70,14 +89,16 @@ class LineFormat:
     may_be: Mark | None = None
     priority: int = 0
     file_names: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    event_folders: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentFormat:
     """A format of one JSON document; the fields are those of :class:`LineFormat`.
 
-    ``recognises`` and ``read`` take the whole document. ``file_names`` are read besides
-    ``trajectory.json``.
+    ``recognises`` and ``read`` take the whole document, which is an object: an array is read as
+    the lines of a line format. ``file_names`` are read besides ``trajectory.json``.
     """
 
     recognises: Mark
@@ -86,12 +107,32 @@ class DocumentFormat:
     may_be: Mark | None = None
     priority: int = 0
     file_names: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
 
 
-class _Formats(Registry[LineFormat | DocumentFormat]):
-    def add(self, name: str, entry: LineFormat | DocumentFormat) -> LineFormat | DocumentFormat:
-        if not isinstance(entry, LineFormat | DocumentFormat):
-            raise TypeError(f"{entry!r} is no LineFormat and no DocumentFormat")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileFormat:
+    """A format that is no JSON text, such as an archive or a database.
+
+    ``recognises`` takes the first bytes of a file; ``read`` takes its path and its name for
+    messages, and must not raise on what the file holds. ``example`` is the content of one.
+    """
+
+    recognises: Callable[[bytes], bool]
+    read: Callable[[Path, str], Reading | Unreadable]
+    example: bytes
+    priority: int = 0
+    file_names: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+
+
+Format = LineFormat | DocumentFormat | FileFormat
+
+
+class _Formats(Registry[Format]):
+    def add(self, name: str, entry: Format) -> Format:
+        if not isinstance(entry, Format):
+            raise TypeError(f"{entry!r} is no LineFormat, DocumentFormat or FileFormat")
         return super().add(name, entry)
 
 
@@ -119,9 +160,61 @@ def _recognised(kind: type[_F], values: Sequence[Mapping[str, Any]]) -> _F | Non
     return None
 
 
-def file_names() -> frozenset[str]:
-    """Return the further file names in which formats may be found."""
-    return frozenset(name for _, entry in FORMATS.items() for name in entry.file_names)
+def is_file_name(name: str) -> bool:
+    """Whether some format may be found in a file of this name, whatever its ending."""
+    patterns = (pattern for _, entry in FORMATS.items() for pattern in entry.file_names)
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def folder_names() -> list[str]:
+    """Return the names of the folders below which the files of sessions may lie."""
+    return sorted({"sessions", *(name for _, e in FORMATS.items() for name in e.folders)})
+
+
+def event_folder_names() -> frozenset[str]:
+    """Return the names of folders whose JSON files are one event each."""
+    known = (entry for _, entry in FORMATS.items() if isinstance(entry, LineFormat))
+    return frozenset(name for entry in known for name in entry.event_folders)
+
+
+def tried() -> str:
+    """Return the names of all formats that are tried, for a message."""
+    return "formats tried: " + ", ".join(sorted(FORMATS))
+
+
+def read_file(path: Path, trial_dir: Path) -> Reading | Unreadable:
+    """Read a file in whichever known format it has: lines, a document, an archive, a database.
+
+    Links that lead out of ``trial_dir`` are not followed.
+    """
+    name = label(path, trial_dir)
+    head, problem = first_bytes(path, trial_dir)
+    if problem is not None:
+        return Unreadable(problem)
+    for entry in FORMATS.values():
+        if isinstance(entry, FileFormat) and entry.recognises(head):
+            return entry.read(path, name)
+    kind = content_kind(head)
+    if kind in _NO_JSON:
+        return _unknown(name, kind)
+    if head.lstrip().startswith(_AIDER):
+        return _unknown(name, "a chat history of aider: prose without tool calls")
+    lines = read_line_file(path, trial_dir)
+    is_settled = isinstance(lines, Reading | Several) or kind in {"JSON lines", "text"}
+    return lines if is_settled else read_document_file(path, trial_dir)
+
+
+_AIDER = b"# aider chat started at"
+_NO_JSON = frozenset(
+    {"a zip archive", "an SQLite database", "a gzip file", "a zstd file", "UTF-16 text"}
+    | {"binary data", "an empty file", "a page of HTML"}
+)
+
+
+def _unknown(name: str, found: str) -> Unreadable:
+    if found == "an empty file":
+        return Unreadable(f"{name}: the file is empty")
+    return Unreadable(f"{name}: not a known trace format (found {found})", is_unknown=True)
 
 
 def read_document_file(path: Path, trial_dir: Path) -> Reading | Unreadable:
@@ -138,13 +231,51 @@ def read_document_file(path: Path, trial_dir: Path) -> Reading | Unreadable:
 
 
 def read_document(document: Any, name: str) -> Reading | Unreadable:
-    """Read a decoded JSON document in whichever known format it has."""
+    """Read a decoded JSON document in whichever known format it has.
+
+    The entries of an array are read as the lines of a line format.
+    """
+    if isinstance(document, list):
+        lines = read_lines((Line(n, entry) for n, entry in enumerate(document, start=1)), name)
+        is_known = isinstance(lines, Reading | Several) or not lines.is_unknown
+        return lines if is_known else _unknown(name, _description(document, "an array of entries"))
     if not isinstance(document, dict):
-        return Unreadable(f"{name}: expected a JSON object")
+        return _unknown(name, f"JSON that is no object: {str(document)[:40]!r}")
     found = _recognised(DocumentFormat, [document])
     if found is None:
-        return Unreadable(f"{name}: not a known trace format (no schema_version)")
+        fields = ", ".join(str(key)[:40] for key in islice(document, _SHOWN_FIELDS))
+        return _unknown(name, f"a JSON object with the fields {fields}" if fields else "{}")
     return found.read(document, name)
+
+
+_NUMBER = re.compile(r"\d{1,9}")
+_STATE = "base_state.json"
+"""A file beside a folder of events that describes their session."""
+
+
+def read_event_folder(folder: Path, trial_dir: Path) -> Reading | Unreadable:
+    """Read a folder of one JSON file for each event as the lines of one file.
+
+    A line has the number in its file's name. Links out of ``trial_dir`` are not followed.
+    """
+    files = [path for path in entries(folder) if path.suffix == ".json" and probe(path.is_file)]
+    numbered = [(_number_in(path.name), path) for path in files]
+    numbered.sort(key=lambda entry: (entry[0], entry[1].name))
+    state = folder.parent / _STATE
+    if probe(state.is_file):
+        numbered.insert(0, (0, state))
+    return read_lines(_lines(numbered, trial_dir), label(folder, trial_dir))
+
+
+def _number_in(name: str) -> int:
+    found = _NUMBER.search(name)
+    return int(found[0]) if found is not None else 0
+
+
+def _lines(numbered: Iterable[tuple[int, Path]], trial_dir: Path) -> Iterator[Line]:
+    for number, path in numbered:
+        document = read_json(path, trial_dir)
+        yield Line(number, document.value, document.problem)
 
 
 def read_line_file(path: Path, trial_dir: Path) -> Reading | Unreadable:
@@ -174,15 +305,13 @@ def read_lines(lines: Iterable[Line], name: str) -> Reading | Unreadable:
         return Unreadable(f"{name}: the file is empty")
     if len(head) == 1 and head[0].number == 0:
         return Unreadable(head[0].problem or f"{name}: cannot be read")
-    return Unreadable(f"{name}: not a known trace format ({_description(head)})")
+    return _unknown(name, _description([line.value for line in head]))
 
 
-def _description(head: list[Line]) -> str:
-    kinds = [
-        kind[:40] for line in head if (kind := text_of(dict_of(line.value).get("type"))) is not None
-    ]
+def _description(values: list[Any], unit: str = "JSON lines") -> str:
+    kinds = [kind[:40] for value in values[:_HEAD] if (kind := text_of(dict_of(value).get("type")))]
     if kinds:
-        return "lines of type " + ", ".join(sorted(set(kinds))[:4])
-    if any(isinstance(line.value, dict) for line in head):
-        return "JSON lines without a type"
-    return "no JSON lines"
+        return f"{unit} of type {', '.join(sorted(set(kinds))[:4])}"
+    if any(isinstance(value, dict) for value in values):
+        return f"{unit} without a type"
+    return f"{unit} that are no objects" if unit != "JSON lines" else "text, no JSON lines"

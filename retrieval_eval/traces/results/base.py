@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from retrieval_eval.records import Access, LineRange, RawTarget, ToolCategory
+from retrieval_eval.records import Access, Doubt, LineRange, RawTarget, ToolCategory
 
 PATH_ARGUMENTS: Final = (
     "file_path",
@@ -24,6 +24,9 @@ PATH_ARGUMENTS: Final = (
     "file",
 )
 """Names under which tools take the path of one file, in order of preference."""
+
+DISPLAY: Final = "display"
+"""The name of the only entry of a structured result that is what a person saw of an answer."""
 
 _REPOSITORY_ARGUMENTS: Final = ("repo", "repository", "repoName", "repo_name")
 _LONGEST_PATH: Final = 4096
@@ -60,8 +63,20 @@ class Found:
     category: ToolCategory | None = None
 
 
+_Identity = tuple[str, str | None, Doubt | None]
 Parser = Callable[[Seen], Found]
 NOTHING: Final = Found()
+
+
+def is_display(value: Any) -> bool:
+    """Whether a structured result is only what a person saw of the answer.
+
+    Examples
+    --------
+    >>> is_display({DISPLAY: "Found 3 matches"}), is_display({"display": "", "files": []})
+    (True, False)
+    """
+    return isinstance(value, dict) and value.keys() == {DISPLAY}
 
 
 def text_argument(arguments: Mapping[str, Any], names: Sequence[str]) -> str | None:
@@ -95,6 +110,47 @@ def repository_argument(arguments: Mapping[str, Any]) -> str | None:
     name = text_argument(arguments, _REPOSITORY_ARGUMENTS)
     owner = text_argument(arguments, ("owner",))
     return f"{owner}/{name}" if owner and name and "/" not in name else name
+
+
+_ACCESS_OF: Final[dict[ToolCategory, Access]] = {
+    "file_read": "opened",
+    "file_search": "listed",
+    "code_search": "matched",
+    "symbol_navigation": "matched",
+    "commit_search": "matched",
+    "deep_search": "matched",
+}
+_FOLDER_ARGUMENTS: Final = ("path", "dir_path", "target_directory", "directory", "folder")
+
+
+def may_touch(arguments: Mapping[str, Any], category: ToolCategory, doubt: Doubt) -> Found:
+    """Return what a call may have touched by its arguments alone.
+
+    A read may have shown the file it names, a search any file below the folder it searched. Other
+    tools, and writes, show nothing.
+
+    Examples
+    --------
+    >>> may_touch({"file_path": "src/a.py"}, "file_read", "no_result").targets[0].path
+    'src/a.py'
+    >>> may_touch({"path": "src"}, "code_search", "no_result").targets[0].path
+    'src/*'
+    """
+    access = _ACCESS_OF.get(category)
+    if access is None:
+        return NOTHING
+    repository = repository_argument(arguments)
+    if category == "file_read":
+        path = text_argument(arguments, PATH_ARGUMENTS)
+        if path is None:
+            return NOTHING
+        return Found((RawTarget(path, access, repository, doubt=doubt),))
+    folder = text_argument(arguments, _FOLDER_ARGUMENTS)
+    pattern = "*" if folder is None or folder in {".", "./"} else f"{folder.rstrip('/')}/*"
+    targets = [RawTarget(pattern, access, repository, doubt=doubt, is_pattern=True)]
+    if folder is not None and is_file_path(folder) and category != "file_search":
+        targets.append(RawTarget(folder, access, repository, doubt=doubt))
+    return Found(tuple(targets))
 
 
 def strings(value: object) -> list[str]:
@@ -157,14 +213,15 @@ def merged_ranges(ranges: Iterable[LineRange]) -> tuple[LineRange, ...] | None:
 def distinct(targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
     """Return one target per file in order of appearance, with the lines of all its mentions.
 
-    A file that was both listed and matched counts as matched.
+    A file that was both listed and matched counts as matched. Certain and possible accesses of a
+    file stay apart.
     """
-    first: dict[tuple[str, str | None], RawTarget] = {}
-    ranges: dict[tuple[str, str | None], list[LineRange]] = {}
+    first: dict[_Identity, RawTarget] = {}
+    ranges: dict[_Identity, list[LineRange]] = {}
     for target in targets:
         if not is_file_path(target.path) or not is_file_path(target.repository or "-"):
             continue
-        key = (target.path, target.repository)
+        key = (target.path, target.repository, target.doubt)
         ranges.setdefault(key, []).extend(target.lines or ())
         known = first.setdefault(key, target)
         stronger = _STRENGTH[target.access] > _STRENGTH[known.access]

@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from retrieval_eval.records import RawTarget
+from retrieval_eval.records import Access, RawTarget
 from retrieval_eval.traces.results.base import (
     NOTHING,
     Found,
     Seen,
     distinct,
     is_absolute,
+    is_display,
     joined,
     strings,
     text_argument,
@@ -74,7 +75,8 @@ def _base(names: Sequence[str], place: str) -> str:
     parts = [p for p in place.split("/") if p]
     for start in range(max(0, len(parts) - _DEEPEST), len(parts)):
         if _all_below(names, "/".join(parts[start:])):
-            return place[: -len("/".join(parts[start:]))].rstrip("/") or "/"
+            above = place[: -len("/".join(parts[start:]))].rstrip("/")
+            return above or ("/" if place.startswith("/") else ".")
     return place
 
 
@@ -82,8 +84,37 @@ def _all_below(names: Sequence[str], folder: str) -> bool:
     return bool(names) and all(n == folder or n.startswith(f"{folder}/") for n in names)
 
 
+_COUNT: Final = re.compile(
+    r"(?:Found|Listed) (\d{1,9}) "
+    r"(?:match(?:es)?|(?:matching )?(?:files?|items?|file\(s\)|item\(s\)))"
+    r"(?: \([^)\n]{0,100}\))?\.?(?: \([^)\n]{0,100}\))?\s*"
+)
+_ANY: Final = re.compile(r"(?:\*+/?|\?|\{[^}]{0,200}\}|\[[^\]]{0,200}\])+")
+
+
+def counted_only(seen: Seen, access: Access) -> Found | None:
+    """Return what a search may have found that a trace only counts, or None for other results.
+
+    Any file below the folder that was searched may be one of them, if its name fits.
+    """
+    count = _COUNT.fullmatch(seen.text)
+    if count is None and (not is_display(seen.value) or seen.text.strip()):
+        return None
+    if count is not None and not int(count[1]):
+        return NOTHING
+    folder = joined(seen.cwd, text_argument(seen.arguments, FOLDER_ARGUMENTS) or ".")
+    name = text_argument(seen.arguments, ("pattern",)) if access == "listed" else None
+    name = _ANY.sub("*", name or "*")
+    whole = name if folder == "." or is_absolute(name) else f"{folder.rstrip('/')}/{name}"
+    target = RawTarget(whole, access, doubt="display_only", is_pattern=True)
+    return Found((target,), is_opaque=True)
+
+
 def list_names(seen: Seen) -> Found:
     """Return the files a Glob-like tool names, as ``listed``."""
+    counted = counted_only(seen, "listed")
+    if counted is not None:
+        return counted
     value = seen.value
     lists = [value.get("filenames"), value.get("files")] if isinstance(value, dict) else [value]
     names = next((strings(listed) for listed in lists if isinstance(listed, list)), None)
@@ -101,6 +132,10 @@ def list_tree(seen: Seen) -> Found:
     """
     if is_empty_answer(seen.text):
         return NOTHING
+    if seen.text.startswith(_INDENTED):
+        return _list_indented(seen)
+    if seen.text.startswith(_SIZED):
+        return _list_sized(seen)
     entries = [m for line in seen.text.split("\n") if (m := _TREE_ENTRY.match(line)) is not None]
     if not entries:
         return list_names(seen)
@@ -115,6 +150,39 @@ def list_tree(seen: Seen) -> Found:
             folders.append((indent, path))
         else:
             files.append(path)
+    return Found(_listed(files), is_opaque=seen.is_truncated)
+
+
+_INDENTED: Final = "Absolute path: "
+_INDENT: Final = 2
+_SIZED: Final = "Directory listing for "
+_SIZE: Final = re.compile(r" \(\d[\d,]{0,20} bytes\)$")
+
+
+def _list_sized(seen: Seen) -> Found:
+    """Return the files of Gemini CLI's listing, whose names have a size behind them."""
+    first, *lines = seen.text.split("\n")
+    folder = first.removeprefix(_SIZED).rstrip(":")
+    names = [_SIZE.sub("", line.rstrip()) for line in lines if _NOTICE.match(line) is None]
+    files = [joined(folder, name) for name in names if name and not name.startswith("(")]
+    return Found(_listed(files), is_opaque=seen.is_truncated)
+
+
+def _list_indented(seen: Seen) -> Found:
+    """Return the files of Codex's listing: names indented by their depth below a first line."""
+    first, *lines = seen.text.split("\n")
+    above = [first.removeprefix(_INDENTED).strip()]
+    files: list[str] = []
+    for line in lines:
+        name = line.strip()
+        if not name or name.startswith("More than "):
+            continue
+        depth = min((len(line) - len(line.lstrip(" "))) // _INDENT, len(above) - 1)
+        del above[depth + 1 :]
+        if name.endswith("/") and len(above) < _DEEPEST:
+            above.append(joined(above[-1], name))
+        elif not name.endswith("/"):
+            files.append(joined(above[-1], name.rstrip("@?")))
     return Found(_listed(files), is_opaque=seen.is_truncated)
 
 

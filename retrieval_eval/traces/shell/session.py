@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from retrieval_eval.records import RawTarget, ToolCategory
+from retrieval_eval.traces.results.base import joined
 from retrieval_eval.traces.shell.expansion import Environment
 from retrieval_eval.traces.shell.interpreter import Context, Interpreter
 from retrieval_eval.traces.shell.judge import Verdict, judge, shared_evidence
@@ -40,6 +41,10 @@ class ShellSession:
         """The working directory after the last call, None when it is not known."""
         return self._environment.cwd or None
 
+    def restart(self, cwd: str | None) -> None:
+        """Begin a new shell in ``cwd``, without the folder and variables of earlier calls."""
+        self._environment = Environment(cwd or "")
+
     def analyse(
         self, command: str, output: str, *, is_error: bool = False, cwd: str | None = None
     ) -> ShellAnalysis:
@@ -62,7 +67,7 @@ class ShellSession:
             files in a way that cannot be determined. Never raises on any text.
         """
         if cwd is not None:
-            self._environment.cwd = cwd
+            self._environment.cwd = joined(self._environment.cwd or None, cwd)
         if len(command) > MAX_COMMAND:
             return ShellAnalysis(opaque=(f"a command of {len(command)} characters",))
         printed = read_output("" if output.strip() == command.strip() else output)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from retrieval_eval.errors import BadInputError
@@ -33,3 +35,26 @@ def test_a_trial_is_shown_by_its_path_whatever_lies_around_it(tmp_path):
 def test_what_is_no_trial_is_bad_input(tmp_path, name):
     with pytest.raises(BadInputError, match="trial"):
         evaluate_one(str(tmp_path / name))
+
+
+@pytest.mark.parametrize(
+    ("change", "is_complete"),
+    [
+        ({}, True),
+        ({"exception_info": {"exception_type": "AgentTimeoutError"}}, False),
+        ({"verifier_result": None}, False),
+        ({"finished_at": None}, False),
+    ],
+)
+def test_a_result_that_states_the_end_completes_a_transcript_without_a_last_line(
+    tmp_path, change, is_complete
+):
+    trial = write_trial(tmp_path / "run", "baseline", "task", ["src/a.py"])
+    transcript = trial / "agent/claude-code.txt"
+    transcript.write_text("\n".join(transcript.read_text().splitlines()[:-1]))
+    result = json.loads((trial / "result.json").read_text())
+    (trial / "result.json").write_text(json.dumps(result | change))
+    coverage = evaluate_one(str(trial))[0].coverage
+    flag = "final_line_missing" if is_complete else "no_result_event"
+    assert flag in coverage.quality_flags
+    assert ("trace" in coverage.degraded_sources) is not is_complete

@@ -894,9 +894,11 @@ def test_a_result_without_an_id_is_linked_where_only_one_call_can_own_it(bench):
         [read("/workspace/src/b.py"), Call("Read", {"file_path": "/workspace/src/a.py"}, None)],
     ],
 )
-def test_own_accesses_give_a_lower_bound_that_is_named_as_one(bench, calls):
+def test_a_trace_that_lacks_accesses_leaves_the_recall_open(bench, calls):
     seen = bench.look(calls)
-    assert seen.recall == 0.0
+    assert seen.recall is None
+    assert seen.files["reasons"]["file_recall"] == "evidence_incomplete"
+    assert seen.files["file_recall_bounds"] == [0.0, 1.0]
     assert seen.degraded is not None
 
 

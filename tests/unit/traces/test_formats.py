@@ -52,19 +52,19 @@ def test_formats_are_told_by_content(values, trace_format):
     [
         ([], "agent/x.txt: the file is empty"),
         (
-            [{"type": "item.completed"}, {"type": "thread.started"}],
-            "agent/x.txt: not a known trace format (lines of type item.completed, thread.started)",
+            [{"type": "item.completed"}, {"type": "a"}],
+            "agent/x.txt: not a known trace format (found JSON lines of type a, item.completed)",
         ),
-        ([{"a": 1}], "agent/x.txt: not a known trace format (JSON lines without a type)"),
-        ([None, "log line"], "agent/x.txt: not a known trace format (no JSON lines)"),
+        ([{"a": 1}], "agent/x.txt: not a known trace format (found JSON lines without a type)"),
+        ([None, "log line"], "agent/x.txt: not a known trace format (found text, no JSON lines)"),
         (
             [{"type": {}, "sessionId": "s"}],
-            "agent/x.txt: not a known trace format (JSON lines without a type)",
+            "agent/x.txt: not a known trace format (found JSON lines without a type)",
         ),
     ],
 )
 def test_other_formats_are_refused_with_what_was_seen(values, reason):
-    assert read(*values) == Unreadable(reason)
+    assert read(*values) == Unreadable(reason, is_unknown=bool(values))
 
 
 def test_a_file_that_cannot_be_opened_says_why():

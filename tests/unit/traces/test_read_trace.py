@@ -112,8 +112,8 @@ def test_a_single_file_is_read_as_what_it_is(tmp_path):
     assert (trace.source, trace.has_trajectory, trace.has_transcript) == ("transcript", False, True)
     assert ids(trace) == ["t", "sub", "a"]
     (tmp_path / "noise.txt").write_text("12:00 starting\n", encoding="utf-8")
-    assert refusal(tmp_path / "noise.txt") == (
-        "noise.txt: not a known trace format (no JSON lines)"
+    assert refusal(tmp_path / "noise.txt").startswith(
+        "not a known trace format (found text, no JSON lines); formats tried: atif, "
     )
 
 
@@ -319,8 +319,8 @@ def test_cursor_lines_in_a_trajectory_file_are_read(tmp_path):
     [
         ("", "agent/trajectory.json: not valid JSON (line 1, column 1"),
         ('{"schema_version": "ATIF-v1.2", "steps": [', "agent/trajectory.json: not valid JSON"),
-        ("[]", "agent/trajectory.json: expected a JSON object"),
-        ("{}", "agent/trajectory.json: not a known trace format (no schema_version)"),
+        ("[]", "agent/trajectory.json: the file is empty"),
+        ("{}", "agent/trajectory.json: not a known trace format (found {})"),
         ('{"schema_version": "ATIF-v2.1"}', "agent/trajectory.json: schema_version ATIF-v2.1"),
         ("[" * 100_000, "agent/trajectory.json: not valid JSON"),
     ],
@@ -349,8 +349,11 @@ def test_a_plain_log_matters_only_where_there_is_nothing_else(tmp_path):
     (tmp_path / "agent").mkdir()
     (tmp_path / "agent/openhands.txt").write_text("12:00 starting\n", encoding="utf-8")
     (tmp_path / "agent/setup.txt").write_text("installing\n", encoding="utf-8")
-    expected = "agent/openhands.txt: not a known trace format (no JSON lines)"
-    assert refusal(tmp_path) == expected
+    (tmp_path / "agent/history.md").write_text("# aider chat started at 10:00", encoding="utf-8")
+    expected = "agent/openhands.txt: not a known trace format (found text, no JSON lines); agent/"
+    assert refusal(tmp_path).startswith(expected)
+    assert "formats tried: atif, " in refusal(tmp_path)
+    assert "found a chat history of aider: prose" in refusal(tmp_path / "agent/history.md")
     put(tmp_path, "agent/trajectory.json", atif(("a", "Read", {}, "x")))
     trace = read_trace(tmp_path)
     assert trace.problems == ()

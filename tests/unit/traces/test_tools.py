@@ -132,7 +132,7 @@ def test_category_and_server(
     [
         *("TodoWrite", "ToolSearch", "think", "finish", "task_tracker", "TaskOutput"),
         *("updateTodosToolCall", "ExitPlanMode", "BashOutput", "KillShell", "AskUserQuestion"),
-        *("execute_ipython_cell", "mcp__x__sequentialthinking", "EnterWorktree"),
+        *("mcp__x__sequentialthinking", "EnterWorktree"),
     ],
 )
 def test_housekeeping_is_no_retrieval(name: str) -> None:
@@ -228,9 +228,11 @@ def test_an_emptied_file_shows_nothing_though_the_structure_says_one_line() -> N
 
 
 @pytest.mark.parametrize("name", ["Read", "Grep", "Write", "mcp__sourcegraph__read_file"])
-def test_no_result_is_neither_error_nor_finding(name: str) -> None:
+def test_a_call_without_a_result_is_no_error_and_may_have_read_what_it_names(name: str) -> None:
     used = use(name, {"path": "/w/a.py", "file_path": "/w/a.py", "repo": "a/b"}, None)
-    assert (used.targets, used.is_error, used.is_opaque) == ((), False, False)
+    assert (used.is_error, used.is_opaque) == (False, False)
+    expected = set() if name == "Write" else {"no_result"}
+    assert {target.doubt for target in used.targets} == expected
 
 
 def test_an_argument_of_a_search_is_not_a_result() -> None:

@@ -1,0 +1,181 @@
+"""``retrieval-eval trace``: one trace file of any known format, without a run around it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import click
+
+from retrieval_eval.cli.common import echo, json_option, print_json
+from retrieval_eval.cli.trial import in_json, print_events, print_facts, print_metrics
+from retrieval_eval.errors import BadInputError
+from retrieval_eval.events.evidence import evidence, possible_accesses
+from retrieval_eval.events.retrieved import accesses
+from retrieval_eval.ground_truth import (
+    listed_ground_truth,
+    load_ground_truth,
+    stated_ground_truth,
+)
+from retrieval_eval.io.files import probe
+from retrieval_eval.pipeline.trial import Inspected, inspect_trace
+from retrieval_eval.records import Doubt, GroundTruth
+from retrieval_eval.traces import SeveralTracesError
+from retrieval_eval.values import counted
+
+_LISTS = frozenset({".txt", ".json", ".lst", ".list", ".csv"})
+_MOST_FILES = 10
+_MOST_CAUSES = 3
+_MOST_SAMPLES = 200
+
+_CAUSES: dict[Doubt, str] = {
+    "unplaced_path": "it lies under a folder that may or may not be the checkout",
+    "opaque_call": "the call cannot be resolved to files",
+    "no_result": "the trace holds no result of the call",
+    "unlinked_result": "the result may belong to another call",
+    "subagent_missing": "the calls of a sub-agent are not in the trace",
+    "background": "the output of a background command may not have been fetched",
+    "display_only": "the trace keeps what was displayed, not what the agent saw",
+    "cut_result": "the trace cut the result",
+    "cut_trace": "steps are missing from the trace",
+}
+"""Why an access is only possible, in words."""
+
+
+@click.command()
+@click.argument("path", metavar="FILE-OR-FOLDER", type=click.Path(path_type=Path))
+@click.option(
+    "--truth",
+    "truths",
+    multiple=True,
+    metavar="FILES",
+    help="What the agent should have found: paths of the repository, comma-separated "
+    "(src/a.py,lib/b.c), a list of them in a .txt or .json file, or the folder of a task.",
+)
+@click.option(
+    "--sample",
+    help="Which trace to read of a file that holds several: its name, or the beginning of it.",
+)
+@click.option("--events/--no-events", default=True, help="Whether to list the events.")
+@json_option
+def trace(
+    path: Path, truths: tuple[str, ...], sample: str | None, events: bool, as_json: bool
+) -> None:
+    """Show what one trace proves: its events, the files it touched, and its metrics.
+
+    FILE-OR-FOLDER is a trace of any known format, recognised by its content: a session of an agent,
+    a trajectory, a list of messages, an evaluation log, spans. No run tree is needed, and
+    nothing is written.
+
+    \b
+    Examples:
+      retrieval-eval trace ~/.claude/projects/my-project/SESSION.jsonl
+      retrieval-eval trace trajectory.json --truth src/a.py,lib/b.c
+      retrieval-eval trace messages.json --truth expected-files.txt --json
+      retrieval-eval trace log.eval --sample task-7
+      retrieval-eval trace path/to/trial --truth path/to/task
+
+    Without --truth the metrics are not computable, and events and files are shown. Exit code 3: no
+    trace could be read; the message names what was found and which formats were tried.
+    """  # noqa: D301  click reads the control character
+    truth = _truth(truths)
+    try:
+        found = inspect_trace(path, truth, sample=sample)
+    except SeveralTracesError as error:
+        if sample is not None:
+            raise
+        _print_samples(path, error.names, as_json)
+        return
+    if as_json:
+        _print_json(found)
+        return
+    echo(f"{path}" + (f" · {sample}" if sample else ""))
+    print_facts(found.document)
+    for problem in found.document.coverage.ground_truth_problems:
+        echo(f"  note     {problem}")
+    if events:
+        print_events(found.document)
+    _print_evidence(found)
+    if truth.files or truth.patterns:
+        print_metrics(found.metrics)
+    else:
+        echo("")
+        echo(
+            "not computable: no metric without ground truth; name what the agent should have found"
+        )
+        echo("with --truth src/a.py,lib/b.c")
+
+
+def _print_json(found: Inspected) -> None:
+    print_json(
+        {
+            "events": in_json(found.document),
+            "metrics": in_json(found.metrics),
+            "evidence": {str(file): certainty for file, certainty in evidence(found.trial).items()},
+        }
+    )
+
+
+def _print_evidence(found: Inspected) -> None:
+    """Print what is certain and what is possible, with the causes."""
+    causes: dict[str, Counter[str]] = {}
+    for event, target in possible_accesses(found.trial):
+        if target.doubt is not None:
+            where = f"{_CAUSES[target.doubt]} (call {event.call_index}, {event.tool_name})"
+            causes.setdefault(str(target.file), Counter())[where] += 1
+    certain = list(dict.fromkeys(str(target.file) for _, target in accesses(found.trial)))
+    if found.trial.ground_truth.files:
+        rows = [(str(file), is_known) for file, is_known in evidence(found.trial).items()]
+    else:
+        rows = [(name, "certain") for name in certain[:_MOST_FILES]]
+        possible = [name for name in causes if name not in certain]
+        rows += [(name, "possible") for name in possible[:_MOST_FILES]]
+        echo("")
+        echo(f"{counted(len(certain), 'file')} certain, {len(possible)} possible")
+    echo("")
+    for name, certainty in rows:
+        why = list(causes.get(name, ())) if certainty == "possible" else []
+        shown = "; ".join(why[:_MOST_CAUSES]) + ("; …" if len(why) > _MOST_CAUSES else "")
+        echo(f"{certainty:<9} {name}" + (f"  {shown}" if shown else ""))
+    opened = Counter(event.open_doubt for event in found.trial.events if event.open_doubt)
+    for doubt, number in opened.items():
+        echo(f"{counted(number, 'event')} may have touched further files: {_CAUSES[doubt]}")
+
+
+def _print_samples(path: Path, names: tuple[str, ...], as_json: bool) -> None:
+    """Print the names of the traces in a file that holds several."""
+    if as_json:
+        print_json({"samples": list(names)})
+        return
+    echo(f"{path} holds {len(names)} traces; name one with --sample:")
+    for name in names[:_MOST_SAMPLES]:
+        echo(f"  {name}")
+    if len(names) > _MOST_SAMPLES:
+        echo(f"  and {len(names) - _MOST_SAMPLES} more")
+
+
+def _truth(values: tuple[str, ...]) -> GroundTruth:
+    """Return what the agent should have found, as the option states it."""
+    paths: list[str] = []
+    for value in values:
+        place = Path(value)
+        if probe(place.is_dir):
+            truth = load_ground_truth(place)
+            if not truth.files and not truth.patterns:
+                raise BadInputError(f"{place}: the folder states no ground truth ({truth.reason})")
+        elif probe(place.is_file) and place.suffix.lower() in _LISTS:
+            truth = listed_ground_truth(place)
+            if not truth.files and not truth.patterns:
+                raise BadInputError(f"{place}: no path in it; write one a line")
+        else:
+            paths += value.split(",")
+            continue
+        if len(values) > 1:
+            raise click.UsageError("--truth names a folder or a list once, and nothing beside it")
+        return truth
+    if not values:
+        return GroundTruth()
+    truth = stated_ground_truth(paths, "--truth")
+    if not truth.files and not truth.patterns:
+        raise BadInputError(f"--truth: {', '.join(paths)[:200]!r} names no file")
+    return truth

@@ -1,0 +1,209 @@
+"""What a trace proves, leaves open and rules out about the files of a trial.
+
+An access is certain, possible or absent. From the possible ones follow two rankings between which
+the true one lies: one without any of them that is relevant, and one with all of these.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal, NamedTuple
+
+from retrieval_eval.events.match import Identity
+from retrieval_eval.events.normalise import TrialEvents
+from retrieval_eval.events.retrieved import accesses, enters, ranked
+from retrieval_eval.records import Access, Doubt, Event, FileRef, Target, Trace
+from retrieval_eval.traces.reading import HISTORY_COMPACTED
+from retrieval_eval.values import Value
+
+Certainty = Literal["certain", "possible", "none"]
+"""Whether a file was accessed: the trace proves it, leaves it open, or rules it out."""
+
+Gap = Literal["anywhere", "end"]
+"""Where steps are missing from a trace."""
+
+
+class Incomplete(NamedTuple):
+    """What a quality flag says about the events: a sentence, and where steps are missing."""
+
+    sentence: str
+    gap: Gap | None = "anywhere"
+
+
+INCOMPLETE: Final[dict[str, Incomplete]] = {
+    "trimmed": Incomplete("the trace was trimmed when it was stored: steps are missing"),
+    "truncated": Incomplete("parts of the trace were replaced by previews", gap=None),
+    "subagent_calls_missing": Incomplete(
+        "the agent delegated, and the trace does not hold the calls of its sub-agents"
+    ),
+    "subagent_elsewhere": Incomplete(
+        "the trace refers to sub-agents whose calls lie in other files"
+    ),
+    "continued_elsewhere": Incomplete("the trace continues in another file"),
+    HISTORY_COMPACTED: Incomplete(
+        "the agent's history was summarised, and the trace does not hold the calls before the "
+        "summary"
+    ),
+    "malformed_line": Incomplete("the trace holds lines that are not valid"),
+    "malformed_step": Incomplete("the trace holds steps that are not valid"),
+    "no_agent_step": Incomplete("the trace holds no step of the agent"),
+    "results_missing": Incomplete("the trace holds tool calls without their results", gap=None),
+    "result_without_call": Incomplete(
+        "the trace holds results of tool calls that it does not hold"
+    ),
+    "nothing_resolved": Incomplete(
+        "no answer could be resolved to files, and no other file was seen", gap=None
+    ),
+    "no_result_event": Incomplete(
+        "the transcript ends without a final result: the run was cut off", gap="end"
+    ),
+}
+"""Quality flags that make the events incomplete."""
+
+
+def gap_of(trial: TrialEvents) -> Gap | None:
+    """Return where steps are missing from the trace of a trial, if any are."""
+    found = {INCOMPLETE[flag].gap for flag in trial.trace_flags if flag in INCOMPLETE}
+    return "anywhere" if "anywhere" in found else "end" if "end" in found else None
+
+
+def why_nothing_is_computable(trace: Trace | None, trial: TrialEvents) -> str | None:
+    """Return the reason code of a trial whose metrics would be misleading zeroes, or None.
+
+    A complete trace without any access is a true zero. An incomplete trace without any access is
+    not computable, and neither is one in which no answer could be resolved to files. An incomplete
+    trace with an access gives a lower bound.
+    """
+    if trace is None:
+        return "no_trace"
+    if "nothing_resolved" in trial.flags:
+        return "nothing_resolved"
+    flags = {*trace.flags, *trial.flags}
+    if not (trace.problems or flags & INCOMPLETE.keys()) or any(accesses(trial)):
+        return None
+    is_idle = not trace.calls and "result_without_call" not in flags
+    return "agent_never_acted" if is_idle else "evidence_incomplete"
+
+
+def unless_open(value: Value) -> Value:
+    """Return a metric of a trial without a certain hit that has a possible one: never 0."""
+    return value if value.value else Value.missing("evidence_incomplete")
+
+
+OTHER_FILES: Final = 1000
+"""How many other files a call that cannot be resolved, or a gap, is taken to have shown at most."""
+
+
+def possible_accesses(trial: TrialEvents) -> Iterator[tuple[Event, Target]]:
+    """Yield every possible access in order: never written, never own output."""
+    for event in trial.events:
+        for target in event.possible:
+            if target.access != "written" and target.file.key not in trial.own_output:
+                yield event, target
+
+
+def evidence(trial: TrialEvents) -> dict[FileRef, Certainty]:
+    """Return for each ground-truth file whether it was accessed.
+
+    Where steps are missing from the trace, every file is possible.
+
+    Examples
+    --------
+    >>> from retrieval_eval.records import GroundTruth
+    >>> evidence(TrialEvents((), GroundTruth(files=(FileRef("a.py"),))))
+    {FileRef(path='a.py', repository=None): 'none'}
+    """
+    certain = {target.file.key for _, target in accesses(trial)}
+    possible = {target.file.key for _, target in possible_accesses(trial)}
+    open_end = gap_of(trial) is not None
+    return {
+        file: "certain"
+        if file.key in certain
+        else "possible"
+        if open_end or file.key in possible
+        else "none"
+        for file in trial.ground_truth.files
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """How much of a trial's recall is open, and why.
+
+    ``files`` counts the ground-truth files that are only possible, each under its first cause;
+    ``calls`` counts the calls with a possible access to a ground-truth file. ``width`` is the
+    share of the ground-truth files that are only possible; None without ground truth.
+    """
+
+    files: dict[Doubt, int]
+    calls: dict[Doubt, int]
+    width: float | None
+
+
+def doubts(trial: TrialEvents) -> Doubts:
+    """Return the open files of a trial by cause."""
+    certain = {target.file.key for _, target in accesses(trial)}
+    relevant = {file.key for file in trial.ground_truth.files}
+    first: dict[Identity, Doubt] = {}
+    calls: dict[Doubt, set[int]] = {}
+    for event, target in possible_accesses(trial):
+        key, doubt = target.file.key, target.doubt
+        if doubt is not None and key in relevant and key not in certain:
+            first.setdefault(key, doubt)
+            calls.setdefault(doubt, set()).add(event.call_index)
+    if gap_of(trial) is not None:
+        for key in relevant - certain:
+            first.setdefault(key, "cut_trace")
+    return Doubts(
+        dict(sorted(Counter(first.values()).items())),
+        {doubt: len(found) for doubt, found in sorted(calls.items())},
+        len(first) / len(relevant) if relevant else None,
+    )
+
+
+def outer_rankings(
+    trial: TrialEvents, view: str
+) -> tuple[tuple[FileRef, ...], tuple[FileRef, ...]] | None:
+    """Return the worst and the best ranking of retrieved files that the trace allows, or None.
+
+    None where nothing is open. In the worst one every possible access is to a file that is not
+    relevant, and a call that cannot be resolved, or a gap, showed 1,000 others; in the best one
+    every possible access to a relevant file happened, and no other. Missing steps may lie before
+    all others, unless the trace only lacks its end.
+    """
+    others = [FileRef(f"\0other {number}") for number in range(OTHER_FILES)]
+    relevant = {file.key for file in trial.ground_truth.files}
+    worst: list[tuple[FileRef, Access]] = []
+    best: list[tuple[FileRef, Access]] = []
+    gap = gap_of(trial)
+    missing: list[tuple[FileRef, Access]] = [(file, "opened") for file in trial.ground_truth.files]
+    if gap == "anywhere":
+        worst += [(file, "opened") for file in others]
+        best += missing
+    is_open = gap is not None
+    for event in trial.events:
+        for target in (*event.targets, *event.possible):
+            if target.access == "written" or target.file.key in trial.own_output:
+                continue
+            if not enters(view, event, target):
+                continue
+            found = (target.file, target.access)
+            is_relevant = target.file.key in relevant
+            if target.doubt is None:
+                worst.append(found)
+                best.append(found)
+            else:
+                is_open = True
+                (best if is_relevant else worst).append(found)
+        if event.open_doubt is not None and enters(view, event, _ANY):
+            is_open = True
+            worst += [(file, "opened") for file in others]
+    if gap == "end":
+        worst += [(file, "opened") for file in others]
+        best += missing
+    return (ranked(worst, view), ranked(best, view)) if is_open else None
+
+
+_ANY: Final = Target(FileRef("*"), "opened")

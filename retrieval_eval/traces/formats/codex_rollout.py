@@ -1,0 +1,396 @@
+"""Codex's session files: one thread a file, with items of the Responses interface in its lines.
+
+Lines are ``{timestamp, type, payload}``. What the agent saw is in lines of type ``response_item``;
+events beside them state exit codes and tokens. Where the agent wrote scripts that call tools (code
+mode), only the events name the commands: what they printed is certain to have been seen where the
+script's own output holds it. Sub-agents have files of their own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from retrieval_eval.io.files import Line
+from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.traces.clock import earliest, latest, unix_seconds
+from retrieval_eval.traces.dialects.codex import answer, session_of
+from retrieval_eval.traces.formats import FORMATS, LineFormat
+from retrieval_eval.traces.formats.openai_calls import Place, log_item, output_text
+from retrieval_eval.traces.reading import CallLog, Complaints, Reading
+from retrieval_eval.traces.tokens import OPENAI_COUNTS, Item, Usage, is_misstated, openai_usage
+from retrieval_eval.traces.untrusted import clean, dict_of, status_of, text_of
+
+FORMAT = "codex-rollout"
+_KINDS = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
+_BARE_KINDS = frozenset({"function_call", "function_call_output", "local_shell_call", "reasoning"})
+_CELLS = frozenset({"exec", "wait"})
+_OUTPUTS_LOOKED_AT = 3
+"""Outputs of scripts after an event in which the text of the event is looked for."""
+_MOST_WAITING = 200
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What an event reports of a call: its text, and how many outputs may still hold it."""
+
+    call_id: str
+    text: str
+    n_left: int = _OUTPUTS_LOOKED_AT
+
+
+@dataclass(slots=True)
+class _State:
+    log: CallLog
+    name: str
+    meta: Mapping[str, Any] | None = None
+    is_subagent: bool = False
+    model: str | None = None
+    cwd: str | None = None
+    started_at: float | None = None
+    finished_at: float | None = None
+    total: Usage | None = None
+    n_requests: int = 0
+    waiting: list[tuple[Mapping[str, Any], Place]] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+    ended: dict[str, bool] = field(default_factory=dict)
+    unseen: list[_Seen] = field(default_factory=list)
+    certain: set[str] = field(default_factory=set)
+    explained: set[str] = field(default_factory=set)
+    open_cells: set[str] = field(default_factory=set)
+    has_agent: bool = False
+
+
+def read_codex_rollout(lines: Iterable[Line], name: str) -> Reading:
+    """Return the reading of a session file; ``name`` is the file's name in messages."""
+    complaints = Complaints(name)
+    state = _State(CallLog(complaints), name)
+    for line in lines:
+        if isinstance(line.value, dict):
+            _take(state, line.value, f"{name}:{line.number}")
+        else:
+            complaints.add(line)
+    _flush(state)
+    meta = dict_of(state.meta)
+    ids = (meta.get("id"), meta.get("session_id"), _parent(meta), meta.get("forked_from_id"))
+    return Reading(
+        format=FORMAT,
+        items=_finished(state),
+        session_ids=frozenset(text for text in map(text_of, ids) if text),
+        harness="codex",
+        harness_version=text_of(meta.get("cli_version")),
+        model=None if state.is_subagent else state.model,
+        started_at=earliest(state.started_at, state.log.first_time),
+        finished_at=state.finished_at,
+        cwd=text_of(meta.get("cwd")) or state.cwd,
+        declared_tokens=None if state.is_subagent or not state.total else state.total.total,
+        flags=(*state.log.flags, *complaints.flags()),
+        problems=complaints.sentences(),
+        has_agent=state.has_agent,
+    )
+
+
+def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
+    timestamp = unix_seconds(entry.get("timestamp"))
+    state.finished_at = latest(state.finished_at, timestamp)
+    kind, payload = text_of(entry.get("type")), dict_of(entry.get("payload"))
+    if kind in _BARE_KINDS and "payload" not in entry:
+        kind, payload = "response_item", entry
+    place = Place(
+        where=where,
+        timestamp=timestamp,
+        cwd=state.cwd,
+        is_subagent=state.is_subagent,
+        parent_id=_thread(state) if state.is_subagent else None,
+    )
+    if kind == "session_meta" and state.meta is None:
+        # A copied history brings the first lines of other sessions with it.
+        state.meta = payload
+        state.is_subagent = _parent(payload) is not None
+        state.cwd = text_of(payload.get("cwd"))
+    elif kind == "turn_context":
+        state.model = text_of(payload.get("model")) or state.model
+        state.cwd = text_of(payload.get("cwd")) or state.cwd
+        state.started_at = earliest(state.started_at, timestamp)
+    elif kind == "compacted":
+        _flush(state)
+        state.log.note_summary()
+    elif kind == "event_msg":
+        _take_event(state, payload, place)
+    elif kind == "response_item":
+        state.has_agent = state.has_agent or payload.get("role") not in ("user", "developer")
+        state.waiting.append((payload, place))
+
+
+def _parent(meta: Mapping[str, Any]) -> str | None:
+    """Return the thread that started this one as its sub-agent, if one did."""
+    source = dict_of(dict_of(meta.get("source")).get("subagent"))
+    spawned = dict_of(source.get("thread_spawn")).get("parent_thread_id")
+    found = text_of(spawned) or text_of(meta.get("parent_thread_id"))
+    if found is None and (source or dict_of(meta.get("source")).get("subagent")):
+        return "unknown"
+    return found
+
+
+def _thread(state: _State) -> str:
+    return text_of(dict_of(state.meta).get("id")) or state.name
+
+
+def _flush(state: _State) -> None:
+    """Log the items that came since the last count of tokens, which counts them."""
+    waiting, state.waiting = state.waiting, []
+    for item, place in waiting:
+        _log(state, item, place)
+
+
+def _log(state: _State, item: Mapping[str, Any], place: Place) -> None:
+    if not log_item(state.log, item, place):
+        return
+    call_id = text_of(item.get("call_id")) or text_of(item.get("id"))
+    name = text_of(item.get("name"))
+    if call_id is None:
+        return
+    if name is not None:
+        state.names[call_id] = name
+        if name == "exec":
+            state.open_cells.add(call_id)
+    elif state.names.get(call_id) in _CELLS and item.get("output") is not None:
+        _look_for(state, output_text(item.get("output")))
+        state.open_cells.discard(call_id)
+
+
+# --------------------------------------------------------------------------------------------------
+# Events beside the items: tokens, how calls ended, and what scripts did.
+
+
+def _take_event(state: _State, event: Mapping[str, Any], place: Place) -> None:
+    kind, call_id = event.get("type"), text_of(event.get("call_id"))
+    if kind == "token_count":
+        _take_tokens(state, dict_of(event.get("info")), place)
+        _flush(state)
+    elif kind == "item_completed":
+        _flush(state)
+        _take_item(state, dict_of(event.get("item")), place)
+    elif kind == "exec_command_end" and call_id:
+        state.ended[call_id] = bool(status_of(event.get("exit_code")))
+    elif kind == "patch_apply_end" and call_id:
+        state.ended[call_id] = event.get("success") is False
+    elif kind == "mcp_tool_call_end" and call_id:
+        state.ended[call_id] = "Err" in dict_of(event.get("result"))
+
+
+def _take_tokens(state: _State, info: Mapping[str, Any], place: Place) -> None:
+    """Log what a request added to the total, which is stated again between requests."""
+    stated = info.get("total_token_usage")
+    if is_misstated(stated, OPENAI_COUNTS):
+        state.log.complaints.note(place.where, "the token counts are no numbers")
+        state.log.add_gap()
+        return
+    total = openai_usage("total", stated)
+    if total is None:
+        return
+    before = state.total or Usage("total", 0, 0)
+    added = (total.prompt - before.prompt, total.output - before.output)
+    if min(added) < 0:
+        before, added = Usage("total", 0, 0), (total.prompt, total.output)
+    state.total = total
+    if any(added):
+        state.n_requests += 1
+        message = f"{_thread(state)}#{state.n_requests}"
+        state.log.add_usage(Usage(message, *added, is_subagent=place.is_subagent))
+
+
+def _take_item(state: _State, item: Mapping[str, Any], place: Place) -> None:
+    """Take an event about a call: one that an item names already, or one that a script made."""
+    call_id, status = text_of(item.get("id")), text_of(item.get("status"))
+    if call_id is None:
+        return
+    has_failed = status in ("failed", "declined") or bool(status_of(item.get("exit_code")))
+    if call_id in state.names:
+        state.ended[call_id] = has_failed
+        return
+    call, result = _call_of(item, place, call_id)
+    if call is None or item.get("source") in ("userShell", "user_shell"):
+        return
+    state.log.add(call)
+    state.explained |= state.open_cells
+    if result is None or status in ("inProgress", "in_progress"):
+        return
+    has_ended = status_of(item.get("exit_code")) is not None
+    is_unfinished = result.is_unfinished or (has_failed and not has_ended) or status == "declined"
+    is_certain = is_unfinished or not result.text.strip()
+    state.log.join(
+        call_id,
+        replace(
+            result,
+            is_error=has_failed or result.is_error,
+            is_unfinished=is_unfinished,
+            doubt=None if is_certain else "display_only",
+        ),
+    )
+    if not is_certain and len(state.unseen) < _MOST_WAITING:
+        state.unseen.append(_Seen(call_id, result.text))
+
+
+def _call_of(
+    item: Mapping[str, Any], place: Place, call_id: str
+) -> tuple[ToolCall | None, ToolResult | None]:
+    match item.get("type"):
+        case "CommandExecution":
+            arguments: dict[str, Any] = {"command": item.get("command")}
+            folder = text_of(item.get("cwd"))
+            if folder is not None:
+                arguments["workdir"] = folder.removeprefix("file://")
+            text = text_of(item.get("aggregated_output"))
+            return place.call(call_id, "exec_command", arguments), ToolResult(text or "")
+        case "FileChange":
+            files = [{"path": path} for path in dict_of(item.get("changes"))]
+            text = text_of(item.get("stdout")) or ""
+            return place.call(call_id, "apply_patch", {"files": files}), ToolResult(text)
+        case "McpToolCall":
+            name = f"mcp__{text_of(item.get('server'))}__{text_of(item.get('tool'))}"
+            return place.call(call_id, name, item.get("arguments")), mcp_result(item)
+        case "DynamicToolCall" if text_of(item.get("tool")):
+            content = output_text(item.get("content_items"))
+            result = ToolResult(content, is_error=item.get("success") is False)
+            return place.call(call_id, str(item.get("tool")), item.get("arguments")), result
+    return None, None
+
+
+def mcp_result(item: Mapping[str, Any]) -> ToolResult | None:
+    """Return the result that an item about a server's tool holds, or None where it holds none."""
+    error, result = item.get("error"), item.get("result")
+    if error:
+        message = text_of(dict_of(error).get("message")) or text_of(error)
+        return ToolResult(message or "", is_error=True, is_unfinished=True)
+    if not isinstance(result, dict):
+        return None
+    is_error = result.get("isError") is True or result.get("is_error") is True
+    return ToolResult(output_text(result), clean(result), is_error)
+
+
+def _look_for(state: _State, output: str) -> None:
+    """Note the calls of a script whose texts its output holds: the agent saw them."""
+    left = []
+    for seen in state.unseen:
+        text = seen.text.strip()
+        if text in output or json.dumps(text, ensure_ascii=False)[1:-1] in output:
+            state.certain.add(seen.call_id)
+        elif seen.n_left > 1:
+            left.append(replace(seen, n_left=seen.n_left - 1))
+    state.unseen = left
+
+
+# --------------------------------------------------------------------------------------------------
+# What can be said of calls only when all lines are known.
+
+
+def _finished(state: _State) -> tuple[Item, ...]:
+    items = [_ended(state, item) for item in state.log.items()]
+    running: dict[str, int] = {}
+    for place, item in enumerate(items):
+        if not isinstance(item, ToolCall) or item.result is None:
+            continue
+        polled = running.get(str(item.arguments.get("session_id")))
+        own, result = item, answer(item)
+        session = session_of(item.result.text)
+        if polled is not None and item.name == "write_stdin" and not item.arguments.get("chars"):
+            items[polled] = _continued(items[polled], result)
+            result = ToolResult("", is_error=result.is_error, is_unfinished=result.is_unfinished)
+        elif session is not None and item.name != "write_stdin":
+            running[session] = place
+        items[place] = replace(own, result=result)
+    return tuple(items)
+
+
+def _continued(item: Item, more: ToolResult) -> Item:
+    """Return a command's call with what was printed later, when its output was fetched."""
+    if not isinstance(item, ToolCall) or item.result is None:
+        return item
+    known = item.result
+    text = "\n".join(filter(None, (known.text.removesuffix("\n"), more.text)))
+    result = replace(known, text=text, is_error=known.is_error or more.is_error, doubt=more.doubt)
+    return replace(item, result=result)
+
+
+def _ended(state: _State, item: Item) -> Item:
+    """Return a call with what the events state about it."""
+    if not isinstance(item, ToolCall) or item.result is None:
+        return item
+    result = item.result
+    if item.call_id in state.explained:
+        # The calls that the script made are calls of their own.
+        result = ToolResult("")
+    if item.call_id in state.certain:
+        result = replace(result, doubt=None)
+    if state.ended.get(item.call_id):
+        result = replace(result, is_error=True)
+    return replace(item, result=result)
+
+
+def _is_rollout_line(line: Mapping[str, Any]) -> bool:
+    if text_of(line.get("type")) in _KINDS and isinstance(line.get("payload"), dict):
+        return True
+    return line.get("record_type") == "state"
+
+
+FORMATS.add(
+    FORMAT,
+    LineFormat(
+        recognises=_is_rollout_line,
+        read=read_codex_rollout,
+        priority=3,
+        example=(
+            {
+                "timestamp": "2026-01-01T00:00:00Z",
+                "type": "session_meta",
+                "payload": {"id": "t", "cwd": "/w", "cli_version": "0.150.0"},
+            },
+            {
+                "timestamp": "2026-01-01T00:00:01Z",
+                "type": "response_item",
+                "payload": {
+                    "type": "function_call",
+                    "name": "exec_command",
+                    "arguments": '{"cmd": "ls"}',
+                    "call_id": "c",
+                },
+            },
+            {
+                "timestamp": "2026-01-01T00:00:02Z",
+                "type": "event_msg",
+                "payload": {
+                    "type": "token_count",
+                    "info": {"total_token_usage": {"input_tokens": 9, "output_tokens": 1}},
+                },
+            },
+            {
+                "timestamp": "2026-01-01T00:00:03Z",
+                "type": "response_item",
+                "payload": {
+                    "type": "function_call_output",
+                    "call_id": "c",
+                    "output": "Wall time: 0.1 seconds\nProcess exited with code 0\nOutput:\na.py",
+                },
+            },
+            {
+                "timestamp": "2026-01-01T00:00:04Z",
+                "type": "event_msg",
+                "payload": {
+                    "type": "item_completed",
+                    "item": {
+                        "type": "CommandExecution",
+                        "id": "exec-1",
+                        "command": ["cat", "a.py"],
+                        "cwd": "/w",
+                        "status": "completed",
+                        "exit_code": 0,
+                        "aggregated_output": "import os",
+                    },
+                },
+            },
+        ),
+    ),
+)

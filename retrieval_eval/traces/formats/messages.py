@@ -1,0 +1,342 @@
+"""Bare messages as a model's interface takes them, without a harness around them.
+
+Three shapes: Anthropic's messages with ``tool_use`` and ``tool_result`` blocks, OpenAI's chat
+messages with ``tool_calls``, and the items of its Responses. They come as an array, as lines, or
+under ``messages`` (``input`` and ``output``) of one object, which may be a request or a response as
+a proxy logs them. A history that is repeated counts once, by the ids of its calls.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from retrieval_eval.io.files import Line
+from retrieval_eval.records import ToolResult
+from retrieval_eval.traces.clock import earliest, from_milliseconds, latest, unix_seconds
+from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat
+from retrieval_eval.traces.formats.openai_calls import Place, log_item, log_message
+from retrieval_eval.traces.reading import (
+    CallLog,
+    Complaints,
+    Reading,
+    Unreadable,
+    chosen,
+    is_summary,
+)
+from retrieval_eval.traces.served import is_refusal
+from retrieval_eval.traces.tokens import Usage, anthropic_usage
+from retrieval_eval.traces.untrusted import (
+    amount_of,
+    blocks_text,
+    count_of,
+    dict_of,
+    list_of,
+    text_of,
+)
+
+ANTHROPIC: Final = "anthropic-messages"
+CHAT: Final = "openai-chat"
+RESPONSES: Final = "openai-responses"
+
+_ROLES: Final = ("system", "developer", "user", "assistant", "tool", "function")
+_ITEMS: Final = frozenset(
+    {
+        *("function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"),
+        *("local_shell_call", "local_shell_call_output", "shell_call", "shell_call_output"),
+        *("apply_patch_call", "apply_patch_call_output", "mcp_call", "web_search_call"),
+    }
+)
+_BLOCK_CALLS: Final = frozenset({"tool_use", "mcp_tool_use", "server_tool_use"})
+_INSIDE: Final = ("request", "body", "kwargs", "params", "response")
+"""Members under which a log keeps a request and its response, in the order of time."""
+_DEEPEST: Final = 6
+_LONGEST_KEY: Final = 2_000
+
+
+@dataclass(slots=True)
+class _State:
+    log: CallLog
+    kinds: dict[str, None] = field(default_factory=dict)
+    model: str | None = None
+    has_agent: bool = False
+    started_at: float | None = None
+    finished_at: float | None = None
+
+
+def read_message_lines(lines: Iterable[Line], name: str) -> Reading | Unreadable:
+    """Return the reading of lines that are messages, or objects that hold some."""
+    kept = list(lines)
+    groups: dict[str, list[Line]] = {}
+    for line in kept:
+        key = _conversation(line.value)
+        if key is not None:
+            groups.setdefault(key, []).append(line)
+    if len(groups) > 1:
+        # Lines that hold whole conversations: those that begin alike are one, which grew.
+        named = {f"line {group[0].number}": group for group in groups.values()}
+        return chosen(name, tuple(named), lambda chosen_name: _read(named[chosen_name], name))
+    return _read(kept, name)
+
+
+def read_message_document(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
+    """Return the reading of one object that holds messages."""
+    return _read([Line(1, document)], name, is_document=True)
+
+
+def _read(lines: list[Line], name: str, *, is_document: bool = False) -> Reading:
+    complaints = Complaints(name)
+    state = _State(CallLog(complaints))
+    for line in lines:
+        if isinstance(line.value, dict):
+            where = f"{name}" if is_document else f"{name}:{line.number}"
+            _take(state, line.value, where, None, _DEEPEST)
+        else:
+            complaints.add(line)
+    return Reading(
+        format=next(iter(state.kinds), ANTHROPIC),
+        items=state.log.items(),
+        model=state.model,
+        started_at=earliest(state.started_at, state.log.first_time),
+        finished_at=state.finished_at,
+        flags=(*state.log.flags, *complaints.flags()),
+        problems=complaints.sentences(),
+        has_agent=state.has_agent,
+        holds_run=True,
+    )
+
+
+def _take(
+    state: _State, entry: Mapping[str, Any], where: str, moment: float | None, depth: int
+) -> None:
+    """Log what one object holds: a message, an item, or members that hold some."""
+    moment = _time(entry) or moment
+    state.started_at = earliest(state.started_at, moment)
+    state.finished_at = latest(state.finished_at, moment)
+    if entry.get("role") != "user" and text_of(entry.get("model")):
+        state.model = text_of(entry.get("model"))
+    place = Place(where=where, timestamp=moment)
+    _log_usage(state, entry, where)
+    if _is_item(entry):
+        state.kinds.setdefault(RESPONSES)
+        state.has_agent = True
+        log_item(state.log, entry, place)
+    elif entry.get("role") in _ROLES:
+        _log_entry(state, entry, place)
+    elif depth:
+        for member, value in _members(entry):
+            inside = f"{where}/{member}"
+            if isinstance(value, dict):
+                _take(state, value, inside, moment, depth - 1)
+            for n, message in enumerate(list_of(value)):
+                if isinstance(message, dict):
+                    _take(state, message, f"{inside}/{n}", moment, depth - 1)
+                elif not isinstance(message, str):
+                    state.log.complaints.note(f"{inside}/{n}", "expected a JSON object")
+
+
+def _members(entry: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the members that hold messages, requests before responses."""
+    for member in ("messages", "input", *_INSIDE, "choices", "output", "items"):
+        kind = dict if member in _INSIDE else list
+        if isinstance(entry.get(member), kind):
+            yield member, entry[member]
+    if "finish_reason" in entry and isinstance(entry.get("message"), dict):
+        yield "message", entry["message"]
+
+
+def _log_entry(state: _State, message: Mapping[str, Any], place: Place) -> None:
+    role, content = message.get("role"), message.get("content")
+    state.has_agent = state.has_agent or role == "assistant"
+    if role == "user" and is_summary(blocks_text(content)):
+        state.log.note_summary()
+    if role in ("tool", "function") or message.get("tool_calls") or message.get("function_call"):
+        state.kinds.setdefault(CHAT)
+        log_message(state.log, message, place)
+        return
+    if role == "assistant":
+        state.log.take_recent()
+    blocks = [block for block in list_of(content) if isinstance(block, dict)]
+    for n, block in enumerate(blocks):
+        kind = text_of(block.get("type")) or ""
+        if kind in _BLOCK_CALLS:
+            state.kinds.setdefault(ANTHROPIC)
+            _log_block(state.log, block, place, n)
+    results = [block for block in blocks if block.get("type") in _BLOCK_RESULTS]
+    if not results:
+        return
+    before = state.log.take_recent()
+    for block in results:
+        call_id = text_of(block.get("tool_use_id"))
+        if call_id is None and len(results) == len(before) == 1:
+            call_id = before[0].call_id
+        if call_id is None:
+            state.log.complaints.note(place.where, "a tool result does not name its call")
+            continue
+        state.log.join(call_id, _block_result(block), place.timestamp)
+
+
+_BLOCK_RESULTS: Final = ("tool_result", "mcp_tool_result")
+
+
+def _log_block(log: CallLog, block: Mapping[str, Any], place: Place, n: int) -> None:
+    name, call_id = text_of(block.get("name")), text_of(block.get("id"))
+    if name is None:
+        log.complaints.note(place.where, "a tool call without a name")
+        return
+    if block.get("type") == "mcp_tool_use":
+        name = f"mcp__{text_of(block.get('server_name')) or 'unknown'}__{name}"
+    log.add(place.call(call_id or f"{place.where}#{n}", name, block.get("input")))
+
+
+def _block_result(block: Mapping[str, Any]) -> ToolResult:
+    """Return the result in a block; an error may still show what a command printed before."""
+    text = blocks_text(block.get("content"))
+    is_error = block.get("is_error") is True
+    return ToolResult(text, None, is_error, is_unfinished=is_error and is_refusal(text))
+
+
+def _is_item(entry: Mapping[str, Any]) -> bool:
+    kind = entry.get("type")
+    return isinstance(kind, str) and kind in _ITEMS and "role" not in entry
+
+
+def _log_usage(state: _State, entry: Mapping[str, Any], where: str) -> None:
+    """Log the tokens of a response, which is an object with a usage beside its content."""
+    usage = entry.get("usage")
+    if not isinstance(usage, dict):
+        return
+    message_id = text_of(entry.get("id")) or where
+    if "prompt_tokens" in usage or "input_tokens_details" in usage or "output" in entry:
+        prompt = count_of(usage.get("prompt_tokens")) or count_of(usage.get("input_tokens"))
+        output = count_of(usage.get("completion_tokens")) or count_of(usage.get("output_tokens"))
+        stated = Usage(message_id, prompt, output) if prompt + output else None
+    else:
+        stated = anthropic_usage(message_id, usage)
+    if stated is not None:
+        state.log.add_usage(stated)
+
+
+def _time(entry: Mapping[str, Any]) -> float | None:
+    for name in ("timestamp", "created_at", "created", "ts", "time"):
+        value = entry.get(name)
+        stated = unix_seconds(value)
+        if stated is not None:
+            return stated
+        number = amount_of(value)
+        if number is not None and number > _YEAR_2001:
+            is_milliseconds = number > _YEAR_2001 * 1000
+            return from_milliseconds(number if is_milliseconds else number * 1000)
+    return None
+
+
+_YEAR_2001: Final = 1_000_000_000
+
+
+def _conversation(value: Any) -> str | None:
+    """Return what distinguishes the conversation that a line holds, or None for a line inside one.
+
+    It is the first message that is no instruction of the system.
+    """
+    messages = _history(value, _DEEPEST)
+    for message in messages or ():
+        if dict_of(message).get("role") not in ("system", "developer"):
+            try:
+                return json.dumps(message, sort_keys=True, default=str)[:_LONGEST_KEY]
+            except (ValueError, RecursionError):
+                return ""
+    return None
+
+
+def _history(value: Any, depth: int) -> list[Any] | None:
+    entry = dict_of(value)
+    if not depth or entry.get("role") in _ROLES:
+        return None
+    for member in ("messages", "input"):
+        found = entry.get(member)
+        if isinstance(found, list) and any(_holds_call(message) for message in found):
+            return found
+        if isinstance(found, list) and any(dict_of(m).get("role") in _ROLES for m in found):
+            return found
+    inside = (_history(entry.get(member), depth - 1) for member in _INSIDE)
+    return next((found for found in inside if found), None)
+
+
+def _holds_call(value: Any) -> bool:
+    """Return whether an object is a message or item with a call or a result."""
+    entry = dict_of(value)
+    if _is_item(entry):
+        return any(text_of(entry.get(name)) for name in ("call_id", "id", "name"))
+    role, content = entry.get("role"), entry.get("content")
+    if role == "assistant" and any(
+        "function" in dict_of(c) for c in list_of(entry.get("tool_calls"))
+    ):
+        return True
+    if role == "tool":
+        return text_of(entry.get("tool_call_id")) is not None
+    kinds = {text_of(dict_of(block).get("type")) for block in list_of(content)}
+    if role == "assistant":
+        return bool(kinds & _BLOCK_CALLS)
+    return role == "user" and "tool_result" in kinds
+
+
+def _proves(entry: Mapping[str, Any]) -> bool:
+    """Whether an object holds a call or a result of a tool in one of the shapes."""
+    return _holds(entry, _DEEPEST)
+
+
+def _holds(value: Any, depth: int) -> bool:
+    entry = dict_of(value)
+    if _holds_call(entry):
+        return True
+    if not depth or "schema_version" in entry:
+        return False
+    return any(
+        any(_holds(message, depth - 1) for message in (list_of(inner) or [inner]))
+        for _, inner in _members(entry)
+    )
+
+
+def _may_be_message(line: Mapping[str, Any]) -> bool:
+    """Whether a line is a message of the agent, which may have called nothing."""
+    return line.get("role") == "assistant" and isinstance(line.get("content"), (str, list))
+
+
+def _may_be_document(document: Mapping[str, Any]) -> bool:
+    messages = [dict_of(message) for message in list_of(document.get("messages"))]
+    return any(_may_be_message(message) for message in messages)
+
+
+_EXAMPLE: Final[tuple[Mapping[str, Any], ...]] = (
+    {"role": "user", "content": "Where is the limit set?"},
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "tool_use", "id": "t", "name": "read_file", "input": {"path": "a.py"}}
+        ],
+    },
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x = 1"}]},
+)
+
+FORMATS.add(
+    "messages-jsonl",
+    LineFormat(
+        recognises=_proves,
+        read=read_message_lines,
+        may_be=_may_be_message,
+        priority=-1,
+        example=_EXAMPLE,
+    ),
+)
+FORMATS.add(
+    "messages-json",
+    DocumentFormat(
+        recognises=_proves,
+        read=read_message_document,
+        may_be=_may_be_document,
+        priority=-1,
+        example={"model": "m", "messages": list(_EXAMPLE)},
+    ),
+)

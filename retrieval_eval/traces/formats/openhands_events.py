@@ -1,0 +1,413 @@
+"""OpenHands' own events, of version 0 (an array, or a folder of one file each) and of the SDK.
+
+An observation of version 0 names the action that caused it; arguments are those of the action and
+never those in the model's message, which belong to the first of several calls. The SDK joins by the
+id of the call. Costs and tokens of version 0 are running totals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from retrieval_eval.io.files import Line, decode
+from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.traces.clock import earliest, latest, unix_seconds
+from retrieval_eval.traces.dialects.openhands import HARNESS, SDK, answer
+from retrieval_eval.traces.formats import FORMATS, LineFormat
+from retrieval_eval.traces.formats.openhands import result as unwrapped
+from retrieval_eval.traces.reading import CallLog, Complaints, Reading, arguments_of
+from retrieval_eval.traces.tokens import Usage
+from retrieval_eval.traces.untrusted import (
+    amount_of,
+    blocks_text,
+    clean,
+    count_of,
+    dict_of,
+    list_of,
+    text_of,
+)
+
+_CALLS = {
+    "run": "execute_bash",
+    "run_ipython": "execute_ipython_cell",
+    "read": "str_replace_editor",
+    "edit": "str_replace_editor",
+    "write": "write",
+    "call_tool_mcp": "call_tool_mcp",
+    "browse": "browse",
+    "browse_interactive": "browse_interactive",
+    "delegate": "delegate",
+    "think": "think",
+    "finish": "finish",
+    "task_tracking": "task_tracker",
+}
+"""Actions of version 0 that are calls of tools, and the tools' names."""
+
+_ENDS = ("finished", "stopped", "rejected", "error")
+_NOT_ARGUMENTS = frozenset(
+    {"thought", "hidden", "confirmation_state", "security_risk", "translated_ipython_code"}
+)
+
+
+@dataclass(slots=True)
+class _State:
+    name: str
+    log: CallLog
+    version: str | None = None
+    model: str | None = None
+    cwd: str | None = None
+    folder: str | None = None
+    prompt: int = 0
+    output: int = 0
+    tokens: int | None = None
+    cost: float | None = None
+    has_agent: bool = False
+    has_ended: bool = False
+    started_at: float | None = None
+    finished_at: float | None = None
+    names: dict[str, str] = field(default_factory=dict)
+    session_ids: set[str] = field(default_factory=set)
+
+
+def _reading(state: _State, trace_format: str, harness: str) -> Reading:
+    complaints = state.log.complaints
+    items = state.log.items()
+    # Every event is written at once: without an end, only a call under way shows a cut.
+    last = next((item for item in reversed(items) if isinstance(item, ToolCall)), None)
+    is_cut = not state.has_ended and last is not None and last.result is None
+    return Reading(
+        format=trace_format,
+        items=items,
+        session_ids=frozenset(state.session_ids),
+        harness=harness,
+        harness_version=state.version,
+        model=state.model,
+        started_at=state.started_at,
+        finished_at=state.finished_at,
+        cwd=state.folder,
+        declared_tokens=state.tokens,
+        declared_cost_usd=state.cost,
+        flags=(
+            *(("no_result_event",) if is_cut else ()),
+            *state.log.flags,
+            *complaints.flags(),
+        ),
+        problems=complaints.sentences(),
+        has_agent=state.has_agent,
+        holds_run=True,
+        is_native=True,
+    )
+
+
+def _see(state: _State, event: Mapping[str, Any]) -> float | None:
+    timestamp = unix_seconds(event.get("timestamp"))
+    state.finished_at = latest(state.finished_at, timestamp)
+    if event.get("source") == "agent":
+        state.has_agent = True
+        state.started_at = earliest(state.started_at, timestamp)
+    return timestamp
+
+
+def _join(state: _State, call_id: str, result: ToolResult, timestamp: float | None) -> None:
+    call = ToolCall(call_id, state.names.get(call_id, ""), {}, result)
+    state.log.join(call_id, answer(call), timestamp)
+
+
+# --------------------------------------------------------------------------------------------------
+# Version 0
+
+
+def read_openhands_events(lines: Iterable[Line], name: str) -> Reading:
+    """Return the reading of events of version 0."""
+    state = _State(name, CallLog(Complaints(name, "event")))
+    for line in lines:
+        if isinstance(line.value, dict):
+            _take(state, line.value, f"{name}:{line.number}")
+        else:
+            state.log.complaints.add(line)
+    return _reading(state, "openhands-events", HARNESS)
+
+
+def _take(state: _State, event: Mapping[str, Any], where: str) -> None:
+    timestamp = _see(state, event)
+    _take_totals(state, dict_of(event.get("llm_metrics")), where)
+    action = text_of(event.get("action"))
+    arguments = dict_of(event.get("args"))
+    if action == "system":
+        state.version = text_of(arguments.get("openhands_version")) or state.version
+    elif action == "condensation":
+        state.log.note_summary()
+    elif action in _CALLS and event.get("source") == "agent":
+        state.has_ended = state.has_ended or action == "finish"
+        if not isinstance(event.get("args"), dict):
+            state.log.complaints.note(where, f"the arguments of {action} are no object")
+        _add(state, event, action, arguments, timestamp, where)
+    elif text_of(event.get("observation")) is not None:
+        _observe(state, event, timestamp)
+
+
+def _take_totals(state: _State, metrics: Mapping[str, Any], where: str) -> None:
+    """Log what was used since the last totals."""
+    state.cost = latest(state.cost, amount_of(metrics.get("accumulated_cost")))
+    usage = dict_of(metrics.get("accumulated_token_usage"))
+    prompt, output = count_of(usage.get("prompt_tokens")), count_of(usage.get("completion_tokens"))
+    state.model = state.model or text_of(clean(usage.get("model")))
+    if prompt + output > state.prompt + state.output:
+        used = (max(0, prompt - state.prompt), max(0, output - state.output))
+        state.log.add_usage(Usage(where, *used))
+        state.prompt, state.output, state.tokens = prompt, output, prompt + output
+
+
+def _add(
+    state: _State,
+    event: Mapping[str, Any],
+    action: str,
+    stated: Mapping[str, Any],
+    timestamp: float | None,
+    where: str,
+) -> None:
+    metadata = dict_of(event.get("tool_call_metadata"))
+    state.model = state.model or text_of(
+        clean(dict_of(metadata.get("model_response")).get("model"))
+    )
+    name = _CALLS[action]
+    arguments = {k: v for k, v in arguments_of(stated).items() if k not in _NOT_ARGUMENTS}
+    if action == "call_tool_mcp":
+        name = text_of(arguments.get("name")) or name
+        arguments = dict(arguments_of(arguments.get("arguments")))
+    elif action in ("read", "edit"):
+        name, arguments = _editor(action, arguments)
+    elif action == "run" and state.cwd is not None and not arguments.get("is_input"):
+        arguments["workdir"] = state.cwd
+    call_id = text_of(metadata.get("tool_call_id")) or _id(event.get("id")) or where
+    state.names[call_id] = name
+    own = _id(event.get("id"))
+    if own is not None:
+        state.names[f"event {own}"] = call_id
+    state.log.add(ToolCall(call_id, name, arguments, None, timestamp, cwd=state.cwd, where=where))
+
+
+def _editor(action: str, arguments: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the call of the editor that an action is; older reads state a start and an end."""
+    path = {"path": arguments["path"]} if "path" in arguments else {}
+    if action == "edit":
+        command = text_of(arguments.get("command")) or "str_replace"
+        return "str_replace_editor", {"command": command, **path}
+    lines = arguments.get("view_range")
+    start, end = arguments.get("start"), arguments.get("end")
+    if not isinstance(lines, list) and isinstance(start, int) and isinstance(end, int) and end > 0:
+        lines = [start + 1, end]
+    is_range = isinstance(lines, list)
+    return "str_replace_editor", {"command": "view", **path} | (
+        {"view_range": lines} if is_range else {}
+    )
+
+
+def _id(value: Any) -> str | None:
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if is_number else text_of(value)
+
+
+def _observe(state: _State, event: Mapping[str, Any], timestamp: float | None) -> None:
+    kind = event["observation"]
+    extras = dict_of(event.get("extras"))
+    metadata = dict_of(extras.get("metadata"))
+    cause = _id(event.get("cause"))
+    call_id = state.names.get(f"event {cause}") if cause is not None else None
+    if call_id is not None and kind != "agent_state_changed":
+        result = _result(state, event, kind, call_id, metadata)
+        _join(state, call_id, result, timestamp)
+    folder = text_of(clean(metadata.get("working_dir")))
+    state.cwd = folder or state.cwd
+    state.folder = state.folder or folder
+    if kind == "agent_state_changed":
+        state.has_ended = state.has_ended or extras.get("agent_state") in _ENDS
+
+
+def _result(
+    state: _State,
+    event: Mapping[str, Any],
+    kind: str,
+    call_id: str,
+    metadata: Mapping[str, Any],
+) -> ToolResult:
+    text = blocks_text(event.get("content"))
+    if kind in ("error", "user_rejected"):
+        return ToolResult(text, None, True, is_unfinished=True)
+    if kind == "mcp":
+        return unwrapped(state.names.get(call_id, ""), text, False)
+    suffix = text_of(metadata.get("suffix")) or ""
+    if suffix and suffix.strip() not in text:
+        text = f"{text}\n{suffix.strip()}"
+    return ToolResult(
+        text, {"exit_code": metadata["exit_code"]} if "exit_code" in metadata else None
+    )
+
+
+def _is_event(line: Mapping[str, Any]) -> bool:
+    has_kind = isinstance(line.get("action"), str) or isinstance(line.get("observation"), str)
+    return has_kind and line.get("source") in ("agent", "user", "environment") and "id" in line
+
+
+# --------------------------------------------------------------------------------------------------
+# The SDK
+
+
+def read_openhands_sdk(lines: Iterable[Line], name: str) -> Reading:
+    """Return the reading of the SDK's events; the state of the session may stand before them."""
+    state = _State(name, CallLog(Complaints(name, "event")))
+    for line in lines:
+        if isinstance(line.value, dict):
+            _take_sdk(state, line.value, f"{name}:{line.number}")
+        else:
+            state.log.complaints.add(line)
+    return _reading(state, "openhands-sdk-events", SDK)
+
+
+def _take_sdk(state: _State, event: Mapping[str, Any], where: str) -> None:
+    kind = event.get("kind")
+    if "workspace" in event and "agent" in event:
+        _take_session(state, event)
+        return
+    timestamp = _see(state, event)
+    call_id = text_of(event.get("tool_call_id"))
+    if kind == "ActionEvent":
+        _add_sdk(state, event, timestamp, where)
+    elif kind == "Condensation":
+        state.log.note_summary()
+    elif call_id is None:
+        return
+    elif kind == "ObservationEvent":
+        _join(state, call_id, _observed(state, dict_of(event.get("observation"))), timestamp)
+    elif kind == "UserRejectObservation":
+        text = text_of(event.get("rejection_reason")) or ""
+        _join(state, call_id, ToolResult(text, None, True, is_unfinished=True), timestamp)
+    elif kind == "AgentErrorEvent":
+        text = text_of(event.get("error")) or ""
+        _join(state, call_id, ToolResult(text, None, True, is_unfinished=True), timestamp)
+
+
+def _take_session(state: _State, session: Mapping[str, Any]) -> None:
+    agent = dict_of(session.get("agent"))
+    state.model = text_of(clean(dict_of(agent.get("llm")).get("model")))
+    state.folder = text_of(clean(dict_of(session.get("workspace")).get("working_dir")))
+    state.cwd = state.folder
+    own = text_of(session.get("id"))
+    state.session_ids |= {own} if own else set()
+    metrics = [dict_of(m) for m in dict_of(_usages(session)).values()]
+    costs = [c for m in metrics if (c := amount_of(m.get("accumulated_cost"))) is not None]
+    usages = [dict_of(m.get("accumulated_token_usage")) for m in metrics]
+    names = ("prompt_tokens", "completion_tokens")
+    state.cost = sum(costs) if costs else None
+    state.tokens = sum(count_of(usage.get(name)) for usage in usages for name in names) or None
+    state.has_ended = session.get("execution_status", session.get("agent_status")) == "finished"
+
+
+def _usages(session: Mapping[str, Any]) -> Any:
+    stats = dict_of(session.get("stats"))
+    return stats.get("usage_to_metrics", stats.get("service_to_metrics"))
+
+
+def _add_sdk(state: _State, event: Mapping[str, Any], timestamp: float | None, where: str) -> None:
+    requested = dict_of(event.get("tool_call"))
+    name = text_of(event.get("tool_name")) or text_of(requested.get("name"))
+    if name is None:
+        state.log.complaints.note(where, "a tool call without a name")
+        return
+    stated = event.get("action")
+    if not isinstance(stated, dict):
+        text = requested.get("arguments")
+        stated = decode(text)[0] if isinstance(text, str) else text
+    arguments = {
+        k: v for k, v in arguments_of(stated).items() if k not in ("kind", "security_risk")
+    }
+    if isinstance(arguments.get("data"), dict) and set(arguments) == {"data"}:
+        arguments = arguments["data"]
+    if name == "terminal" and state.cwd is not None and not arguments.get("is_input"):
+        arguments["workdir"] = state.cwd
+    state.has_ended = state.has_ended or name == "finish"
+    call_id = text_of(event.get("tool_call_id")) or where
+    state.names[call_id] = name
+    state.log.add(ToolCall(call_id, name, arguments, None, timestamp, cwd=state.cwd, where=where))
+
+
+def _observed(state: _State, observation: Mapping[str, Any]) -> ToolResult:
+    text = blocks_text(observation.get("content"))
+    text = text or text_of(observation.get("output")) or ""
+    metadata = dict_of(observation.get("metadata"))
+    structured: dict[str, Any] = {}
+    code = observation.get("exit_code", metadata.get("exit_code"))
+    if code is not None:
+        structured["exit_code"] = code
+    for stated, known in (("matches", "filenames"), ("files", "files")):
+        names = [clean(v) for v in list_of(observation.get(stated)) if isinstance(v, str)]
+        if names:
+            structured[known] = names
+    state.cwd = text_of(clean(metadata.get("working_dir"))) or state.cwd
+    is_error = observation.get("is_error") is True
+    is_late = observation.get("timeout") is True
+    result = ToolResult(text, structured or None, is_error or is_late)
+    is_nothing = is_late and not text.strip()
+    return replace(result, is_unfinished=True) if is_nothing else result
+
+
+def _is_sdk_event(line: Mapping[str, Any]) -> bool:
+    kind = line.get("kind")
+    return "tool_call_id" in line and kind in (
+        *("ActionEvent", "ObservationEvent", "UserRejectObservation", "AgentErrorEvent"),
+    )
+
+
+FORMATS.add(
+    "openhands-events",
+    LineFormat(
+        recognises=_is_event,
+        read=read_openhands_events,
+        file_names=("openhands.trajectory.json",),
+        event_folders=("events",),
+        example=(
+            {
+                "id": 1,
+                "timestamp": "2025-01-01T00:00:00",
+                "source": "agent",
+                "action": "run",
+                "args": {"command": "cat a.py"},
+                "tool_call_metadata": {"function_name": "execute_bash", "tool_call_id": "c"},
+            },
+            {
+                "id": 2,
+                "source": "agent",
+                "cause": 1,
+                "observation": "run",
+                "content": "x = 1",
+                "extras": {"metadata": {"exit_code": 0, "working_dir": "/w"}},
+            },
+            {"id": 3, "source": "agent", "action": "finish", "args": {}},
+        ),
+    ),
+)
+FORMATS.add(
+    "openhands-sdk-events",
+    LineFormat(
+        recognises=_is_sdk_event,
+        read=read_openhands_sdk,
+        event_folders=("events",),
+        example=(
+            {
+                "kind": "ActionEvent",
+                "source": "agent",
+                "tool_name": "file_editor",
+                "tool_call_id": "c",
+                "action": {"kind": "FileEditorAction", "command": "view", "path": "/w/a.py"},
+            },
+            {
+                "kind": "ObservationEvent",
+                "source": "environment",
+                "tool_call_id": "c",
+                "observation": {"content": [{"type": "text", "text": "1\tx"}], "is_error": False},
+            },
+        ),
+    ),
+)

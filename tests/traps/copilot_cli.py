@@ -1,0 +1,98 @@
+"""Copilot CLI's events: what the ends of its calls prove."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.traps import Trap
+
+_Step = tuple[str, dict[str, Any], dict[str, Any]]
+
+
+def _trial(*steps: _Step, agent: str | None = None) -> dict[str, Any]:
+    context = {"cwd": "/workspace"}
+    lines: list[dict[str, Any]] = [{"type": "session.start", "data": {"context": context}}]
+    for number, (name, arguments, end) in enumerate(steps):
+        call = {"toolCallId": f"c{number}", "toolName": name, "arguments": arguments}
+        start: dict[str, Any] = {"type": "tool.execution_start", "data": call}
+        lines.append(start | ({"agentId": agent} if agent else {}))
+        data = {"toolCallId": f"c{number}", **end}
+        lines.append({"type": "tool.execution_complete", "data": data})
+    lines.append({"type": "session.shutdown", "data": {}})
+    return {"agent/copilot/session-state/s/events.jsonl": lines}
+
+
+def _done(text: str, **more: Any) -> dict[str, Any]:
+    return {"success": True, "result": {"content": text, **more}}
+
+
+def _failed(text: str) -> dict[str, Any]:
+    return {"success": False, "error": {"message": text, "code": "failure"}}
+
+
+_FILE = {"path": "/workspace/src/a.py"}
+
+TRAPS = (
+    Trap(
+        situation="read",
+        files=_trial(("view", _FILE, _done("1. import os"))),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The call succeeded and its content is the file's.",
+    ),
+    Trap(
+        situation="search",
+        files=_trial(
+            (
+                "rg",
+                {"pattern": "x", "path": "/workspace/src", "output_mode": "files_with_matches"},
+                _done("/workspace/src/a.py"),
+            )
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The answer lists the files with matches.",
+    ),
+    Trap(
+        situation="listing",
+        files=_trial(("glob", {"pattern": "**/*.py"}, _done("/workspace/src/a.py"))),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The answer lists the names that were found.",
+    ),
+    Trap(
+        situation="failed read",
+        files=_trial(("view", _FILE, _failed("Path does not exist"))),
+        expected={"src/a.py": "none"},
+        reason="The call is marked as failed.",
+    ),
+    Trap(
+        situation="denied",
+        files=_trial(("bash", {"command": "cat src/a.py"}, _failed("Permission denied"))),
+        expected={"src/a.py": "none"},
+        reason="A failure without an exit status means that the command did not run.",
+    ),
+    Trap(
+        situation="timed out",
+        files=_trial(("bash", {"command": "cat src/a.py"}, _failed("timed out"))),
+        expected={"src/a.py": "none"},
+        reason="The command was killed before it printed anything.",
+    ),
+    Trap(
+        situation="sub-agent",
+        files=_trial(("view", _FILE, _done("1. import os")), agent="agent-1"),
+        expected={"src/a.py": "certain"},
+        reason="The events keep the calls of sub-agents.",
+    ),
+    Trap(
+        situation="truncated output",
+        files=_trial(
+            ("bash", {"command": "cat src/a.py"}, _done("import os\n<exited with exit code 1>"))
+        ),
+        expected={"src/a.py": "certain"},
+        reason="The command printed the file before it failed.",
+    ),
+    Trap(
+        situation="write",
+        files=_trial(("create", _FILE, _done("Created file"))),
+        expected={"src/a.py": "none"},
+        reason="A file that the agent creates is no file that it found.",
+    ),
+)

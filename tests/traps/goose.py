@@ -1,0 +1,107 @@
+"""Goose's stream: what its responses prove."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.traps import Trap
+
+_Step = tuple[str, dict[str, Any], dict[str, Any]]
+
+
+def _done(text: str, **more: Any) -> dict[str, Any]:
+    return {"status": "success", "value": {"content": [{"type": "text", "text": text}], **more}}
+
+
+def _trial(*steps: _Step) -> dict[str, Any]:
+    lines: list[dict[str, Any]] = [{"working_dir": "/workspace", "message_count": len(steps)}]
+    for number, (name, arguments, result) in enumerate(steps):
+        call = {"status": "success", "value": {"name": name, "arguments": arguments}}
+        request = {"type": "toolRequest", "id": f"c{number}", "toolCall": call}
+        response = {"type": "toolResponse", "id": f"c{number}", "toolResult": result}
+        lines.append({"role": "assistant", "created": 1, "content": [request]})
+        lines.append({"role": "user", "created": 2, "content": [response]})
+    return {"agent/goose.txt": lines}
+
+
+def _shell(command: str, text: str, **more: Any) -> _Step:
+    return "developer__shell", {"command": command}, _done(text, **more)
+
+
+_MISSING = "cat: src/b.py: No such file or directory\nCommand exited with code 1"
+_EDITOR = "developer__text_editor"
+
+TRAPS = (
+    Trap(
+        situation="read",
+        files=_trial(
+            (
+                _EDITOR,
+                {"command": "view", "path": "/workspace/src/a.py"},
+                _done("### /workspace/src/a.py\n```py\n1: import os\n```"),
+            ),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The response shows numbered lines of the file.",
+    ),
+    Trap(
+        situation="search",
+        files=_trial(_shell("rg -n x src", "src/a.py:1:x")),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="Each line of the output names its file.",
+    ),
+    Trap(
+        situation="listing",
+        files=_trial(_shell("ls src", "a.py")),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The output lists the folder.",
+    ),
+    Trap(
+        situation="failed read",
+        files=_trial(
+            (
+                _EDITOR,
+                {"command": "view", "path": "/workspace/src/a.py"},
+                _done("The path does not exist", isError=True),
+            ),
+        ),
+        expected={"src/a.py": "none"},
+        reason="The response is marked as an error.",
+    ),
+    Trap(
+        situation="denied",
+        files=_trial(
+            (
+                "developer__shell",
+                {"command": "cat src/a.py"},
+                {"status": "error", "error": "the call was declined"},
+            ),
+        ),
+        expected={"src/a.py": "none"},
+        reason="A response with the status of an error means that the call did not run.",
+    ),
+    Trap(
+        situation="timed out",
+        files=_trial(_shell("cat src/a.py", "Command timed out after 300 seconds")),
+        expected={"src/a.py": "none"},
+        reason="The command was killed before it printed anything.",
+    ),
+    Trap(
+        situation="truncated output",
+        files=_trial(_shell("cat src/a.py src/b.py", "import os\n" + _MISSING)),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="Two files were requested, one was printed before the error of the other.",
+    ),
+    Trap(
+        situation="write",
+        files=_trial(
+            (
+                _EDITOR,
+                {"command": "write", "path": "/workspace/src/a.py", "file_text": "x"},
+                _done("Successfully wrote to /workspace/src/a.py"),
+            ),
+        ),
+        expected={"src/a.py": "none"},
+        reason="A file that the agent writes is no file that it found.",
+    ),
+)

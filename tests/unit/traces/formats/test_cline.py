@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from retrieval_eval.io.files import Line
+from retrieval_eval.traces import read_trace
+from retrieval_eval.traces.formats import read_document, read_lines
+from retrieval_eval.traces.reading import Unreadable
+from retrieval_eval.traces.tools import interpret
+
+DETAILS = (
+    "<environment_details>\n# Current Working Directory (/workspace) Files\nsrc/a.py\n"
+    "</environment_details>"
+)
+
+
+def text(value):
+    return {"type": "text", "text": value}
+
+
+def says(*blocks, at=1_700_000_001_000):
+    metrics = {"tokens": {"prompt": 90, "completion": 10, "cached": 0}, "cost": 0.25}
+    info = {"modelId": "a-model", "providerId": "p"}
+    message = {"role": "assistant", "content": list(blocks), "ts": at}
+    return {**message, "modelInfo": info, "metrics": metrics}
+
+
+def user(*blocks, at=1_700_000_002_000):
+    return {"role": "user", "content": list(blocks), "ts": at}
+
+
+def use(call_id, name, **arguments):
+    return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
+
+
+def result(call_id, value, **more):
+    content = [{"type": "text", "text": value}]
+    return {"type": "tool_result", "tool_use_id": call_id, "content": content, **more}
+
+
+def read(*messages):
+    return read_document({"messages": list(messages)}, "agent/s.messages.json")
+
+
+def xml(name, parameter, value):
+    call = f"I look.\n\n<{name}>\n<{parameter}>{value}</{parameter}>\n</{name}>"
+    return {"role": "assistant", "content": [text(call)]}
+
+
+def touched(call):
+    return [(t.path, t.access) for t in interpret(call).targets]
+
+
+def test_blocks_are_joined_by_id():
+    found = "Found 1 result.\n\nsrc/b.py\n│----\n│x = 1\n│----\n"
+    reading = read(
+        user(text("<task>\nfind x\n</task>"), text(DETAILS), at=1_700_000_000_000),
+        says(use("c1", "read_file", path="src/a.py"), use("c2", "search_files", regex="x")),
+        user(result("c2", found), result("c1", "import os")),
+    )
+    assert [touched(call) for call in reading.calls] == [
+        [("/workspace/src/a.py", "opened")],
+        [("/workspace/src/b.py", "matched")],
+    ]
+    assert (reading.model, reading.cwd) == ("a-model", "/workspace")
+    assert (reading.declared_tokens, reading.declared_cost_usd) == (100, 0.25)
+    assert (reading.started_at, reading.finished_at) == (1_700_000_001, 1_700_000_002)
+    assert (reading.harness, reading.flags) == ("cline-cli", ())
+
+
+def test_a_call_as_xml_is_answered_below_a_line_that_names_the_tool():
+    messages = [
+        user(text("<task>\nfind x\n</task>"), text(DETAILS)),
+        {
+            "role": "assistant",
+            "content": [text("I look.\n\n<read_file>\n<path>src/a.py</path>\n</read_file>")],
+        },
+        user(text("[read_file for 'src/a.py'] Result:"), text("import os"), text(DETAILS)),
+        {
+            "role": "assistant",
+            "content": [text("<execute_command>\n<command>ls</command>\n</execute_command>")],
+        },
+        user(
+            text("[execute_command for 'ls'] Result:\nCommand executed.\nOutput:\na.py"),
+            text(DETAILS),
+        ),
+        xml("read_file", "path", "b.py"),
+        user(text("Please use a tool.")),
+    ]
+    lines = [Line(n, m) for n, m in enumerate(messages, start=1)]
+    reading = read_lines(lines, "agent/api_conversation_history.json")
+    assert [(c.name, c.result and c.result.text) for c in reading.calls] == [
+        ("read_file", "import os"),
+        ("execute_command", "a.py"),
+        ("read_file", None),
+    ]
+    assert touched(reading.calls[0]) == [("/workspace/src/a.py", "opened")]
+    assert reading.calls[0].where == "agent/api_conversation_history.json#/1"
+
+
+def test_a_server_s_tool_has_its_own_name():
+    (call,) = read(
+        says(use("c", "use_mcp_tool", server_name="sg", tool_name="find", arguments='{"q": "x"}'))
+    ).calls
+    assert (call.name, call.arguments) == ("mcp__sg__find", {"q": "x"})
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "is_error", "is_unfinished"),
+    [
+        (result("c", "Command executed.\nOutput:\na.py"), "a.py", False, False),
+        (result("c", "Command failed with exit code 2.\nOutput:\na.py"), "a.py", True, False),
+        (
+            result(
+                "c",
+                "Command is still running in the user's terminal.\nHere's the output so far:\na.py"
+                "\n\nYou will be updated on the terminal status and new output in the future.",
+            ),
+            "a.py",
+            True,
+            False,
+        ),
+        (result("c", "Command is still running in the user's terminal."), "", True, True),
+        (result("c", "no", is_error=True), "no", True, True),
+    ],
+)
+def test_sentences_around_an_output_say_how_a_command_ended(answer, text, is_error, is_unfinished):
+    (call,) = read(says(use("c", "execute_command", command="ls")), user(answer)).calls
+    assert (call.result.text, call.result.is_error) == (text, is_error)
+    assert call.result.is_unfinished == is_unfinished
+
+
+def test_a_session_is_read_with_the_file_beside_it(tmp_path):
+    folder = tmp_path / "agent" / "sessions" / "s1"
+    folder.mkdir(parents=True)
+    history = {"messages": [says(use("c", "read_file", path="a.py")), user(result("c", "x"))]}
+    (folder / "s1.messages.json").write_text(json.dumps(history), encoding="utf-8")
+    session = {"session_id": "s1", "cwd": "/w", "usage": {"totalCost": 9.5}}
+    (folder / "s1.json").write_text(json.dumps(session), encoding="utf-8")
+    trace = read_trace(tmp_path)
+    assert (trace.format, trace.calls[0].result.text) == ("cline-history", "x")
+    assert (trace.cwd, trace.flags) == ("/w", ())
+
+
+def test_the_description_of_a_session_states_folder_and_totals():
+    document = {
+        "session_id": "s1",
+        "cwd": "/workspace",
+        "model": "a-model",
+        "usage": {"inputTokens": 5, "outputTokens": 2, "totalCost": 0.5},
+    }
+    reading = read_document(document, "agent/s1.json")
+    assert (reading.cwd, reading.model) == ("/workspace", "a-model")
+    assert (reading.declared_tokens, reading.declared_cost_usd) == (7, 0.5)
+
+
+def test_what_is_broken_is_named():
+    broken = {"type": "tool_use", "id": "c"}
+    reading = read(says(broken), 3)
+    assert reading.problems == (
+        "agent/s.messages.json#/messages/0: a tool call without a name",
+        "agent/s.messages.json#/messages/1: expected an object",
+    )
+    assert isinstance(read_document({"messages": 3}, "x"), Unreadable)

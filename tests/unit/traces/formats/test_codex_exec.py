@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import json
+
+from retrieval_eval.events.calls import read_calls
+from retrieval_eval.io.files import Line
+from retrieval_eval.traces import read_trace
+from retrieval_eval.traces.formats import read_lines
+from retrieval_eval.traces.reading import Unreadable
+
+USAGE = {"input_tokens": 24763, "cached_input_tokens": 24448, "output_tokens": 122}
+
+
+def event(kind, item_id, item_type, **fields):
+    return {"type": f"item.{kind}", "item": {"id": item_id, "type": item_type, **fields}}
+
+
+def command(item_id, text, output="", code=0, status="completed", kind="completed"):
+    return event(
+        kind,
+        item_id,
+        "command_execution",
+        command=text,
+        aggregated_output=output,
+        exit_code=code,
+        status=status,
+    )
+
+
+RUN = [
+    {"type": "thread.started", "thread_id": "019a-main"},
+    {"type": "turn.started"},
+    event("completed", "item_0", "reasoning", text="**Look**"),
+    command("item_1", "bash -lc ls", code=None, status="in_progress", kind="started"),
+    command("item_1", "bash -lc ls", "README.md\nsrc\n"),
+    command("item_2", "/bin/bash -lc 'cat /workspace/src/a.py'", "import os\n"),
+    command("item_3", "bash -lc 'cat nothing.py'", "cat: nothing.py: No such file or directory", 1),
+    command("item_4", "bash -lc 'cat /workspace/src/b.py'", code=None, status="declined"),
+    event(
+        "completed",
+        "item_5",
+        "mcp_tool_call",
+        server="code",
+        tool="read_file",
+        arguments={"path": "/workspace/src/c.py"},
+        result={"content": [{"type": "text", "text": "x = 1"}], "structured_content": None},
+        error=None,
+        status="completed",
+    ),
+    event(
+        "completed",
+        "item_6",
+        "file_change",
+        changes=[{"path": "/workspace/src/a.py", "kind": "update"}],
+        status="completed",
+    ),
+    event("completed", "item_7", "agent_message", text="Done."),
+    {"type": "turn.completed", "usage": USAGE},
+]
+
+
+def read(*events):
+    return read_lines((Line(n, v) for n, v in enumerate(events, start=1)), "agent/codex.txt")
+
+
+def write(folder, events, name="agent/codex.txt"):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(map(json.dumps, events)), encoding="utf-8")
+
+
+def test_the_items_of_a_run_are_its_calls():
+    reading = read(*RUN)
+    assert (reading.harness, reading.session_ids) == ("codex", {"019a-main"})
+    assert (reading.declared_tokens, reading.flags, reading.problems) == (24885, (), ())
+    assert [(c.name, c.result.is_error, c.result.is_unfinished) for c in reading.calls] == [
+        ("exec_command", False, False),
+        ("exec_command", False, False),
+        ("exec_command", True, False),
+        ("exec_command", True, True),
+        ("mcp__code__read_file", False, False),
+        ("apply_patch", False, False),
+    ]
+    assert reading.calls[0].where == "agent/codex.txt:4"
+
+
+def test_the_files_of_a_run(tmp_path):
+    write(tmp_path, RUN)
+    reads = read_calls(read_trace(tmp_path))
+    assert [(t.access, t.path) for r in reads for t, _ in r.raw_targets() if "/" in t.path] == [
+        ("opened", "/workspace/src/a.py"),
+        ("opened", "/workspace/src/c.py"),
+        ("written", "/workspace/src/a.py"),
+    ]
+
+
+def test_the_middle_of_a_long_output_is_not_known_to_have_been_seen():
+    lines = [f"src/f{n}.py:1:import os" for n in range(2000)]
+    result = read(*RUN[:2], command("item_1", "rg import", "\n".join(lines))).calls[0].result
+    assert result.is_truncated
+    assert lines[0] in result.text
+    assert lines[-1] in result.text
+    assert lines[1000] not in result.text
+    assert set(result.text.split("\n")) <= {*lines, "[... output truncated ...]"}
+
+
+def test_a_call_that_did_not_end_has_no_result():
+    started = command("item_1", "bash -lc ls", code=None, status="in_progress", kind="started")
+    reading = read(*RUN[:2], started)
+    assert [c.result for c in reading.calls] == [None]
+    assert reading.flags == ("no_result_event",)
+    failed = {"type": "turn.failed", "error": {"message": "stream disconnected"}}
+    assert read(*RUN[:2], started, failed).flags == ("result_error",)
+
+
+def test_ids_begin_again_in_each_turn():
+    reading = read(*RUN, *RUN[1:])
+    assert len(reading.calls) == 12
+    assert reading.declared_tokens == 2 * 24885
+
+
+def test_a_session_file_of_the_run_takes_the_place_of_the_stream(tmp_path):
+    call = {
+        "type": "function_call",
+        "name": "exec_command",
+        "call_id": "call_1",
+        "arguments": json.dumps({"cmd": "cat src/a.py"}),
+    }
+    session = [
+        {"type": "session_meta", "payload": {"id": "019a-main", "cwd": "/workspace"}},
+        {"type": "response_item", "payload": call},
+        {
+            "type": "response_item",
+            "payload": {"type": "function_call_output", "call_id": "call_1", "output": "import os"},
+        },
+    ]
+    write(tmp_path, RUN)
+    write(tmp_path, session, "agent/sessions/2026/02/03/rollout-a.jsonl")
+    trace = read_trace(tmp_path)
+    assert [c.call_id for c in trace.calls] == ["call_1"]
+    assert (trace.declared_tokens, trace.flags) == (24885, ())
+    assert trace.format == "codex-rollout+codex-exec-json"
+
+
+def test_a_stream_of_another_run_is_left_out(tmp_path):
+    session = [{"type": "session_meta", "payload": {"id": "other", "cwd": "/workspace"}}]
+    session += [
+        {"type": "function_call", "name": "shell", "call_id": "c", "arguments": "{}"},
+    ]
+    write(tmp_path, RUN)
+    write(tmp_path, session, "agent/sessions/rollout-a.jsonl")
+    assert read_trace(tmp_path).flags == ("other_session_left_out",)
+
+
+def test_a_broken_stream_says_what_is_wrong():
+    reading = read(
+        *RUN[:2],
+        {"type": "item.completed", "item": {"type": "command_execution"}},
+        {"type": "turn.completed", "usage": {"input_tokens": "many"}},
+        3,
+    )
+    assert reading.flags == ("malformed_line",)
+    assert reading.problems == (
+        "agent/codex.txt:3: an item without an id or a type",
+        "agent/codex.txt:4: the token counts are no numbers",
+        "agent/codex.txt: line 5: expected a JSON object",
+    )
+    assert isinstance(read({"type": "item.completed"}), Unreadable)

@@ -1,0 +1,379 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from retrieval_eval.events.calls import read_calls
+from retrieval_eval.io.files import Line
+from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.traces import read_trace
+from retrieval_eval.traces.dialects.codex import answer
+from retrieval_eval.traces.formats import read_lines
+from retrieval_eval.traces.reading import Unreadable
+
+META = {
+    "id": "019a-main",
+    "timestamp": "2026-02-03T10:00:00Z",
+    "cwd": "/workspace/app",
+    "originator": "codex_exec",
+    "cli_version": "0.150.0",
+    "source": "exec",
+    "git": {"branch": "main"},
+}
+CONTEXT = {"cwd": "/workspace/app", "model": "gpt-5-codex", "approval_policy": "never"}
+
+
+def line(kind, second, **payload):
+    return {"timestamp": f"2026-02-03T10:00:{second:02d}Z", "type": kind, "payload": payload}
+
+
+def called(second, name, call_id, **arguments):
+    return line(
+        "response_item",
+        second,
+        type="function_call",
+        name=name,
+        call_id=call_id,
+        arguments=json.dumps(arguments),
+    )
+
+
+def answered(second, call_id, output):
+    return line(
+        "response_item", second, type="function_call_output", call_id=call_id, output=output
+    )
+
+
+def custom(second, name, call_id, text):
+    return line(
+        "response_item", second, type="custom_tool_call", name=name, call_id=call_id, input=text
+    )
+
+
+def custom_output(second, call_id, output):
+    return line(
+        "response_item", second, type="custom_tool_call_output", call_id=call_id, output=output
+    )
+
+
+def tokens(second, prompt, output):
+    total = {"input_tokens": prompt, "cached_input_tokens": prompt // 2, "output_tokens": output}
+    return line("event_msg", second, type="token_count", info={"total_token_usage": total})
+
+
+def item(second, kind, **fields):
+    return line("event_msg", second, type="item_completed", item={"type": kind, **fields})
+
+
+def ended(code, output):
+    heading = f"Chunk ID: 8f1c\nWall time: 0.0511 seconds\nProcess exited with code {code}"
+    return f"{heading}\nOriginal token count: 9\nOutput:\n{output}"
+
+
+def read(*lines, meta=META):
+    start = [line("session_meta", 0, **meta), line("turn_context", 1, **CONTEXT)]
+    return read_lines(
+        (Line(n, v) for n, v in enumerate([*start, *lines], start=1)), "agent/sessions/r.jsonl"
+    )
+
+
+def touched(trial):
+    reads = read_calls(read_trace(trial))
+    return [(t.access, t.path) for call in reads for t, _ in call.raw_targets()]
+
+
+def write(folder, *lines, name="rollout-a.jsonl", meta=META):
+    start = [line("session_meta", 0, **meta), line("turn_context", 1, **CONTEXT)]
+    path = folder / "agent/sessions/2026/02/03" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(json.dumps(v) for v in [*start, *lines]), encoding="utf-8")
+    return folder
+
+
+LATE = "Exit code: 124\nWall time: 9 seconds\nOutput:\n"
+LONG = "Exit code: 0\nWall time: 1 seconds\nTotal output lines: 900\nOutput:\n"
+
+SESSION = [
+    line("event_msg", 2, type="task_started"),
+    line("response_item", 3, type="message", role="assistant", content=[]),
+    called(4, "exec_command", "c1", cmd="rg -n Retry src", workdir="/workspace/app"),
+    tokens(5, 1000, 50),
+    answered(6, "c1", ended(0, "src/retry.py:3:class Retry:\nsrc/http.py:9:    Retry()")),
+    called(7, "shell_command", "c2", command="sed -n '1,3p' src/retry.py"),
+    called(7, "exec_command", "c3", cmd="cat missing.py", workdir="/workspace/app/lib"),
+    tokens(8, 2500, 90),
+    tokens(8, 2500, 90),
+    answered(9, "c2", "Exit code: 0\nWall time: 0 seconds\nOutput:\nimport time\n\nclass Retry:"),
+    answered(9, "c3", ended(1, "cat: missing.py: No such file or directory")),
+    custom(
+        10,
+        "apply_patch",
+        "c4",
+        "*** Begin Patch\n*** Update File: src/retry.py\n@@\n-x\n+y\n*** End Patch",
+    ),
+    tokens(11, 4000, 200),
+    custom_output(
+        12,
+        "c4",
+        json.dumps(
+            {
+                "output": "Success. Updated the following files:\nM src/retry.py",
+                "metadata": {"exit_code": 0, "duration_seconds": 0.1},
+            }
+        ),
+    ),
+    line("event_msg", 13, type="task_complete"),
+]
+
+
+def test_a_session_is_read_with_its_calls_times_and_tokens():
+    reading = read(*SESSION)
+    assert (reading.harness, reading.harness_version, reading.model) == (
+        "codex",
+        "0.150.0",
+        "gpt-5-codex",
+    )
+    assert (reading.session_ids, reading.cwd) == ({"019a-main"}, "/workspace/app")
+    assert (reading.declared_tokens, reading.flags, reading.problems) == (4200, (), ())
+    assert reading.finished_at - reading.started_at == 12
+    assert [c.result.text for c in reading.calls] == [
+        "src/retry.py:3:class Retry:\nsrc/http.py:9:    Retry()",
+        "import time\n\nclass Retry:",
+        "cat: missing.py: No such file or directory",
+        "Success. Updated the following files:\nM src/retry.py",
+    ]
+    assert [c.result.is_error for c in reading.calls] == [False, False, True, False]
+    assert not any(c.result.is_unfinished for c in reading.calls)
+    assert reading.calls[0].where == "agent/sessions/r.jsonl:5"
+
+
+def test_the_files_and_tokens_of_a_session(tmp_path):
+    trial = write(tmp_path, *SESSION)
+    assert touched(trial) == [
+        ("matched", "/workspace/app/src/retry.py"),
+        ("matched", "/workspace/app/src/http.py"),
+        ("opened", "/workspace/app/src/retry.py"),
+        ("written", "/workspace/app/src/retry.py"),
+    ]
+    trace = read_trace(trial)
+    assert [c.cumulative_tokens for c in trace.calls] == [1050, 2590, 2590, 4200]
+    assert (trace.counted_tokens, trace.declared_tokens) == (4200, 4200)
+
+
+def test_each_command_starts_in_the_folder_of_its_call(tmp_path):
+    trial = write(
+        tmp_path,
+        called(2, "shell_command", "c1", command="cd lib && ls"),
+        answered(3, "c1", "Exit code: 0\nWall time: 0 seconds\nOutput:\nb.py"),
+        called(4, "shell_command", "c2", command="cat a.py"),
+        answered(5, "c2", "Exit code: 0\nWall time: 0 seconds\nOutput:\nx = 1"),
+        called(6, "shell_command", "c3", command="cat c.py", workdir="/workspace/other"),
+        answered(7, "c3", "Exit code: 0\nWall time: 0 seconds\nOutput:\nx = 1"),
+    )
+    assert [path for access, path in touched(trial) if access == "opened"] == [
+        "/workspace/app/a.py",
+        "/workspace/other/c.py",
+    ]
+
+
+def test_output_that_was_fetched_later_belongs_to_the_command():
+    running = "Chunk ID: a\nWall time: 10.0 seconds\nProcess running with session ID {}\nOutput:\n"
+    reading = read(
+        called(2, "exec_command", "c1", cmd="make && cat src/a.py"),
+        answered(3, "c1", running.format(42) + "built"),
+        called(4, "exec_command", "c2", cmd="cat src/b.py"),
+        answered(5, "c2", running.format(43)),
+        called(6, "write_stdin", "w1", session_id=42, chars=""),
+        answered(7, "w1", ended(0, "import os")),
+        called(8, "write_stdin", "w2", session_id=99, chars=""),
+        answered(9, "w2", ended(0, "import re")),
+    )
+    made, late, poll, stray = reading.calls
+    assert (made.result.text, made.result.doubt) == ("built\nimport os", None)
+    assert (late.result.text, late.result.doubt) == ("", "background")
+    assert (poll.result.text, stray.result.text) == ("", "import re")
+
+
+def test_commands_of_a_script_are_certain_where_its_output_holds_theirs():
+    script = 'const r = await tools.exec_command({cmd: "cat src/a.py"}); text(r.output)'
+    command = {"cwd": "/workspace/app", "status": "completed", "exit_code": 0, "parsed_cmd": []}
+    reading = read(
+        custom(2, "exec", "cell1", script),
+        item(
+            3,
+            "CommandExecution",
+            id="exec-1",
+            command=["bash", "-lc", "cat src/a.py"],
+            aggregated_output="import os\n",
+            **command,
+        ),
+        item(
+            4,
+            "CommandExecution",
+            id="exec-2",
+            command=["bash", "-lc", "cat src/b.py"],
+            aggregated_output="import re\n",
+            **command,
+        ),
+        item(
+            5,
+            "CommandExecution",
+            id="exec-3",
+            command=["bash", "-lc", "rm -rf /"],
+            cwd="file:///workspace/app",
+            status="declined",
+        ),
+        custom_output(
+            6,
+            "cell1",
+            [
+                {
+                    "type": "input_text",
+                    "text": "Script completed\nWall time 0.2 seconds\nOutput:\n",
+                },
+                {"type": "input_text", "text": "import os\n"},
+            ],
+        ),
+    )
+    cell, first, second, third = reading.calls
+    assert cell.result.text == ""
+    assert (first.result.text, first.result.doubt) == ("import os\n", None)
+    assert (second.result.text, second.result.doubt) == ("import re\n", "display_only")
+    assert (third.result.is_error, third.result.is_unfinished) == (True, True)
+    assert third.arguments["workdir"] == "/workspace/app"
+
+
+def test_an_event_about_a_call_that_an_item_makes_adds_no_call():
+    reading = read(
+        called(2, "exec_command", "c1", cmd="cat a.py"),
+        item(3, "CommandExecution", id="c1", command=["cat", "a.py"], status="failed"),
+        line("event_msg", 3, type="exec_command_end", call_id="c1", exit_code=2),
+        answered(4, "c1", "cat: a.py: No such file or directory"),
+        item(5, "CommandExecution", id="u1", command=["ls"], source="userShell"),
+    )
+    (call,) = reading.calls
+    assert (call.result.is_error, call.result.is_unfinished) == (True, False)
+
+
+def test_items_of_a_script_include_servers_and_files():
+    result = {"content": [{"type": "text", "text": "x = 1"}], "isError": False}
+    reading = read(
+        custom(2, "exec", "cell1", "await tools.code.read({})"),
+        item(
+            3,
+            "McpToolCall",
+            id="m1",
+            server="code",
+            tool="read_file",
+            arguments={"path": "a.py"},
+            status="completed",
+            result=result,
+        ),
+        item(4, "McpToolCall", id="m2", server="s", tool="t", error={"message": "no access"}),
+        item(5, "FileChange", id="f1", changes={"/w/a.py": {"type": "update"}}, status="completed"),
+        custom_output(6, "cell1", "Script completed\nWall time 0.1 seconds\nOutput:\nx = 1"),
+    )
+    _, read_file, failed, patch = reading.calls
+    assert (read_file.name, read_file.result.doubt) == ("mcp__code__read_file", None)
+    assert (failed.result.text, failed.result.is_unfinished) == ("no access", True)
+    assert patch.arguments == {"files": [{"path": "/w/a.py"}]}
+
+
+def test_a_sub_agent_has_a_file_of_its_own(tmp_path):
+    spawned = {"subagent": {"thread_spawn": {"parent_thread_id": "019a-main", "depth": 1}}}
+    write(
+        tmp_path,
+        called(2, "spawn_agent", "s1", message="look for the parser"),
+        answered(3, "s1", '{"agent_id": "019b"}'),
+    )
+    write(
+        tmp_path,
+        called(4, "exec_command", "c9", cmd="cat src/parser.py"),
+        answered(5, "c9", ended(0, "import re")),
+        name="rollout-b.jsonl",
+        meta={**META, "id": "019b", "source": spawned},
+    )
+    trace = read_trace(tmp_path)
+    assert [(c.call_id, c.is_subagent, c.parent_id) for c in trace.calls] == [
+        ("s1", False, None),
+        ("c9", True, "019b"),
+    ]
+    assert trace.flags == ()
+
+
+def test_a_sub_agent_without_a_file_is_missing(tmp_path):
+    trial = write(tmp_path, called(2, "spawn_agent", "s1"), answered(3, "s1", "{}"))
+    assert read_trace(trial).flags == ("subagent_calls_missing",)
+
+
+def test_a_summary_of_calls_that_the_file_does_not_hold_is_noted():
+    compacted = line("compacted", 2, message="what was done so far")
+    assert read(compacted, *SESSION).flags == ("history_compacted",)
+    assert read(*SESSION, compacted).flags == ("context_compacted",)
+
+
+def test_items_of_old_files_stand_alone():
+    call = {
+        "type": "function_call",
+        "name": "shell",
+        "call_id": "c",
+        "arguments": '{"command": []}',
+    }
+    old = [{"id": "s", "timestamp": "2025-05-07T17:24:21.597Z"}, {"record_type": "state"}, call]
+    reading = read_lines((Line(n, v) for n, v in enumerate(old, start=1)), "r.jsonl")
+    assert [c.name for c in reading.calls] == ["shell"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "is_error", "is_unfinished"),
+    [
+        ("exec command rejected by user", "exec command rejected by user", True, True),
+        ("aborted by user after 2.1s", "aborted by user after 2.1s", True, True),
+        ("Wall time: 3.1 seconds\naborted by user", None, True, True),
+        ("execution error: Io(Os { code: 2 })", None, True, True),
+        ("exec_command failed for `x`: CreateProcess { message }", None, True, True),
+        (
+            f"{LATE}command timed out after 9000 milliseconds\n",
+            "",
+            True,
+            True,
+        ),
+        (
+            f"{LATE}command timed out after 9000 milliseconds\nimport os",
+            "import os",
+            True,
+            False,
+        ),
+        ('{"output": "", "metadata": {"exit_code": 1, "duration_seconds": 0}}', "", True, False),
+        ('{"output": "x", "metadata": 3}', '{"output": "x", "metadata": 3}', False, False),
+        ("Output:\nnot an envelope", "Output:\nnot an envelope", False, False),
+        (
+            f"{LONG}a.py:1:x\nb.py:2:y\u2026300 tokens truncated\u2026z\nc.py:3:z",
+            "a.py:1:x\n[... output truncated ...]\nc.py:3:z",
+            False,
+            False,
+        ),
+    ],
+)
+def test_the_envelope_of_a_result_is_taken_off(text, shown, is_error, is_unfinished):
+    result = answer(ToolCall("c", "shell", {}, ToolResult(text)))
+    assert shown is None or result.text == shown
+    assert (result.is_error, result.is_unfinished) == (is_error, is_unfinished)
+
+
+def test_a_broken_file_says_what_is_wrong():
+    reading = read(
+        line("response_item", 2, type="function_call", call_id="c", arguments="{}"),
+        line("response_item", 3, type="function_call_output", output="x"),
+        line("event_msg", 4, type="token_count", info={"total_token_usage": {"input_tokens": "9"}}),
+        "cut",
+    )
+    assert reading.flags == ("malformed_line",)
+    assert reading.problems == (
+        "agent/sessions/r.jsonl:5: the token counts are no numbers",
+        "agent/sessions/r.jsonl:3: a tool call without a name",
+        "agent/sessions/r.jsonl:4: a tool result does not name its call",
+        "agent/sessions/r.jsonl: 1 further lines cannot be used",
+    )
+    assert isinstance(read_lines([Line(1, {"type": "session_meta"})], "r.jsonl"), Unreadable)

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import pytest
+
+from retrieval_eval.io.files import Line
+from retrieval_eval.traces.formats import read_lines
+from retrieval_eval.traces.tools import interpret
+
+START = {
+    "sessionId": "s1",
+    "copilotVersion": "0.0.400",
+    "selectedModel": "a-model",
+    "context": {"cwd": "/workspace", "gitRoot": "/workspace"},
+}
+
+
+def event(kind, seconds=0, agent=None, **data):
+    line = {"type": kind, "data": data, "id": f"e{seconds}", "parentId": None}
+    line["timestamp"] = f"2026-01-01T00:00:{seconds:02}Z"
+    return line | ({"agentId": agent} if agent else {})
+
+
+def start(call_id, name, seconds=1, agent=None, **arguments):
+    data = {"toolCallId": call_id, "toolName": name, "arguments": arguments}
+    return event("tool.execution_start", seconds, agent, **data)
+
+
+def complete(call_id, text, seconds=2, success=True, **more):
+    result = {"content": text, "detailedContent": "for a person", **more}
+    data = {"toolCallId": call_id, "success": success, "result": result}
+    return event("tool.execution_complete", seconds, **data)
+
+
+def read(*events):
+    usage = {"inputTokens": 900, "outputTokens": 100}
+    end = event("session.shutdown", 9, modelMetrics={"a-model": {"usage": usage}})
+    lines = (event("session.start", **START), *events, end)
+    return read_lines([Line(n, e) for n, e in enumerate(lines, start=1)], "agent/e.jsonl")
+
+
+def test_a_request_its_start_and_its_end_are_one_call():
+    request = {"toolCallId": "c1", "name": "view", "arguments": '{"path": "/workspace/a.py"}'}
+    reading = read(
+        event("assistant.message", 1, content="I look.", toolRequests=[request]),
+        start("c1", "view", 2, path="/workspace/a.py"),
+        complete("c1", "1. import os", 3),
+    )
+    (call,) = reading.calls
+    assert call.arguments == {"path": "/workspace/a.py"}
+    assert call.result.text == "1. import os"
+    assert [t.path for t in interpret(call).targets] == ["/workspace/a.py"]
+    assert (reading.model, reading.harness_version) == ("a-model", "0.0.400")
+    assert (reading.cwd, reading.session_ids) == ("/workspace", {"s1"})
+    assert (reading.declared_tokens, reading.declared_cost_usd) == (1000, None)
+    assert reading.finished_at - reading.started_at == 8
+    assert reading.flags == ()
+
+
+def test_calls_of_servers_and_of_sub_agents_are_known_by_their_start():
+    named = start("c1", "github-read_file", path="a.py")
+    named["data"] |= {"mcpServerName": "github", "mcpToolName": "get_file_contents"}
+    reading = read(named, start("c2", "bash", agent="agent-1", command="ls"))
+    assert reading.calls[0].name == "mcp__github__get_file_contents"
+    assert (reading.calls[1].is_subagent, reading.calls[1].parent_id) == (True, "agent-1")
+
+
+@pytest.mark.parametrize(
+    ("events", "text", "is_error", "is_unfinished"),
+    [
+        ([complete("c", "a\n<exited with exit code 0>")], "a", False, False),
+        ([complete("c", "a\n<exited with exit code 1>")], "a", True, False),
+        (
+            [complete("c", "a", contents=[{"type": "terminal", "exitCode": 2, "cwd": "/w"}])],
+            "a",
+            True,
+            False,
+        ),
+        ([complete("c", "no", success=False)], "no", True, True),
+        (
+            [
+                event("permission.requested", requestId="r", permissionRequest={"toolCallId": "c"}),
+                event("permission.completed", requestId="r", result={"kind": "denied-by-rules"}),
+            ],
+            "denied-by-rules",
+            True,
+            True,
+        ),
+    ],
+)
+def test_an_end_says_how_a_call_ended(events, text, is_error, is_unfinished):
+    (call,) = read(start("c", "bash", command="ls"), *events).calls
+    assert (call.result.text, call.result.is_error) == (text, is_error)
+    assert call.result.is_unfinished == is_unfinished
+
+
+def test_a_command_in_the_background_shows_nothing_certain():
+    text = "<command started in background with shellId: x>"
+    (call,) = read(start("c", "bash", command="cat a.py"), complete("c", text)).calls
+    assert call.result.doubt == "background"
+
+
+def test_the_printed_stream_is_flat():
+    lines = [
+        {"type": "tool_use", "id": "c", "name": "bash", "input": {"command": "ls"}},
+        {"type": "tool_result", "tool_use_id": "c", "content": "a.py"},
+    ]
+    reading = read_lines([Line(n, e) for n, e in enumerate(lines, start=1)], "agent/c.jsonl")
+    assert [(c.name, c.result.text) for c in reading.calls] == [("bash", "a.py")]
+    assert (reading.format, reading.flags) == ("copilot-events", ())
+
+
+def test_what_is_broken_is_named():
+    broken = event("tool.execution_start", 1, toolCallId="c")
+    reading = read(broken, event("tool.execution_complete", 2))
+    assert reading.problems == (
+        "agent/e.jsonl:2: a tool call without a name",
+        "agent/e.jsonl:3: a tool result does not name its call",
+    )

@@ -1,0 +1,247 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from retrieval_eval.io.files import Line
+from retrieval_eval.traces import read_trace
+from retrieval_eval.traces.formats import read_document, read_lines
+from retrieval_eval.traces.tools import interpret
+
+
+def action(number, kind, call_id=None, **args):
+    event = {
+        "id": number,
+        "timestamp": f"2025-01-01T00:00:{number:02}",
+        "source": "agent",
+        "action": kind,
+        "args": {**args, "thought": "I look."},
+    }
+    if call_id is not None:
+        first = {"function": {"name": "other", "arguments": "{}"}, "id": "call_first"}
+        response = {"model": "a-model", "choices": [{"message": {"tool_calls": [first]}}]}
+        event["tool_call_metadata"] = {
+            "function_name": kind,
+            "tool_call_id": call_id,
+            "model_response": response,
+        }
+    return event
+
+
+def observation(number, cause, kind, content, code=None, folder="/w", **more):
+    metadata = {} if code is None else {"exit_code": code, "working_dir": folder}
+    return {
+        "id": number,
+        "timestamp": f"2025-01-01T00:00:{number:02}",
+        "source": "agent",
+        "cause": cause,
+        "observation": kind,
+        "content": content,
+        "extras": {"metadata": metadata} if metadata else {},
+        **more,
+    }
+
+
+def totals(cost, prompt, output):
+    usage = {"model": "a-model", "prompt_tokens": prompt, "completion_tokens": output}
+    return {"llm_metrics": {"accumulated_cost": cost, "accumulated_token_usage": usage}}
+
+
+VIEW = "Here's the result of running `cat -n` on /w/src/a.py:\n     1\timport os\n"
+SESSION = [
+    {
+        "id": 0,
+        "source": "agent",
+        "action": "system",
+        "args": {"openhands_version": "0.59.0"},
+    },
+    {"id": 1, "source": "user", "action": "message", "args": {"content": "task"}},
+    action(2, "run", "c2", command="cd src") | totals(0.1, 100, 10),
+    observation(3, 2, "run", "", 0, "/w/src"),
+    action(4, "run", "c4", command="cat b.py") | totals(0.3, 250, 30),
+    observation(5, 4, "run", "b = 1", 0, "/w/src"),
+    action(6, "read", "c6", path="/w/src/a.py", view_range=[1, 1]),
+    observation(7, 6, "read", VIEW),
+    action(8, "run_ipython", "c8", code="print(open('/w/c.py').read())"),
+    observation(9, 8, "run_ipython", "c = 1\n[Jupyter current working directory: /w]"),
+    action(10, "call_tool_mcp", "c10", name="read_file", arguments={"repo": "r", "path": "d"}),
+    observation(
+        11, 10, "mcp", json.dumps({"content": [{"type": "text", "text": "1: x"}], "isError": False})
+    ),
+    action(12, "finish", "c12"),
+]
+
+
+def read(*events):
+    lines = (Line(n, event) for n, event in enumerate(events or SESSION))
+    return read_lines(lines, "agent/sessions/s/events")
+
+
+def touched(call):
+    return [(t.path, t.access, t.lines) for t in interpret(call).targets]
+
+
+def test_a_session_is_read_from_its_actions_and_observations():
+    reading = read()
+    assert [(c.call_id, c.name) for c in reading.calls] == [
+        *(("c2", "execute_bash"), ("c4", "execute_bash"), ("c6", "str_replace_editor")),
+        *(("c8", "execute_ipython_cell"), ("c10", "read_file"), ("c12", "finish")),
+    ]
+    assert reading.calls[1].arguments == {"command": "cat b.py", "workdir": "/w/src"}
+    assert reading.calls[1].result.text == "b = 1"
+    assert touched(reading.calls[2]) == [("/w/src/a.py", "opened", ((1, 1),))]
+    assert touched(reading.calls[3]) == [("/w/c.py", "opened", None)]
+    assert reading.calls[3].result.text == "c = 1"
+    assert reading.calls[4].result.text == "1: x"
+    assert reading.calls[0].where == "agent/sessions/s/events:2"
+
+
+def test_running_totals_become_what_each_step_used():
+    reading = read()
+    assert (reading.declared_cost_usd, reading.declared_tokens) == (0.3, 280)
+    assert [i.total for i in reading.items if hasattr(i, "total")] == [110, 170]
+    assert (reading.model, reading.harness_version) == ("a-model", "0.59.0")
+    assert (reading.harness, reading.cwd, reading.flags) == ("openhands", "/w/src", ())
+    assert reading.finished_at - reading.started_at == 10
+
+
+@pytest.mark.parametrize(
+    ("kind", "content", "code", "text", "is_error", "is_unfinished"),
+    [
+        ("run", "a\n", 1, "a\n", True, False),
+        ("error", "cannot run", None, "cannot run", True, True),
+        ("user_rejected", "no", None, "no", True, True),
+        ("run", "a\n[The command timed out after 30 seconds. Wait.]", -1, "a", True, False),
+        ("run", "[The command has no new output after 30 seconds.]", -1, "", True, True),
+        ("run", "a", -1, "a", False, False),
+    ],
+)
+def test_an_observation_says_how_a_command_ended(
+    kind, content, code, text, is_error, is_unfinished
+):
+    (call,) = read(
+        action(1, "run", "c", command="ls"), observation(2, 1, kind, content, code)
+    ).calls
+    assert (call.result.text, call.result.is_error) == (text, is_error)
+    assert call.result.is_unfinished == is_unfinished
+
+
+def test_an_action_without_an_observation_has_no_result():
+    (call,) = read(action(1, "run", "c", command="ls")).calls
+    assert call.result is None
+
+
+def test_an_array_and_a_folder_of_files_say_the_same(tmp_path):
+    whole = tmp_path / "whole" / "agent" / "openhands.trajectory.json"
+    whole.parent.mkdir(parents=True)
+    whole.write_text(json.dumps(SESSION), encoding="utf-8")
+    folder = tmp_path / "parts" / "agent" / "sessions" / "s" / "events"
+    folder.mkdir(parents=True)
+    for event in SESSION:
+        (folder / f"{event['id']}.json").write_text(json.dumps(event), encoding="utf-8")
+    one, other = read_trace(whole.parent.parent), read_trace(folder.parents[3])
+    assert [(c.name, c.result) for c in one.calls] == [(c.name, c.result) for c in other.calls]
+    assert one.format == other.format == "openhands-events"
+    assert read_trace(folder).calls[1].result.text == "b = 1"
+
+
+def test_a_broken_file_of_a_folder_is_named(tmp_path):
+    folder = tmp_path / "agent" / "events"
+    folder.mkdir(parents=True)
+    for event in SESSION:
+        (folder / f"{event['id']}.json").write_text(json.dumps(event), encoding="utf-8")
+    (folder / "5.json").write_text("{", encoding="utf-8")
+    trace = read_trace(tmp_path)
+    assert trace.calls[1].result is None
+    assert "malformed_event" in trace.flags
+    assert trace.problems[0].startswith("agent/events/5.json: not valid JSON")
+
+
+# The SDK
+
+
+def sdk_action(call_id, name, **arguments):
+    return {
+        "kind": "ActionEvent",
+        "source": "agent",
+        "timestamp": "2026-01-01T00:00:00",
+        "tool_name": name,
+        "tool_call_id": call_id,
+        "tool_call": {"id": call_id, "name": name, "arguments": json.dumps(arguments)},
+        "action": {"kind": "Action", **arguments},
+    }
+
+
+def sdk_result(call_id, text, **more):
+    content = [{"type": "text", "text": text}]
+    return {
+        "kind": "ObservationEvent",
+        "source": "environment",
+        "timestamp": "2026-01-01T00:00:05",
+        "tool_call_id": call_id,
+        "action_id": "a",
+        "observation": {"kind": "Observation", "content": content, "is_error": False, **more},
+    }
+
+
+STATE = {
+    "id": "0f3c",
+    "agent": {"llm": {"model": "a-model"}},
+    "workspace": {"kind": "LocalWorkspace", "working_dir": "/w"},
+    "execution_status": "finished",
+    "stats": {
+        "usage_to_metrics": {
+            "agent": {
+                "accumulated_cost": 0.5,
+                "accumulated_token_usage": {"prompt_tokens": 90, "completion_tokens": 10},
+            }
+        }
+    },
+}
+
+
+def test_the_sdk_joins_by_the_id_of_the_call():
+    reading = read(
+        STATE,
+        sdk_action("c1", "terminal", command="cat a.py"),
+        sdk_action("c2", "grep", pattern="x"),
+        sdk_result("c2", "Found 1 file", matches=["/w/b.py"]),
+        sdk_result("c1", "a = 1", exit_code=0, metadata={"working_dir": "/w"}),
+    )
+    assert [c.result.text for c in reading.calls] == ["a = 1", "Found 1 file"]
+    assert reading.calls[0].arguments == {"command": "cat a.py", "workdir": "/w"}
+    assert touched(reading.calls[1]) == [("/w/b.py", "matched", None)]
+    assert interpret(reading.calls[1]).category == "file_search"
+    assert (reading.declared_cost_usd, reading.declared_tokens) == (0.5, 100)
+    assert (reading.model, reading.cwd, reading.session_ids) == ("a-model", "/w", {"0f3c"})
+    assert (reading.harness, reading.flags) == ("openhands-sdk", ())
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"kind": "UserRejectObservation", "tool_call_id": "c", "rejection_reason": "no"},
+        {"kind": "AgentErrorEvent", "tool_call_id": "c", "error": "no such tool"},
+    ],
+)
+def test_a_rejected_call_did_not_run(event):
+    (call,) = read(sdk_action("c", "terminal", command="ls"), event).calls
+    assert (call.result.is_error, call.result.is_unfinished) == (True, True)
+
+
+def test_a_folder_of_the_sdk_is_read_with_the_state_beside_it(tmp_path):
+    folder = tmp_path / "agent" / "sessions" / "0f3c" / "events"
+    folder.mkdir(parents=True)
+    (folder.parent / "base_state.json").write_text(json.dumps(STATE), encoding="utf-8")
+    events = [sdk_action("c1", "terminal", command="ls"), sdk_result("c1", "a.py", exit_code=0)]
+    for number, event in enumerate(events):
+        path = folder / f"event-{number:05}-3d1f.json"
+        path.write_text(json.dumps(event), encoding="utf-8")
+    trace = read_trace(tmp_path)
+    assert (trace.format, trace.model, trace.cwd) == ("openhands-sdk-events", "a-model", "/w")
+    assert trace.calls[0].result.text == "a.py"
+
+
+def test_an_array_without_events_is_no_trace():
+    assert "expected a JSON object" in read_document([1, {"a": 2}], "x.json").reason
