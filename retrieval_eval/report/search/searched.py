@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.escape import visible
+from retrieval_eval.escape import encodable, visible
 from retrieval_eval.model.gold import GoldSet
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.noise import NoiseFloor
@@ -26,7 +26,7 @@ from retrieval_eval.model.search_run import (
 from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report import frames
 from retrieval_eval.report.exhibits import Block
-from retrieval_eval.report.frames import Row, encodable, make_frame, read_row
+from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.headings import is_missing
 from retrieval_eval.report.numbers import interval, rate
 from retrieval_eval.report.search.names import CODES, DIMENSIONS
