@@ -218,7 +218,7 @@ def load_history(
         raise BadInputError("folders and names are given as text")
     if str(data) == DEMO:
         evaluate([DEMO])
-        data = measured_demo(DEMO_OUTPUT).run.parent
+        data = Path(measured_demo(DEMO_OUTPUT).sources.run).parent
         runs_root, output_dir = AGENTS_DEMO / "runs", AGENTS_DEMO
     if not (data or runs_root):
         raise BadInputError(
@@ -542,7 +542,8 @@ def build_history(
     if str(data) == DEMO:
         agents = reports_dir / DEMO / "data"
         evaluate([DEMO], output_dir=agents, progress=progress)
-        data = measured_demo(reports_dir / DEMO_FOLDER / "data", progress=progress).run.parent
+        made = measured_demo(reports_dir / DEMO_FOLDER / "data", progress=progress)
+        data = Path(made.sources.run).parent
         runs_root, output_dir = agents / "runs", agents
     values: dict[str, Any] = {
         "data": str(data),

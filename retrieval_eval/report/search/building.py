@@ -13,15 +13,19 @@ from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report.columns import DIFF_FRAMES, SEARCH_FRAMES
 from retrieval_eval.report.index import Listed, newest
 from retrieval_eval.report.publishing import Files, Keep, digest_of, publish, write_frames
-from retrieval_eval.report.search.demo import DEMO_FOLDER, MeasuredDemo, is_demo, measured_demo
+from retrieval_eval.report.search.demo import (
+    DEMO_FOLDER,
+    MeasuredDemo,
+    Sources,
+    is_demo,
+    measured_demo,
+)
 from retrieval_eval.report.search.diff import SearchDiff
 from retrieval_eval.report.search.loading import (
     DiffSources,
-    Sources,
     as_text,
     load_search,
     read_diff,
-    sources_of,
 )
 from retrieval_eval.report.search.pages import write_pages
 from retrieval_eval.report.search.run import SearchRun
@@ -90,10 +94,9 @@ def build_demo(
     """Measure the demonstration, write its report, and return its page and what was measured."""
     folder = reports_dir / DEMO_FOLDER
     made = measured_demo(folder / "data", progress=progress)
-    sources = sources_of(made)
-    loaded = load_search(**asdict(sources), privacy=privacy, pages=True)
+    loaded = load_search(**asdict(made.sources), privacy=privacy, pages=True)
     page: dict[str, Any] = {"renderer": renderer, "pdf": pdf, "progress": progress}
-    return _publish(loaded, sources, folder, reports_dir, "", **page), made
+    return _publish(loaded, made.sources, folder, reports_dir, "", **page), made
 
 
 def build_diff(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Final
 
 from retrieval_eval.escape import visible
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.noise import NoiseFloor
-from retrieval_eval.model.search_diff import DiffSettings
 from retrieval_eval.model.search_diff import SearchDiff as StoredDiff
 from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report import frames
@@ -53,6 +52,11 @@ class SearchDiff(Searched):
         Where the pages of single queries and documents lie; without, no name is a link.
     part
         The condition that the queries passed, as :meth:`filter` gives it.
+
+    Attributes
+    ----------
+    labels
+        What A and B are called: their labels, ``A`` and ``B`` without, or when they agree.
     """
 
     frame_columns = _COLUMNS
@@ -72,7 +76,23 @@ class SearchDiff(Searched):
         places: Places | None = None,
         part: Filter | None = None,
     ) -> None:
-        super().__init__((a, b), a, noise=noise, privacy=privacy, places=places, part=part)
+        first, second = document.a.label, document.b.label
+        has_names = first and second and first != second
+        self.labels = (first, second) if has_names else SIDES
+        super().__init__(
+            (a, b),
+            a,
+            block=document,
+            names=(visible(self.labels[0], 36), visible(self.labels[1], 36)),
+            settings=document.settings,
+            top1=[one.id for one in document.top1_changed],
+            n_compared=document.n_queries_in_both,
+            withheld=_withheld(document, (a, b)),
+            noise=noise,
+            privacy=privacy,
+            places=places,
+            part=part,
+        )
         self.document = document
         self.notices = notices
         self.guard = guard
@@ -115,50 +135,9 @@ class SearchDiff(Searched):
     # --- facts ---
 
     @property
-    def labels(self) -> tuple[str, str]:
-        """What A and B are called: their labels, ``A`` and ``B`` without, or when they agree."""
-        a, b = self.document.a.label, self.document.b.label
-        return (a, b) if a and b and a != b else ("A", "B")
-
-    @property
-    def names(self) -> tuple[str, str]:
-        """What A and B are called in print."""
-        a, b = self.labels
-        return visible(a, 36), visible(b, 36)
-
-    @property
     def ruling(self) -> GuardRuling | None:
         """The ruling of the guard on B against A; None where it could not be asked."""
         return None if isinstance(self.guard, str) else self.guard
-
-    @property
-    def settings(self) -> DiffSettings:
-        """How it was compared."""
-        return self.document.settings
-
-    @property
-    def block(self) -> StoredDiff:
-        """What is stored of the change."""
-        return self.document
-
-    @property
-    def top1(self) -> Sequence[str]:
-        """Ids of the queries with another first document in B."""
-        return [one.id for one in self.document.top1_changed]
-
-    @property
-    def n_compared(self) -> int:
-        """How many queries both runs have."""
-        return self.document.n_queries_in_both
-
-    @property
-    def withheld(self) -> str | None:
-        """Why a run has no verdict, as a sentence; None when both have one."""
-        whose = [f" of run {side}" for side in SIDES]
-        found = [no_verdict(run.status, of) for run, of in zip(self.runs, whose, strict=True)]
-        # What a run cannot say of itself, such as that it holds a query twice.
-        others = [f"{visible(text, 200)}." for text in self.document.no_verdict]
-        return next((why for why in (*found, *others) if why), None)
 
     # --- frames ---
 
@@ -223,3 +202,12 @@ class SearchDiff(Searched):
 
     def __repr__(self) -> str:
         return f"<SearchDiff {' → '.join(self.labels)}: {len(self.document.queries)} queries>"
+
+
+def _withheld(document: StoredDiff, runs: tuple[StoredRun, StoredRun]) -> str | None:
+    """Return why a run has no verdict, as a sentence; None when both have one."""
+    whose = [f" of run {side}" for side in SIDES]
+    found = [no_verdict(run.status, of) for run, of in zip(runs, whose, strict=True)]
+    # What a run cannot say of itself, such as that it holds a query twice.
+    others = [f"{visible(text, 200)}." for text in document.no_verdict]
+    return next((why for why in (*found, *others) if why), None)

@@ -246,7 +246,7 @@ def _body(view: Searched) -> Said:
     last = view.runs[-1]
     parts = [f"{m} {rate(last.metrics[m].value)}" for m in HEADLINE if m in last.metrics]
     level = " and ".join(parts) or f"Neither {' nor '.join(HEADLINE)} was measured"
-    if reasons := view.incomparable:
+    if isinstance(view, SearchRun) and (reasons := view.incomparable):
         stated = f"Not comparable with the baseline: {reasons[0]}."
         return f"{level}; the baseline measured something else", "none", (stated,)
     hint = "Without a baseline this run says how good search is, not whether it got better."

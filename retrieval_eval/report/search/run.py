@@ -17,7 +17,7 @@ from retrieval_eval.gold.corpus import Corpus
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.noise import NoiseFloor
-from retrieval_eval.model.search_run import Delta, MetricMean, QueryResult, RunSettings
+from retrieval_eval.model.search_run import Delta, MetricMean, QueryResult
 from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import SEARCH_FRAMES, expand
@@ -109,11 +109,29 @@ class SearchRun(Searched):
         places: Places | None = None,
         part: Filter | None = None,
     ) -> None:
+        delta, self.path = stored.delta, path
+        block = delta if delta is not None and delta.is_comparable else None
+        own = no_verdict(stored.status, "")
+        before = baseline and no_verdict(baseline.status, " of the baseline")
+        self.baseline_name = _named(delta)
+        self.delta_withheld = next(map(_sentence, stored.delta_withheld), None)
+        self.name = stored.label or (path.stem if path else "search-run")
         super().__init__(
-            (stored,), baseline, gold=gold, noise=noise, privacy=privacy, places=places, part=part
+            (stored,),
+            baseline,
+            block=block,
+            names=(self.baseline_name, visible(self.name, 36)),
+            settings=stored.run.settings,
+            top1=block.queries_top1_changed if block else (),
+            n_compared=len(stored.queries),
+            withheld=own or before or self.delta_withheld,
+            gold=gold,
+            noise=noise,
+            privacy=privacy,
+            places=places,
+            part=part,
         )
         self.stored = stored
-        self.path = path
         self.baseline = baseline
         self.backlog = stored.backlog if backlog is None else backlog
         self.gold_problem = gold_problem
@@ -172,11 +190,6 @@ class SearchRun(Searched):
     def measures(self) -> tuple[str, ...]:
         """The measures of the run, in reading order."""
         return tuple(dict.fromkeys(self.stored.run.settings.measures))
-
-    @property
-    def name(self) -> str:
-        """The run's label; without one, the name of its file."""
-        return self.stored.label or (self.path.stem if self.path else "search-run")
 
     @property
     def seed(self) -> int:
@@ -242,46 +255,6 @@ class SearchRun(Searched):
 
     # --- the change ---
 
-    @property
-    def names(self) -> tuple[str, str]:
-        """What the baseline and this run are called in print."""
-        return self.baseline_name, visible(self.name, 36)
-
-    @property
-    def sides(self) -> tuple[str, str]:
-        """What the two compared are called where there is little room."""
-        return "baseline", "this run"
-
-    @property
-    def settings(self) -> RunSettings:
-        """How it was measured."""
-        return self.stored.run.settings
-
-    @property
-    def block(self) -> Delta | None:
-        """What is stored of the change; None without a comparable baseline."""
-        found = self.stored.delta
-        return found if found is not None and found.is_comparable else None
-
-    @property
-    def top1(self) -> Sequence[str]:
-        """Ids of the queries with another first document than in the baseline."""
-        return self.block.queries_top1_changed if self.block else ()
-
-    @property
-    def n_compared(self) -> int:
-        """How many queries were asked."""
-        return len(self.stored.queries)
-
-    @property
-    def baseline_name(self) -> str:
-        """What the baseline is called, with the day it was measured."""
-        found = self.stored.delta
-        if found is None:
-            return "no label, undated"
-        label, moment = found.baseline.label, found.baseline.generated_at
-        return f"{visible(label or 'no label', 36)}, {visible(moment)[:10] or 'undated'}"
-
     @cached_property
     def label_effects(self) -> Mapping[str, Any] | None:
         """What labels and what retrieval did to every measure, after a re-labelling."""
@@ -289,20 +262,6 @@ class SearchRun(Searched):
             return None
         old, mapping = self.relabelled
         return label_split(old, self.gold, mapping, self.baseline, self.stored)
-
-    @property
-    def withheld(self) -> str | None:
-        """Why there is no verdict, as a sentence; None when there is one."""
-        own = no_verdict(self.stored.status, "")
-        before = self.baseline and no_verdict(self.baseline.status, " of the baseline")
-        return own or before or self.delta_withheld
-
-    @property
-    def delta_withheld(self) -> str | None:
-        """Why there is no difference although there is a baseline, as a sentence."""
-        for reason in self.stored.delta_withheld:
-            return f"{visible(reason[:1].upper() + reason[1:], 200)}."
-        return None
 
     @property
     def incomparable(self) -> Sequence[str]:
@@ -522,6 +481,18 @@ class SearchRun(Searched):
 
     def __repr__(self) -> str:
         return f"<SearchRun {self.name}: {len(self.stored.queries)} queries>"
+
+
+def _named(delta: Delta | None) -> str:
+    """Return what the baseline is called, with the day it was measured."""
+    if delta is None:
+        return "no label, undated"
+    label, moment = delta.baseline.label, delta.baseline.generated_at
+    return f"{visible(label or 'no label', 36)}, {visible(moment)[:10] or 'undated'}"
+
+
+def _sentence(reason: str) -> str:
+    return f"{visible(reason[:1].upper() + reason[1:], 200)}."
 
 
 def _means(metrics: Mapping[str, MetricMean], base: Row) -> Iterator[Row]:

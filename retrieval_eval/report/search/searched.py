@@ -66,6 +66,18 @@ class Searched(frames.Measured):
         The runs whose queries are shown, the later one last.
     before
         The run that the later one is compared with; None where it was not read.
+    block
+        What is stored of the change; None where nothing can be compared.
+    names
+        What the two compared are called in print.
+    settings
+        How it was measured.
+    top1
+        Ids of the queries with another first document.
+    n_compared
+        How many queries there are of which one can have moved.
+    withheld
+        Why there is no verdict, as a sentence; None when there is one.
     gold
         The gold set that was asked; None where it was not read.
     part
@@ -81,6 +93,12 @@ class Searched(frames.Measured):
         runs: tuple[StoredRun, ...],
         before: StoredRun | None,
         *,
+        block: Delta | StoredDiff | None,
+        names: tuple[str, str],
+        settings: RunSettings | DiffSettings,
+        top1: Sequence[str],
+        n_compared: int,
+        withheld: str | None,
         gold: GoldSet | None = None,
         noise: NoiseFloor | None,
         privacy: bool,
@@ -89,58 +107,22 @@ class Searched(frames.Measured):
     ) -> None:
         self.runs = runs
         self.before = before
+        self.block = block
+        self.names = names
+        self.settings = settings
+        self.top1 = top1
+        self.n_compared = n_compared
+        self.withheld = withheld
         self.gold = gold
         self.noise_floor = noise
         self.privacy = privacy
         self.places = places or Places()
         self.part = part
 
-    # --- what a run and a difference say each in their own way ---
-
-    @property
-    def names(self) -> tuple[str, str]:
-        """What the two compared are called in print."""
-        raise NotImplementedError
-
-    @property
-    def sides(self) -> tuple[str, str]:
-        """What the two compared are called where there is little room."""
-        return self.names
-
-    @property
-    def settings(self) -> RunSettings | DiffSettings:
-        """How it was measured."""
-        raise NotImplementedError
-
-    @property
-    def block(self) -> Delta | StoredDiff | None:
-        """What is stored of the change; None where nothing can be compared."""
-        raise NotImplementedError
-
-    @property
-    def top1(self) -> Sequence[str]:
-        """Ids of the queries with another first document."""
-        raise NotImplementedError
-
-    @property
-    def n_compared(self) -> int:
-        """How many queries there are of which one can have moved."""
-        raise NotImplementedError
-
     @property
     def ruling(self) -> GuardRuling | None:
         """The ruling of the guard; None where there is none."""
         raise NotImplementedError
-
-    @property
-    def withheld(self) -> str | None:
-        """Why there is no verdict, as a sentence; None when there is one."""
-        raise NotImplementedError
-
-    @property
-    def incomparable(self) -> Sequence[str]:
-        """Why what stands beside it cannot be compared with, in sentences."""
-        return ()
 
     # --- queries ---
 

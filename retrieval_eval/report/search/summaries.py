@@ -19,6 +19,7 @@ from retrieval_eval.report import style
 from retrieval_eval.report.checkout import commit
 from retrieval_eval.report.numbers import rate
 from retrieval_eval.report.provenance import library_versions, package_version
+from retrieval_eval.report.search.diff import SearchDiff
 from retrieval_eval.report.search.names import DIMENSIONS, PROBLEMS, SOURCES, cutoff, definition
 from retrieval_eval.report.search.searched import SIDES, Searched, brackets, known, objects
 from retrieval_eval.search.guard.rendering import HEAD, cells
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from retrieval_eval.report.search.diff import SearchDiff
     from retrieval_eval.report.search.run import SearchRun
 
 PARTS: Final = (*STATUSES, "other")
@@ -310,8 +310,9 @@ def levels(run: SearchRun, measure: str) -> pd.DataFrame:
 def pairs(view: Searched) -> pd.DataFrame:
     """Return every query and metric with its value in both runs, as ``plot.paired`` takes them."""
     before = {q.id: q.metrics for q in view.before.queries} if view.before else {}
+    sides = view.names if isinstance(view, SearchDiff) else ("baseline", "this run")
     rows = [
-        (metric, view.title(query.id, 60), old, new, new - old, *view.sides)
+        (metric, view.title(query.id, 60), old, new, new - old, *sides)
         for metric in view.differences
         for query in view.runs[-1].queries
         if (new := query.metrics.get(metric)) is not None

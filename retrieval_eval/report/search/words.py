@@ -361,7 +361,7 @@ def _incomplete(view: Searched) -> Says | None:
     """Return the words in place of a comparison that cannot be made."""
     if isinstance(view, SearchRun) and (why := view.delta_withheld) is not None:
         return says(_NO_DIFFERENCE, empty=why)
-    if reasons := view.incomparable:
+    if isinstance(view, SearchRun) and (reasons := view.incomparable):
         why = f"The runs did not measure the same: {'; '.join(reasons)}."
         return says("The baseline cannot be compared with", empty=visible(why, 600))
     if view.block is None:
@@ -403,21 +403,13 @@ def moves(view: Searched, frame: pd.DataFrame) -> Says:
     )
 
 
-def paired(view: Searched, metric: str) -> Says:
-    """Return the words about one metric, query by query."""
-    change = view.differences.get(metric)
-    if change is None:
-        unshared = says(f"{metric} is not compared", empty=f"The runs do not share {metric}.")
-        return _incomplete(view) or unshared
-    own = [given[metric] for given in view.moved.values() if metric in given]
-    higher, lower = sum(p > 0 for p in own), sum(p < 0 for p in own)
-    same = change.n_pairs - higher - lower
-    return says(
-        f"{metric}: {higher} higher, {lower} lower, {same} unchanged of {change.n_pairs}",
-        f"{metric} of every query in both runs, sorted by difference",
-        empty=f"No query has {metric} in both runs"
-        f"{'' if view.before else ', as far as their files were read'}.",
-    )
+def paired(view: Searched, pairs: pd.DataFrame) -> Says:
+    """Return the words in place of a figure of single queries; where it is drawn, its own do."""
+    if len(pairs):
+        return {}
+    unread = "The values before are known only when the baseline's file is read."
+    why = "No query has a metric in both runs." if view.before else unread
+    return _incomplete(view) or says("No query is compared", empty=why)
 
 
 def first_documents(view: Searched, frame: pd.DataFrame) -> Says:
@@ -481,27 +473,26 @@ def differences(view: Searched) -> Says:
     is_diff = isinstance(view, SearchDiff)
     if not is_diff and (why := view.withheld) is not None:
         return says(_NO_DIFFERENCE, empty=why)
-    level, minus = view.level, "this run minus the baseline"
+    level, minus, stated = view.level, "this run minus the baseline", []
     ranked = {m: c for m, c in view.differences.items() if m not in BLOCK_OF}
-    known = {m: c for m, c in ranked.items() if c.ci_low_points is not None}
-    clear = of(sum(map(excludes_zero, known.values())), len(known))
-    stated = ["No metric has an interval: too few queries, or none moved"]
+    known = [c for c in ranked.values() if c.ci_low_points is not None]
     if isinstance(view, SearchDiff):
-        document, (a, b) = view.document, view.names
+        document, minus = view.document, " minus ".join(reversed(view.names))
         flagged = of(len(document.flagged), len(document.metrics))
-        flag = f"{document.settings.flag_points:g} points"
-        minus = f"{b} minus {a}"
-        stated = [f"{flagged} metrics moved by more than {flag}"]
-    if known:
-        clear += " metrics of rankings" if is_diff else " metrics"
-        stated = [*stated[: int(is_diff)], f"{clear} have an interval that leaves out 0"]
+        stated = [f"{flagged} metrics moved by more than {document.settings.flag_points:g} points"]
+    clear = f"{of(sum(map(excludes_zero, known)), len(known))} metrics"
+    clear += " of rankings have" if is_diff else " have"
+    stated.append(
+        f"{clear} an interval that leaves out 0" if known else "no metric has an interval"
+    )
     if level is not None and not level.is_deterministic:
         bands = [(abs(c.delta_points or 0.0), level.band(m)) for m, c in ranked.items()]
         outside = [moved > band for moved, band in bands if band is not None]
         beyond = of(sum(outside), len(outside))
         stated.append(f"{beyond} lie outside the noise level of the system")
+    finding = "; ".join(stated)
     return says(
-        "; ".join(stated),
+        f"{finding[:1].upper()}{finding[1:]}",
         f"Mean over the queries that have the metric in both runs, {minus}, in points, with a "
         f"{view.coverage} paired bootstrap interval. The metrics overlap and the intervals are not "
         f"adjusted for their number.{noise_caption(level)}",
