@@ -25,14 +25,32 @@ WORKSPACE_ROOTS = (
 """Folders that agent harnesses mount a checkout under; what follows is repo-relative."""
 
 _LONGEST_PATH = 4096
+_LONGEST_NAME = 255
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SCHEME = re.compile(r"^[A-Za-z][A-Za-z0-9+.-]*://")
 _LOGIN = re.compile(r"^[^/@]+@[\w-]+(?:\.[\w-]+)+[:/]")
 _LINE_SUFFIX = re.compile(r"[?#]L\d[\dL:\-]*$")
 _RAW_HOSTS = ("raw.githubusercontent.com", "raw.github.com")
 _CODE_HOSTS = ("github.com", "gitlab.com", "bitbucket.org", "codeberg.org")
+_ABSOLUTE = re.compile(r"/|~/|[A-Za-z]:/")
 _CHECKOUT = re.compile(r"^[A-Za-z0-9][\w.+-]*?--[\w.+-]+$")
-_DRIVE = re.compile(r"^[A-Za-z]:(?=/)")
+_DRIVE = re.compile(r"^(?:.*/)?[A-Za-z]:(?=/|$)")
+_MOUNTS = re.compile(
+    r"^(?:/(?:mnt|cygdrive)/[A-Za-z](?=/)|/wsl(?:\$|\.localhost)/[^/]+(?=/)"
+    r"|/private(?=/(?:tmp|var|etc)(?:/|$)))+"
+)
+"""What one system writes before a path that another one, or a link, names without it."""
+_VERSION = re.compile(
+    r"(?:-v?\d+\.\d[\w.+-]*|-v\d[\w.+-]*|[-_](?:main|master|develop|trunk)|-[0-9a-f]{7,40})$",
+    re.IGNORECASE,
+)
+_ELSEWHERE = re.compile(
+    r"^/(?:usr/(?!src/|local/src/)|lib\d{0,2}/|s?bin/|etc/|proc/|sys/|dev/|nix/|snap/|library/|system/"
+    r"|applications/|windows/|program files)"
+    r"|/(?:site-packages|dist-packages|node_modules|bower_components|vendor|third_party|\.git|\.venv"
+    r"|venv|virtualenvs|\.tox|\.nox|\.eggs|\.cargo|\.rustup|\.m2|\.gradle|\.npm|\.nvm|\.pyenv|\.cache"
+    r"|go/pkg/mod|build/lib)/"
+)
 
 
 @lru_cache(maxsize=4096)
@@ -55,10 +73,60 @@ def repository_name(raw: str) -> str | None:
     """
     text = _SCHEME.sub("", raw.replace("\\", "").strip(" ^$")).split(" (", 1)[0]
     text = _LOGIN.sub("", text)
-    address = text.split("@", 1)[0].strip().strip("/")
+    address = text.split("@", 1)[0].strip().strip("/:")
     name = address.rsplit("/", 1)[-1].removesuffix(".git").strip()
     short = name.split("--", 1)[0] or name
     return short or None
+
+
+def checkout_names(folder: str) -> tuple[str, ...]:
+    """Return the names of repositories that a folder of this name may be a checkout of.
+
+    Examples
+    --------
+    >>> checkout_names("api-1.2.3"), checkout_names("api@1f3c")
+    (('api-1.2.3', 'api'), ('api@1f3c', 'api'))
+    >>> checkout_names("acme__widgets")
+    ('acme__widgets', 'widgets')
+    """
+    folder = folder.lower()
+    if len(folder) > _LONGEST_NAME:
+        return (folder,)
+    found = [folder, repository_name(folder) or folder]
+    owner, _, rest = found[-1].partition("__")
+    if owner and rest:
+        found.append(rest)
+    found += [name for name in (_VERSION.sub("", name).rstrip("-_") for name in found) if name]
+    return tuple(dict.fromkeys(found))
+
+
+def is_elsewhere(path: str) -> bool:
+    """Return whether an absolute path lies where no checkout of a task is: installed or cached.
+
+    Examples
+    --------
+    >>> is_elsewhere("/usr/lib/python3/os.py"), is_elsewhere("/usr/src/app/a.py")
+    (True, False)
+    >>> is_elsewhere("/home/dev/project/node_modules/left-pad/index.js")
+    True
+    """
+    return _ELSEWHERE.search(path.lower()) is not None
+
+
+def local_path(raw: str, *, cwd: str | None = None) -> str | None:
+    r"""Return the absolute path of a local file or folder in one spelling, or None.
+
+    None for what is relative to an unknown folder, and for what is no local path. A drive, the
+    mount of a drive, and the real folder behind ``/tmp`` are left out; ``~`` is kept.
+
+    Examples
+    --------
+    >>> local_path(r"C:\work\repo\a.py"), local_path("a.py", cwd="/private/tmp/x")
+    ('/work/repo/a.py', '/tmp/x/a.py')
+    """
+    ref = file_ref(raw, cwd=cwd, roots=())
+    is_local = ref is not None and ref.repository is None and ref.path.startswith("/")
+    return ref.path if ref is not None and is_local else None
 
 
 def diff_path(raw: str) -> str | None:
@@ -138,16 +206,17 @@ def _file_ref(
         return _in_repository(head, tail)
     if repository is not None:
         return _in_repository(repository, text)
-    return _local(_DRIVE.sub("", text), cwd, roots)
+    return _local(text, cwd, roots)
 
 
 def _local(text: str, cwd: str | None, roots: tuple[str, ...]) -> FileRef | None:
-    if not text.startswith("/") and cwd:
-        text = f"{cwd}/{text}"
-    absolute = text.startswith("/")
+    if cwd and not _ABSOLUTE.match(text):
+        text = f"{cwd}/{text}".replace("\\", "/")
+    text = _DRIVE.sub("", text)
+    is_absolute = text.startswith(("/", "~/"))
     path = _collapse(text)
-    if absolute:
-        path = f"/{path}"
+    if is_absolute:
+        path = _MOUNTS.sub("", f"/{path}")
         for root in roots:
             if f"{path}/" == root:
                 return None
@@ -156,13 +225,23 @@ def _local(text: str, cwd: str | None, roots: tuple[str, ...]) -> FileRef | None
                 break
     if path in {"", "/", "."}:
         return None
+    if path.startswith("~/"):
+        return FileRef(f"/{path}")
     if path.startswith("/"):
         return FileRef(path)
-    return _split_checkout(path)
+    return in_checkout(path)
 
 
-def _split_checkout(path: str) -> FileRef | None:
-    """Read ``[org/]name--rev/rest`` as a file of the repository ``name``."""
+def in_checkout(path: str) -> FileRef | None:
+    """Return a path in a workspace, where ``[org/]name--rev/rest`` lies in the repository ``name``.
+
+    None for the folder of a checkout itself.
+
+    Examples
+    --------
+    >>> str(in_checkout("acme/widgets--1f3c/src/a.py")), str(in_checkout("src/a.py"))
+    ('widgets::src/a.py', 'src/a.py')
+    """
     parts = path.split("/")
     for position in range(min(2, len(parts))):
         if _CHECKOUT.match(parts[position]):

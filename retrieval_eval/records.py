@@ -36,6 +36,14 @@ not known to have been fetched. ``display_only``: the trace keeps what was displ
 not what the agent saw. ``cut_result``: the trace cut the result. ``cut_trace``: steps are missing.
 """
 
+Placement = Literal["stated", "observed", "inferred"]
+"""How it is known where a path lies.
+
+``stated``: the trace, the task or the layout of a known harness states it. ``observed``: the agent
+cloned into the folder, git named it, or the agent worked in it and it holds what the checkout
+holds. ``inferred``: it is the one folder that explains the paths that end like expected files.
+"""
+
 ToolCategory = Literal[
     "file_read",
     "file_search",
@@ -175,7 +183,10 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A repository a task is about: its short name and, if stated, its folder in the workspace."""
+    """A repository a task is about: its short name and, if stated, its folder.
+
+    The folder is relative to the workspace, or absolute where it lies outside the usual ones.
+    """
 
     name: str
     folder: str | None = None
@@ -191,7 +202,8 @@ class GroundTruth:
     ``unreadable`` are those of the ``problems`` that are real faults of the task: sources that
     cannot be read and were replaced by a source of lower priority, or by none. ``patterns`` are
     entries such as ``src/**/*.py``; ``expanded`` are those of the ``files`` that they gave in one
-    trial, which are no more than the files its trace names.
+    trial, which are no more than the files its trace names. ``primary`` is the repository that the
+    task is about when it states exactly one; the ground truth may name others beside it.
     """
 
     files: tuple[FileRef, ...] = ()
@@ -208,6 +220,7 @@ class GroundTruth:
     unreadable: tuple[str, ...] = ()
     patterns: tuple[FileRef, ...] = ()
     expanded: tuple[FileRef, ...] = ()
+    primary: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +250,7 @@ class Target:
     ``file`` is one identity per file and trial: a ground-truth file is the very record of the
     ground truth. ``lines`` are the ranges seen (None: unknown; an opened file without ranges
     was read whole when ``is_whole`` is true). With a ``doubt`` the access is only possible.
+    ``placement`` says how it is known where the path lies, None where it is not recorded.
     """
 
     file: FileRef
@@ -244,6 +258,7 @@ class Target:
     lines: tuple[LineRange, ...] | None = None
     is_whole: bool = False
     doubt: Doubt | None = None
+    placement: Placement | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from retrieval_eval.report.columns import (
     FRAMES,
     HISTORY_FRAMES,
     SEARCH_FRAMES,
+    STUDY_FRAMES,
     TRIAL_FRAMES,
 )
 
@@ -21,9 +22,10 @@ COLUMNS_HEAD = """# Columns of the data frames
 
 Generated from `retrieval_eval/report/columns.py` by `make schemas`. A missing number is a missing
 value, never 0. `{k}` means each cut-off of the run, `{measure}` each measure of a search run. `run`
-comes from `load_run`, `trial` from `run.trial(…)`, `search` from `load_search`, `diff` from
-`load_diff`. The frames of `run` are copies and cannot be assigned; `run.filter(…)` returns a run of
-the trials that pass a condition, with everything computed anew from these.
+comes from `load_run`, `study` from `compare`, `trial` from `run.trial(…)`, `search` from
+`load_search`, `diff` from `load_diff`, `history` from `load_history`. The frames of `run` are
+copies and cannot be assigned; `run.filter(…)` returns a run of the trials that pass a condition,
+with everything computed anew from these.
 
 A CSV made from simulated data begins with one more column, `simulated_data`, which holds `true` in
 every row; other CSVs and the frames do not have it.
@@ -46,6 +48,7 @@ def _columns_page() -> Iterator[str]:
     yield COLUMNS_HEAD
     owners = {
         "run": FRAMES,
+        "study": STUDY_FRAMES,
         "trial": TRIAL_FRAMES,
         "search": SEARCH_FRAMES,
         "diff": DIFF_FRAMES,

@@ -129,21 +129,22 @@ def json_option(function: F) -> F:
     )(function)
 
 
+def renderer_option(function: F) -> F:
+    """Add ``--renderer``."""
+    return click.option(
+        "--renderer",
+        type=click.Choice(get_args(Renderer)),
+        default="auto",
+        show_default=True,
+        help="Renderer of the page and the PDF. embedded: our own. quarto: Quarto, which must "
+        "be on the PATH. auto: Quarto where it is and succeeds, else embedded.",
+    )(function)
+
+
 def page_options(function: F) -> F:
     """Add ``--renderer`` and ``--pdf``, which every command that makes a page has."""
-    for option in (
-        click.option("--pdf", is_flag=True, help="Write a PDF beside the page (extra 'pdf')."),
-        click.option(
-            "--renderer",
-            type=click.Choice(get_args(Renderer)),
-            default="auto",
-            show_default=True,
-            help="Renderer of the page and the PDF. embedded: our own. quarto: Quarto, which must "
-            "be on the PATH. auto: Quarto where it is and succeeds, else embedded.",
-        ),
-    ):
-        function = option(function)
-    return function
+    pdf = click.option("--pdf", is_flag=True, help="Write a PDF beside the page (extra 'pdf').")
+    return renderer_option(pdf(function))
 
 
 def parse_k(text: str) -> tuple[int, ...]:

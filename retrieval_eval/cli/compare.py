@@ -62,6 +62,11 @@ _NO_VERDICTS = frozenset({"no_verdict", "too_few_pairs", "fragile"})
     is_flag=True,
     help="Also write the comparison as a page, and print its path.",
 )
+@click.option(
+    "--trials",
+    is_flag=True,
+    help="With --report: also write the page of every trial, which its tables then lead to.",
+)
 @reports_dir_option("<run_id>/compare/index.html")
 @page_options
 @json_option
@@ -78,6 +83,7 @@ def compare(
     k_values: str,
     seed: int,
     is_reported: bool,
+    trials: bool,
     reports_dir: Path,
     renderer: Renderer,
     pdf: bool,
@@ -95,13 +101,13 @@ def compare(
     (fragile). 3: a run or configuration does not exist.
     """
     from retrieval_eval.pipeline.comparison import compare_sides
-    from retrieval_eval.pipeline.roots import DEMO
+    from retrieval_eval.pipeline.roots import DEMO, is_demo
 
-    if not is_reported and (renderer != "auto" or pdf):
-        raise click.UsageError("--renderer and --pdf are for the page; add --report")
-    if is_reported and {name.partition(":")[0] for name in runs or sides} == {DEMO}:
+    if not is_reported and (renderer != "auto" or pdf or trials):
+        raise click.UsageError("--renderer, --pdf and --trials are for the page; add --report")
+    if is_reported and is_demo([*{name.partition(":")[0] for name in runs or sides}], runs_root):
         # The place the page uses, so that the demo is not written twice.
-        output_dir = output_dir or (None if runs_root else reports_dir / DEMO / "data")
+        output_dir = output_dir or reports_dir / DEMO / "data"
     options: dict[str, Any] = {
         "runs_root": runs_root,
         "benchmarks_root": benchmarks_root,
@@ -125,7 +131,7 @@ def compare(
     if is_reported:
         # Under --json the standard output is one document.
         more = {**options, "mcp_configs": ",".join(mcp_configs), "renderer": renderer, "pdf": pdf}
-        page = _write_report(found, reports_dir, more)
+        page = _write_report(found, reports_dir, {**more, "trials": trials})
         echo(page, err=as_json)
     context.exit(_exit_code(impact.comparisons))
 

@@ -30,6 +30,7 @@ _HERE = "retrieval_eval.cli"
 COMMANDS = {
     "evaluate": f"{_HERE}.evaluate:evaluate",
     "report": f"{_HERE}.report:report",
+    "render": f"{_HERE}.render:render",
     "compare": f"{_HERE}.compare:compare",
     "history": f"{_HERE}.history:history",
     "demo": f"{_HERE}.demo:demo",

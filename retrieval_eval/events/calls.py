@@ -94,8 +94,15 @@ def _shell(session: ShellSession, call: ToolCall, use: ToolUse) -> ShellAnalysis
         return None
     if call.result is not None and call.result.is_unfinished:
         return ShellAnalysis()
-    output = call.result.text if call.result is not None else ""
-    return session.analyse(use.command, output, is_error=use.is_error, cwd=use.command_cwd)
+    result = call.result
+    return session.analyse(
+        use.command,
+        result.text if result is not None else None,
+        is_error=use.is_error,
+        is_truncated=result is not None and result.is_truncated,
+        doubt=result.doubt if result is not None else None,
+        cwd=use.command_cwd,
+    )
 
 
 def count(reads: list[ReadCall]) -> CallLedger:

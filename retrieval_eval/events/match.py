@@ -11,59 +11,41 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
-from retrieval_eval.paths import WORKSPACE_ROOTS, file_ref, repository_name
-from retrieval_eval.records import FileRef, GroundTruth
+from retrieval_eval.events.roots import (
+    PER_FOLDER_NAMES,
+    START,
+    Expected,
+    Layout,
+    Root,
+    identity,
+    is_below,
+    stated_roots,
+)
+from retrieval_eval.paths import (
+    checkout_names,
+    file_ref,
+    in_checkout,
+    is_elsewhere,
+    repository_name,
+)
+from retrieval_eval.records import Doubt, FileRef, GroundTruth, Placement
 
 Identity = tuple[str | None, str]
 
-_PER_FOLDER_NAMES = frozenset(
-    {
-        "__init__.py",
-        "__main__.py",
-        "build",
-        "build.bazel",
-        "build.gradle",
-        "cargo.lock",
-        "cargo.toml",
-        "changelog.md",
-        "cmakelists.txt",
-        "conftest.py",
-        "dockerfile",
-        "go.mod",
-        "go.sum",
-        "index.html",
-        "index.js",
-        "index.ts",
-        "index.tsx",
-        "lib.rs",
-        "license",
-        "main.c",
-        "main.cpp",
-        "main.go",
-        "main.py",
-        "main.rs",
-        "makefile",
-        "meson.build",
-        "mod.rs",
-        "package-lock.json",
-        "package.json",
-        "pom.xml",
-        "pyproject.toml",
-        "readme",
-        "readme.md",
-        "readme.rst",
-        "requirements.txt",
-        "setup.cfg",
-        "setup.py",
-        "tsconfig.json",
-        "types.go",
-        "types.ts",
-        "utils.py",
-        "yarn.lock",
-    }
-)
-"""File names that occur in most folders of a project: a bare one means the file at the root."""
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """The file that a raw path means in a trial.
+
+    ``placement`` says how it is known where the path lies; None where it lies outside every known
+    folder. With a ``doubt`` the path may mean this file.
+    """
+
+    file: FileRef
+    placement: Placement | None = None
+    doubt: Doubt | None = None
 
 
 class Workspace:
@@ -77,6 +59,8 @@ class Workspace:
         The folder the agent was started in, when the trace states it.
     remote_repositories
         Raw names of the repositories that remote tools of this trial named.
+    layout
+        Where the checkouts of the trial lie; else what is stated of it.
 
     Attributes
     ----------
@@ -90,11 +74,15 @@ class Workspace:
         *,
         cwd: str | None = None,
         remote_repositories: Iterable[str] = (),
+        layout: Layout | None = None,
     ) -> None:
-        self._roots = _roots(cwd)
+        self._layout = layout or Layout(stated_roots(cwd, ground_truth))
+        self._expected = Expected(ground_truth.files)
         names = {r.name for r in ground_truth.repositories}
         names |= {f.repository for f in ground_truth.files if f.repository}
         self._sole = next(iter(names)).lower() if len(names) == 1 else None
+        primary = self._sole or ground_truth.primary
+        self._primary = primary.lower() if primary else None
         names |= {n for raw in remote_repositories if (n := repository_name(raw))}
         self._names = frozenset(n.lower() for n in names)
         self._folders = {
@@ -108,11 +96,11 @@ class Workspace:
         for position, file in enumerate(ground_truth.files):
             self._index.setdefault(file.key, position)
             name = file.path.lower()
-            if "/" not in name and name not in _PER_FOLDER_NAMES:
+            if "/" not in name and name not in PER_FOLDER_NAMES:
                 repository = file.key[0]
-                self._bare[None if repository == self._sole else repository, name] = position
+                self._bare[None if repository == self._primary else repository, name] = position
         self._files = ground_truth.files
-        self._resolved: dict[FileRef, FileRef | None] = {}
+        self._resolved: dict[FileRef, tuple[FileRef | None, tuple[Placed, ...]]] = {}
         self._spelling: dict[Identity, str] = {f.key: f.path for f in ground_truth.files}
         self.collisions: list[str] = []
 
@@ -121,14 +109,99 @@ class Workspace:
     ) -> FileRef | None:
         """Return the one identity of a raw path in this trial, or None when it names no file.
 
-        A ground-truth file comes back as the very record of the ground truth.
+        A file that certainly is one of the ground truth comes back as the very record of it.
         """
-        ref = file_ref(raw, cwd=cwd, repository=repository, roots=self._roots)
+        return self._known(raw, cwd, repository)[0]
+
+    def place(
+        self, raw: str, *, cwd: str | None = None, repository: str | None = None
+    ) -> tuple[Placed, ...]:
+        """Return the file that a raw path means, or each that it may mean.
+
+        None when it names no file. Never more than one without a doubt: a path that ends like files
+        of the ground truth, below a folder that may or may not be a checkout, may mean any of them.
+
+        Examples
+        --------
+        >>> expected = GroundTruth(files=(FileRef("src/a.py"),))
+        >>> Workspace(expected).place("/srv/project/src/a.py")[0].doubt
+        'unplaced_path'
+        >>> Workspace(expected).place("/workspace/src/a.py")[0].placement
+        'stated'
+        """
+        return self._known(raw, cwd, repository)[1]
+
+    def _known(
+        self, raw: str, cwd: str | None, repository: str | None
+    ) -> tuple[FileRef | None, tuple[Placed, ...]]:
+        ref = file_ref(raw, cwd=cwd, repository=repository, roots=())
         if ref is None:
-            return None
+            return None, ()
         if ref not in self._resolved:
-            self._resolved[ref] = self._resolve(ref)
+            self._resolved[ref] = self._remote(ref) if ref.repository else self._local(ref.path)
         return self._resolved[ref]
+
+    def _remote(self, ref: FileRef) -> tuple[FileRef | None, tuple[Placed, ...]]:
+        position = self._find(ref)
+        file = self._noted(self._canonical(ref) if position is None else self._files[position], ref)
+        return file, (Placed(file, "stated"),)
+
+    def _local(self, path: str) -> tuple[FileRef | None, tuple[Placed, ...]]:
+        path = self._layout.spelled(path) if path.startswith("/") else f"{START}/{path}"
+        is_barred = is_elsewhere(path) or any(
+            is_below(identity(path), folder) for folder in self._layout.elsewhere
+        )
+        for root in self._layout.roots:
+            ref = _within(root, path)
+            position = self._find(ref, has_bare_names=not is_barred) if ref is not None else None
+            if ref is not None and position is not None:
+                file = self._noted(self._files[position], ref)
+                return file, (Placed(file, root.placement),)
+        if (position := self._index.get((None, identity(path)))) is not None:
+            return self._files[position], (Placed(self._files[position], "stated"),)
+        other, placement = self._other(path)
+        possible = () if other is None or is_barred else self._possible(path)
+        if possible:
+            return other, tuple(Placed(file, doubt="unplaced_path") for file in possible)
+        return other, (Placed(other, placement),) if other is not None else ()
+
+    def _other(self, path: str) -> tuple[FileRef | None, Placement | None]:
+        """Return the identity of a path that is no file of the ground truth, None for a folder."""
+        around = [root for root in self._layout.roots if root.rest(path)]
+        if any(root.folder == identity(path) for root in self._layout.roots):
+            return None, None
+        if not around:
+            return self._noted(FileRef(path), FileRef(path)), None
+        root = max(around, key=lambda root: len(root.folder))
+        ref = _within(root, path)
+        if ref is None or (ref.repository is None and self._is_folder(ref.path.lower())):
+            return None, None
+        return self._noted(self._canonical(ref), ref), root.placement
+
+    def _possible(self, path: str) -> tuple[FileRef, ...]:
+        """Return the files of the ground truth that a path outside every checkout may mean."""
+        around = [root for root in self._layout.roots if root.rest(path)]
+        if any(root.is_checkout or root.repository for root in around):
+            return ()
+        found: dict[FileRef, None] = {}
+        for folder, files in self._expected.ends(identity(path)):
+            name = self._repository_of(folder.rpartition("/")[2])
+            if not is_elsewhere(f"{folder}/"):
+                found.update((f, None) for f in files if name in (None, f.key[0] or self._primary))
+        folder, _, name = identity(path).rpartition("/")
+        own = self._repository_of(folder.rpartition("/")[2])
+        found.update((f, None) for f in self._expected.at(name) if own and own == f.key[0])
+        if not around:
+            found.update((self._files[n], None) for (_, b), n in self._bare.items() if b == name)
+        return tuple(found)
+
+    def _noted(self, file: FileRef, ref: FileRef) -> FileRef:
+        """Return ``file``, and note when it was seen in two spellings."""
+        spelling = self._canonical(ref).path
+        known = self._spelling.setdefault(file.key, spelling)
+        if known != spelling and known.lower() == spelling.lower():
+            self.collisions.append(str(file))
+        return file
 
     def covered(
         self, pattern: str, *, cwd: str | None = None, repository: str | None = None
@@ -140,33 +213,26 @@ class Workspace:
         """
         if not pattern.strip("*/"):
             return self._files
-        ref = file_ref(pattern, cwd=cwd, repository=repository, roots=self._roots)
+        ref = file_ref(pattern, cwd=cwd, repository=repository, roots=())
         if ref is None:
             return ()
+        if ref.repository is None:
+            path = self._layout.spelled(ref.path) if ref.path[0] == "/" else f"{START}/{ref.path}"
+            below = [inside for root in self._layout.roots if (inside := _within(root, path))]
+            ref = below[0] if below else ref
         wanted = self._canonical(ref)
         name, path = wanted.key
         expression = re.compile(".*".join(map(re.escape, path.split("*"))))
         return tuple(
             file
             for file in self._files
-            if name in (None, file.key[0] or self._sole)
+            if name in (None, file.key[0] or self._primary)
             and (expression.fullmatch(file.key[1]) or expression.fullmatch("/" + file.key[1]))
         )
 
     def position(self, file: FileRef) -> int | None:
         """Return the position of a resolved file in the ground-truth files, or None."""
         return self._index.get(file.key)
-
-    def _resolve(self, ref: FileRef) -> FileRef | None:
-        if ref.repository is None and self._repository_of(ref.path.lower()):
-            return None
-        position = self._find(ref)
-        file = self._canonical(ref) if position is None else self._files[position]
-        spelling = self._canonical(ref).path
-        known = self._spelling.setdefault(file.key, spelling)
-        if known != spelling and known.lower() == spelling.lower():
-            self.collisions.append(str(file))
-        return file
 
     def _canonical(self, ref: FileRef) -> FileRef:
         repository, path = ref.repository, ref.path
@@ -175,8 +241,15 @@ class Workspace:
         sole = repository is not None and repository.lower() == self._sole
         return FileRef(path, None if sole else repository)
 
+    def _is_folder(self, path: str) -> bool:
+        """Return whether a path is the folder of a checkout itself."""
+        return path in self._folders or path in self._names
+
     def _repository_of(self, folder: str) -> str | None:
-        return self._folders.get(folder) or (folder if folder in self._names else None)
+        stated = self._folders.get(folder)
+        if stated is not None or "/" in folder:
+            return stated
+        return next((name for name in checkout_names(folder) if name in self._names), None)
 
     def _checkout(self, path: str) -> tuple[str | None, str]:
         """Return the repository whose folder a path begins with, and what lies below it."""
@@ -187,31 +260,33 @@ class Workspace:
                 return name, "/".join(parts[depth:])
         return None, path
 
-    def _find(self, ref: FileRef) -> int | None:
+    def _find(self, ref: FileRef, *, has_bare_names: bool = True) -> int | None:
         for candidate in self._candidates(ref):
             if candidate in self._index:
                 return self._index[candidate]
         repository, path = self._canonical(ref).key
-        if path.startswith("/"):
+        if path.startswith("/") or not has_bare_names:
             return None
         name = path.rsplit("/", 1)[-1]
-        return self._bare.get((repository, name), self._bare.get((None, name)))
+        own = self._bare.get((repository, name))
+        is_primary = repository is None or self._primary in (None, repository)
+        return self._bare.get((None, name)) if own is None and is_primary else own
 
     def _candidates(self, ref: FileRef) -> Iterator[Identity]:
         repository, path = ref.key
         yield (repository, path)
         if repository is not None:
             yield (None, f"{repository}/{path}")
-            if self._sole == repository or (self._sole is None and self._is_telling(path)):
+            if self._primary == repository or (self._primary is None and self._is_telling(path)):
                 yield (None, path)
             return
         name, rest = self._checkout(path)
         if name:
             yield (name, rest)
-            if self._is_telling(rest):
+            if self._primary in (None, name) and self._is_telling(rest):
                 yield (None, rest)
-        elif self._sole:
-            yield (self._sole, path)
+        elif self._primary:
+            yield (self._primary, path)
 
     def _is_telling(self, path: str) -> bool:
         """Return whether a path without repository is specific enough to identify this file.
@@ -222,11 +297,9 @@ class Workspace:
         return "/" in path or len(self._names) <= 1
 
 
-def _roots(cwd: str | None) -> tuple[str, ...]:
-    """Return the workspace folders, with the agent's own start folder where it is another."""
-    if not cwd or not cwd.startswith("/") or cwd.strip("/") in {"", "root", "home", "tmp"}:
-        return WORKSPACE_ROOTS
-    folder = cwd.rstrip("/") + "/"
-    if folder.startswith(WORKSPACE_ROOTS):
-        return WORKSPACE_ROOTS
-    return tuple(sorted((*WORKSPACE_ROOTS, folder), key=len, reverse=True))
+def _within(root: Root, path: str) -> FileRef | None:
+    """Return a path below a root as a file of its repository, or None when it is no file there."""
+    rest = root.rest(path)
+    if not rest:
+        return None
+    return FileRef(rest, root.repository) if root.repository else in_checkout(rest)

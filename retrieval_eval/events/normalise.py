@@ -8,6 +8,7 @@ from typing import Final
 
 from retrieval_eval.events.calls import ReadCall, count, read_calls
 from retrieval_eval.events.match import Identity, Workspace
+from retrieval_eval.events.roots import find_layout
 from retrieval_eval.ground_truth import expanded
 from retrieval_eval.model.common import CallLedger
 from retrieval_eval.records import (
@@ -80,10 +81,12 @@ def extract_events(
     """
     reads = read_calls(trace)
     remote = [t.repository for read in reads for t, _ in read.raw_targets() if t.repository]
-    workspace = Workspace(ground_truth, cwd=trace.cwd, remote_repositories=remote)
+    layout = find_layout(reads, trace.cwd, ground_truth)
+    workspace = Workspace(ground_truth, remote_repositories=remote, layout=layout)
     if ground_truth.patterns:
         ground_truth = expanded(ground_truth, _seen(reads, workspace))
-        workspace = Workspace(ground_truth, cwd=trace.cwd, remote_repositories=remote)
+        layout = find_layout(reads, trace.cwd, ground_truth)
+        workspace = Workspace(ground_truth, remote_repositories=remote, layout=layout)
     start = agent_started_at if agent_started_at is not None else trace.started_at
     builder = _Builder(workspace, _folders(reads, workspace), start)
     for read in reads:
@@ -247,10 +250,16 @@ class _Builder:
                 covered = self._workspace.covered(raw.path, cwd=cwd, repository=raw.repository)
                 yield from (Target(expected, raw.access, doubt=raw.doubt) for expected in covered)
                 continue
-            file = self._workspace.resolve(raw.path, cwd=cwd, repository=raw.repository)
-            if file is None or (raw.access == "listed" and file.key in self._folders):
-                continue
-            yield Target(file, raw.access, _real_lines(raw.lines), raw.is_whole, raw.doubt)
+            for placed in self._workspace.place(raw.path, cwd=cwd, repository=raw.repository):
+                if raw.access != "listed" or placed.file.key not in self._folders:
+                    yield Target(
+                        placed.file,
+                        raw.access,
+                        _real_lines(raw.lines),
+                        raw.is_whole,
+                        raw.doubt or placed.doubt,
+                        placed.placement,
+                    )
 
     def _elapsed(self, call: ToolCall) -> float | None:
         """Return seconds since the agent's start; None for a time before it."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from retrieval_eval.ground_truth.source import items, load_text, table, text_of
 from retrieval_eval.io.files import decode_toml
-from retrieval_eval.paths import WORKSPACE_ROOTS, repository_name
+from retrieval_eval.paths import WORKSPACE_ROOTS, local_path, repository_name
 from retrieval_eval.records import Repository
 
 # --------------------------------------------------------------------------------------------------
@@ -128,6 +128,12 @@ class Workspace:
     problems: tuple[str, ...] = ()
 
     @property
+    def primary(self) -> str | None:
+        """The repository at the top of the workspace: the only one, in no folder of its own."""
+        sole = self.repositories[0] if len(self.repositories) == 1 else None
+        return sole.name if sole is not None and not sole.folder else None
+
+    @property
     def folders(self) -> tuple[Repository, ...]:
         """The repositories whose folder is stated, longest folder first."""
         stated = (r for r in self.repositories if r.folder)
@@ -174,9 +180,10 @@ def _repository(item: Any) -> Repository | None:
         return Repository(name) if name else None
     if not isinstance(item, dict):
         return None
-    folder = (text_of(item.get("path")) or "").strip()
-    root = next((root for root in WORKSPACE_ROOTS if f"{folder}/".startswith(root)), "")
-    folder = f"{folder}/".removeprefix(root).strip("/.")
+    stated = (text_of(item.get("path")) or "").strip()
+    root = next((root for root in WORKSPACE_ROOTS if f"{stated}/".startswith(root)), "")
+    outside = local_path(stated) if not root else None
+    folder = outside or f"{stated}/".removeprefix(root).strip("/.")
     address = text_of(item.get("url")) or text_of(item.get("repo")) or text_of(item.get("name"))
     name = repository_name(address) if address else repository_name(folder)
     return Repository(name, folder or None) if name else None

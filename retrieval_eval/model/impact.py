@@ -256,40 +256,49 @@ class PairLedger(Record, frozen=True, kw_only=True):
 class Flip(Record, frozen=True, kw_only=True):
     """A headline that changes under another view."""
 
-    metric: str
-    view: str
-    kind: Literal["sign", "verdict"]
-    default: float | None = NULL
-    there: float | None = NULL
-    sentence: str
+    metric: Annotated[str, about("Metric")]
+    view: Annotated[str, about("What counts as retrieved there")]
+    kind: Annotated[Literal["sign", "verdict"], about("What changes: the sign or the verdict")]
+    default: Annotated[
+        float | None, about("Mean difference in the default view", unit="of the metric")
+    ] = NULL
+    there: Annotated[float | None, about("Mean difference in this view", unit="of the metric")] = (
+        NULL
+    )
+    sentence: Annotated[str, about("The change in a sentence")]
 
 
 class Discrimination(Record, frozen=True, kw_only=True):
     """Whether a metric discriminates between units."""
 
-    metric: str
-    status: Literal["discriminates", "constant", "saturated", "redundant", "not_computable"]
-    detail: str | None = None
-    with_: str | None = null_called("with")
+    metric: Annotated[str, about("Metric")]
+    status: Annotated[
+        Literal["discriminates", "constant", "saturated", "redundant", "not_computable"],
+        about("discriminates, constant, saturated, redundant or not_computable"),
+    ]
+    detail: Annotated[str | None, about("The numbers behind it")] = None
+    with_: Annotated[str | None, about("The metric that a redundant one repeats")] = null_called(
+        "with"
+    )
 
 
 class DifferenceAssociation(Record, frozen=True, kw_only=True):
     """Association of two changes."""
 
-    retrieval_metric: str
-    outcome_metric: str
+    retrieval_metric: Annotated[str, about("Retrieval side")]
+    outcome_metric: Annotated[str, about("Outcome side")]
     n: Annotated[Count, about("Matched tasks")]
-    computable: bool | None = None
-    reason: str | None = NULL
+    computable: Annotated[bool | None, about("Whether there is a coefficient")] = None
+    reason: Annotated[str | None, about("Reason code when not computable")] = NULL
     spearman_r: Annotated[
         Annotated[float, Meta(ge=-1, le=1)] | None,
         about("Spearman's rank correlation, ties sharing ranks"),
     ] = NULL
-    ci_low: float | None = NULL
-    ci_high: float | None = NULL
-    p_value: Share | None = NULL
-    p_method: str | None = NULL
-    p_reason: str | None = NULL
+    ci_low: Annotated[float | None, about("Lower end of the interval", unit="−1–1")] = NULL
+    ci_high: Annotated[float | None, about("Upper end of the interval", unit="−1–1")] = NULL
+    p_value: Annotated[Share | None, about("Two-sided p", unit="0–1")] = NULL
+    p_method: Annotated[str | None, about("How p was computed")] = NULL
+    p_reason: Annotated[str | None, about("Why there is no p-value")] = NULL
     q_value: Annotated[
         Share | None,
         about("Benjamini-Hochberg over the associations of changes of this comparison"),
@@ -421,8 +430,8 @@ class Association(Record, frozen=True, kw_only=True):
     ci_low: Annotated[float | None, about("lower end of the interval", unit="−1–1")] = NULL
     ci_high: Annotated[float | None, about("upper end of the interval", unit="−1–1")] = NULL
     p_value: Annotated[Share | None, about("two-sided p", unit="0–1")] = NULL
-    p_method: str | None = NULL
-    p_reason: str | None = NULL
+    p_method: Annotated[str | None, about("How p was computed")] = NULL
+    p_reason: Annotated[str | None, about("Why there is no p-value")] = NULL
     q_value: Annotated[
         Share | None, about("Benjamini-Hochberg over the pooled family; null elsewhere", unit="0–1")
     ] = NULL
@@ -442,28 +451,31 @@ class AssociationFamily(Record, frozen=True, kw_only=True):
 class RewardTier(Record, frozen=True, kw_only=True):
     """One tier."""
 
-    config_name: str
-    tier: Literal["none", "below half", "half or more", "all"]
-    n: Count
-    interpretable: bool
-    mean_reward: float | None = NULL
-    ci_low: float | None = NULL
-    ci_high: float | None = NULL
+    config_name: Annotated[str, about("Config")]
+    tier: Annotated[
+        Literal["none", "below half", "half or more", "all"],
+        about("Share of the ground truth that was found"),
+    ]
+    n: Annotated[Count, about("Tasks", unit="tasks")]
+    interpretable: Annotated[bool, about("It rests on enough tasks to be read")]
+    mean_reward: Annotated[float | None, about("Mean reward")] = NULL
+    ci_low: Annotated[float | None, about("Lower end of its interval")] = NULL
+    ci_high: Annotated[float | None, about("Upper end of its interval")] = NULL
     reason: Annotated[str | None, about("Why the configuration's rewards are not averaged")] = NULL
 
 
 class CalibrationBin(Record, frozen=True, kw_only=True):
     """One bin."""
 
-    config_name: str
-    low: float | None
-    high: float | None
-    n: Count
-    interpretable: bool | None = None
-    mean_recall: float | None = NULL
-    mean_reward: float | None = NULL
-    ci_low: float | None = NULL
-    ci_high: float | None = NULL
+    config_name: Annotated[str, about("Config")]
+    low: Annotated[float | None, about("File recall from", unit="0–1")]
+    high: Annotated[float | None, about("File recall up to", unit="0–1")]
+    n: Annotated[Count, about("Tasks", unit="tasks")]
+    interpretable: Annotated[bool | None, about("It rests on enough tasks to be read")] = None
+    mean_recall: Annotated[float | None, about("Mean file recall", unit="0–1")] = NULL
+    mean_reward: Annotated[float | None, about("Mean reward")] = NULL
+    ci_low: Annotated[float | None, about("Lower end of the interval of the reward")] = NULL
+    ci_high: Annotated[float | None, about("Upper end of the interval of the reward")] = NULL
     reason: Annotated[str | None, about("Why the configuration's rewards are not averaged")] = NULL
 
 

@@ -35,6 +35,7 @@ from retrieval_eval.pipeline.roots import (
     DEMO_OUTPUT,
     default_benchmarks_root,
     default_runs_root,
+    is_demo,
 )
 from retrieval_eval.pipeline.summary import run_summary
 from retrieval_eval.pipeline.trial import Done, Job, evaluate_trial, give_up
@@ -111,9 +112,10 @@ def evaluate(
     Parameters
     ----------
     runs
-        Run ids (looked up below ``runs_root``) or paths of run directories. ``demo`` without a
-        runs root is the built-in demonstration, written to ``output_dir``, by default to
-        ``reports/demo/data``; where a run of that name lies too, the name is refused.
+        Run ids (looked up below ``runs_root``) or paths of run directories. ``demo`` is the
+        built-in demonstration, written to ``output_dir``, by default to ``reports/demo/data``:
+        unless a runs root is given, or the environment names one that has a run ``demo``. Where
+        that could be a run or folder here too, the name is refused.
     runs_root, benchmarks_root
         Folder of all runs, and of the ``<suite>/<task>/`` directories; see
         :mod:`retrieval_eval.pipeline.roots` for the defaults. Without a benchmarks root there is
@@ -146,7 +148,7 @@ def evaluate(
     cutoffs = _check_k_values(k_values)
     if seed < 0:
         raise BadInputError(f"the seed is {seed}; it must be 0 or more")
-    if [str(run) for run in runs] == [DEMO] and runs_root is None:
+    if is_demo(runs, runs_root):
         _refuse_own_demo()
         output_dir = output_dir or DEMO_OUTPUT
         write_demo(output_dir)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from retrieval_eval.io.files import probe
+
 DEMO = "demo"
-"""The run id of the built-in demonstration when no runs root is named."""
+"""The run id of the built-in demonstration; see :func:`is_demo`."""
 
 DEMO_OUTPUT = Path("reports") / DEMO / "data"
 
@@ -15,6 +17,16 @@ RUNS_VARIABLE = "RETRIEVAL_EVAL_RUNS_ROOT"
 BENCHMARKS_VARIABLE = "RETRIEVAL_EVAL_BENCHMARKS_ROOT"
 
 _LEVELS_ABOVE_A_RUN = 3
+
+
+def is_demo(runs: Sequence[str | Path], runs_root: str | Path | None) -> bool:
+    """Return whether runs are the built-in demonstration.
+
+    They are not where a runs root was given, or the environment names one with a run of this name.
+    """
+    named = os.environ.get(RUNS_VARIABLE)
+    is_own = bool(named) and probe((Path(named or "") / DEMO).is_dir)
+    return [str(run) for run in runs] == [DEMO] and not runs_root and not is_own
 
 
 def default_runs_root() -> Path | None:

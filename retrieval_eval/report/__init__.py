@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from retrieval_eval.report.exhibits import note
     from retrieval_eval.report.history import History, build_history, load_history
     from retrieval_eval.report.loading import load_run
+    from retrieval_eval.report.own_notebook import render_notebook
     from retrieval_eval.report.parameters import check_parameters
     from retrieval_eval.report.run import Run
     from retrieval_eval.report.search.building import build_diff, build_search
@@ -38,6 +39,7 @@ __all__ = [
     "load_run",
     "load_search",
     "note",
+    "render_notebook",
 ]
 
 _LAZY = {
@@ -57,6 +59,7 @@ _LAZY = {
     "load_run": "retrieval_eval.report.loading",
     "load_search": "retrieval_eval.report.search.loading",
     "note": "retrieval_eval.report.exhibits",
+    "render_notebook": "retrieval_eval.report.own_notebook",
 }
 
 

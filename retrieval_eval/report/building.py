@@ -10,7 +10,7 @@ from retrieval_eval.errors import RenderError, RetrievalEvalError
 from retrieval_eval.escape import markdown_text, slug, visible
 from retrieval_eval.io.files import remove, write_text
 from retrieval_eval.pipeline.fingerprint import combined
-from retrieval_eval.pipeline.roots import DEMO
+from retrieval_eval.pipeline.roots import is_demo
 from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report import assets, parameters, render
 from retrieval_eval.report.columns import FRAMES
@@ -120,13 +120,15 @@ def build(
     names = split_run_ids(run_ids)
     base = reports_dir / folder_name(names)
     values = {"run_id": ", ".join(names), **_given(given)}
-    if names == [DEMO] and not values.get("runs_root"):
+    if is_demo(names, values.get("runs_root")):
         values.setdefault("output_dir", str(base / "data"))
     run = _load(names, values, notebook, progress, jobs)
     folder = base / NOTEBOOKS[notebook][0]
     # Of hundreds of pages Quarto would take seconds for each, and show the same.
     of_trials: Renderer = "embedded" if renderer == "auto" else renderer
-    pages = TrialPages(run, base, values, of_trials, pdf=pdf)
+    own = run if notebook == "run_report" else _as_found(run, names, values, jobs)
+    pages = TrialPages(own, base, values, of_trials, pdf=pdf)
+    pages.links["run_page"] = notebook == "run_report" or (base / PAGE).is_file()
     broken = pages.write_all(progress) if trials else []
     if "trial_pages" in parameters.of_notebook(assets.notebook(notebook)):
         values["trial_pages"] = trials or pages.are_current()
@@ -164,7 +166,7 @@ def build_trial(
     names = split_run_ids(run_ids)
     base = reports_dir / folder_name(names)
     values = {"run_id": ", ".join(names), **_given(given)}
-    if names == [DEMO] and not values.get("runs_root"):
+    if is_demo(names, values.get("runs_root")):
         values.setdefault("output_dir", str(base / "data"))
     run = _load(names, values, "trial_report", progress, jobs)
     found = run.trial(trial, config=config, batch=batch)
@@ -329,6 +331,17 @@ def _load(
     run = load_run(names, **chosen, separate_runs=is_separate, jobs=jobs, progress=progress)
     _ = run.study
     return run
+
+
+def _as_found(run: Run, names: Sequence[str], values: Mapping[str, Any], jobs: int) -> Run:
+    """Return the runs with the names that they give their configurations.
+
+    Each trial has one page, whatever a comparison calls its configuration.
+    """
+    if len(names) == 1 or not values.get("separate_runs", True):
+        return run
+    roots = ("runs_root", "benchmarks_root", "output_dir", "k_values", "seed")
+    return load_run(names, **{name: values[name] for name in roots if name in values}, jobs=jobs)
 
 
 def _listed(run: Run, reports_dir: Path) -> Listed:

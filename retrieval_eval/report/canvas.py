@@ -192,6 +192,15 @@ def legend(axes: Axes, handles: Sequence[Any], labels: Iterable[str]) -> None:
     on_layout(axes, lay_out)
 
 
+def group_legend(axes: Axes, marks: Mapping[str, style.Mark]) -> None:
+    """Put a legend of lines above the axes, one a group by its name."""
+    handles = [
+        axes.plot([], [], color=mark.color, linestyle=mark.line, marker=mark.marker)[0]
+        for mark in marks.values()
+    ]
+    legend(axes, handles, marks)
+
+
 def row_labels(
     axes: Axes, labels: Sequence[str], notes: Sequence[str] = (), *, middle: float = 0.0
 ) -> None:

@@ -7,6 +7,7 @@ here (``make schemas``): to add a column, add it below.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import UnionType
@@ -17,15 +18,11 @@ from msgspec import Meta, Struct
 from retrieval_eval.events.retrieved import VIEWS
 from retrieval_eval.metrics.catalog import BY_NAME, FILES, METRICS, Block, in_view
 from retrieval_eval.metrics.document import TrialMetrics
+from retrieval_eval.model import Record
 from retrieval_eval.model.events import EventRow
 from retrieval_eval.model.impact import (
     Association,
     ComparisonDocument,
-    FirstHitCurve,
-    GateRule,
-    MatchedPair,
-    PairedStatistics,
-    PairSlice,
 )
 from retrieval_eval.model.metrics import ErrorRate
 from retrieval_eval.model.outcome import TrialOutcome
@@ -48,6 +45,8 @@ from retrieval_eval.model.search_run import (
 )
 from retrieval_eval.model.summary import ExcludedFolder, MetricSummary, RunSummary
 from retrieval_eval.report.names import LABELS
+from retrieval_eval.study.compare import Comparison
+from retrieval_eval.study.frames import DTYPES, dtypes_of
 from retrieval_eval.study.trials import VIEWED
 
 
@@ -195,9 +194,60 @@ def _outcomes(names: str) -> Iterator[Column]:
 _TRIAL: Final = _fields(
     TrialMetrics, "run_id config_name benchmark task_name trial_name", prefix="provenance"
 )
-_CONFIGS: Final = _fields(
-    ComparisonDocument, "baseline_config comparison_config", at="comparisons[]"
-)
+_STUDY: Final = _frame(
+    "columns of a comparison that no struct declares",
+    _fields(ComparisonDocument, "baseline_config comparison_config"),
+    _fields(TrialMetrics, "benchmark task_name config_name trial_name", prefix="provenance"),
+    """
+metric | text | | Metric | metrics key
+verdict | text | | Verdict of the comparison, or under the view | verdict
+is_verdict_metric | boolean | | The verdict is about it | verdict_metric
+rule | text | | Rule of the validity gate | gate/rules[]/name
+title | text | | Printed name of the rule or metric | rule or metric
+outcome | text | | passed or failed | failed
+trials | list | trials | Config, task and trial of every one found | gate/rules[]/trials
+arm | text | | Configuration the trials belong to | ledger key
+status | text | | Of trials: all, removed, unmatched, used; of a task: why it is paired | computed
+reason | text | | Rule or reason of the status | ledger
+label | text | | The row as it is printed | computed
+n | integer | trials | Trials; all = removed + unmatched + used | ledger
+view | text | | What counts as retrieved | views key
+flip | text | | `sign` or `verdict` where it differs from the default view | flips
+baseline | number | of the metric | Mean of the baseline | pairs
+comparison | number | of the metric | Mean of the comparison | pairs
+difference | number | of the metric | Mean of comparison minus baseline | pairs
+n_pairs | integer | tasks | Matched tasks with the metric on both sides | pairs
+n_trials | integer | trials | Trials of the task, under all configurations | trials
+failed | text | | Printed names of the rules that withhold a verdict | gate/failed
+unit | text | | seconds, tokens or calls | computed
+time | number | of the unit | When a relevant file was found first; missing if never | trials
+end | number | of the unit | When a trial without one ended | trials
+""",
+)[1]
+
+
+def _of_study(name: str) -> tuple[str, tuple[Column, ...]]:
+    """Return what a row of a frame of a comparison is, and its columns."""
+    row = str(inspect.getdoc(getattr(Comparison, name))).partition("\n")[0].rstrip(".")
+    row = f"{row[:1].lower()}{row[1:]}"
+    known = {column.name: column for column in _STUDY}
+    found: dict[str, Column] = {}
+    for part in DTYPES[name]:
+        own = (known[part.partition(":")[0]],) if isinstance(part, str) else _scalars(part)
+        found |= {column.name: column for column in own}
+    return row, tuple(found.values())
+
+
+def _of_studies(name: str) -> tuple[str, tuple[Column, ...]]:
+    """Return the same of the frame of all comparisons of a run."""
+    row, columns = _of_study(name)
+    return f"{row}; of every pair of configs", columns
+
+
+def _scalars(struct: type[Record]) -> tuple[Column, ...]:
+    """Return the columns of the fields of a struct that hold one value."""
+    return _fields(struct, " ".join(dtypes_of(struct)))
+
 
 FRAMES: Final[Frames] = {
     "trials": _frame(
@@ -372,103 +422,14 @@ FRAMES: Final[Frames] = {
         "run_id | text | | Run the folder lies in | summary run_id",
         _fields(ExcludedFolder, "config_name path reason detail", at="excluded[]"),
     ),
-    "pairs": _frame(
-        "one row a matched task and metric, per pair of configs",
-        _CONFIGS,
-        _fields(MatchedPair, "benchmark task_name", at="comparisons[]/pairs[]"),
-        "metric | text | | Metric | comparisons[]/pairs[]/metrics key",
-        _fields(
-            MatchedPair,
-            "baseline comparison difference",
-            prefix="metrics/*",
-            at="comparisons[]/pairs[]",
-        ),
-        _fields(MatchedPair, "n_trials_baseline n_trials_comparison", at="comparisons[]/pairs[]"),
-    ),
-    "statistics": _frame(
-        "one row a pair of configs and metric: paired statistics",
-        _CONFIGS,
-        "metric | text | | Metric | comparisons[]/metrics key",
-        _fields(ComparisonDocument, "verdict", at="comparisons[]"),
-        "is_verdict_metric | boolean | | Decides it | comparisons[]/verdict_metric",
-        _fields(
-            PairedStatistics,
-            "direction n_pairs averaged_over mean_baseline mean_comparison "
-            "mean_difference median_difference ci_low ci_high p_value p_holm "
-            "rank_biserial n_clusters cluster_by wins ties losses bound_low bound_high "
-            "n_planned n_lacking_baseline n_lacking_comparison tipping_baseline "
-            "tipping_comparison n_never_baseline n_never_comparison ci_reason "
-            "smallest_detectable_difference reason",
-            at="comparisons[]/metrics/*",
-        ),
-    ),
-    "gate": _frame(
-        "one row a pair of configs and rule of the validity gate",
-        _CONFIGS,
-        _fields(GateRule, "rule=name", at="comparisons[]/gate/rules[]"),
-        "title | text | | Its printed name | rule",
-        _fields(
-            GateRule,
-            "meaning failed count n_removed share_removed detail",
-            at="comparisons[]/gate/rules[]",
-        ),
-        "outcome | text | | passed or failed | failed",
-        "trials | list | trials | Config, task and trial of every one found | trials",
-    ),
-    "pair_ledger": _frame(
-        "one row a pair of configs, arm and status of its trials",
-        _CONFIGS,
-        "arm | text | | Config the trials belong to | comparisons[]/ledger key",
-        "status | text | | all, removed, unmatched, used; outcomes_only of used | ledger",
-        "reason | text | | Rule or reason of the status | ledger",
-        "label | text | | Status and reason as printed | status and reason",
-        "n | integer | trials | Trials; all = removed + unmatched + used | ledger",
-    ),
-    "views": _frame(
-        "one row a pair of configs, view and metric",
-        _CONFIGS,
-        "view | text | | What counts as retrieved | comparisons[]/views key",
-        "metric | text | | Metric | comparisons[]/views/* key",
-        "verdict | text | | Conclusion under the view | comparisons[]/views/*/verdict",
-        "flip | text | | `sign` or `verdict` where it differs from the default view | "
-        "comparisons[]/flips",
-        _fields(
-            PairedStatistics,
-            "n_pairs mean_baseline mean_comparison mean_difference median_difference "
-            "ci_low ci_high p_value p_holm rank_biserial n_clusters cluster_by wins ties "
-            "losses smallest_detectable_difference reason",
-            at="comparisons[]/views/*/*",
-        ),
-    ),
-    "slices": _frame(
-        "one row a pair of configs and slice of the tasks",
-        _CONFIGS,
-        _fields(
-            PairSlice,
-            "dimension level n_pairs interpretable mean_baseline mean_comparison "
-            "mean_difference ci_low ci_high",
-            at="comparisons[]/slices[]",
-        ),
-    ),
-    "associations": _frame(
-        "one row an association",
-        _fields(
-            Association,
-            "retrieval_metric outcome_metric scope group reason interpretation n clusters "
-            "sign_change computable spearman_r ci_low ci_high p_value q_value",
-            at="associations[]",
-        ),
-    ),
-    "first_hits": _frame(
-        "one row a config and unit: time to the first relevant file",
-        _fields(
-            FirstHitCurve,
-            "config_name unit n n_hit n_never share_never share_never_low "
-            "share_never_high median median_low median_high restricted_mean "
-            "restricted_mean_low restricted_mean_high until",
-            at="time_to_first_relevant[]",
-        ),
-    ),
+    "pairs": _of_studies("pairs"),
+    "statistics": _of_studies("estimates"),
+    "gate": _of_studies("gate"),
+    "pair_ledger": _of_studies("ledger"),
+    "views": _of_studies("views"),
+    "slices": _of_studies("slices"),
+    "associations": _frame("one row an association", _scalars(Association)),
+    "first_hits": _of_study("first_hits"),
     "summary": _frame(
         "one row a config and metric",
         _fields(RunSummary, "run_id"),
@@ -897,3 +858,8 @@ def expand(
             name, source, path = (text.replace(mark, str(value)) for text in texts)
             out.append(replace(column, name=name, source=source, path=path))
     return tuple(out)
+
+
+STUDY_FRAMES: Final[Frames] = {
+    name: _of_study(name) for name in DTYPES if hasattr(Comparison, name)
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from msgspec import structs
@@ -11,14 +12,14 @@ from msgspec import structs
 from retrieval_eval.model.impact import ComparisonDocument
 from retrieval_eval.report import words
 from retrieval_eval.report.exhibits import Block, Table, strip
-from retrieval_eval.report.headings import percent
 from retrieval_eval.report.names import HEADLINE_METRICS, metric_name
-from retrieval_eval.report.numbers import MISSING, count, of
+from retrieval_eval.report.numbers import count, of
+from retrieval_eval.report.registered import Exhibit, table
 from retrieval_eval.report.simulated import notice
 from retrieval_eval.report.table.estimates import estimate_cells, estimate_notes
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.study.compare import Comparison
-from retrieval_eval.study.frames import DISPLAYS, rule_title
+from retrieval_eval.study.frames import DISPLAYS
 from retrieval_eval.study.trials import average, known_values
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _shown(study: Comparison) -> Table:
     if not study.comparison:
         return _means(study.trials)
     if record.gate.failed:
-        return _failed_rules(record)
+        return _failed_rules(study)
     result = record.metrics.get(record.verdict_metric)
     return headline(record) if result is not None and result.n_pairs >= MIN_PAIRS else _way(study)
 
@@ -190,40 +191,41 @@ def _discriminating(
     return shown, left
 
 
-def _failed_rules(record: ComparisonDocument) -> Table:
-    failed = [rule for rule in record.gate.rules if rule.failed]
-    return Table(
-        "headline",
-        "Rules that the configurations failed; each withholds the verdict",
-        ("Rule", "Meaning", "Trials found", "Removed", "Largest share removed"),
-        tuple(
-            (
-                rule_title(rule.name),
-                rule.meaning or MISSING,
-                count(rule.count),
-                count(rule.n_removed),
-                percent(rule.share_removed) if rule.n_removed else MISSING,
-            )
-            for rule in failed
-        ),
-        ("left", "left", "right", "right", "right"),
-        tuple(f"{rule_title(rule.name)}: {rule.detail}." for rule in failed if rule.detail),
+def _failed_rules(study: Comparison) -> Table:
+    gate = study.gate
+    failed = gate[gate["failed"]]
+    details = zip(failed["title"], failed["detail"], strict=True)
+    return _as_headline(
+        table.show(
+            failed,
+            ["title", "meaning", "count", "n_removed", "share_removed"],
+            caption="Rules that the configurations failed; each withholds the verdict",
+            notes=[f"{title}: {detail}." for title, detail in details if detail],
+        )
     )
 
 
 def _way(study: Comparison) -> Table:
     """Return the way from all trials to the pairs used."""
+    sides = words.arms(study.record)
     rows = study.ledger.pivot_table(index="label", columns="arm", values="n", sort=False)
-    rows = rows.reindex(columns=list(words.arms(study.record)))
-    return Table(
-        "headline",
-        "From all trials to the pairs used; every trial is removed, not matched or used",
-        ("Trials", *words.arms(study.record)),
-        tuple(
-            (str(label), *(count(n) for n in own)) for label, *own in rows.fillna(0).itertuples()
-        ),
-        notes=(words.pairs_formed(study.record),),
+    rows = rows.reindex(columns=list(sides)).fillna(0)
+    return _as_headline(
+        table.show(
+            rows.reset_index(),
+            formats=dict.fromkeys(sides, "count"),
+            header={"label": "Trials", **{side: side for side in sides}},
+            caption="From all trials to the pairs used; every trial is removed, not matched or "
+            "used",
+            notes=words.pairs_formed(study.record),
+        )
     )
+
+
+def _as_headline(shown: Exhibit) -> Table:
+    (found,) = shown.block().exhibits
+    assert isinstance(found, Table)
+    return replace(found, key="headline")
 
 
 def _means(trials: Sequence[Trial]) -> Table:

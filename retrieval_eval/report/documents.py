@@ -44,6 +44,14 @@ class TrialFiles:
         found = {"run_id": self.run_id} | {name: getattr(self.entry, name) for name in names}
         return {name: encodable(text) for name, text in found.items()}
 
+    def with_config(self, name: str | None) -> TrialFiles:
+        """Return the same trial with another name of its configuration; None changes nothing."""
+        if name is None:
+            return self
+        return TrialFiles(
+            self.run_id, self.folder, replace(self.entry, config_name=name), self.metrics
+        )
+
     def events(self) -> EventDocument | None:
         """Return the event document, or None when there is no such file."""
         return _read_member(self.folder, self.entry.events_file, EventDocument)

@@ -32,9 +32,37 @@ class Link(str):
         return link
 
 
+class Links(str):
+    """The text of a cell made of several parts, of which some are a :class:`Link` each.
+
+    Examples
+    --------
+    >>> Links(Link("a.md", "a.html"), " (rank 2)")
+    'a.md (rank 2)'
+    """
+
+    __slots__ = ("parts",)
+    parts: tuple[str, ...]
+
+    def __new__(cls, *parts: str) -> Links:
+        """Return the parts as one text."""
+        whole = super().__new__(cls, "".join(parts))
+        whole.parts = parts
+        return whole
+
+    @classmethod
+    def joined(cls, separator: str, cells: Iterable[str]) -> Links:
+        """Return the parts of all cells with a separator between two cells."""
+        found: list[str] = []
+        for cell in cells:
+            found += [separator] if found else []
+            found += cell.parts if isinstance(cell, Links) else [cell]
+        return cls(*found)
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of formatted text, of which cells may be :class:`Link`.
+    """A table of formatted text, of which cells may be :class:`Link` or :class:`Links`.
 
     ``align`` says ``left`` or ``right`` for each column; the first column holds row headers.
     ``notes`` are printed below it.

@@ -12,6 +12,7 @@ from retrieval_eval.escape import encodable
 from retrieval_eval.model import value_at
 from retrieval_eval.report.columns import Column
 from retrieval_eval.report.numbers import finite
+from retrieval_eval.study.frames import named
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,12 +72,22 @@ class Measured:
     """What was measured: nothing in it can be assigned once it is there, nor any of its frames.
 
     Sections read what was measured. What could be replaced would change some and not others.
-    ``frame_columns`` are the columns of its frames, and ``filtered_by`` is what the conditions of
-    its ``filter`` are about; empty where it has none.
+    ``frame_columns`` are the columns of its frames, which notes in them call by ``owner`` and name,
+    and ``filtered_by`` is what the conditions of its ``filter`` are about; empty where it has none.
     """
 
+    owner: ClassVar[str]
     frame_columns: ClassVar[Mapping[str, Sequence[Column]]]
     filtered_by: ClassVar[str] = ""
+
+    def frame(self, name: str) -> pd.DataFrame:
+        """Return a frame by its name in :mod:`retrieval_eval.report.columns`."""
+        found: pd.DataFrame = getattr(self, name)
+        return found
+
+    def remarks(self, name: str) -> Mapping[str, Any]:  # noqa: ARG002
+        """Return what tables of a frame say: ``empty``, why it has no row, and ``notes``."""
+        return {}
 
     def __setattr__(self, name: str, value: object) -> None:
         is_there = name in vars(self) or hasattr(type(self), name)
@@ -109,7 +120,8 @@ class handed_out:  # noqa: N801  used as a decorator, as cached_property is
             return self
         built = vars(run).setdefault("_frames", {})
         if self._name not in built:
-            built[self._name] = self._make(run)
+            made = built[self._name] = named(self._make(run), f"{run.owner}.{self._name}")
+            made.attrs.update(run.remarks(self._name))
         frame: pd.DataFrame = built[self._name]
         lists = [c.name for c in run.frame_columns[self._name] if c.type == "list"]
         return frame.assign(**{name: frame[name].map(list) for name in lists}).copy()

@@ -15,7 +15,14 @@ from typing import Any, Final
 from retrieval_eval.escape import visible
 from retrieval_eval.metrics.catalog import BY_NAME, METRICS
 from retrieval_eval.report import numbers
-from retrieval_eval.report.columns import FRAMES, SEARCH_FRAMES, Column
+from retrieval_eval.report.columns import (
+    FRAMES,
+    HISTORY_FRAMES,
+    SEARCH_FRAMES,
+    STUDY_FRAMES,
+    TRIAL_FRAMES,
+    Column,
+)
 from retrieval_eval.report.names import metric_name
 from retrieval_eval.values import as_number
 
@@ -91,11 +98,15 @@ _SIGNED: Final = re.compile(
 )
 
 
+_SHARE: Final = re.compile(r"share(_|$)")
+"""Columns of parts of a whole, which are printed as percentages."""
+
+
 @cache
 def declared(column: str) -> Column | None:
     """Return the declaration of a column of our frames; columns of a cut-off by any number."""
     stem = re.sub(r"@\d+$", "@{k}", column)
-    for frames in (FRAMES, SEARCH_FRAMES):
+    for frames in (FRAMES, TRIAL_FRAMES, SEARCH_FRAMES, STUDY_FRAMES, HISTORY_FRAMES):
         for _, columns in frames.values():
             for known in columns:
                 if known.name == stem:
@@ -172,6 +183,8 @@ def formatter(column: object, values: Iterable[Any] = ()) -> Format:
         return _numeric(metric_name(text).value)
     known = declared(text)
     given = [value for value in values if not is_missing(value)]
+    if _SHARE.match(text) and (known or text in OWN) and all(map(_is_number, given)):
+        return percent
     if known is not None and known.type == "number" and all(map(_is_number, given)):
         if re.match(r"[pq]_", text):
             return NAMED["p"]

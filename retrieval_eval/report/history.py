@@ -16,6 +16,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from retrieval_eval.demo import write_demo
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import slug, visible
 from retrieval_eval.io.files import entries, label, probe
@@ -65,6 +66,7 @@ class History(frames.Measured):
     ``metrics``, ``guard`` and ``labels``. Shown in a notebook it says what there is.
     """
 
+    owner = "history"
     frame_columns = _COLUMNS
 
     def __init__(self, tables: dict[str, list[Row]]) -> None:
@@ -92,11 +94,6 @@ class History(frames.Measured):
 
     def _made(self, name: str) -> pd.DataFrame:
         return make_frame(self._tables[name], _COLUMNS[name])
-
-    def frame(self, name: str) -> pd.DataFrame:
-        """Return a frame by its name in :data:`retrieval_eval.report.columns.HISTORY_FRAMES`."""
-        found: pd.DataFrame = getattr(self, name)
-        return found
 
     def of_metric(self, name: str, kind: str) -> pd.DataFrame:
         """Return the rows of ``metrics`` of one metric of agents or search; none without runs.
@@ -217,7 +214,7 @@ def load_history(
     if any(not isinstance(place, str | Path) for place in places):
         raise BadInputError("folders and names are given as text")
     if str(data) == DEMO:
-        evaluate([DEMO])
+        _measure_demo(AGENTS_DEMO)
         data = Path(measured_demo(DEMO_OUTPUT).sources.run).parent
         runs_root, output_dir = AGENTS_DEMO / "runs", AGENTS_DEMO
     if not (data or runs_root):
@@ -502,6 +499,18 @@ def _search_point(path: Path, run: SearchRun, rulings: Sequence[Row]) -> _Point:
     return _Point(row, tuple(means), tuple(rulings), tuple(labels))
 
 
+def _measure_demo(folder: Path, progress: Progress | None = None) -> None:
+    """Write the built-in demonstration of agents and measure it, whatever else has its name."""
+    write_demo(folder)
+    evaluate(
+        [DEMO],
+        runs_root=folder / "runs",
+        benchmarks_root=folder / "benchmarks",
+        output_dir=folder,
+        progress=progress,
+    )
+
+
 def build_history(
     data: str | Path = "",
     *,
@@ -541,7 +550,7 @@ def build_history(
     """
     if str(data) == DEMO:
         agents = reports_dir / DEMO / "data"
-        evaluate([DEMO], output_dir=agents, progress=progress)
+        _measure_demo(agents, progress)
         made = measured_demo(reports_dir / DEMO_FOLDER / "data", progress=progress)
         data = Path(made.sources.run).parent
         runs_root, output_dir = agents / "runs", agents

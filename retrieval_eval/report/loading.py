@@ -62,6 +62,7 @@ def load_run(
     where: Where | None = None,
     privacy: bool = False,
     has_trial_pages: bool = False,
+    trial_pages_at: str = "trials",
 ) -> Run:
     """Return one or several runs as data frames, evaluating what is missing.
 
@@ -89,7 +90,9 @@ def load_run(
     privacy
         Leave out the arguments of tools, which hold prompts, commands and file content.
     has_trial_pages
-        Whether every trial has a page beside that of the run; ``trials["page"]`` then leads there.
+        Whether every trial has a page; ``trials["page"]`` then leads there.
+    trial_pages_at
+        The folder of these pages, relative to the page of the run.
 
     Returns
     -------
@@ -137,6 +140,7 @@ def load_run(
         new_names=new_names,
         privacy=privacy,
         has_trial_pages=has_trial_pages,
+        trial_pages_at=trial_pages_at,
     )
     is_whole = where is None or (isinstance(where, str) and not where.strip())
     return run if where is None or is_whole else run.filter(where)

@@ -114,7 +114,7 @@ def publish(
     RenderError
         When the renderer is unknown or missing, a cell fails or the page cannot be rendered.
     """
-    chosen = _renderer(renderer)
+    chosen = chosen_renderer(renderer)
     executed = folder / f"{notebook}.ipynb"
     page, printed = folder / "index.html", folder / "report.pdf"
     if keep is not None:
@@ -147,7 +147,8 @@ def publish(
     write_text(executed, notebook_text(document))
     for name, text in _made_with(notebook, values, chosen, pdf, inputs).items():
         write_text(folder / name, text)
-    _render(document, page, printed if pdf else None, chosen, title, footer, back)
+    targets = {"html": page, "pdf": printed} if pdf else {"html": page}
+    render_document(document, targets, chosen, title, footer, back)
     if listed is not None:
         index.enter(page, notebook, title, listed, simulated=is_simulated)
     return page
@@ -169,7 +170,7 @@ def is_current(
     names = ["index.html", f"{notebook}.ipynb", *(["report.pdf"] if pdf else [])]
     if not inputs or not all(probe((folder / name).is_file) for name in names):
         return False
-    made_with = _made_with(notebook, values, _renderer(renderer), pdf, inputs)
+    made_with = _made_with(notebook, values, chosen_renderer(renderer), pdf, inputs)
     return all(read_text(folder / name, folder).value == t for name, t in made_with.items())
 
 
@@ -182,34 +183,37 @@ def _made_with(
     }
 
 
-def _render(
+def render_document(
     document: Any,
-    page: Path,
-    printed: Path | None,
+    targets: Mapping[str, Path],
     chosen: Renderer,
     title: str,
     footer: str,
     back: render.Back,
 ) -> None:
-    """Write the page and, where wanted, the PDF; by Quarto where it is chosen and can."""
+    """Write the page (``html``), the PDF (``pdf``) or both; by Quarto where it is chosen and can.
+
+    A title and a footer of an executed notebook are those of its front matter too.
+    """
     if chosen != "embedded":
         try:
             # The page first: what the PDF lacks must not take it away.
-            write_bytes(page, quarto.to_file(document, "html"))
-            if printed is not None:
-                write_bytes(printed, quarto.to_file(document, "pdf"))
+            for suffix, path in targets.items():
+                write_bytes(path, quarto.to_file(document, suffix))
         except RenderError as error:
             if chosen == "quarto":
                 raise
-            said = f"Quarto could not render {page}, so the embedded renderer did: {error}"
+            shown = next(iter(targets.values()))
+            said = f"Quarto could not render {shown}, so the embedded renderer did: {error}"
             warnings.warn(said, FallbackWarning, stacklevel=2)
         else:
             return
     by = f"{footer} · rendered by the embedded renderer"
     html = render.to_html(document, title=title, footer=by, back=back)
-    write_text(page, html)
-    if printed is not None:
-        write_bytes(printed, to_pdf(html))
+    if "html" in targets:
+        write_text(targets["html"], html)
+    if "pdf" in targets:
+        write_bytes(targets["pdf"], to_pdf(html))
 
 
 def _parameters(notebook: str, values: Mapping[str, Any], renderer: Renderer, pdf: bool) -> str:
@@ -294,7 +298,8 @@ def write_figure_data(notebook: Any, folder: Path, *, is_simulated: bool = False
     return files
 
 
-def _renderer(renderer: Renderer) -> Renderer:
+def chosen_renderer(renderer: Renderer) -> Renderer:
+    """Return the renderer, ``auto`` being the embedded one where there is no Quarto."""
     renderers = get_args(Renderer)
     if renderer not in renderers:
         raise RenderError(f"there is no renderer '{renderer}'; choose {', '.join(renderers)}")

@@ -41,8 +41,12 @@ MAX_ROWS: Final = 500
 class NothingToShow(Exception):  # noqa: N818  no fault: the exhibit says why it is empty
     """Raised by a figure or table that has nothing to show; the text is the sentence that says why.
 
-    The sentence ends with a full stop.
+    The sentence ends with a full stop. ``key`` is as for :class:`Words`.
     """
+
+    def __init__(self, why: str, key: str = "") -> None:
+        super().__init__(why)
+        self.key = key
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,8 @@ class Words:
         default.
     notes
         Sentences below a table.
+    key
+        What links call it, where it has a name of its own.
     """
 
     finding: str
@@ -81,6 +87,7 @@ class Words:
     cells: tuple[tuple[str, ...], tuple[tuple[str, ...], ...]] | None = None
     align: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    key: str = ""
 
 
 @dataclass
@@ -268,7 +275,7 @@ def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown
         except TypeError as error:
             kind = "table" if is_table else "plot"
             raise BadInputError(f"{kind}.{name}: {error}") from None
-        words, said = None, ""
+        words, said, own_key = None, "", ""
         try:
             refuse_withheld(frame)
             if why := str(frame.attrs.get("too_few", "")):
@@ -282,13 +289,13 @@ def _shown(name: str, make: Callable[..., Words], height: float | None) -> Shown
                 with canvas(height) as ax:
                     words = make(ax, *head, *arguments, **options)
         except NothingToShow as nothing:
-            ax, said = None, str(nothing)
+            ax, said, own_key = None, str(nothing), nothing.key
             said = said if {"withheld", "too_few"} & frame.attrs.keys() else empty or said
         except KeyError as error:
             _need_column(frame, error)
             raise
         return Exhibit(
-            key or _key(name, bound.arguments),
+            key or (words.key if words else own_key) or _key(name, bound.arguments),
             finding if finding is not None else words.finding if words else said.rstrip("."),
             caption if caption is not None else words.caption if words else "",
             alt if alt is not None else words.alt if words else said,
@@ -368,6 +375,27 @@ def numbers(frame: pd.DataFrame, name: str) -> list[float | None]:
     return [v if v is not None and math.isfinite(v) else None for v in found]
 
 
+def metric_of(frame: pd.DataFrame) -> str:
+    """Return the heading of the metric that all rows are about, or the empty text.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> metric_of(pd.DataFrame({"metric": ["mrr", "mrr"]})), metric_of(pd.DataFrame({"n": [1]}))
+    ('MRR', '')
+    """
+    named = set(texts(frame, "metric")) if "metric" in frame.columns else set()
+    return heading(named.pop()) if len(named) == 1 else ""
+
+
+def side_of(frame: pd.DataFrame, side: str) -> str:
+    """Return the configuration of a side of pairs, where the frame names exactly one."""
+    if f"{side}_config" not in frame.columns:
+        return heading(side)
+    found = list(dict.fromkeys(texts(frame, f"{side}_config")))
+    return visible(found[0], 30) if len(found) == 1 else heading(side)
+
+
 def truths(frame: pd.DataFrame, name: str) -> list[bool]:
     """Return whether each value of a column is true; what is missing is not."""
     return [not is_missing(value) and bool(value) for value in column(frame, name)]
@@ -387,34 +415,32 @@ def labels(frame: pd.DataFrame, by: str | Sequence[str] | None) -> list[str]:
 
 
 def groups_of(frame: pd.DataFrame, by: str | Sequence[str] | None) -> list[str]:
-    """Return the groups in the order in which they first appear, or that of their categories.
+    """Return the groups that have rows, in the order of the rows or of a categorical column."""
+    present = set(labels(frame, by))
+    return [group for group in _all_groups(frame, by) if group in present]
+
+
+def _all_groups(frame: pd.DataFrame, by: str | Sequence[str] | None) -> list[str]:
+    """Return all groups, also those of categories without a row.
 
     With categories a group keeps its place, and so its colour and shape, when a filter takes away
     those before it.
     """
     found = list(dict.fromkeys(labels(frame, by)))
-    if not by:
-        return found
-    categories = (
-        getattr(frame[by].dtype, "categories", None) if isinstance(by, str) and by else None
-    )
-    if categories is not None:
-        known = [as_text(category) for category in categories]
-        return [*known, *(label for label in found if label not in known)]
-    return found
+    categories = getattr(frame[by].dtype, "categories", None) if isinstance(by, str) and by else ()
+    known = [as_text(category) for category in (() if categories is None else categories)]
+    return [*known, *(label for label in found if label not in known)]
 
 
 def marks_of(frame: pd.DataFrame, by: str | Sequence[str] | None) -> dict[str, style.Mark]:
     """Return colour and shape of every group, also of one without values."""
-    return {label: style.mark(i) for i, label in enumerate(groups_of(frame, by))}
+    return {label: style.mark(i) for i, label in enumerate(_all_groups(frame, by))}
 
 
 def values_by(frame: pd.DataFrame, x: str, by: str | Sequence[str] | None) -> Values:
     """Return the values of a column by group, in the order of :func:`groups_of`."""
-    rows = list(zip(labels(frame, by), numbers(frame, x), strict=True))
-    present = {label for label, _ in rows}
-    found: Values = {label: [] for label in groups_of(frame, by) if label in present}
-    for label, value in rows:
+    found: Values = {label: [] for label in groups_of(frame, by)}
+    for label, value in zip(labels(frame, by), numbers(frame, x), strict=True):
         if value is not None:
             found[label].append(value)
     return found

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from html import unescape
 from html.parser import HTMLParser
 from typing import Any, Final
+from urllib.parse import quote
 
 from retrieval_eval.distribution import install_hint
 from retrieval_eval.errors import RenderError
@@ -19,6 +20,7 @@ from retrieval_eval.report.notebook_files import markdown_cell
 from retrieval_eval.report.show import print_image
 
 HTML: Final = "text/html"
+_PICTURES: Final = ("image/svg+xml", "image/png", "image/jpeg")
 _RUNS_CODE: Final = re.compile(r"\s*(?:javascript|data|vbscript):", re.IGNORECASE)
 _BARE_HEADING: Final = re.compile(r"<h([1-6])>([^<]*)</h\1>")
 _HEADING: Final = re.compile(r'<h([1-6]) id="([^"]*)">(.*?)</h\1>', re.DOTALL)
@@ -135,12 +137,21 @@ def _cells(notebook: Any) -> Iterator[str]:
         if cell.cell_type == "markdown":
             yield _markdown(cell.source)
         elif cell.cell_type == "code":
-            for output in cell.outputs:
-                data = output.get("data", {})
-                if HTML in data:
-                    yield data[HTML]
-                elif "text/plain" in data:
-                    yield f"<pre>{html_lines(data['text/plain'])}</pre>"
+            yield from filter(None, (_output(output.get("data", {})) for output in cell.outputs))
+
+
+def _output(data: Mapping[str, str]) -> str:
+    """Return what an output shows, in the best form that it offers; our own exhibits offer HTML."""
+    plain = data.get("text/plain", "")
+    if HTML in data:
+        return data[HTML]
+    if kind := next((kind for kind in _PICTURES if kind in data), ""):
+        is_text = kind.endswith("xml")
+        place = f",{quote(data[kind])}" if is_text else f";base64,{''.join(data[kind].split())}"
+        return f'<p><img src="data:{kind}{html_text(place)}" alt="{html_text(plain)}"></p>'
+    if "text/markdown" in data:
+        return _markdown(data["text/markdown"])
+    return f"<pre>{html_lines(plain)}</pre>" if plain else ""
 
 
 def _markdown(source: str) -> str:
@@ -198,7 +209,10 @@ def check_page(html: str) -> None:
     if found.problem is not None:
         raise RenderError(f"the rendered page {found.problem}")
     if found.n_main_headings != 1:
-        raise RenderError(f"the rendered page has {found.n_main_headings} main headings, not 1")
+        raise RenderError(
+            f"the rendered page has {found.n_main_headings} main headings, not 1; in a notebook it "
+            "begins with '# '"
+        )
 
 
 class _Page(HTMLParser):

@@ -74,10 +74,13 @@ class Run(frames.Measured):
         Leave out the arguments of tools, which hold prompts, commands and file content, and the
         names of folders.
     has_trial_pages
-        Whether every trial has a page in ``trials/`` beside that of the run, to be linked.
+        Whether every trial has a page, to be linked.
+    trial_pages_at
+        The folder of these pages, relative to the page of the run.
     """
 
     filtered_by = "trials"
+    owner = "run"
     frame_columns = _COLUMNS
 
     def __init__(
@@ -92,17 +95,20 @@ class Run(frames.Measured):
         part: Part | None = None,
         privacy: bool = False,
         has_trial_pages: bool = False,
+        trial_pages_at: str = "trials",
     ) -> None:
         self.folders = tuple(folders)
         self.privacy = privacy
         self.part = part
         self.has_trial_pages = has_trial_pages
+        self.trial_pages_at = trial_pages_at
+        self._new_names = new_names or [{}] * len(self.folders)
         self.summaries: tuple[RunSummary, ...] = (
             part.summaries
             if part is not None
             else tuple(
                 renamed_summary(read_run_document(folder, SUMMARY_FILE, RunSummary), names)
-                for folder, names in zip(folders, new_names or [{}] * len(folders), strict=True)
+                for folder, names in zip(folders, self._new_names, strict=True)
             )
         )
         self.impact: ImpactAnalysis = (
@@ -145,6 +151,7 @@ class Run(frames.Measured):
             part=part,
             privacy=self.privacy,
             has_trial_pages=self.has_trial_pages,
+            trial_pages_at=self.trial_pages_at,
         )
         _ = found.study
         return found
@@ -164,10 +171,17 @@ class Run(frames.Measured):
 
     @cached_property
     def trial_folders(self) -> tuple[str, ...]:
-        """The name of the folder of each trial's page, in the order of :attr:`trial_files`."""
+        """The name of the folder of each trial's page, in the order of :attr:`trial_files`.
+
+        Configurations that were renamed have the names there that the runs give them.
+        """
         if self.part is not None:
             return self.part.page_folders
-        return page_folders(self.trial_files)
+        found = []
+        for own, names in zip(self.trials_by_run, self._new_names, strict=True):
+            former = {new: old for old, new in names.items()}
+            found += [trial.with_config(former.get(trial.entry.config_name)) for trial in own]
+        return page_folders(found)
 
     def trial(
         self,
@@ -271,7 +285,7 @@ class Run(frames.Measured):
             metrics = trial.metrics
             base = trial.identity | {
                 "batch_timestamp": trial.entry.batch_timestamp,
-                "page": f"trials/{quote(page, safe='@+')}/index.html"
+                "page": f"{self.trial_pages_at}/{quote(page, safe='@+')}/index.html"
                 if self.has_trial_pages
                 else None,
                 "is_simulated": metrics is not None and metrics.provenance.is_simulated is True,
@@ -502,11 +516,6 @@ class Run(frames.Measured):
     ) -> pd.DataFrame:
         rows = [row for comparison in self.comparisons for row in rows_of(comparison)]
         return make_frame(rows, _COLUMNS[name])
-
-    def frame(self, name: str) -> pd.DataFrame:
-        """Return a frame by its name in :data:`retrieval_eval.report.columns.FRAMES`."""
-        found: pd.DataFrame = getattr(self, name)
-        return found
 
     def definitions(self) -> Block:
         """Return what every metric means, and which direction is better."""

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from retrieval_eval.escape import html_text, raw_block, visible
 from retrieval_eval.report import style
-from retrieval_eval.report.exhibits import Block, Empty, Exhibit, Figure, Link, Table
+from retrieval_eval.report.exhibits import Block, Empty, Exhibit, Figure, Link, Links, Table
 from retrieval_eval.report.typst import to_typst
 
 SHORT: Final = 8
@@ -191,6 +191,12 @@ def _row_html(table: Table, row: tuple[str, ...], columns: list[str], labelled: 
 
 
 def _cell_html(cell: str, *, words: bool) -> str:
+    if isinstance(cell, Links):
+        # Escaping takes the white space around a text, which here is between two parts.
+        return "".join(
+            " " * part.startswith(" ") + _cell_html(part, words=words) + " " * part.endswith(" ")
+            for part in cell.parts
+        )
     if _MOMENT.fullmatch(cell):
         return f"<time>{html_text(cell)}</time>"
     if words and _NUMBER.fullmatch(cell):

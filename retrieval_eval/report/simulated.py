@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.values import counted
@@ -10,6 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 TITLE: Final = "Simulated data: "
+_HEADING: Final = re.compile(r"^# ", re.MULTILINE)
 COLUMN: Final = "simulated_data"
 """First column of every CSV made from simulated data; other CSVs do not have it."""
 
@@ -38,8 +40,10 @@ def notice(n_simulated: int, total: int, unit: str, subject: str) -> str:
 
 def mark_title(notebook: Any) -> None:
     """Put it before the title of an executed notebook."""
-    first = next(cell for cell in notebook.cells if cell.cell_type == "markdown")
-    first.source = first.source.replace("# ", f"# {TITLE}", 1)
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown" and _HEADING.search(cell.source):
+            cell.source = _HEADING.sub(f"# {TITLE}", cell.source, count=1)
+            return
 
 
 def mark_rows(frame: pd.DataFrame) -> pd.DataFrame:

@@ -55,9 +55,6 @@ _COLUMNS: Final = {name: columns for name, (_, columns) in TRIAL_FRAMES.items()}
 _DONE: Final = {"opened": "read", "matched": "matched", "listed": "listed", "written": "wrote"}
 """Kind of access to its words, the most telling first."""
 
-_STATUSES: Final = ("edited", "read", "seen", "possible", "missed", "not in the trace", "not known")
-"""What may have become of a ground-truth file."""
-
 _MEANINGS: Final = {
     "missed_key_evidence": "Ground-truth files that were never retrieved",
     "unused_correct_retrieval": "Ground-truth files that were retrieved and never written to",
@@ -112,6 +109,7 @@ class Trial(frames.Measured):
         Whether the page of the run lies two folders above that of the trial, to be linked.
     """
 
+    owner = "trial"
     frame_columns = _COLUMNS
 
     def __init__(
@@ -412,11 +410,6 @@ class Trial(frames.Measured):
         metrics = self.files.metrics if self.files else None
         return list(metrics.error_taxonomy.files.get(label, ())) if metrics else []
 
-    def frame(self, name: str) -> pd.DataFrame:
-        """Return a frame by its name in :data:`retrieval_eval.report.columns.TRIAL_FRAMES`."""
-        found: pd.DataFrame = getattr(self, name)
-        return found
-
     def block(self) -> Block:
         """Return the header of the page."""
         facts = self.facts
@@ -498,119 +491,47 @@ class Trial(frames.Measured):
         ]
         return provenance.made_from("The same input gives the same page", rows)
 
-    def finding(self, name: str) -> str:
-        """Return the sentence about a frame that its section is headed by."""
+    @property
+    def found(self) -> str:
+        """How many ground-truth files it found, or why that is not known."""
         if self.excluded is not None:
             return "The folder was excluded, so nothing is known of it"
-        return str(getattr(self, f"_{name}_finding")())
-
-    def notes(self, name: str) -> tuple[str, ...]:
-        """Return sentences for below a table: why metrics have no value, how errors are read."""
-        metrics = self.files.metrics if self.files else None
-        if name == "errors":
-            note = metrics.error_taxonomy.note if metrics else None
-            return (f"{note[:1].upper()}{note[1:].rstrip('.')}.",) if note else ()
-        rows = self.metrics
-        lost: dict[str, list[str]] = {}
-        for label, reason in zip(rows["label"], rows["reason"], strict=True):
-            if reason is not None:
-                lost.setdefault(reason, []).append(label)
-        return tuple(f"{MISSING} {', '.join(names)}: {why}." for why, names in lost.items())
-
-    def empty(self, name: str) -> str:
-        """Return the sentence for the place of a frame that has no row."""
-        if self.excluded is not None:
-            return "Excluded folders are not evaluated."
-        source = self.facts.get("ground_truth_source") or "it"
-        return {
-            "metrics": "The trial has no metrics.",
-            "steps": "The trial holds no retrieval event.",
-            "ground_truth": "No file-level ground truth was found, so nothing can be hit.",
-            "lines": f"Lines are compared where the ground truth names some; {source} names files.",
-            "others": "Either nothing was retrieved, or only ground-truth files were.",
-            "edits": "The agent wrote no file but its own output.",
-            "errors": "Errors are labelled where the file metrics are computable.",
-            "pages": "retrieval-eval report RUN --trials makes those of the run and of its trials.",
-            "redacted": "A page made with --privacy lists here how many prompts, commands, queries "
-            "and pieces of file content it leaves out.",
-        }[name]
-
-    def _metrics_finding(self) -> str:
         if finite(self.facts["file_recall"]) is None:
             return f"Not scored: {reason_sentence(self.facts['reason'])}"
         found = of(self.facts["n_overlap"], self.facts["n_ground_truth"])
         at_least = "at least " if self._is_cut and self.facts["file_recall"] < 1 else ""
         return f"Found {at_least}{found} ground-truth files"
 
-    def _events_finding(self) -> str:
-        first = min(
-            (r["first_step"] for r in self._truth if r["first_step"] is not None), default=None
-        )
-        where = "no hit" if first is None else f"first hit at step {first}"
-        return f"{counted(len(self._rows), 'event')}, {where}"
+    def remarks(self, name: str) -> Mapping[str, Any]:
+        """Return why a frame has no row, and how it is to be read."""
+        if self.excluded is not None:
+            return {"empty": "Excluded folders are not evaluated."}
+        metrics = self.files.metrics if self.files else None
+        note = (metrics.error_taxonomy.note if metrics else None) or ""
+        files = ", ".join(metrics.utilization_probes.own_output_files) if metrics else ""
+        notes = {
+            "errors": f"{note[:1].upper()}{note[1:].rstrip('.')}." if note else "",
+            "edits": f"Its own output is not counted: {files}." if files else "",
+        }
+        empty = self._why_empty(name, f" ({files})" if files else "")
+        return {"empty": empty, "notes": notes.get(name, "")}
 
-    def _steps_finding(self) -> str:
-        if not self._rows:
-            return "No retrieval event"
-        hits = sum(e.hits_ground_truth is True for e in self._rows)
-        return f"{of(hits, len(self._rows))} events touch a ground-truth file"
-
-    def _ground_truth_finding(self) -> str:
-        if not self._truth:
-            return "There is no ground truth for this task"
-        counts = Counter(self._file_status(row) for row in self._truth)
-        parts = [f"{counts[status]} {status}" for status in _STATUSES if counts[status]]
-        return f"{counted(len(self._truth), 'ground-truth file')}: {', '.join(parts)}"
-
-    def _lines_finding(self) -> str:
-        files = expected_lines(self._trial) if self._trial else []
-        if not files:
-            return "The ground truth names no lines, only files"
-        known = [(f.n_expected, f.n_found) for f in files if f.n_found is not None]
-        if not known:
-            return "The reads state no lines, so they cannot be compared with the expected ones"
-        found = sum(n for _, n in known)
-        return f"{of(found, sum(n for n, _ in known))} expected lines were shown to the agent"
-
-    def _others_finding(self) -> str:
-        others = self.others
-        n_near = int(others["is_near_miss"].sum())
-        n_opened = int((others["access"] == "opened").sum())
-        if not len(others):
-            return "No file outside the ground truth was retrieved"
-        return (
-            f"{counted(len(others), 'file')} outside the ground truth: {n_opened} read, "
-            f"{n_near} in the folder of a ground-truth file"
-        )
-
-    def _edits_finding(self) -> str:
-        edits, metrics = self.edits, self.files.metrics if self.files else None
-        own = metrics.utilization_probes.own_output_files if metrics else ()
-        left_out = f"; its own output ({', '.join(own)}) is not counted" if own else ""
-        written = int(edits["is_written"].sum())
-        expected = int(edits["is_expected"].sum())
-        if not expected:
-            named = "no source names the files to edit"
-            return f"{counted(written, 'file')} written{left_out}; {named}"
-        both = int((edits["is_expected"] & edits["is_written"]).sum())
-        others = f"{counted(written - both, 'other')}{left_out}"
-        return f"{of(both, expected)} files to edit were written, and {others}"
-
-    def _errors_finding(self) -> str:
-        errors = self.errors
-        if not len(errors):
-            return f"No error is labelled: {reason_sentence(self.facts['reason'])}"
-        n = int((errors["count"] > 0).sum())
-        return f"{n} of {len(errors)} kinds of error occur"
-
-    def _pages_finding(self) -> str:
-        return "" if len(self.pages) else "No other page of this report lies beside this one"
-
-    def _redacted_finding(self) -> str:
-        if not self.privacy:
-            return "Nothing was left out of this page"
-        n = int(self.redacted["n"].sum())
-        return f"{counted(n, 'item')} left out; paths of files, tools, times and numbers are kept"
+    def _why_empty(self, name: str, own: str) -> str:
+        source = self.facts.get("ground_truth_source") or "it"
+        return {
+            "metrics": "The trial has no metrics.",
+            "steps": "The trial holds no retrieval event.",
+            "ground_truth": "No file-level ground truth was found, so nothing can be hit.",
+            "lines": f"Lines are compared where the ground truth names some; {source} names files.",
+            "others": "No file outside the ground truth was retrieved.",
+            "edits": f"The agent wrote no file but its own output{own}, and no source names the "
+            "files to edit.",
+            "errors": f"No error is labelled: {reason_sentence(self.facts.get('reason'))}.",
+            "pages": "No other page of this report lies beside this one; retrieval-eval report RUN "
+            "--trials makes those of the run and of its trials.",
+            "redacted": "Nothing was left out of this page; one made with --privacy lists here how "
+            "many prompts, commands, queries and pieces of file content it leaves out.",
+        }.get(name, "")
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
         return self.block()._repr_mimebundle_(include, exclude)

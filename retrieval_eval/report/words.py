@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from retrieval_eval import values
 from retrieval_eval.escape import visible
 from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.model.impact import (
@@ -28,21 +27,18 @@ from retrieval_eval.model.impact import (
 from retrieval_eval.report.columns import FRAMES
 from retrieval_eval.report.exhibits import n_words
 from retrieval_eval.report.headings import inside, percent
-from retrieval_eval.report.names import EXCLUSIONS, metric_name, reason_sentence
-from retrieval_eval.report.numbers import interval, of, p_value, rate, signed
+from retrieval_eval.report.names import metric_name, reason_sentence
+from retrieval_eval.report.numbers import MISSING, interval, of, p_value, rate, signed
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 from retrieval_eval.study.compare import PRIMARY, TASK_STATUSES, Comparison
 from retrieval_eval.study.frames import reason_label, rule_title
 from retrieval_eval.study.gate import RULES
 from retrieval_eval.study.verdict import ALPHA
-from retrieval_eval.values import counted
+from retrieval_eval.values import as_number, counted
 
 if TYPE_CHECKING:
     import pandas as pd
-
-REASONS: Final = values.REASONS | EXCLUSIONS
-"""Reason codes as they are printed."""
 
 MAX_WORDS: Final = 90
 CLEAR: Final = ("better", "worse", "fragile")
@@ -57,47 +53,6 @@ MAX_LISTED: Final = 4
 MIN_UNITS: Final = 6
 """Associations of fewer observations are not interpreted."""
 FEW_UNITS: Final = f"Associations of fewer than {MIN_UNITS} tasks are not interpreted."
-GATE_COLUMNS: Final = {
-    "title": "Rule",
-    "meaning": "Meaning",
-    "count": "Trials found",
-    "n_removed": "Removed",
-    "share_removed": "Largest share removed",
-    "outcome": "Outcome",
-}
-PAIR_COLUMNS: Final = {
-    "baseline_config": "Baseline",
-    "comparison_config": "Comparison",
-    "verdict": "Verdict",
-    "n_pairs": "Pairs",
-    "mean_difference": "Difference",
-    "ci_low": "95 % from",
-    "ci_high": "95 % to",
-    "failed": "Rules failed",
-}
-FIRST_HIT_COLUMNS: Final = {
-    "config_name": "Configuration",
-    "unit": "Unit",
-    "n": "Tasks",
-    "n_never": "Never",
-    "median": "Median",
-    "median_low": "95 % from",
-    "median_high": "95 % to",
-    "restricted_mean": "Restricted mean",
-    "restricted_mean_low": "95 % from ",
-    "restricted_mean_high": "95 % to ",
-    "until": "Until",
-}
-CALIBRATION_COLUMNS: Final = {
-    "config_name": "Configuration",
-    "low": "Recall from",
-    "high": "To",
-    "n": "Tasks",
-    "mean_recall": "Mean recall",
-    "mean_reward": "Mean reward",
-    "ci_low": "95 % from",
-    "ci_high": "95 % to",
-}
 SLICES: Final = {
     "dimension": {
         "suite": "Suite",
@@ -110,24 +65,6 @@ SLICES: Final = {
     "level": {"small": "small: up to 5", "medium": "medium: 6–20", "large": "large: over 20"},
 }
 """Dimensions of slices, and levels whose name does not tell, as they are printed."""
-AMOUNTS: Final = tuple(name for name in FIRST_HIT_COLUMNS if name != "unit" and name[0] in "mru")
-CORRELATION_COLUMNS: Final = {
-    "n": "n",
-    "spearman_r": "ρ",
-    "ci_low": "95 % from",
-    "ci_high": "95 % to",
-    "p_value": "p",
-    "q_value": "q",
-    "reason": "Why not",
-}
-ERROR_COLUMNS: Final = {
-    "label": "Error mode",
-    "config_name": "Configuration",
-    "count": "Files",
-    "denominator": "Of",
-    "of": "Which are",
-    "share": "Share",
-}
 PROBES: Final = (
     "util_read_overlap_with_relevant_files",
     "util_write_overlap_with_relevant_files_proxy",
@@ -147,7 +84,6 @@ MEANS: Final = tuple(
     name for name, m in BY_NAME.items() if m.is_of_view and (m.is_headline or "@" not in name)
 )
 """The metrics whose means the report gives."""
-COSTS: Final = ("cost_usd", "total_tokens", "elapsed_seconds")
 NAME_LIMIT: Final = 36
 
 VERDICTS: Final[dict[str, str]] = {
@@ -636,20 +572,33 @@ def left_out(record: ComparisonDocument, limit: int = 3) -> str:
 # Findings: a sentence without a full stop from a study, or from a frame of it
 
 
+NO_VERDICT: Final = "No verdict: the configurations cannot be compared"
+FILE_STATUSES: Final = (
+    "edited",
+    "read",
+    "seen",
+    "possible",
+    "missed",
+    "not in the trace",
+    "not known",
+)
+"""What may have become of a ground-truth file."""
+
+
 def withheld(study: Comparison) -> str:
     """Return the finding of a section on differences that are withheld, or the empty text."""
-    return "No verdict: the configurations cannot be compared" if study.withheld else ""
+    return NO_VERDICT if study.withheld else ""
 
 
-def coverage(study: Comparison) -> str:
-    """Return how many tasks enter the paired analysis."""
-    statuses = study.tasks["status"]
-    n, tasks = int((statuses == TASK_STATUSES[0]).sum()), counted(len(statuses), "task")
+def coverage(study: Comparison, tasks: pd.DataFrame | None = None) -> str:
+    """Return how many tasks, or rows of ``study.tasks``, enter the paired analysis."""
+    statuses = (study.tasks if tasks is None else tasks)["status"]
+    n, found = int((statuses == TASK_STATUSES[0]).sum()), counted(len(statuses), "task")
     if study.withheld:
-        return f"{n} of {tasks} matched, their comparison withheld"
+        return f"{n} of {found} matched, their comparison withheld"
     if not study.comparison:
-        return f"{tasks} found, none of them paired"
-    return f"{n} of {tasks} {'enters' if n == 1 else 'enter'} the paired analysis"
+        return f"{found} found, none of them paired"
+    return f"{n} of {found} {'enters' if n == 1 else 'enter'} the paired analysis"
 
 
 DESCRIBES: Final = (
@@ -713,31 +662,20 @@ def ledger(study: Comparison) -> str:
     return f"{used} form {counted(study.record.n_pairs, 'matched task')}"
 
 
-def paired(study: Comparison, metric: str = "") -> str | None:
-    """Return the verdict, which is about one metric; None for another, whose figure says its own.
+def paired(study: Comparison, metric: str = "", pairs: pd.DataFrame | None = None) -> str | None:
+    """Return the verdict, which is about one metric and all matched tasks.
 
+    None, so that a figure says its own, where it shows another ``metric`` or not all ``pairs``.
     Without a ``metric`` the one that the verdict is about is meant.
     """
     if not study.comparison:
         return "No two configurations share a task, so nothing can be paired"
-    if study.withheld or metric in ("", study.record.verdict_metric):
-        return withheld(study) or verdict_title(study.record)
-    return None
-
-
-def suites(study: Comparison, metric: str = "") -> str:
-    """Return in how many suites a metric is higher, and in how many lower.
-
-    Without a ``metric`` the one that the verdict is about is meant.
-    """
-    found = study.suites[study.suites["metric"] == (metric or study.record.verdict_metric)]
-    if study.withheld or found.empty:
-        return withheld(study) or "Nothing is paired, so nothing is split"
-    up, down = int((found["difference"] > 0).sum()), int((found["difference"] < 0).sum())
-    return (
-        f"{name(study.comparison)} has the higher mean in {up}, the lower in {down} of "
-        f"{counted(len(found), 'suite')}"
-    )
+    record = study.record
+    if study.withheld:
+        return withheld(study)
+    if pairs is not None and len(pairs) != len(study.pairs):
+        return None
+    return verdict_title(record) if metric in ("", record.verdict_metric) else None
 
 
 def every_metric(study: Comparison) -> str:
@@ -764,26 +702,21 @@ def every_pair(found: pd.DataFrame) -> str:
     return f"{counted(len(found), 'pair of configurations', 'pairs of configurations')}: {parts}"
 
 
-def views(study: Comparison) -> str:
+def views(found: pd.DataFrame) -> str:
     """Return how many results change with what counts as retrieved."""
-    record = study.record
-    if study.withheld or record.n_pairs < MIN_PAIRS:
-        return withheld(study) or "Too few matched tasks to compare what counts as retrieved"
-    n = len({(flip.metric, flip.view) for flip in record.flips})
+    n = int(found["flip"].notna().sum()) if "flip" in found else 0
     if not n:
-        return f"No result changes with what counts as retrieved ({len(record.views)} definitions)"
+        definitions = found["view"].nunique()
+        return f"No result changes with what counts as retrieved ({definitions} definitions)"
     return f"{counted(n, 'result')} {'depends' if n == 1 else 'depend'} on what counts as retrieved"
 
 
-def discrimination(study: Comparison) -> str:
+def discrimination(found: pd.DataFrame) -> str:
     """Return whether some metrics cannot tell the configurations apart."""
-    found = study.record.discrimination
-    if study.withheld or not found:
-        return withheld(study) or "No metric is compared"
-    metrics = counted(len(found), "metric")
-    if unable := sum(d.status in (*UNABLE, "redundant") for d in found):
+    status, metrics = found["status"], counted(len(found), "metric")
+    if unable := int(status.isin((*UNABLE, "redundant")).sum()):
         return f"{unable} of {metrics} cannot tell the configurations apart"
-    able = sum(d.status == "discriminates" for d in found)
+    able = int((status == "discriminates").sum())
     if not able:
         return "Too few values to say which metrics can tell the configurations apart"
     known = "" if able == len(found) else f"; {len(found) - able} of {metrics} have too few values"
@@ -823,19 +756,19 @@ def shares(label: str, found: pd.DataFrame, part: str, whole: str) -> str:
     return f"{label}: {listed(parts)}"
 
 
-def slices(study: Comparison) -> str:
+def slices(found: pd.DataFrame) -> str | None:
     """Return the range of the differences of slices, and how many are too small to read.
 
-    It gives the range, not the largest: the largest of many slices is large by chance.
+    It gives the range, not the largest: the largest of many slices is large by chance. None where
+    there is no slice, or none may be read.
     """
-    found = study.record.slices
-    if study.withheld or not found:
-        return withheld(study) or "Nothing is paired, so nothing is sliced"
-    known = [s.mean_difference for s in found if s.interpretable and s.mean_difference is not None]
+    if found.empty or found.attrs.get("withheld"):
+        return None
+    known = found["mean_difference"][found["interpretable"].astype(bool)].dropna()
     small = counted(len(found) - len(known), "slice") if len(found) > len(known) else ""
-    if not known:
+    if not len(known):
         return f"{small} too small to interpret"
-    text = f"Differences from {signed(min(known))} to {signed(max(known))} over "
+    text = f"Differences from {signed(float(known.min()))} to {signed(float(known.max()))} over "
     text += counted(len(known), "slice")
     return f"{text}; {small} too small to interpret" if small else text
 
@@ -854,9 +787,8 @@ def example(study: Comparison) -> tuple[str, str]:
     return max(sorted(differences), key=differences.__getitem__, default=("", ""))
 
 
-def example_finding(study: Comparison) -> str:
-    """Return the name of the example and its values of the verdict's metric."""
-    task = example(study)
+def example_finding(study: Comparison, task: tuple[str, str]) -> str:
+    """Return the name of a task and its values of the verdict's metric."""
     known = metric_name(study.record.verdict_metric)
     for pair in study.record.pairs:
         sides = pair.metrics[study.record.verdict_metric]
@@ -952,27 +884,100 @@ def associations(found: pd.DataFrame) -> str:
     return text
 
 
-def difference_associations(study: Comparison) -> str:
+def difference_associations(found: pd.DataFrame) -> str:
     """Return how many associations of differences are significant."""
-    found = study.difference_associations
     known = found[(found["n"] >= MIN_UNITS) & found["spearman_r"].notna()]
-    if study.withheld or known.empty:
-        return withheld(study) or "Too few matched tasks to compare differences with each other"
+    if known.empty:
+        return "Too few matched tasks to compare differences with each other"
     n = int((known["q_value"] < ALPHA).sum())
     noun = counted(len(known), "association of differences", "associations of differences")
     return f"After correction (q < 0.05), {n} of {noun} {'is' if n == 1 else 'are'} significant"
 
 
-def costs(study: Comparison, metrics: Sequence[str] = COSTS) -> str:
-    """Return the paired mean difference of what a trial takes."""
+def mean_differences(estimates: pd.DataFrame, metrics: Sequence[str]) -> str:
+    """Return the paired mean difference of each of some metrics."""
+    if estimates.attrs.get("withheld"):
+        return NO_VERDICT
     parts = []
     for metric in metrics:
-        result = study.record.metrics.get(metric)
-        if result is not None and result.mean_difference is not None:
-            known = metric_name(metric)
-            unit = f" {known.unit}" if known.unit else ""
-            text = f"{known.label.lower()} {known.difference(result.mean_difference)}{unit}"
-            parts.append(f"{text} (n = {result.n_pairs})")
-    if study.withheld or not parts:
-        return withheld(study) or "No paired difference in cost, tokens or time can be given"
+        for row in estimates[estimates["metric"] == metric].to_dict("records"):
+            known, difference = metric_name(metric), as_number(row["mean_difference"])
+            if difference is not None and not math.isnan(difference):
+                unit = f" {known.unit}" if known.unit else ""
+                text = f"{known.label.lower()} {known.difference(difference)}{unit}"
+                parts.append(f"{text} (n = {row['n_pairs']})")
+    if not parts:
+        names = " or ".join(metric_name(metric).label.lower() for metric in metrics)
+        return f"No paired difference in {names} can be given"
     return f"Paired mean difference: {', '.join(parts)}"
+
+
+# Findings about one trial
+
+
+def without_value(found: pd.DataFrame) -> list[str]:
+    """Return a sentence for every reason why metrics have no value."""
+    lost: dict[str, list[str]] = {}
+    for label, reason in zip(found["label"], found["reason"], strict=True):
+        if reason is not None:
+            lost.setdefault(reason, []).append(label)
+    return [f"{MISSING} {', '.join(labels)}: {why}." for why, labels in lost.items()]
+
+
+def file_statuses(found: pd.DataFrame) -> str:
+    """Return what became of the ground-truth files of a trial."""
+    counts = Counter(found["status"])
+    parts = [f"{counts[status]} {status}" for status in FILE_STATUSES if counts[status]]
+    return f"{counted(len(found), 'ground-truth file')}: {', '.join(parts)}"
+
+
+def hitting_steps(found: pd.DataFrame) -> str:
+    """Return how many steps touch a ground-truth file."""
+    hits = int(found["hits_ground_truth"].fillna(value=False).sum())
+    return f"{of(hits, len(found))} events touch a ground-truth file"
+
+
+def lines_shown(found: pd.DataFrame) -> str:
+    """Return how many of the expected lines were shown, of files whose reads state lines."""
+    known = found[found["n_found"].notna()]
+    if known.empty:
+        return "The reads state no lines, so they cannot be compared with the expected ones"
+    n = of(int(known["n_found"].sum()), int(known["n_expected"].sum()))
+    return f"{n} expected lines were shown to the agent"
+
+
+def outside(found: pd.DataFrame) -> str:
+    """Return how many files outside the ground truth were read, and how many nearly hit it."""
+    n_opened, n_near = int((found["access"] == "opened").sum()), int(found["is_near_miss"].sum())
+    return (
+        f"{counted(len(found), 'file')} outside the ground truth: {n_opened} read, "
+        f"{n_near} in the folder of a ground-truth file"
+    )
+
+
+def edited(found: pd.DataFrame) -> str:
+    """Return how many of the files to edit were written, and how many others."""
+    written, expected = found["is_written"].astype(bool), found["is_expected"].fillna(value=False)
+    if not expected.any():
+        files = counted(int(written.sum()), "file")
+        return f"{files} written; no source names the files to edit"
+    both = int((expected & written).sum())
+    others = counted(int(written.sum()) - both, "other")
+    return f"{of(both, int(expected.sum()))} files to edit were written, and {others}"
+
+
+def errors_found(found: pd.DataFrame) -> str:
+    """Return how many kinds of error occur."""
+    return f"{int((found['count'] > 0).sum())} of {len(found)} kinds of error occur"
+
+
+def left_out_items(found: pd.DataFrame) -> str:
+    """Return how much a private page leaves out."""
+    n = counted(int(found["n"].sum()), "item")
+    return f"{n} left out; paths of files, tools, times and numbers are kept"
+
+
+def regressions(found: pd.DataFrame) -> str:
+    """Return how many changes the guard calls regressions."""
+    n = int((found["verdict"] == "breach").sum())
+    return f"{n} of {len(found)} changes of search are regressions"

@@ -14,7 +14,7 @@ from msgspec import structs
 from retrieval_eval.metrics.catalog import BY_NAME, Metric
 from retrieval_eval.model.impact import Association, AssociationFamily, DifferenceAssociation
 from retrieval_eval.study.arms import config_pairs, configs_stated
-from retrieval_eval.study.frames import dtypes_of, frame_of, notebook_html
+from retrieval_eval.study.frames import frame_of, notebook_html
 from retrieval_eval.study.gate import let_through
 from retrieval_eval.study.pairs import Pair
 from retrieval_eval.study.settings import Settings, as_entry, metrics_named
@@ -62,7 +62,7 @@ class Associations:
     def frame(self) -> pd.DataFrame:
         """One row an association: metrics, scope, group, n, r with interval, p and q."""
         rows = (structs.asdict(row) | {"label": association_label(row)} for row in self.records)
-        return frame_of(rows, dtypes_of("label", Association))
+        return frame_of("associations", rows)
 
     def sentences(self) -> list[str]:
         """Return a sentence about every pooled association."""

@@ -16,15 +16,12 @@ from retrieval_eval.escape import visible
 from retrieval_eval.events.retrieved import VIEWS
 from retrieval_eval.metrics.catalog import BY_NAME, Metric
 from retrieval_eval.model.impact import (
-    CalibrationBin,
     ComparisonDocument,
-    FirstHitCurve,
     Flip,
     LetThrough,
     MatchedPair,
     PairedEstimate,
     PairValues,
-    RewardTier,
 )
 from retrieval_eval.study.arms import arm, config_named, config_pairs, configs_stated
 from retrieval_eval.study.associations import association_label, difference_associations
@@ -43,10 +40,9 @@ from retrieval_eval.study.estimates import (
 )
 from retrieval_eval.study.frames import (
     DISPLAYS,
-    DTYPES,
     Row,
+    arms_of,
     discrimination_rows,
-    dtypes_of,
     estimate_rows,
     found_rows,
     frame_of,
@@ -220,13 +216,12 @@ class Comparison:
                 if sides.difference is not None:
                     groups.setdefault((metric, pair.benchmark), []).append(sides)
         rows = [
-            {"metric": metric, "benchmark": suite, "n_pairs": len(own)}
+            arms_of(self.record)
+            | {"metric": metric, "benchmark": suite, "n_pairs": len(own)}
             | {name: fmean(getattr(s, name) for s in own) for name in _SIDES}
             for (metric, suite), own in groups.items()
         ]
-        numbers = [f"{name}:float64" for name in _SIDES]
-        dtypes = dtypes_of("metric", "benchmark", *numbers, "n_pairs:Int64")
-        return self._marked(frame_of(rows, dtypes))
+        return self._differences("suites", rows)
 
     @property
     def gate(self) -> pd.DataFrame:
@@ -234,18 +229,18 @@ class Comparison:
 
         Without a second configuration no rule has an outcome, and there is no row.
         """
-        return self._frame("gate", gate_rows(self.record) if self.comparison else ())
+        return frame_of("gate", gate_rows(self.record) if self.comparison else ())
 
     @property
     def found(self) -> pd.DataFrame:
         """One row a rule of the gate and trial that it found."""
-        return self._frame("found", found_rows(self.record))
+        return frame_of("found", found_rows(self.record))
 
     @property
     def ledger(self) -> pd.DataFrame:
         """One row an arm and status of its trials; all = removed + unmatched + used."""
         rows = (row for row in ledger_rows(self.record) if row["arm"])
-        return self._frame("ledger", rows)
+        return frame_of("ledger", rows)
 
     @property
     def tasks(self) -> pd.DataFrame:
@@ -264,7 +259,7 @@ class Comparison:
             }
             for task, own in by_task(self.trials).items()
         )
-        return frame_of(rows, dtypes_of("benchmark", "task_name", "status", "n_trials:Int64"))
+        return frame_of("tasks", rows)
 
     def _status(self, trials: Sequence[Trial], is_paired: bool) -> TaskStatus:
         if is_paired:
@@ -293,7 +288,7 @@ class Comparison:
             for row in estimate_rows(record)
             if row["is_verdict_metric"]
         )
-        return frame_of(rows, dtypes_of(*DTYPES["estimates"], "failed"))
+        return frame_of("every_pair", rows)
 
     def _other(self, baseline: str, comparison: str) -> Comparison:
         metrics = metrics_named([m for m in self.record.metrics if m in BY_NAME])
@@ -314,41 +309,36 @@ class Comparison:
     def first_hits(self) -> pd.DataFrame:
         """One row a configuration and unit: time to the first relevant file, of its tasks."""
         rows = time_to_first_relevant(self._valid[0], self.settings)
-        return frame_of(map(structs.asdict, rows), dtypes_of(FirstHitCurve))
+        return frame_of("first_hits", map(structs.asdict, rows))
 
     @property
     def times(self) -> pd.DataFrame:
         """One row a configuration, unit and task: ``time`` of the first hit, or ``end`` without."""
         rows = first_times(self._valid[0])
-        return frame_of(rows, dtypes_of("config_name", "unit", "time:float64", "end:float64"))
+        return frame_of("times", rows)
 
     @property
     def tiers(self) -> pd.DataFrame:
         """One row a configuration and share of the ground truth found: the mean reward."""
         rows = tiers(self._valid[0], self.settings)
-        return frame_of(map(structs.asdict, rows), dtypes_of(RewardTier))
+        return frame_of("tiers", map(structs.asdict, rows))
 
     @property
     def calibration(self) -> pd.DataFrame:
         """One row a configuration and fifth of file recall: mean recall and mean reward."""
         rows = calibration(self._valid[0], self.settings)
-        return frame_of(map(structs.asdict, rows), dtypes_of(CalibrationBin))
+        return frame_of("calibration", map(structs.asdict, rows))
 
     @cached_property
     def _valid(self) -> tuple[tuple[Trial, ...], tuple[LetThrough, ...]]:
         pairs = tuple(config_pairs(self.trials))
         return let_through(self.trials, pairs, self.settings.mcp_configs)
 
-    def _frame(self, name: str, rows: Iterable[Row]) -> pd.DataFrame:
-        return frame_of(rows, dtypes_of(*DTYPES[name]))
-
     def _differences(self, name: str, rows: Iterable[Row]) -> pd.DataFrame:
-        return self._marked(self._frame(name, rows))
-
-    def _marked(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Return a frame of differences that says where none may be read, for those who draw it."""
         from retrieval_eval.stats.paired import MIN_PAIRS
 
+        frame = frame_of(name, rows)
         lead = self.record.metrics.get(self.record.verdict_metric)
         if self.withheld:
             why = "A difference could come from that, so it is withheld."

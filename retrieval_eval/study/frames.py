@@ -18,9 +18,12 @@ from msgspec import structs
 from retrieval_eval.escape import html_text
 from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.model.impact import (
+    Association,
+    CalibrationBin,
     ComparisonDocument,
     DifferenceAssociation,
     Discrimination,
+    FirstHitCurve,
     Flip,
     GateRule,
     MatchedPair,
@@ -28,6 +31,7 @@ from retrieval_eval.model.impact import (
     PairedStatistics,
     PairSlice,
     PairValues,
+    RewardTier,
 )
 from retrieval_eval.registry import Registry
 from retrieval_eval.study.gate import RULES
@@ -83,17 +87,27 @@ def _dtype(hint: Any) -> str | None:
     return _dtype(kinds[0]) if kinds else _DTYPES.get(hint)
 
 
-def frame_of(rows: Iterable[Mapping[str, Any]], dtypes: Mapping[str, str]) -> pd.DataFrame:
-    """Return a frame with these columns, a row each."""
+def frame_of(name: str, rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+    """Return the frame of a comparison that :data:`DTYPES` declares by this name."""
     import pandas as pd
 
     rows = list(rows)
-    return pd.DataFrame(
+    frame = pd.DataFrame(
         {
-            name: pd.Series([row.get(name) for row in rows], dtype=dtype)
-            for name, dtype in dtypes.items()
+            column: pd.Series([row.get(column) for row in rows], dtype=dtype)
+            for column, dtype in dtypes_of(*DTYPES[name]).items()
         }
     )
+    return named(frame, f"study.{name}")
+
+
+def named(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Note in a frame of this package which one it is, and whether it had no row to begin with.
+
+    Rows of it that are chosen later keep the note. Tables are headed and printed by it.
+    """
+    frame.attrs |= {"frame": name, "was_empty": not len(frame)}
+    return frame
 
 
 def arms_of(record: ComparisonDocument) -> Row:
@@ -214,7 +228,7 @@ def discrimination_rows(record: ComparisonDocument) -> Iterator[Row]:
 def member_rows(record: ComparisonDocument, member: str) -> Iterator[Row]:
     """Yield one row an entry of a list of the comparison, such as ``slices``."""
     for entry in getattr(record, member):
-        yield arms_of(record) | structs.asdict(entry)
+        yield arms_of(record) | {"metric": record.verdict_metric} | structs.asdict(entry)
 
 
 def rule_title(rule: str) -> str:
@@ -242,17 +256,28 @@ def reason_label(reason: str) -> str:
     return text.replace("_", " ")
 
 
+_SIDES: Final = ("baseline:float64", "comparison:float64", "difference:float64")
+_ESTIMATES: Final = (*ARMS, "metric", "verdict", "is_verdict_metric:boolean", PairedStatistics)
+
 DTYPES: Final[dict[str, tuple[type[Record] | str, ...]]] = {
     "pairs": (*ARMS, "benchmark", "task_name", "metric", PairValues, MatchedPair),
-    "estimates": (*ARMS, "metric", "verdict", "is_verdict_metric:boolean", PairedStatistics),
+    "estimates": _ESTIMATES,
     "gate": (*ARMS, "rule", "title", "outcome", GateRule, "trials"),
     "found": (*ARMS, "rule", "title", "config_name", "task_name", "trial_name"),
     "ledger": (*ARMS, "arm", "status", "reason", "label", "n:Int64"),
     "views": (*ARMS, "view", "metric", "verdict", "flip", PairedEstimate),
     "flips": (*ARMS, Flip),
     "discrimination": (*ARMS, Discrimination, "title", "label"),
-    "slices": (*ARMS, PairSlice),
+    "slices": (*ARMS, "metric", PairSlice),
+    "suites": (*ARMS, "metric", "benchmark", *_SIDES, "n_pairs:Int64"),
     "difference_associations": (*ARMS, "label", DifferenceAssociation),
+    "associations": ("label", Association),
+    "tasks": ("benchmark", "task_name", "status", "n_trials:Int64"),
+    "every_pair": (*_ESTIMATES, "failed"),
+    "first_hits": (FirstHitCurve,),
+    "times": ("config_name", "unit", "time:float64", "end:float64"),
+    "tiers": (RewardTier,),
+    "calibration": (CalibrationBin,),
 }
 """The columns of every frame of a comparison: structs, and names (with a type if not of text)."""
 

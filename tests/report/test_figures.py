@@ -184,7 +184,7 @@ def test_a_long_strip_says_that_it_is_cut():
     assert cut.caption.endswith(f" Of each the first {MAX_STEPS} are shown.")
     assert len(cut.data) == MAX_STEPS
     assert "first" not in whole.caption
-    assert whole.finding == f"First hit: never of {MAX_STEPS} events with a"
+    assert whole.finding == f"First hit: none in {MAX_STEPS} events with a"
 
 
 def test_long_data_of_a_figure_are_cut_on_the_page_only():

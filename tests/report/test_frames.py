@@ -208,6 +208,7 @@ def test_every_column_says_what_it_is():
         columns.SEARCH_FRAMES,
         columns.DIFF_FRAMES,
         columns.HISTORY_FRAMES,
+        columns.STUDY_FRAMES,
         columns.TRIAL_FRAMES,
     ):
         for meaning, declared in frames.values():
@@ -215,6 +216,14 @@ def test_every_column_says_what_it_is():
             assert {c.type for c in declared} <= set(_DTYPES)
             assert all(c.name and c.meaning and c.source for c in declared)
             assert len({c.name for c in declared}) == len(declared)
+
+
+def test_every_frame_of_a_comparison_has_exactly_the_declared_columns(made_run):
+    for name, (_, declared) in columns.STUDY_FRAMES.items():
+        frame = getattr(made_run.study, name)
+        assert list(frame.columns) == [c.name for c in declared]
+        types = [_DTYPES[c.type] for c in declared]
+        assert [str(dtype) for dtype in frame.dtypes] == types
 
 
 def test_the_ledger_of_a_comparison_adds_up_in_its_frame(made_run):

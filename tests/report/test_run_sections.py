@@ -9,6 +9,7 @@ import pytest
 import retrieval_eval as rev
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import Run, words
+from retrieval_eval.report.exhibits import Link
 from retrieval_eval.report.loading import load_run
 from tests.factories import BASELINE, MCP, write_run
 from tests.runs import write_task, write_trial
@@ -44,7 +45,7 @@ def test_where_no_verdict_is_possible_no_cell_gives_a_difference(shown, withheld
         assert "withheld" not in made[name]
     assert words.DESCRIBES in withheld["Retrieval quality"]
     assert words.DESCRIBES in withheld["Time to first relevant file"]
-    assert WITHHELD in withheld["Cost, tokens and time"]
+    assert WITHHELD in withheld["In numbers"]
     assert "0 of 12 trials" not in withheld["Retrieval quality"]
     assert "Median file recall" in withheld["File recall"]
     assert SIGNED.search(made["Paired comparison"])
@@ -89,6 +90,25 @@ def test_titles_do_not_contradict_each_other(shown, made_run):
     assert words.verdict_title(record) in page["Paired comparison"]
 
 
+def test_a_changed_cell_says_nothing_about_what_it_no_longer_shows(made_run):
+    study = made_run.study
+    assert words.paired(study, "file_recall", study.pairs) == words.verdict_title(study.record)
+    some = study.pairs.query("benchmark == 'suite_a'")
+    assert 0 < len(some) < len(study.pairs)
+    assert words.paired(study, "file_recall", some) is None
+    assert words.paired(study, "mrr", study.pairs) is None
+    part = study.slices.query("dimension == 'suite'")
+    assert words.slices(part).endswith("over 2 slices")
+    assert words.slices(study.slices) != words.slices(part)
+    costs = words.mean_differences(study.estimates, ["total_tokens"])
+    assert costs.startswith("Paired mean difference: tokens ")
+    assert "cost" not in costs
+    metric = study.suites.query("metric == 'mrr'")
+    drawn = rev.plot.dumbbell(metric, "benchmark", "baseline", "comparison", n="n_pairs")
+    assert drawn.ax.get_xlabel() == "Mean MRR"
+    assert drawn.finding.startswith(f"{MCP} is ")
+
+
 def test_retired_words_are_on_no_page(shown, made_run, withheld_run):
     for run in (made_run, withheld_run):
         text = " ".join(shown(run).values())
@@ -129,10 +149,10 @@ def batches(tmp_path):
 def test_batches_that_use_a_name_again_are_told_apart(batches):
     assert strips(batches) == {"base": 2}
     trial = batches.trial("task-one")
-    assert trial.finding("events") == "2 events, first hit at step 1"
-    assert trial.finding("ground_truth") == "1 ground-truth file: 1 read"
+    assert rev.plot.timeline(trial.events).finding == "First hit: step 1 of 2 events with base"
+    assert rev.table.show(trial.ground_truth).finding == "1 ground-truth file: 1 read"
     second = batches.trial("task-one", batch="2026-01-06__10-00-00")
-    assert second.finding("events") == "3 events, first hit at step 2"
+    assert rev.plot.timeline(second.events).finding == "First hit: step 2 of 3 events with base"
     assert len(set(batches.trial_folders)) == 2
 
 
@@ -187,4 +207,22 @@ def test_every_definition_has_a_direction_also_with_one_config(tmp_path):
 def test_tasks_lead_to_the_pages_of_their_trials_where_there_are_some(tmp_path):
     run = Run([write_run(tmp_path, n_tasks=3)], has_trial_pages=True)
     shown = rev.table.tasks(run.trials, ["file_recall"], run.configs).block().exhibits[0]
-    assert all(row[0].href.startswith("trials/") for row in shown.rows)
+    pages = {(t.task_name, t.config_name): t.page for t in run.trials.itertuples()}
+    for task, _, recall in shown.rows:
+        sides = [part.href for part in recall.parts if isinstance(part, Link)]
+        assert sides == [pages[task, config] for config in run.configs]
+        assert task.href == sides[0]
+        assert task.href.startswith("trials/")
+    assert "the values of file recall to one of each configuration" in shown.notes[0]
+
+
+def test_runs_that_are_told_apart_keep_the_pages_of_their_trials(tmp_path):
+    folders = [write_run(tmp_path / name, n_tasks=3) for name in ("a", "b")]
+    names = [{BASELINE: f"{BASELINE}@a"}, {BASELINE: f"{BASELINE}@b"}]
+    apart = Run(folders, new_names=names, has_trial_pages=True, trial_pages_at="../trials")
+    assert f"{BASELINE}@b" in apart.configs
+    assert apart.trial_folders == Run(folders).trial_folders
+    part = apart.filter(f"config_name != '{BASELINE}@a'")
+    assert 0 < len(part.trials) < len(apart.trials)
+    assert set(part.trials["page"]) <= set(apart.trials["page"])
+    assert all(page.startswith("../trials/") for page in part.trials["page"])

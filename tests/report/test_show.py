@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval.escape import html_text
-from retrieval_eval.report.exhibits import Block, Empty, Link, Table
+from retrieval_eval.report.exhibits import Block, Empty, Link, Links, Table
 from retrieval_eval.report.show import breakable, table_html, to_html, to_plain
 
 TABLE = Table("t", "What it is", ("Name", "n"), (("a|b", "1"), ("<i>", "2")), notes=("A note.",))
@@ -124,6 +124,18 @@ def test_a_cell_leads_to_a_place_inside_the_report_and_nowhere_else():
     for outside in ("//x", "http://x", "javascript:x", "a/../../b", "/etc", "a b", 'x"y'):
         with pytest.raises(ValueError, match="not a place"):
             row(outside, "")
+
+
+def test_each_name_in_a_cell_leads_to_its_own_place():
+    cell = Links.joined(
+        ", ", [Links(Link("<a>", "b.html#a"), " (rank 2)"), Link("c", ""), "1 more"]
+    )
+    assert cell == "<a> (rank 2), c, 1 more"
+    shown = table_html(Table("t", "", ("A",), ((cell,),)))
+    assert '<a href="b.html#a">&lt;a&gt;</a> (rank 2), c, ' in shown
+    assert shown.count("<a ") == 1
+    with pytest.raises(ValueError, match="not a place"):
+        table_html(Table("t", "", ("A",), ((Links(Link("x", "//x")),),)))
 
 
 def test_a_day_and_a_time_are_never_broken():

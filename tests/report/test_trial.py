@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import retrieval_eval as rev
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.report import Run, render
 from retrieval_eval.report.columns import TRIAL_FRAMES
@@ -83,18 +84,35 @@ def test_every_frame_has_exactly_the_declared_columns(made_run):
     for name, (_, declared) in TRIAL_FRAMES.items():
         assert list(trial.frame(name).columns) == [c.name for c in declared]
         trial.frame(name).iloc[:0]  # a copy
-        assert trial.finding(name) or name == "pages"
+        shown = rev.table.show(trial.frame(name))
+        assert shown.key != "show"
+        assert shown.finding or name in ("metrics", "pages")
 
 
 def test_what_is_not_computable_has_its_reason_below_the_table(tmp_path):
     run = Run([write_run(tmp_path, n_tasks=2, n_without_ground_truth=1)])
     trial = run.trial("task-000")
     assert ("File recall", "—") in rows(trial.metrics, "label", "shown")
-    (note,) = [note for note in trial.notes("metrics") if "File recall" in note]
+    (table,) = rev.table.show(trial.metrics).block().exhibits
+    (note,) = [note for note in table.notes if "File recall" in note]
     assert note.startswith("— File recall, MRR, nDCG@10, ")
     assert note.endswith(": the task has no file-level ground truth.")
-    assert trial.finding("metrics") == "Not scored: the task has no file-level ground truth"
-    assert trial.finding("ground_truth") == "There is no ground truth for this task"
+    assert trial.found == "Not scored: the task has no file-level ground truth"
+    empty = rev.table.show(trial.ground_truth).nothing
+    assert empty == "No file-level ground truth was found, so nothing can be hit."
+
+
+def test_what_is_said_of_rows_follows_the_rows(made_run):
+    trial = made_run.trial("task-003")
+    files = trial.ground_truth
+    missed = files[files["status"] == "missed"]
+    n = len(missed)
+    assert 0 < n < len(files)
+    assert rev.table.show(missed).finding == f"{n} ground-truth files: {n} missed"
+    none = rev.table.show(missed.iloc[:0])
+    assert none.nothing == "The frame has no row or no column, so there is nothing to show."
+    counted = rev.table.show(files.groupby("status").size().reset_index(name="n"))
+    assert counted.caption == f"{files['status'].nunique()} rows"
 
 
 def test_steps_say_what_was_asked_and_what_came_back(trial_of):
@@ -141,7 +159,7 @@ def test_steps_say_what_was_asked_and_what_came_back(trial_of):
         ("Edit (file write)", None, "wrote 1 file: src/b.py", None),
     ]
     assert list(trial.steps["status"]) == [*["served"] * 3, "failed", "unresolved", "served"]
-    assert trial.finding("steps") == "2 of 6 events touch a ground-truth file"
+    assert rev.table.show(trial.steps).finding == "2 of 6 events touch a ground-truth file"
 
 
 def test_a_plain_document_says_that_nothing_was_recorded(trial_of):
@@ -173,7 +191,7 @@ def test_lines_read_are_compared_with_the_expected_ones(trial_of):
         ("src/c.py", "5–6", "the whole file", 2, 2),
         ("src/d.py", "5", "none", 1, 0),
     ]
-    assert trial.finding("lines") == "13 of 19 expected lines were shown to the agent"
+    assert rev.table.show(trial.lines).finding == "13 of 19 expected lines were shown to the agent"
 
 
 def test_a_range_of_lines_of_any_size_is_counted_without_listing_it(trial_of):
@@ -197,7 +215,7 @@ def test_every_ground_truth_file_has_a_status(trial_of):
         ("c.py", "read", 3, 3, None),
         ("d.py", "missed", None, None, None),
     ]
-    assert trial.finding("ground_truth") == (
+    assert rev.table.show(trial.ground_truth).finding == (
         "4 ground-truth files: 1 edited, 1 read, 1 seen, 1 missed"
     )
 
@@ -228,7 +246,7 @@ def test_edits_are_compared_with_the_files_to_edit(trial_of):
         ("b.py", True, False, None),
         ("src/c.py", False, True, None),
     ]
-    assert trial.finding("edits") == "1 of 2 files to edit were written, and 1 other"
+    assert rev.table.show(trial.edits).finding == "1 of 2 files to edit were written, and 1 other"
 
 
 def test_a_private_trial_lists_what_it_leaves_out(trial_of):
@@ -250,7 +268,7 @@ def test_a_private_trial_lists_what_it_leaves_out(trial_of):
     assert trial.events["arguments"].isna().all()
     for name in TRIAL_FRAMES:
         assert "SECRET" not in trial.frame(name).to_csv()
-    assert trial.finding("redacted").startswith("5 items left out")
+    assert rev.table.show(trial.redacted).finding.startswith("5 items left out")
 
 
 def test_the_page_shows_every_step_and_hides_arguments_when_private(executed, made_run):
@@ -324,7 +342,7 @@ def test_a_trial_without_a_trace_has_a_page_with_the_reason(tmp_path, executed):
     run = Run([write_run(tmp_path, n_tasks=2, n_without_trace=1)])
     html = render.to_html(executed(run, "trial_report", trial="task-000"), title="t", footer="f")
     assert "Degraded: agent: no trace file." in html
-    assert "No retrieval event" in html
+    assert "The trial holds no retrieval event." in html
     assert "not known" in html
 
 

@@ -105,6 +105,11 @@ def test_every_trial_has_a_page_and_no_link_leads_nowhere(report):
     assert leads[report] & set(pages)
 
 
+def test_a_comparison_leads_to_the_pages_of_trials(report, given):
+    page = build("run-1", notebook="compare_runs", **given)
+    assert check_links(report.parents[1])[page] & set(pages_of(report))
+
+
 def test_two_trials_of_one_name_have_pages_of_their_own(report):
     own = [p for p in pages_of(report) if p.parent.name.startswith("task-one__aaaaaaa@base-")]
     shown = [(page.read_text(encoding="utf-8").count("docs/x.md") > 0) for page in own]

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from msgspec.structs import replace
 
+import retrieval_eval as rev
 from retrieval_eval.model.impact import (
     ComparisonDocument,
     Discrimination,
@@ -423,11 +424,11 @@ def test_findings_of_sections():
     few = {"dimension": "suite", "level": "x", "n_pairs": 9, "interpretable": True}
     cells = [PairSlice(**few, mean_difference=d) for d in (0.3, -0.2)]
     small = PairSlice(**(few | {"interpretable": False}), mean_difference=0.9)
-    assert words.slices(study_of(replace(COMPARISON, slices=(*cells, small)))) == (
+    assert words.slices(study_of(replace(COMPARISON, slices=(*cells, small))).slices) == (
         "Differences from −0.20 to +0.30 over 2 slices; 1 slice too small to interpret"
     )
     none = study_of(replace(COMPARISON, slices=(small, small)))
-    assert words.slices(none) == "2 slices too small to interpret"
+    assert words.slices(none.slices) == "2 slices too small to interpret"
     assert words.gate(study_of(COMPARISON)) == (
         "The configurations may be compared: 0 rules passed, no trial removed, 5 without a partner"
     )
@@ -459,10 +460,12 @@ def test_what_passed_the_rules_is_counted_with_the_reasons():
 
 def test_where_no_difference_may_be_read_every_finding_of_one_says_so():
     made = study_of(failing("model_differs", "base"))
-    for finding in (
-        *(words.paired, words.suites, words.every_metric, words.views, words.discrimination),
-        *(words.slices, words.difference_associations, words.costs),
-    ):
+    for finding in (words.paired, words.every_metric):
         assert finding(made) == "No verdict: the configurations cannot be compared"
+    assert words.mean_differences(made.estimates, ["cost_usd"]) == words.NO_VERDICT
+    assert words.slices(made.slices) is None
+    for frame in (made.discrimination, made.difference_associations, made.slices):
+        assert rev.table.show(frame).nothing.endswith("so it is withheld.")
+    assert rev.table.views(made.views).nothing.endswith("so it is withheld.")
     assert words.described(made) == words.DESCRIBES
     assert words.admitted(made).startswith(words.DESCRIBES)

@@ -14,8 +14,10 @@ from retrieval_eval.report.registered import (
     as_frame,
     figure,
     listed,
+    metric_of,
     need_rows,
     numbers,
+    side_of,
     texts,
 )
 from retrieval_eval.values import counted
@@ -48,11 +50,12 @@ def dumbbell(
         The columns of the first and the second value, such as those of two configurations; the
         second may be the smaller one.
     names
-        What the two are called; by default as the columns are headed.
+        What the two are called; by default the configurations of the frame's ``baseline_config``
+        and ``comparison_config``, else as the columns are headed.
     n
         The column of what a row rests on: a number, or words such as ``of 12 files``.
     xlabel
-        What is on the axis.
+        What is on the axis; by default the metric that the frame's rows are about.
 
     Returns
     -------
@@ -67,7 +70,9 @@ def dumbbell(
     >>> rev.plot.dumbbell(suites, "suite", "a", "b").finding
     'b is higher than a in 1 of 2 suites, lower in 1'
     """
-    first, second = (names or (heading(low), heading(high)))[:2]
+    first, second = (names or (side_of(frame, low), side_of(frame, high)))[:2]
+    metric = metric_of(frame)
+    xlabel = xlabel or (f"Mean {inside(metric)}" if metric and n else metric)
     found = list(zip(texts(frame, rows), numbers(frame, low), numbers(frame, high), strict=True))
     notes = [""] * len(found)
     if n is not None:

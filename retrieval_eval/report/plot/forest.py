@@ -18,6 +18,7 @@ from retrieval_eval.report.registered import (
     figure,
     labels,
     listed,
+    metric_of,
     need_rows,
     numbers,
     texts,
@@ -40,8 +41,8 @@ def forest(
     frame: pd.DataFrame,
     rows: str | Sequence[str],
     estimate: str,
-    low: str,
-    high: str,
+    low: str = "ci_low",
+    high: str = "ci_high",
     p: str | None = None,
     by: str | None = None,
     n: str | None = None,
@@ -70,7 +71,8 @@ def forest(
     limit
         The column of a limit of the estimate, such as that of a guard, drawn as a tick.
     xlabel
-        What is on the axis; by default the heading of ``estimate``.
+        What is on the axis; by default the heading of ``estimate``, and the metric that the
+        frame's rows are about.
 
     Returns
     -------
@@ -85,6 +87,8 @@ def forest(
     >>> rev.plot.forest(found.assign(high=0.3), "metric", "d", "low", "high").finding
     'The interval leaves out 0 in 1 of 2 metrics: MRR +0.20'
     """
+    metric = "" if rows == "metric" else metric_of(frame)
+    what = xlabel or heading(estimate) + (f" of {inside(metric)}" if metric else "")
     found = _estimates(frame, rows, (estimate, low, high), (p, n, limit), by, least)
     need_rows(frame)
     known = _known(found, estimate, least)
@@ -109,7 +113,7 @@ def forest(
     row_labels(ax, [e if isinstance(e, str) else e.title for e in lines], notes)
     for tick, line in zip(ax.get_yticklabels(), lines, strict=True):
         tick.set_fontweight("bold" if isinstance(line, str) else "normal")
-    ax.set_xlabel(xlabel or heading(estimate))
+    ax.set_xlabel(what)
     if limit and any(e.limit is not None for e in found):
         color = style.MARKS[1].color
         handle = ax.plot([], [], color=color, marker="|", linestyle="", markeredgewidth=2.2)
@@ -119,7 +123,7 @@ def forest(
     test = f"{_letter(p)} is below 0.05" if p else "The interval leaves out 0"
     parts = [f"{name(e.whole, 60)} {show(e.value)} {_ends(e, show)}" for e in known]
     noun = inside(heading(rows)) if isinstance(rows, str) else "row"
-    what, more = xlabel or heading(estimate), len(found) - len(drawn)
+    more = len(found) - len(drawn)
     return Words(
         f"{test} in {len(strong)} of {counted(len(known), noun)}{f': {clear}' if clear else ''}",
         f"{what} with interval, {counted(len(frame), noun)}; filled: "

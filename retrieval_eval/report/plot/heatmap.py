@@ -84,8 +84,7 @@ def heatmap(
     is_signed = min(v for v, _, _ in known) < 0 or "differ" in values or "point" in values
     show = NAMED["signed"] if is_signed else formatter(values, [v for v, _, _ in known])
     cells = list(zip(down, across, found, ns, small, strict=True))
-    names = [g for g in groups_of(frame, rows) if g in set(down)]
-    heads = [g for g in groups_of(frame, columns) if g in set(across)]
+    names, heads = groups_of(frame, rows), groups_of(frame, columns)
     if len(names) < 2 or len(heads) < 2:
         _dots(ax, cells, show, is_single_row=len(names) == 1)
         ax.set_xlabel(heading(values))

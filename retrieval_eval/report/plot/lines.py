@@ -8,17 +8,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from retrieval_eval.report import style
-from retrieval_eval.report.canvas import legend, light_grid, name
+from retrieval_eval.report.canvas import group_legend, light_grid, name
 from retrieval_eval.report.headings import formatter, heading, inside, percent
 from retrieval_eval.report.registered import (
     NothingToShow,
     Words,
     as_frame,
-    column,
     figure,
     groups_of,
     known_of,
-    labels,
     listed,
     marks_of,
     need_rows,
@@ -80,8 +78,8 @@ def lines(
         raise NothingToShow(
             f"No row has a value of {listed([inside(heading(c)) for c in wanted])}."
         )
-    marks, present = marks_of(frame, by), set(labels(frame, by))
-    groups = [g for g in groups_of(frame, by) if g in present and any(found[c][g] for c in wanted)]
+    marks = marks_of(frame, by)
+    groups = [g for g in groups_of(frame, by) if any(found[c][g] for c in wanted)]
     for label in groups:
         tidy = pd.DataFrame(
             [(i, value) for i, c in enumerate(wanted) for value in found[c][label]],
@@ -115,12 +113,8 @@ def lines(
     if min(shares) >= 0:
         ax.set_ylim(0, 1.02 if max(shares) <= 1 else None)
     light_grid(ax, "y")
-    handles = [
-        ax.plot([], [], color=marks[g].color, linestyle=marks[g].line, marker=marks[g].marker)[0]
-        for g in groups
-    ]
     last = wanted[-1]
-    legend(ax, handles, [name(g) for g in groups])
+    group_legend(ax, {name(g): marks[g] for g in groups})
     means = {
         (g, c): (statistics.fmean(found[c][g]) if found[c][g] else None, len(found[c][g]))
         for g in groups
@@ -140,10 +134,7 @@ def lines(
         ((m, g, n) for g in groups for m, n in [means[g, last]] if m is not None),
         key=lambda row: (-row[0], row[1]),
     )
-    with_values = sum(
-        any(v is not None for v in row)
-        for row in zip(*(_known(frame, c) for c in wanted), strict=True)
-    )
+    with_values = int(frame[wanted].notna().any(axis="columns").sum())
     parts = "; ".join(
         f"{name(g)} "
         + ", ".join(f"{t} {show(means[g, c][0])}" for t, c in zip(ticks, wanted, strict=True))
@@ -166,9 +157,3 @@ def lines(
         {"mean": show, "column": heading},
         {"group": heading(by)},
     )
-
-
-def _known(frame: pd.DataFrame, name: str) -> list[object]:
-    from retrieval_eval.report.headings import is_missing
-
-    return [None if is_missing(value) else value for value in column(frame, name)]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from retrieval_eval.report.canvas import legend, light_grid, name
+from retrieval_eval.report.canvas import group_legend, light_grid, name
 from retrieval_eval.report.headings import Format, formatter, heading, inside
 from retrieval_eval.report.registered import (
     NothingToShow,
@@ -102,7 +102,7 @@ def over_time(
     places = {moment: i for i, moment in enumerate(moments)}
     looks, present = marks_of(frame, by), {g for _, g, *_ in found}
     groups = [g for g in groups_of(frame, by) if g in present]
-    handles, breaks, said = [], 0, []
+    breaks, said = 0, []
     title = ylabel or heading(value)
     show = formatter(value, [row[3] for row in found])
     for number, g in enumerate(groups):
@@ -123,7 +123,6 @@ def over_time(
                 marker=look.marker,
                 markersize=5,
             )
-        handles += ax.plot([], [], color=look.color, linestyle=look.line, marker=look.marker)
         said.append(_said(rows, show, g if len(groups) > 1 else "", when_named=bool(names)))
     light_grid(ax, "y")
     step = -(-len(moments) // _MOST_TICKS)
@@ -135,7 +134,7 @@ def over_time(
     if min(values) >= 0:
         ax.set_ylim(0, 1.02 if max(values) <= 1 else None)
     if len(groups) > 1:
-        legend(ax, handles, [name(g) for g in groups])
+        group_legend(ax, {name(g): looks[g] for g in groups})
     data = as_frame(
         {
             "group": [g for _, g, *_ in found],

@@ -6,7 +6,7 @@ import statistics
 from typing import TYPE_CHECKING, Literal
 
 from retrieval_eval.report import style
-from retrieval_eval.report.canvas import light_grid, name
+from retrieval_eval.report.canvas import light_grid
 from retrieval_eval.report.headings import heading, inside
 from retrieval_eval.report.names import metric_name
 from retrieval_eval.report.registered import (
@@ -16,6 +16,7 @@ from retrieval_eval.report.registered import (
     column,
     figure,
     numbers,
+    side_of,
     texts,
 )
 from retrieval_eval.values import counted
@@ -121,7 +122,7 @@ def paired(
     ax.set_xlabel(f"{tasks}{order} (dotted: mean {known.difference(mean)})")
     ax.set_ylabel(f"Δ {known.titled}")
     higher, lower = sum(v > 0 for v in values), sum(v < 0 for v in values)
-    first, second = _side(frame, "baseline"), _side(frame, "comparison")
+    first, second = side_of(frame, "baseline"), side_of(frame, "comparison")
     for text, place, align, mark in (
         (f"{second} higher: {higher}", (0.99, 0.97), ("right", "top"), up),
         (f"{first} higher: {lower}", (0.01, 0.03), ("left", "bottom"), down),
@@ -159,11 +160,3 @@ def paired(
             "comparison": second,
         },
     )
-
-
-def _side(frame: pd.DataFrame, side: str) -> str:
-    """Return the configuration of a side, where the frame names exactly one."""
-    if f"{side}_config" not in frame.columns:
-        return side
-    found = list(dict.fromkeys(texts(frame, f"{side}_config")))
-    return name(found[0]) if len(found) == 1 else side

@@ -78,8 +78,7 @@ def stacked(
     sums: defaultdict[tuple[str, str], float] = defaultdict(float)
     for key, weight in zip(keys, added, strict=True):
         sums[key] += max(0.0, weight or 0.0)
-    present = {row for row, _ in keys}
-    bars = [row for row in groups_of(frame, rows) if row in present]
+    bars = groups_of(frame, rows)
     kinds = [p for p in groups_of(frame, parts) if any(sums[row, p] for row in bars)]
     totals = {row: sum(sums[row, p] for p in kinds) for row in bars}
     if not kinds:

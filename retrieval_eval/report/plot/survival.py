@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from retrieval_eval.report.canvas import legend, light_grid, name
+from retrieval_eval.report.canvas import group_legend, light_grid, name
 from retrieval_eval.report.headings import formatter, heading, inside
 from retrieval_eval.report.numbers import MISSING
 from retrieval_eval.report.registered import (
@@ -114,11 +114,7 @@ def survival(
     light_grid(ax, "both")
     ax.set_xlabel(heading(time))
     ax.set_ylabel("Share by then")
-    handles = [
-        ax.plot([], [], color=marks[g].color, linestyle=marks[g].line, marker=marks[g].marker)[0]
-        for g in ordered
-    ]
-    legend(ax, handles, [f"{name(g)} (n = {curves[g].n:,})" for g in ordered])
+    group_legend(ax, {f"{name(g)} (n = {curves[g].n:,})": marks[g] for g in ordered})
     medians = [c.median().value if c.n >= MIN_N else None for c in curves.values()]
     show = formatter(time, [*known, 0.5])
     data = as_frame(

@@ -144,7 +144,7 @@ def timeline(
         }
     )
     said = [
-        f"{'never' if firsts[g] is None else f'step {firsts[g]}'} of "
+        f"{'none in' if firsts[g] is None else f'step {firsts[g]} of'} "
         f"{counted(len(strips[g]), 'event')} with {name(g, 36)}"
         for g in ordered
     ]

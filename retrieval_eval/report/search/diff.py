@@ -59,6 +59,7 @@ class SearchDiff(Searched):
         What A and B are called: their labels, ``A`` and ``B`` without, or when they agree.
     """
 
+    owner = "diff"
     frame_columns = _COLUMNS
     of = "metric"
 

@@ -88,6 +88,7 @@ class SearchRun(Searched):
         The condition that the queries passed, as :meth:`filter` gives it.
     """
 
+    owner = "search"
     frame_columns = _COLUMNS
     of = "measure"
 

@@ -17,10 +17,12 @@ from retrieval_eval.model.search_run import QueryResult, RefusalRate
 from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report import style
 from retrieval_eval.report.checkout import commit
+from retrieval_eval.report.exhibits import Link, Links
 from retrieval_eval.report.numbers import rate
 from retrieval_eval.report.provenance import library_versions, package_version
 from retrieval_eval.report.search.diff import SearchDiff
 from retrieval_eval.report.search.names import DIMENSIONS, PROBLEMS, SOURCES, cutoff, definition
+from retrieval_eval.report.search.pages import Places
 from retrieval_eval.report.search.searched import SIDES, Searched, brackets, known, objects
 from retrieval_eval.search.guard.rendering import HEAD, cells
 from retrieval_eval.search.named_metrics import BLOCK_OF
@@ -127,15 +129,18 @@ def _returned(query: QueryResult) -> str:
     return f"{len(query.ranking):,}" if query.ranking else "nothing"
 
 
-def _relevant(run: SearchRun, query: QueryResult) -> str | None:
+def _relevant(run: SearchRun, query: QueryResult) -> Links | None:
     """Return the relevant documents of a query with their ranks, the first few by name."""
     found = run.relevant_of(query)
-    shown = [
-        f"{doc[:60]} {f'(rank {place})' if place else '(not retrieved)'}"
+    shown: list[str] = [
+        Links(
+            Link(doc[:60], run.places.of_document(doc)),
+            f" (rank {place})" if place else " (not retrieved)",
+        )
         for doc, _, place in found[:MAX_DOCS]
     ]
     more = len(found) - MAX_DOCS
-    return ", ".join([*shown, *([f"{more} more"] if more > 0 else [])]) or None
+    return Links.joined(", ", [*shown, *([f"{more} more"] if more > 0 else [])]) or None
 
 
 def _code(text: str) -> str:
@@ -329,8 +334,8 @@ def first_documents(view: Searched) -> pd.DataFrame:
     rows = [
         (
             name,
-            first(before[name]) if name in before else None,
-            first(after[name]),
+            first(before[name], view.places) if name in before else None,
+            first(after[name], view.places),
             view.moved.get(name, {}).get("RR", 0.0),
         )
         for name in view.top1
@@ -340,12 +345,13 @@ def first_documents(view: Searched) -> pd.DataFrame:
     return view.named(table(("id", "before", "after", "points"), rows))
 
 
-def first(query: QueryResult) -> str:
+def first(query: QueryResult, places: Places) -> str:
     """Return the first document of a query with its grade, or that nothing came."""
     if not query.ranking:
         return "nothing"
     found = query.ranking[0]
-    return f"{found.doc[:60]} ({'unjudged' if found.grade is None else f'grade {found.grade}'})"
+    grade = "unjudged" if found.grade is None else f"grade {found.grade}"
+    return Links(Link(found.doc[:60], places.of_document(found.doc)), f" ({grade})")
 
 
 def moved_documents(diff: SearchDiff, metric: str) -> pd.DataFrame:
@@ -358,7 +364,8 @@ def moved_documents(diff: SearchDiff, metric: str) -> pd.DataFrame:
         value = query.metrics.get(metric)
         values = f"{rate(value.a)} → {rate(value.b)}" if value else "unchanged"
         points = query.contributions.get(metric, 0.0)
-        rows.append((query.id, _graded(side.gained), _graded(side.lost), values, points))
+        came, left = (_graded(moved, diff.places) for moved in (side.gained, side.lost))
+        rows.append((query.id, came, left, values, points))
     rows.sort(key=lambda row: (-abs(row[4]), row[0]))
     head = ("id", "Came (grade, rank before)", "Left (grade, rank now)", metric, "points")
     return diff.named(table(head, rows))
@@ -368,13 +375,16 @@ def _is_judged(side: MovedDocuments) -> bool:
     return any(doc.grade is not None for doc in (*side.gained, *side.lost))
 
 
-def _graded(found: Sequence[MovedDocument]) -> str | None:
+def _graded(found: Sequence[MovedDocument], places: Places) -> Links | None:
     """Return the judged documents with grade and the rank they had or have; others by count."""
     judged = sorted((d for d in found if d.grade is not None), key=lambda d: -(d.grade or 0))
-    parts = [f"{visible(d.doc, 32)} ({d.grade}, {_outside(d)})" for d in judged[:MAX_DOCS]]
+    parts: list[str] = [
+        Links(Link(visible(d.doc, 32), places.of_document(d.doc)), f" ({d.grade}, {_outside(d)})")
+        for d in judged[:MAX_DOCS]
+    ]
     parts += [f"{len(judged) - MAX_DOCS} more judged"] if len(judged) > MAX_DOCS else []
     n_others = len(found) - len(judged)
-    return ", ".join([*parts, *([f"{n_others} unjudged"] if n_others else [])]) or None
+    return Links.joined(", ", [*parts, *([f"{n_others} unjudged"] if n_others else [])]) or None
 
 
 def _outside(doc: MovedDocument) -> str:

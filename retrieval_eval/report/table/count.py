@@ -56,8 +56,7 @@ def count(
     down, across = labels(frame, rows), labels(frame, columns)
     need_rows(frame)
     found = Counter(zip(down, across, strict=True))
-    names = [g for g in groups_of(frame, rows) if g in set(down)]
-    heads = [g for g in groups_of(frame, columns) if g in set(across)] if columns else []
+    names, heads = groups_of(frame, rows), groups_of(frame, columns) if columns else []
     head = heading(rows)
     totals = Counter(down)
     body = [[name, *(found[name, g] for g in heads), totals[name]] for name in names]

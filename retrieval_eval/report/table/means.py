@@ -51,7 +51,7 @@ def means(
     if not len(frame) or not columns:
         raise NothingToShow("There is no row or no column, so there is no mean to show.")
     of_rows = labels(frame, by)
-    groups = [group for group in groups_of(frame, by) if group in set(of_rows)]
+    groups = groups_of(frame, by)
     sizes = [of_rows.count(group) for group in groups]
     body, rows = [], []
     for column in columns:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.escape import visible
+from retrieval_eval.report.defaults import defaults_of
 from retrieval_eval.report.exhibits import Link
 from retrieval_eval.report.headings import NAMED, Format, is_missing
 from retrieval_eval.report.registered import (
@@ -36,12 +37,16 @@ def show(
 ) -> Words:
     """Show rows of a frame, a column each, headed and printed as the columns are declared.
 
+    A frame of a run, trial, comparison or history, or rows of it, is shown as
+    :mod:`retrieval_eval.report.defaults` says: its caption, finding, columns, heads, formats, links
+    and number of rows are those of the frame where no others are given.
+
     Parameters
     ----------
     frame
         Any frame; its index is not shown.
     columns
-        Columns in the order to show them, or a mapping from column to printed head; by default all.
+        Columns in the order to show them, or a mapping from column to printed head.
     formats
         For a column, how values are printed: ``rate`` (two decimals), ``signed``, ``points``
         (signed, ``0`` for none), ``band`` (±), ``count``, ``percent``, ``p``, ``interval`` (of
@@ -75,8 +80,18 @@ def show(
     >>> shown.block().exhibits[0].header
     ('Suite', 'MRR', 'Share')
     """
+    known = defaults_of(frame)
+    key = known.key if known else ""
+    if columns is None and known is not None and known.columns:
+        columns, top = known.columns, top or known.top
     chosen = list(columns) if columns is not None else list(frame.columns)
     own = {name: f"{name}_page" for name in chosen if f"{name}_page" in frame.columns}
+    if known is not None and links is None:
+        own |= {
+            name: place
+            for name, place in known.links.items()
+            if name in chosen and place in frame.columns
+        }
     links = own | dict(links or {})
     for name in [*chosen, *links.values()]:
         column(frame, name)
@@ -88,21 +103,40 @@ def show(
                 f"are {', '.join(visible(name, 40) for name in chosen)}"
             )
     if not len(frame) or not chosen:
-        raise NothingToShow("The frame has no row or no column, so there is nothing to show.")
+        why = str(frame.attrs.get("empty", "")) or (known.empty if known else "")
+        nothing = "The frame has no row or no column, so there is nothing to show."
+        raise NothingToShow(why if why and frame.attrs.get("was_empty") else nothing, key)
     if top is not None and top < 1:
         raise BadInputError(f"table.show: top is {top}, and at least one row has to be shown")
     data = frame[chosen].head(top if top is not None else len(frame))
-    heads = {**(columns if isinstance(columns, Mapping) else {}), **(header or {})}
-    names, rows, align = printed(
-        data, {name: _format(name, given) for name, given in (formats or {}).items()}, heads
-    )
+    heads = {
+        **(known.columns if known else {}),
+        **(columns if isinstance(columns, Mapping) else {}),
+        **(header or {}),
+    }
+    shown_as = dict(known.formats) if known else {}
+    shown_as |= {name: _format(name, given) for name, given in (formats or {}).items()}
+    names, rows, align = printed(data, shown_as, heads)
     for name, place in links.items():
         rows = _linked(rows, chosen.index(name), list(frame[place]))
     said = [notes] if isinstance(notes, str) else list(notes)
+    if known is not None and not said:
+        said = [frame.attrs.get("notes", ""), *(known.notes(frame) if known.notes else ())]
     if len(data) < len(frame):
         said.append(f"The first {len(data):,} of {len(frame):,} rows.")
-    n = counted(len(frame), "row")
-    return Words("", n, data, cells=(names, rows), align=align, notes=tuple(filter(None, said)))
+    finding, caption = "", counted(len(frame), "row")
+    if known is not None:
+        finding = known.finding(frame) if known.finding else ""
+        caption = known.caption if isinstance(known.caption, str) else known.caption(frame)
+    return Words(
+        finding,
+        caption,
+        data,
+        cells=(names, rows),
+        align=align,
+        notes=tuple(filter(None, said)),
+        key=key,
+    )
 
 
 def _format(name: str, given: str | Format) -> Format:

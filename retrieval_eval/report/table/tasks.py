@@ -8,8 +8,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.escape import visible
-from retrieval_eval.report.exhibits import Link
-from retrieval_eval.report.headings import is_missing
+from retrieval_eval.report.exhibits import Link, Links
+from retrieval_eval.report.headings import inside, is_missing
 from retrieval_eval.report.names import metric_name
 from retrieval_eval.report.registered import (
     NothingToShow,
@@ -43,7 +43,8 @@ def tasks(
     Parameters
     ----------
     frame
-        ``run.trials``, or rows of it. Where it has a column ``page``, tasks lead to their trials.
+        ``run.trials``, or rows of it. Where it has a column ``page``, a task leads to its
+        first trial, and the values of the first column to a trial of each configuration.
     columns
         Columns of numbers; those that the frame does not have are left out.
     configs
@@ -75,16 +76,30 @@ def tasks(
     for row in plain_rows(found.head(top)):
         task = (row["benchmark"], row["task_name"])
         name = visible(str(row["task_name"]), 120)
-        cells = [Link(name, pages[task]) if pages.get(task) else name, str(row["benchmark"] or "—")]
+        own = [pages[task, config] for config in chosen if (task, config) in pages]
+        cells = [Link(name, own[0]) if own else name, str(row["benchmark"] or "—")]
         cells += [metric_name(str(column).split(":")[0]).difference(row[column]) for column in lead]
         for metric in metrics:
-            sides = (row[f"{metric}:{config}"] for config in chosen)
-            cells.append(" → ".join(metric_name(metric).value(value) for value in sides))
+            sides = [metric_name(metric).value(row[f"{metric}:{config}"]) for config in chosen]
+            if metric == metrics[0]:
+                sides = [
+                    Link(value, pages.get((task, config), ""))
+                    for value, config in zip(sides, chosen, strict=True)
+                ]
+            cells.append(Links.joined(" → ", sides))
         body.append(tuple(cells))
     heads = [f"Δ {metric_name(str(column).split(':')[0]).label.lower()}" for column in lead]
     header = ("Task", "Suite", *heads, *(metric_name(m).titled for m in metrics))
     arrow = f"; {' → '.join(visible(c, 40) for c in chosen)}" if len(chosen) > 1 else ""
     hidden = len(found) - len(body)
+    notes = []
+    if pages and metrics and len(chosen) > 1:
+        first = inside(metric_name(metrics[0]).label)
+        notes.append(
+            f"A task leads to its first trial, the values of {first} to one of each configuration."
+        )
+    if hidden > 0:
+        notes.append(f"{counted(hidden, 'further task')} in appendix.csv.")
     n_changed = int((found[lead[0]] != 0).sum()) if lead else 0
     tasks = counted(len(found), "matched task" if lead else "task")
     label = metric_name(str(lead[0]).split(":")[0]).label.lower() if lead else ""
@@ -94,7 +109,7 @@ def tasks(
         found,
         cells=(header, tuple(body)),
         align=("left", "left", *["right"] * (len(header) - 2)),
-        notes=(f"{counted(hidden, 'further task')} in appendix.csv.",) if hidden > 0 else (),
+        notes=tuple(notes),
     )
 
 
@@ -142,13 +157,13 @@ def _tasks(frame: pd.DataFrame) -> list[_Task]:
     ]
 
 
-def _pages(trials: pd.DataFrame, configs: Sequence[str]) -> dict[Any, str]:
-    """Return the page of the first trial of each task, of the last configuration that has one."""
+def _pages(trials: pd.DataFrame, configs: Sequence[str]) -> dict[tuple[_Task, Any], str]:
+    """Return the page of the first trial of each task and configuration that has one."""
     if "page" not in trials.columns:
         return {}
-    found: dict[Any, str] = {}
+    found: dict[tuple[_Task, Any], str] = {}
     rows = zip(_tasks(trials), column(trials, "config_name"), column(trials, "page"), strict=True)
     for task, config, page in rows:
         if config in configs and not is_missing(page) and page:
-            found.setdefault(task, page)
+            found.setdefault((task, config), page)
     return found

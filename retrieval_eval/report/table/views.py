@@ -9,6 +9,7 @@ from retrieval_eval.report.numbers import MISSING, interval
 from retrieval_eval.report.registered import Words, tabular
 from retrieval_eval.report.table.estimates import metric_rows
 from retrieval_eval.report.words import VERDICTS, VIEWS
+from retrieval_eval.report.words import views as finding
 from retrieval_eval.study.compare import PRIMARY
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def views(frame: pd.DataFrame) -> Words:
     body.append((label, *(VERDICTS.get(verdicts[view], MISSING) for view in views)))
     meanings = "; ".join(f"{v.replace('_', ' ')}: {VIEWS[v][0]}" for v in views if v in VIEWS)
     return Words(
-        "",
+        finding(frame),
         "Paired difference and 95 % interval by what counts as retrieved",
         frame,
         cells=(("Metric", *(view.replace("_", " ") for view in views)), tuple(body)),

@@ -136,8 +136,9 @@ _STATUS: Final = re.compile(
     r"Status: Showing lines (\d{1,9})-(\d{1,9}) of \d{1,9} total lines\."
 )
 _CONTENT: Final = "--- FILE CONTENT (truncated) ---"
-_READ_LINES: Final = re.compile(r"Read lines (\d{1,9})-(\d{1,9}) of ")
+_READ_LINES: Final = re.compile(r"Read lines (\d{1,9})-(\d{1,9}) of [^\n]{0,4000}")
 _SECTION: Final = re.compile(r"^--- (\S[^\n]{0,4000}) ---$", re.MULTILINE)
+_SUMMARY: Final = "### ReadManyFiles Result"
 _PROCESSED: Final = re.compile(r"^- `([^`\n]{1,4000})`", re.MULTILINE)
 _FOLDER: Final = re.compile(r"\(Target Dir: `([^`\n]{1,4000})`\)")
 
@@ -147,10 +148,10 @@ def read_file(seen: Seen) -> Found:
     path = text_argument(seen.arguments, PATH_ARGUMENTS)
     if path is None:
         return read_remote(seen)
-    if is_display(seen.value):
+    stated = _READ_LINES.fullmatch(seen.text)
+    if is_display(seen.value) or stated is not None:
         if seen.text.startswith("Skipped"):
             return NOTHING
-        stated = _READ_LINES.match(seen.text)
         lines = _range(stated) if stated else shown_range(requested_range(seen.arguments))
         return _opened(seen, path, lines, is_whole=stated is None and lines is None)
     status = _STATUS.match(seen.text[:400])
@@ -172,7 +173,7 @@ def _opened(seen: Seen, path: str, lines: tuple[LineRange, ...] | None, *, is_wh
 
 def read_many(seen: Seen) -> Found:
     """Return the files whose sections an answer holds; a display text lists the first of them."""
-    if is_display(seen.value):
+    if is_display(seen.value) or seen.text.startswith(_SUMMARY):
         head = seen.text.partition("**Skipped")[0]
         folder = _FOLDER.search(head[:5000])
         base = folder[1] if folder is not None else seen.cwd

@@ -1,13 +1,83 @@
-"""OpenCode with its agents plug-in."""
+"""OpenCode: what it adds to results, and its plug-in for agents."""
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from typing import Final
+
+from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing
+from retrieval_eval.traces.untrusted import dict_of, status_of
+
+_NOTE: Final = re.compile(
+    r"\n{0,4}<(?P<tag>bash_metadata|shell_metadata)>\n?(?P<note>[^<]{0,4000})</(?P=tag)>\s*\Z"
+)
+_OLD_NOTE: Final = re.compile(
+    r"(?:\A|\n)\s{0,4}\((?P<note>Command (?:timed out after|was aborted)[^)\n]{0,200})\)\s*\Z"
+)
+_STOPPED: Final = re.compile(r"(?i:exceed\w{0,3} timeout|timed out|aborted|terminated)")
+_CUT: Final = re.compile(r"^\.\.\.\d{1,12} (?:lines|bytes) truncated\.\.\.$", re.MULTILINE)
+_SAVED: Final = re.compile(
+    r"^(?:The tool call succeeded but the output was truncated\. )?Full output saved to: [^\n]*"
+    r"(?:\n(?:Use |Next: )[^\n]*)?\n?",
+    re.MULTILINE,
+)
+_CUT_HERE: Final = "[... output truncated ...]"
+_SILENT: Final = "(no output)"
+_LONGEST_NOTE: Final = 5000
+
+
+def answer(call: ToolCall) -> ToolResult:
+    r"""Return the result of a call without the notes that OpenCode adds to it.
+
+    Examples
+    --------
+    >>> text = "a.py\n\n<bash_metadata>\nUser aborted the command\n</bash_metadata>"
+    >>> result = answer(ToolCall("c", "bash", {"command": "ls"}, ToolResult(text)))
+    >>> result.text, result.is_error, result.is_unfinished
+    ('a.py', True, False)
+    """
+    result = call.result or ToolResult("")
+    if result.is_unfinished:
+        return result
+    text = result.text
+    if " truncated..." in text:
+        text = _SAVED.sub("", _CUT.sub(_CUT_HERE, text))
+    if call.name != "bash":
+        return result if text == result.text else replace(result, text=text)
+    start = max(0, len(text) - _LONGEST_NOTE)
+    note = _NOTE.search(text, start) or _OLD_NOTE.search(text, start)
+    is_stopped = note is not None and _STOPPED.search(note["note"]) is not None
+    text = text if note is None else text[: note.start()]
+    text = "" if text.strip() == _SILENT else text
+    status = status_of(dict_of(result.structured).get("exit"))
+    return replace(
+        result,
+        text=text,
+        is_error=result.is_error or is_stopped or bool(status),
+        is_unfinished=is_stopped and not text.strip(),
+    )
+
 
 DIALECTS.add(
     "opencode",
     Dialect(
+        harnesses=frozenset({"opencode"}),
         delegating=frozenset({"call_omo_agent"}),
+        keeps_shell=False,
+        refusals=(
+            r"The user rejected permission",
+            r"The user has specified a rule which prevents",
+            r"Tool execution aborted",
+        ),
+        failures=(r"File not found: ", r"Cannot read binary file: ", r"Search path not found: "),
+        own_files=(r"/\.local/share/opencode/tool-output/",),
+        answer=answer,
+        source=(
+            "anomalyco/opencode: message-v2 007a940, run 00f9806, read 00937b9, grep 082eeb9, "
+            "truncate 0a3427d; no trace seen"
+        ),
         tools=(Tool(("call_omo_agent",), "other", read_nothing),),
     ),
 )

@@ -199,9 +199,13 @@ def read_file(path: Path, trial_dir: Path) -> Reading | Unreadable:
         return _unknown(name, kind)
     if head.lstrip().startswith(_AIDER):
         return _unknown(name, "a chat history of aider: prose without tool calls")
+    if kind in {"JSON lines", "text"}:
+        return read_line_file(path, trial_dir)
+    document = read_document_file(path, trial_dir)
+    if isinstance(document, Reading | Several):
+        return document
     lines = read_line_file(path, trial_dir)
-    is_settled = isinstance(lines, Reading | Several) or kind in {"JSON lines", "text"}
-    return lines if is_settled else read_document_file(path, trial_dir)
+    return lines if isinstance(lines, Reading | Several) else document
 
 
 _AIDER = b"# aider chat started at"
@@ -233,7 +237,8 @@ def read_document_file(path: Path, trial_dir: Path) -> Reading | Unreadable:
 def read_document(document: Any, name: str) -> Reading | Unreadable:
     """Read a decoded JSON document in whichever known format it has.
 
-    The entries of an array are read as the lines of a line format.
+    The entries of an array are read as the lines of a line format, and so is an object that could
+    be a line of one.
     """
     if isinstance(document, list):
         lines = read_lines((Line(n, entry) for n, entry in enumerate(document, start=1)), name)
@@ -241,11 +246,28 @@ def read_document(document: Any, name: str) -> Reading | Unreadable:
         return lines if is_known else _unknown(name, _description(document, "an array of entries"))
     if not isinstance(document, dict):
         return _unknown(name, f"JSON that is no object: {str(document)[:40]!r}")
-    found = _recognised(DocumentFormat, [document])
+    found = _of_object(document)
+    if isinstance(found, LineFormat):
+        return found.read([Line(1, document)], name)
     if found is None:
         fields = ", ".join(str(key)[:40] for key in islice(document, _SHOWN_FIELDS))
         return _unknown(name, f"a JSON object with the fields {fields}" if fields else "{}")
     return found.read(document, name)
+
+
+def _of_object(
+    document: Mapping[str, Any], *, is_line: bool = False
+) -> LineFormat | DocumentFormat | None:
+    """Return the format of one object, which may be a document or the only line of a file."""
+    whole = _recognised(DocumentFormat, [document])
+    line = _recognised(LineFormat, [document])
+    if whole is None or line is None:
+        return whole or line
+    # A format that is sure comes before one for which there is only a weaker sign.
+    doubts = (not whole.recognises(document), not line.recognises(document))
+    if doubts[0] != doubts[1]:
+        return whole if doubts[1] else line
+    return line if line.priority >= whole.priority + (not is_line) else whole
 
 
 _NUMBER = re.compile(r"\d{1,9}")
@@ -298,8 +320,18 @@ def read_lines(lines: Iterable[Line], name: str) -> Reading | Unreadable:
     """
     rest = iter(lines)
     head = list(islice(rest, _HEAD))
-    found = _recognised(LineFormat, [line.value for line in head if isinstance(line.value, dict)])
+    values = [line.value for line in head if isinstance(line.value, dict)]
+    found = _recognised(LineFormat, values)
+    if len(head) == len(values) == 1:
+        whole = _of_object(values[0], is_line=True)
+        if isinstance(whole, DocumentFormat):
+            return whole.read(values[0], name)
     if found is not None:
+        only = head[0].value if len(head) == 1 else None
+        whole = _recognised(DocumentFormat, [only]) if isinstance(only, dict) else None
+        if whole is not None and whole.priority > found.priority:
+            # A document on one line, which also looks like a line of another format.
+            return whole.read(head[0].value, name)
         return found.read(chain(head, rest), name)
     if not head:
         return Unreadable(f"{name}: the file is empty")

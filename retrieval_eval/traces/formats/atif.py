@@ -1,8 +1,9 @@
 """ATIF trajectories: steps with tool calls and, in the same step, the observed results.
 
 Source: the Agent Trajectory Interchange Format, versions 1.0 to 1.8. Results are joined by
-``source_call_id``; one that lacks it belongs to the one call of a step with one call and one
-result, and otherwise to none. Steps marked ``is_copied_context`` replay what happened
+``source_call_id``, over the whole document where a converter put one into another step. Results
+that lack it belong to the calls of their step in order where there are as many; otherwise each may
+be any call's, which is a doubt. Steps marked ``is_copied_context`` replay what happened
 before and are left out. Embedded sub-agent trajectories follow the call that refers to them; a
 reference to another file is not opened.
 """
@@ -17,6 +18,7 @@ from typing import Any
 from retrieval_eval.io.files import decode
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import latest, unix_seconds
+from retrieval_eval.traces.dialects import dialect_of, swe_agent, terminus
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, openhands
 from retrieval_eval.traces.formats.claude_lines import marked
 from retrieval_eval.traces.reading import (
@@ -52,7 +54,7 @@ from retrieval_eval.traces.untrusted import (
 _VERSION = re.compile(r"ATIF-v(\d{1,6})(?:\.(\d{1,6}))?", re.IGNORECASE)
 NEWEST_MINOR = 8
 _DEEPEST_DELEGATION = 8
-_FAILURES_ARE_EMPTY = frozenset({"gemini-cli", "qwen-coder", "goose"})
+_FAILURES_ARE_EMPTY = frozenset({"gemini-cli", "qwen-coder", "qwen-code", "goose"})
 """Agents whose trajectories lose the text of failed calls, so an empty result is ambiguous."""
 
 
@@ -65,6 +67,7 @@ class _State:
     has_agent: bool = False
     started_at: float | None = None
     finished_at: float | None = None
+    terminal: terminus.Terminal = field(default_factory=terminus.Terminal)
 
 
 def read_atif(document: Mapping[str, Any], name: str) -> Reading | Unreadable:
@@ -178,6 +181,7 @@ def _take_step(
     results = _results(state, step, pointer)
     calls = _calls(state, step, extra, pointer)
     state.log.begin_step()
+    added: list[ToolCall] = []
     for call_id, name, arguments in calls:
         if state.agent == openhands.HARNESS and len(calls) == 1:
             text = results[0].text if len(results) == 1 else None
@@ -186,42 +190,87 @@ def _take_step(
                 arguments = seen
                 if preview_of(step.get("tool_calls")) is None:
                     state.flags["argument_mismatch"] = None
-        state.log.add(
-            ToolCall(
-                call_id=call_id or pointer,
-                name=name,
-                arguments=arguments,
-                result=None,
-                timestamp=timestamp,
-                is_subagent=is_subagent or extra.get("is_sidechain") is True,
-                cwd=text_of(extra.get("cwd")),
-                where=f"{state.name}#{pointer}",
-            )
+        own = pointer if len(calls) == 1 else f"{pointer}/{len(added)}"
+        call = ToolCall(
+            call_id=call_id or own,
+            name=name,
+            arguments=arguments,
+            result=None,
+            timestamp=timestamp,
+            is_subagent=is_subagent or extra.get("is_sidechain") is True,
+            cwd=text_of(extra.get("cwd")),
+            where=f"{state.name}#{pointer}",
         )
-    names = {call_id: name for call_id, name, _ in calls}
-    if len(calls) == len(results) == 1 and results[0].call_id is None and _is_single(step):
-        call_id, name, _ = calls[0]
-        results = [replace(results[0], call_id=call_id or pointer)]
-        names = {call_id or pointer: name}
+        added.append(call)
+    if any(call.name == terminus.TOOL for call in added) and _is_terminus(state.agent):
+        _type(state, added, results)
+        return [key for found in results for key in found.refers_to]
+    for call in added:
+        state.log.add(call)
+    by_id = {call.call_id: call for call in added}
+    is_paired = len(results) == len(added) and _is_whole(step, len(added))
+    if added and is_paired and all(found.call_id is None for found in results):
+        results = [replace(r, call_id=c.call_id) for r, c in zip(results, added, strict=True)]
+    loose: list[_Found] = []
     for found in results:
         if found.call_id:
-            answer = _result(state, found, names.get(found.call_id, ""), extra, len(calls))
+            call = by_id.get(found.call_id, ToolCall(found.call_id, "", {}, None))
+            answer = _result(state, found, call, extra, len(calls))
             if answer is not None:
                 state.log.join(found.call_id, answer)
         elif found.text or not found.refers_to:
-            state.log.flags["result_without_call"] = None
+            loose.append(found)
+    if loose:
+        answered = {found.call_id for found in results}
+        _join_any(state, [c for c in added if c.call_id not in answered], loose)
     return [key for found in results for key in found.refers_to]
 
 
-def _is_single(step: Mapping[str, Any]) -> bool:
-    """Return whether a step certainly held exactly one call and one result."""
+def _is_whole(step: Mapping[str, Any], n_calls: int) -> bool:
+    """Return whether a step certainly held so many calls and as many results, and no more."""
     return all(
-        isinstance(entries, list) and len(entries) == 1
+        isinstance(entries, list) and len(entries) == n_calls
         for entries in (
             step.get("tool_calls"),
             dict_of(step.get("observation")).get("results"),
         )
     )
+
+
+def _join_any(state: _State, calls: list[ToolCall], loose: list[_Found]) -> None:
+    """Join results that may be any of several calls' to each of them, with that doubt."""
+    state.log.flags["result_without_call"] = None
+    text = "\n".join(found.text for found in loose if found.text)
+    is_error = all(_is_error(found.extra) for found in loose)
+    is_cut = any(found.is_truncated for found in loose)
+    for call in calls if text or is_error else ():
+        answer = ToolResult(text, None, is_error, is_cut, is_error, doubt="unlinked_result")
+        state.log.join(call.call_id, answer)
+
+
+def _is_terminus(agent: str) -> bool:
+    dialect = dialect_of(agent)
+    return dialect is not None and terminus.HARNESS in dialect.harnesses
+
+
+def _type(state: _State, calls: list[ToolCall], results: list[_Found]) -> None:
+    """Log the commands that were typed in a step, each with its share of the joint screen."""
+    typing = [call for call in calls if call.name == terminus.TOOL]
+    keys = [text_of(call.arguments.get("keystrokes")) or "" for call in typing]
+    screens = [found.text for found in results if found.has_content]
+    shares = state.terminal.read(keys, "\n".join(screens) if screens else None)
+    typed = dict(zip(map(id, typing), shares, strict=True))
+    for call in calls:
+        share = typed.get(id(call))
+        if share is None:
+            state.log.add(replace(call, result=ToolResult("")))
+        elif share.command is None:
+            arguments = {**call.arguments, "is_input": True}
+            state.log.add(replace(call, arguments=arguments, result=share.result))
+        else:
+            folder = {"workdir": share.cwd} if share.cwd is not None else {}
+            arguments = {"command": share.command, **folder}
+            state.log.add(replace(call, arguments=arguments, result=share.result))
 
 
 def _complain(state: _State, pointer: str, what: str) -> None:
@@ -250,8 +299,11 @@ def _calls(
     for call in _objects(state, stated, pointer, "the tool calls"):
         name = text_of(call.get("function_name"))
         if name is not None:
-            arguments = call.get("arguments", extra.get("raw_arguments"))
-            calls.append((text_of(call.get("tool_call_id")) or "", name, arguments_of(arguments)))
+            arguments = arguments_of(call.get("arguments", extra.get("raw_arguments")))
+            action = text_of(arguments.get("raw_action"))
+            if name == swe_agent.ACTION and action is not None:
+                name, arguments = swe_agent.call_of(action, None)
+            calls.append((text_of(call.get("tool_call_id")) or "", name, arguments))
         elif preview_of(step.get("tool_calls")) is None:
             _complain(state, pointer, "a tool call without a name")
     return calls
@@ -280,7 +332,7 @@ def _results(state: _State, step: Mapping[str, Any], pointer: str) -> list[_Foun
     found = []
     for entry in entries:
         refs = [dict_of(ref) for ref in list_of(entry.get("subagent_trajectory_ref"))]
-        if any(not text_of(ref.get("trajectory_id")) for ref in refs):
+        if any(not text_of(ref.get("trajectory_id")) and not _has_no_calls(ref) for ref in refs):
             state.flags[SUBAGENT_ELSEWHERE] = None
         content = entry.get("content")
         if not isinstance(content, str | list | None):
@@ -298,8 +350,14 @@ def _results(state: _State, step: Mapping[str, Any], pointer: str) -> list[_Foun
     return found
 
 
+def _has_no_calls(reference: Mapping[str, Any]) -> bool:
+    """Return whether a sub-agent only wrote a summary of the history, without calls of tools."""
+    path = text_of(reference.get("trajectory_path")) or ""
+    return path.rpartition("/")[2].startswith("trajectory.summarization-")
+
+
 def _result(
-    state: _State, found: _Found, name: str, extra: Mapping[str, Any], n_calls: int
+    state: _State, found: _Found, call: ToolCall, extra: Mapping[str, Any], n_calls: int
 ) -> ToolResult | None:
     """Return the result of a call, or None where an empty result does not show how it ended."""
     own = extra if n_calls == 1 else {}
@@ -309,7 +367,7 @@ def _result(
         is_answer = found.has_content or answer.is_error or bool(answer.text or answer.structured)
         return answer if is_answer or found.refers_to else None
     if state.agent == openhands.HARNESS:
-        answer = openhands.result(name, found.text, found.is_truncated)
+        answer = openhands.result(call.name, found.text, found.is_truncated)
     else:
         answer = ToolResult(found.text, None, _is_error(own), found.is_truncated)
     records = [found.extra, own, *(dict_of(e.get("tool_metadata")) for e in (found.extra, own))]
@@ -317,9 +375,14 @@ def _result(
     records += [details, dict_of(details.get("metadata"))]
     has_ended = states_exit_status(answer.text, *records)
     if answer.is_error or _is_error(found.extra):
-        return replace(answer, is_error=True, is_unfinished=not has_ended)
+        answer = replace(answer, is_error=True, is_unfinished=not has_ended)
     is_answer = found.has_content or has_ended or found.extra.get("success") is True
-    return answer if is_answer or found.refers_to else None
+    if not is_answer and not answer.is_error:
+        return answer if found.refers_to else None
+    dialect = dialect_of(state.agent)
+    if dialect is None or dialect.answer is None:
+        return answer
+    return dialect.answer(replace(call, result=answer))
 
 
 def _is_error(extra: Mapping[str, Any]) -> bool:
@@ -347,6 +410,8 @@ def _folder(agent: Mapping[str, Any]) -> str | None:
 _FAILURE = "[error] tool reported failure"
 _METADATA = "[metadata] {"
 _STREAM = re.compile(r"(?:\A|\n\n)\[std(?:out|err)\]\n")
+_STATED = re.compile(r"(?:\A|\n)\[(?:exit_code\] -?\d{1,9}|interrupted\] \w{1,10})\s*\Z")
+_LONGEST_STATED = 60
 
 
 def result_of_claude_code(
@@ -391,6 +456,8 @@ def undecorated(content: str, is_truncated: bool = False) -> tuple[str, Any, boo
         structured = _decoded_metadata(text[at + len(_METADATA) - 1 :], is_truncated)
         if structured is not None:
             text = text[:at].rstrip("\n")
+    while (stated := _STATED.search(text, max(0, len(text) - _LONGEST_STATED))) is not None:
+        text = text[: stated.start()].rstrip("\n")
     return _without_streams(text), structured, is_error
 
 

@@ -213,8 +213,8 @@ def merged_ranges(ranges: Iterable[LineRange]) -> tuple[LineRange, ...] | None:
 def distinct(targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
     """Return one target per file in order of appearance, with the lines of all its mentions.
 
-    A file that was both listed and matched counts as matched. Certain and possible accesses of a
-    file stay apart.
+    A file that was both listed and matched counts as matched. A possible access stays beside
+    a certain one that is weaker.
     """
     first: dict[_Identity, RawTarget] = {}
     ranges: dict[_Identity, list[LineRange]] = {}
@@ -228,4 +228,14 @@ def distinct(targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
         if stronger or (target.is_whole and not known.is_whole):
             access = target.access if stronger else known.access
             first[key] = replace(known, access=access, is_whole=target.is_whole or known.is_whole)
-    return tuple(replace(t, lines=merged_ranges(ranges[key])) for key, t in first.items())
+    certain = {key[:2]: t for key, t in first.items() if t.doubt is None}
+    return tuple(
+        replace(target, lines=merged_ranges(ranges[key]))
+        for key, target in first.items()
+        if target.doubt is None or not _is_covered(target, certain.get(key[:2]))
+    )
+
+
+def _is_covered(possible: RawTarget, certain: RawTarget | None) -> bool:
+    """Whether a possible access adds nothing to a certain one of the same file."""
+    return certain is not None and _STRENGTH[certain.access] >= _STRENGTH[possible.access]

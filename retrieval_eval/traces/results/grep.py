@@ -163,9 +163,33 @@ def read_grep(seen: Seen) -> Found:
     names = strings(seen.value.get("filenames")) if isinstance(seen.value, dict) else []
     if not names and not is_empty_answer(seen.text):
         names = listed_names(seen.text, seen.is_truncated)
+        if _FOUND.match(seen.text) is not None and _HAS_LINES.search(seen.text) is not None:
+            return _sections(seen)
         if _HAS_LINES.search(seen.text) is not None:
-            return read_mentions(seen)
+            return read_mentions(replace(seen, category="code_search"))
     return Found(_matched(located(names, _place(seen), seen.cwd)), is_opaque=seen.is_truncated)
+
+
+_FOUND: Final = re.compile(r"Found \d{1,9} match")
+_SECTION_LINE: Final = re.compile(r" {1,9}Line (\d{1,9}): ")
+
+
+def _sections(seen: Seen) -> Found:
+    """Read OpenCode's answer: a path and a colon, and below it numbered lines."""
+    found: dict[str, list[LineRange]] = {}
+    current: list[LineRange] | None = None
+    for line in seen.text.split("\n")[1:]:
+        number = _SECTION_LINE.match(line)
+        if number is not None and current is not None:
+            current.append((int(number[1]), int(number[1])))
+        elif line.endswith(":") and not line.startswith((" ", "(")):
+            current = found.setdefault(line[:-1], [])
+    paths = located(list(found), _place(seen), seen.cwd)
+    targets = distinct(
+        RawTarget(path, "matched", None, tuple(n for n in lines if n[0] > 0) or None)
+        for path, lines in zip(paths, found.values(), strict=True)
+    )
+    return Found(targets, is_opaque=seen.is_truncated, category="code_search")
 
 
 def _content(seen: Seen) -> Found:

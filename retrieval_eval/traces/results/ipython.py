@@ -100,7 +100,8 @@ def _found(tree: ast.Module, seen: Seen) -> Found:
     named = [path for s in cell.shown for path in s.paths]
     named += [text for text in texts if isinstance(text, str) and _PATH_TEXT.fullmatch(text)]
     further = [path for path in named if path not in sure and path not in cell.written]
-    targets += _mentioned(further, seen)
+    shown = {target.path for target in targets}
+    targets += (target for target in _mentioned(further, seen) if target.path not in shown)
     is_opaque = cell.is_opaque or bool(_called(tree) & _RUNS)
     return Found(distinct(targets), is_opaque=is_opaque, category="file_read" if sure else None)
 

@@ -136,6 +136,8 @@ def list_tree(seen: Seen) -> Found:
         return _list_indented(seen)
     if seen.text.startswith(_SIZED):
         return _list_sized(seen)
+    if _ROOTED.match(seen.text) is not None:
+        return _list_indented(seen)
     entries = [m for line in seen.text.split("\n") if (m := _TREE_ENTRY.match(line)) is not None]
     if not entries:
         return list_names(seen)
@@ -155,6 +157,7 @@ def list_tree(seen: Seen) -> Found:
 
 _INDENTED: Final = "Absolute path: "
 _INDENT: Final = 2
+_ROOTED: Final = re.compile(r"(?:[A-Za-z]:[\\/]|/)[^\n]{0,4096}/\n {2}\S")
 _SIZED: Final = "Directory listing for "
 _SIZE: Final = re.compile(r" \(\d[\d,]{0,20} bytes\)$")
 
@@ -169,15 +172,17 @@ def _list_sized(seen: Seen) -> Found:
 
 
 def _list_indented(seen: Seen) -> Found:
-    """Return the files of Codex's listing: names indented by their depth below a first line."""
+    """Return the files of a listing of names that are indented by their depth below a folder."""
     first, *lines = seen.text.split("\n")
     above = [first.removeprefix(_INDENTED).strip()]
+    outermost = min((len(n) - len(n.lstrip(" ")) for n in lines if n.strip()), default=0)
     files: list[str] = []
     for line in lines:
         name = line.strip()
-        if not name or name.startswith("More than "):
+        if not name or name.startswith(("More than ", "(")):
             continue
-        depth = min((len(line) - len(line.lstrip(" "))) // _INDENT, len(above) - 1)
+        indent = len(line) - len(line.lstrip(" ")) - outermost
+        depth = min(indent // _INDENT, len(above) - 1)
         del above[depth + 1 :]
         if name.endswith("/") and len(above) < _DEEPEST:
             above.append(joined(above[-1], name))

@@ -169,6 +169,9 @@ def read_local(seen: Seen) -> Found:
         return Found(is_opaque=True)
     if _is_warning(seen.text):
         return NOTHING
+    tagged = _TAGGED.match(seen.text[:8500])
+    if tagged is not None:
+        return _read_tagged(seen, path, tagged)
     if file is not None and integer(file.get("numLines")) is not None:
         lines, is_whole = _declared(file)
     elif has_content(seen.text):
@@ -181,6 +184,31 @@ def read_local(seen: Seen) -> Found:
         joined(seen.cwd, path), "opened", repository_argument(seen.arguments), lines, is_whole
     )
     return Found((target,))
+
+
+_TAGGED: Final = re.compile(
+    r"(?:<path>(?P<path>[^\n]{0,4096})</path>\n<type>(?:file|directory)</type>\n"
+    r"<(?P<tag>content|entries)>|<file>)\n"
+)
+_MORE: Final = re.compile(r"\n\((?:Showing lines|Output capped|Output truncated|File has more)")
+_LONGEST_NOTE: Final = 400
+
+
+def _read_tagged(seen: Seen, path: str, tagged: re.Match[str]) -> Found:
+    """Read OpenCode's answer: numbered lines, or the entries of a folder, between tags."""
+    tag, base = tagged["tag"] or "file", joined(seen.cwd, (tagged["path"] or path).strip())
+    body = seen.text[tagged.end() :].rpartition(f"</{tag}>")[0] or seen.text[tagged.end() :]
+    if tag == "entries":
+        names = (line.strip() for line in body.split("\n") if not line.startswith("("))
+        paths = (joined(base, name) for name in names if name and not name.endswith("/"))
+        files = distinct(RawTarget(path, "listed") for path in paths)
+        return Found(files, is_opaque=seen.is_truncated, category="file_search")
+    lines = line_ranges(body)
+    if lines is None:
+        return NOTHING
+    is_cut = seen.is_truncated or _MORE.search(body[-_LONGEST_NOTE:]) is not None
+    is_whole = not is_cut and lines[0][0] == 1 and len(lines) == 1
+    return Found((RawTarget(base, "opened", None, lines, is_whole),))
 
 
 def _declared(file: dict[str, Any]) -> tuple[tuple[LineRange, ...] | None, bool]:

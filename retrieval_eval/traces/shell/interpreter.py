@@ -55,6 +55,7 @@ class Context:
     is_conditional: bool = False
     hides_errors: bool = False
     is_shown: bool = True
+    is_background: bool = False
     downstream: tuple[Invocation, ...] = ()
     depth: int = 0
 
@@ -92,8 +93,18 @@ class Interpreter:
             else:
                 is_conditional = context.is_conditional
             start = len(self.steps)
-            self._item(item, replace(context, is_conditional=is_conditional))
+            inner = replace(context, is_conditional=is_conditional)
+            if item.is_background:
+                self._behind(item, inner)
+            else:
+                self._item(item, inner)
             is_doubtful = any(self._can_fail(step) for step in self.steps[start:])
+
+    def _behind(self, item: Item, context: Context) -> None:
+        """Run a pipeline that the shell does not wait for, in an environment of its own."""
+        saved, self.environment = self.environment, self.environment.copy()
+        self._item(item, replace(context, is_background=True, is_conditional=True))
+        self.environment = saved
 
     def _before_success(self, script: Sequence, context: Context) -> int:
         """Return how many items precede the final ``&&`` chain of a call that succeeded.
@@ -114,6 +125,9 @@ class Interpreter:
         """Record a step unless the limit is reached."""
         if len(self.steps) <= MAX_STEPS:
             self.steps.append(step)
+
+    def _add(self, step: Step, context: Context) -> None:
+        self.add(replace(step, is_background=context.is_background))
 
     def _can_fail(self, step: Step) -> bool:
         if not step.stages:
@@ -250,7 +264,7 @@ class Interpreter:
             for arg in stage.args:
                 self._embedded(arg)
         is_conditional = context.is_conditional or bool(context.downstream)
-        self.add(Step((*stages, *context.downstream), is_conditional=is_conditional))
+        self._add(Step((*stages, *context.downstream), is_conditional=is_conditional), context)
 
     def substitute(self, script: Sequence) -> tuple[Part, tuple[Step, ...]]:
         """Return the text of ``$(script)`` when it is certain, and the steps behind it."""

@@ -1,7 +1,8 @@
 """Compares a plan with the lines it may have printed.
 
-The verdict is a list of targets, or one reason why they are unknown. Content that was not shown is
-not retrieved, and where two commands share lines only what a line proves counts.
+The verdict is a list of targets: certain ones, and with a reason those that remain possible.
+Content that was not shown is not retrieved, and where two commands share lines only what a line
+proves is certain.
 """
 
 from __future__ import annotations
@@ -9,27 +10,28 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from retrieval_eval.records import RawTarget
 from retrieval_eval.traces.results.payload import parsed
 from retrieval_eval.traces.served import is_error_message, is_page, may_be_a_page, states_error
 from retrieval_eval.traces.shell.naming import named, numbers_of, remote_files
+from retrieval_eval.traces.shell.options import scan
 from retrieval_eval.traces.shell.output import Output, Segment
 from retrieval_eval.traces.shell.pipeline import Plans
 from retrieval_eval.traces.shell.plan import Operand, Plan
+from retrieval_eval.traces.shell.possible import SAVED, mentioned, operand_targets, unnamed
 from retrieval_eval.traces.shell.spans import WHOLE, close, merge
-from retrieval_eval.traces.shell.steps import Step
+from retrieval_eval.traces.shell.steps import Invocation, Step
 
-_SAVED: Final = re.compile(r"/tool-results/[^/]+$")
 _BINARY: Final = re.compile(r"[Bb]inary file\b.*\bmatches")
 _FETCH_FAILED: Final = re.compile(r"[45]\d\d: |curl: \(\d+\)|\S{0,30}ERROR [45]\d\d: ")
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The targets of one plan, or the reason why it is opaque."""
+    """The targets of one plan; with a ``reason`` it is opaque and they are only possible."""
 
     targets: tuple[RawTarget, ...] = ()
     reason: str | None = None
@@ -37,25 +39,60 @@ class Verdict:
 
 def judge(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Verdict:
     """Return what ``plan`` did according to ``evidence``; ``known`` files surely exist."""
+    if output.is_missing:
+        return Verdict(operand_targets(plan, "no_result"))
     if plan.evidence == "write":
         return _write(plan, evidence, output)
     if plan.evidence == "opaque" and (plan.category == "file_write" or not evidence.is_empty):
-        return Verdict(reason=plan.reason)
+        return _opaque(_served(plan, output), evidence)
     if evidence.is_empty:
-        return Verdict()
+        is_unseen = evidence.is_background or output.is_background
+        return Verdict(operand_targets(_served(plan, output), "background") if is_unseen else ())
+    if plan.evidence == "mentions":
+        return Verdict(mentioned(plan, evidence.lines, "opaque_call"))
+    verdict = _shown(plan, evidence, output, known)
+    if output.is_shortened and plan.evidence == "names" and plan.operands:
+        return Verdict((*verdict.targets, *operand_targets(plan, "cut_result")), verdict.reason)
+    return verdict
+
+
+def _shown(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Verdict:
     if plan.style == "remote":
-        return _remote(plan, evidence)
+        return _remote(plan, evidence, output)
     if plan.evidence == "names":
-        return _names(plan, evidence)
+        return _names(plan, evidence, output)
     if plan.evidence == "numbers":
         return _numbers(plan, evidence, output)
     return _text(plan, evidence, output, known)
 
 
+def _unresolved(plan: Plan, output: Output, reason: str) -> Verdict:
+    """Return the verdict on a plan that touched some of its operands, or none."""
+    found = operand_targets(_served(plan, output), "opaque_call")
+    return Verdict(found, f"{plan.program}: {reason}")
+
+
+def _served(plan: Plan, output: Output) -> Plan:
+    """Return a plan without the operands that an error message names."""
+    served = tuple(o for o in plan.operands if not output.failed(o.written, plan.cwd))
+    return replace(plan, operands=served)
+
+
+_SHARED: Final = "its output cannot be told from that of others"
+
+
+def _opaque(plan: Plan, evidence: Evidence) -> Verdict:
+    named = mentioned(plan, evidence.lines, "opaque_call")
+    found = (*operand_targets(plan, "opaque_call"), *named)
+    if plan.is_open and not found:
+        found = unnamed(plan, "opaque_call")
+    return Verdict(found, plan.reason)
+
+
 def _write(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
     files = [o for o in plan.files if not output.failed(o.written, plan.cwd)]
     if files and not evidence.is_certain:
-        return Verdict(reason=f"{plan.program}: a write that may not have happened")
+        return _unresolved(plan, output, "a write that may not have happened")
     return Verdict(_targets(plan, files, None))
 
 
@@ -68,7 +105,7 @@ def _targets(plan: Plan, operands: Sequence[Operand], n_lines: int | None) -> tu
     return tuple(
         RawTarget(plan.path(o.written), plan.access, plan.repository or None, lines, is_whole)
         for o in operands
-        if not _SAVED.search(o.written)
+        if not SAVED.search(o.written)
     )
 
 
@@ -78,20 +115,21 @@ def _text(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Ve
     if not plan.operands or (not files and not others):
         return Verdict()
     if plan.repository:
-        unserved = _unserved(plan, evidence.lines)
+        unserved = _unserved(plan, evidence.lines, output)
         if unserved is not None:
             return unserved
     if others:
-        return Verdict(reason=f"{plan.program}: the files it read are not named")
+        return _unresolved(plan, output, "the files it read are not named")
     is_hidden = plan.hides_errors and not all(plan.path(o.written) in known for o in files)
     is_silent_failure = is_hidden or not evidence.is_certain
     is_ambiguous = not evidence.is_sole or len(files) > 1
-    if is_ambiguous and (is_silent_failure or (plan.is_selective and not evidence.is_sole)):
-        return Verdict(reason=f"{plan.program}: its output cannot be told from that of others")
+    is_open = is_silent_failure or (plan.is_selective and not evidence.is_sole)
+    if is_ambiguous and is_open and not (evidence.has_printed and len(files) == 1):
+        return _unresolved(plan, output, _SHARED)
     return Verdict(_targets(plan, files, evidence.n_lines))
 
 
-def _unserved(plan: Plan, lines: Sequence[str]) -> Verdict | None:
+def _unserved(plan: Plan, lines: Sequence[str], output: Output) -> Verdict | None:
     """Return the verdict on a server's error or page in place of the file; None for the file."""
     path, text = plan.files[0].written if plan.files else "", "\n".join(lines)
     if _FETCH_FAILED.match(lines[0]) or is_error_message(text):
@@ -100,32 +138,41 @@ def _unserved(plan: Plan, lines: Sequence[str]) -> Verdict | None:
         return None if may_be_a_page(path) else Verdict()
     if not text.startswith("{") or not states_error(parsed(text)):
         return None
-    is_json = path.endswith(".json")
-    return Verdict(
-        reason=f"{plan.program}: an error, or a file that holds one" if is_json else None
-    )
+    if not path.endswith(".json"):
+        return Verdict()
+    return _unresolved(plan, output, "an error, or a file that holds one")
 
 
-def _names(plan: Plan, evidence: Evidence) -> Verdict:
+def _names(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
     lines = evidence.lines
     if plan.style == "listing" and not evidence.is_sole:
         lines = [line for line in lines if _is_own_entry(plan, line, evidence.rivals)]
         if not lines:
-            return Verdict(reason=f"{plan.program}: its output cannot be told from that of others")
+            return _some_entries(plan, evidence)
     found = named(plan, lines)
     if not found:
         is_lost = evidence.is_sole and plan.style in ("path", "match") and not _fits(plan, evidence)
-        reason = f"{plan.program}: its output does not name the files"
-        return Verdict(reason=reason if is_lost or plan.style == "headers" else None)
+        if is_lost or plan.style == "headers":
+            return _unresolved(plan, output, "its output does not name the files")
+        return Verdict()
     spans = plan.spans if plan.style == "headers" else None
     is_whole = plan.style == "headers" and spans == WHOLE
     targets = []
     for path, numbers in found.items():
-        if _SAVED.search(path):
+        if SAVED.search(path):
             continue
         ranges = merge([(n, n) for n in numbers]) or (close(spans, None) if spans else None)
         targets.append(RawTarget(plan.path(path), plan.access, None, ranges or None, is_whole))
     return Verdict(tuple(targets))
+
+
+def _some_entries(plan: Plan, evidence: Evidence) -> Verdict:
+    """Return the verdict on a listing of which no line surely is its own."""
+    entries = tuple(
+        RawTarget(plan.path(path), plan.access, doubt="opaque_call")
+        for path in named(plan, evidence.lines)
+    )
+    return Verdict(entries, f"{plan.program}: {_SHARED}")
 
 
 def _is_own_entry(plan: Plan, line: str, rivals: frozenset[str]) -> bool:
@@ -153,11 +200,11 @@ def _numbers(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
     if not files and all(o.kind == "file" for o in plan.operands):
         return Verdict()
     if len(files) > 1 or len(plan.operands) > 1 or not files:
-        return Verdict(reason=f"{plan.program}: its output does not name the files")
+        return _unresolved(plan, output, "its output does not name the files")
     if plan.style == "count":
         counts = [line.strip().rpartition(":")[2] for line in evidence.lines if line.strip()]
         if not evidence.is_sole:
-            return Verdict(reason=f"{plan.program}: its count cannot be told from other output")
+            return _unresolved(plan, output, "its count cannot be told from other output")
         is_hit = any(c.isdecimal() and int(c[:12]) > 0 for c in counts)
         return Verdict(_targets(plan, files, None) if is_hit else ())
     lines = evidence.lines
@@ -167,25 +214,26 @@ def _numbers(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
             return Verdict()
         lines = [line for line in lines if line not in evidence.contested]
         if not lines or not plan.words or not plan.has_numbers:
-            return Verdict(reason=f"{plan.program}: its output cannot be told from that of others")
+            return _unresolved(plan, output, _SHARED)
     numbers = numbers_of(lines) if plan.has_numbers else []
     if plan.has_numbers and not numbers and not any(_BINARY.search(line) for line in lines):
-        reason = f"{plan.program}: its output does not look like numbered lines"
-        return Verdict(reason=None if evidence.rivals else reason)
+        if evidence.rivals:
+            return Verdict()
+        return _unresolved(plan, output, "its output does not look like numbered lines")
     ranges = merge([(n, n) for n in numbers]) or None
     return Verdict(
         tuple(
             RawTarget(plan.path(o.written), plan.access, None, ranges)
             for o in files
-            if not _SAVED.search(o.written)
+            if not SAVED.search(o.written)
         )
     )
 
 
-def _remote(plan: Plan, evidence: Evidence) -> Verdict:
+def _remote(plan: Plan, evidence: Evidence, output: Output) -> Verdict:
     found = remote_files(plan, evidence.lines)
     if not evidence.is_sole and plan.access != "matched" and len(found) != 1:
-        return Verdict(reason=f"{plan.program}: its output cannot be told from that of others")
+        return _unresolved(plan, output, _SHARED)
     targets = [
         RawTarget(path, plan.access, repository or None, merge([(n, n) for n in numbers]) or None)
         for (repository, path), numbers in found.items()
@@ -209,6 +257,7 @@ class Evidence:
     known to have run, ``n_lines`` the exact number of lines when that is known, and ``rivals``
     describe what other commands may have printed among them: the style of their names, or their
     kind of evidence. ``contested`` lines can come from the searches of more than one file.
+    ``has_printed``: there are more lines than all other commands can have printed.
     """
 
     lines: Sequence[str]
@@ -217,6 +266,8 @@ class Evidence:
     n_lines: int | None = None
     rivals: frozenset[str] = frozenset()
     contested: frozenset[str] = frozenset()
+    has_printed: bool = False
+    is_background: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -238,20 +289,31 @@ def shared_evidence(
     """
     printers: dict[int, list[Plans]] = defaultdict(list)
     lines_of: dict[int, list[str]] = {}
-    for planned, segment in zip(plans, segments, strict=True):
+    counts: dict[int, list[tuple[Step, _Count]]] = defaultdict(list)
+    uncounted: set[int] = set()
+    for step, planned, segment in zip(steps, plans, segments, strict=True):
         if id(segment) not in lines_of:
             kept = [line for line in segment.lines if line.rstrip() not in segment.noise]
             lines_of[id(segment)] = kept[: MAX_COMPARISONS // max(len(segment.members), 1)]
+        if step.reason is not None or step.is_background or segment.noise or segment.is_cut:
+            uncounted.add(id(segment))
         if planned is not None and planned.prints and not _has_failed(planned, output):
             printers[id(segment)].append(planned)
+            counts[id(segment)].append((step, _count(step, planned)))
     kinds = {key: Counter(_kind(planned) for planned in group) for key, group in printers.items()}
     one_file = {key: _show_one_file(group) for key, group in printers.items()}
     contested = {key: _contested(group, lines_of[key]) for key, group in printers.items()}
+    own: dict[int, list[str]] = {}
+    surplus: dict[int, bool] = {}
+    for key, found_counts in counts.items():
+        if len(found_counts) > 1 and key not in uncounted and not output.is_shortened:
+            own |= _own_lines(found_counts, lines_of[key])
+            surplus |= _surplus(found_counts, len(lines_of[key]))
     found = []
     for step, planned, segment in zip(steps, plans, segments, strict=True):
         group = printers.get(id(segment), [])
-        lines = lines_of[id(segment)]
-        is_alone = len(group) == 1
+        lines = own.get(id(step), lines_of[id(segment)])
+        is_alone = len(group) == 1 or id(step) in own
         is_exact = is_alone and not segment.is_cut and not segment.noise
         found.append(
             Evidence(
@@ -259,10 +321,84 @@ def shared_evidence(
                 is_alone or one_file.get(id(segment), False),
                 not step.is_conditional and not (is_error and segment.is_cut),
                 len(lines) if is_exact else None,
-                _rivals(kinds.get(id(segment), Counter()), planned),
+                frozenset()
+                if id(step) in own
+                else _rivals(kinds.get(id(segment), Counter()), planned),
                 contested.get(id(segment), frozenset()),
+                surplus.get(id(step), False) or id(step) in own,
+                step.is_background,
             )
         )
+    return found
+
+
+# How many lines a pipeline prints, where that is known: commands whose outputs follow each other
+# without a line between them are told apart by it.
+
+_Count = tuple[int, int | None]
+"""The least and the most lines that a pipeline prints."""
+
+_ONE_LINE: Final = frozenset(["pwd", "whoami", "hostname", "date", "uname"])
+
+
+def _count(step: Step, planned: Plans) -> _Count:
+    last = step.stages[-1]
+    most = _most_lines(last)
+    plan = planned.shown
+    if most is None and plan is not None and plan.evidence == "text" and plan.spans:
+        closed = close(plan.spans, None)
+        if closed is not None and len(plan.operands) == 1:
+            most = sum(b - a + 1 for a, b in closed)
+    is_fixed = last.program in _ONE_LINE or (
+        last.program == "wc" and len(step.stages) > 1 and not last.writes
+    )
+    is_sure = is_fixed and not step.is_conditional
+    return (1, 1) if is_sure else (0, 1 if is_fixed else most)
+
+
+def _most_lines(stage: Invocation) -> int | None:
+    """Return how many lines the last command of a pipeline lets through, if that is limited."""
+    if stage.program not in ("head", "tail"):
+        return None
+    options = scan(stage.args, "nc", "lines bytes")
+    if options.has("c", "bytes") or len(options.operands) > 1:
+        return None
+    text = options.text("n", "lines", "#")
+    if text is None:
+        return None if options.has("n", "lines", "#") else 10
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 7 else None
+
+
+def _own_lines(group: Sequence[tuple[Step, _Count]], lines: Sequence[str]) -> dict[int, list[str]]:
+    """Return the lines of each pipeline by its identity where counts leave one way to divide."""
+    most = [high for _, (_, high) in group]
+    total = sum(high for high in most if high is not None)
+    if None not in most and total == len(lines):
+        counts = [high or 0 for high in most]
+    else:
+        loose = [i for i, (_, (low, high)) in enumerate(group) if low != high]
+        if len(loose) > 1:
+            return {}
+        counts = [low for _, (low, _) in group]
+        rest = len(lines) - sum(counts)
+        if rest < 0 or (rest and not loose):
+            return {}
+        for i in loose:
+            counts[i] += rest
+    found: dict[int, list[str]] = {}
+    start = 0
+    for (step, _), count in zip(group, counts, strict=True):
+        found[id(step)] = list(lines[start : start + count])
+        start += count
+    return found
+
+
+def _surplus(group: Sequence[tuple[Step, _Count]], n_lines: int) -> dict[int, bool]:
+    """Return for each pipeline whether the others cannot have printed all of the lines."""
+    found = {}
+    for step, _ in group:
+        others = [high for other, (_, high) in group if other is not step]
+        found[id(step)] = None not in others and n_lines > sum(high or 0 for high in others)
     return found
 
 

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Final
 from urllib.parse import unquote
 
-from retrieval_eval.traces.shell.plan import Plan
-from retrieval_eval.traces.shell.programs.search import looks_like_file
+from retrieval_eval.traces.shell.plan import Plan, looks_like_file
 
 Names = dict[str, list[int]]
 

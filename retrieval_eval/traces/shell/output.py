@@ -58,7 +58,8 @@ class Output:
     ``errors`` are the names and phrases that error messages mention. ``is_cut`` says that the
     agent saw only part of it, ``is_refused`` that nothing was executed at all, ``is_background``
     that the command went on where nothing more of it was seen, and ``reset_cwd`` is the directory
-    the harness put the shell back to.
+    the harness put the shell back to. ``is_missing``: the trace does not hold it, and
+    ``is_shortened``: the trace holds only part of what the agent saw.
     """
 
     lines: tuple[str, ...]
@@ -67,6 +68,8 @@ class Output:
     is_refused: bool = False
     is_background: bool = False
     reset_cwd: str | None = None
+    is_missing: bool = False
+    is_shortened: bool = False
 
     def failed(self, written: str, cwd: str | None, program: str = "") -> bool:
         """Return whether an error message names this file (for this program)."""

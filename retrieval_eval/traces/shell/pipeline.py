@@ -78,10 +78,11 @@ def _next(
         writes += [p for p in plans_of(stage) if p.operands]
         return shown
     if before is not None and stage.program in _SHELLS and shown is not None:
-        return opaque(stage, "a compound command reads the output of another")
+        reason = "a compound command reads the output of another"
+        return opaque(stage, reason, operands=shown.operands, is_open=True)
     if before is not None and _runs_its_input(stage):
         if before.script is None or before.program != "cat":
-            return opaque(stage, "runs a program that another command prints")
+            return opaque(stage, "runs a program that another command prints", is_open=True)
         stage = replace(stage, script=before.script)
     plans = plans_of(stage)
     if before is None or shown is None or (plans[0].files and plans[0].evidence == "text"):
@@ -102,7 +103,8 @@ def _redirects(stage: Invocation) -> list[Plan]:
     for arg in stage.writes:
         operand = operand_of(arg)
         if operand.kind != "file":
-            found.append(opaque(stage, "writes to a file whose name is not known", "file_write"))
+            reason = "writes to a file whose name is not known"
+            found.append(opaque(stage, reason, "file_write", (operand,)))
         elif operand.written and not operand.written.startswith(("/dev/", "&")):
             found.append(written(stage, (operand,)))
     return found
@@ -147,7 +149,9 @@ def _literal_names(before: Invocation | None) -> list[str] | None:
 
 def _inner(stage: Invocation) -> Plan | None:
     if stage.program in _SHELLS:
-        return opaque(stage, "runs a script over files that are not named")
+        feeds = tuple(operand_of(arg) for arg in stage.args if arg.is_feed)
+        reason = "runs a script over files that are not named"
+        return opaque(stage, reason, operands=feeds, is_open=True)
     return plans_of(stage)[-1]
 
 

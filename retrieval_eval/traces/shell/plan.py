@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Literal
+from typing import Final, Literal
 
 from retrieval_eval.records import Access, ToolCategory
+from retrieval_eval.traces.shell.options import words
 from retrieval_eval.traces.shell.spans import WHOLE, Spans
 from retrieval_eval.traces.shell.steps import Arg, Invocation, resolve
 
-Evidence = Literal["text", "numbers", "names", "write", "nothing", "opaque"]
+Evidence = Literal["text", "numbers", "names", "write", "mentions", "nothing", "opaque"]
 """What in the output proves an access.
 
 ``text``: any output shows the files' content; ``numbers``: numbered lines of one file;
 ``names``: lines that name files; ``write``: nothing needed but the absence of an error;
+``mentions``: paths in prose, such as those of a compiler's messages, prove nothing;
 ``nothing``: no access at all; ``opaque``: accesses that cannot be determined.
 """
 
@@ -60,7 +64,8 @@ class Plan:
     """One pipeline's access: which files, in which way, and what would prove it.
 
     ``spans`` are the lines of each file that are shown (see :mod:`~.spans`), None when they
-    are unknown. ``is_selective`` marks commands that may read a file and print nothing.
+    are unknown. ``is_selective`` marks commands that may read a file and print nothing, and
+    ``is_open`` opaque ones that may print what lies in files below their operands, or in any.
     ``words`` are texts one of which a matching line must contain (empty: not known).
     """
 
@@ -75,6 +80,7 @@ class Plan:
     has_numbers: bool = False
     is_selective: bool = False
     is_loose: bool = False
+    is_open: bool = False
     has_only_files: bool = False
     hides_errors: bool = False
     ignores_case: bool = False
@@ -115,9 +121,33 @@ def operand_of(arg: Arg) -> Operand:
     return Operand(arg.raw, "unknown") if text is None else Operand(text)
 
 
-def opaque(stage: Invocation, reason: str, category: ToolCategory = "file_read") -> Plan:
-    """Return the plan of a command that cannot be resolved."""
-    return Plan(stage.program, category, evidence="opaque", reason=f"{stage.program}: {reason}")
+_ACCESS_OF: Final[dict[str, Access]] = {
+    "file_write": "written",
+    "file_search": "listed",
+    "code_search": "matched",
+    "commit_search": "matched",
+}
+
+
+def opaque(
+    stage: Invocation,
+    reason: str,
+    category: ToolCategory = "file_read",
+    operands: tuple[Operand, ...] = (),
+    *,
+    is_open: bool = False,
+) -> Plan:
+    """Return the plan of a command that cannot be resolved; ``operands`` are what it may touch."""
+    return Plan(
+        stage.program,
+        category,
+        _ACCESS_OF.get(category, "opened"),
+        "opaque",
+        operands,
+        stage.cwd,
+        reason=f"{stage.program}: {reason}",
+        is_open=is_open,
+    )
 
 
 def reader(stage: Invocation, operands: tuple[Operand, ...], spans: Spans | None = WHOLE) -> Plan:
@@ -130,6 +160,65 @@ def reader(stage: Invocation, operands: tuple[Operand, ...], spans: Spans | None
         spans=spans,
         hides_errors=stage.hides_errors,
     )
+
+
+# --------------------------------------------------------------------------------------------------
+# Names that files have.
+
+NAME: Final = re.compile(r"(?:[A-Za-z]:[\\/])?[\w.@+~\\/-]+")
+"""A path of the characters that paths usually have."""
+
+_LONGEST_NAME: Final = 1000
+
+_EXTENSION = re.compile(r".+\.[A-Za-z][A-Za-z0-9_+-]{0,11}")
+_BARE: Final = words(
+    "README LICENSE LICENCE COPYING NOTICE AUTHORS CONTRIBUTORS CHANGELOG CHANGES NEWS TODO "
+    "INSTALL HISTORY VERSION OWNERS MAINTAINERS CODEOWNERS BUILD WORKSPACE MANIFEST Makefile "
+    "GNUmakefile "
+    "Dockerfile Containerfile Jenkinsfile Vagrantfile Gemfile Rakefile Procfile Podfile Brewfile "
+    "Kconfig Kbuild BUCK DEPS CODE_OF_CONDUCT CONTRIBUTING SECURITY gradlew mvnw configure"
+)
+
+
+def looks_like_file(path: str) -> bool:
+    """Return whether a name is one that files have: an extension, or a customary bare name.
+
+    Examples
+    --------
+    >>> [looks_like_file(p) for p in ("a/b.py", "src", "LICENSE", "pkg--v1.2", "x/", ".gitignore")]
+    [True, False, True, False, False, True]
+    """
+    if path.endswith("/"):
+        return False
+    name = path.rsplit("/", 1)[-1]
+    if name.startswith("."):
+        return bool(re.fullmatch(r"\.[\w-]*(?:ignore|rc|attributes|config|keep|env)", name)) or (
+            _EXTENSION.fullmatch(name) is not None
+        )
+    return bool(_EXTENSION.fullmatch(name) or name in _BARE)
+
+
+def path_texts(texts: Iterable[str]) -> Iterator[str]:
+    """Yield those texts that are paths of files: the arguments of a program that is not known.
+
+    Examples
+    --------
+    >>> list(path_texts(["--config=etc/x.toml", "build", "src/a.py", "-v", "https://h.org/a.py"]))
+    ['etc/x.toml', 'src/a.py']
+    """
+    for text in texts:
+        if text.startswith("-"):
+            text = text.partition("=")[2]
+        path = text.partition("::")[0]
+        is_path = 0 < len(path) <= _LONGEST_NAME and NAME.fullmatch(path) is not None
+        if is_path and looks_like_file(path):
+            yield path
+
+
+def named_paths(args: Iterable[Arg]) -> tuple[Operand, ...]:
+    """Return the paths of files among the arguments of a program that is not known."""
+    texts = (arg.text for arg in args)
+    return tuple(Operand(path) for path in path_texts(t for t in texts if t is not None))
 
 
 # --------------------------------------------------------------------------------------------------

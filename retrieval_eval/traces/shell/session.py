@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Final
 
-from retrieval_eval.records import RawTarget, ToolCategory
+from retrieval_eval.records import Doubt, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import joined
 from retrieval_eval.traces.shell.expansion import Environment
 from retrieval_eval.traces.shell.interpreter import Context, Interpreter
 from retrieval_eval.traces.shell.judge import Verdict, judge, shared_evidence
 from retrieval_eval.traces.shell.output import Output, align, read_output
 from retrieval_eval.traces.shell.pipeline import plan_pipeline
+from retrieval_eval.traces.shell.places import Place, places
 from retrieval_eval.traces.shell.plan import Plan
-from retrieval_eval.traces.shell.steps import Step
+from retrieval_eval.traces.shell.possible import anywhere
+from retrieval_eval.traces.shell.steps import Step, is_absolute
 from retrieval_eval.traces.shell.syntax import parse
 
 MAX_COMMAND: Final = 200_000
@@ -28,8 +30,9 @@ class ShellSession:
     >>> shell = ShellSession()
     >>> shell.analyse("cd /repo && git status", "clean").events
     ()
-    >>> shell.analyse("head -n 5 a.py", "import os").events[0].targets[0]
-    RawTarget(path='/repo/a.py', access='opened', repository=None, lines=((1, 5),), is_whole=False)
+    >>> found = shell.analyse("head -n 5 a.py", "import os").events[0].targets[0]
+    >>> found.path, found.access, found.lines, found.doubt
+    ('/repo/a.py', 'opened', ((1, 5),), None)
     """
 
     def __init__(self, cwd: str | None = None) -> None:
@@ -46,55 +49,83 @@ class ShellSession:
         self._environment = Environment(cwd or "")
 
     def analyse(
-        self, command: str, output: str, *, is_error: bool = False, cwd: str | None = None
+        self,
+        command: str,
+        output: str | None,
+        *,
+        is_error: bool = False,
+        is_truncated: bool = False,
+        doubt: Doubt | None = None,
+        cwd: str | None = None,
     ) -> ShellAnalysis:
         """Return what one call did to files.
 
         Parameters
         ----------
         command, output
-            The command text and everything it printed.
+            The command text and everything it printed; None where the trace holds no result.
         is_error
             Whether the harness marked the result as an error; a write that depends on an earlier
             command is then uncertain.
+        is_truncated
+            Whether the trace, not the harness, cut the output.
+        doubt
+            Why the agent may not have seen the output; then every file is only possible.
         cwd
             A directory the trace states for this call; it overrides the tracked one.
 
         Returns
         -------
         ShellAnalysis
-            Events in order of execution, and a reason for each command that may have touched
-            files in a way that cannot be determined. Never raises on any text.
+            Events in order of execution, with certain and possible targets, and a reason for each
+            command that may have touched files in a way that cannot be determined. Never raises on
+            any text.
         """
         if cwd is not None:
             self._environment.cwd = joined(self._environment.cwd or None, cwd)
         if len(command) > MAX_COMMAND:
-            return ShellAnalysis(opaque=(f"a command of {len(command)} characters",))
-        printed = read_output("" if output.strip() == command.strip() else output)
+            reason = f"a command of {len(command)} characters"
+            return ShellAnalysis(
+                (_ANY_FILE,) if output is None or output.strip() else (), (reason,)
+            )
+        printed = replace(
+            read_output("" if (output or "").strip() == command.strip() else output or ""),
+            is_missing=output is None,
+            is_shortened=is_truncated,
+        )
         if printed.is_refused:
             return ShellAnalysis()
-        if printed.is_background and not printed.lines:
-            return ShellAnalysis(opaque=("a command that went on in the background",))
         interpreter = Interpreter(self._environment, printed, not is_error and not printed.errors)
         interpreter.run(parse(command), Context())
         self._environment = interpreter.environment
+        shown = places(interpreter.steps, printed, self._environment.cwd)
+        start = next((place.folder for place in shown if place.kind == "start"), None)
+        if start is not None and self._environment.cwd == "":
+            self._environment.cwd = start
         if printed.reset_cwd is not None:
             self._environment.cwd = printed.reset_cwd
-        return self._weighed(interpreter.steps, printed, is_error)
+        return replace(self._weighed(interpreter.steps, printed, is_error, doubt), places=shown)
 
-    def _weighed(self, steps: list[Step], output: Output, is_error: bool) -> ShellAnalysis:
+    def _weighed(
+        self, steps: list[Step], output: Output, is_error: bool, doubt: Doubt | None
+    ) -> ShellAnalysis:
         plans = [plan_pipeline(step.stages) if step.stages else None for step in steps]
         events: list[ShellEvent] = []
         opaque: list[str] = []
+        if output.is_background and not output.lines:
+            opaque.append("a command that went on in the background")
         shares = shared_evidence(steps, plans, align(steps, output), output, is_error)
         for step, planned, evidence in zip(steps, plans, shares, strict=True):
             if step.reason is not None:
                 opaque.append(step.reason)
+                events += [] if evidence.is_empty and not output.is_missing else [_ANY_FILE]
             if planned is None:
                 continue
             for plan in (planned.shown, *planned.writes):
                 if plan is not None:
                     verdict = judge(plan, evidence, output, self._known)
+                    if doubt is not None:
+                        verdict = _doubted(verdict, doubt)
                     _record(plan, verdict, events, opaque, self._known)
         return ShellAnalysis(tuple(events), tuple(opaque))
 
@@ -102,19 +133,24 @@ class ShellSession:
 def _record(
     plan: Plan, verdict: Verdict, events: list[ShellEvent], opaque: list[str], known: set[str]
 ) -> None:
-    targets = tuple(target for target in verdict.targets if _is_placed(plan, target.path))
+    targets = tuple(t if _is_placed(plan, t) else anywhere(t) for t in verdict.targets)
     if verdict.reason is not None:
         opaque.append(verdict.reason)
-    if len(targets) < len(verdict.targets):
-        opaque.append(f"{plan.program}: a relative path in a folder nobody can know")
+    if any(t.doubt is None and not _is_placed(plan, t) for t in verdict.targets):
+        opaque.append(f"{plan.program}: a relative path in a folder that is not known")
     if targets:
-        events.append(ShellEvent(plan.program, plan.category, targets))
-        known.update(target.path for target in targets if target.repository is None)
+        events.append(ShellEvent(plan.program, plan.category, tuple(dict.fromkeys(targets))))
+        known.update(t.path for t in targets if t.repository is None and t.doubt is None)
 
 
-def _is_placed(plan: Plan, path: str) -> bool:
-    is_remote = plan.repository is not None or plan.style == "remote"
-    return is_remote or plan.cwd is not None or path.startswith(("/", "~"))
+def _is_placed(plan: Plan, target: RawTarget) -> bool:
+    is_remote = plan.repository is not None or plan.style == "remote" or target.path == "*"
+    return is_remote or plan.cwd is not None or is_absolute(target.path)
+
+
+def _doubted(verdict: Verdict, doubt: Doubt) -> Verdict:
+    targets = (t if t.doubt is not None else replace(t, doubt=doubt) for t in verdict.targets)
+    return replace(verdict, targets=tuple(targets))
 
 
 # --------------------------------------------------------------------------------------------------
@@ -127,7 +163,8 @@ class ShellEvent:
 
     ``category`` is ``file_read``, ``file_search``, ``code_search``, ``commit_search`` or
     ``file_write``. A target's path is absolute when the working directory was known, else it is
-    as written; a target with a ``repository`` has a path inside that repository.
+    as written; a target with a ``repository`` has a path inside that repository. Targets without
+    a doubt are certain.
     """
 
     program: str
@@ -135,13 +172,21 @@ class ShellEvent:
     targets: tuple[RawTarget, ...]
 
 
+_ANY_FILE: Final = ShellEvent(
+    "shell", "file_read", (RawTarget("*", "opened", doubt="opaque_call", is_pattern=True),)
+)
+"""The event of a script that was not followed and printed something."""
+
+
 @dataclass(frozen=True, slots=True)
 class ShellAnalysis:
     """The events of one shell call in order of execution.
 
     ``opaque`` has one reason for each command that may have touched files and could not be
-    resolved with certainty; it is empty when the call was understood completely.
+    resolved with certainty; it is empty when the call was understood completely. ``places`` are
+    the folders that the call shows.
     """
 
     events: tuple[ShellEvent, ...] = ()
     opaque: tuple[str, ...] = ()
+    places: tuple[Place, ...] = field(default=(), compare=False)

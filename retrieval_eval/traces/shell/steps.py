@@ -98,13 +98,22 @@ class Step:
     """A pipeline, a marker line, or something that could not be followed (``reason``).
 
     ``is_conditional`` is true when it may not have run, so that only its own output can prove
-    that it did.
+    that it did; ``is_background`` when the shell did not wait for it.
     """
 
     stages: tuple[Invocation, ...] = ()
     marker: Marker | None = None
     reason: str | None = None
     is_conditional: bool = False
+    is_background: bool = False
+
+
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")
+
+
+def is_absolute(path: str) -> bool:
+    """Return whether a path is the same from every working directory."""
+    return path.startswith(("/", "~")) or _DRIVE.match(path) is not None
 
 
 def resolve(cwd: str | None, path: str) -> str:
@@ -115,7 +124,7 @@ def resolve(cwd: str | None, path: str) -> str:
     >>> resolve("/w/x", "../a.py"), resolve(None, "./a.py"), resolve("sub", "a.py")
     ('/w/a.py', 'a.py', 'sub/a.py')
     """
-    if path.startswith("~") or not (cwd or path):
+    if path.startswith("~") or not (cwd or path) or _DRIVE.match(path):
         return path
     joined = posixpath.normpath(posixpath.join(cwd or "", path))
     return "/" + joined.lstrip("/") if joined.startswith("/") else joined

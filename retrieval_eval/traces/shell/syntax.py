@@ -126,10 +126,14 @@ Node = Command | Group | For | While | Branch | Function | Unparsed
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One pipeline of a sequence; ``operator`` (``;``, ``&&``, ``||``) joins it to the last."""
+    """One pipeline of a sequence; ``operator`` (``;``, ``&&``, ``||``) joins it to the last.
+
+    ``is_background`` marks one that the shell does not wait for (``&``).
+    """
 
     stages: tuple[Node, ...]
     operator: str = ";"
+    is_background: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,9 +369,15 @@ def _ended(source: bytes, ends: list[int]) -> bytes:
 
 def _body(nodes: list[TreeNode], depth: int) -> list[Item]:
     items: list[Item] = []
+    n_latest = 0
     for node in nodes:
-        if node.is_named and node.type not in _SEPARATORS:
-            items += _items(node, depth)
+        if node.type == "&":
+            latest = items[len(items) - n_latest :]
+            items[len(items) - n_latest :] = [replace(i, is_background=True) for i in latest]
+        elif node.is_named and node.type not in _SEPARATORS:
+            found = _items(node, depth)
+            n_latest = len(found)
+            items += found
     return items
 
 

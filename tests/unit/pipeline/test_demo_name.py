@@ -42,13 +42,17 @@ def test_the_sentence_says_how_to_name_the_own_run(tmp_path, monkeypatch):
     assert found.folder.is_relative_to(own)
 
 
-def test_it_is_refused_where_the_environment_names_a_root_with_such_a_run(tmp_path, monkeypatch):
+def test_a_root_that_the_environment_names_is_one_that_was_given(tmp_path, monkeypatch, capsys):
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
-    own_trial(tmp_path / "all/demo")
+    own = own_trial(tmp_path / "all/demo")
     monkeypatch.setenv("RETRIEVAL_EVAL_RUNS_ROOT", str(tmp_path / "all"))
-    with pytest.raises(BadInputError, match="built-in demonstration"):
-        evaluate(["demo"])
+    (found,) = evaluate(["demo"]).runs
+    assert found.folder.is_relative_to(own)
+    by_environment = (run(["evaluate", "demo"]), capsys.readouterr().out)
+    given = ["--runs-root", str(tmp_path / "all")]
+    assert by_environment == (run(["evaluate", "demo", *given]), capsys.readouterr().out)
+    assert not any((tmp_path / "here").iterdir())
 
 
 def test_elsewhere_it_is_the_built_in_one(tmp_path, monkeypatch):

@@ -80,7 +80,9 @@ def test_names_from_outside_are_harmless_where_a_comparison_shows_itself():
         row["provenance"]["task_name"] += "\udfff"
     for row in rows[::2]:
         row["provenance"]["task_name"] += "\udfff"
-    found = compare(frame_of(rows), "baseline", "<b>\ud800\x1b[31m")
+    # Frames of runs hold no half of a surrogate pair; those of others may.
+    frame = frame_of(rows).replace("<b>\\ud800\x1b[31m", "<b>\ud800\x1b[31m")
+    found = compare(frame, "baseline", "<b>\ud800\x1b[31m")
     assert "\x1b" not in repr(found)
     repr(found).encode()
     found._repr_html_().encode()

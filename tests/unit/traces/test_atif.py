@@ -133,14 +133,21 @@ def test_settings_of_the_context_are_no_summary():
 TWO = (("a", "Read", {}), ("b", "Read", {}))
 
 
+def test_as_many_results_as_calls_belong_to_them_in_order():
+    reading = read(step(*TWO, results=[(None, "first"), (None, "second")]))
+    assert [(c.result.text, c.result.doubt) for c in reading.calls] == [
+        ("first", None),
+        ("second", None),
+    ]
+    assert "result_without_call" not in reading.flags
+
+
 @pytest.mark.parametrize(
     "given",
     [
         step(*TWO, results=[(None, "whose?")]),
-        step(*TWO, results=[(None, "whose?"), (None, "whose?")]),
         step(TWO[0], results=[(None, "whose?"), (None, "whose?")]),
-        step(TWO[0], results=[("b", "another's")]),
-        step(results=[(None, "whose?")]),
+        step(*TWO, results=[("a", "own"), (None, "whose?")]),
         step(TWO[0], results=[(None, "whose?")])
         | {"tool_calls": [{"tool_call_id": "a", "function_name": "Read"}, None]},
         step(TWO[0], results=[(None, "whose?")])
@@ -149,10 +156,58 @@ TWO = (("a", "Read", {}), ("b", "Read", {}))
         | {"observation": truncated({"results": [{"content": "whose?"}, {"content": "x"}]}, 40)},
     ],
 )
-def test_a_result_that_could_be_anothers_belongs_to_no_call(given):
+def test_a_result_that_could_be_anothers_may_be_any_call_s_of_its_step(given):
+    reading = read(given)
+    found = [(c.result.text.split("\n")[0], c.result.doubt) for c in reading.calls]
+    assert set(found) <= {("whose?", "unlinked_result"), ("own", None)}
+    assert ("whose?", "unlinked_result") in found
+    assert "result_without_call" in reading.flags
+
+
+@pytest.mark.parametrize(
+    "given",
+    [step(TWO[0], results=[("b", "another's")]), step(results=[(None, "whose?")])],
+)
+def test_a_result_without_a_call_belongs_to_none(given):
     reading = read(given)
     assert [c.result for c in reading.calls] == [None] * len(reading.calls)
     assert "result_without_call" in reading.flags
+
+
+def test_a_result_in_a_later_step_is_joined_by_its_id():
+    reading = read(
+        step(("a", "terminal", {"command": "ls"})),
+        step(("b", "terminal", {"command": "pwd"}), results=[("a", "a.py"), ("b", "/w")]),
+        agent="openhands-sdk",
+    )
+    assert [c.result.text for c in reading.calls] == ["a.py", "/w"]
+
+
+@pytest.mark.parametrize("content", [None, ""])
+@pytest.mark.parametrize("name", ["gemini-cli", "qwen-coder", "goose"])
+def test_an_empty_result_is_unknown_where_failures_are_empty(name, content):
+    reading = read(step(TWO[0], results=[("a", content)]), agent=name)
+    assert reading.calls[0].result is None
+
+
+def test_the_dialect_of_the_agent_reads_the_envelope():
+    text = "<returncode>1</returncode>\n<output>\na.py\n</output>"
+    given = step(("a", "bash_command", {"command": "ls"}), results=[("a", text)])
+    result = read(given, agent="mini-swe-agent").calls[0].result
+    assert (result.text, result.is_error) == ("a.py\n", True)
+
+
+def test_an_action_of_swe_agent_is_the_tool_that_it_runs():
+    given = step(("a", "swe_agent_action", {"raw_action": "open src/a.py"}))
+    (call,) = read(given, agent="swe-agent").calls
+    assert (call.name, call.arguments) == ("open", {"path": "src/a.py"})
+
+
+def test_a_summary_of_the_history_is_no_lost_sub_agent():
+    path = {"trajectory_path": "trajectory.summarization-1-answers.json"}
+    given = step(TWO[0])
+    given["observation"] = {"results": [{"subagent_trajectory_ref": [path]}]}
+    assert "subagent_elsewhere" not in read(given).flags
 
 
 def test_a_gap_in_the_numbers_of_the_steps_says_that_steps_were_lost():

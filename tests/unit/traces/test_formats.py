@@ -13,7 +13,13 @@ from retrieval_eval.errors import BadInputError
 from retrieval_eval.io.files import Line
 from retrieval_eval.traces import NoTraceError, read_trace
 from retrieval_eval.traces.dialects import DIALECTS
-from retrieval_eval.traces.formats import FORMATS, DocumentFormat, read_document, read_lines
+from retrieval_eval.traces.formats import (
+    FORMATS,
+    DocumentFormat,
+    FileFormat,
+    read_document,
+    read_lines,
+)
 from retrieval_eval.traces.merge import join_trace
 from retrieval_eval.traces.reading import Reading, Unreadable
 
@@ -87,7 +93,11 @@ def test_the_first_line_that_proves_a_format_decides():
 
 
 def entries():
-    return [pytest.param(name, entry, id=name) for name, entry in FORMATS.items()]
+    return [
+        pytest.param(name, entry, id=name)
+        for name, entry in FORMATS.items()
+        if not isinstance(entry, FileFormat)
+    ]
 
 
 def read_value(entry, example):
@@ -133,6 +143,31 @@ def test_a_format_survives_being_cut_anywhere(name, entry, tmp_path):
         path.write_text(text[:end], encoding="utf-8")
         with suppress(NoTraceError):
             assert read_trace(tmp_path).has_trajectory == is_document
+
+
+def files():
+    return [
+        pytest.param(name, entry, id=name)
+        for name, entry in FORMATS.items()
+        if isinstance(entry, FileFormat)
+    ]
+
+
+@pytest.mark.parametrize(("name", "entry"), files())
+def test_a_file_is_recognised_by_its_first_bytes_and_survives_damage(name, entry, tmp_path):
+    path = tmp_path / "trace.bin"
+    path.write_bytes(entry.example)
+    assert any(call.result is not None for call in read_trace(path).calls)
+    assert entry.recognises(entry.example)
+    step = max(1, len(entry.example) // 300)
+    for place in range(0, len(entry.example), step):
+        for changed in (
+            entry.example[:place],
+            entry.example[:place] + b"\xff\x00\xff\xff" + entry.example[place + 4 :],
+        ):
+            path.write_bytes(changed)
+            with suppress(NoTraceError):
+                read_trace(path)
 
 
 HOSTILE = (None, True, -1, 1e308, "", "\ud800", [], [[]], [None, 3], {}, {"type": {}}, {"id": []})

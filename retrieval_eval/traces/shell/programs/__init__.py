@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 from retrieval_eval.traces.shell.options import words
-from retrieval_eval.traces.shell.plan import Plan, opaque
+from retrieval_eval.traces.shell.plan import Evidence, Plan, named_paths, opaque
 from retrieval_eval.traces.shell.programs.git import plan_git
 from retrieval_eval.traces.shell.programs.listing import (
     DESCRIBERS,
@@ -47,6 +47,12 @@ INERT: Final = words(
     "svn"
 )
 """Programs that show an agent no file of the repository it works on."""
+
+REPORTERS: Final = words(
+    "make cmake ninja bazel npm npx yarn pnpm uv poetry cargo rustc go gofmt gcc g++ clang javac "
+    "java mvn gradle dotnet tsc eslint prettier ruff mypy black pytest tox docker docker-compose"
+)
+"""Those whose messages name files and lines and may quote them."""
 
 _MAY_SHOW: Final = {
     "docker": "exec|run",
@@ -93,6 +99,9 @@ def plans_of(stage: Invocation) -> list[Plan]:
     if stage.program in INERT:
         shows = re.compile(_MAY_SHOW.get(stage.program, "(?!)"))
         if any(shows.fullmatch(text) for text in stage.texts()):
-            return [opaque(stage, "may show files of another place")]
-        return [Plan(stage.program)]
-    return [opaque(stage, "not a program this package knows")]
+            reason = "may show files of another place"
+            return [opaque(stage, reason, operands=named_paths(stage.args))]
+        evidence: Evidence = "mentions" if stage.program in REPORTERS else "nothing"
+        return [Plan(stage.program, evidence=evidence, cwd=stage.cwd)]
+    reason = "not a program this package knows"
+    return [opaque(stage, reason, operands=named_paths(stage.args))]

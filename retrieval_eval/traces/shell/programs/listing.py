@@ -82,7 +82,8 @@ def plan_find(stage: Invocation) -> Plan:
     if "-delete" in texts:
         return opaque(stage, "-delete removes files that are not named", "file_write")
     if "-printf" in texts:
-        return opaque(stage, "-printf prints in a format of its own", "file_search")
+        reason = "-printf prints in a format of its own"
+        return opaque(stage, reason, "file_search", operands, is_open=True)
     plan = Plan(stage.program, "file_search", "listed", "names", operands, stage.cwd)
     kinds = [kind for flag, kind in pairwise(texts) if flag == "-type"]
     if kinds and set(kinds) <= {"d"}:
@@ -94,7 +95,8 @@ def plan_find(stage: Invocation) -> Plan:
 def plan_fd(stage: Invocation) -> Plan:
     """Return the plan of ``fd``: names below the directories given, else below this one."""
     options = scan(stage.args, "eEtdxXcjS", "extension exclude type max-depth exec color")
-    if options.has("x", "X", "exec"):
-        return opaque(stage, "runs a command over files that are not named")
     operands = tuple(operand_of(arg) for arg in options.operands[1:]) or (Operand("."),)
+    if options.has("x", "X", "exec"):
+        reason = "runs a command over files that are not named"
+        return opaque(stage, reason, operands=operands, is_open=True)
     return Plan(stage.program, "file_search", "listed", "names", operands, stage.cwd, is_loose=True)

@@ -67,7 +67,7 @@ def plan_reader(stage: Invocation) -> Plan:
     files = [arg for arg in options.operands[row.skip :] if not _is_start(stage, arg)]
     operands = operands_of(files, stage)
     if stage.program == "diff" and options.has("r", "recursive"):
-        return opaque(stage, "compares folders")
+        return opaque(stage, "compares folders", operands=operands, is_open=True)
     spans: Spans | None = WHOLE if row.is_whole else None
     if stage.program in ("bat", "batcat") and options.has("r", "line-range"):
         bounds = re.fullmatch(r"(\d+):(\d+)", options.text("r", "line-range") or "")

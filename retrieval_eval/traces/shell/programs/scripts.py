@@ -6,7 +6,15 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from retrieval_eval.traces.shell.plan import Operand, Plan, opaque, operands_of, reader
+from retrieval_eval.traces.shell.plan import (
+    Operand,
+    Plan,
+    named_paths,
+    opaque,
+    operands_of,
+    path_texts,
+    reader,
+)
 from retrieval_eval.traces.shell.programs.writers import written
 from retrieval_eval.traces.shell.steps import Arg, Invocation
 
@@ -44,6 +52,11 @@ _ACCESS = re.compile(
     r"\bopen\s*\(|\bPath\s*\(|read_text|readFile|os\.walk|os\.listdir|glob\b|subprocess|os\.system"
     r"|popen|writeFile|read_csv|File\.|import_module|rglob|iterdir|linecache|fileinput|getsource"
 )
+_TEXT = re.compile(r"""(['"])([^'"\\\n]{1,300})\1""")
+_WALKS = re.compile(r"\b(?:walk|listdir|scandir|i?glob|rglob|iterdir|subprocess|system|popen)\b")
+_WALKED = re.compile(
+    r"""\b(?:walk|listdir|scandir|i?glob|rglob|Path)\s{0,9}\(\s{0,9}r?(['"])([^'"\\\n]{1,300})\1"""
+)
 _STREAMS = re.compile(r"open\s*\(\s*0\b|sys\.stdin|stdin")
 
 
@@ -55,8 +68,8 @@ def plan_script(stage: Invocation) -> list[Plan]:
     code, files = _code(stage)
     if code is None:
         if files:
-            return [opaque(stage, "runs a program from a file")]
-        return [Plan(stage.program)]
+            return [opaque(stage, "runs a program from a file", operands=named_paths(files[1:]))]
+        return [Plan(stage.program, evidence="mentions", cwd=stage.cwd)]
     if stage.program in ("perl", "ruby") and any(_IN_PLACE.fullmatch(t) for t in texts):
         return [written(stage, operands_of(files, stage))]
     if stage.program == "perl" and files:
@@ -112,8 +125,22 @@ def _accesses(stage: Invocation, code: str) -> list[Plan]:
         plans.append(replace(plan, is_selective=True))
     n_accesses = len(_ACCESS.findall(_STREAMS.sub("", code)))
     if n_accesses > n_resolved + len(re.findall(r"\bPath\s*\(", code)) or is_elsewhere:
-        plans.append(opaque(stage, "the code opens files whose names are not literal"))
-    return plans or [Plan(stage.program)]
+        reason = "the code opens files whose names are not literal"
+        plans.append(opaque(stage, reason, operands=_possible(code)))
+    return plans or [Plan(stage.program, evidence="mentions", cwd=stage.cwd)]
+
+
+def _possible(code: str) -> tuple[Operand, ...]:
+    """Return what code may open: the paths among its texts, what lies below the folders it walks.
+
+    A walk through a folder that is not literal, or no literal path at all, may be any file.
+    """
+    folders = [match[2] for match in _WALKED.finditer(code)]
+    files = [path for m in _TEXT.finditer(code) for path in path_texts([m[2]])]
+    is_any = not files if not _WALKS.search(code) else not folders
+    found = [Operand(path) for path in files if path not in folders]
+    found += [Operand(text if "*" in text else f"{text}/*", "pattern") for text in folders]
+    return tuple(dict.fromkeys([*found, *([Operand("*", "pattern")] if is_any else [])]))
 
 
 def _is_file_use(match: re.Match[str], name: str) -> bool:

@@ -6,8 +6,8 @@ import re
 from dataclasses import replace
 from typing import Final
 
-from retrieval_eval.traces.shell.options import Options, scan, words
-from retrieval_eval.traces.shell.plan import Operand, Plan, operands_of
+from retrieval_eval.traces.shell.options import Options, scan
+from retrieval_eval.traces.shell.plan import Operand, Plan, looks_like_file, operands_of
 from retrieval_eval.traces.shell.steps import Arg, Invocation
 
 SEARCHERS: Final = frozenset(["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "ack-grep"])
@@ -76,7 +76,8 @@ def _evidence(plan: Plan, options: Options, is_recursive: bool) -> Plan:
     if options.has("h", "no-filename", "I" if plan.program == "rg" else "no-filename"):
         if one and not is_recursive:
             return replace(style, evidence="numbers")
-        return replace(style, evidence="opaque", reason=f"{plan.program}: -h hides the file names")
+        reason = f"{plan.program}: -h hides the file names"
+        return replace(style, evidence="opaque", reason=reason, is_open=True)
     if options.has("H", "with-filename") or not one:
         return style
     if is_recursive and not looks_like_file(plan.operands[0].written):
@@ -106,31 +107,3 @@ def _longest_literal(part: str) -> str:
     plain = re.sub(r".\\?[*?+]|\\[^.\-/\"' ]|[.^$]", "\0", re.sub(r"\\([.\-/])", "\1", part))
     runs = [run for run in re.split("[\0\1\\\\]", plain) if run]
     return max(runs, key=len, default="")
-
-
-_EXTENSION = re.compile(r".+\.[A-Za-z][A-Za-z0-9_+-]{0,11}")
-_BARE: Final = words(
-    "README LICENSE LICENCE COPYING NOTICE AUTHORS CONTRIBUTORS CHANGELOG CHANGES NEWS TODO "
-    "INSTALL HISTORY VERSION OWNERS MAINTAINERS CODEOWNERS BUILD WORKSPACE MANIFEST Makefile "
-    "GNUmakefile "
-    "Dockerfile Containerfile Jenkinsfile Vagrantfile Gemfile Rakefile Procfile Podfile Brewfile "
-    "Kconfig Kbuild BUCK DEPS CODE_OF_CONDUCT CONTRIBUTING SECURITY gradlew mvnw configure"
-)
-
-
-def looks_like_file(path: str) -> bool:
-    """Return whether a name is one that files have: an extension, or a customary bare name.
-
-    Examples
-    --------
-    >>> [looks_like_file(p) for p in ("a/b.py", "src", "LICENSE", "pkg--v1.2", "x/", ".gitignore")]
-    [True, False, True, False, False, True]
-    """
-    if path.endswith("/"):
-        return False
-    name = path.rsplit("/", 1)[-1]
-    if name.startswith("."):
-        return bool(re.fullmatch(r"\.[\w-]*(?:ignore|rc|attributes|config|keep|env)", name)) or (
-            _EXTENSION.fullmatch(name) is not None
-        )
-    return bool(_EXTENSION.fullmatch(name) or name in _BARE)

@@ -42,7 +42,8 @@ def plan_writer(stage: Invocation) -> Plan:
     else:
         plan = written(stage, _destinations(operands, options.text("t", "target-directory")))
     if any(operand.kind != "file" for operand in plan.operands):
-        return opaque(stage, "the names of the written files are not known", "file_write")
+        reason = "the names of the written files are not known"
+        return opaque(stage, reason, "file_write", plan.operands)
     return plan
 
 

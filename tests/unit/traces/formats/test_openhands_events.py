@@ -244,4 +244,4 @@ def test_a_folder_of_the_sdk_is_read_with_the_state_beside_it(tmp_path):
 
 
 def test_an_array_without_events_is_no_trace():
-    assert "expected a JSON object" in read_document([1, {"a": 2}], "x.json").reason
+    assert "found an array of entries" in read_document([1, {"a": 2}], "x.json").reason

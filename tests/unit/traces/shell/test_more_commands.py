@@ -17,6 +17,7 @@ def touched(analysis: ShellAnalysis) -> list[str]:
         + "".join(f" {first}-{last}" for first, last in target.lines or ())
         for event in analysis.events
         for target in event.targets
+        if target.doubt is None
     ]
 
 

@@ -1,0 +1,612 @@
+"""Where the checkouts of a trial lie, inferred from what the trace shows.
+
+A checkout may lie anywhere: in the folder that a harness mounts, in a home, under its own name, in
+a worktree. Its folder is *stated* (by the session, the task, or the layout of a known harness),
+*observed* (an agent cloned into it, git named it, or an agent worked in it and it holds files of
+the ground truth or has the repository's name), or *inferred*: the one folder below which all the
+paths lie that end like files of the ground truth. What is not decided stays possible.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from retrieval_eval.events.calls import ReadCall
+from retrieval_eval.paths import (
+    WORKSPACE_ROOTS,
+    checkout_names,
+    is_elsewhere,
+    local_path,
+    repository_name,
+)
+from retrieval_eval.records import FileRef, GroundTruth, Placement
+from retrieval_eval.traces.shell.places import Place
+
+START: Final = "."
+"""The folder that relative paths begin in while it is not known."""
+
+PER_FOLDER_NAMES: Final = frozenset(
+    {
+        "__init__.py",
+        "__main__.py",
+        "build",
+        "build.bazel",
+        "build.gradle",
+        "cargo.lock",
+        "cargo.toml",
+        "changelog.md",
+        "cmakelists.txt",
+        "conftest.py",
+        "dockerfile",
+        "go.mod",
+        "go.sum",
+        "index.html",
+        "index.js",
+        "index.ts",
+        "index.tsx",
+        "lib.rs",
+        "license",
+        "main.c",
+        "main.cpp",
+        "main.go",
+        "main.py",
+        "main.rs",
+        "makefile",
+        "meson.build",
+        "mod.rs",
+        "package-lock.json",
+        "package.json",
+        "pom.xml",
+        "pyproject.toml",
+        "readme",
+        "readme.md",
+        "readme.rst",
+        "requirements.txt",
+        "setup.cfg",
+        "setup.py",
+        "tsconfig.json",
+        "types.go",
+        "types.ts",
+        "utils.py",
+        "yarn.lock",
+    }
+)
+"""File names that occur in most folders of a project: a bare one means the file at the root."""
+
+_TOP_FILES: Final = frozenset(
+    {".gitignore", ".gitattributes", "cargo.toml", "contributing.md", "go.mod", "go.work"}
+    | {"license", "license.md", "license.txt", "makefile", "package.json", "pnpm-workspace.yaml"}
+    | {"pom.xml", "pyproject.toml", "readme.md", "readme.rst", "setup.cfg", "setup.py"}
+)
+"""Files at the top of a project: the folder that holds one may be a checkout."""
+
+_SHARED: Final = re.compile(
+    r"/?(?:root|tmp|var|var/tmp|opt|srv|mnt|data|~|(?:home|users)(?:/[^/]+)?)?"
+)
+"""Folders that hold checkouts and are none."""
+_HOME: Final = re.compile(r"/root(?=/|$)|/(?:home|Users)/[^/]+(?=/|$)")
+_LETTER: Final = re.compile(r"/[A-Za-z](?=/)")
+_DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]")
+_MOST_CANDIDATES: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """A folder in which paths of the ground truth begin.
+
+    ``folder`` is absolute, in lower case and without final slash, or :data:`START`.
+    ``repository`` is the repository that is checked out there, None where the task's repositories
+    may lie in it. ``is_checkout``: it is known to be the top of a checkout, so that
+    a longer path below it is another file.
+    """
+
+    folder: str
+    placement: Placement
+    repository: str | None = None
+    is_checkout: bool = False
+
+    def rest(self, path: str) -> str | None:
+        """Return what follows the folder in ``path``, or None when it does not lie below."""
+        if not is_below(identity(path), self.folder):
+            return None
+        return "/".join(path.split("/")[self.folder.count("/") + 1 :])
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    r"""Where the checkouts of a trial lie.
+
+    ``roots`` are ordered: the first that makes a path a file of the ground truth decides.
+    ``elsewhere`` are checkouts of other repositories. ``has_drives``: the trial ran where
+    ``/c/work`` is ``C:\work``. ``home`` is the folder that ``~`` means.
+    """
+
+    roots: tuple[Root, ...]
+    elsewhere: tuple[str, ...] = ()
+    has_drives: bool = False
+    home: str | None = None
+
+    def spelled(self, path: str) -> str:
+        """Return an absolute path in the one spelling of this trial."""
+        if path.startswith("/~/") and self.home is not None:
+            path = self.home + path[2:]
+        return _LETTER.sub("", path, count=1) if self.has_drives and _LETTER.match(path) else path
+
+
+def identity(path: str) -> str:
+    """Return a path without case and in one Unicode form."""
+    return FileRef(path).key[1]
+
+
+def is_below(path: str, folder: str) -> bool:
+    """Return whether a path lies in a folder, at any depth."""
+    return path.startswith(f"{folder}/")
+
+
+def is_shared(folder: str) -> bool:
+    """Return whether a folder holds checkouts and is none, such as a home or ``/tmp``."""
+    return _SHARED.fullmatch(folder.lower()) is not None
+
+
+def stated_roots(cwd: str | None, truth: GroundTruth | None = None) -> tuple[Root, ...]:
+    """Return the folders that need no evidence: of the task, of known harnesses, of the session.
+
+    Examples
+    --------
+    >>> [root.folder for root in stated_roots("/home/dev/project")][:2]
+    ['/ccb_crossrepo/src', '/home/dev/project']
+    """
+    named = [r for r in truth.repositories if (r.folder or "").startswith("/")] if truth else []
+    task = [Root(identity(str(r.folder)), "stated", r.name.lower(), True) for r in named]
+    folders = {root.rstrip("/") for root in WORKSPACE_ROOTS}
+    start = local_path(cwd) if cwd else None
+    if start is not None and start.strip("/") not in {"", "root", "home", "tmp"}:
+        start = identity(start)
+        if not any(start == folder or is_below(start, folder) for folder in folders):
+            folders.add(start)
+    known = [Root(folder, "stated") for folder in sorted(folders, key=lambda f: (-len(f), f))]
+    return (*task, *known, Root(START, "stated"))
+
+
+class Expected:
+    """The files of a ground truth by the ends of their paths.
+
+    Examples
+    --------
+    >>> expected = Expected([FileRef("src/a.py")])
+    >>> list(expected.ends("/home/dev/project/src/a.py"))
+    [('/home/dev/project', (FileRef(path='src/a.py', repository=None),))]
+    """
+
+    def __init__(self, files: Iterable[FileRef]) -> None:
+        self._files: dict[str, tuple[FileRef, ...]] = {}
+        self.folders: set[str] = set()
+        for file in files:
+            path = file.key[1]
+            if not path.startswith("/"):
+                self._files[path] = (*self._files.get(path, ()), file)
+                self.folders.add(path.rpartition("/")[0])
+        self.folders.discard("")
+        self._depth = max((path.count("/") for path in self._files), default=0)
+
+    def at(self, path: str) -> tuple[FileRef, ...]:
+        """Return the files with exactly this path, of any repository."""
+        return self._files.get(path, ())
+
+    def ends(self, path: str) -> Iterator[tuple[str, tuple[FileRef, ...]]]:
+        """Yield each folder below which ``path`` is a file with two components or more."""
+        for above, rest in _ends(path, self._depth + 1, 2):
+            if rest in self._files:
+                yield above, self._files[rest]
+
+    def hosts(self, path: str) -> Iterator[str]:
+        """Yield each folder below which a file beside ``path`` can be one of the files."""
+        folder = path.rpartition("/")[0]
+        for above, rest in _ends(folder, self._depth, 1):
+            if rest in self.folders:
+                yield above
+
+
+def _ends(path: str, most: int, least: int) -> Iterator[tuple[str, str]]:
+    """Yield a path divided into folder and rest, the rest of so many components."""
+    parts = path.split("/")
+    for n in range(min(most, len(parts) - 1), least - 1, -1):
+        yield "/".join(parts[:-n]), "/".join(parts[-n:])
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What the calls of a trial show: paths, folders worked in, checkouts.
+
+    ``paths`` says of each whether it was retrieved before it was written: what an agent wrote tells
+    little. ``reread`` are those that were retrieved after.
+    """
+
+    paths: dict[str, bool] = field(default_factory=dict)
+    reread: dict[str, bool] = field(default_factory=dict)
+    visited: dict[str, None] = field(default_factory=dict)
+    places: list[Place] = field(default_factory=list)
+    layout: Layout = field(default_factory=lambda: Layout(()))
+
+    def folder(self, raw: str | None) -> str | None:
+        path = local_path(raw) if raw else None
+        return identity(self.layout.spelled(path)) if path else None
+
+    def path(self, raw: str, cwd: str | None) -> str | None:
+        path = local_path(raw, cwd=cwd)
+        if path is not None:
+            return identity(self.layout.spelled(path))
+        return None if cwd or "::" in raw or "://" in raw else identity(f"{START}/{raw}")
+
+
+def _observed(reads: Sequence[ReadCall], cwd: str | None) -> _Seen:
+    raws = [
+        (target.path, folder, target.access != "written")
+        for read in reads
+        for target, folder in read.raw_targets()
+        if target.repository is None and target.doubt is None
+    ]
+    worked = [cwd, *(f for r in reads for f in (r.call.cwd, r.use.command_cwd))]
+    places = [p for r in reads if r.shell is not None for p in r.shell.places]
+    texts = {*worked, *(raw for raw, _, _ in raws), *(p.folder for p in places)}
+    texts |= {folder for _, folder, _ in raws}
+    known = [local_path(text) for text in texts if text]
+    homes = {m[0] for path in known if path and (m := _HOME.match(path))}
+    has_drives = any(text is not None and _DRIVE.match(text) for text in texts)
+    layout = Layout((), (), has_drives, next(iter(homes)) if len(homes) == 1 else None)
+    seen = _Seen(places=places, layout=layout)
+    for raw, folder, is_retrieved in raws:
+        path = seen.path(raw, folder)
+        if path is not None and not seen.paths.setdefault(path, is_retrieved) and is_retrieved:
+            seen.reread[path] = True
+    for text in (*worked, *(p.folder for p in places if p.kind in {"visited", "start"})):
+        found = seen.folder(text)
+        if found is not None:
+            seen.visited[found] = None
+    return seen
+
+
+def find_layout(reads: Sequence[ReadCall], cwd: str | None, truth: GroundTruth) -> Layout:
+    """Return where the checkouts of a trial lie.
+
+    Parameters
+    ----------
+    reads
+        The interpreted calls of the trial.
+    cwd
+        The folder the session states to have begun in.
+    truth
+        The ground truth: its repositories are the known ones.
+
+    Returns
+    -------
+    Layout
+        Roots in the order of their evidence: stated, observed, inferred. A folder is inferred for a
+        repository only where it alone explains every path that ends like one of its files, where
+        nothing shows that a folder above it is the checkout, and where no path would then be two
+        files of the ground truth.
+    """
+    return _Finder(_observed(reads, cwd), cwd, truth).layout()
+
+
+@dataclass(slots=True)
+class _Explained:
+    """The paths below a folder that end like files of the ground truth, and these files."""
+
+    paths: set[str] = field(default_factory=set)
+    files: set[FileRef] = field(default_factory=set)
+
+
+_ByRepository: TypeAlias = dict[str | None, dict[str, _Explained]]
+
+
+class _Finder:
+    def __init__(self, seen: _Seen, cwd: str | None, truth: GroundTruth) -> None:
+        self._seen = seen
+        self._expected = Expected(truth.files)
+        stated = {r.name for r in truth.repositories}
+        stated |= {file.repository for file in truth.files if file.repository}
+        self._names = frozenset(name.lower() for name in stated)
+        sole = next(iter(self._names)) if len(self._names) == 1 else truth.primary
+        self._sole = sole.lower() if sole else None
+        start = local_path(cwd) if cwd else None
+        self._roots = list(stated_roots(seen.layout.spelled(start) if start else None, truth))
+        self._elsewhere: list[str] = []
+        self._tops: list[str] = []
+        self._hosts = self._places_of_evidence()
+
+    def layout(self) -> Layout:
+        self._add_start()
+        self._add_checkouts()
+        self._add_named()
+        self._confirm()
+        self._infer()
+        self._add_worktrees()
+        seen = self._seen.layout
+        return Layout(tuple(self._roots), tuple(self._elsewhere), seen.has_drives, seen.home)
+
+    # What the trial shows
+
+    def _places_of_evidence(self) -> dict[str, list[str]]:
+        """Return the folders that look like the top of a checkout, each with the paths that do."""
+        hosts: dict[str, list[str]] = defaultdict(list)
+        for path in self._seen.paths:
+            if is_elsewhere(path):
+                continue
+            folder, _, name = path.rpartition("/")
+            if name in _TOP_FILES and not is_shared(folder):
+                hosts[folder].append(path)
+            for above in self._expected.hosts(path):
+                hosts[above].append(path)
+        return hosts
+
+    def _repository_of(self, folder: str) -> str | None:
+        names = checkout_names(folder.rpartition("/")[2])
+        return next((name for name in names if name in self._names), None)
+
+    def _add(self, root: Root) -> None:
+        if root.folder and not is_shared(root.folder) and self._is_consistent(root):
+            known = [r for r in self._roots if r.folder == root.folder]
+            if not any(r.repository == root.repository and r.is_checkout for r in known):
+                self._roots.append(root)
+
+    def _is_consistent(self, root: Root) -> bool:
+        """Return whether no seen path is one file by this root and another by an earlier one."""
+        for path in self._seen.paths:
+            rest = root.rest(path)
+            mine = self._expected.at(rest) if rest else ()
+            if mine and any(set(mine).isdisjoint(other) for other in self._files(path)):
+                return False
+        return True
+
+    def _files(self, path: str) -> Iterator[tuple[FileRef, ...]]:
+        """Yield the files of the ground truth that a path is by the roots so far."""
+        for root in self._roots:
+            rest = root.rest(path)
+            if rest is None:
+                continue
+            found = self._expected.at(rest)
+            own = root.repository or self._sole
+            found = tuple(f for f in found if f.key[0] in (None, own))
+            if found:
+                yield found
+            elif root.repository is None:
+                first, _, below = rest.partition("/")
+                name = self._repository_of(first)
+                named = tuple(f for f in self._expected.at(below) if f.key[0] in (None, name))
+                if name and named:
+                    yield named
+
+    # Evidence, the strongest first
+
+    def _add_start(self) -> None:
+        """Add where a shell began; a folder that git names above the session's replaces it."""
+        tops = [self._seen.folder(p.folder) for p in self._seen.places if p.kind == "top"]
+        self._roots = [
+            root
+            for root in self._roots
+            if root.repository is not None
+            or not any(top and is_below(root.folder, top) for top in tops)
+            or f"{root.folder}/" in WORKSPACE_ROOTS
+        ]
+        starts = [self._seen.folder(p.folder) for p in self._seen.places if p.kind == "start"]
+        for start in starts[:1]:
+            if start is not None and not any(start == r.folder for r in self._roots):
+                self._add(Root(start, "observed"))
+
+    def _add_checkouts(self) -> None:
+        """Clones whose repository is known, and folders that git names as a top."""
+        cloned: dict[str, str | None] = {}
+        for place in self._seen.places:
+            folder = self._seen.folder(place.folder)
+            if folder is None or place.kind not in {"clone", "top"}:
+                continue
+            name = repository_name(place.source) if place.kind == "clone" and place.source else None
+            cloned[folder] = name.lower() if name else cloned.get(folder)
+        known = {f: n or self._repository_of(f) for f, n in cloned.items()}
+        for folder, name in known.items():
+            if name in self._names:
+                self._add(Root(folder, "observed", name, True))
+            elif name is not None and self._names:
+                self._elsewhere.append(folder)
+        open_ones = [folder for folder, name in known.items() if name not in self._names]
+        unknown = [folder for folder in open_ones if folder not in self._elsewhere]
+        if len(unknown) == 1 and not self._has_direct_hit(unknown[0]):
+            self._add(Root(unknown[0], "observed", self._sole, True))
+        self._tops = unknown
+
+    def _has_direct_hit(self, besides: str) -> bool:
+        return any(
+            is_retrieved and not is_below(path, besides) and any(self._files(path))
+            for path, is_retrieved in self._seen.paths.items()
+        )
+
+    def _add_named(self) -> None:
+        """Folders with the name of a repository: one worked in, or beside another repository's."""
+        beside: dict[str, dict[str, str]] = defaultdict(dict)
+        for path, is_retrieved in self._seen.paths.items():
+            for folder in _above(path) if is_retrieved else ():
+                name = self._repository_of(folder)
+                if name:
+                    beside[folder.rpartition("/")[0]][folder] = name
+        together = [f for found in beside.values() if len({*found.values()}) > 1 for f in found]
+        for folder in dict.fromkeys((*self._seen.visited, *together)):
+            name = self._repository_of(folder)
+            if any(not is_shared(f) and self._repository_of(f) == name for f in _above(folder)):
+                continue
+            if name and self._is_open(folder) and not self._is_contradicted(folder, together):
+                self._add(Root(folder, self._placement(folder), name, True))
+
+    def _is_open(self, folder: str) -> bool:
+        """Return whether a folder may be a checkout: no known one holds it, nor is it installed."""
+        if is_elsewhere(f"{folder}/") or any(_holds(e, folder) for e in self._elsewhere):
+            return False
+        tops = (*(r.folder for r in self._roots if r.is_checkout), *self._tops)
+        return not any(is_below(folder, top) for top in tops)
+
+    def _is_contradicted(self, folder: str, together: Sequence[str] = ()) -> bool:
+        """Return whether files beside a folder say that one above it is the checkout.
+
+        Files in folders that are checkouts ``together`` with it say nothing.
+        """
+        apart = (folder, *together)
+        for above in _above(folder):
+            if is_shared(above) or above == START:
+                continue
+            for path in self._hosts.get(above, ()):
+                if not any(is_below(path, other) for other in apart):
+                    return True
+        return False
+
+    def _has_neighbours(self, folder: str) -> bool:
+        """Return whether files below the same workspace, but outside the folder, were retrieved."""
+        around = [r for r in self._roots if is_below(folder, r.folder) and not r.is_checkout]
+        named = [r.folder for r in self._roots if r.repository is not None]
+        for root in around:
+            for path, is_retrieved in self._seen.paths.items():
+                rest = root.rest(path) if is_retrieved else None
+                if rest is None or "/" not in rest or rest.startswith("."):
+                    continue
+                if is_below(path, folder) or is_elsewhere(path):
+                    continue
+                if not any(is_below(path, other) for other in named):
+                    return True
+        return False
+
+    def _confirm(self) -> None:
+        """Mark the workspaces that are themselves a checkout: files of it lie directly below."""
+        candidates = {
+            above
+            for path, is_retrieved in self._seen.paths.items()
+            if is_retrieved and not any(self._files(path))
+            for above, _ in self._expected.ends(path)
+        }
+        for at, root in enumerate(self._roots):
+            inside = [c for c in candidates if is_below(c, root.folder)]
+            is_confirmed = root.repository is None and any(
+                self._is_file_of(root, path)
+                or (
+                    root.folder in self._expected.hosts(path)
+                    and not any(is_below(path, c) for c in inside)
+                )
+                for path in self._hosts.get(root.folder, ())
+            )
+            if is_confirmed:
+                self._roots[at] = Root(root.folder, root.placement, None, True)
+
+    def _is_file_of(self, root: Root, path: str) -> bool:
+        """Return whether a path is a file of the ground truth that lies in a folder of a root."""
+        rest = root.rest(path) or ""
+        return "/" in rest and any(f.key[0] in (None, self._sole) for f in self._expected.at(rest))
+
+    def _infer(self) -> None:
+        """Add the folders that explain the paths which end like files of the ground truth."""
+        explained, placed = self._explained(self._seen.paths)
+        late, _ = self._explained(self._seen.reread)
+        explained = {**late, **explained}
+        for repository, folders in explained.items():
+            for folder in self._chosen(repository, folders, repository in placed):
+                is_disputed = any(
+                    folder in found for r, found in explained.items() if r and r != repository
+                )
+                if not is_disputed:
+                    placement = self._placement(folder)
+                    self._add(Root(folder, placement, repository, True))
+
+    def _placement(self, folder: str) -> Placement:
+        return "observed" if folder in self._seen.visited else "inferred"
+
+    def _explained(self, paths: Mapping[str, bool]) -> tuple[_ByRepository, set[str | None]]:
+        """Return for each repository the folders below which paths end like its files.
+
+        With it the repositories that have files at a place that is known.
+        """
+        explained: _ByRepository = defaultdict(dict)
+        placed: set[str | None] = set()
+        worktrees = self._worktrees()
+        for path, is_retrieved in paths.items():
+            if not is_retrieved or any(is_below(path, tree) for tree in worktrees):
+                continue
+            direct = [file for files in self._files(path) for file in files]
+            if not is_below(path, START):
+                placed.update(file.key[0] for file in direct)
+            for folder, files in self._expected.ends(path) if not direct else ():
+                for file in files if folder and self._is_open(folder) else ():
+                    if self._repository_of(folder) in (None, file.key[0] or self._sole):
+                        found = explained[file.key[0]].setdefault(folder, _Explained())
+                        found.paths.add(path)
+                        found.files.add(file)
+        return explained, placed
+
+    def _chosen(
+        self, repository: str | None, folders: Mapping[str, _Explained], is_placed: bool
+    ) -> list[str]:
+        if len(folders) > _MOST_CANDIDATES:
+            return []
+        allowed = [folder for folder in folders if not self._is_contradicted(folder)]
+        own = repository or self._sole
+        named = [f for f in allowed if own and self._repository_of(f) == own]
+        if named:
+            return named
+        unnamed = [f for f in allowed if self._repository_of(f) is None and not is_placed]
+        everything = {path for found in folders.values() for path in found.paths}
+        whole = [f for f in unnamed if folders[f].paths == everything or _explains_all(f, folders)]
+        visited = [f for f in unnamed if f in self._seen.visited]
+        chosen = whole if len(whole) == 1 else visited if len(visited) == 1 else []
+        return [
+            f
+            for f in chosen
+            if not self._has_neighbours(f) and (f in visited or _is_telling(folders[f].files))
+        ]
+
+    def _worktrees(self) -> dict[str, str]:
+        """Return the further checkouts of a checkout, each with a folder inside the first."""
+        found: dict[str, str] = {}
+        for place in self._seen.places:
+            folder = self._seen.folder(place.folder)
+            source = self._seen.folder(place.source) if place.kind == "worktree" else None
+            if folder is not None and source is not None and folder != source:
+                found[folder] = source
+        return found
+
+    def _add_worktrees(self) -> None:
+        worktrees = self._worktrees()
+        for folder, source in worktrees.items():
+            if any(_holds(other, source) for other in self._elsewhere):
+                self._elsewhere.append(folder)
+                continue
+            around = [r for r in self._roots if _holds(r.folder, source)]
+            if around:
+                best = max(around, key=lambda r: len(r.folder))
+                self._add(Root(folder, "observed", best.repository, True))
+            elif self._is_open(folder) and len(worktrees) == 1:
+                self._add(Root(folder, "observed", self._sole, True))
+
+
+def _holds(folder: str, other: str) -> bool:
+    return folder == other or is_below(other, folder)
+
+
+def _above(folder: str) -> Iterator[str]:
+    """Yield every folder above a folder."""
+    while (folder := folder.rpartition("/")[0]) not in {"", START}:
+        yield folder
+
+
+def _explains_all(folder: str, folders: Mapping[str, _Explained]) -> bool:
+    """Return whether all other folders lie below this one and explain fewer files."""
+    return all(
+        is_below(other, folder) and found.files < folders[folder].files
+        for other, found in folders.items()
+        if other != folder
+    )
+
+
+def _is_telling(files: Iterable[FileRef]) -> bool:
+    """Return whether some file has a path that says more than ``src/index.ts``."""
+    paths = [file.key[1] for file in files]
+    return any(p.count("/") > 1 or p.rpartition("/")[2] not in PER_FOLDER_NAMES for p in paths)

@@ -1,0 +1,288 @@
+"""How the frames of this package are shown by default.
+
+A frame notes which one it is, and rows of it keep the note (see
+:func:`retrieval_eval.study.frames.named`). The finding of a frame is computed from the rows that
+are shown, so that it follows a filter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from retrieval_eval.metrics.catalog import BY_NAME
+from retrieval_eval.report import words
+from retrieval_eval.report.headings import NAMED, Format, inside
+from retrieval_eval.report.names import reason_sentence
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Said = Callable[["pd.DataFrame"], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """How a frame is shown by default.
+
+    Attributes
+    ----------
+    key
+        What links on a page call its table.
+    caption
+        What is shown.
+    columns
+        The columns shown, and their heads; empty for the declared one. No column: all of them.
+    finding
+        What the rows show, in a sentence without a full stop.
+    empty
+        Why the frame has no row, where it had none to begin with.
+    formats
+        How columns are printed; by default as they are declared.
+    links
+        For a column, the one that holds where a cell leads.
+    top
+        Rows shown.
+    notes
+        Sentences below the table.
+    """
+
+    key: str
+    caption: str | Said
+    columns: Mapping[str, str] = field(default_factory=dict)
+    finding: Said | None = None
+    empty: str = ""
+    formats: Mapping[str, Format] = field(default_factory=dict)
+    links: Mapping[str, str] = field(default_factory=dict)
+    top: int | None = None
+    notes: Callable[[pd.DataFrame], Sequence[str]] | None = None
+
+
+def defaults_of(frame: pd.DataFrame) -> Defaults | None:
+    """Return how a frame is shown; None for one that is not ours or lacks some of the columns."""
+    known = KNOWN.get(str(frame.attrs.get("frame", "")))
+    return known if known is not None and {*known.columns} <= {*frame.columns} else None
+
+
+def _columns(text: str) -> dict[str, str]:
+    """Return columns and heads from a text such as ``count: Trials found, meaning``."""
+    pairs = (part.strip().partition(": ") for part in text.split(","))
+    return {name: head for name, _, head in pairs}
+
+
+def _amount(value: Any) -> str:
+    return words.amount(float(value))
+
+
+def _every_pair(frame: pd.DataFrame) -> str:
+    metrics = {inside(BY_NAME[m].label) if m in BY_NAME else str(m) for m in frame["metric"]}
+    return (
+        f"Every pair of configurations; differences in {', '.join(sorted(metrics))}, comparison "
+        "minus baseline"
+    )
+
+
+_PAGES: Final = {"trial_name": "page"}
+_AMOUNTS: Final = (
+    *("median", "median_low", "median_high", "until"),
+    *("restricted_mean", "restricted_mean_low", "restricted_mean_high"),
+)
+
+KNOWN: Final[Mapping[str, Defaults]] = {
+    "study.gate": Defaults(
+        "gate",
+        "Validity rules; a rule that failed withholds the verdict",
+        _columns(
+            "title: Rule, meaning, count: Trials found, n_removed: Removed, "
+            "share_removed: Largest share removed, outcome"
+        ),
+        empty="No rule applies without a second configuration.",
+    ),
+    "study.found": Defaults(
+        "gate-trials",
+        "Trials that a rule found",
+        _columns("title: Rule, config_name, task_name, trial_name"),
+        empty="No rule found a trial.",
+        links=_PAGES,
+        top=20,
+    ),
+    "study.every_pair": Defaults(
+        "every-pair",
+        _every_pair,
+        _columns(
+            "baseline_config, comparison_config, verdict, n_pairs, mean_difference: Difference, "
+            "ci_low, ci_high, failed: Rules failed"
+        ),
+        words.every_pair,
+        "There is one configuration only.",
+        {"verdict": lambda verdict: words.VERDICTS.get(verdict, str(verdict))},
+    ),
+    "study.discrimination": Defaults(
+        "discrimination",
+        "Whether a metric can tell the configurations apart, over both sides of all pairs",
+        _columns("title: Metric, label: Finding, detail"),
+        words.discrimination,
+        "No metric is compared.",
+    ),
+    "study.first_hits": Defaults(
+        "first-hits",
+        "Time to the first relevant file; the restricted mean counts a task without one",
+        _columns(
+            "config_name, unit, n: Tasks, n_never, median, median_low: 95 % from, "
+            "median_high: 95 % to, restricted_mean, restricted_mean_low: 95 % from, "
+            "restricted_mean_high: 95 % to, until"
+        ),
+        empty="No trial has ground truth and a trace.",
+        formats=dict.fromkeys(_AMOUNTS, _amount),
+    ),
+    "study.calibration": Defaults(
+        "calibration",
+        "Mean reward of tasks by file recall; tasks count as independent of each other",
+        _columns(
+            "config_name, low: Recall from, high: To, n: Tasks, mean_recall, mean_reward, ci_low, "
+            "ci_high"
+        ),
+    ),
+    "study.difference_associations": Defaults(
+        "difference-associations",
+        "Rank correlation of paired differences over matched tasks",
+        _columns(
+            "label: Differences in, n, spearman_r, ci_low, ci_high, p_value, q_value, "
+            "reason: Why not"
+        ),
+        words.difference_associations,
+        formats={
+            "reason": reason_sentence,
+            **dict.fromkeys(("ci_low", "ci_high"), NAMED["signed"]),
+        },
+    ),
+    "run.trials": Defaults("trials", "Trials", links=_PAGES),
+    "run.excluded": Defaults(
+        "excluded",
+        "Folders that hold no trial, with the reason",
+        _columns("path, config_name, reason, detail"),
+        empty="No folder was left out.",
+        formats={"reason": reason_sentence},
+        top=40,
+    ),
+    "run.missed": Defaults(
+        "missed",
+        "Ground-truth files by the number of trials that missed them",
+        _columns("file, repository, task_name, n_missed, n_trials, missed_by"),
+        words.most_missed,
+        top=15,
+    ),
+    "trial.pages": Defaults(
+        "pages",
+        "Other pages of this report",
+        _columns("page, trial_name: Of, config_name"),
+        links={"trial_name": "href"},
+    ),
+    "trial.metrics": Defaults(
+        "metrics",
+        "Metrics of this trial",
+        _columns("label: Metric, shown: Value"),
+        notes=words.without_value,
+    ),
+    "trial.ground_truth": Defaults(
+        "ground-truth",
+        "Ground-truth files of the task, and what became of them",
+        _columns(
+            "file, status, first_step: Found at step, opened_step: Read at step, "
+            "written_step: Written at step, repository"
+        ),
+        words.file_statuses,
+    ),
+    "trial.steps": Defaults(
+        "steps",
+        "Tool calls in order; commands inside a shell call follow it",
+        _columns(
+            "step_index: Step, tool, input, came_back, hits: Ground truth, "
+            "elapsed_seconds: At (s), cumulative_tokens: Tokens"
+        ),
+        words.hitting_steps,
+        formats={"elapsed_seconds": NAMED["seconds"]},
+        top=400,
+    ),
+    "trial.lines": Defaults(
+        "lines",
+        "Lines that the ground truth names, and those that reads and matches showed",
+        _columns(
+            "file, expected, seen: Lines shown, n_found: Expected lines shown, n_expected: Of, "
+            "share"
+        ),
+        words.lines_shown,
+    ),
+    "trial.others": Defaults(
+        "others",
+        "Retrieved files outside the ground truth: near misses first, then those read",
+        _columns(
+            "file, access: Seen as, is_near_miss: Folder of a ground-truth file, first_step, "
+            "n_accesses: Times, is_written, repository"
+        ),
+        words.outside,
+        top=40,
+    ),
+    "trial.edits": Defaults(
+        "edits",
+        "Files to be edited, and files written",
+        _columns(
+            "file, is_expected: To be edited, is_written, opened_step: Read at step, "
+            "written_step: Written at step"
+        ),
+        words.edited,
+    ),
+    "trial.errors": Defaults(
+        "errors",
+        "Error labels of this trial, each with its own denominator",
+        _columns(
+            "name: Error, meaning: What it counts, count: Files, denominator: Of, rate, "
+            "first_files: Which"
+        ),
+        words.errors_found,
+        formats={"rate": NAMED["percent"]},
+    ),
+    "trial.redacted": Defaults(
+        "redacted",
+        "What a private page leaves out",
+        _columns("kind: What, n: How many"),
+        words.left_out_items,
+    ),
+    "history.guard": Defaults(
+        "guard",
+        "Every search run that has an earlier one, and what the guard says of the change",
+        _columns(
+            "moment: When, run, against: Compared with, verdict: Guard, worst: Fell most, "
+            "worst_points: Points, headline: In one line"
+        ),
+        words.regressions,
+        formats={"verdict": lambda verdict: str(verdict).replace("_", " ")},
+    ),
+    "history.labels": Defaults(
+        "gold-sets",
+        "Gold sets, each when it was first measured",
+        _columns(
+            "moment: First measured, gold_set, n_queries, n_labelled_pairs: Judgements, "
+            "n_unlabelled: Queries without a relevant document, fingerprint: Digest"
+        ),
+    ),
+    "history.metrics": Defaults(
+        "means",
+        "Means, each with what it rests on",
+        _columns(
+            "moment: When, run, subject: Suite, series: Configuration, metric, mean, ci_low, "
+            "ci_high, n, line"
+        ),
+        top=200,
+    ),
+    "history.runs": Defaults(
+        "runs",
+        "Every run, also those that could not be read",
+        _columns(
+            "moment: When, kind: Of, run, subject: Suites or corpora, system, "
+            "n: Trials or queries, n_computable: With numbers, status, source: From"
+        ),
+    ),
+}
+"""Frames by the object they belong to and their name."""

@@ -1,0 +1,148 @@
+"""Files that a command may have shown: its operands, and the paths that its output names.
+
+What a command certainly showed is decided elsewhere; here is what remains open.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from retrieval_eval.records import Doubt, RawTarget
+from retrieval_eval.traces.shell.plan import NAME, Operand, Plan, looks_like_file
+
+SAVED: Final = re.compile(r"/tool-results/[^/]+$")
+"""A result that the harness saved: what it holds belongs to the call that was answered with it."""
+
+MAX_NAMES: Final = 500
+"""Different paths that are taken from one output in prose."""
+
+_LONGEST_LINE: Final = 2000
+_LONGEST_PATTERN: Final = 1000
+_MOST_STARS: Final = 3
+_WILDCARD: Final = re.compile(r"\[[^\]/]{1,100}\]|[*?]+")
+_TRACEBACK: Final = re.compile(r'File "([^"\n]{1,1000})", line (\d{1,9})')
+_TOKEN: Final = re.compile(r"[^\s\"'`<>{}|;,=]{3,400}")
+_PLACE: Final = re.compile(r"(?::|\(|\[|::|#L)(\d{1,9})\b")
+_END: Final = re.compile(r"::|[:(\[#]")
+
+
+def operand_targets(plan: Plan, doubt: Doubt) -> tuple[RawTarget, ...]:
+    """Return what a plan may have touched, as far as its operands tell."""
+    found: dict[RawTarget, None] = {}
+    is_below = plan.evidence == "names" or (plan.evidence == "opaque" and plan.is_open)
+    for operand in plan.operands:
+        for path, is_pattern in _paths(operand, is_below):
+            target = _placed(plan, path, is_pattern, doubt)
+            if target is not None:
+                found[target] = None
+    return tuple(found)
+
+
+def _paths(operand: Operand, is_below: bool) -> Iterator[tuple[str, bool]]:
+    """Yield the paths that an operand may mean, and whether each is a pattern."""
+    written = operand.written
+    if operand.kind == "feed":
+        yield from ((f"{root.rstrip('/')}/*", True) for root in operand.roots or (".",))
+        return
+    if operand.kind == "pattern":
+        written = _WILDCARD.sub("*", written)
+    is_pattern = operand.kind != "file"
+    if is_below and not looks_like_file(written):
+        yield f"{written.rstrip('/')}/*", True
+    else:
+        yield written, is_pattern
+
+
+def unnamed(plan: Plan, doubt: Doubt) -> tuple[RawTarget, ...]:
+    """Return the target that says that any file may have been shown."""
+    return (RawTarget("*", plan.access, doubt=doubt, is_pattern=True),)
+
+
+def _placed(plan: Plan, path: str, is_pattern: bool, doubt: Doubt) -> RawTarget | None:
+    if not path or len(path) > _LONGEST_PATTERN or "\n" in path or SAVED.search(path):
+        return None
+    if is_pattern:
+        path = _few_stars(path)
+    repository = plan.repository or None
+    place = path if repository is not None else plan.path(_without_parents(path))
+    return RawTarget(place, plan.access, repository, doubt=doubt, is_pattern=is_pattern)
+
+
+def _few_stars(pattern: str) -> str:
+    """Return a pattern that covers at least as much and has few stars."""
+    parts = re.split(r"\*+", pattern)
+    if len(parts) <= _MOST_STARS + 1:
+        return "*".join(parts)
+    return "*".join([*parts[:_MOST_STARS], parts[-1]])
+
+
+def _without_parents(path: str) -> str:
+    """Return a path in which no ``..`` stands behind a star: the star may be several folders."""
+    head, star, tail = path.partition("*")
+    if not star or ".." not in tail:
+        return path
+    return f"{head}*{tail.rpartition('..')[2]}"
+
+
+def anywhere(target: RawTarget) -> RawTarget:
+    """Return a relative target of a folder that is not known as a pattern below any."""
+    path = target.path
+    while path.startswith(("../", "./")):
+        path = path.partition("/")[2]
+    path = path if path.startswith("*") else f"*/{path}"
+    return RawTarget(path, target.access, doubt="unplaced_path", is_pattern=True)
+
+
+# --------------------------------------------------------------------------------------------------
+# Paths in prose: what compilers, linters, tests and tracebacks print.
+
+
+def mentioned(plan: Plan, lines: Iterable[str], doubt: Doubt) -> tuple[RawTarget, ...]:
+    """Return the files that the output of a program names, each ``matched``."""
+    found: dict[tuple[str, int | None], None] = {}
+    for line in lines:
+        for place in mentions(line[:_LONGEST_LINE]):
+            found[place] = None
+        if len(found) >= MAX_NAMES:
+            break
+    return tuple(
+        RawTarget(plan.path(path), "matched", None, ((n, n),) if n else None, doubt=doubt)
+        for path, n in found
+        if not SAVED.search(path)
+    )
+
+
+def mentions(line: str) -> Iterator[tuple[str, int | None]]:
+    r"""Yield the files that a line of prose names, with the line number where one is given.
+
+    A name without a folder counts only with a line number.
+
+    Examples
+    --------
+    >>> list(mentions("src/a.rs:3:9: error, see https://x.org/a.html"))
+    [('src/a.rs', 3)]
+    >>> list(mentions('  File "/w/a.py", line 7, in f')), list(mentions("e.g. README.md"))
+    ([('/w/a.py', 7)], [])
+    """
+    traceback = _TRACEBACK.search(line)
+    if traceback is not None:
+        if not traceback[1].startswith("<"):
+            yield traceback[1], int(traceback[2]) or None
+        return
+    for match in _TOKEN.finditer(line):
+        token = match[0].lstrip("([").rstrip(".:)]")
+        if "://" in token or "." not in token:
+            continue
+        drive = 2 if token[1:3] in (":\\", ":/") else 0
+        end = _END.search(token, drive)
+        path = token[: end.start()] if end is not None else token
+        place = _PLACE.match(token, len(path))
+        number = int(place[1]) if place is not None else None
+        path = path.removeprefix("./")
+        if not NAME.fullmatch(path) or not looks_like_file(posixpath.basename(path)):
+            continue
+        if number or "/" in path or "\\" in path:
+            yield path, number or None

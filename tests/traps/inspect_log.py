@@ -1,0 +1,113 @@
+"""Inspect: what the tool events of a sample prove."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.traps import Trap
+
+
+def _sample(
+    function: str,
+    arguments: dict[str, Any],
+    result: str,
+    *,
+    error: tuple[str, str] | None = None,
+    **more: Any,
+) -> dict[str, Any]:
+    event: dict[str, Any] = {
+        "event": "tool",
+        "id": "c",
+        "function": function,
+        "arguments": arguments,
+        "result": result,
+        "error": {"type": error[0], "message": error[1]} if error else None,
+    }
+    sandbox = {"event": "sandbox", "action": "read_file", "file": "/workspace/src/b.py"}
+    one = {"id": "t", "epoch": 1, "messages": [], "events": [sandbox, event | more]}
+    return {"agent/trajectory.json": {"version": 2, "eval": {"model": "m"}, "samples": [one]}}
+
+
+_CUT = (
+    "\nThe output of your call to bash was too long to be displayed.\n"
+    "Here is a truncated version:\n<START_TOOL_OUTPUT>\n{}\n<END_TOOL_OUTPUT>"
+)
+
+TRAPS = (
+    Trap(
+        situation="read",
+        files=_sample("read_file", {"file_path": "/workspace/src/a.py"}, "1\timport os"),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The tool answered with numbered lines; what the sandbox did is not what was shown.",
+    ),
+    Trap(
+        situation="read",
+        files=_sample("bash", {"cmd": "cd /workspace && cat src/a.py"}, "import os\n"),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The command printed the file.",
+    ),
+    Trap(
+        situation="search",
+        files=_sample(
+            "grep", {"pattern": "x", "path": "/workspace"}, "/workspace/src/a.py:3:x = 1"
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The search answered with a path, a line number and the line.",
+    ),
+    Trap(
+        situation="listing",
+        files=_sample("list_files", {"path": "/workspace"}, "/workspace/src\n/workspace/src/a.py"),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The listing names the file.",
+    ),
+    Trap(
+        situation="failed read",
+        files=_sample(
+            "read_file",
+            {"file_path": "/workspace/src/a.py"},
+            "",
+            error=("unknown", "File not found: /workspace/src/a.py"),
+        ),
+        expected={"src/a.py": "none"},
+        reason="The model saw the message of the error.",
+    ),
+    Trap(
+        situation="denied",
+        files=_sample(
+            "bash", {"cmd": "cat /workspace/src/a.py"}, "", error=("approval", "rejected")
+        ),
+        expected={"src/a.py": "none"},
+        reason="A call that was not approved did not run.",
+    ),
+    Trap(
+        situation="timed out",
+        files=_sample(
+            "bash",
+            {"cmd": "cat /workspace/src/a.py"},
+            "",
+            error=("timeout", "Command timed out before completing."),
+        ),
+        expected={"src/a.py": "none"},
+        reason="The command was ended before its output was returned.",
+    ),
+    Trap(
+        situation="truncated output",
+        files=_sample(
+            "bash",
+            {"cmd": "cd /workspace && grep -rn x ."},
+            _CUT.format("./src/a.py:3:x = 1"),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The part that was shown names one file.",
+    ),
+    Trap(
+        situation="write",
+        files=_sample(
+            "text_editor",
+            {"command": "create", "path": "/workspace/src/a.py", "file_text": "x"},
+            "File created successfully at: /workspace/src/a.py",
+        ),
+        expected={"src/a.py": "none"},
+        reason="Writing a file does not show it to the agent.",
+    ),
+)

@@ -1,0 +1,111 @@
+"""Terminus-2's trajectories: what a joint screen proves of each command that was typed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.traps import Trap
+
+_PROMPT = "root@5f1c:/workspace# "
+
+
+def _trial(*steps: tuple[list[str], str | None]) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "schema_version": "ATIF-v1.6",
+        "agent": {"name": "terminus-2", "version": "2.0.0"},
+        "steps": [],
+    }
+    for number, (keys, screen) in enumerate(steps):
+        calls = [
+            {
+                "tool_call_id": f"call_{number}_{place}",
+                "function_name": "bash_command",
+                "arguments": {"keystrokes": typed, "duration": 0.1},
+            }
+            for place, typed in enumerate(keys)
+        ]
+        step: dict[str, Any] = {"step_id": number + 1, "source": "agent", "tool_calls": calls}
+        if screen is not None:
+            step["observation"] = {"results": [{"content": screen}]}
+        document["steps"].append(step)
+    return {"agent/trajectory.json": document}
+
+
+def _screen(*parts: tuple[str, str]) -> str:
+    rows = [f"{_PROMPT}{command}\n{output}" for command, output in parts]
+    return "New Terminal Output:\n\n" + "".join(rows) + _PROMPT
+
+
+TRAPS = (
+    Trap(
+        situation="read",
+        files=_trial((["cat src/a.py\n"], _screen(("cat src/a.py", "import os\n")))),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The screen shows the output behind the echo of the command.",
+    ),
+    Trap(
+        situation="read",
+        files=_trial(
+            (
+                ["cat src/a.py\n", "cat src/b.py\n"],
+                _screen(("cat src/a.py", "import os\n"), ("cat src/b.py", "x = 1\n")),
+            )
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "certain"},
+        reason="The echoes of the commands part the joint screen.",
+    ),
+    Trap(
+        situation="search",
+        files=_trial((["grep -rn x src\n"], _screen(("grep -rn x src", "src/a.py:1:x\n")))),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="Each line of the output names its file.",
+    ),
+    Trap(
+        situation="listing",
+        files=_trial((["ls src\n"], _screen(("ls src", "a.py\n")))),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The output lists the folder.",
+    ),
+    Trap(
+        situation="failed read",
+        files=_trial(
+            (
+                ["cat src/a.py\n"],
+                _screen(("cat src/a.py", "cat: src/a.py: No such file or directory\n")),
+            )
+        ),
+        expected={"src/a.py": "none"},
+        reason="The output is cat's message that there is no such file.",
+    ),
+    Trap(
+        situation="other",
+        files=_trial((["cat src/a.py"], "New Terminal Output:\n\n" + _PROMPT + "cat src/a.py")),
+        expected={"src/a.py": "none"},
+        reason="Text without a line end was typed and not run.",
+    ),
+    Trap(
+        situation="truncated output",
+        files=_trial(
+            (
+                ["cat src/a.py\n"],
+                _screen(
+                    ("cat src/a.py", "import os\n[... output limited to 10 bytes; 9 omitted ...]\n")
+                ),
+            )
+        ),
+        expected={"src/a.py": "certain"},
+        reason="The agent saw the lines that were left.",
+    ),
+    Trap(
+        situation="two checkouts",
+        files=_trial((["cat /workspace/src/a.py\n"], _screen(("cat /workspace/src/a.py", "x\n")))),
+        expected={"src/a.py": "certain", "lib/src/b.py": "none"},
+        reason="The command names the file below the folder of the prompt.",
+    ),
+    Trap(
+        situation="write",
+        files=_trial((["echo x > src/a.py\n"], _screen(("echo x > src/a.py", "")))),
+        expected={"src/a.py": "none"},
+        reason="A file that is written is not shown.",
+    ),
+)
