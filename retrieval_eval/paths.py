@@ -44,13 +44,16 @@ _VERSION = re.compile(
     r"(?:-v?\d+\.\d[\w.+-]*|-v\d[\w.+-]*|[-_](?:main|master|develop|trunk)|-[0-9a-f]{7,40})$",
     re.IGNORECASE,
 )
-_ELSEWHERE = re.compile(
-    r"^/(?:usr/(?!src/|local/src/)|lib\d{0,2}/|s?bin/|etc/|proc/|sys/|dev/|nix/|snap/|library/|system/"
-    r"|applications/|windows/|program files)"
+_INSTALLED = re.compile(
+    r"^/(?:usr/(?!src/|local/src/)|windows/|program files)"
     r"|/(?:site-packages|dist-packages|node_modules|bower_components|vendor|third_party|\.git|\.venv"
     r"|venv|virtualenvs|\.tox|\.nox|\.eggs|\.cargo|\.rustup|\.m2|\.gradle|\.npm|\.nvm|\.pyenv|\.cache"
     r"|go/pkg/mod|build/lib)/"
 )
+_SYSTEM = re.compile(
+    r"^/(?:lib\d{0,2}|s?bin|etc|proc|sys|dev|nix|snap|library|system|applications)/"
+)
+"""Folders of the system, where no drive was left out: ``C:\\dev`` is no such folder."""
 
 
 @lru_cache(maxsize=4096)
@@ -79,6 +82,7 @@ def repository_name(raw: str) -> str | None:
     return short or None
 
 
+@lru_cache(maxsize=16384)
 def checkout_names(folder: str) -> tuple[str, ...]:
     """Return the names of repositories that a folder of this name may be a checkout of.
 
@@ -100,8 +104,10 @@ def checkout_names(folder: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def is_elsewhere(path: str) -> bool:
+def is_elsewhere(path: str, *, has_drives: bool = False) -> bool:
     """Return whether an absolute path lies where no checkout of a task is: installed or cached.
+
+    With ``has_drives`` a drive may have been left out before the first folder.
 
     Examples
     --------
@@ -110,7 +116,8 @@ def is_elsewhere(path: str) -> bool:
     >>> is_elsewhere("/home/dev/project/node_modules/left-pad/index.js")
     True
     """
-    return _ELSEWHERE.search(path.lower()) is not None
+    path = path.lower()
+    return bool(_INSTALLED.search(path) or (not has_drives and _SYSTEM.match(path)))
 
 
 def local_path(raw: str, *, cwd: str | None = None) -> str | None:

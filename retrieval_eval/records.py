@@ -204,6 +204,7 @@ class GroundTruth:
     entries such as ``src/**/*.py``; ``expanded`` are those of the ``files`` that they gave in one
     trial, which are no more than the files its trace names. ``primary`` is the repository that the
     task is about when it states exactly one; the ground truth may name others beside it.
+    ``fix_lines`` are lines that only the reference change adds.
     """
 
     files: tuple[FileRef, ...] = ()
@@ -221,6 +222,7 @@ class GroundTruth:
     patterns: tuple[FileRef, ...] = ()
     expanded: tuple[FileRef, ...] = ()
     primary: str | None = None
+    fix_lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,9 +267,10 @@ class Target:
 class Event:
     """One normalised retrieval-related action; ``step_index`` is its order in the trial.
 
-    ``targets`` are the certain accesses, ``possible`` those that may have happened; ``matched``
-    are the positions in the ground-truth files that the targets match. ``open_doubt`` says why the
-    event may have touched files that are not known by name.
+    ``agent`` is None for the main agent, else the id of a sub-agent; ``symbols`` are expected
+    symbols whose definition was shown. ``targets`` are the certain accesses, ``possible`` those
+    that may have happened; ``matched`` are the positions in the ground-truth files that the targets
+    match. ``open_doubt`` says why the event may have touched files that are not known by name.
     """
 
     step_index: int
@@ -289,6 +292,8 @@ class Event:
     is_error: bool = False
     is_subagent: bool = False
     is_opaque: bool = False
+    agent: str | None = None
+    symbols: tuple[Symbol, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from retrieval_eval.cli.common import (
+    FOLDER,
     echo,
     json_option,
     number,
@@ -20,7 +21,7 @@ from retrieval_eval.cli.common import (
 from retrieval_eval.errors import NothingToEvaluateError
 from retrieval_eval.model import to_builtins
 from retrieval_eval.model.summary import NeverHit
-from retrieval_eval.pipeline import Evaluation, RunEvaluation
+from retrieval_eval.pipeline import Evaluation, RunEvaluation, evaluate_saved
 from retrieval_eval.pipeline import evaluate as evaluate_runs
 from retrieval_eval.values import counted
 
@@ -35,11 +36,18 @@ _COLUMNS = (
 
 
 @click.command()
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.argument("runs", nargs=-1, metavar="RUN...")
+@click.option(
+    "--from-events",
+    type=FOLDER,
+    help="Compute the metrics of the event documents (*.retrieval_events.json) in this folder, "
+    "in place of runs. Traces are not read; nothing is written without --output-dir.",
+)
 @work_options
 @json_option
 def evaluate(
     runs: tuple[str, ...],
+    from_events: Path | None,
     runs_root: Path | None,
     benchmarks_root: Path | None,
     output_dir: Path | None,
@@ -55,17 +63,23 @@ def evaluate(
 
     Exit code 2: there is no trial, or none could be measured.
     """
-    with progress_bar("trial") as progress:
-        evaluation = evaluate_runs(
-            runs,
-            runs_root=runs_root,
-            benchmarks_root=benchmarks_root,
-            output_dir=output_dir,
-            k_values=parse_k(k_values),
-            jobs=jobs,
-            seed=seed,
-            progress=progress,
-        )
+    cutoffs = parse_k(k_values)
+    if (from_events is None) is (not runs):
+        raise click.UsageError("name runs, or a folder of event documents with --from-events")
+    if from_events is not None:
+        evaluation = evaluate_saved(from_events, output_dir=output_dir, k_values=cutoffs, seed=seed)
+    else:
+        with progress_bar("trial") as progress:
+            evaluation = evaluate_runs(
+                runs,
+                runs_root=runs_root,
+                benchmarks_root=benchmarks_root,
+                output_dir=output_dir,
+                k_values=cutoffs,
+                jobs=jobs,
+                seed=seed,
+                progress=progress,
+            )
     if as_json:
         print_json(_as_json(evaluation))
     else:
@@ -78,7 +92,11 @@ def evaluate(
 def _as_json(evaluation: Evaluation) -> dict[str, Any]:
     return {
         "runs": [
-            {"run_id": run.run_id, "folder": str(run.folder), **_outline(run)}
+            {
+                "run_id": run.run_id,
+                "folder": str(run.folder) if run.is_written else None,
+                **_outline(run),
+            }
             for run in evaluation.runs
         ]
     }
@@ -119,4 +137,5 @@ def _print_run(run: RunEvaluation) -> None:
         echo(f"  left out: {excluded.path}: {excluded.reason} {excluded.detail}")
     for note in run.notes:
         echo(f"  note: {note}")
-    echo(f"  artefacts: {run.folder}")
+    place = run.folder if run.is_written else "not written; name a folder with --output-dir"
+    echo(f"  artefacts: {place}")

@@ -10,7 +10,7 @@ import click
 from retrieval_eval.cli.common import echo, json_option, print_json
 from retrieval_eval.cli.trial import in_json, print_events, print_facts, print_metrics
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.events.evidence import evidence, possible_accesses
+from retrieval_eval.events.evidence import evidence, gap_of, possible_accesses
 from retrieval_eval.events.retrieved import accesses
 from retrieval_eval.ground_truth import (
     listed_ground_truth,
@@ -132,9 +132,11 @@ def _print_evidence(found: Inspected) -> None:
         rows += [(name, "possible") for name in possible[:_MOST_FILES]]
         echo("")
         echo(f"{counted(len(certain), 'file')} certain, {len(possible)} possible")
-    echo("")
+    if rows:
+        echo("")
+    gap = [] if gap_of(found.trial) is None else [_CAUSES["cut_trace"]]
     for name, certainty in rows:
-        why = list(causes.get(name, ())) if certainty == "possible" else []
+        why = list(causes.get(name, gap)) if certainty == "possible" else []
         shown = "; ".join(why[:_MOST_CAUSES]) + ("; …" if len(why) > _MOST_CAUSES else "")
         echo(f"{certainty:<9} {name}" + (f"  {shown}" if shown else ""))
     opened = Counter(event.open_doubt for event in found.trial.events if event.open_doubt)

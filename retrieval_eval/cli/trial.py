@@ -25,6 +25,11 @@ from retrieval_eval.pipeline.trial import evaluate_one, trial_by_path
 from retrieval_eval.values import REASONS, counted
 
 _MOST_FILES = 4
+_BOUNDED = (
+    ("file_recall", "file recall"),
+    ("mrr", "MRR"),
+    ("context_efficiency", "context efficiency"),
+)
 
 
 @click.command()
@@ -138,7 +143,8 @@ def print_facts(document: EventDocument) -> None:
     if (ledger := document.ledger) is not None:
         echo(
             f"  calls    {ledger.calls_seen} seen: {ledger.calls_resolved} resolved, "
-            f"{ledger.calls_opaque} opaque, {ledger.calls_error} failed, "
+            f"{ledger.calls_opaque} opaque, {ledger.calls_error} failed "
+            f"({ledger.calls_refused or 0} refused), "
             f"{ledger.calls_without_result} without result, "
             f"{ledger.calls_not_retrieval} not retrieval"
         )
@@ -181,6 +187,12 @@ def print_metrics(metrics: TrialMetrics) -> None:
         f"context efficiency {number(block.context_efficiency)} "
         f"({block.n_overlap} of {block.n_retrieved})"
     )
+    bounds = [(label, *block.bounds.get(name, (0, 0))) for name, label in _BOUNDED]
+    open_ones = [
+        f"{label} {number(low)} to {number(high)}" for label, low, high in bounds if low != high
+    ]
+    if open_ones:
+        echo(f"with what is only possible: {', '.join(open_ones)}")
     if block.never_hit:
         echo("first relevant file: never")
     else:

@@ -101,6 +101,8 @@ def _event(event: Event, files: tuple[FileRef, ...]) -> EventRow:
         server=event.server,
         is_error=event.is_error,
         is_subagent=event.is_subagent,
+        agent=event.agent,
+        target_symbols=tuple(symbol.symbol for symbol in event.symbols),
         is_opaque=event.is_opaque,
         targets=tuple(_row(target) for target in event.targets),
         possible_targets=tuple(_row(target) for target in event.possible),
@@ -186,6 +188,7 @@ def _read_event(row: EventRow, index: int, workspace: Workspace) -> Event:
         server=row.server,
         is_error=bool(row.is_error),
         is_subagent=bool(row.is_subagent),
+        agent=row.agent,
         is_opaque=bool(row.is_opaque),
     )
 
@@ -273,6 +276,7 @@ def coverage(
         recall_width=found.width if trace is not None else None,
         possible_files=found.files,
         possible_calls=found.calls,
+        answer_exposed_at=trial.exposed_at,
     )
 
 

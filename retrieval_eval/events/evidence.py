@@ -14,6 +14,7 @@ from typing import Final, Literal, NamedTuple
 from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.retrieved import accesses, enters, ranked
+from retrieval_eval.model.events import EventDocument
 from retrieval_eval.records import Access, Doubt, Event, FileRef, Target, Trace
 from retrieval_eval.traces.reading import HISTORY_COMPACTED
 from retrieval_eval.values import Value
@@ -78,12 +79,34 @@ def why_nothing_is_computable(trace: Trace | None, trial: TrialEvents) -> str | 
     """
     if trace is None:
         return "no_trace"
-    if "nothing_resolved" in trial.flags:
-        return "nothing_resolved"
     flags = {*trace.flags, *trial.flags}
-    if not (trace.problems or flags & INCOMPLETE.keys()) or any(accesses(trial)):
+    return _why(trial, flags, has_faults=bool(trace.problems), has_calls=bool(trace.calls))
+
+
+def why_nothing_is_saved(saved: EventDocument, trial: TrialEvents) -> str | None:
+    """Return what :func:`why_nothing_is_computable` does, from an event document and its events."""
+    coverage, ledger = saved.coverage, saved.ledger
+    if not (coverage.has_trajectory or coverage.has_transcript):
+        return "no_trace"
+    # Before version 1.2 a document does not name the sources of its faults.
+    has_sources = bool(coverage.degraded_sources)
+    has_faults = (
+        "trace" in coverage.degraded_sources if has_sources else bool(coverage.degraded_reason)
+    )
+    return _why(
+        trial,
+        {*coverage.quality_flags, *trial.flags},
+        has_faults=has_faults,
+        has_calls=bool(ledger.calls_seen if ledger is not None else saved.events),
+    )
+
+
+def _why(trial: TrialEvents, flags: set[str], *, has_faults: bool, has_calls: bool) -> str | None:
+    if "nothing_resolved" in flags:
+        return "nothing_resolved"
+    if not (has_faults or flags & INCOMPLETE.keys()) or any(accesses(trial)):
         return None
-    is_idle = not trace.calls and "result_without_call" not in flags
+    is_idle = not has_calls and "result_without_call" not in flags
     return "agent_never_acted" if is_idle else "evidence_incomplete"
 
 

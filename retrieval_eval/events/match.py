@@ -20,14 +20,12 @@ from retrieval_eval.events.roots import (
     Layout,
     Root,
     identity,
-    is_below,
     stated_roots,
 )
 from retrieval_eval.paths import (
     checkout_names,
     file_ref,
     in_checkout,
-    is_elsewhere,
     repository_name,
 )
 from retrieval_eval.records import Doubt, FileRef, GroundTruth, Placement
@@ -148,9 +146,7 @@ class Workspace:
 
     def _local(self, path: str) -> tuple[FileRef | None, tuple[Placed, ...]]:
         path = self._layout.spelled(path) if path.startswith("/") else f"{START}/{path}"
-        is_barred = is_elsewhere(path) or any(
-            is_below(identity(path), folder) for folder in self._layout.elsewhere
-        )
+        is_barred = self._layout.is_elsewhere(path)
         for root in self._layout.roots:
             ref = _within(root, path)
             position = self._find(ref, has_bare_names=not is_barred) if ref is not None else None
@@ -186,7 +182,7 @@ class Workspace:
         found: dict[FileRef, None] = {}
         for folder, files in self._expected.ends(identity(path)):
             name = self._repository_of(folder.rpartition("/")[2])
-            if not is_elsewhere(f"{folder}/"):
+            if not self._layout.is_elsewhere(f"{folder}/"):
                 found.update((f, None) for f in files if name in (None, f.key[0] or self._primary))
         folder, _, name = identity(path).rpartition("/")
         own = self._repository_of(folder.rpartition("/")[2])
@@ -211,7 +207,7 @@ class Workspace:
         In a pattern ``*`` is any text, slashes included. One that names no folder that is known
         may mean a file below any.
         """
-        if not pattern.strip("*/"):
+        if repository is None and not pattern.strip("*/"):
             return self._files
         ref = file_ref(pattern, cwd=cwd, repository=repository, roots=())
         if ref is None:

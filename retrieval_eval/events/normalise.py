@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
 from retrieval_eval.events.calls import ReadCall, count, read_calls
+from retrieval_eval.events.exposure import exposing_call
 from retrieval_eval.events.match import Identity, Workspace
 from retrieval_eval.events.roots import find_layout
 from retrieval_eval.ground_truth import expanded
@@ -17,6 +19,7 @@ from retrieval_eval.records import (
     GroundTruth,
     LineRange,
     RawTarget,
+    Symbol,
     Target,
     ToolCall,
     Trace,
@@ -33,7 +36,8 @@ class TrialEvents:
     ``ground_truth_expanded`` when patterns of the ground truth gave some of its files,
     ``nothing_resolved`` when opaque calls are all that may have shown files, ``found_by_name_only``
     when a listing alone names some of the ground truth, and ``ground_truth_read`` when the agent
-    saw a file that holds the answer. ``trace_flags`` are those found while reading the trace.
+    saw a file that holds the answer, ``answer_exposed`` when call ``exposed_at`` showed the
+    reference change. ``trace_flags`` are those found while reading the trace.
     """
 
     events: tuple[Event, ...]
@@ -42,6 +46,7 @@ class TrialEvents:
     own_output: frozenset[Identity] = frozenset()
     flags: tuple[str, ...] = ()
     trace_flags: tuple[str, ...] = ()
+    exposed_at: int | None = None
 
 
 def extract_events(
@@ -88,11 +93,12 @@ def extract_events(
         layout = find_layout(reads, trace.cwd, ground_truth)
         workspace = Workspace(ground_truth, remote_repositories=remote, layout=layout)
     start = agent_started_at if agent_started_at is not None else trace.started_at
-    builder = _Builder(workspace, _folders(reads, workspace), start)
+    builder = _Builder(workspace, _folders(reads, workspace), start, ground_truth.symbols)
     for read in reads:
         if read.use.is_retrieval:
             builder.add(read)
     ledger = count(reads)
+    exposed_at = exposing_call(trace.calls, ground_truth.fix_lines)
     own = own_output(builder.events, ground_truth, workspace)
     flags = {
         "case_collision": workspace.collisions,
@@ -102,6 +108,7 @@ def extract_events(
         "nothing_resolved": ledger.calls_opaque and not _has_access(builder.events, own),
         "clock_skew": builder.is_skewed,
         "ground_truth_read": _has_read_the_answer(builder.events),
+        "answer_exposed": exposed_at is not None,
     }
     return TrialEvents(
         tuple(builder.events),
@@ -110,6 +117,7 @@ def extract_events(
         own,
         tuple(flag for flag, is_raised in flags.items() if is_raised),
         trace.flags,
+        exposed_at,
     )
 
 
@@ -189,11 +197,32 @@ _LONGEST_CALL: Final = 600.0
 """Seconds by which parallel calls can end out of order; more is a clock error."""
 
 
+_KEYWORDS: Final = (
+    "def|class|func|function|fn|fun|sub|module|interface|struct|trait|enum|type|const|let|var|val"
+    "|object|impl|macro_rules!|define|namespace|record|protocol"
+)
+
+
+def _definition(symbol: str) -> re.Pattern[str]:
+    """Return an expression for a line that defines a symbol, whatever the language.
+
+    The line names it behind a keyword such as ``def``, or with parameters before a body.
+    """
+    name = re.escape(re.split(r"::|[.#]", symbol.split("(", 1)[0].strip())[-1])
+    keyword = rf"\b(?:{_KEYWORDS})[ \t]{{1,8}}(?:\([^)\n]{{0,80}}\)[ \t]{{0,4}})?{name}\b"
+    body = rf"\b{name}[ \t]{{0,4}}\([^;\n]{{0,300}}\)[^;\n]{{0,80}}(?:\{{|=>)"
+    return re.compile(f"{keyword}|{body}")
+
+
 class _Builder:
     """Appends the events of one call after the other."""
 
     def __init__(
-        self, workspace: Workspace, folders: frozenset[Identity], start: float | None
+        self,
+        workspace: Workspace,
+        folders: frozenset[Identity],
+        start: float | None,
+        symbols: Iterable[Symbol],
     ) -> None:
         self.events: list[Event] = []
         self.is_skewed = False
@@ -201,6 +230,7 @@ class _Builder:
         self._workspace = workspace
         self._folders = folders
         self._start = start
+        self._definitions = {symbol: _definition(symbol.symbol) for symbol in symbols}
 
     def add(self, read: ReadCall) -> None:
         """Append the event of a call, then one for each shell command that touched files."""
@@ -241,7 +271,21 @@ class _Builder:
                 is_error=use.is_error and not command,
                 is_subagent=call.is_subagent,
                 is_opaque=read.is_opaque and not command,
+                agent=call.parent_id or ("sub-agent" if call.is_subagent else None),
+                symbols=self._symbols(read, targets),
             )
+        )
+
+    def _symbols(self, read: ReadCall, targets: Iterable[Target]) -> tuple[Symbol, ...]:
+        """Return the expected symbols that a call defined before the agent's eyes."""
+        if not self._definitions or read.call.result is None:
+            return ()
+        text = read.call.result.text
+        files = {t.file.key for t in targets if t.access in {"opened", "matched"}}
+        return tuple(
+            symbol
+            for symbol, definition in self._definitions.items()
+            if symbol.file.key in files and definition.search(text)
         )
 
     def _targets(self, raw_targets: Iterable[RawTarget], cwd: str | None) -> Iterator[Target]:

@@ -10,8 +10,9 @@ paths lie that end like files of the ground truth. What is not decided stays pos
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -90,8 +91,19 @@ _SHARED: Final = re.compile(
 """Folders that hold checkouts and are none."""
 _HOME: Final = re.compile(r"/root(?=/|$)|/(?:home|Users)/[^/]+(?=/|$)")
 _LETTER: Final = re.compile(r"/[A-Za-z](?=/)")
-_DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]")
+_DRIVE: Final = re.compile(r"[A-Za-z]:[\\/]|/(?:mnt|cygdrive)/[A-Za-z]/")
+_WORKTREE: Final = re.compile(r"(/.{0,1000}?)/\.(?:claude/worktrees|worktrees)/[^/]+(?=/)")
+"""A further checkout that a harness keeps inside the first one."""
+_PARTS: Final = frozenset(
+    {"__tests__", "apps", "benchmarks", "cmd", "components", "crates", "doc", "docs", "example"}
+    | {"examples", "extensions", "fixtures", "generated", "internal", "libs", "modules", "packages"}
+    | {"pkg", "plugins", "samples", "services", "spec", "specs", "templates", "test", "testdata"}
+    | {"tests"}
+)
+"""Folders inside a checkout: what lies below one is seldom a checkout of its own."""
 _MOST_CANDIDATES: Final = 50
+_MOST_ROOTS: Final = 50
+_MOST_TRIED: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +138,14 @@ class Layout:
     """
 
     roots: tuple[Root, ...]
-    elsewhere: tuple[str, ...] = ()
+    elsewhere: frozenset[str] = frozenset()
     has_drives: bool = False
     home: str | None = None
+
+    def is_elsewhere(self, path: str) -> bool:
+        """Return whether a path lies where no checkout of the task is."""
+        is_other = bool(self.elsewhere) and is_inside(identity(path), self.elsewhere)
+        return is_other or is_elsewhere(path, has_drives=self.has_drives)
 
     def spelled(self, path: str) -> str:
         """Return an absolute path in the one spelling of this trial."""
@@ -139,12 +156,18 @@ class Layout:
 
 def identity(path: str) -> str:
     """Return a path without case and in one Unicode form."""
-    return FileRef(path).key[1]
+    path = path.lower()
+    return path if path.isascii() else unicodedata.normalize("NFC", path)
 
 
 def is_below(path: str, folder: str) -> bool:
     """Return whether a path lies in a folder, at any depth."""
     return path.startswith(f"{folder}/")
+
+
+def is_inside(path: str, folders: Container[str]) -> bool:
+    """Return whether a path lies in one of several folders, at any depth."""
+    return any(folder in folders for folder in _above(path))
 
 
 def is_shared(folder: str) -> bool:
@@ -257,7 +280,7 @@ def _observed(reads: Sequence[ReadCall], cwd: str | None) -> _Seen:
     known = [local_path(text) for text in texts if text]
     homes = {m[0] for path in known if path and (m := _HOME.match(path))}
     has_drives = any(text is not None and _DRIVE.match(text) for text in texts)
-    layout = Layout((), (), has_drives, next(iter(homes)) if len(homes) == 1 else None)
+    layout = Layout((), frozenset(), has_drives, next(iter(homes)) if len(homes) == 1 else None)
     seen = _Seen(places=places, layout=layout)
     for raw, folder, is_retrieved in raws:
         path = seen.path(raw, folder)
@@ -315,8 +338,10 @@ class _Finder:
         self._sole = sole.lower() if sole else None
         start = local_path(cwd) if cwd else None
         self._roots = list(stated_roots(seen.layout.spelled(start) if start else None, truth))
-        self._elsewhere: list[str] = []
-        self._tops: list[str] = []
+        self._start = identity(seen.layout.spelled(start)) if start else None
+        self._elsewhere: set[str] = set()
+        self._tops: set[str] = set()
+        self._budget = iter(range(_MOST_TRIED))
         self._hosts = self._places_of_evidence()
 
     def layout(self) -> Layout:
@@ -324,10 +349,11 @@ class _Finder:
         self._add_checkouts()
         self._add_named()
         self._confirm()
+        self._add_session()
         self._infer()
         self._add_worktrees()
         seen = self._seen.layout
-        return Layout(tuple(self._roots), tuple(self._elsewhere), seen.has_drives, seen.home)
+        return Layout(tuple(self._roots), frozenset(self._elsewhere), seen.has_drives, seen.home)
 
     # What the trial shows
 
@@ -335,7 +361,7 @@ class _Finder:
         """Return the folders that look like the top of a checkout, each with the paths that do."""
         hosts: dict[str, list[str]] = defaultdict(list)
         for path in self._seen.paths:
-            if is_elsewhere(path):
+            if self._is_installed(path):
                 continue
             folder, _, name = path.rpartition("/")
             if name in _TOP_FILES and not is_shared(folder):
@@ -344,12 +370,19 @@ class _Finder:
                 hosts[above].append(path)
         return hosts
 
+    def _is_installed(self, path: str) -> bool:
+        return self._seen.layout.is_elsewhere(path)
+
     def _repository_of(self, folder: str) -> str | None:
         names = checkout_names(folder.rpartition("/")[2])
         return next((name for name in names if name in self._names), None)
 
     def _add(self, root: Root) -> None:
-        if root.folder and not is_shared(root.folder) and self._is_consistent(root):
+        if len(self._roots) >= _MOST_ROOTS or not root.folder or is_shared(root.folder):
+            return
+        if next(self._budget, None) is None:
+            return
+        if self._is_consistent(root):
             known = [r for r in self._roots if r.folder == root.folder]
             if not any(r.repository == root.repository and r.is_checkout for r in known):
                 self._roots.append(root)
@@ -412,12 +445,12 @@ class _Finder:
             if name in self._names:
                 self._add(Root(folder, "observed", name, True))
             elif name is not None and self._names:
-                self._elsewhere.append(folder)
+                self._elsewhere.add(folder)
         open_ones = [folder for folder, name in known.items() if name not in self._names]
         unknown = [folder for folder in open_ones if folder not in self._elsewhere]
         if len(unknown) == 1 and not self._has_direct_hit(unknown[0]):
             self._add(Root(unknown[0], "observed", self._sole, True))
-        self._tops = unknown
+        self._tops = set(unknown)
 
     def _has_direct_hit(self, besides: str) -> bool:
         return any(
@@ -443,37 +476,37 @@ class _Finder:
 
     def _is_open(self, folder: str) -> bool:
         """Return whether a folder may be a checkout: no known one holds it, nor is it installed."""
-        if is_elsewhere(f"{folder}/") or any(_holds(e, folder) for e in self._elsewhere):
+        if self._is_installed(f"{folder}/") or is_inside(f"{folder}/", self._elsewhere):
             return False
-        tops = (*(r.folder for r in self._roots if r.is_checkout), *self._tops)
-        return not any(is_below(folder, top) for top in tops)
+        known = {root.folder for root in self._roots if root.is_checkout}
+        return not (is_inside(folder, known) or is_inside(folder, self._tops))
 
     def _is_contradicted(self, folder: str, together: Sequence[str] = ()) -> bool:
         """Return whether files beside a folder say that one above it is the checkout.
 
         Files in folders that are checkouts ``together`` with it say nothing.
         """
-        apart = (folder, *together)
+        apart = {folder, *together}
         for above in _above(folder):
             if is_shared(above) or above == START:
                 continue
             for path in self._hosts.get(above, ()):
-                if not any(is_below(path, other) for other in apart):
+                if not is_inside(path, apart):
                     return True
         return False
 
-    def _has_neighbours(self, folder: str) -> bool:
+    def _has_neighbours(self, folder: str, apart: Sequence[str]) -> bool:
         """Return whether files below the same workspace, but outside the folder, were retrieved."""
         around = [r for r in self._roots if is_below(folder, r.folder) and not r.is_checkout]
-        named = [r.folder for r in self._roots if r.repository is not None]
+        named = {*apart, *(r.folder for r in self._roots if r.repository is not None)}
         for root in around:
             for path, is_retrieved in self._seen.paths.items():
                 rest = root.rest(path) if is_retrieved else None
                 if rest is None or "/" not in rest or rest.startswith("."):
                     continue
-                if is_below(path, folder) or is_elsewhere(path):
+                if is_below(path, folder) or self._is_installed(path):
                     continue
-                if not any(is_below(path, other) for other in named):
+                if not is_inside(path, named):
                     return True
         return False
 
@@ -486,13 +519,10 @@ class _Finder:
             for above, _ in self._expected.ends(path)
         }
         for at, root in enumerate(self._roots):
-            inside = [c for c in candidates if is_below(c, root.folder)]
+            inside = {c for c in candidates if is_below(c, root.folder)}
             is_confirmed = root.repository is None and any(
                 self._is_file_of(root, path)
-                or (
-                    root.folder in self._expected.hosts(path)
-                    and not any(is_below(path, c) for c in inside)
-                )
+                or (root.folder in self._expected.hosts(path) and not is_inside(path, inside))
                 for path in self._hosts.get(root.folder, ())
             )
             if is_confirmed:
@@ -503,13 +533,25 @@ class _Finder:
         rest = root.rest(path) or ""
         return "/" in rest and any(f.key[0] in (None, self._sole) for f in self._expected.at(rest))
 
+    def _add_session(self) -> None:
+        """Add the session's folder inside a workspace, unless the checkout lies above it."""
+        start = self._start
+        if start is None or any(root.folder == start for root in self._roots):
+            return
+        if any(is_below(start, root.folder) for root in self._roots) and (
+            self._is_open(start) and not self._is_contradicted(start) and not _is_part(start)
+        ):
+            self._add(Root(start, "stated", self._repository_of(start)))
+
     def _infer(self) -> None:
         """Add the folders that explain the paths which end like files of the ground truth."""
         explained, placed = self._explained(self._seen.paths)
         late, _ = self._explained(self._seen.reread)
         explained = {**late, **explained}
         for repository, folders in explained.items():
-            for folder in self._chosen(repository, folders, repository in placed):
+            others = {f for r, found in explained.items() if r != repository for f in found}
+            apart = tuple(others - folders.keys())
+            for folder in self._chosen(repository, folders, apart, repository in placed):
                 is_disputed = any(
                     folder in found for r, found in explained.items() if r and r != repository
                 )
@@ -529,7 +571,7 @@ class _Finder:
         placed: set[str | None] = set()
         worktrees = self._worktrees()
         for path, is_retrieved in paths.items():
-            if not is_retrieved or any(is_below(path, tree) for tree in worktrees):
+            if not is_retrieved or is_inside(path, worktrees):
                 continue
             direct = [file for files in self._files(path) for file in files]
             if not is_below(path, START):
@@ -543,11 +585,16 @@ class _Finder:
         return explained, placed
 
     def _chosen(
-        self, repository: str | None, folders: Mapping[str, _Explained], is_placed: bool
+        self,
+        repository: str | None,
+        folders: Mapping[str, _Explained],
+        apart: Sequence[str],
+        is_placed: bool,
     ) -> list[str]:
-        if len(folders) > _MOST_CANDIDATES:
+        """Return the folders that are checkouts of a repository; ``apart`` may be of others."""
+        if len(folders) > _MOST_CANDIDATES or len(apart) > _MOST_CANDIDATES:
             return []
-        allowed = [folder for folder in folders if not self._is_contradicted(folder)]
+        allowed = [folder for folder in folders if not self._is_contradicted(folder, apart)]
         own = repository or self._sole
         named = [f for f in allowed if own and self._repository_of(f) == own]
         if named:
@@ -560,7 +607,9 @@ class _Finder:
         return [
             f
             for f in chosen
-            if not self._has_neighbours(f) and (f in visited or _is_telling(folders[f].files))
+            if not self._has_neighbours(f, apart)
+            and not _is_part(f)
+            and (f in visited or _is_telling(folders[f].files))
         ]
 
     def _worktrees(self) -> dict[str, str]:
@@ -571,13 +620,17 @@ class _Finder:
             source = self._seen.folder(place.source) if place.kind == "worktree" else None
             if folder is not None and source is not None and folder != source:
                 found[folder] = source
+        for path in self._seen.paths if len(found) < _MOST_ROOTS else ():
+            inside = _WORKTREE.match(path)
+            if inside is not None:
+                found.setdefault(inside[0], inside[1])
         return found
 
     def _add_worktrees(self) -> None:
         worktrees = self._worktrees()
         for folder, source in worktrees.items():
-            if any(_holds(other, source) for other in self._elsewhere):
-                self._elsewhere.append(folder)
+            if is_inside(f"{source}/", self._elsewhere):
+                self._elsewhere.add(folder)
                 continue
             around = [r for r in self._roots if _holds(r.folder, source)]
             if around:
@@ -604,6 +657,11 @@ def _explains_all(folder: str, folders: Mapping[str, _Explained]) -> bool:
         for other, found in folders.items()
         if other != folder
     )
+
+
+def _is_part(folder: str) -> bool:
+    """Return whether a folder is more likely a part of a checkout than one itself."""
+    return not _PARTS.isdisjoint(folder.split("/")[-2:])
 
 
 def _is_telling(files: Iterable[FileRef]) -> bool:

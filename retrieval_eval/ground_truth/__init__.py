@@ -137,6 +137,7 @@ def _of(
         problems=(*problems, *source.notes, *own.problems),
         unreadable=problems,
         patterns=own.patterns,
+        fix_lines=next((s.fix_lines for s in sources if s.fix_lines), ()),
     )
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from retrieval_eval.ground_truth import shapes
 from retrieval_eval.ground_truth.source import (
@@ -132,7 +133,14 @@ def read_patches(task_dir: Path) -> Source | None:
         seen.append(name)
         entries = patch_entries(text)
         if entries:
-            return Source(name, "high", entries, edit_entries=entries, problems=problems + found)
+            return Source(
+                name,
+                "high",
+                entries,
+                edit_entries=entries,
+                problems=problems + found,
+                fix_lines=fix_lines([text]),
+            )
         problems += found or (f"{name}: names no file",)
     return Source(seen[0], "high", problems=problems) if seen else None
 
@@ -149,6 +157,32 @@ def patch_entries(text: str) -> tuple[Entry, ...]:
     """
     paths = (diff_path(name) for name in _header_names(text))
     return tuple(Entry(path) for path in dict.fromkeys(paths) if path)
+
+
+_SHORTEST_FIX_LINE: Final = 20
+_MOST_FIX_LINES: Final = 500
+
+
+def fix_lines(patches: Iterable[str]) -> tuple[str, ...]:
+    r"""Return the lines that patches add and that tell the change from the code before it.
+
+    They are long enough to be no coincidence, and are not among the lines that the patches remove
+    or show unchanged.
+
+    Examples
+    --------
+    >>> fix_lines(["--- a/a.py\n+++ b/a.py\n-    x = 1\n+    limit = read_limit(config)\n+}\n"])
+    ('limit = read_limit(config)',)
+    """
+    lines = [line for text in patches for line in text.splitlines()]
+    known = {line[1:].strip() for line in lines if line[:1] in {"-", " "}}
+    added = (line[1:].strip() for line in lines if line[:1] == "+" and line[:3] != "+++")
+    distinctive = (
+        line
+        for line in added
+        if len(line) >= _SHORTEST_FIX_LINE and line not in known and re.search("[A-Za-z]{3}", line)
+    )
+    return tuple(islice(dict.fromkeys(distinctive), _MOST_FIX_LINES))
 
 
 def _header_names(text: str) -> Iterable[str]:
@@ -244,7 +278,14 @@ def read_gold_patch(task_dir: Path) -> Source | None:
         problems += found
         entries = tuple(dict.fromkeys(entry for text in texts for entry in patch_entries(text)))
         if entries:
-            return Source(name, "medium", entries, edit_entries=entries, problems=problems)
+            return Source(
+                name,
+                "medium",
+                entries,
+                edit_entries=entries,
+                problems=problems,
+                fix_lines=fix_lines(texts),
+            )
     return Source(names[0], "medium", problems=problems) if names else None
 
 

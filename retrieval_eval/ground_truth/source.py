@@ -43,6 +43,7 @@ class Source:
 
     ``edit_entries`` is None where the source does not state files to edit. ``problems`` name what
     could not be read; ``notes`` name what was left out and are reported when the source is used.
+    ``fix_lines`` are the lines that only the reference change adds.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Source:
     edit_entries: tuple[Entry, ...] | None = None
     problems: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    fix_lines: tuple[str, ...] = ()
 
 
 def locate(task_dir: Path, folder: str, name: str) -> Path | None:

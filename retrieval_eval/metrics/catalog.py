@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, Final, Literal
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.events.evidence import evidence
+from retrieval_eval.events.evidence import evidence, gap_of, possible_accesses
 from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.retrieved import files_with, ranking
@@ -63,6 +63,14 @@ class TrialView:
         """Whether no relevant file was certainly accessed, and some may have been."""
         found = set(evidence(self.trial).values())
         return "certain" not in found and "possible" in found
+
+    @cached_property
+    def is_read_open(self) -> bool:
+        """Whether no relevant file was certainly read, and some may have been."""
+        if self.relevant & self.read.keys():
+            return False
+        opened = (t.file.key for _, t in possible_accesses(self.trial) if t.access == "opened")
+        return gap_of(self.trial) is not None or not self.relevant.isdisjoint(opened)
 
     @property
     def no_ground_truth(self) -> str:

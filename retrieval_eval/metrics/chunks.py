@@ -32,6 +32,25 @@ def chunk_recall(view: TrialView) -> Value:
 
 
 @metric(
+    "function_recall",
+    label="function recall",
+    meaning="expected functions of which the definition or a line was shown / expected functions",
+    formula=r"\frac{|\{f \in F : f \text{ shown}\}|}{|F|}",
+    block=_BLOCK,
+    is_summarised=False,
+)
+def function_recall(view: TrialView) -> Value:
+    """Return the share of the expected functions that were shown.
+
+    The functions are the expected symbols, each shown by its definition; where there are none, the
+    expected line ranges, each shown by any of its lines. Ranges whose file was read without known
+    lines are left out.
+    """
+    hit, total = functions(view.trial)
+    return ratio(hit, total, "no_chunk_ground_truth")
+
+
+@metric(
     "coverage_auc",
     label="coverage AUC",
     meaning="area under cumulative file recall over the retrieving steps",
@@ -92,6 +111,16 @@ def evidence_drop(view: TrialView) -> Value:
     used = view.read.keys() | view.written.keys()
     reason = "never_hit" if view.relevant else view.no_ground_truth
     return ratio(len(found - used), len(found), reason)
+
+
+def functions(trial: TrialEvents) -> tuple[int, int]:
+    """Return how many expected functions were shown, and how many there are."""
+    symbols = set(trial.ground_truth.symbols)
+    if symbols:
+        return len({s for event in trial.events for s in event.symbols}), len(symbols)
+    overlap = line_overlap(trial)
+    known = len(trial.ground_truth.chunks) - (overlap.chunks_unknown or 0)
+    return overlap.chunks_seen or 0, known
 
 
 def chunks_hit(trial: TrialEvents) -> int:
@@ -176,6 +205,7 @@ def line_overlap(trial: TrialEvents) -> LineOverlap:
         computable=True,
         line_recall=found / expected,
         line_precision=found / lines_read if lines_read else None,
+        line_f1=2 * found / (expected + lines_read) if lines_read else None,
         chunks_seen=sum(
             _overlap([(c.line_start, c.line_end)], seen.get(c.file.key)) > 0 for c in known
         ),

@@ -15,6 +15,7 @@ from retrieval_eval.events.normalise import TrialEvents
 from retrieval_eval.events.retrieved import accesses, ranking
 from retrieval_eval.metrics.catalog import FILES, FileView, metric, recorded
 from retrieval_eval.metrics.ranking.measures import DEFINITIONS
+from retrieval_eval.model.metrics import AgentFiles
 from retrieval_eval.values import Value, ratio
 
 CLOCK_TOLERANCE: Final = 1.0
@@ -112,6 +113,20 @@ def f1(view: FileView, k: int) -> Value:
 def ndcg(view: FileView, k: int) -> Value:
     """Return the normalised discounted cumulative gain of the first ``k`` files, linear gain."""
     return view.measure(f"nDCG@{k}")
+
+
+@metric(
+    "acc",
+    label="Acc",
+    meaning="1 where all ground-truth files are among the first {k} files, else 0",
+    formula=r"\mathbb{1}[G \subseteq A_{1..k}]",
+    has_cutoff=True,
+    is_summarised=False,
+)
+def acc(view: FileView, k: int) -> Value:
+    """Return whether the first ``k`` files hold all ground-truth files, as 1 or 0."""
+    missing = view.relevant.difference(view.ranked[:k])
+    return Value.of(float(not missing), len(view.relevant))
 
 
 TTFR_SECONDS: Final = recorded(
@@ -234,3 +249,22 @@ def found_by(trial: TrialEvents) -> dict[str, int]:
             counts["subagent_only"] += 1
         counts["listed_only"] += not seen & {"opened", "matched"}
     return counts
+
+
+def by_agent(trial: TrialEvents) -> dict[str, AgentFiles]:
+    """Return what the main agent and each sub-agent retrieved; nothing without sub-agents."""
+    if not any(event.agent for event in trial.events):
+        return {}
+    relevant = {f.key for f in trial.ground_truth.files}
+    found: dict[str, set[Identity]] = {"main": set()}
+    for event, target in accesses(trial):
+        found.setdefault(event.agent or "main", set()).add(target.file.key)
+    return {
+        agent: AgentFiles(
+            n_retrieved=len(keys),
+            n_overlap=len(keys & relevant),
+            file_recall=len(keys & relevant) / len(relevant) if relevant else None,
+            file_precision=len(keys & relevant) / len(keys) if keys else None,
+        )
+        for agent, keys in found.items()
+    }

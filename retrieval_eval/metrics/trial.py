@@ -33,11 +33,6 @@ DEFAULT_K: Final = (1, 3, 5, 10)
 
 CONVENTION: Final = "trec"
 
-_OF_RELEVANT_ACCESSES: Final = frozenset(
-    {"chunk_recall", "coverage_auc", "util_read_overlap_with_relevant_files"}
-)
-"""Metrics of the other blocks that would be 0 without an access to a relevant file."""
-
 
 def measure(
     trial: TrialEvents,
@@ -107,6 +102,7 @@ def _file_level(
         n_repeats=len(retrieved) - len(set(retrieved)),
         **files.time_to_first_relevant(trial, lasted),
         found_by=files.found_by(trial),
+        by_agent=files.by_agent(trial),
         views={view: ViewMetrics(**fields) for view, fields in views.items()},
     )
 
@@ -162,11 +158,14 @@ def _chunk_level(view: TrialView, reason: str | None) -> ChunkLevel:
     expected = view.trial.ground_truth.chunks
     is_known = bool(expected) and reason is None
     why = reason or "no_chunk_ground_truth"
+    n_shown, n_functions = chunks.functions(view.trial)
     return ChunkLevel(
         resolution="chunk_level" if expected else "file_level_only",
         validity="file_match_only" if is_known else "unsupported",
         chunks_total=len(expected),
         chunks_hit=chunks.chunks_hit(view.trial) if is_known else 0,
+        functions_total=n_functions if n_functions and reason is None else None,
+        functions_hit=n_shown if n_functions and reason is None else None,
         line_overlap=(
             chunks.line_overlap(view.trial)
             if is_known
@@ -196,11 +195,14 @@ def _utilization(view: TrialView, reason: str | None) -> Utilization:
 
 def _metrics(block: Block, view: TrialView, reason: str | None) -> dict[str, Any]:
     values = values_of(block, view, reason)
-    if view.is_open and reason is None:
-        values = {
-            name: unless_open(value) if name in _OF_RELEVANT_ACCESSES else value
-            for name, value in values.items()
+    if reason is None:
+        is_open = {
+            "chunk_recall": view.is_open,
+            "function_recall": view.is_open,
+            "coverage_auc": view.is_open,
+            "util_read_overlap_with_relevant_files": view.is_read_open,
         }
+        values |= {name: unless_open(values[name]) for name in values if is_open.get(name)}
     return {
         **{name: value.value for name, value in values.items()},
         "reasons": _reasons(values),

@@ -101,6 +101,13 @@ class Coverage(Record, frozen=True, kw_only=True):
         dict[Doubt, Count],
         about("Calls that may have accessed such a file, by cause", unit="calls"),
     ] = ABSENT_MAP
+    answer_exposed_at: Annotated[
+        Count | None,
+        about(
+            "call_index of the first result that shows the reference change before the agent "
+            "wrote it; absent where there is none"
+        ),
+    ] = None
 
 
 class EventSummary(Record, frozen=True, kw_only=True):
@@ -143,6 +150,9 @@ class CallLedger(Record, frozen=True, kw_only=True):
     ] = None
     calls_error: Annotated[
         Count | None, about("Failed calls, which find nothing", unit="calls")
+    ] = None
+    calls_refused: Annotated[
+        Count | None, about("Of these, refused or not finished", unit="calls")
     ] = None
     calls_without_result: Annotated[Count | None, about("No result in the trace", unit="calls")] = (
         None

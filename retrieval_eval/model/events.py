@@ -115,7 +115,9 @@ class EventRow(Record, frozen=True, kw_only=True):
     target_files: Annotated[
         tuple[str, ...], about("Normalised paths accessed or returned, in order", unit="files")
     ]
-    target_symbols: Annotated[tuple[str, ...], about("Symbols referenced")] = ()
+    target_symbols: Annotated[
+        tuple[str, ...], about("Expected symbols whose definition was shown")
+    ] = ()
     hits_ground_truth: Annotated[
         bool | None, about("Some target file matches a ground-truth file")
     ] = None
@@ -129,6 +131,9 @@ class EventRow(Record, frozen=True, kw_only=True):
         NonNegative | None, about("Seconds since the agent's execution started", unit="s")
     ] = NULL
     is_subagent: Annotated[bool | None, about("The call was made by a sub-agent")] = None
+    agent: Annotated[
+        str | None, about("Id of the sub-agent that made the call; absent for the main agent")
+    ] = None
     call_id: Annotated[str | None, about("Id of the tool call")] = None
     call_index: Annotated[
         Count | None,

@@ -33,6 +33,15 @@ class FileViewFacts(Record, frozen=True, kw_only=True):
     ] = ABSENT_MAP
 
 
+class AgentFiles(Record, frozen=True, kw_only=True):
+    """The files that one agent of a trial retrieved."""
+
+    n_retrieved: Annotated[Count, about("Distinct files retrieved", unit="files")]
+    n_overlap: Annotated[Count, about("Distinct ground-truth files retrieved", unit="files")]
+    file_recall: Annotated[Share | None, about("n_overlap / ground-truth files")] = NULL
+    file_precision: Annotated[Share | None, about("n_overlap / n_retrieved")] = NULL
+
+
 class FileLevelFacts(Record, frozen=True, kw_only=True):
     """File-level ranking metrics."""
 
@@ -86,6 +95,10 @@ class FileLevelFacts(Record, frozen=True, kw_only=True):
     found_by: Annotated[
         dict[str, Count], about("Ground-truth files by the means that found them", unit="files")
     ] = ABSENT_MAP
+    by_agent: Annotated[
+        dict[str, AgentFiles],
+        about("The same for the main agent alone and each sub-agent; absent without sub-agents"),
+    ] = ABSENT_MAP
     censored_at_seconds: Annotated[
         NonNegative | None, about("Seconds a trial that never hit was observed", unit="s")
     ] = NULL
@@ -108,6 +121,9 @@ class LineOverlap(Record, frozen=True, kw_only=True):
     reason: Annotated[str | None, about("Reason code")] = NULL
     line_recall: Share | None = None
     line_precision: Share | None = NULL
+    line_f1: Annotated[
+        Share | None, about("Harmonic mean of line recall and line precision", unit="0–1")
+    ] = None
     chunks_seen: Annotated[Count | None, about("Chunks with at least one line seen")] = None
     lines_expected: Annotated[
         Count | None, about("Distinct lines of the chunks that are not unknown")
@@ -131,6 +147,12 @@ class ChunkLevelFacts(Record, frozen=True, kw_only=True):
     chunks_total: Annotated[Count | None, about("Expected chunks")] = None
     chunks_hit: Annotated[Count | None, about("Chunks whose file was accessed")] = None
     line_overlap: Annotated[LineOverlap | None, about("Line overlap (1.1)")] = None
+    functions_total: Annotated[
+        Count | None, about("Expected functions: symbols, or line ranges without any")
+    ] = None
+    functions_hit: Annotated[
+        Count | None, about("Of these, whose definition or a line was shown")
+    ] = None
     reasons: dict[str, str] = EMPTY_MAP
 
     def in_document(self, plain: dict[str, Any]) -> dict[str, Any]:

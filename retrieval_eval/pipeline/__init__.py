@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from retrieval_eval.pipeline.evaluate import Evaluation, RunEvaluation, evaluate
+from retrieval_eval.pipeline.evaluate import Evaluation, RunEvaluation, evaluate, evaluate_saved
 
-__all__ = ["Evaluation", "RunEvaluation", "evaluate"]
+__all__ = ["Evaluation", "RunEvaluation", "evaluate", "evaluate_saved"]

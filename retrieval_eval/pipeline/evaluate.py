@@ -12,9 +12,10 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from retrieval_eval.demo import write_demo
-from retrieval_eval.errors import BadInputError, NothingToEvaluateError
-from retrieval_eval.io.artefacts import kept_record, write_artefact
+from retrieval_eval.errors import BadInputError, NothingToEvaluateError, SchemaError
+from retrieval_eval.io.artefacts import kept_record, read_record, write_artefact
 from retrieval_eval.io.files import (
+    files_below,
     is_inside,
     probe,
     remove,
@@ -26,10 +27,11 @@ from retrieval_eval.io.tasks import TaskIndex, resolve_trials
 from retrieval_eval.metrics.catalog import fixed_cutoffs
 from retrieval_eval.metrics.ranking.measures import MAX_CUTOFF
 from retrieval_eval.metrics.trial import DEFAULT_K
+from retrieval_eval.model.events import EventDocument
 from retrieval_eval.model.impact import ImpactAnalysis
 from retrieval_eval.model.summary import RunSummary
 from retrieval_eval.pipeline.fingerprint import combined
-from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX, artefact_stems
+from retrieval_eval.pipeline.naming import EVENTS_SUFFIX, METRICS_SUFFIX, artefact_stems, safe_name
 from retrieval_eval.pipeline.roots import (
     DEMO,
     DEMO_OUTPUT,
@@ -38,9 +40,9 @@ from retrieval_eval.pipeline.roots import (
     is_demo,
 )
 from retrieval_eval.pipeline.summary import run_summary
-from retrieval_eval.pipeline.trial import Done, Job, evaluate_trial, give_up
+from retrieval_eval.pipeline.trial import Done, Job, evaluate_trial, give_up, measure_saved
 from retrieval_eval.pipeline.workers import run_in_workers, worth_starting
-from retrieval_eval.records import Exclusion, Progress
+from retrieval_eval.records import Exclusion, Progress, TrialRef
 from retrieval_eval.study import impact_analysis
 from retrieval_eval.traces.dialects import DIALECTS
 from retrieval_eval.traces.formats import FORMATS
@@ -56,6 +58,7 @@ class RunEvaluation:
     """What evaluating one run gave: artefact folder, summary and impact documents, trials.
 
     ``notes`` name what was damaged and made again, and trials that could not be measured.
+    ``is_written`` is false where only the numbers were computed.
     """
 
     run_id: str
@@ -64,6 +67,7 @@ class RunEvaluation:
     impact: ImpactAnalysis
     trials: tuple[Done, ...]
     notes: tuple[str, ...] = ()
+    is_written: bool = True
 
 
 @dataclass(frozen=True)
@@ -165,6 +169,115 @@ def evaluate(
         for folder, target, discovery, batch in zip(folders, targets, found, work, strict=True)
     )
     return Evaluation(results, seed, benchmarks_root)
+
+
+def evaluate_saved(
+    folder: Path | str,
+    *,
+    output_dir: Path | str | None = None,
+    k_values: Sequence[int] = DEFAULT_K,
+    seed: int = DEFAULT_SEED,
+) -> Evaluation:
+    """Compute the metrics of event documents alone, without the traces they were made of.
+
+    What an event document does not record is missing: rewards, cost, and how long the agent ran.
+
+    Parameters
+    ----------
+    folder
+        Every ``*.retrieval_events.json`` in it and below is read.
+    output_dir
+        Artefacts go to ``<output_dir>/<run_id>/retrieval_events``; without one nothing is written.
+    k_values, seed
+        As for :func:`evaluate`.
+
+    Raises
+    ------
+    BadInputError
+        When there is no such folder, when a document in it is damaged, of another major version or
+        no event document (the message names each with its reason), or when ``output_dir`` holds
+        the documents that are read.
+    NothingToEvaluateError
+        When the folder holds no event document.
+    """
+    folder, cutoffs = Path(folder), _check_k_values(k_values)
+    if not probe(folder.is_dir):
+        raise BadInputError(f"{folder}: no such folder of event documents")
+    files = [path for path in files_below(folder) if path.name.endswith(EVENTS_SUFFIX)]
+    if not files:
+        raise NothingToEvaluateError(f"{folder}: no file named *{EVENTS_SUFFIX} in it")
+    saved: dict[str, list[tuple[Path, EventDocument]]] = {}
+    refused = []
+    for path in files:
+        try:
+            document = read_record(path, folder, EventDocument)
+        except SchemaError as error:
+            refused.append(str(error))
+            continue
+        saved.setdefault(document.provenance.run_id, []).append((path, document))
+    if refused:
+        more = f"; and {len(refused) - _MOST_REFUSED} more" if len(refused) > _MOST_REFUSED else ""
+        raise BadInputError("; ".join(refused[:_MOST_REFUSED]) + more)
+    runs = [
+        _saved_run(run_id, documents, output_dir, cutoffs, seed)
+        for run_id, documents in sorted(saved.items())
+    ]
+    return Evaluation(tuple(runs), seed)
+
+
+_MOST_REFUSED = 5
+
+
+def _saved_run(
+    run_id: str,
+    documents: list[tuple[Path, EventDocument]],
+    output_dir: Path | str | None,
+    cutoffs: tuple[int, ...],
+    seed: int,
+) -> RunEvaluation:
+    """Measure the event documents of one run, and write artefacts where a folder is named."""
+    target = Path(output_dir) / safe_name(run_id) / ARTEFACTS if output_dir is not None else None
+    trials = {
+        TrialRef(
+            run_id,
+            document.provenance.config_name,
+            document.provenance.batch_timestamp,
+            document.provenance.trial_name or document.provenance.task_name,
+            path,
+            document.provenance.task_name,
+            document.provenance.benchmark,
+        ): document
+        for path, document in documents
+    }
+    stems = artefact_stems(trials)
+    done = []
+    for trial, document in trials.items():
+        job = Job(trial, target or Path(), stems[trial], cutoffs)
+        done.append(Done(job, measure_saved(document, cutoffs), "", is_fresh=True))
+    if target is not None:
+        for one in done:
+            for place in (one.job.events_file, one.job.metrics_file):
+                if probe(place.exists) and any(_is_same(place, path) for path, _ in documents):
+                    raise BadInputError(
+                        f"{place}: is one of the documents that are read; name another folder "
+                        "with --output-dir"
+                    )
+        _refuse_links([target], [[one.job for one in done]])
+        for one in done:
+            write_artefact(one.job.events_file, trials[one.job.trial])
+            write_artefact(one.job.metrics_file, one.metrics)
+    summary = run_summary(run_id, [(d.job.stem, d.metrics) for d in done], (), cutoffs)
+    impact = impact_analysis([d.metrics for d in done], seed=seed)
+    if target is not None:
+        write_artefact(target / SUMMARY_FILE, summary, indent=1)
+        write_artefact(target / IMPACT_FILE, impact, indent=1)
+    return RunEvaluation(
+        run_id, target or Path(), summary, impact, tuple(done), is_written=target is not None
+    )
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    return one.resolve() == other.resolve()
 
 
 def _refuse_own_demo() -> None:

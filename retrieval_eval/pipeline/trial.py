@@ -10,8 +10,8 @@ from pathlib import Path
 from msgspec.structs import replace as with_fields
 
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.events.document import coverage, event_document
-from retrieval_eval.events.evidence import why_nothing_is_computable
+from retrieval_eval.events.document import coverage, event_document, summarise, trial_events
+from retrieval_eval.events.evidence import why_nothing_is_computable, why_nothing_is_saved
 from retrieval_eval.events.normalise import TrialEvents, extract_events
 from retrieval_eval.ground_truth import load_ground_truth
 from retrieval_eval.io.artefacts import kept_record, write_artefact
@@ -208,6 +208,26 @@ def _documents(
     return with_fields(document, generated_at=moment), metrics
 
 
+def measure_saved(saved: EventDocument, k_values: tuple[int, ...]) -> TrialMetrics:
+    """Return the metrics of an event document, whose outcome is not recorded."""
+    events = trial_events(saved)
+    reason = why_nothing_is_saved(saved, events)
+    measured = measure(events, k_values, reason=reason)
+    return TrialMetrics(
+        schema_version=SCHEMA_VERSION,
+        generated_at=now(),
+        provenance=saved.provenance,
+        coverage=saved.coverage,
+        event_summary=saved.summary or summarise(events),
+        ledger=saved.ledger,
+        file_level_metrics=measured.file_level_metrics,
+        chunk_level_metrics=measured.chunk_level_metrics,
+        utilization_probes=measured.utilization_probes,
+        error_taxonomy=measured.error_taxonomy,
+        outcome=to_builtins(Outcome(reward_reason="not_recorded")),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Inspected:
     """A single trace that lies in no run: its two documents, and what they were made of."""
@@ -370,6 +390,10 @@ def trial_by_path(path: Path) -> tuple[TrialRef, Path]:
     BadInputError
         When there is no such directory, or it holds no trial.
     """
+    if probe(path.is_file):
+        raise BadInputError(
+            f"{path}: a file, and no trial directory; `retrieval-eval trace` shows a single trace"
+        )
     if not probe(path.is_dir):
         raise BadInputError(
             f"{path}: no such trial directory; name its path, or its run with --run"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from importlib import metadata
 from typing import TYPE_CHECKING
 
@@ -57,31 +57,47 @@ def provenance(run: Run, *, privacy: bool = False) -> Block:
 
     With ``privacy``, or of a private run, folders are left out.
     """
-    is_private = privacy or run.privacy
-    versions = sorted({s.schema_version for s in run.summaries})
-    times = sorted({s.generated_at for s in run.summaries})
+    return made_from(
+        "The same input and seed give the same numbers",
+        run,
+        {s.schema_version for s in run.summaries},
+        {s.generated_at for s in run.summaries},
+        {"Filter": run.part.full_sentence if run.part else "", "Input digest": input_digest(run)},
+        {**run.impact.parameters, **run.parameters},
+        is_private=privacy or run.privacy,
+    )
+
+
+def made_from(
+    title: str,
+    run: Run,
+    versions: Iterable[str | None],
+    moments: Iterable[str | None],
+    inputs: Mapping[str, str],
+    parameters: Mapping[str, object],
+    *,
+    is_private: bool,
+) -> Block:
+    """Return the section that says what a report was made from, as names and values.
+
+    ``inputs`` are other names with what they are, left out where that is empty.
+    """
     body = [
-        ("Runs", ", ".join(run.run_ids)),
+        ("Runs" if len(run.run_ids) > 1 else "Run", ", ".join(run.run_ids)),
         ("Package", package_version()),
         ("Git commit", commit() or "not run from a checkout"),
-        ("Schema version", ", ".join(versions)),
-        ("Evaluated at", ", ".join(times) or MISSING),
-        *([("Filter", run.part.full_sentence)] if run.part else []),
-        ("Input digest", input_digest(run)),
+        ("Schema version", ", ".join(sorted(filter(None, versions))) or MISSING),
+        ("Evaluated at", ", ".join(sorted(filter(None, moments))) or MISSING),
+        *((name, text) for name, text in inputs.items() if text),
         *(
             (f"Parameter {name}", _parameter(value))
-            for name, value in sorted({**run.impact.parameters, **run.parameters}.items())
+            for name, value in sorted(parameters.items())
             if not (is_private and name in FOLDERS)
         ),
         ("Libraries", library_versions()),
     ]
-    return made_from("The same input and seed give the same numbers", body)
-
-
-def made_from(title: str, rows: Iterable[tuple[str, str]]) -> Block:
-    """Return the section that says what a report was made from, as names and values."""
     what = "What this report was made from"
-    table = Table("provenance", what, ("What", "Value"), tuple(rows), ("left", "left"))
+    table = Table("provenance", what, ("What", "Value"), tuple(body), ("left", "left"))
     return section(title, table)
 
 

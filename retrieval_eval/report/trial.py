@@ -469,27 +469,17 @@ class Trial(frames.Measured):
     def provenance(self) -> Block:
         """Return what the page was made from: versions, parameters, and a digest of the inputs."""
         from retrieval_eval.report import provenance
-        from retrieval_eval.report.checkout import commit
 
         metrics = self.files.metrics if self.files else None
-        folders = provenance.FOLDERS if self.privacy else ()
-        rows = [
-            ("Run", ", ".join(self.run.run_ids)),
-            ("Package", provenance.package_version()),
-            ("Git commit", commit() or "not run from a checkout"),
-            ("Schema version", metrics.schema_version if metrics else MISSING),
-            ("Evaluated at", (metrics.generated_at if metrics else None) or MISSING),
-            ("Input fingerprint", (metrics.input_fingerprint if metrics else None) or MISSING),
-            *(
-                (f"Parameter {name}", ", ".join(map(str, value)))
-                if isinstance(value, list | tuple)
-                else (f"Parameter {name}", str(value or "by default"))
-                for name, value in sorted(self.run.parameters.items())
-                if name not in folders
-            ),
-            ("Libraries", provenance.library_versions()),
-        ]
-        return provenance.made_from("The same input gives the same page", rows)
+        return provenance.made_from(
+            "The same input gives the same page",
+            self.run,
+            [metrics.schema_version if metrics else None],
+            [metrics.generated_at if metrics else None],
+            {"Input fingerprint": (metrics.input_fingerprint if metrics else None) or MISSING},
+            self.run.parameters,
+            is_private=self.privacy,
+        )
 
     @property
     def found(self) -> str:

@@ -29,6 +29,7 @@ from retrieval_eval.report.exhibits import n_words
 from retrieval_eval.report.headings import inside, percent
 from retrieval_eval.report.names import metric_name, reason_sentence
 from retrieval_eval.report.numbers import MISSING, interval, of, p_value, rate, signed
+from retrieval_eval.report.registered import listed
 from retrieval_eval.stats.paired import MIN_PAIRS
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 from retrieval_eval.study.compare import PRIMARY, TASK_STATUSES, Comparison
@@ -49,7 +50,6 @@ MAX_DETAIL: Final = 3
 """Reasons named on the first screen; fewer where the words would not fit."""
 MAX_RULE_DETAIL: Final = 160
 """Characters of a rule's detail in a sentence: two configs with their counts."""
-MAX_LISTED: Final = 4
 MIN_UNITS: Final = 6
 """Associations of fewer observations are not interpreted."""
 FEW_UNITS: Final = f"Associations of fewer than {MIN_UNITS} tasks are not interpreted."
@@ -143,18 +143,6 @@ class Answer:
 def name(text: str, limit: int = NAME_LIMIT) -> str:
     """Return an untrusted name as it appears in a sentence."""
     return visible(text, limit)
-
-
-def listed(parts: Sequence[str], separator: str = ", ") -> str:
-    """Return a finding about each config, of the first four where there are more.
-
-    Examples
-    --------
-    >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e", "f"])
-    ('a, b', 'a, b, c, d and 2 more')
-    """
-    more = len(parts) - MAX_LISTED
-    return separator.join(parts[:MAX_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
 # The answer
@@ -574,13 +562,7 @@ def left_out(record: ComparisonDocument, limit: int = 3) -> str:
 
 NO_VERDICT: Final = "No verdict: the configurations cannot be compared"
 FILE_STATUSES: Final = (
-    "edited",
-    "read",
-    "seen",
-    "possible",
-    "missed",
-    "not in the trace",
-    "not known",
+    *("edited", "read", "seen", "possible", "missed", "not in the trace", "not known"),
 )
 """What may have become of a ground-truth file."""
 
@@ -723,20 +705,6 @@ def discrimination(found: pd.DataFrame) -> str:
     return f"No metric is constant or repeats another{known}"
 
 
-def never_hit(found: pd.DataFrame) -> str:
-    """Return on how many tasks each configuration never found a relevant file."""
-    parts = []
-    for config, own in found.groupby("config_name", sort=False):
-        # Some tasks have no time stamps or token counts; the unit with most tasks tells most.
-        widest = own.sort_values("n", kind="stable").iloc[-1]
-        if widest["n"]:
-            tasks = counted(int(widest["n"]), "task")
-            parts.append(f"{int(widest['n_never'])} of {tasks} with {name(str(config))}")
-    if not parts:
-        return "No trial has ground truth and a trace, so no time to a relevant file exists"
-    return f"Never found a relevant file: {listed(parts)}"
-
-
 def shares(label: str, found: pd.DataFrame, part: str, whole: str) -> str:
     """Return a share for each configuration, the largest first, with its denominator.
 
@@ -823,7 +791,7 @@ def rewarded(tiers: pd.DataFrame) -> str:
             parts.append(f"{' to '.join(ends)} with {name(str(config))}")
     if not parts:
         return "Too few tasks to compare reward with what was found"
-    return f"Mean reward by ground truth found: {listed(parts, '; ')}"
+    return f"Mean reward by ground truth found: {listed(parts, separator='; ')}"
 
 
 def state(trials: pd.DataFrame) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Final
 
@@ -18,12 +19,13 @@ from retrieval_eval.traces.formats import (
     read_line_file,
     tried,
 )
-from retrieval_eval.traces.merge import join_trace, join_transcripts
+from retrieval_eval.traces.merge import join_parts, join_trace, join_transcripts
 from retrieval_eval.traces.reading import Reading, Several, Unreadable
 
 __all__ = ["NoTraceError", "SeveralTracesError", "Trace", "read_trace"]
 
 _TRAJECTORY: Final = "trajectory.json"
+_CONTINUATION: Final = re.compile(r"trajectory\.cont-(\d{1,9})\.json")
 _NAMED_TRANSCRIPTS: Final = (
     "claude-code.txt",
     "transcript.jsonl",
@@ -165,11 +167,29 @@ def _trajectory(
     if not is_there(path) or probe(path.is_dir):
         return None
     reading = read_document_file(path, trial_dir)
-    if isinstance(reading, Reading):
-        return reading
-    problems.append(reading.reason)
-    unknown.append(reading)
-    return None
+    if not isinstance(reading, Reading):
+        problems.append(reading.reason)
+        unknown.append(reading)
+        return None
+    return join_parts([reading, *_continuations(folder, trial_dir, problems)])
+
+
+def _continuations(folder: Path, trial_dir: Path, problems: list[str]) -> list[Reading]:
+    """Return the further parts of a trajectory, in the order of their numbers.
+
+    A harness that replaced its history by a summary begins a new file. What the new one copies from
+    the one before is marked and counts once.
+    """
+    names = ((_CONTINUATION.fullmatch(path.name), path) for path in entries(folder))
+    numbered = sorted((int(found[1]), path) for found, path in names if found is not None)
+    readings = []
+    for _, path in numbered:
+        reading = read_document_file(path, trial_dir)
+        if isinstance(reading, Reading):
+            readings.append(reading)
+        else:
+            problems.append(reading.reason)
+    return readings
 
 
 def _transcript(

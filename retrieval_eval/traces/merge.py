@@ -35,18 +35,36 @@ def join_transcripts(readings: Sequence[Reading]) -> Reading | None:
         return None
     base = ordered[0]
     for other in ordered[1:]:
-        merged = merge_calls(base.items, other.items)
+        are_alike = other.format in base.format.split("+")
+        merged = merge_calls(base.items, other.items, are_copies=are_alike)
         is_same_run = not base.holds_run or _may_share(base, other)
         if other.is_digest and base.calls and not base.is_digest and not merged.n_shared:
-            is_known = bool(base.session_ids & other.session_ids)
-            flags = () if is_known else ("other_session_left_out",)
-            base = _filled(base, replace(other, flags=()), base.items, ()) if is_known else base
-            base = replace(base, flags=(*base.flags, *flags))
+            if base.session_ids & other.session_ids:
+                base = _filled(base, other, base.items, ())
+            else:
+                base = replace(base, flags=(*base.flags, "other_session_left_out"))
         elif not is_same_run and not merged.n_shared:
             base = replace(base, flags=(*base.flags, "other_session_left_out"))
         else:
             conflicts = ("source_conflict",) if merged.n_conflicts else ()
             base = _filled(base, other, merged.items, conflicts)
+    return base
+
+
+def join_parts(parts: Sequence[Reading]) -> Reading:
+    """Return the files of one trajectory as one reading, the first part first.
+
+    Totals of a part count from the beginning of the run.
+    """
+    base = parts[0]
+    for part in parts[1:]:
+        flags = tuple(flag for flag in base.flags if flag != CONTINUED_ELSEWHERE)
+        joined = replace(base, flags=flags, format=part.format)
+        base = replace(
+            _filled(joined, part, (*base.items, *part.items), ()),
+            declared_tokens=_stated(part.declared_tokens, base.declared_tokens),
+            declared_cost_usd=_stated(part.declared_cost_usd, base.declared_cost_usd),
+        )
     return base
 
 
@@ -84,6 +102,9 @@ def _joined(trajectory: Reading | None, transcript: Reading | None) -> Trace:
     merged = merge_calls(_calls(trajectory.items), _calls(transcript.items))
     if not merged.n_shared and not _may_share(trajectory, transcript):
         alone = replace(trajectory, flags=(*trajectory.flags, "transcript_of_another_session"))
+        return _trace(alone, "trajectory", accumulate(alone.items), trajectory, transcript)
+    if transcript.is_digest and not merged.n_shared:
+        alone = _filled(trajectory, transcript, trajectory.items, ())
         return _trace(alone, "trajectory", accumulate(alone.items), trajectory, transcript)
     conflicts = ("source_conflict",) if merged.n_conflicts else ()
     joined = replace(
@@ -252,14 +273,17 @@ class MergedCalls:
     n_conflicts: int
 
 
-def merge_calls(base: Sequence[Item], other: Sequence[Item]) -> MergedCalls:
+def merge_calls(
+    base: Sequence[Item], other: Sequence[Item], *, are_copies: bool = False
+) -> MergedCalls:
     """Join the items of two files by call id (usages by message id).
 
     A shared call keeps the fields of ``base`` and takes missing ones from ``other``: result,
     structured result, whole text for a cut one, folder; of two times the earlier one. A call that
     only ``other`` has comes after the shared item it follows there; calls that only one side has
     are ordered by their times. Of calls with one id that disagree, the one in ``base`` stays as it
-    is, unless the id is in reuse: then they are two calls.
+    is, unless the id is in reuse: then they are two calls. ``are_copies``: a call in both was given
+    to a sub-agent with its history, so that it is the main thread's.
     """
     reused = _reused_ids(base) | _reused_ids(other)
     base_keys, other_keys = _keys(base, reused), _keys(other, reused)
@@ -276,6 +300,8 @@ def merge_calls(base: Sequence[Item], other: Sequence[Item]) -> MergedCalls:
         items.extend(waiting for waiting, _ in reversed(pending))
         other_item = theirs[key]
         joined = _join(item, other_item)
+        if are_copies and isinstance(joined, ToolCall):
+            joined = _of_main_thread(joined, item, other_item)
         if isinstance(item, ToolCall) and isinstance(other_item, ToolCall):
             n_shared += 1
             n_conflicts += _disagree(item, other_item)
@@ -371,6 +397,14 @@ def _join(mine: Item, theirs: Item) -> Item:
         cwd=mine.cwd or theirs.cwd,
         parent_id=mine.parent_id or theirs.parent_id,
     )
+
+
+def _of_main_thread(joined: ToolCall, mine: Item, theirs: Item) -> ToolCall:
+    """Return a call as the main thread's if one of two files has it as such."""
+    both = [item for item in (mine, theirs) if isinstance(item, ToolCall)]
+    if all(call.is_subagent for call in both):
+        return joined
+    return replace(joined, is_subagent=False, parent_id=None)
 
 
 def _fuller(mine: ToolResult | None, theirs: ToolResult | None) -> ToolResult | None:

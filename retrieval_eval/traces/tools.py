@@ -14,11 +14,13 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from retrieval_eval.records import RawTarget, ToolCall, ToolCategory, ToolResult
-from retrieval_eval.traces.dialects import Tool, ToolName, tool_name, tool_row
-from retrieval_eval.traces.results.base import Found, Seen, distinct, may_touch, text_argument
+from retrieval_eval.traces.dialects import Tool, ToolName, read_nothing, tool_name, tool_row
+from retrieval_eval.traces.results.base import Found, Seen, distinct, text_argument
 from retrieval_eval.traces.results.decorations import is_failure, is_harness_file, undecorated
 from retrieval_eval.traces.results.payload import parsed, unwrapped
+from retrieval_eval.traces.results.possible import possible, with_possible
 from retrieval_eval.traces.results.remote import read_page, unserved_remotely
+from retrieval_eval.traces.served import is_refusal
 
 LONGEST_ARGUMENT: Final = 500
 """Characters kept of one argument; the full length is kept beside it."""
@@ -104,9 +106,11 @@ def _found(
 ) -> Found:
     result = call.result
     if result is None:
-        return may_touch(arguments, category, "no_result")
+        is_about_files = tool.is_retrieval and tool.parser is not read_nothing
+        unseen = Seen(arguments, "", None, category, call.cwd)
+        return Found(possible(unseen, "no_result", is_remote=name.is_mcp) if is_about_files else ())
     if result.is_error or tool.is_shell or not tool.is_retrieval:
-        return Found(is_error=result.is_error)
+        return Found(is_error=result.is_error or (tool.is_shell and is_refusal(result.text)))
     # Cursor states success or failure itself, and its results are raw file contents.
     is_stated = call.name.endswith("ToolCall") and not name.is_mcp
     if not is_stated and is_failure(result.text):
@@ -118,8 +122,8 @@ def _found(
     if name.is_mcp or tool.parser is read_page:
         unserved = unserved_remotely(seen, result)
         if unserved is not None:
-            return unserved
-    return tool.parser(seen)
+            return with_possible(seen, unserved, is_remote=name.is_mcp)
+    return with_possible(seen, tool.parser(seen), is_remote=name.is_mcp)
 
 
 def _read(result: ToolResult, category: ToolCategory, is_mcp: bool) -> tuple[str, Any]:

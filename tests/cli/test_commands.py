@@ -445,3 +445,64 @@ def test_a_run_without_a_trace_is_not_sent_to_the_benchmarks(tree, capsys):
     assert run(["evaluate", "run-2"]) == 2
     said = capsys.readouterr().err
     assert said == "retrieval-eval: of 1 trial none could be measured; 1 without trace\n"
+
+
+def test_metrics_are_computed_from_event_documents_alone(tree, capsys):
+    write_trial(tree / "runs/run-1", "mcp", "task-one", None, suffix="eeeeeee")
+    assert run(["evaluate", "run-1", "--output-dir", "out"]) == 0
+    capsys.readouterr()
+    events = tree / "only"
+    for path in (tree / "out").rglob("*.retrieval_events.json"):
+        place = events / path.relative_to(tree / "out")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(path.read_bytes())
+    before = sorted(tree.rglob("*"))
+    assert run(["evaluate", "--from-events", "only"]) == 0
+    text = capsys.readouterr().out
+    assert "3 trials found" in text
+    assert "artefacts: not written; name a folder with --output-dir" in text
+    assert sorted(tree.rglob("*")) == before
+    assert run(["evaluate", "--from-events", "only", "--output-dir", "again", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["runs"][0]["counts"]["without_trace"] == 1
+    again = list((tree / "again").rglob("*.retrieval_metrics.json"))
+    assert len(again) == 3
+    for path in again:
+        first = json.loads((tree / "out" / path.relative_to(tree / "again")).read_text())
+        second = json.loads(path.read_text())
+        for block in ("file_level_metrics", "chunk_level_metrics", "error_taxonomy"):
+            assert second[block] == first[block], path
+        assert second["outcome"]["reward"] is None
+
+
+def test_event_documents_of_another_version_are_refused_with_file_and_reason(tree, capsys):
+    assert run(["evaluate", "run-1", "--output-dir", "out"]) == 0
+    capsys.readouterr()
+    (changed,) = (tree / "out").rglob("baseline*/task-one.retrieval_events.json")
+    document = json.loads(changed.read_text())
+    changed.write_text(json.dumps(document | {"schema_version": "2.0"}))
+    (tree / "out/broken.retrieval_events.json").write_text("{")
+    assert run(["evaluate", "--from-events", "out", "--output-dir", "new"]) == 3
+    said = capsys.readouterr().err
+    assert f"{changed.name}: schema version 2.0 has another major version" in said
+    assert "broken.retrieval_events.json: not valid JSON" in said
+    assert not (tree / "new").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--from-events", "none"], 3, "none: no such folder"),
+        (["--from-events", "runs"], 2, "no file named *.retrieval_events.json"),
+        (["--from-events", "runs", "run-1"], 64, "name runs, or a folder of event documents"),
+        ([], 64, "name runs, or a folder of event documents"),
+    ],
+)
+def test_runs_or_event_documents_are_named(arguments, code, message, tree, capsys):
+    assert run(["evaluate", *arguments]) == code
+    assert message in capsys.readouterr().err
+
+
+def test_event_documents_are_not_overwritten_by_their_own_evaluation(tree, capsys):
+    assert run(["evaluate", "run-1", "--output-dir", "out"]) == 0
+    assert run(["evaluate", "--from-events", "out", "--output-dir", "out"]) == 3
+    assert "is one of the documents that are read" in capsys.readouterr().err

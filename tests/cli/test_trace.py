@@ -144,6 +144,13 @@ def test_files_that_are_no_trace_for_other_reasons(tmp_path, capsys):
         assert message in capsys.readouterr().err
 
 
+def test_the_command_for_trials_names_the_one_for_a_single_file(transcript, capsys):
+    assert run(["trial", str(transcript)]) == 3
+    assert "mine.log: a file, and no trial directory; `retrieval-eval trace` shows" in (
+        capsys.readouterr().err
+    )
+
+
 def test_a_folder_with_one_trace_under_any_name_is_read(transcript, tmp_path, capsys):
     folder = tmp_path / "folder"
     folder.mkdir()
@@ -168,3 +175,55 @@ def test_nothing_in_a_trace_reaches_the_terminal_raw(transcript, capsys):
     said = capsys.readouterr()
     assert "\x1b" not in said.out + said.err
     assert "\x07" not in said.out + said.err
+
+
+def test_what_is_only_possible_is_named_with_its_cause_and_widens_the_metrics(tmp_path, capsys):
+    calls = [
+        {
+            "type": "tool_use",
+            "id": "a",
+            "name": "Read",
+            "input": {"file_path": "/workspace/src/a.py"},
+        },
+        {
+            "type": "tool_use",
+            "id": "b",
+            "name": "Read",
+            "input": {"file_path": "/workspace/src/b.py"},
+        },
+    ]
+    answer = {"type": "tool_result", "tool_use_id": "a", "content": "1\timport os"}
+    messages = [
+        {"role": "assistant", "content": calls},
+        {"role": "user", "content": [answer]},
+    ]
+    path = tmp_path / "messages.json"
+    path.write_text(json.dumps(messages))
+    assert run(["trace", str(path), "--truth", "src/a.py,src/b.py"]) == 0
+    text = capsys.readouterr().out
+    assert "certain   src/a.py\n" in text
+    assert "possible  src/b.py  the trace holds no result of the call (call 1, Read)" in text
+    assert "with what is only possible: file recall 0.50 to 1.00" in text
+
+
+def test_a_file_of_several_traces_lists_them_and_reads_the_named_one(tmp_path, capsys):
+    spans = [
+        {
+            "name": "execute_tool read",
+            "context": {"trace_id": f"t{n}", "span_id": f"s{n}"},
+            "attributes": {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "read"},
+        }
+        for n in (1, 2)
+    ]
+    path = tmp_path / "spans.jsonl"
+    path.write_text("\n".join(map(json.dumps, spans)))
+    assert run(["trace", str(path)]) == 0
+    assert (
+        capsys.readouterr().out == f"{path} holds 2 traces; name one with --sample:\n  t1\n  t2\n"
+    )
+    assert run(["trace", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"samples": ["t1", "t2"]}
+    assert run(["trace", str(path), "--sample", "t2"]) == 0
+    assert "  calls    1 seen" in capsys.readouterr().out
+    assert run(["trace", str(path), "--sample", "t3"]) == 3
+    assert "holds no trace named 't3'" in capsys.readouterr().err

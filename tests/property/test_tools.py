@@ -13,6 +13,7 @@ from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.results.base import merged_ranges
 from retrieval_eval.traces.results.grep import grep_lines
 from retrieval_eval.traces.tools import LONGEST_ARGUMENT, ToolUse, interpret
+from tests.tool_uses import certain
 
 CATEGORIES = {
     *("file_read", "file_search", "symbol_navigation", "code_search", "commit_search"),
@@ -82,11 +83,12 @@ def check(used: ToolUse) -> None:
     assert not (used.is_error and used.targets)
     assert not (used.command is not None and used.targets)
     assert used.is_mcp == (used.server is not None)
-    seen = [(t.path, t.repository) for t in used.targets]
+    seen = [(t.path, t.repository) for t in certain(used).targets]
     assert len(seen) == len(set(seen))
     for target in used.targets:
         assert target.path
         assert not target.path.endswith("/")
+        assert target.doubt is not None or not target.is_pattern
         assert "\n" not in target.path
         json.dumps([target.path, target.repository], ensure_ascii=False).encode()
         last = 0
@@ -102,7 +104,7 @@ def test_any_call_is_interpreted(call: ToolCall) -> None:
     used = interpret(call)
     check(used)
     if call.result is None or not used.is_retrieval:
-        assert used.targets == ()
+        assert certain(used).targets == ()
     if call.result is not None and call.result.is_error:
         assert used.is_error
 

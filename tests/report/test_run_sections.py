@@ -76,7 +76,8 @@ def test_two_pairs_and_three_configurations_have_a_page(shown, tmp_path):
 def test_a_run_without_any_score_has_a_page(shown, tmp_path):
     page = shown(Run([write_run(tmp_path, n_tasks=3, n_without_trace=3, n_events=0)]))
     assert "0 of 6 trials could be scored" in page["Every trial found"]
-    assert "No trial has ground truth and a trace" in page["Share of tasks by time"]
+    assert "No task has a time to a relevant file in seconds." in page["Share of tasks by time"]
+    assert "No trial has ground truth and a trace" in page["In seconds, tokens and calls"]
     assert "There is no missed file to list." in page["Most missed files"]
 
 

@@ -407,14 +407,11 @@ def test_the_finding_of_the_paired_section(verdict, n, finding):
 
 
 def test_configs_beyond_the_fourth_are_counted():
-    rows = pd.DataFrame({"config_name": list("abcde"), "n": 1, "all": 2, "n_never": 1})
+    rows = pd.DataFrame({"config_name": list("abcde"), "n": 1, "all": 2})
     assert words.shares("x", rows, "n", "all").endswith(" and 1 more")
-    assert words.never_hit(rows).endswith(" and 1 more")
 
 
 def test_findings_of_sections():
-    found = pd.DataFrame({"config_name": ["a", "a"], "n": [10, 4], "n_never": [2, 1]})
-    assert words.never_hit(found) == "Never found a relevant file: 2 of 10 tasks with a"
     rows = {"scope": "pooled", "n": 9, "spearman_r": [0.4, 0.5, -0.3], "q_value": 0.01}
     found = pd.DataFrame({**rows, "sign_change": [True, False, True]})
     assert words.associations(found) == (

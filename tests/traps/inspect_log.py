@@ -110,4 +110,50 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="Writing a file does not show it to the agent.",
     ),
+    Trap(
+        situation="other",
+        files=_sample("read_file", {"file_path": "/workspace/src/a.py"}, "", pending=True),
+        expected={"src/a.py": "possible", "src/b.py": "none"},
+        reason="The call was under way when the log was written.",
+    ),
+    Trap(
+        situation="read",
+        files=_sample("python", {"code": "print(open('/workspace/src/a.py').read())"}, "x = 1\n"),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The program opens a literal path and prints its content.",
+    ),
+    Trap(
+        situation="sub-agent",
+        files={
+            "agent/trajectory.json": {
+                "eval": {"model": "m"},
+                "samples": [
+                    {
+                        "id": "t",
+                        "epoch": 1,
+                        "messages": [],
+                        "events": [
+                            {"event": "span_begin", "id": "s1", "type": "tool"},
+                            {
+                                "event": "span_begin",
+                                "id": "s2",
+                                "type": "agent",
+                                "parent_id": "s1",
+                            },
+                            {
+                                "event": "tool",
+                                "id": "c",
+                                "span_id": "s2",
+                                "function": "read_file",
+                                "arguments": {"file_path": "/workspace/src/a.py"},
+                                "result": "1\timport os",
+                            },
+                        ],
+                    }
+                ],
+            }
+        },
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The log holds the calls of sub-agents beside those of the agent.",
+    ),
 )

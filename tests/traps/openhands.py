@@ -144,4 +144,17 @@ TRAPS = (
         expected={"src/a.py": "certain", "lib/src/b.py": "none"},
         reason="The command names the file below the folder of the shell.",
     ),
+    Trap(
+        situation="background",
+        files=_trial(
+            (
+                "run",
+                {"command": "make && cat src/a.py"},
+                _run("[The command has no new output after 10.0 seconds. Wait.]", -1),
+            ),
+            ("run", {"command": "", "is_input": "true"}, _run("import os")),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="An empty command waits for the one that is running and shows its output.",
+    ),
 )

@@ -362,4 +362,58 @@ TRAPS = (
         expected={"src/a.py": "certain", "src/b.py": "none"},
         reason="The task states the folder of its repository, and no folder below is one.",
     ),
+    Trap(
+        situation="layout",
+        files=_session(
+            "/workspace/repo", _read("/workspace/repo/src/index.ts"), _read("/workspace/x/y/z.py")
+        ),
+        expected={"src/index.ts": "certain"},
+        reason="The session states a folder of the workspace as its own.",
+    ),
+    Trap(
+        situation="layout",
+        files=_session(
+            "/workspace/packages/one",
+            _read("/workspace/packages/one/src/a.py"),
+            _read("/workspace/src/b.py"),
+        ),
+        expected={"src/a.py": "none", "src/b.py": "certain"},
+        reason="The session began in a folder of the checkout, which the other file shows.",
+    ),
+    Trap(
+        situation="layout",
+        files=_session("/workspace", _read("/workspace/tests/fixtures/src/a.py")),
+        expected={"src/a.py": "possible"},
+        reason="A folder of test data is hardly the checkout, but nothing rules it out.",
+    ),
+    Trap(
+        situation="two checkouts",
+        files=_session(
+            "/workspace",
+            _read("/workspace/src/b.py"),
+            _read("/workspace/.claude/worktrees/fix/src/a.py"),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "certain"},
+        reason="The harness keeps worktrees of the checkout inside it.",
+    ),
+    Trap(
+        situation="two checkouts",
+        files=_session(
+            "/workspace",
+            _read("/workspace/es/server/Node.java"),
+            _read("/workspace/kb/src/core.ts"),
+        ),
+        expected={"elasticsearch::server/Node.java": "certain", "kibana::src/core.ts": "certain"},
+        reason="Each repository has one folder that explains its paths, whatever its name.",
+    ),
+    Trap(
+        situation="layout",
+        files=_session(
+            None,
+            _bash("cd C:/dev/repo && cat src/a.py"),
+            _read("/mnt/c/dev/repo/src/b.py"),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "certain"},
+        reason="On a drive, a folder may have the name of a folder of the system.",
+    ),
 )

@@ -115,4 +115,36 @@ TRAPS = (
         expected={"src/a.py": "possible", "src/b.py": "none"},
         reason="A retriever found the file; whether the model was sent it is not recorded.",
     ),
+    Trap(
+        situation="other",
+        files=_trial(_tool("read_file", _READ)),
+        expected={"src/a.py": "possible", "src/b.py": "none"},
+        reason="Results are recorded only where that was chosen, so that the answer is not known.",
+    ),
+    Trap(
+        situation="truncated output",
+        files=_trial(
+            _tool("shell", {"command": "cd /workspace && head -n 1 src/a.py"}, "import os\n")
+        ),
+        expected={"src/a.py": "certain"},
+        reason="Part of a file is an access to it.",
+    ),
+    Trap(
+        situation="sub-agent",
+        files=_trial(
+            _span("o", {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "task"}),
+            _span("h", {"gen_ai.operation.name": "invoke_agent"}, parentSpanId="o"),
+            _tool("read_file", _READ, "import os", parentSpanId="h"),
+        ),
+        expected={"src/a.py": "certain"},
+        reason="The spans of a sub-agent lie beside those of the agent.",
+    ),
+    Trap(
+        situation="denied",
+        files=_trial(
+            _tool("read_file", _READ, "Permission to use Read has been denied."),
+        ),
+        expected={"src/a.py": "none"},
+        reason="The answer opens as that of a call which was not permitted.",
+    ),
 )

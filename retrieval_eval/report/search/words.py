@@ -15,6 +15,7 @@ from retrieval_eval.escape import visible
 from retrieval_eval.gold.agreement import disagreements
 from retrieval_eval.gold.corpus import corpus_fingerprint
 from retrieval_eval.report.numbers import MISSING, of, p_value, rate, signed
+from retrieval_eval.report.registered import listed
 from retrieval_eval.report.search import summaries
 from retrieval_eval.report.search.diff import SearchDiff
 from retrieval_eval.report.search.names import SHOWN, cutoff, reason
@@ -31,7 +32,6 @@ from retrieval_eval.report.search.opening import (
 from retrieval_eval.report.search.run import DOCUMENT_GONE, TEXT_CHANGED, SearchRun
 from retrieval_eval.report.search.searched import Searched, brackets, excludes_zero, values_of
 from retrieval_eval.report.search.summaries import n_refused
-from retrieval_eval.report.words import listed
 from retrieval_eval.search.guard.rendering import method, remarks
 from retrieval_eval.search.named_metrics import BLOCK_OF
 from retrieval_eval.search.settings import HEADLINE

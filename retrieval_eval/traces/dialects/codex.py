@@ -40,6 +40,7 @@ _CUT: Final = re.compile(
 )
 _CUT_HERE: Final = "[... output truncated ...]"
 _TIMED_OUT: Final = re.compile(r"command timed out after \d{1,12} milliseconds(?:\n|\Z)")
+_STATUS_OF_TIMEOUT: Final = 124
 _ABORTED: Final = re.compile(
     r"(?:Wall time: [\d.]{1,20} seconds\n)?aborted by user[^\n]{0,80}\s*\Z"
 )
@@ -47,15 +48,16 @@ _REFUSALS: Final = (
     r"exec command rejected by user",
     r"aborted by user after",
     r"Wall time: [\d.]{1,20} seconds\naborted by user",
-    r"execution error: ",
-    r"exec_command failed",
+    r"execution error: \w{1,40}\(",
+    r"exec_command failed for ",
     r"patch rejected by user",
-    r"CreateProcess[ {(]",
-    r"Rejected\(\"",
-    r"[^\n]{1,400} blocked by policy",
-    r"err: ",
 )
-_REFUSED: Final = re.compile("|".join(f"(?:{text})" for text in _REFUSALS))
+_DOUBTFUL: Final = (
+    *("execution error: ", "exec_command failed", "CreateProcess", r"Rejected\(\"", "err: "),
+    *(r"[^\n]{1,400} blocked by policy", "unsupported call: "),
+)
+"""Openings of errors that a program's output may have too, so that they count without envelope."""
+_REFUSED: Final = re.compile("|".join(f"(?:{text})" for text in (*_REFUSALS, *_DOUBTFUL)))
 
 
 def answer(call: ToolCall) -> ToolResult:
@@ -80,9 +82,9 @@ def answer(call: ToolCall) -> ToolResult:
     if result.is_unfinished:
         return result
     text, status, is_running = _opened(result.text, call.name)
-    if _REFUSED.match(text[:600]) is not None or _ABORTED.match(text[:200]) is not None:
+    if status is None and (_REFUSED.match(text[:600]) or _ABORTED.match(text[:200])):
         return replace(result, text=text, is_error=True, is_unfinished=True)
-    late = _TIMED_OUT.match(text[:200])
+    late = _TIMED_OUT.match(text[:200]) if status in (None, _STATUS_OF_TIMEOUT) else None
     if late is not None:
         rest = _uncut(text[late.end() :])
         return replace(result, text=rest, is_error=True, is_unfinished=not rest.strip())
@@ -175,7 +177,7 @@ DIALECTS.add(
         delegating=frozenset({"spawn_agent", "spawn_agents_on_csv"}),
         keeps_shell=False,
         refusals=_REFUSALS,
-        failures=(r"apply_patch verification failed", r"unsupported call: "),
+        failures=(r"apply_patch verification failed",),
         answer=answer,
         source=(
             "openai/codex: core/tools 7f589e4, protocol 001cb8e and 01baf68 (items), "

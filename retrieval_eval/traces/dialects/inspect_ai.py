@@ -8,6 +8,7 @@ from typing import Final
 
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing, read_unknown
+from retrieval_eval.traces.results.ipython import read_ipython
 
 _CUT: Final = re.compile(
     r"\s*The output of your call to [^\n]{1,200} was too long to be displayed\.\s{1,20}"
@@ -47,8 +48,9 @@ DIALECTS.add(
         empty=(r"No files found in: ",),
         tools=(
             Tool(("transfer_to_*", "web_browser*"), "other", read_nothing),
-            # Code and keystrokes may have shown any file.
-            Tool(("python", "bash_session"), "other", read_unknown),
+            Tool(("python",), "other", read_ipython),
+            # Keystrokes may have shown any file.
+            Tool(("bash_session",), "other", read_unknown),
         ),
         source="UKGovernmentBEIS/inspect_ai 499e6152 (0.3.260), read; no file was seen",
     ),

@@ -196,7 +196,7 @@ def read_file(path: Path, trial_dir: Path) -> Reading | Unreadable:
             return entry.read(path, name)
     kind = content_kind(head)
     if kind in _NO_JSON:
-        return _unknown(name, kind)
+        return _unknown(name, f"{kind}{_ADVICE.get(kind, '')}")
     if head.lstrip().startswith(_AIDER):
         return _unknown(name, "a chat history of aider: prose without tool calls")
     if kind in {"JSON lines", "text"}:
@@ -213,6 +213,14 @@ _NO_JSON = frozenset(
     {"a zip archive", "an SQLite database", "a gzip file", "a zstd file", "UTF-16 text"}
     | {"binary data", "an empty file", "a page of HTML"}
 )
+
+
+_ADVICE = {
+    "a gzip file": ", which has to be unpacked first",
+    "a zstd file": ", which has to be unpacked first",
+    "an SQLite database": ", of which the session has to be exported as JSON",
+    "UTF-16 text": ", which has to be saved as UTF-8",
+}
 
 
 def _unknown(name: str, found: str) -> Unreadable:

@@ -89,6 +89,7 @@ def read_codex_rollout(lines: Iterable[Line], name: str) -> Reading:
         flags=(*state.log.flags, *complaints.flags()),
         problems=complaints.sentences(),
         has_agent=state.has_agent,
+        is_native=True,
     )
 
 
@@ -108,7 +109,8 @@ def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
     if kind == "session_meta" and state.meta is None:
         # A copied history brings the first lines of other sessions with it.
         state.meta = payload
-        state.is_subagent = _parent(payload) is not None
+        is_marked = bool(dict_of(payload.get("source")).get("subagent"))
+        state.is_subagent = is_marked or _parent(payload) is not None
         state.cwd = text_of(payload.get("cwd"))
     elif kind == "turn_context":
         state.model = text_of(payload.get("model")) or state.model
@@ -125,13 +127,10 @@ def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
 
 
 def _parent(meta: Mapping[str, Any]) -> str | None:
-    """Return the thread that started this one as its sub-agent, if one did."""
-    source = dict_of(dict_of(meta.get("source")).get("subagent"))
-    spawned = dict_of(source.get("thread_spawn")).get("parent_thread_id")
-    found = text_of(spawned) or text_of(meta.get("parent_thread_id"))
-    if found is None and (source or dict_of(meta.get("source")).get("subagent")):
-        return "unknown"
-    return found
+    """Return the thread that started this one as its sub-agent, if the file names it."""
+    subagent = dict_of(dict_of(meta.get("source")).get("subagent"))
+    spawned = text_of(dict_of(subagent.get("thread_spawn")).get("parent_thread_id"))
+    return spawned or text_of(meta.get("parent_thread_id"))
 
 
 def _thread(state: _State) -> str:
@@ -216,6 +215,7 @@ def _take_item(state: _State, item: Mapping[str, Any], place: Place) -> None:
         return
     state.log.add(call)
     state.explained |= state.open_cells
+    state.open_cells.clear()
     if result is None or status in ("inProgress", "in_progress"):
         return
     has_ended = status_of(item.get("exit_code")) is not None
@@ -290,29 +290,33 @@ def _look_for(state: _State, output: str) -> None:
 def _finished(state: _State) -> tuple[Item, ...]:
     items = [_ended(state, item) for item in state.log.items()]
     running: dict[str, int] = {}
+    more: dict[int, list[ToolResult]] = {}
     for place, item in enumerate(items):
         if not isinstance(item, ToolCall) or item.result is None:
             continue
+        result = answer(item)
         polled = running.get(str(item.arguments.get("session_id")))
-        own, result = item, answer(item)
         session = session_of(item.result.text)
         if polled is not None and item.name == "write_stdin" and not item.arguments.get("chars"):
-            items[polled] = _continued(items[polled], result)
-            result = ToolResult("", is_error=result.is_error, is_unfinished=result.is_unfinished)
+            more.setdefault(polled, []).append(result)
+            result = replace(result, text="", doubt=None)
         elif session is not None and item.name != "write_stdin":
             running[session] = place
-        items[place] = replace(own, result=result)
+        items[place] = replace(item, result=result)
+    for place, parts in more.items():
+        items[place] = _continued(items[place], parts)
     return tuple(items)
 
 
-def _continued(item: Item, more: ToolResult) -> Item:
+def _continued(item: Item, parts: list[ToolResult]) -> Item:
     """Return a command's call with what was printed later, when its output was fetched."""
     if not isinstance(item, ToolCall) or item.result is None:
         return item
-    known = item.result
-    text = "\n".join(filter(None, (known.text.removesuffix("\n"), more.text)))
-    result = replace(known, text=text, is_error=known.is_error or more.is_error, doubt=more.doubt)
-    return replace(item, result=result)
+    texts = [item.result.text.removesuffix("\n"), *(part.text for part in parts)]
+    text = "\n".join(filter(None, texts))
+    is_error = item.result.is_error or any(part.is_error for part in parts)
+    doubt = None if text.strip() else parts[-1].doubt
+    return replace(item, result=replace(item.result, text=text, is_error=is_error, doubt=doubt))
 
 
 def _ended(state: _State, item: Item) -> Item:

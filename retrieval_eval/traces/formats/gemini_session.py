@@ -62,7 +62,7 @@ def read_gemini_document(document: Mapping[str, Any], name: str) -> Reading | Un
     """Return the reading of a session that is one document."""
     if not isinstance(document.get("messages"), list):
         return Unreadable(f"{name}: a Gemini CLI session without a list of messages")
-    state = _State(name, Complaints(name, "message"))
+    state = _State(name, Complaints(name, "step"))
     state.meta.update(document)
     for index, message in enumerate(document["messages"]):
         _keep(state, message, f"{name}#/messages/{index}", is_new=True)
@@ -77,11 +77,10 @@ def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
         if isinstance(messages, list):
             _restate(state, messages, where)
     elif target is not None:
-        ids = list(state.messages)
-        dropped = ids[ids.index(target) if target in state.messages else 0 :]
-        state.is_rewound = state.is_rewound or bool(dropped)
-        for message_id in dropped:
-            del state.messages[message_id]
+        state.is_rewound = state.is_rewound or bool(state.messages)
+        is_known = target in state.messages
+        while state.messages and not (is_known and target not in state.messages):
+            state.messages.popitem()
     elif "projectHash" in entry and "type" not in entry:
         state.meta.update(entry)
     else:
@@ -91,23 +90,23 @@ def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
 def _restate(state: _State, messages: list[Any], where: str) -> None:
     """Take the messages that a checkpoint adds: what it leaves out, the agent saw before."""
     kept = {text_of(dict_of(message).get("id")) for message in messages}
-    before = len(state.messages)
     is_shorter = any(message_id not in kept for message_id in state.messages)
-    for message in messages:
-        _keep(state, message, where, is_new=False)
-    added = list(state.messages)[before:]
-    if is_shorter and added:
-        state.summaries.add(added[0])
+    added = [_keep(state, message, where, is_new=False) for message in messages]
+    first = next(filter(None, added), None)
+    if is_shorter and first is not None:
+        state.summaries.add(first)
 
 
-def _keep(state: _State, message: Any, where: str, *, is_new: bool) -> None:
+def _keep(state: _State, message: Any, where: str, *, is_new: bool) -> str | None:
+    """Keep a message; return its id where the file did not hold one with this id before."""
     if not isinstance(message, dict):
         state.complaints.note(where, "expected a message")
-        return
+        return None
     message_id = text_of(message.get("id")) or where
-    if is_new or message_id not in state.messages:
-        known = state.messages.get(message_id)
+    known = state.messages.get(message_id)
+    if known is None or is_new:
         state.messages[message_id] = (message, where if known is None else known[1])
+    return message_id if known is None else None
 
 
 def _reading(state: _State) -> Reading:
@@ -142,6 +141,7 @@ def _reading(state: _State) -> Reading:
         flags=(*rewound, *log.flags, *state.complaints.flags()),
         problems=state.complaints.sentences(),
         has_agent=bool(agents),
+        is_native=True,
     )
 
 

@@ -10,6 +10,7 @@ with the package ``zstandard``. An archive is untrusted: sizes are bounded, noth
 
 from __future__ import annotations
 
+import re
 import struct
 import zipfile
 import zlib
@@ -110,7 +111,7 @@ def read_sample(sample: Mapping[str, Any], header: Mapping[str, Any], name: str)
     name
         The name of the log in messages.
     """
-    complaints = Complaints(name, "event")
+    complaints = Complaints(name, "step")
     log = CallLog(complaints)
     state = _State(name, complaints, log, dict_of(sample.get("attachments")))
     events = list_of(sample.get("events"))
@@ -324,7 +325,15 @@ def read_archive(path: Path, name: str) -> Reading | Unreadable:
         stated = dict_of(dict_of(header).get("eval"))
         return read_sample(dict_of(body), stated, f"{name}/{samples[sample]}")
 
-    return chosen(name, tuple(sorted(samples)), read)
+    return chosen(name, tuple(sorted(samples, key=_natural)), read)
+
+
+def _natural(name: str) -> tuple[tuple[int, str], ...]:
+    """Return the order of a name in which numbers have that of their value."""
+    return tuple(
+        (int(part[:18]), "") if part.isascii() and part.isdigit() else (-1, part)
+        for part in re.split(r"(\d+)", name)
+    )
 
 
 def _document(path: Path, member: str, name: str) -> Any:

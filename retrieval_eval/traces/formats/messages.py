@@ -86,7 +86,7 @@ def read_message_document(document: Mapping[str, Any], name: str) -> Reading | U
     return _read([Line(1, document)], name, is_document=True)
 
 
-def _read(lines: list[Line], name: str, *, is_document: bool = False) -> Reading:
+def _read(lines: list[Line], name: str, *, is_document: bool = False) -> Reading | Unreadable:
     complaints = Complaints(name)
     state = _State(CallLog(complaints))
     for line in lines:
@@ -95,6 +95,12 @@ def _read(lines: list[Line], name: str, *, is_document: bool = False) -> Reading
             _take(state, line.value, where, None, _DEEPEST)
         else:
             complaints.add(line)
+    if not state.kinds and not complaints.flags():
+        # An agent that wrote its calls as text would look like one that did nothing.
+        return Unreadable(
+            f"{name}: messages without any call of a tool; calls that an agent writes into its "
+            "text are not read"
+        )
     return Reading(
         format=next(iter(state.kinds), ANTHROPIC),
         items=state.log.items(),

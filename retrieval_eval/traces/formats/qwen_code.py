@@ -70,6 +70,7 @@ def read_qwen_session(lines: Iterable[Line], name: str) -> Reading:
         flags=(*rewound, *state.log.flags, *complaints.flags()),
         problems=complaints.sentences(),
         has_agent=state.has_agent,
+        is_native=True,
     )
 
 

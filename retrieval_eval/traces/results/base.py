@@ -112,47 +112,6 @@ def repository_argument(arguments: Mapping[str, Any]) -> str | None:
     return f"{owner}/{name}" if owner and name and "/" not in name else name
 
 
-_ACCESS_OF: Final[dict[ToolCategory, Access]] = {
-    "file_read": "opened",
-    "file_search": "listed",
-    "code_search": "matched",
-    "symbol_navigation": "matched",
-    "commit_search": "matched",
-    "deep_search": "matched",
-}
-_FOLDER_ARGUMENTS: Final = ("path", "dir_path", "target_directory", "directory", "folder")
-
-
-def may_touch(arguments: Mapping[str, Any], category: ToolCategory, doubt: Doubt) -> Found:
-    """Return what a call may have touched by its arguments alone.
-
-    A read may have shown the file it names, a search any file below the folder it searched. Other
-    tools, and writes, show nothing.
-
-    Examples
-    --------
-    >>> may_touch({"file_path": "src/a.py"}, "file_read", "no_result").targets[0].path
-    'src/a.py'
-    >>> may_touch({"path": "src"}, "code_search", "no_result").targets[0].path
-    'src/*'
-    """
-    access = _ACCESS_OF.get(category)
-    if access is None:
-        return NOTHING
-    repository = repository_argument(arguments)
-    if category == "file_read":
-        path = text_argument(arguments, PATH_ARGUMENTS)
-        if path is None:
-            return NOTHING
-        return Found((RawTarget(path, access, repository, doubt=doubt),))
-    folder = text_argument(arguments, _FOLDER_ARGUMENTS)
-    pattern = "*" if folder is None or folder in {".", "./"} else f"{folder.rstrip('/')}/*"
-    targets = [RawTarget(pattern, access, repository, doubt=doubt, is_pattern=True)]
-    if folder is not None and is_file_path(folder) and category != "file_search":
-        targets.append(RawTarget(folder, access, repository, doubt=doubt))
-    return Found(tuple(targets))
-
-
 def strings(value: object) -> list[str]:
     """Return the text items of a list; anything else holds none."""
     return [v for v in value if isinstance(v, str)] if isinstance(value, list) else []

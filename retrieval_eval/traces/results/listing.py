@@ -63,6 +63,8 @@ def located(names: Sequence[str], folder: str | None, cwd: str | None) -> list[s
     ['/workspace/jest/packages/a.json']
     >>> located(["a.json"], "/workspace/jest/packages", "/workspace")
     ['/workspace/jest/packages/a.json']
+    >>> located(["src/a.py"], "src", None)
+    ['src/a.py']
     """
     if folder is None:
         return [joined(cwd, name) for name in names]
@@ -157,6 +159,7 @@ def list_tree(seen: Seen) -> Found:
 
 _INDENTED: Final = "Absolute path: "
 _INDENT: Final = 2
+_LONGEST_NAME: Final = 4096
 _ROOTED: Final = re.compile(r"(?:[A-Za-z]:[\\/]|/)[^\n]{0,4096}/\n {2}\S")
 _SIZED: Final = "Directory listing for "
 _SIZE: Final = re.compile(r" \(\d[\d,]{0,20} bytes\)$")
@@ -173,17 +176,20 @@ def _list_sized(seen: Seen) -> Found:
 
 def _list_indented(seen: Seen) -> Found:
     """Return the files of a listing of names that are indented by their depth below a folder."""
-    first, *lines = seen.text.split("\n")
+    first, *rest = seen.text.split("\n")
     above = [first.removeprefix(_INDENTED).strip()]
+    lines = [line for line in rest if not line.startswith(("More than ", "("))]
     outermost = min((len(n) - len(n.lstrip(" ")) for n in lines if n.strip()), default=0)
     files: list[str] = []
     for line in lines:
         name = line.strip()
-        if not name or name.startswith(("More than ", "(")):
+        if not name or len(name) > _LONGEST_NAME:
             continue
         indent = len(line) - len(line.lstrip(" ")) - outermost
         depth = min(indent // _INDENT, len(above) - 1)
         del above[depth + 1 :]
+        if len(above[-1]) > _LONGEST_NAME:
+            continue
         if name.endswith("/") and len(above) < _DEEPEST:
             above.append(joined(above[-1], name))
         elif not name.endswith("/"):

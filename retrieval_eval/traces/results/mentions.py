@@ -250,7 +250,7 @@ def read_mentions(seen: Seen) -> Found:
     lines = strings(seen.value)
     if lines and lines == seen.value:
         seen = replace(seen, text="\n".join(lines), value=None)
-    asked = _asked_repository(seen.arguments)
+    asked = searched_repository(seen.arguments)
     access: Access = "listed" if seen.category == "file_search" else "matched"
     if seen.value is None:
         found = list(_in_text(seen.text, access, asked))
@@ -288,7 +288,7 @@ def _in_rows(seen: Seen, access: Access, asked: str | None) -> list[RawTarget]:
     ]
 
 
-def _asked_repository(arguments: Mapping[str, Any]) -> str | None:
+def searched_repository(arguments: Mapping[str, Any]) -> str | None:
     """Return the one repository a search was confined to, or None."""
     named = repository_argument(arguments)
     if named is not None:

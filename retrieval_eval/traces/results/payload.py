@@ -1,7 +1,8 @@
 """Unwrap results that are JSON around text, or text around JSON, whole or cut off.
 
 Remote tools answer ``{"text": …}``, ``{"content": …}``, ``{"blocks": […]}`` or ``{"files": […]}``;
-harnesses put that into text blocks, into ``structuredContent`` or into a JSON string.
+harnesses put that into text blocks, into ``structuredContent`` or into a JSON string. FastMCP
+answers ``{"result": …}``, whose text may be JSON again.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ def unwrapped(text: str, structured: Any) -> tuple[str, Any]:
     --------
     >>> unwrapped('{"text": "a.py"}', None)
     ('a.py', None)
+    >>> unwrapped('{"result": "{\\"text\\": \\"a.py\\"}"}', None)
+    ('a.py', None)
     >>> unwrapped("", {"content": '{"files": []}'})
     ('{"files": []}', {'files': []})
     >>> unwrapped('{"text": "# r – a.py\\n1: x', None)
@@ -46,10 +49,22 @@ def unwrapped(text: str, structured: Any) -> tuple[str, Any]:
         if inner is None:
             break
         if isinstance(inner, str):
-            text, value = inner, parsed(inner)
+            text, value = _plain(inner)
         else:
             value = inner
     return (text, value) if value is not None else _cut_off(text)
+
+
+def _plain(text: str) -> tuple[str, Any]:
+    """Return a text and its value; a text that was encoded as JSON once more is decoded."""
+    for _ in range(_DEEPEST):
+        if not (len(text) > 1 and text[0] == '"' and text.rstrip()[-1:] == '"'):
+            break
+        inner = decode(text)[0]
+        if not isinstance(inner, str):
+            break
+        text = inner
+    return text, parsed(text)
 
 
 def parsed(text: str) -> Any:
@@ -72,6 +87,8 @@ def _inner(value: Any) -> Any:
         return value["structuredContent"]
     if isinstance(value.get("text"), str) and not _records(value):
         return value["text"]
+    if value.keys() == {"result"} and isinstance(value["result"], str | list | dict):
+        return value["result"]
     content = value.get("content")
     if isinstance(content, str) and not _records(value):
         return content

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import Final
 from urllib.parse import unquote
 
-from retrieval_eval.traces.shell.plan import Plan, looks_like_file
+from retrieval_eval.traces.results.prose import looks_like_file
+from retrieval_eval.traces.shell.plan import Plan
 
 Names = dict[str, list[int]]
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final, Literal
 
 from retrieval_eval.records import Access, ToolCategory
-from retrieval_eval.traces.shell.options import words
+from retrieval_eval.traces.results.prose import path_texts
 from retrieval_eval.traces.shell.spans import WHOLE, Spans
 from retrieval_eval.traces.shell.steps import Arg, Invocation, resolve
 
@@ -160,59 +159,6 @@ def reader(stage: Invocation, operands: tuple[Operand, ...], spans: Spans | None
         spans=spans,
         hides_errors=stage.hides_errors,
     )
-
-
-# --------------------------------------------------------------------------------------------------
-# Names that files have.
-
-NAME: Final = re.compile(r"(?:[A-Za-z]:[\\/])?[\w.@+~\\/-]+")
-"""A path of the characters that paths usually have."""
-
-_LONGEST_NAME: Final = 1000
-
-_EXTENSION = re.compile(r".+\.[A-Za-z][A-Za-z0-9_+-]{0,11}")
-_BARE: Final = words(
-    "README LICENSE LICENCE COPYING NOTICE AUTHORS CONTRIBUTORS CHANGELOG CHANGES NEWS TODO "
-    "INSTALL HISTORY VERSION OWNERS MAINTAINERS CODEOWNERS BUILD WORKSPACE MANIFEST Makefile "
-    "GNUmakefile "
-    "Dockerfile Containerfile Jenkinsfile Vagrantfile Gemfile Rakefile Procfile Podfile Brewfile "
-    "Kconfig Kbuild BUCK DEPS CODE_OF_CONDUCT CONTRIBUTING SECURITY gradlew mvnw configure"
-)
-
-
-def looks_like_file(path: str) -> bool:
-    """Return whether a name is one that files have: an extension, or a customary bare name.
-
-    Examples
-    --------
-    >>> [looks_like_file(p) for p in ("a/b.py", "src", "LICENSE", "pkg--v1.2", "x/", ".gitignore")]
-    [True, False, True, False, False, True]
-    """
-    if path.endswith("/"):
-        return False
-    name = path.rsplit("/", 1)[-1]
-    if name.startswith("."):
-        return bool(re.fullmatch(r"\.[\w-]*(?:ignore|rc|attributes|config|keep|env)", name)) or (
-            _EXTENSION.fullmatch(name) is not None
-        )
-    return bool(_EXTENSION.fullmatch(name) or name in _BARE)
-
-
-def path_texts(texts: Iterable[str]) -> Iterator[str]:
-    """Yield those texts that are paths of files: the arguments of a program that is not known.
-
-    Examples
-    --------
-    >>> list(path_texts(["--config=etc/x.toml", "build", "src/a.py", "-v", "https://h.org/a.py"]))
-    ['etc/x.toml', 'src/a.py']
-    """
-    for text in texts:
-        if text.startswith("-"):
-            text = text.partition("=")[2]
-        path = text.partition("::")[0]
-        is_path = 0 < len(path) <= _LONGEST_NAME and NAME.fullmatch(path) is not None
-        if is_path and looks_like_file(path):
-            yield path
 
 
 def named_paths(args: Iterable[Arg]) -> tuple[Operand, ...]:

@@ -5,13 +5,13 @@ What a command certainly showed is decided elsewhere; here is what remains open.
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Iterable, Iterator
 from typing import Final
 
 from retrieval_eval.records import Doubt, RawTarget
-from retrieval_eval.traces.shell.plan import NAME, Operand, Plan, looks_like_file
+from retrieval_eval.traces.results.prose import looks_like_file, mentions
+from retrieval_eval.traces.shell.plan import Operand, Plan
 
 SAVED: Final = re.compile(r"/tool-results/[^/]+$")
 """A result that the harness saved: what it holds belongs to the call that was answered with it."""
@@ -23,10 +23,6 @@ _LONGEST_LINE: Final = 2000
 _LONGEST_PATTERN: Final = 1000
 _MOST_STARS: Final = 3
 _WILDCARD: Final = re.compile(r"\[[^\]/]{1,100}\]|[*?]+")
-_TRACEBACK: Final = re.compile(r'File "([^"\n]{1,1000})", line (\d{1,9})')
-_TOKEN: Final = re.compile(r"[^\s\"'`<>{}|;,=]{3,400}")
-_PLACE: Final = re.compile(r"(?::|\(|\[|::|#L)(\d{1,9})\b")
-_END: Final = re.compile(r"::|[:(\[#]")
 
 
 def operand_targets(plan: Plan, doubt: Doubt) -> tuple[RawTarget, ...]:
@@ -113,36 +109,3 @@ def mentioned(plan: Plan, lines: Iterable[str], doubt: Doubt) -> tuple[RawTarget
         for path, n in found
         if not SAVED.search(path)
     )
-
-
-def mentions(line: str) -> Iterator[tuple[str, int | None]]:
-    r"""Yield the files that a line of prose names, with the line number where one is given.
-
-    A name without a folder counts only with a line number.
-
-    Examples
-    --------
-    >>> list(mentions("src/a.rs:3:9: error, see https://x.org/a.html"))
-    [('src/a.rs', 3)]
-    >>> list(mentions('  File "/w/a.py", line 7, in f')), list(mentions("e.g. README.md"))
-    ([('/w/a.py', 7)], [])
-    """
-    traceback = _TRACEBACK.search(line)
-    if traceback is not None:
-        if not traceback[1].startswith("<"):
-            yield traceback[1], int(traceback[2]) or None
-        return
-    for match in _TOKEN.finditer(line):
-        token = match[0].lstrip("([").rstrip(".:)]")
-        if "://" in token or "." not in token:
-            continue
-        drive = 2 if token[1:3] in (":\\", ":/") else 0
-        end = _END.search(token, drive)
-        path = token[: end.start()] if end is not None else token
-        place = _PLACE.match(token, len(path))
-        number = int(place[1]) if place is not None else None
-        path = path.removeprefix("./")
-        if not NAME.fullmatch(path) or not looks_like_file(posixpath.basename(path)):
-            continue
-        if number or "/" in path or "\\" in path:
-            yield path, number or None

@@ -88,10 +88,12 @@ class ShellSession:
             return ShellAnalysis(
                 (_ANY_FILE,) if output is None or output.strip() else (), (reason,)
             )
+        printed = read_output("" if (output or "").strip() == command.strip() else output or "")
         printed = replace(
-            read_output("" if (output or "").strip() == command.strip() else output or ""),
+            printed,
             is_missing=output is None,
             is_shortened=is_truncated,
+            is_background=printed.is_background or doubt == "background",
         )
         if printed.is_refused:
             return ShellAnalysis()

@@ -73,7 +73,7 @@ def test_a_clone_is_the_checkout_of_its_repository():
         Root("/srv/w", "observed", "widgets", True),
         Root("/srv/gears", "observed", "gears", True),
     ]
-    assert find_layout(read_calls(trace), None, expected).elsewhere == ("/srv/other",)
+    assert find_layout(read_calls(trace), None, expected).elsewhere == {"/srv/other"}
 
 
 def test_a_clone_that_failed_is_none():
@@ -104,7 +104,7 @@ def test_a_worktree_of_another_repository_lies_elsewhere():
         _read("/srv/fix/src/a.py"),
     )
     expected = truth("widgets::src/a.py")
-    assert find_layout(read_calls(trace), None, expected).elsewhere == ("/srv/gears", "/srv/fix")
+    assert find_layout(read_calls(trace), None, expected).elsewhere == {"/srv/gears", "/srv/fix"}
     assert not extract_events(trace, expected).events[-1].possible
 
 

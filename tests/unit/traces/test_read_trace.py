@@ -403,3 +403,29 @@ def test_a_folder_where_a_file_should_be_is_no_trace(tmp_path):
     (tmp_path / "agent/trajectory.json").mkdir(parents=True)
     (tmp_path / "agent/claude-code.txt").mkdir()
     assert refusal(tmp_path)
+
+
+def test_a_trajectory_goes_on_in_numbered_files(tmp_path):
+    def part(name, call_id, **more):
+        call = {"tool_call_id": call_id, "function_name": "read", "arguments": {"path": "a.py"}}
+        step = {"step_id": 1, "source": "agent", "tool_calls": [call]}
+        result = {"source_call_id": call_id, "content": "x = 1"}
+        copied = {**step, "is_copied_context": True}
+        document = {
+            "schema_version": "ATIF-v1.6",
+            "agent": {"name": "an-agent", "version": "1"},
+            "steps": [copied, {**step, "observation": {"results": [result]}}],
+            **more,
+        }
+        (tmp_path / "agent").mkdir(exist_ok=True)
+        (tmp_path / "agent" / name).write_text(json.dumps(document), encoding="utf-8")
+
+    part("trajectory.json", "c1", continued_trajectory_ref="trajectory.cont-1.json")
+    assert "continued_elsewhere" in read_trace(tmp_path).flags
+    part("trajectory.cont-10.json", "c3", final_metrics={"total_prompt_tokens": 30})
+    part("trajectory.cont-9.json", "c2", final_metrics={"total_prompt_tokens": 20})
+    trace = read_trace(tmp_path)
+    assert [call.call_id for call in trace.calls] == ["c1", "c2", "c3"]
+    assert (trace.declared_tokens, trace.flags) == (30, ())
+    (tmp_path / "agent" / "trajectory.cont-11.json").write_text("{", encoding="utf-8")
+    assert "trajectory.cont-11.json: not valid JSON" in read_trace(tmp_path).problems[0]

@@ -13,6 +13,7 @@ import pytest
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.shell import ShellSession
 from retrieval_eval.traces.tools import ToolUse, interpret
+from tests.tool_uses import certain
 
 READ = ("mcp__sourcegraph__read_file", {"repo": "github.com/acme/w", "path": "src/a.go"})
 GET = ("mcp__github__get_file_contents", {"owner": "acme", "repo": "w", "path": "src/a.go"})
@@ -108,7 +109,7 @@ SERVED: list[tuple[tuple[str, dict[str, Any]], Any, str]] = [
 def use(tool: tuple[str, dict[str, Any]], answer: Any, is_structured: bool = False) -> ToolUse:
     text = answer if isinstance(answer, str) else json.dumps(answer)
     structured = answer if is_structured and not isinstance(answer, str) else None
-    return interpret(ToolCall("c", tool[0], tool[1], ToolResult(text, structured)))
+    return certain(interpret(ToolCall("c", tool[0], tool[1], ToolResult(text, structured))))
 
 
 @pytest.mark.parametrize("is_structured", [False, True])

@@ -8,13 +8,14 @@ import pytest
 
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.tools import ToolUse, interpret, salient_arguments
+from tests.tool_uses import certain
 
 Seen = tuple[str, str]
 
 
 def use(name: str, arguments: dict[str, Any], text: str | None = "ok", **result: Any) -> ToolUse:
     answer = None if text is None else ToolResult(text, **result)
-    return interpret(ToolCall("c1", name, arguments, answer, cwd="/workspace"))
+    return certain(interpret(ToolCall("c1", name, arguments, answer, cwd="/workspace")))
 
 
 def seen(used: ToolUse) -> list[Seen]:
@@ -229,7 +230,8 @@ def test_an_emptied_file_shows_nothing_though_the_structure_says_one_line() -> N
 
 @pytest.mark.parametrize("name", ["Read", "Grep", "Write", "mcp__sourcegraph__read_file"])
 def test_a_call_without_a_result_is_no_error_and_may_have_read_what_it_names(name: str) -> None:
-    used = use(name, {"path": "/w/a.py", "file_path": "/w/a.py", "repo": "a/b"}, None)
+    arguments = {"path": "/w/a.py", "file_path": "/w/a.py", "repo": "a/b"}
+    used = interpret(ToolCall("c1", name, arguments, None, cwd="/workspace"))
     assert (used.is_error, used.is_opaque) == (False, False)
     expected = set() if name == "Write" else {"no_result"}
     assert {target.doubt for target in used.targets} == expected

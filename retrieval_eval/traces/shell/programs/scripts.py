@@ -6,13 +6,13 @@ import re
 from dataclasses import replace
 from typing import Final
 
+from retrieval_eval.traces.results.prose import path_texts
 from retrieval_eval.traces.shell.plan import (
     Operand,
     Plan,
     named_paths,
     opaque,
     operands_of,
-    path_texts,
     reader,
 )
 from retrieval_eval.traces.shell.programs.writers import written

@@ -6,8 +6,9 @@ import re
 from dataclasses import replace
 from typing import Final
 
+from retrieval_eval.traces.results.prose import looks_like_file
 from retrieval_eval.traces.shell.options import Options, scan
-from retrieval_eval.traces.shell.plan import Operand, Plan, looks_like_file, operands_of
+from retrieval_eval.traces.shell.plan import Operand, Plan, operands_of
 from retrieval_eval.traces.shell.steps import Arg, Invocation
 
 SEARCHERS: Final = frozenset(["grep", "egrep", "fgrep", "zgrep", "rg", "ag", "ack", "ack-grep"])

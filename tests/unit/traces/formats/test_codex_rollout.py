@@ -94,6 +94,8 @@ def write(folder, *lines, name="rollout-a.jsonl", meta=META):
 LATE = "Exit code: 124\nWall time: 9 seconds\nOutput:\n"
 LONG = "Exit code: 0\nWall time: 1 seconds\nTotal output lines: 900\nOutput:\n"
 
+ENDED = "Exit code: 0\nWall time: 1 seconds\nOutput:\n"
+
 SESSION = [
     line("event_msg", 2, type="task_started"),
     line("response_item", 3, type="message", role="assistant", content=[]),
@@ -280,6 +282,31 @@ def test_items_of_a_script_include_servers_and_files():
     assert patch.arguments == {"files": [{"path": "/w/a.py"}]}
 
 
+def test_events_state_how_calls_ended():
+    command = item(3, "CommandExecution", id="e1", command=["ls"], status="inProgress")
+    reading = read(
+        called(2, "apply_patch", "p1", input="*** Begin Patch"),
+        line("event_msg", 2, type="patch_apply_end", call_id="p1", success=False),
+        answered(2, "p1", "it did not apply"),
+        called(2, "mcp__code__read", "m1", path="a.py"),
+        line("event_msg", 2, type="mcp_tool_call_end", call_id="m1", result={"Err": "no access"}),
+        answered(2, "m1", "no access"),
+        custom(3, "exec", "cell1", "await tools.ls()"),
+        command,
+        item(3, "DynamicToolCall", id="d1", tool="lookup", arguments={"q": "x"}, success=False),
+        item(3, "McpToolCall", id="m2", server="s", tool="t", status="inProgress"),
+        item(3, "Reasoning", id="r1"),
+        item(3, "Reasoning"),
+        tokens(4, 100, 10),
+        tokens(5, 50, 5),
+    )
+    patch, remote, _, running, dynamic, open_call = reading.calls
+    assert (patch.result.is_error, remote.result.is_error) == (True, True)
+    assert (running.result, open_call.result) == (None, None)
+    assert (dynamic.name, dynamic.result.is_error) == ("lookup", True)
+    assert reading.declared_tokens == 55
+
+
 def test_a_sub_agent_has_a_file_of_its_own(tmp_path):
     spawned = {"subagent": {"thread_spawn": {"parent_thread_id": "019a-main", "depth": 1}}}
     write(
@@ -300,6 +327,30 @@ def test_a_sub_agent_has_a_file_of_its_own(tmp_path):
         ("c9", True, "019b"),
     ]
     assert trace.flags == ()
+
+
+def test_a_history_that_a_sub_agent_was_given_stays_the_main_thread_s(tmp_path):
+    own = [called(2, "spawn_agent", "s1"), answered(3, "s1", "{}")]
+    write(tmp_path, *own)
+    meta = {**META, "id": "019b", "source": {"subagent": "review"}}
+    further = [called(4, "shell", "c9", command=["ls"]), answered(5, "c9", "a.py")]
+    write(tmp_path, *own, *further, name="rollout-b.jsonl", meta=meta)
+    calls = read_trace(tmp_path).calls
+    assert [(c.call_id, c.is_subagent, c.parent_id) for c in calls] == [
+        ("s1", False, None),
+        ("c9", True, "019b"),
+    ]
+
+
+def test_a_trajectory_made_from_a_session_file_adds_nothing(tmp_path):
+    trial = write(tmp_path, *SESSION)
+    call = {"tool_call_id": "c1", "function_name": "exec_command", "arguments": {"cmd": "ls"}}
+    step = {"step_id": 1, "source": "agent", "tool_calls": [call]}
+    trajectory = {"schema_version": "ATIF-v1.7", "agent": {"name": "codex"}, "steps": [step]}
+    (trial / "agent/trajectory.json").write_text(json.dumps(trajectory), encoding="utf-8")
+    trace = read_trace(trial)
+    assert [c.call_id for c in trace.calls] == ["c1", "c2", "c3", "c4"]
+    assert trace.calls[0].result.text.startswith("src/retry.py:3:")
 
 
 def test_a_sub_agent_without_a_file_is_missing(tmp_path):
@@ -347,6 +398,9 @@ def test_items_of_old_files_stand_alone():
         ),
         ('{"output": "", "metadata": {"exit_code": 1, "duration_seconds": 0}}', "", True, False),
         ('{"output": "x", "metadata": 3}', '{"output": "x", "metadata": 3}', False, False),
+        ("err: tool call failed", "err: tool call failed", True, True),
+        (f"{ENDED}err: no such key", "err: no such key", False, False),
+        (f"{ENDED}command timed out after 5 milliseconds\n", None, False, False),
         ("Output:\nnot an envelope", "Output:\nnot an envelope", False, False),
         (
             f"{LONG}a.py:1:x\nb.py:2:y\u2026300 tokens truncated\u2026z\nc.py:3:z",

@@ -173,9 +173,18 @@ def test_a_summary_of_a_dropped_history_is_flagged():
     assert "history_compacted" in read({"role": "user", "content": text}, *ANTHROPIC[1:]).flags
 
 
-def test_messages_without_any_call_are_an_agent_that_called_nothing():
-    reading = read({"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"})
-    assert (reading.calls, reading.has_agent) == ((), True)
+def test_messages_without_any_call_are_no_agent_that_found_nothing():
+    """Its calls may lie in its text, as those of a ReAct agent do."""
+    prose = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "Action: cat a.py"},
+    ]
+    for found in (
+        read_lines([Line(n, message) for n, message in enumerate(prose)], "m.jsonl"),
+        read_document({"messages": prose}, "m.json"),
+    ):
+        assert isinstance(found, Unreadable)
+        assert "messages without any call of a tool" in found.reason
 
 
 @pytest.mark.parametrize(

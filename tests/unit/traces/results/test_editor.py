@@ -6,11 +6,12 @@ from typing import Any
 
 from retrieval_eval.records import RawTarget, ToolCall, ToolResult
 from retrieval_eval.traces.tools import ToolUse, interpret
+from tests.tool_uses import certain
 
 
 def use(arguments: dict[str, Any], text: str, **result: Any) -> ToolUse:
     call = ToolCall("c1", "str_replace_editor", arguments, ToolResult(text, **result))
-    return interpret(call)
+    return certain(interpret(call))
 
 
 VIEW = "Here's the result of running `cat -n` on /workspace/k/types.go:\n     1\t/*\n     2\tx\n"

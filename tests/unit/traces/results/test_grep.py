@@ -9,11 +9,12 @@ import pytest
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.results.grep import grep_lines
 from retrieval_eval.traces.tools import ToolUse, interpret
+from tests.tool_uses import certain
 
 
 def use(arguments: dict[str, Any], text: str, *, name: str = "Grep", **result: Any) -> ToolUse:
     call = ToolCall("c1", name, arguments, ToolResult(text, **result), cwd="/workspace")
-    return interpret(call)
+    return certain(interpret(call))
 
 
 def shown(used: ToolUse) -> dict[str, Any]:

@@ -10,11 +10,12 @@ import pytest
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.results.listing import located
 from retrieval_eval.traces.tools import ToolUse, interpret
+from tests.tool_uses import certain
 
 
 def use(name: str, arguments: dict[str, Any], text: str, **result: Any) -> ToolUse:
     call = ToolCall("c1", name, arguments, ToolResult(text, **result), cwd="/workspace")
-    return interpret(call)
+    return certain(interpret(call))
 
 
 def listed(used: ToolUse) -> list[str]:

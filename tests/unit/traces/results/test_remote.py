@@ -9,6 +9,7 @@ import pytest
 
 from retrieval_eval.records import RawTarget, ToolCall, ToolResult
 from retrieval_eval.traces.tools import ToolUse, interpret
+from tests.tool_uses import certain
 
 REPO = "github.com/acme/widgets--v1.2.0"
 URL = f"https://demo.host/{REPO}@0561c21/-/blob/src/app.py"
@@ -16,7 +17,8 @@ URL = f"https://demo.host/{REPO}@0561c21/-/blob/src/app.py"
 
 def use(tool: str, arguments: dict[str, Any], text: str, **result: Any) -> ToolUse:
     name = tool if "__" in tool else f"mcp__sourcegraph__{tool}"
-    return interpret(ToolCall("c1", name, arguments, ToolResult(text, **result), cwd="/workspace"))
+    call = ToolCall("c1", name, arguments, ToolResult(text, **result), cwd="/workspace")
+    return certain(interpret(call))
 
 
 def facts(used: ToolUse) -> list[tuple[str, str | None, Any]]:

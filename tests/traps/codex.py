@@ -1,0 +1,260 @@
+"""Codex: what its session files and its stream prove."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.traps import Trap
+
+CALL = tuple[str, dict[str, Any], Any]
+
+
+def _line(kind: str, **payload: Any) -> dict[str, Any]:
+    return {"timestamp": "2026-02-03T10:00:00Z", "type": kind, "payload": payload}
+
+
+def _session(*steps: CALL, **meta: Any) -> list[dict[str, Any]]:
+    """Return a session of calls: name, arguments and output (None: none)."""
+    stated = {"id": "main", "cwd": "/workspace", "cli_version": "0.150.0", **meta}
+    lines = [_line("session_meta", **stated), _line("turn_context", cwd="/workspace", model="m")]
+    for number, (name, arguments, output) in enumerate(steps):
+        item = {"name": name, "call_id": f"{stated['id']}{number}"}
+        if "input" in arguments:
+            call = {"type": "custom_tool_call", **item, **arguments}
+        else:
+            call = {"type": "function_call", **item, "arguments": json.dumps(arguments)}
+        lines.append(_line("response_item", **call))
+        if output is not None:
+            kind = f"{call['type']}_output"
+            lines.append(_line("response_item", type=kind, call_id=item["call_id"], output=output))
+    return lines
+
+
+def _trial(*steps: CALL) -> dict[str, Any]:
+    return {"agent/sessions/2026/02/03/rollout-a.jsonl": _session(*steps)}
+
+
+def _shown(output: str, code: int = 0) -> str:
+    return (
+        f"Chunk ID: 1a\nWall time: 0.1 seconds\nProcess exited with code {code}\nOutput:\n{output}"
+    )
+
+
+def _run(command: str, output: str | None) -> CALL:
+    return "exec_command", {"cmd": command}, output
+
+
+RUNNING = "Chunk ID: 1a\nWall time: 10.0 seconds\nProcess running with session ID 7\nOutput:\n"
+CELL = 'const r = await tools.exec_command({cmd: "cat src/a.py"}); text(r.output.slice(0, 9))'
+DONE = "Script completed\nWall time 0.2 seconds\nOutput:\n"
+
+
+def _code_mode(output: str) -> dict[str, Any]:
+    """Return a session in which a script reads a file, and what the script prints."""
+    (first, second, call, answer) = _session(("exec", {"input": CELL}, output))
+    event = {
+        "type": "CommandExecution",
+        "id": "exec-1",
+        "command": ["bash", "-lc", "cat src/a.py"],
+        "cwd": "/workspace",
+        "status": "completed",
+        "exit_code": 0,
+        "aggregated_output": "import os\nimport re\n",
+    }
+    item = _line("event_msg", type="item_completed", item=event)
+    return {"agent/sessions/rollout-a.jsonl": [first, second, call, item, answer]}
+
+
+def _stream(**item: Any) -> dict[str, Any]:
+    command = {"id": "item_0", "type": "command_execution", "exit_code": 0, "status": "completed"}
+    return {
+        "agent/codex.txt": [
+            {"type": "thread.started", "thread_id": "main"},
+            {"type": "turn.started"},
+            {"type": "item.completed", "item": {**command, **item}},
+            {"type": "turn.completed", "usage": {"input_tokens": 9, "output_tokens": 1}},
+        ]
+    }
+
+
+TRAPS = (
+    Trap(
+        situation="read",
+        files=_trial(_run("sed -n '1,9p' src/a.py", _shown("import os"))),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The command names the file and printed lines.",
+    ),
+    Trap(
+        situation="read",
+        files=_trial(("read_file", {"file_path": "/workspace/src/a.py"}, "L1: import os")),
+        expected={"src/a.py": "certain"},
+        reason="The tool answered with numbered lines of the file.",
+    ),
+    Trap(
+        situation="read",
+        files=_stream(command="bash -lc 'cat src/a.py'", aggregated_output="import os"),
+        expected={"src/a.py": "certain"},
+        reason="The stream holds the output of the command that names the file.",
+    ),
+    Trap(
+        situation="search",
+        files=_trial(_run("rg -n Retry", _shown("src/a.py:3:class Retry"))),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="A line of the output begins with the path.",
+    ),
+    Trap(
+        situation="search",
+        files=_trial(_run("rg -n Retry src", _shown("", 1))),
+        expected={"src/a.py": "none"},
+        reason="A search that printed nothing found nothing.",
+    ),
+    Trap(
+        situation="listing",
+        files=_trial(
+            (
+                "list_dir",
+                {"dir_path": "/workspace/src"},
+                "Absolute path: /workspace/src\nlib/\n  a.py",
+            )
+        ),
+        expected={"src/lib/a.py": "certain", "src/a.py": "none"},
+        reason="The entry is indented below the folder it lies in.",
+    ),
+    Trap(
+        situation="failed read",
+        files=_trial(_run("cat src/a.py", _shown("cat: src/a.py: No such file or directory", 1))),
+        expected={"src/a.py": "none"},
+        reason="The program says that there is no such file.",
+    ),
+    Trap(
+        situation="failed read",
+        files=_trial(
+            _run(
+                "cat src/a.py src/b.py",
+                _shown("import os\ncat: src/b.py: No such file or directory", 1),
+            )
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="What was printed before the error was seen.",
+    ),
+    Trap(
+        situation="denied",
+        files=_trial(_run("cat src/a.py", "exec command rejected by user")),
+        expected={"src/a.py": "none"},
+        reason="The user did not let the command run.",
+    ),
+    Trap(
+        situation="denied",
+        files=_stream(
+            command="bash -lc 'cat src/a.py'",
+            aggregated_output="",
+            status="declined",
+            exit_code=None,
+        ),
+        expected={"src/a.py": "none"},
+        reason="The status says that the command was declined.",
+    ),
+    Trap(
+        situation="timed out",
+        files=_trial(
+            (
+                "shell",
+                {"command": ["bash", "-lc", "cat src/a.py"]},
+                (
+                    "Exit code: 124\nWall time: 9 seconds\nOutput:\n"
+                    "command timed out after 9000 milliseconds\n"
+                ),
+            )
+        ),
+        expected={"src/a.py": "none"},
+        reason="The command was killed before it printed anything.",
+    ),
+    Trap(
+        situation="background",
+        files=_trial(
+            _run("make && cat src/a.py", RUNNING),
+            ("write_stdin", {"session_id": 7, "chars": ""}, _shown("import os")),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="A later call fetched the output of the command.",
+    ),
+    Trap(
+        situation="sub-agent",
+        files={
+            "agent/sessions/rollout-a.jsonl": _session(("spawn_agent", {"message": "look"}, "{}")),
+            "agent/sessions/rollout-b.jsonl": _session(
+                _run("cat src/a.py", _shown("import os")),
+                id="sub",
+                source={"subagent": {"thread_spawn": {"parent_thread_id": "main"}}},
+            ),
+        },
+        expected={"src/a.py": "certain"},
+        reason="The sub-agent's own file is beside that of the main thread.",
+    ),
+    Trap(
+        situation="two checkouts",
+        files=_trial(
+            _run("cd lib && ls", _shown("README.md")), _run("cat src/a.py", _shown("import os"))
+        ),
+        expected={"src/a.py": "certain", "lib/src/a.py": "none"},
+        reason="A command starts in the folder of the turn, not where another one ended.",
+    ),
+    Trap(
+        situation="two checkouts",
+        files=_trial(
+            ("exec_command", {"cmd": "cat a.py", "workdir": "/workspace/lib"}, _shown("import os"))
+        ),
+        expected={"lib/a.py": "certain", "a.py": "none"},
+        reason="The call states the folder the command starts in.",
+    ),
+    Trap(
+        situation="truncated output",
+        files=_trial(
+            _run(
+                "rg -n import",
+                _shown(
+                    "src/a.py:1:import\nsrc/c.py:1:im\u20269 tokens truncated\u2026rt\nsrc/b.py:1:x"
+                ),
+            )
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "certain"},
+        reason="The agent saw the head and the tail of the output.",
+    ),
+    Trap(
+        situation="write",
+        files=_trial(
+            (
+                "apply_patch",
+                {"input": "*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n*** End Patch"},
+                json.dumps({"output": "Success.", "metadata": {"exit_code": 0}}),
+            )
+        ),
+        expected={"src/a.py": "none"},
+        reason="A patch writes a file and does not show it.",
+    ),
+    Trap(
+        situation="other",
+        files=_code_mode(f"{DONE}import os\nimport re\n"),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="What the script printed holds what the command printed.",
+    ),
+    Trap(
+        situation="other",
+        files=_trial(("exec", {"input": CELL}, f"{DONE}import os")),
+        expected={"src/a.py": "possible"},
+        reason="The script names the file, and what it printed is its choice.",
+    ),
+    Trap(
+        situation="background",
+        files=_trial(_run("make && cat src/a.py", RUNNING)),
+        expected={"src/a.py": "possible", "src/b.py": "none"},
+        reason="The command was still running, and its output was never fetched.",
+    ),
+    Trap(
+        situation="other",
+        files=_code_mode(f"{DONE}import os"),
+        expected={"src/a.py": "possible", "src/b.py": "none"},
+        reason="The script printed something else than the whole output of the command.",
+    ),
+)

@@ -1,0 +1,84 @@
+"""Qwen Code: what its session files and its stream prove beyond what Gemini CLI's do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.traps import Trap
+
+
+def _session(*steps: tuple[str, dict[str, Any], dict[str, Any]]) -> dict[str, Any]:
+    lines: list[dict[str, Any]] = []
+
+    def add(kind: str, part: dict[str, Any]) -> None:
+        before = lines[-1]["uuid"] if lines else None
+        line = {"uuid": f"u{len(lines)}", "parentUuid": before, "sessionId": "s", "cwd": "/w"}
+        lines.append({**line, "type": kind, "message": {"parts": [part]}})
+
+    for n, (name, arguments, response) in enumerate(steps):
+        add("assistant", {"functionCall": {"id": f"c{n}", "name": name, "args": arguments}})
+        add("tool_result", {"functionResponse": {"id": f"c{n}", "response": response}})
+    return {"agent/qwen-sessions/s.jsonl": lines}
+
+
+def _stream(name: str, arguments: dict[str, Any], content: str) -> dict[str, Any]:
+    call = {"type": "tool_use", "id": "c", "name": name, "input": arguments}
+    result = {"type": "tool_result", "tool_use_id": "c", "content": content}
+    own = {"parent_tool_use_id": None}
+    return {
+        "agent/qwen.txt": [
+            {"type": "system", "subtype": "init", "cwd": "/w", "qwen_code_version": "0.14.0"},
+            {"type": "assistant", **own, "message": {"id": "m", "content": [call]}},
+            {"type": "user", **own, "message": {"content": [result]}},
+            {"type": "result", "subtype": "success"},
+        ]
+    }
+
+
+TRAPS = (
+    Trap(
+        situation="read",
+        files=_session(("read_file", {"file_path": "/w/src/a.py"}, {"output": "import os"})),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The tool answered with the content of the file.",
+    ),
+    Trap(
+        situation="search",
+        files=_stream("grep_search", {"pattern": "x", "path": "/w/src"}, "Found 2 matches"),
+        expected={"src/a.py": "possible", "lib/a.py": "none"},
+        reason="The stream counts what the search found below the folder.",
+    ),
+    Trap(
+        situation="failed read",
+        files=_session(("read_file", {"file_path": "/w/src/a.py"}, {"error": "File not found"})),
+        expected={"src/a.py": "none"},
+        reason="The response is an error.",
+    ),
+    Trap(
+        situation="denied",
+        files=_session(
+            (
+                "run_shell_command",
+                {"command": "cat src/a.py"},
+                {"error": "[Operation Cancelled] Reason: User did not allow tool call"},
+            )
+        ),
+        expected={"src/a.py": "none"},
+        reason="The user did not let the command run.",
+    ),
+    Trap(
+        situation="write",
+        files=_session(("edit", {"file_path": "/w/src/a.py"}, {"output": "The file was edited."})),
+        expected={"src/a.py": "none"},
+        reason="Editing a file does not show it to the agent.",
+    ),
+    Trap(
+        situation="two checkouts",
+        files=_session(
+            ("run_shell_command", {"command": "cd lib && ls"}, {"output": "Output: README.md"}),
+            ("run_shell_command", {"command": "cat src/a.py"}, {"output": "Output: import os"}),
+        ),
+        expected={"src/a.py": "certain", "lib/src/a.py": "none"},
+        reason="A command starts in the session's folder, not where another one ended.",
+    ),
+)
