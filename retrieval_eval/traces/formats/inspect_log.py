@@ -468,5 +468,10 @@ FORMATS.add(
 )
 FORMATS.add(
     "inspect-eval",
-    FileFormat(recognises=_is_zip, read=read_archive, example=_example_archive()),
+    FileFormat(
+        recognises=_is_zip,
+        read=read_archive,
+        example=_example_archive(),
+        file_names=("*.eval",),
+    ),
 )
