@@ -253,9 +253,23 @@ def test_an_event_about_a_call_that_an_item_makes_adds_no_call():
         line("event_msg", 3, type="exec_command_end", call_id="c1", exit_code=2),
         answered(4, "c1", "cat: a.py: No such file or directory"),
         item(5, "CommandExecution", id="u1", command=["ls"], source="userShell"),
+        item(6, "CommandExecution", id="other", command=["cat", "a.py"], status="failed"),
     )
     (call,) = reading.calls
     assert (call.result.is_error, call.result.is_unfinished) == (True, False)
+
+
+def test_a_file_of_events_alone_is_read_by_them():
+    command = {"command": ["cat", "a.py"], "cwd": "/workspace/app", "status": "completed"}
+    long = "\n".join(f"line {n}" for n in range(9000))
+    reading = read(
+        item(2, "CommandExecution", id="e1", exit_code=0, aggregated_output="import os", **command),
+        item(3, "CommandExecution", id="e2", exit_code=0, aggregated_output=long, **command),
+        item(4, "CommandExecution", id="e3", source="userShell", **command),
+    )
+    short, cut = (c.result for c in reading.calls)
+    assert (short.text, short.doubt, short.is_truncated) == ("import os", None, False)
+    assert (len(cut.text) < 11_000, cut.is_truncated) == (True, True)
 
 
 def test_items_of_a_script_include_servers_and_files():
@@ -292,6 +306,7 @@ def test_events_state_how_calls_ended():
         line("event_msg", 2, type="mcp_tool_call_end", call_id="m1", result={"Err": "no access"}),
         answered(2, "m1", "no access"),
         custom(3, "exec", "cell1", "await tools.ls()"),
+        tokens(3, 10, 1),
         command,
         item(3, "DynamicToolCall", id="d1", tool="lookup", arguments={"q": "x"}, success=False),
         item(3, "McpToolCall", id="m2", server="s", tool="t", status="inProgress"),
