@@ -154,3 +154,19 @@ def test_a_pattern_above_a_checkout_covers_it_and_one_beside_it_does_not():
 def test_a_pattern_of_many_stars_is_read_in_time():
     workspace = Workspace(truth("a" * 4000))
     assert workspace.covered("*".join("a" * 2000) + "b") == ()
+
+
+def test_a_bare_name_is_not_found_in_another_repository_than_the_tasks():
+    expected = GroundTruth(
+        files=(FileRef("eval_variable.go"), FileRef("src/b.go", "gears")),
+        repositories=(Repository("widgets"), Repository("gears")),
+        primary="widgets",
+    )
+    workspace = Workspace(expected)
+    assert position(workspace, "/workspace/internal/eval_variable.go") == 0
+    assert position(workspace, "/workspace/gears/internal/eval_variable.go") is None
+
+
+def test_an_absolute_path_of_the_ground_truth_is_itself():
+    workspace = Workspace(truth("/home/dev/w/src/a.py"), cwd="/home/dev/w")
+    assert position(workspace, "/home/dev/w/src/a.py") == 0
