@@ -30,12 +30,15 @@ export RETRIEVAL_EVAL_SCREENSHOTS ?= $(CURDIR)/build/screenshots
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
+.PHONY: install
+install: $(STAMPS)/package ## Install the package into .venv
+
 .PHONY: report
 report: $(STAMPS)/package ## Render the demo report and print its path
 	@$(BIN)/retrieval-eval demo
 
 .PHONY: test
-test: lint types test-main test-other-python test-notebooks ## Lint, type-check and run every test
+test: lint types test-main test-other-python ## Lint, type-check and run every test
 
 .PHONY: test-main
 test-main: $(STAMPS)/dev system
@@ -80,14 +83,10 @@ test-other-python: $(STAMPS)/dev ## Run the quick tests under the other tested P
 	"$$venv/bin/python" -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider \
 		-m "not slow and not browser" tests/unit tests/property retrieval_eval
 
-# Runs copies of the notebooks with the demo as their run, because a notebook stops without a run and
-# writes beside itself. Not part of the main run, which would split the cells of a notebook; one after
-# the other, as those of the search demo measure it anew in one folder.
+# Part of the main run, too.
 .PHONY: test-notebooks
-test-notebooks: $(STAMPS)/dev ## Run every cell of every notebook
-	@rm -rf build/notebooks && $(BIN)/python tests/notebooks/with_demo.py notebooks build/notebooks
-	$(BIN)/python -m pytest -p no:cacheprovider --nbval-lax --nbval-cell-timeout 600 \
-		$$(find build/notebooks -name '*.ipynb' | sort)
+test-notebooks: $(STAMPS)/dev ## Execute every notebook as users do
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -p no:cacheprovider tests/notebooks
 
 .PHONY: coverage
 coverage: $(STAMPS)/dev system ## List the lines that no test runs

@@ -17,6 +17,7 @@ from tests.databases import (  # noqa: F401 - fixtures for every test
     postgres_url,
     sqlite_database,
 )
+from tests.sharing import shared
 
 PROJECT = Path(__file__).resolve().parents[1]
 
@@ -90,9 +91,20 @@ def demo_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The root of the recorded demo; read-only, because the whole session shares it."""
     from retrieval_eval.demo import write_demo
 
-    root = tmp_path_factory.mktemp("demo")
-    write_demo(root)
-    return root
+    return shared(tmp_path_factory, "demo", write_demo)
+
+
+@pytest.fixture(scope="session")
+def demo_roots(demo_tree: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The roots with which ``demo`` is the recorded demo, measured once."""
+    from retrieval_eval import evaluate
+
+    roots = {"runs_root": demo_tree / "runs", "benchmarks_root": demo_tree / "benchmarks"}
+
+    def measure(folder: Path) -> None:
+        evaluate(["demo"], output_dir=folder, **roots)
+
+    return {**roots, "output_dir": shared(tmp_path_factory, "demo-artefacts", measure)}
 
 
 @pytest.fixture(scope="session")

@@ -132,7 +132,8 @@ def _print_evidence(found: Inspected) -> None:
         rows += [(name, "possible") for name in possible[:_MOST_FILES]]
         echo("")
         echo(f"{counted(len(certain), 'file')} certain, {len(possible)} possible")
-    echo("")
+    if rows:
+        echo("")
     gap = [] if gap_of(found.trial) is None else [_CAUSES["cut_trace"]]
     for name, certainty in rows:
         why = list(causes.get(name, gap)) if certainty == "possible" else []

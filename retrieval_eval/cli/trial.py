@@ -143,7 +143,8 @@ def print_facts(document: EventDocument) -> None:
     if (ledger := document.ledger) is not None:
         echo(
             f"  calls    {ledger.calls_seen} seen: {ledger.calls_resolved} resolved, "
-            f"{ledger.calls_opaque} opaque, {ledger.calls_error} failed, "
+            f"{ledger.calls_opaque} opaque, {ledger.calls_error} failed "
+            f"({ledger.calls_refused or 0} refused), "
             f"{ledger.calls_without_result} without result, "
             f"{ledger.calls_not_retrieval} not retrieval"
         )

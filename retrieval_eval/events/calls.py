@@ -13,6 +13,7 @@ from retrieval_eval.records import RawTarget, ToolCall, ToolResult, Trace
 from retrieval_eval.traces.dialects import dialect_of
 from retrieval_eval.traces.results.base import PATH_ARGUMENTS, joined, text_argument
 from retrieval_eval.traces.results.local_files import without_numbers
+from retrieval_eval.traces.served import is_refusal
 from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
 from retrieval_eval.traces.tools import ToolUse, interpret
 
@@ -48,6 +49,14 @@ class ReadCall:
         if self.use.is_error:
             return "error"
         return "opaque" if self.is_opaque else "resolved"
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the call failed because it did not run or did not finish."""
+        result = self.call.result
+        if result is None or not self.use.is_error:
+            return False
+        return result.is_unfinished or is_refusal(result.text)
 
     def raw_targets(self) -> Iterator[tuple[RawTarget, str | None]]:
         """Yield every file the call touched with the folder its path is relative to."""
@@ -122,6 +131,7 @@ def count(reads: list[ReadCall]) -> CallLedger:
         calls_not_retrieval=statuses["not_retrieval"],
         calls_without_result=statuses["without_result"],
         calls_error=statuses["error"],
+        calls_refused=sum(r.status == "error" and r.is_refused for r in reads),
         calls_opaque=statuses["opaque"],
         calls_resolved=statuses["resolved"],
         subagent_calls=sum(r.call.is_subagent for r in reads),

@@ -151,6 +151,9 @@ class CallLedger(Record, frozen=True, kw_only=True):
     calls_error: Annotated[
         Count | None, about("Failed calls, which find nothing", unit="calls")
     ] = None
+    calls_refused: Annotated[
+        Count | None, about("Of these, refused or not finished", unit="calls")
+    ] = None
     calls_without_result: Annotated[Count | None, about("No result in the trace", unit="calls")] = (
         None
     )

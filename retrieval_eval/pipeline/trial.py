@@ -390,6 +390,10 @@ def trial_by_path(path: Path) -> tuple[TrialRef, Path]:
     BadInputError
         When there is no such directory, or it holds no trial.
     """
+    if probe(path.is_file):
+        raise BadInputError(
+            f"{path}: a file, and no trial directory; `retrieval-eval trace` shows a single trace"
+        )
     if not probe(path.is_dir):
         raise BadInputError(
             f"{path}: no such trial directory; name its path, or its run with --run"

@@ -412,7 +412,7 @@ FRAMES: Final[Frames] = {
         _TRIAL,
         _fields(
             TrialMetrics,
-            "calls_seen calls_resolved calls_opaque calls_without_result calls_error "
+            "calls_seen calls_resolved calls_opaque calls_without_result calls_error calls_refused "
             "calls_not_retrieval subagent_calls shell_events",
             prefix="ledger",
         ),

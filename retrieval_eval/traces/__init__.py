@@ -155,7 +155,10 @@ def _sample(path: Path, found: Several, sample: str | None) -> Reading | Unreada
     named = named or [name for name in found.names if name.startswith(sample)]
     if len(named) != 1:
         which = "no trace" if not named else f"{len(named)} traces"
-        raise SeveralTracesError(path, f"holds {which} named {sample[:80]!r}", found.names)
+        shown = ", ".join(name[:80] for name in (named or found.names)[:_MOST_REASONS])
+        reason = f"holds {which} named {sample[:80]!r}; there are {shown}"
+        more = ", …" if len(named or found.names) > _MOST_REASONS else ""
+        raise SeveralTracesError(path, reason + more, found.names)
     return found.read(named[0])
 
 

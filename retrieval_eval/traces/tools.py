@@ -20,6 +20,7 @@ from retrieval_eval.traces.results.decorations import is_failure, is_harness_fil
 from retrieval_eval.traces.results.payload import parsed, unwrapped
 from retrieval_eval.traces.results.possible import possible, with_possible
 from retrieval_eval.traces.results.remote import read_page, unserved_remotely
+from retrieval_eval.traces.served import is_refusal
 
 LONGEST_ARGUMENT: Final = 500
 """Characters kept of one argument; the full length is kept beside it."""
@@ -109,7 +110,7 @@ def _found(
         unseen = Seen(arguments, "", None, category, call.cwd)
         return Found(possible(unseen, "no_result", is_remote=name.is_mcp) if is_about_files else ())
     if result.is_error or tool.is_shell or not tool.is_retrieval:
-        return Found(is_error=result.is_error)
+        return Found(is_error=result.is_error or (tool.is_shell and is_refusal(result.text)))
     # Cursor states success or failure itself, and its results are raw file contents.
     is_stated = call.name.endswith("ToolCall") and not name.is_mcp
     if not is_stated and is_failure(result.text):

@@ -7,6 +7,7 @@ import pytest
 
 from retrieval_eval.cli.main import run
 from retrieval_eval.schema import faults
+from tests.report.conftest import without_kernel  # noqa: F401 - a fixture
 from tests.report.search_made import BACKLOG, artefact, delta, write
 
 pytestmark = pytest.mark.slow
@@ -19,6 +20,7 @@ def place(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.usefixtures("without_kernel")
 def test_the_newest_run_is_reported_when_none_is_named(place, capsys):
     older = artefact(label="older")
     write(place / "data" / "eval", older, "eval-report-20260105T100000Z.json")
@@ -30,6 +32,7 @@ def test_the_newest_run_is_reported_when_none_is_named(place, capsys):
     assert "3 of 11 pending" in html
 
 
+@pytest.mark.usefixtures("without_kernel")
 def test_files_can_be_named_and_the_answer_is_json(place, capsys):
     path = write(place, artefact(generated_at="2026-01-07T10:00:00Z"))
     before = write(place, artefact(label="before"), "before.json")
@@ -51,7 +54,7 @@ def test_exit_codes(place, capsys):
     assert not (place / "reports").exists()
 
 
-def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys):
+def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys, request):
     assert run(["search", "demo", "--renderer", "embedded", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
     assert listed["report"] == "reports/search-demo/index.html"
@@ -66,6 +69,7 @@ def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys):
     for words in ("BREACH", "Always refuse", "Claim coverage 50 %", "Cohen", "deterministic"):
         assert words in html
     assert "No label is stale" in html
+    request.getfixturevalue("without_kernel")
     *measured, guard, diff, report = (shlex.split(c)[1:] for c in listed["commands"])
     again = None
     for words in measured:
@@ -83,6 +87,7 @@ def test_the_demo_writes_what_its_commands_do_by_hand(place, capsys):
     assert (place / "reports/search/changed/index.html").is_file()
 
 
+@pytest.mark.usefixtures("without_kernel")
 def test_what_lies_beside_the_gold_set_is_found_without_being_named(place, capsys):
     from retrieval_eval.demo import write_search_demo
 

@@ -208,16 +208,22 @@ def papermill(path: Path, folder: Path, *chosen: str) -> subprocess.CompletedPro
     )
 
 
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory) -> Path:
+    """One folder, empty at first, for all reports, so that the demonstrations are measured once."""
+    return tmp_path_factory.mktemp("desk")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("path", REPORTS, ids=name)
-def test_papermill_alone_runs_it_on_the_demo(path, tmp_path):
+def test_papermill_alone_runs_it_on_the_demo(path, desk):
     is_search = path.stem in FIRST
-    done = papermill(path, tmp_path, "-p", FIRST.get(path.stem, "run_id"), "demo")
+    done = papermill(path, desk, "-p", FIRST.get(path.stem, "run_id"), "demo")
     assert done.returncode == 0, done.stderr[-3000:]
-    executed = code(tmp_path / "out.ipynb")
+    executed = code(desk / "out.ipynb")
     assert all(c.outputs for c in executed[2:])
     written = "search-demo/data/eval" if is_search else "demo/data/runs/demo"
-    assert (tmp_path / "reports" / written).is_dir()
+    assert (desk / "reports" / written).is_dir()
     (first, *_) = (o for c in executed for o in c.outputs if o.output_type == "execute_result")
     assert "Simulated data: " in first["data"]["text/plain"]
 
@@ -290,24 +296,3 @@ def test_a_value_of_another_type_stops_it(tmp_path):
     assert done.returncode != 0
     (sentence,) = failure(tmp_path / "out.ipynb")
     assert sentence == "BadInputError: parameter 'privacy' is true or false, not 'yes'"
-
-
-def test_the_copies_that_the_tests_run_are_given_the_demo(tmp_path):
-    project = Path(__file__).resolve().parents[2]
-    script = Path(__file__).with_name("with_demo.py")
-    done = subprocess.run(
-        [sys.executable, str(script), "notebooks", str(tmp_path / "copies")],
-        cwd=project,
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {"PYTHONPATH": str(project)},
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    for path in NOTEBOOKS:
-        copy = tmp_path / "copies" / path.relative_to(project / "notebooks")
-        cells = cells_of(copy)
-        if path in LESSONS:
-            assert cells[2].metadata.get("tags", []) == []
-            continue
-        assert cells[2].source == f'# Parameters\n{FIRST.get(path.stem, "run_id")} = "demo"\n'

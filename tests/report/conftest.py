@@ -6,21 +6,25 @@ And the browser that such pages are opened in.
 from __future__ import annotations
 
 import ast
+import copy
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from html import unescape
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from retrieval_eval.report import Run, assets, render
+from retrieval_eval.io.files import write_text
+from retrieval_eval.report import Run, assets, load_run, publishing, render
 from retrieval_eval.report import loading as loading_module
 from retrieval_eval.report.exhibits import Empty, Figure, Table
-from retrieval_eval.report.notebook_files import read_notebook
+from retrieval_eval.report.notebook_files import notebook_text, read_notebook
+from retrieval_eval.report.parameters import check, of_notebook
 
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 FONTS = {"sans-serif": "DejaVu Sans", "serif": "DejaVu Serif", "monospace": "DejaVu Sans Mono"}
@@ -41,14 +45,16 @@ HOSTILE = (
 )
 
 
-def run_cells(notebook: Any, loader: tuple[Any, str], run: Any, **parameters: Any) -> Any:
+def run_cells(notebook: Any, loader: tuple[Any, str] | None, run: Any, /, **parameters: Any) -> Any:
     """Return a notebook whose own cells were run in this process, its data being ``run``.
 
-    As in a notebook the last expression of a cell is shown.
+    As in a notebook the last expression of a cell is shown. Without a loader to replace, the
+    notebook loads its data itself.
     """
     space: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(*loader, lambda *_, **__: run)
+        if loader is not None:
+            patch.setattr(*loader, lambda *_, **__: run)
         for cell in notebook.cells:
             if cell.cell_type != "code":
                 continue
@@ -66,13 +72,31 @@ def run_cells(notebook: Any, loader: tuple[Any, str], run: Any, **parameters: An
 
 @pytest.fixture(scope="session")
 def executed() -> Callable[..., Any]:
-    """Return a function that runs a notebook in this process on a given run."""
+    """Return a function that runs a notebook in this process on a given run, once for each."""
+    done: WeakKeyDictionary[Run, dict[str, Any]] = WeakKeyDictionary()
 
     def executed_on(run: Run, name: str = "run_report", **parameters: Any) -> Any:
-        notebook = read_notebook(assets.notebook(name))
-        return run_cells(notebook, (loading_module, "load_run"), run, **parameters)
+        key = repr((name, sorted(parameters.items())))
+        known = done.setdefault(run, {})
+        if key not in known:
+            notebook = read_notebook(assets.notebook(name))
+            known[key] = run_cells(notebook, (loading_module, "load_run"), run, **parameters)
+        return copy.deepcopy(known[key])
 
     return executed_on
+
+
+@pytest.fixture
+def without_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let reports run the cells of their notebooks in this process: no kernel starts."""
+
+    def execute(source: Path, target: Path, values: Mapping[str, Any], **_: Any) -> Path:
+        given = check(values, of_notebook(source))
+        notebook = run_cells(read_notebook(source), None, None, **given)
+        write_text(target, notebook_text(notebook))
+        return target
+
+    monkeypatch.setattr(publishing, "execute", execute)
 
 
 def _node(output: dict[str, Any]) -> Any:
@@ -117,6 +141,12 @@ def made_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     from tests.factories import write_run
 
     return Run([write_run(tmp_path_factory.mktemp("made"))])
+
+
+@pytest.fixture(scope="session")
+def demo_run(demo_roots: dict[str, Path]) -> Run:
+    """The recorded demo."""
+    return load_run("demo", **demo_roots)
 
 
 @pytest.fixture(scope="session")

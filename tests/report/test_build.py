@@ -16,13 +16,17 @@ from retrieval_eval.report import assets, build, build_trial, building, load_run
 from retrieval_eval.report.building import folder_name
 from retrieval_eval.report.columns import FRAMES
 from retrieval_eval.report.execute import check_outputs, execute
+from tests.sharing import shared
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def demo_page(tmp_path_factory) -> Path:
-    return build("demo", reports_dir=tmp_path_factory.mktemp("reports"), renderer="embedded")
+    def make(folder: Path) -> None:
+        build("demo", reports_dir=folder, renderer="embedded")
+
+    return shared(tmp_path_factory, "demo-report", make) / "demo" / "index.html"
 
 
 def test_the_demo_report_is_a_folder_that_stands_alone(demo_page):
@@ -72,17 +76,18 @@ def test_what_it_was_made_with_gives_the_same_page(demo_page, tmp_path):
         assert (again.parent / "figures" / name).read_bytes() == ours
 
 
-def test_one_trial_step_by_step(demo_page):
+def test_one_trial_step_by_step(demo_roots, tmp_path):
     steps = []
     page = build_trial(
         "demo",
         "crossrepo-route-contract-001",
-        reports_dir=demo_page.parents[1],
+        reports_dir=tmp_path,
         renderer="embedded",
         privacy=True,
         progress=lambda done, total, name: steps.append((done, total, name)),
+        **demo_roots,
     )
-    assert page.parent.parent == demo_page.parent / "trials"
+    assert page.parent.parent == tmp_path / "demo" / "trials"
     assert re.fullmatch(
         r"crossrepo-route-contract-001__\w+@baseline-local-direct", page.parent.name
     )
@@ -98,13 +103,13 @@ def test_one_trial_step_by_step(demo_page):
         ({"mcp_config": "mcp-remot"}, "mcp-remote-direct"),
     ],
 )
-def test_bad_parameters_never_start_a_kernel(given, message, demo_page, monkeypatch):
+def test_bad_parameters_never_start_a_kernel(given, message, demo_roots, tmp_path, monkeypatch):
     def no_kernel(*_, **__):
         raise AssertionError("a kernel was started")
 
     monkeypatch.setattr("retrieval_eval.report.publishing.execute", no_kernel)
     with pytest.raises(BadInputError, match=message):
-        build("demo", reports_dir=demo_page.parents[1], renderer="embedded", **given)
+        build("demo", reports_dir=tmp_path, renderer="embedded", **demo_roots, **given)
 
 
 def test_arms_in_different_runs_are_compared(demo_tree, tmp_path):
@@ -122,6 +127,7 @@ def test_arms_in_different_runs_are_compared(demo_tree, tmp_path):
     assert set(run.trials["run_id"]) == {"one", "two"}
 
 
+@pytest.mark.usefixtures("without_kernel")
 def test_two_runs_of_one_config_are_compared_and_not_taken_for_repeats(demo_tree, tmp_path):
     config = "baseline-local-direct"
     for name in ("one", "two"):
@@ -151,23 +157,17 @@ def test_two_runs_of_one_config_are_compared_and_not_taken_for_repeats(demo_tree
     assert f"{config}@two" in html
 
 
-def test_a_run_given_as_a_path_is_titled_by_its_name(demo_page, tmp_path, monkeypatch):
+def test_a_run_given_as_a_path_is_titled_by_its_name(demo_roots, tmp_path, monkeypatch):
     shown = {}
     monkeypatch.setattr(building, "publish", lambda *_, **given: shown.update(given))
-    data = demo_page.parent / "data"
-    build(
-        data / "runs" / "demo",
-        reports_dir=tmp_path,
-        benchmarks_root=data / "benchmarks",
-        output_dir=tmp_path / "out",
-        privacy=True,
-    )
+    run = demo_roots["runs_root"] / "demo"
+    build(run, reports_dir=tmp_path, privacy=True, **demo_roots | {"runs_root": None})
     assert shown["title"] == "Retrieval report: demo"
 
 
-def test_an_unknown_notebook_is_refused(demo_page):
+def test_an_unknown_notebook_is_refused(tmp_path):
     with pytest.raises(RenderError, match="choose run_report, compare_runs"):
-        build("demo", reports_dir=demo_page.parents[1], notebook="other")
+        build("demo", reports_dir=tmp_path, notebook="other")
 
 
 def test_an_unknown_run_is_named(tmp_path):
@@ -188,9 +188,9 @@ def test_a_run_without_trials_has_nothing_to_report(tmp_path):
     assert not (tmp_path / "reports").exists()
 
 
-def test_an_unknown_renderer_is_refused(demo_page):
+def test_an_unknown_renderer_is_refused(demo_roots, tmp_path):
     with pytest.raises(RenderError, match="no renderer"):
-        build("demo", reports_dir=demo_page.parents[1], renderer="latex")
+        build("demo", reports_dir=tmp_path, renderer="latex", **demo_roots)
 
 
 def write_notebook(path: Path, *sources: str) -> Path:
@@ -257,7 +257,8 @@ def test_pdf_has_the_report(demo_page):
     assert len(data) > 50_000
 
 
-def test_a_pdf_that_cannot_be_made_leaves_the_page(tmp_path, monkeypatch):
+@pytest.mark.usefixtures("without_kernel")
+def test_a_pdf_that_cannot_be_made_leaves_the_page(demo_roots, tmp_path, monkeypatch):
     from retrieval_eval.report import publishing
 
     def refuse(html):
@@ -265,5 +266,5 @@ def test_a_pdf_that_cannot_be_made_leaves_the_page(tmp_path, monkeypatch):
 
     monkeypatch.setattr(publishing, "to_pdf", refuse)
     with pytest.raises(RenderError, match="WeasyPrint"):
-        build("demo", reports_dir=tmp_path, renderer="embedded", pdf=True)
+        build("demo", reports_dir=tmp_path, renderer="embedded", pdf=True, **demo_roots)
     assert (tmp_path / "demo" / "index.html").is_file()

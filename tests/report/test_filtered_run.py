@@ -25,16 +25,6 @@ SUITE = "benchmark == 'demo_fix'"
 
 
 @pytest.fixture(scope="module")
-def demo_run(demo_tree, tmp_path_factory):
-    return load_run(
-        "demo",
-        runs_root=demo_tree / "runs",
-        benchmarks_root=demo_tree / "benchmarks",
-        output_dir=tmp_path_factory.mktemp("demo-run"),
-    )
-
-
-@pytest.fixture(scope="module")
 def part(demo_run):
     return demo_run.filter(SUITE)
 

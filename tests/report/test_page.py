@@ -11,39 +11,31 @@ from retrieval_eval.io.files import write_text
 from retrieval_eval.report import render
 from retrieval_eval.report.notebook_files import read_notebook
 from tests.report.conftest import FONTS, check_in_browser, check_width
+from tests.sharing import shared
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")
-def pages(
-    tmp_path_factory, page_of, executed, made_run, hostile_run, withheld_run, demo_run
-) -> dict[str, Path]:
-    folder = tmp_path_factory.mktemp("pages")
-    html = {
-        "demo": page_of(demo_run),
-        "hostile": page_of(hostile_run),
-        "compare": page_of(demo_run, "compare_runs"),
-        "withheld": page_of(withheld_run),
-        "trial": render.to_html(
-            executed(made_run, "trial_report"), title="Trial report", footer="made"
-        ),
-    }
-    for name, text in html.items():
-        write_text(folder / f"{name}.html", text)
-    return {name: folder / f"{name}.html" for name in html}
+def pages(tmp_path_factory, request) -> dict[str, Path]:
+    def make(folder: Path) -> None:
+        page_of = request.getfixturevalue("page_of")
+        demo_run = request.getfixturevalue("demo_run")
+        trial = request.getfixturevalue("executed")(
+            request.getfixturevalue("made_run"), "trial_report"
+        )
+        html = {
+            "demo": page_of(demo_run),
+            "hostile": page_of(request.getfixturevalue("hostile_run")),
+            "compare": page_of(demo_run, "compare_runs"),
+            "withheld": page_of(request.getfixturevalue("withheld_run")),
+            "trial": render.to_html(trial, title="Trial report", footer="made"),
+        }
+        for name, text in html.items():
+            write_text(folder / f"{name}.html", text)
 
-
-@pytest.fixture(scope="module")
-def demo_run(demo_tree, tmp_path_factory):
-    from retrieval_eval.report import load_run
-
-    return load_run(
-        "demo",
-        runs_root=demo_tree / "runs",
-        benchmarks_root=demo_tree / "benchmarks",
-        output_dir=tmp_path_factory.mktemp("artefacts"),
-    )
+    folder = shared(tmp_path_factory, "pages", make)
+    return {path.stem: path for path in sorted(folder.glob("*.html"))}
 
 
 @pytest.mark.parametrize("name", ["demo", "hostile", "compare", "withheld", "trial"])

@@ -6,18 +6,7 @@ from collections import Counter
 
 import pytest
 
-from retrieval_eval.report import load_run
 from retrieval_eval.report.numbers import finite
-
-
-@pytest.fixture(scope="module")
-def run(demo_tree, tmp_path_factory):
-    return load_run(
-        "demo",
-        runs_root=demo_tree / "runs",
-        benchmarks_root=demo_tree / "benchmarks",
-        output_dir=tmp_path_factory.mktemp("artefacts"),
-    )
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +14,7 @@ def planted(demo_plan):
     return {(t.config, t.trial_name): t for t in demo_plan.trials if t.expected is not None}
 
 
-def test_every_scored_trial_has_its_planted_numbers(run, planted):
+def test_every_scored_trial_has_its_planted_numbers(demo_run, planted):
     columns = {
         "file_recall": lambda e: e.file_recall,
         "mrr": lambda e: e.mrr,
@@ -38,7 +27,7 @@ def test_every_scored_trial_has_its_planted_numbers(run, planted):
         "missed_key_evidence:count": lambda e: (e.taxonomy or {}).get("missed_key_evidence"),
     }
     compared = 0
-    for _, row in run.trials.iterrows():
+    for _, row in demo_run.trials.iterrows():
         trial = planted.get((row["config_name"], row["trial_name"]))
         if trial is None or trial.expected.file_recall is None:
             continue
@@ -50,11 +39,11 @@ def test_every_scored_trial_has_its_planted_numbers(run, planted):
     assert compared == 45
 
 
-def test_ground_truth_rows_agree_with_planted_recall(run, planted):
+def test_ground_truth_rows_agree_with_planted_recall(demo_run, planted):
     found: Counter[tuple[str, str]] = Counter()
     total: Counter[tuple[str, str]] = Counter()
     opened: Counter[tuple[str, str]] = Counter()
-    for _, row in run.ground_truth.iterrows():
+    for _, row in demo_run.ground_truth.iterrows():
         key = (row["config_name"], row["trial_name"])
         total[key] += 1
         found[key] += bool(row["is_retrieved"])
@@ -69,8 +58,8 @@ def test_ground_truth_rows_agree_with_planted_recall(run, planted):
     assert checked == 45
 
 
-def test_pairs_and_statuses_are_those_planted(run, demo_plan):
-    study = run.study
+def test_pairs_and_statuses_are_those_planted(demo_run, demo_plan):
+    study = demo_run.study
     found = study.estimates.set_index("metric")["n_pairs"].to_dict()
     # A trial without a trace is in no pair, whatever its reward.
     blind = [t for t in demo_plan.trials if t.fate == "degraded" and t.result.reward]

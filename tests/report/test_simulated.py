@@ -115,6 +115,7 @@ def assert_marked(page: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_kernel")
 @pytest.mark.parametrize("notebook", ["run_report", "compare_runs"])
 def test_page_notebook_and_tables_of_a_run_say_it(demo_tree, tmp_path, notebook):
     a_run(demo_tree, tmp_path, "study", is_simulated=True)
@@ -151,6 +152,7 @@ def a_search(folder: Path, *, is_simulated: bool) -> tuple[Path, Path]:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("without_kernel")
 @pytest.mark.parametrize("is_simulated", [True, False])
 def test_pages_of_searches_say_it(tmp_path, is_simulated):
     runs = a_search(tmp_path / "study", is_simulated=is_simulated)

@@ -30,6 +30,7 @@ def _failed(text: str) -> dict[str, Any]:
     return {"success": False, "error": {"message": text, "code": "failure"}}
 
 
+_STARTED = "<command started in background with shellId: 7>"
 _FILE = {"path": "/workspace/src/a.py"}
 
 TRAPS = (
@@ -94,5 +95,26 @@ TRAPS = (
         files=_trial(("create", _FILE, _done("Created file"))),
         expected={"src/a.py": "none"},
         reason="A file that the agent creates is no file that it found.",
+    ),
+    Trap(
+        situation="background",
+        files=_trial(("bash", {"command": "cat src/a.py", "mode": "async"}, _done(_STARTED))),
+        expected={"src/a.py": "possible", "src/b.py": "none"},
+        reason="The output of the command was not fetched.",
+    ),
+    Trap(
+        situation="background",
+        files=_trial(
+            ("bash", {"command": "cat src/a.py", "mode": "async"}, _done(_STARTED)),
+            ("read_bash", {"shellId": "7"}, _done("import os\n<exited with exit code 0>")),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="A later call fetched the output of the command.",
+    ),
+    Trap(
+        situation="sub-agent",
+        files=_trial(("task", {"prompt": "find x"}, _done("x is in src/a.py"))),
+        expected={"src/a.py": "possible"},
+        reason="No event is of the sub-agent, only its answer is there.",
     ),
 )

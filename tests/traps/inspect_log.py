@@ -122,4 +122,38 @@ TRAPS = (
         expected={"src/a.py": "certain", "src/b.py": "none"},
         reason="The program opens a literal path and prints its content.",
     ),
+    Trap(
+        situation="sub-agent",
+        files={
+            "agent/trajectory.json": {
+                "eval": {"model": "m"},
+                "samples": [
+                    {
+                        "id": "t",
+                        "epoch": 1,
+                        "messages": [],
+                        "events": [
+                            {"event": "span_begin", "id": "s1", "type": "tool"},
+                            {
+                                "event": "span_begin",
+                                "id": "s2",
+                                "type": "agent",
+                                "parent_id": "s1",
+                            },
+                            {
+                                "event": "tool",
+                                "id": "c",
+                                "span_id": "s2",
+                                "function": "read_file",
+                                "arguments": {"file_path": "/workspace/src/a.py"},
+                                "result": "1\timport os",
+                            },
+                        ],
+                    }
+                ],
+            }
+        },
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The log holds the calls of sub-agents beside those of the agent.",
+    ),
 )

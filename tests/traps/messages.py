@@ -133,4 +133,32 @@ TRAPS = (
         expected={"src/a.py": "none", "src/b.py": "none"},
         reason="The output went to a file that was not read.",
     ),
+    Trap(
+        situation="sub-agent",
+        files=_anthropic(
+            "task",
+            {"prompt": "Find where the limit is set."},
+            "The limit is set in src/a.py.",
+        ),
+        expected={"src/a.py": "possible"},
+        reason="The calls of the sub-agent are not in the list; its answer names the file.",
+    ),
+    Trap(
+        situation="timed out",
+        files=_anthropic(
+            _BASH, {"command": "cat /workspace/src/a.py"}, "Command timed out", is_error=True
+        ),
+        expected={"src/a.py": "none"},
+        reason="The error says that the time was over, and nothing was printed before.",
+    ),
+    Trap(
+        situation="two checkouts",
+        files=_anthropic(
+            _BASH,
+            {"command": "cd /workspace/lib && cat src/b.py; cd /workspace && cat src/a.py"},
+            "x = 1\n",
+        ),
+        expected={"src/a.py": "certain"},
+        reason="The second command lies in the checkout of the task.",
+    ),
 )

@@ -129,4 +129,22 @@ TRAPS = (
         expected={"src/a.py": "certain"},
         reason="Part of a file is an access to it.",
     ),
+    Trap(
+        situation="sub-agent",
+        files=_trial(
+            _span("o", {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "task"}),
+            _span("h", {"gen_ai.operation.name": "invoke_agent"}, parentSpanId="o"),
+            _tool("read_file", _READ, "import os", parentSpanId="h"),
+        ),
+        expected={"src/a.py": "certain"},
+        reason="The spans of a sub-agent lie beside those of the agent.",
+    ),
+    Trap(
+        situation="denied",
+        files=_trial(
+            _tool("read_file", _READ, "Permission to use Read has been denied."),
+        ),
+        expected={"src/a.py": "none"},
+        reason="The answer opens as that of a call which was not permitted.",
+    ),
 )

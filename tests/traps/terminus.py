@@ -108,4 +108,22 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="A file that is written is not shown.",
     ),
+    Trap(
+        situation="timed out",
+        files=_trial(
+            (["make; cat src/a.py\n"], _screen(("make; cat src/a.py", ""))[: -len(_PROMPT)]),
+            (["C-c"], "New Terminal Output:\n\n^C\n" + _PROMPT),
+        ),
+        expected={"src/a.py": "possible", "src/b.py": "none"},
+        reason="The screen of the command's own step shows no output and no end.",
+    ),
+    Trap(
+        situation="background",
+        files=_trial(
+            (["make; cat src/a.py\n"], _screen(("make; cat src/a.py", ""))[: -len(_PROMPT)]),
+            ([""], "New Terminal Output:\n\nimport os\n" + _PROMPT),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="A step that waits shows more of the command that is running.",
+    ),
 )

@@ -14,7 +14,21 @@ HARNESS: Final = "copilot-cli"
 
 _EXITED: Final = re.compile(r"(?:\A|\n)<exited with exit code (-?\d{1,9})>\s*\Z")
 _STARTED: Final = re.compile(r"\s*<command (?:started|is still running|with \w+: \S+ is still)")
+_SHELL: Final = re.compile(r"\b(?:shellId|sessionId):? ([\w-]{1,100})")
 _TAIL: Final = 200
+
+
+def started_shell(text: str) -> str | None:
+    """Return the name of the shell in which an answer says that a command goes on, or None.
+
+    Examples
+    --------
+    >>> started_shell("<command started in background with shellId: 7>")
+    '7'
+    """
+    head = text[:_TAIL]
+    found = _SHELL.search(head) if _STARTED.match(head) else None
+    return found[1] if found is not None else None
 
 
 def answer(call: ToolCall) -> ToolResult:

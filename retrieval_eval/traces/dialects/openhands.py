@@ -54,6 +54,11 @@ def answer(call: ToolCall) -> ToolResult:
     )
 
 
+def is_unfinished_output(text: str) -> bool:
+    """Return whether a note behind an output says that its command goes on."""
+    return _without_notes(text)[2]
+
+
 def _without_notes(text: str) -> tuple[str, int | None, bool]:
     """Return the text before the notes at its end, the exit status, and whether it is not over."""
     code: int | None = None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Final
 
-from retrieval_eval.records import ToolResult
+from retrieval_eval.records import Doubt, ToolResult
 from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing
 
 HARNESS: Final = "terminus-2"
@@ -21,7 +21,8 @@ _KEYS: Final = re.compile(r"\s*(?:[CM]-\S{1,6}|Escape|Tab|BSpace|Up|Down|Left|Ri
 _PROMPT: Final = re.compile(r"(?:[^\n]{0,300}?[\w~/\])])?\s?[#$%>]\s?")
 _PLACE: Final = re.compile(r":(/[^\s#$%]{0,4000})[#$%]\s?$")
 _LONGEST_PROMPT: Final = 300
-_MOST_PLACES: Final = 200
+_MOST_PLACES: Final = 50
+_LONGEST_LINE: Final = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ class Terminal:
 
     def __init__(self) -> None:
         self._pending = ""
+        self._running: str | None = None
 
     def read(self, keystrokes: Sequence[str], screen: str | None) -> list[Typed]:
         """Return what each call of a step did.
@@ -69,7 +71,15 @@ class Terminal:
         header = _HEADER.search(screen)
         body = screen[header.end() :] if header is not None else screen
         is_cut = _LIMITED in screen
-        shares = _shares([command for command in commands if command is not None], body)
+        ran = [command for command in commands if command is not None]
+        is_new = header is not None and header[1].startswith("New")
+        if not ran and self._running is not None and is_new:
+            has_keys = any(_KEYS.fullmatch(keys) for keys in keystrokes)
+            return self._waited(len(commands), body, is_cut, has_keys)
+        shares = _shares(ran, body)
+        if ran:
+            has_ended = shares is not None and _has_prompt(body)
+            self._running = None if has_ended else ran[-1]
         if shares is None:
             joint = ToolResult(body.strip("\n"), is_truncated=is_cut, doubt="unlinked_result")
             return [Typed(command, None, joint) for command in commands]
@@ -86,6 +96,21 @@ class Terminal:
             typed.append(Typed(command, cwd, result))
         return typed
 
+    def _waited(self, n_calls: int, body: str, is_cut: bool, has_keys: bool) -> list[Typed]:
+        """Return what calls that ran nothing show: more of the command that is running.
+
+        After a key such as an interruption that is not certain.
+        """
+        lines = [line for line in body.strip("\n").split("\n") if line.strip() != "^C"]
+        command = self._running
+        if not lines or _is_prompt(lines[-1]):
+            lines = lines[:-1]
+            self._running = None
+        text = "\n".join(lines)
+        doubt: Doubt | None = "unlinked_result" if has_keys and text.strip() else None
+        shown = Typed(command, None, ToolResult(text, is_truncated=is_cut, doubt=doubt))
+        return [*(Typed(None, None, ToolResult("")) for _ in range(n_calls - 1)), shown]
+
     def _command(self, keys: str) -> str | None:
         """Return the command that a call completed, or None."""
         if _KEYS.fullmatch(keys):
@@ -93,7 +118,7 @@ class Terminal:
             return None
         if keys.strip() == "Enter":
             keys = "\n"
-        self._pending += keys.replace("\r", "\n")
+        self._pending = (self._pending + keys.replace("\r", "\n"))[:_LONGEST_LINE]
         line, end, rest = self._pending.rpartition("\n")
         if not end:
             return None
@@ -186,6 +211,10 @@ def _below(rows: Sequence[str], squeezed: Sequence[str], last: int) -> int:
             break
         last += 1
     return last
+
+
+def _has_prompt(body: str) -> bool:
+    return _is_prompt(body.rstrip().rpartition("\n")[2])
 
 
 def _is_prompt(line: str) -> bool:

@@ -50,7 +50,8 @@ _PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = {
 
 _OPENING = re.compile(r"<(\w{4,40})>\s{0,40}<")
 _HEADER = re.compile(r"\[(\w{4,40})(?: for [^\n]{0,4000})?\] Result:[ \t]*\n?")
-_FOLDER = re.compile(r"# Current (?:Workspace|Working) Directory \(([^)\n]{1,4096})\)")
+_FOLDER = re.compile(r"# Current (?:Workspace|Working) Directory \(")
+_LONGEST_PATH: Final = 4096
 _DETAILS = "<environment_details>"
 
 
@@ -219,9 +220,11 @@ def _parameter(body: str, name: str) -> str | None:
 def _take_answers(state: _State, blocks: list[Mapping[str, Any]], timestamp: float | None) -> None:
     texts = [text_of(block.get("text")) for block in blocks if block.get("type") == "text"]
     known = [text for text in texts if text is not None]
-    for text in known:
-        folder = _FOLDER.search(text)
-        state.cwd = state.cwd or (text_of(clean(folder[1])) if folder is not None else None)
+    for text in known if state.cwd is None else ():
+        heading = _FOLDER.search(text)
+        if heading is not None:
+            rest = text[heading.end() : heading.end() + _LONGEST_PATH]
+            state.cwd = text_of(clean(rest.split(")", 1)[0].split("\n", 1)[0]))
     for block in blocks:
         call_id = text_of(block.get("tool_use_id"))
         if block.get("type") == "tool_result" and call_id is not None:

@@ -3,7 +3,7 @@
 Lines are ``{timestamp, type, payload}``. What the agent saw is in lines of type ``response_item``;
 events beside them state exit codes and tokens. Where the agent wrote scripts that call tools (code
 mode), only the events name the commands: what they printed is certain to have been seen where the
-script's own output holds it. Sub-agents have files of their own.
+script's own output holds it. Sub-agents have files of their own. Some versions keep events only.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 from retrieval_eval.io.files import Line
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, latest, unix_seconds
-from retrieval_eval.traces.dialects.codex import answer, session_of
+from retrieval_eval.traces.dialects.codex import answer, seen_part, session_of
 from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.formats.openai_calls import Place, log_item, output_text
 from retrieval_eval.traces.reading import CallLog, Complaints, Reading
@@ -60,6 +60,7 @@ class _State:
     certain: set[str] = field(default_factory=set)
     explained: set[str] = field(default_factory=set)
     open_cells: set[str] = field(default_factory=set)
+    has_cells: bool = False
     has_agent: bool = False
 
 
@@ -155,6 +156,7 @@ def _log(state: _State, item: Mapping[str, Any], place: Place) -> None:
         state.names[call_id] = name
         if name == "exec":
             state.open_cells.add(call_id)
+            state.has_cells = True
     elif state.names.get(call_id) in _CELLS and item.get("output") is not None:
         _look_for(state, output_text(item.get("output")))
         state.open_cells.discard(call_id)
@@ -202,7 +204,10 @@ def _take_tokens(state: _State, info: Mapping[str, Any], place: Place) -> None:
 
 
 def _take_item(state: _State, item: Mapping[str, Any], place: Place) -> None:
-    """Take an event about a call: one that an item names already, or one that a script made."""
+    """Take an event about a call: one that an item names already, or one that a script made.
+
+    Beside calls of other kinds such events repeat them; in a file without any they are the record.
+    """
     call_id, status = text_of(item.get("id")), text_of(item.get("status"))
     if call_id is None:
         return
@@ -213,6 +218,8 @@ def _take_item(state: _State, item: Mapping[str, Any], place: Place) -> None:
     call, result = _call_of(item, place, call_id)
     if call is None or item.get("source") in ("userShell", "user_shell"):
         return
+    if state.names and not state.has_cells:
+        return
     state.log.add(call)
     state.explained |= state.open_cells
     state.open_cells.clear()
@@ -220,7 +227,10 @@ def _take_item(state: _State, item: Mapping[str, Any], place: Place) -> None:
         return
     has_ended = status_of(item.get("exit_code")) is not None
     is_unfinished = result.is_unfinished or (has_failed and not has_ended) or status == "declined"
-    is_certain = is_unfinished or not result.text.strip()
+    is_certain = is_unfinished or not result.text.strip() or not state.has_cells
+    if is_certain:
+        text, is_cut = seen_part(result.text)
+        result = replace(result, text=text, is_truncated=is_cut)
     state.log.join(
         call_id,
         replace(

@@ -14,13 +14,16 @@ from typing import Any
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, latest, unix_seconds
-from retrieval_eval.traces.dialects.copilot_cli import HARNESS, answer
+from retrieval_eval.traces.dialects.copilot_cli import HARNESS, answer, started_shell
 from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.reading import CallLog, Complaints, Reading, arguments_of
 from retrieval_eval.traces.tokens import Item
 from retrieval_eval.traces.untrusted import blocks_text, clean, count_of, dict_of, list_of, text_of
 
 FORMAT = "copilot-events"
+_FETCHES = {"read_bash": "bash", "read_powershell": "powershell"}
+"""Tools that fetch what a command printed, and the tools that ran it."""
+
 _OWN = (
     *("session.start", "assistant.message", "tool.execution_start", "tool.execution_complete"),
     *("session.shutdown", "permission.requested", "permission.completed"),
@@ -37,6 +40,7 @@ class _State:
     names: dict[str, str] = field(default_factory=dict)
     servers: dict[str, str] = field(default_factory=dict)
     requests: dict[str, str] = field(default_factory=dict)
+    commands: dict[str, str] = field(default_factory=dict)
     is_flat: bool = False
     has_agent: bool = False
     started_at: float | None = None
@@ -139,13 +143,17 @@ def _request(
         return
     state.has_agent = True
     own = call_id or where
+    name, arguments = _fetched(state, name, _arguments(stated.get("arguments")))
     state.names[own] = name
+    command = text_of(arguments.get("command"))
+    if command is not None:
+        state.commands |= dict.fromkeys((own, *_shells(arguments)), command)
     agent = text_of(event.get("agentId")) or text_of(stated.get("parentToolCallId"))
     state.log.add(
         ToolCall(
             call_id=own,
             name=name,
-            arguments=_arguments(stated.get("arguments")),
+            arguments=arguments,
             result=None,
             timestamp=timestamp,
             is_subagent=agent is not None,
@@ -154,6 +162,22 @@ def _request(
             parent_id=agent,
         )
     )
+
+
+def _shells(arguments: Mapping[str, Any]) -> list[str]:
+    """Return under which names of shells a call runs or reads a command."""
+    names = (text_of(arguments.get(name)) for name in ("shellId", "sessionId"))
+    return [f"shell {name}" for name in names if name is not None]
+
+
+def _fetched(
+    state: _State, name: str, arguments: Mapping[str, Any]
+) -> tuple[str, Mapping[str, Any]]:
+    """Return the call of the command whose output a call fetches, where that is known."""
+    known = [state.commands[shell] for shell in _shells(arguments) if shell in state.commands]
+    if name not in _FETCHES or not known:
+        return name, arguments
+    return _FETCHES[name], {**arguments, "command": known[0]}
 
 
 def _arguments(stated: Any) -> Mapping[str, Any]:
@@ -178,6 +202,9 @@ def _complete(state: _State, data: Mapping[str, Any], timestamp: float | None, w
     error = dict_of(data.get("error"))
     is_error = data.get("success") is not True
     code = _exit_code(dict_of(stated))
+    shell = started_shell(text)
+    if shell is not None and call_id in state.commands:
+        state.commands[f"shell {shell}"] = state.commands[call_id]
     text = text or text_of(error.get("message")) or ""
     result = ToolResult(
         text,

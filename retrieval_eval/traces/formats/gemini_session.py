@@ -62,7 +62,7 @@ def read_gemini_document(document: Mapping[str, Any], name: str) -> Reading | Un
     """Return the reading of a session that is one document."""
     if not isinstance(document.get("messages"), list):
         return Unreadable(f"{name}: a Gemini CLI session without a list of messages")
-    state = _State(name, Complaints(name, "message"))
+    state = _State(name, Complaints(name, "step"))
     state.meta.update(document)
     for index, message in enumerate(document["messages"]):
         _keep(state, message, f"{name}#/messages/{index}", is_new=True)

@@ -10,6 +10,7 @@ with the package ``zstandard``. An archive is untrusted: sizes are bounded, noth
 
 from __future__ import annotations
 
+import re
 import struct
 import zipfile
 import zlib
@@ -324,7 +325,15 @@ def read_archive(path: Path, name: str) -> Reading | Unreadable:
         stated = dict_of(dict_of(header).get("eval"))
         return read_sample(dict_of(body), stated, f"{name}/{samples[sample]}")
 
-    return chosen(name, tuple(sorted(samples)), read)
+    return chosen(name, tuple(sorted(samples, key=_natural)), read)
+
+
+def _natural(name: str) -> tuple[tuple[int, str], ...]:
+    """Return the order of a name in which numbers have that of their value."""
+    return tuple(
+        (int(part[:18]), "") if part.isascii() and part.isdigit() else (-1, part)
+        for part in re.split(r"(\d+)", name)
+    )
 
 
 def _document(path: Path, member: str, name: str) -> Any:
@@ -459,5 +468,10 @@ FORMATS.add(
 )
 FORMATS.add(
     "inspect-eval",
-    FileFormat(recognises=_is_zip, read=read_archive, example=_example_archive()),
+    FileFormat(
+        recognises=_is_zip,
+        read=read_archive,
+        example=_example_archive(),
+        file_names=("*.eval",),
+    ),
 )

@@ -11,6 +11,7 @@ import re
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
 from retrieval_eval.records import ToolCall, ToolResult
@@ -163,10 +164,9 @@ def _commands(message: Mapping[str, Any], extra: Mapping[str, Any]) -> list[tupl
         return known
     # Only a message with exactly one block was executed.
     text = blocks_text(message.get("content"))
-    blocks = [text[found.end() :] for found in _BLOCK.finditer(text)][:2]
-    if len(blocks) != 1 or "```" not in blocks[0]:
-        return []
-    return [(blocks[0].split("\n```", 1)[0].removesuffix("```"), None)]
+    blocks = list(islice(_BLOCK.finditer(text), 2))
+    body = text[blocks[0].end() :] if len(blocks) == 1 else ""
+    return [(body.split("\n```", 1)[0].removesuffix("```"), None)] if "```" in body else []
 
 
 def _answer(state: _State, place: int, content: Any) -> None:

@@ -85,7 +85,7 @@ def read_opencode_export(document: Mapping[str, Any], name: str) -> Reading | Un
     """Return the reading of an exported session."""
     if not isinstance(document.get("messages"), list):
         return Unreadable(f"{name}: an exported OpenCode session without a list of messages")
-    state = _State(name, CallLog(Complaints(name, "message")))
+    state = _State(name, CallLog(Complaints(name, "step")))
     info = dict_of(document.get("info"))
     state.cwd = text_of(info.get("directory"))
     session = text_of(info.get("id"))

@@ -14,7 +14,7 @@ from typing import Any
 from retrieval_eval.io.files import Line, decode
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.clock import earliest, latest, unix_seconds
-from retrieval_eval.traces.dialects.openhands import HARNESS, SDK, answer
+from retrieval_eval.traces.dialects.openhands import HARNESS, SDK, answer, is_unfinished_output
 from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.formats.openhands import result as unwrapped
 from retrieval_eval.traces.reading import CallLog, Complaints, Reading, arguments_of
@@ -68,6 +68,8 @@ class _State:
     started_at: float | None = None
     finished_at: float | None = None
     names: dict[str, str] = field(default_factory=dict)
+    commands: dict[str, str] = field(default_factory=dict)
+    running: str | None = None
     session_ids: set[str] = field(default_factory=set)
 
 
@@ -110,9 +112,31 @@ def _see(state: _State, event: Mapping[str, Any]) -> float | None:
     return timestamp
 
 
-def _join(state: _State, call_id: str, result: ToolResult, timestamp: float | None) -> None:
+def _join(
+    state: _State,
+    call_id: str,
+    result: ToolResult,
+    timestamp: float | None,
+    *,
+    is_running: bool = False,
+) -> None:
     call = ToolCall(call_id, state.names.get(call_id, ""), {}, result)
+    if call_id in state.commands:
+        goes_on = is_running or is_unfinished_output(result.text)
+        state.running = state.commands[call_id] if goes_on else None
     state.log.join(call_id, answer(call), timestamp)
+
+
+def _typed(state: _State, call_id: str, arguments: dict[str, Any]) -> None:
+    """Note the command of a call; an empty one waits for the command that is running."""
+    command = text_of(arguments.get("command")) or ""
+    if not command.strip() and state.running is not None:
+        arguments["command"] = command = state.running
+        arguments.pop("is_input", None)
+    if str(arguments.get("is_input", "")).lower() != "true":
+        state.commands[call_id] = command
+        if state.cwd is not None:
+            arguments["workdir"] = state.cwd
 
 
 # --------------------------------------------------------------------------------------------------
@@ -179,9 +203,9 @@ def _add(
         arguments = dict(arguments_of(arguments.get("arguments")))
     elif action in ("read", "edit"):
         name, arguments = _editor(action, arguments)
-    elif action == "run" and state.cwd is not None and not arguments.get("is_input"):
-        arguments["workdir"] = state.cwd
     call_id = text_of(metadata.get("tool_call_id")) or _id(event.get("id")) or where
+    if action == "run":
+        _typed(state, call_id, arguments)
     state.names[call_id] = name
     own = _id(event.get("id"))
     if own is not None:
@@ -280,7 +304,9 @@ def _take_sdk(state: _State, event: Mapping[str, Any], where: str) -> None:
     elif call_id is None:
         return
     elif kind == "ObservationEvent":
-        _join(state, call_id, _observed(state, dict_of(event.get("observation"))), timestamp)
+        observation = dict_of(event.get("observation"))
+        is_running = observation.get("timeout") is True
+        _join(state, call_id, _observed(state, observation), timestamp, is_running=is_running)
     elif kind == "UserRejectObservation":
         text = text_of(event.get("rejection_reason")) or ""
         _join(state, call_id, ToolResult(text, None, True, is_unfinished=True), timestamp)
@@ -325,10 +351,10 @@ def _add_sdk(state: _State, event: Mapping[str, Any], timestamp: float | None, w
     }
     if isinstance(arguments.get("data"), dict) and set(arguments) == {"data"}:
         arguments = arguments["data"]
-    if name == "terminal" and state.cwd is not None and not arguments.get("is_input"):
-        arguments["workdir"] = state.cwd
     state.has_ended = state.has_ended or name == "finish"
     call_id = text_of(event.get("tool_call_id")) or where
+    if name == "terminal":
+        _typed(state, call_id, arguments)
     state.names[call_id] = name
     state.log.add(ToolCall(call_id, name, arguments, None, timestamp, cwd=state.cwd, where=where))
 

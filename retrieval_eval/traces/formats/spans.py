@@ -71,7 +71,8 @@ class _Span:
         if stated is not None:
             return stated.lower()
         operation = text_of(self.attributes.get("gen_ai.operation.name")) or ""
-        if operation == "execute_tool" or (not operation and "gen_ai.tool.name" in self.attributes):
+        is_named = "gen_ai.tool.name" in self.attributes and not operation
+        if operation == "execute_tool" or is_named or "ai.toolCall.name" in self.attributes:
             return "tool"
         if operation in _MODEL_OPERATIONS:
             return "llm"
@@ -248,6 +249,12 @@ def _messages(span: _Span, direction: str) -> list[Mapping[str, Any]]:
 def _parts(message: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     """Yield the calls and results in a message as parts of OpenTelemetry's convention."""
     yield from (part for part in list_of(message.get("parts")) if isinstance(part, dict))
+    for stated in list_of(message.get("tool_calls")):  # some write OpenAI's messages
+        function = dict_of(dict_of(stated).get("function"))
+        yield {"type": "tool_call", "id": dict_of(stated).get("id"), **function}
+    if text_of(message.get("tool_call_id")):
+        answered = {"id": message.get("tool_call_id"), "result": message.get("content")}
+        yield {"type": "tool_call_response", **answered}
     inner = dict_of(message.get("message"))
     calls = dict_of(inner.get("tool_calls"))
     for key in sorted(calls, key=_place):
@@ -294,7 +301,7 @@ def _take_tools(joined: _Joined, spans: list[_Span]) -> None:
     left: list[_Span] = []
     taken: set[str] = set()
     for span in spans:
-        call_id = _first(span, ("gen_ai.tool.call.id", "tool.id", "tool_call.id"))
+        call_id = _first(span, _IDS)
         if call_id is None:
             left.append(span)
             continue
@@ -322,8 +329,17 @@ def _take_tools(joined: _Joined, spans: list[_Span]) -> None:
             joined.order.append(call)
 
 
+_IDS: Final = ("gen_ai.tool.call.id", "tool.id", "tool_call.id", "ai.toolCall.id")
+_NAMES: Final = (*("gen_ai.tool.name", "tool.name", "tool_call.function.name", "ai.toolCall.name"),)
+_ARGUMENTS: Final = (
+    *("gen_ai.tool.call.arguments", "tool_call.function.arguments", "ai.toolCall.args"),
+    "input.value",
+)
+_RESULTS: Final = ("gen_ai.tool.call.result", "ai.toolCall.result", "output.value")
+
+
 def _tool_name(span: _Span) -> str:
-    stated = _first(span, ("gen_ai.tool.name", "tool.name", "tool_call.function.name"))
+    stated = _first(span, _NAMES)
     return stated or span.name.removeprefix("execute_tool ").strip() or "unknown"
 
 
@@ -332,18 +348,15 @@ def _fill(call: _Call, span: _Span) -> None:
     found = span.attributes
     call.span = span
     call.name = call.name or _tool_name(span)
-    stated = found.get("gen_ai.tool.call.arguments", found.get("tool_call.function.arguments"))
-    if stated is None:
-        stated = found.get("input.value", found.get("tool.parameters"))
+    stated = next((found[name] for name in _ARGUMENTS if found.get(name) is not None), None)
     nested = _nested(_below(found, ("gen_ai.tool.call.arguments.", "input.value.")))
     if not call.arguments:
         call.arguments = _arguments(stated) if stated is not None else dict(nested)
+    answer = next((found[name] for name in _RESULTS if found.get(name) is not None), None)
     if span.is_error or text_of(found.get("error.type")):
-        answer = found.get("gen_ai.tool.call.result", found.get("output.value"))
         text = call.result.text if call.result is not None else _text(answer) or span.message
         call.result = ToolResult(text, is_error=True, is_unfinished=answer is None)
     elif call.result is None:
-        answer = found.get("gen_ai.tool.call.result", found.get("output.value"))
         below = _below(found, ("gen_ai.tool.call.result.", "output.value."))
         if answer is not None or below:
             call.result = _result(answer if answer is not None else _nested(below))
@@ -578,6 +591,7 @@ _WHOLE: Final = frozenset(
     {
         *("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.tool.call.arguments"),
         *("gen_ai.tool.call.result", "input.value", "output.value", "tool.parameters"),
+        *("ai.toolCall.args", "ai.toolCall.result"),
     }
 )
 """Attributes whose values are kept as they are."""
@@ -631,7 +645,9 @@ def _place(key: str) -> tuple[int, str]:
 # --------------------------------------------------------------------------------------------------
 # Recognition.
 
-_MARKS: Final = ("gen_ai.", "openinference.", "llm.", "tool.name", "retrieval.documents")
+_MARKS: Final = (
+    *("gen_ai.", "openinference.", "llm.", "tool.name", "retrieval.documents", "ai.toolCall."),
+)
 
 
 def _is_marked(span: Any) -> bool:
@@ -699,7 +715,13 @@ _EXAMPLE: Final[Mapping[str, Any]] = {
 }
 FORMATS.add(
     "spans-json",
-    DocumentFormat(recognises=_is_span, read=read_span_document, example=_EXAMPLE, priority=1),
+    DocumentFormat(
+        recognises=_is_span,
+        read=read_span_document,
+        example=_EXAMPLE,
+        priority=1,
+        file_names=("spans.json",),
+    ),
 )
 FORMATS.add(
     "spans-jsonl",

@@ -176,13 +176,14 @@ def _list_sized(seen: Seen) -> Found:
 
 def _list_indented(seen: Seen) -> Found:
     """Return the files of a listing of names that are indented by their depth below a folder."""
-    first, *lines = seen.text.split("\n")
+    first, *rest = seen.text.split("\n")
     above = [first.removeprefix(_INDENTED).strip()]
+    lines = [line for line in rest if not line.startswith(("More than ", "("))]
     outermost = min((len(n) - len(n.lstrip(" ")) for n in lines if n.strip()), default=0)
     files: list[str] = []
     for line in lines:
         name = line.strip()
-        if not name or name.startswith(("More than ", "(")) or len(name) > _LONGEST_NAME:
+        if not name or len(name) > _LONGEST_NAME:
             continue
         indent = len(line) - len(line.lstrip(" ")) - outermost
         depth = min(indent // _INDENT, len(above) - 1)

@@ -14,7 +14,7 @@ from typing import Any, Final
 from retrieval_eval.io.files import decode
 
 _DEEPEST: Final = 5
-_OPEN_STRING: Final = re.compile(r'\s*\{\s*"(?:text|content)"\s*:\s*"')
+_OPEN_STRING: Final = re.compile(r'\s*\{\s*"(?:text|content|result)"\s*:\s*"')
 _STRING: Final = r'"((?:[^"\\]|\\.)*)"'
 _OPEN_RECORD: Final = re.compile(
     rf'"(?:file|path)"\s*:\s*{_STRING}(?:\s*,\s*"repo"\s*:\s*{_STRING})?'
@@ -43,7 +43,9 @@ def unwrapped(text: str, structured: Any) -> tuple[str, Any]:
     >>> unwrapped('{"text": "# r – a.py\\n1: x', None)
     ('# r – a.py\n1: x', None)
     """
-    value = structured if isinstance(structured, dict | list) else parsed(text)
+    value: Any = structured
+    if not isinstance(structured, dict | list):
+        text, value = _plain(text)
     for _ in range(_DEEPEST):
         inner = _inner(value)
         if inner is None:

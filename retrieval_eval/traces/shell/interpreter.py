@@ -18,6 +18,8 @@ from retrieval_eval.traces.shell.expansion import (
 )
 from retrieval_eval.traces.shell.options import words
 from retrieval_eval.traces.shell.output import Output
+from retrieval_eval.traces.shell.powershell import as_bash
+from retrieval_eval.traces.shell.programs.elsewhere import away_command
 from retrieval_eval.traces.shell.programs.feeds import each_command
 from retrieval_eval.traces.shell.steps import Arg, Invocation, Part, Step, printed
 from retrieval_eval.traces.shell.syntax import (
@@ -103,7 +105,7 @@ class Interpreter:
     def _behind(self, item: Item, context: Context) -> None:
         """Run a pipeline that the shell does not wait for, in an environment of its own."""
         saved, self.environment = self.environment, self.environment.copy()
-        self._item(item, replace(context, is_background=True, is_conditional=True))
+        self._item(item, replace(context, is_background=True))
         self.environment = saved
 
     def _before_success(self, script: Sequence, context: Context) -> int:
@@ -496,7 +498,7 @@ _WRAPPERS: Final[dict[str, tuple[str, int]]] = {
 
 
 def unwrap(stage: Invocation) -> Invocation:
-    """Return the command that ``sudo``, ``timeout``, ``env`` … run.
+    """Return the command that ``sudo``, ``timeout``, ``env``, ``docker exec`` … run.
 
     Examples
     --------
@@ -521,7 +523,8 @@ def unwrap(stage: Invocation) -> Invocation:
         if i >= len(texts):
             return stage
         stage = stage.rest(i)
-    return stage
+    inner = away_command(stage)
+    return stage if inner is None else unwrap(inner)
 
 
 def run_builtin(
@@ -536,8 +539,7 @@ def run_builtin(
             hides_errors=context.hides_errors or stage.hides_errors,
             is_shown=context.is_shown and stage.is_shown,
         )
-        environment = shell.environment if stage.program == "eval" else shell.environment.copy()
-        shell.run_text(script, inner, environment)
+        shell.run_text(script, inner, _environment_of(shell, stage))
         return True
     if stage.program in shell.environment.functions:
         _call(shell, stage, inner)
@@ -554,11 +556,20 @@ def run_builtin(
     return False
 
 
+def _environment_of(shell: Interpreter, stage: Invocation) -> Environment:
+    """Return what a nested script sees; in another place it is nothing of this shell."""
+    if stage.is_away:
+        return Environment(stage.cwd)
+    return shell.environment if stage.program == "eval" else shell.environment.copy()
+
+
 def _script(stage: Invocation) -> str | None:
     if stage.program == "eval":
         texts = [arg.text for arg in stage.args]
         known = [text for text in texts if text is not None]
         return " ".join(known) if known and len(known) == len(texts) else None
+    if stage.program.lower() in _WINDOWS_SHELLS:
+        return _windows_script(stage)
     if stage.program not in _SHELLS:
         return None
     for i, arg in enumerate(stage.args):
@@ -568,6 +579,19 @@ def _script(stage: Invocation) -> str | None:
         if not text.startswith("-"):
             return None
     return stage.script
+
+
+_WINDOWS_SHELLS: Final = words("pwsh powershell pwsh.exe powershell.exe cmd cmd.exe")
+
+
+def _windows_script(stage: Invocation) -> str | None:
+    """Return what ``pwsh -c`` or ``cmd /c`` runs, in the words of bash."""
+    for i, arg in enumerate(stage.args):
+        if arg.raw.lower() in ("-c", "-command", "/c", "/k"):
+            rest = [part.text for part in stage.args[i + 1 :]]
+            known = [text for text in rest if text is not None]
+            return as_bash(" ".join(known)) if known and len(known) == len(rest) else None
+    return None
 
 
 def _call(shell: Interpreter, stage: Invocation, context: Context) -> None:

@@ -121,7 +121,7 @@ def _text(plan: Plan, evidence: Evidence, output: Output, known: Set[str]) -> Ve
     if others:
         return _unresolved(plan, output, "the files it read are not named")
     is_hidden = plan.hides_errors and not all(plan.path(o.written) in known for o in files)
-    is_silent_failure = is_hidden or not evidence.is_certain
+    is_silent_failure = is_hidden or not evidence.is_certain or evidence.is_background
     is_ambiguous = not evidence.is_sole or len(files) > 1
     is_open = is_silent_failure or (plan.is_selective and not evidence.is_sole)
     if is_ambiguous and is_open and not (evidence.has_printed and len(files) == 1):
@@ -134,6 +134,8 @@ def _unserved(plan: Plan, lines: Sequence[str], output: Output) -> Verdict | Non
     path, text = plan.files[0].written if plan.files else "", "\n".join(lines)
     if _FETCH_FAILED.match(lines[0]) or is_error_message(text):
         return Verdict()
+    if plan.program == "gh" and text.startswith("["):
+        return _unresolved(plan, output, "lists a folder, or shows a file that holds a list")
     if is_page(text):
         return None if may_be_a_page(path) else Verdict()
     if not text.startswith("{") or not states_error(parsed(text)):

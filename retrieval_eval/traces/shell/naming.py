@@ -224,6 +224,29 @@ def _diff(plan: Plan, lines: Iterable[str]) -> Names:
     return found
 
 
+_LONG_STATUS = re.compile(
+    r"\t(?:new file|modified|deleted|renamed|copied|typechange|both modified|both added"
+    r"|deleted by us|deleted by them|added by us|added by them|both deleted): +(\S.{0,1000})"
+)
+_SHORT_STATUS = re.compile(r"(?:[ MADRCUT][MADRCUT]|[MADRCUT] |\?\?|!!) (\S.{0,1000})")
+
+
+def _status(plan: Plan, lines: Iterable[str]) -> Names:
+    """Read what ``git status`` lists, in its long form and in its short one."""
+    found: Names = {}
+    is_untracked = False
+    for line in lines:
+        if line.startswith("Untracked files:"):
+            is_untracked = True
+        match = _LONG_STATUS.fullmatch(line) or _SHORT_STATUS.fullmatch(line)
+        name = match[1] if match else line[1:] if is_untracked and line[:1] == "\t" else ""
+        for path in name.strip().split(" -> "):
+            path = path.strip('"')
+            if path and not path.endswith("/") and _covers(plan, path):
+                found[path] = []
+    return found
+
+
 def _patched(_plan: Plan, lines: Iterable[str]) -> Names:
     matches = (re.match(r"patching file '?([^'\s]+)'?", line) for line in lines)
     return {match[1]: [] for match in matches if match}
@@ -239,6 +262,7 @@ _READERS: Final[dict[str, Callable[[Plan, Iterable[str]], Names]]] = {
     "headers": _headers,
     "diff": _diff,
     "patching": _patched,
+    "status": _status,
 }
 
 

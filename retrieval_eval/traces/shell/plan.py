@@ -22,7 +22,17 @@ Evidence = Literal["text", "numbers", "names", "write", "mentions", "nothing", "
 """
 
 Style = Literal[
-    "path", "match", "count", "listing", "tree", "columns", "headers", "diff", "remote", "patching"
+    "path",
+    "match",
+    "count",
+    "listing",
+    "tree",
+    "columns",
+    "headers",
+    "diff",
+    "remote",
+    "patching",
+    "status",
 ]
 """The grammar of lines that name files; see :mod:`~.naming`."""
 

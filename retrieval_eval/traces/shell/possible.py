@@ -31,7 +31,7 @@ def operand_targets(plan: Plan, doubt: Doubt) -> tuple[RawTarget, ...]:
     is_below = plan.evidence == "names" or (plan.evidence == "opaque" and plan.is_open)
     for operand in plan.operands:
         for path, is_pattern in _paths(operand, is_below):
-            target = _placed(plan, path, is_pattern, doubt)
+            target = _placed(plan, path, is_pattern, operand.kind, doubt)
             if target is not None:
                 found[target] = None
     return tuple(found)
@@ -41,12 +41,16 @@ def _paths(operand: Operand, is_below: bool) -> Iterator[tuple[str, bool]]:
     """Yield the paths that an operand may mean, and whether each is a pattern."""
     written = operand.written
     if operand.kind == "feed":
-        yield from ((f"{root.rstrip('/')}/*", True) for root in operand.roots or (".",))
+        yield from ((f"{root.rstrip('/')}/*", True) for root in operand.roots)
+        if not operand.roots:
+            yield "*", True
         return
     if operand.kind == "pattern":
         written = _WILDCARD.sub("*", written)
     is_pattern = operand.kind != "file"
-    if is_below and not looks_like_file(written):
+    if operand.kind == "unknown" and not written.strip("*/."):
+        yield "*", True
+    elif is_below and not looks_like_file(written):
         yield f"{written.rstrip('/')}/*", True
     else:
         yield written, is_pattern
@@ -57,13 +61,15 @@ def unnamed(plan: Plan, doubt: Doubt) -> tuple[RawTarget, ...]:
     return (RawTarget("*", plan.access, doubt=doubt, is_pattern=True),)
 
 
-def _placed(plan: Plan, path: str, is_pattern: bool, doubt: Doubt) -> RawTarget | None:
+def _placed(plan: Plan, path: str, is_pattern: bool, kind: str, doubt: Doubt) -> RawTarget | None:
     if not path or len(path) > _LONGEST_PATTERN or "\n" in path or SAVED.search(path):
         return None
     if is_pattern:
         path = _few_stars(path)
     repository = plan.repository or None
-    place = path if repository is not None else plan.path(_without_parents(path))
+    # A word that begins with something unknown may be an absolute path.
+    is_free = repository is not None or path == "*" or (kind == "unknown" and path[0] == "*")
+    place = path if is_free else plan.path(_without_parents(path))
     return RawTarget(place, plan.access, repository, doubt=doubt, is_pattern=is_pattern)
 
 
@@ -105,7 +111,13 @@ def mentioned(plan: Plan, lines: Iterable[str], doubt: Doubt) -> tuple[RawTarget
         if len(found) >= MAX_NAMES:
             break
     return tuple(
-        RawTarget(plan.path(path), "matched", None, ((n, n),) if n else None, doubt=doubt)
+        RawTarget(
+            plan.path(path),
+            "matched",
+            plan.repository or None,
+            ((n, n),) if n else None,
+            doubt=doubt,
+        )
         for path, n in found
         if not SAVED.search(path)
     )

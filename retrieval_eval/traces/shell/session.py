@@ -15,6 +15,7 @@ from retrieval_eval.traces.shell.pipeline import plan_pipeline
 from retrieval_eval.traces.shell.places import Place, places
 from retrieval_eval.traces.shell.plan import Plan
 from retrieval_eval.traces.shell.possible import anywhere
+from retrieval_eval.traces.shell.powershell import as_bash, as_bash_prints, is_powershell
 from retrieval_eval.traces.shell.steps import Step, is_absolute
 from retrieval_eval.traces.shell.syntax import parse
 
@@ -88,7 +89,11 @@ class ShellSession:
             return ShellAnalysis(
                 (_ANY_FILE,) if output is None or output.strip() else (), (reason,)
             )
-        printed = read_output("" if (output or "").strip() == command.strip() else output or "")
+        shown = "" if (output or "").strip() == command.strip() else output or ""
+        if is_powershell(command):
+            command = as_bash(command)
+            shown = as_bash_prints(shown, command)
+        printed = read_output(shown)
         printed = replace(
             printed,
             is_missing=output is None,
@@ -100,13 +105,13 @@ class ShellSession:
         interpreter = Interpreter(self._environment, printed, not is_error and not printed.errors)
         interpreter.run(parse(command), Context())
         self._environment = interpreter.environment
-        shown = places(interpreter.steps, printed, self._environment.cwd)
-        start = next((place.folder for place in shown if place.kind == "start"), None)
+        seen = places(interpreter.steps, printed, self._environment.cwd)
+        start = next((place.folder for place in seen if place.kind == "start"), None)
         if start is not None and self._environment.cwd == "":
             self._environment.cwd = start
         if printed.reset_cwd is not None:
             self._environment.cwd = printed.reset_cwd
-        return replace(self._weighed(interpreter.steps, printed, is_error, doubt), places=shown)
+        return replace(self._weighed(interpreter.steps, printed, is_error, doubt), places=seen)
 
     def _weighed(
         self, steps: list[Step], output: Output, is_error: bool, doubt: Doubt | None
@@ -146,7 +151,7 @@ def _record(
 
 
 def _is_placed(plan: Plan, target: RawTarget) -> bool:
-    is_remote = plan.repository is not None or plan.style == "remote" or target.path == "*"
+    is_remote = plan.repository is not None or plan.style == "remote" or target.path[0] == "*"
     return is_remote or plan.cwd is not None or is_absolute(target.path)
 
 

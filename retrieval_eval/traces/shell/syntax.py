@@ -291,7 +291,7 @@ def _parameter(text: str, *, is_quoted: bool) -> Piece:
 # The grammar also overlooks the end of some lines, mostly between a pipeline with a quoted argument
 # and a line with a redirect, so that the words of the next command become arguments of this one. A
 # command whose words lie on both sides of a line break is therefore ended at the break, and the
-# text is parsed again.
+# text is parsed again. So is a text in which the grammar takes the ``$`` of a variable for text.
 
 MAX_DEPTH: Final = 40
 """Levels of nested compound commands that are read; what lies deeper is unparsed."""
@@ -332,6 +332,10 @@ def parse(command: str) -> Sequence:
     source = to_plain(command.replace("\r\n", "\n"))
     for _ in range(_MOST_PARSES):
         root = _parser().parse(source).root_node
+        names = _overlooked_names(root, source)
+        if names:
+            source = _braced(source, names)
+            continue
         ends = _overlooked_ends(root, source)
         if not ends:
             return Sequence(tuple(_body(list(root.children), 0)))
@@ -360,6 +364,36 @@ def _overlooked_ends(root: TreeNode, source: bytes) -> list[int]:
                 ends.add(last.end_byte)
             last = other
     return sorted(ends)
+
+
+_NAME_BYTES: Final = re.compile(rb"[A-Za-z_]\w{0,100}")
+
+
+def _overlooked_names(root: TreeNode, source: bytes) -> list[tuple[int, int]]:
+    """Return the variables, as spans of their names, whose ``$`` the grammar takes for text.
+
+    It does so behind another variable: in ``$A/$B/c`` it ends the word at the second ``$``.
+    """
+    found: list[tuple[int, int]] = []
+    waiting = [root] if b"$" in source else []
+    while waiting:
+        node = waiting.pop()
+        waiting += node.children
+        if node.type == "$" and node.parent is not None and node.parent.type == "concatenation":
+            name = _NAME_BYTES.match(source, node.end_byte)
+            if name is not None:
+                found.append(name.span())
+    return sorted(set(found))
+
+
+def _braced(source: bytes, names: list[tuple[int, int]]) -> bytes:
+    """Return ``source`` with braces around ``names``."""
+    parts: list[bytes] = []
+    position = 0
+    for start, end in names:
+        parts += [source[position:start], b"{", source[start:end], b"}"]
+        position = end
+    return b"".join([*parts, source[position:]])
 
 
 def _ended(source: bytes, ends: list[int]) -> bytes:

@@ -24,12 +24,13 @@ from retrieval_eval.traces.shell.programs.readers import (
     plan_reader,
     plan_sed,
 )
-from retrieval_eval.traces.shell.programs.remote import CLIENTS, plan_client, plan_fetch
+from retrieval_eval.traces.shell.programs.remote import CLIENTS, plan_client, plan_fetch, plan_gh
 from retrieval_eval.traces.shell.programs.scripts import INTERPRETERS, plan_script
 from retrieval_eval.traces.shell.programs.search import SEARCHERS, plan_search
 from retrieval_eval.traces.shell.programs.writers import (
     ALL_OPERANDS,
     LAST_OPERAND,
+    plan_apply_patch,
     plan_patch,
     plan_writer,
 )
@@ -43,7 +44,7 @@ INERT: Final = words(
     "poetry cargo rustc rustup go gofmt gcc g++ clang javac java mvn gradle dotnet tsc "
     "eslint prettier ruff mypy black pytest tox docker docker-compose kubectl apt apt-get "
     "brew dpkg ssh scp nc ping dig nproc lscpu seq expr bc tput clear dirname basename "
-    "yes redirect source . service systemctl openssl gpg tar zip unzip gzip gunzip xz gh hg "
+    "yes redirect source . service systemctl openssl gpg tar zip unzip gzip gunzip xz hg "
     "svn"
 )
 """Programs that show an agent no file of the repository it works on."""
@@ -57,7 +58,6 @@ REPORTERS: Final = words(
 _MAY_SHOW: Final = {
     "docker": "exec|run",
     "docker-compose": "exec|run",
-    "gh": "api|search",
     "gunzip": "-[a-z0-9]*c|--stdout",
     "gzip": "-[a-z0-9]*c|--stdout",
     "hg": "cat",
@@ -83,6 +83,8 @@ _PLANNERS: Final[dict[str, Callable[[Invocation], Plan]]] = {
     **dict.fromkeys(("fd", "fdfind"), plan_fd),
     **dict.fromkeys(ALL_OPERANDS | LAST_OPERAND, plan_writer),
     "patch": plan_patch,
+    **dict.fromkeys(("apply_patch", "applypatch"), plan_apply_patch),
+    "gh": plan_gh,
     "git": plan_git,
     **dict.fromkeys(CLIENTS, plan_client),
     **dict.fromkeys(("curl", "wget"), plan_fetch),

@@ -9,7 +9,7 @@ from typing import Final
 from retrieval_eval.traces.shell.options import scan, words
 from retrieval_eval.traces.shell.plan import Operand, Plan, opaque, operands_of, reader
 from retrieval_eval.traces.shell.programs.search import plan_search
-from retrieval_eval.traces.shell.programs.writers import patched_files, written
+from retrieval_eval.traces.shell.programs.writers import destinations, patched_files, written
 from retrieval_eval.traces.shell.steps import Arg, Invocation, literal, resolve
 
 _HISTORY: Final = words("log diff show blame annotate whatchanged shortlog diff-tree")
@@ -29,13 +29,16 @@ def plan_git(stage: Invocation) -> Plan:
         plan = Plan("git", "file_search", "listed", "names", cwd=stage.cwd, is_loose=True)
         is_bare = verb == "ls-files" or "--name-only" in stage.texts()
         return replace(plan, operands=(Operand("."),), style="path" if is_bare else "columns")
+    if verb == "status":
+        plan = Plan("git", "file_search", "listed", "names", (Operand("."),), stage.cwd)
+        return replace(plan, style="status", is_loose=True)
     if verb == "cat-file":
         return _blob(stage, [a for a in stage.args if ":" in a.raw])
     if verb in ("checkout", "restore"):
         return _restored(stage, verb)
     if verb in ("rm", "mv"):
         files = operands_of(scan(stage.args).operands, stage)
-        return written(stage, files if verb == "rm" else files[-1:])
+        return written(stage, files if verb == "rm" else destinations(files))
     if verb == "apply":
         if stage.script is not None:
             return written(stage, patched_files(stage.script))

@@ -10,8 +10,16 @@ from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import unquote
 
+from retrieval_eval.traces.results.prose import looks_like_file
 from retrieval_eval.traces.shell.options import scan
-from retrieval_eval.traces.shell.plan import Operand, Plan, operands_of, reader
+from retrieval_eval.traces.shell.plan import (
+    Operand,
+    Plan,
+    named_paths,
+    opaque,
+    operands_of,
+    reader,
+)
 from retrieval_eval.traces.shell.programs.writers import written
 from retrieval_eval.traces.shell.steps import Invocation
 
@@ -53,6 +61,33 @@ def plan_client(stage: Invocation) -> Plan:
     if verb in client.listing:
         return replace(plan, category="file_search", access="listed")
     return Plan(stage.program)
+
+
+_CONTENTS = re.compile(r"/?repos/([^/\s]+/[^/\s]+)/contents/([^?\s]{1,1000})(?:\?\S*)?")
+
+
+def plan_gh(stage: Invocation) -> Plan:
+    """Return the plan of ``gh``: a file of the host, the changes of a pull request, a search."""
+    texts = stage.texts()
+    command = " ".join(texts[:2])
+    if command == "pr diff":
+        plan = Plan("gh", "commit_search", "matched", "names", (Operand("."),), stage.cwd)
+        repository = scan(stage.args, "R", "repo").text("R", "repo")
+        plan = replace(plan, style="diff", is_loose=True, repository=repository)
+        return replace(plan, has_numbers="--name-only" in texts)
+    if command == "search code":
+        return opaque(stage, "searches the files of a host", "code_search", is_open=True)
+    if texts[:1] != ["api"]:
+        return Plan("gh")
+    options = scan(stage.args[1:], "XfFHqtp", "method field raw-field header jq template input")
+    match = _CONTENTS.fullmatch(options.operands[0].raw) if options.operands else None
+    if match is None or "*" in match[0]:
+        return opaque(stage, "may show files of another place", operands=named_paths(stage.args))
+    path = unquote(match[2]).strip("/")
+    if not looks_like_file(path):
+        plan = opaque(stage, "may list a folder of another place", "file_search")
+        return replace(plan, repository=match[1])
+    return replace(reader(stage, (Operand(path),)), repository=match[1], is_selective=True)
 
 
 _RAW = re.compile(

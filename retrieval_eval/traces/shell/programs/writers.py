@@ -40,14 +40,15 @@ def plan_writer(stage: Invocation) -> Plan:
     if stage.program in ALL_OPERANDS:
         plan = written(stage, operands)
     else:
-        plan = written(stage, _destinations(operands, options.text("t", "target-directory")))
+        plan = written(stage, destinations(operands, options.text("t", "target-directory")))
     if any(operand.kind != "file" for operand in plan.operands):
         reason = "the names of the written files are not known"
         return opaque(stage, reason, "file_write", plan.operands)
     return plan
 
 
-def _destinations(operands: tuple[Operand, ...], folder: str | None) -> tuple[Operand, ...]:
+def destinations(operands: tuple[Operand, ...], folder: str | None = None) -> tuple[Operand, ...]:
+    """Return the files that moving or copying the first operands to the last one writes."""
     if folder is not None:
         return tuple(_inside(folder, operand) for operand in operands)
     if len(operands) < 2:
@@ -73,6 +74,20 @@ def plan_patch(stage: Invocation) -> Plan:
         return written(stage, (operand_of(options.operands[0]),))
     plan = Plan(stage.program, "file_write", "written", "names", cwd=stage.cwd)
     return replace(plan, style="patching")
+
+
+_ENVELOPE: Final = re.compile(
+    r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (\S[^\n]{0,1000})$", re.MULTILINE
+)
+
+
+def plan_apply_patch(stage: Invocation) -> Plan:
+    """Return the plan of ``apply_patch``, whose patch is a here-document or an argument."""
+    patch = stage.script or "\n".join(stage.texts())
+    names = dict.fromkeys(match[1].strip() for match in _ENVELOPE.finditer(patch))
+    if not names:
+        return opaque(stage, "the patch is not given", "file_write")
+    return written(stage, tuple(Operand(name) for name in names))
 
 
 def patched_files(patch: str) -> tuple[Operand, ...]:

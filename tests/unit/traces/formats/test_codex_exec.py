@@ -113,6 +113,30 @@ def test_a_call_that_did_not_end_has_no_result():
     assert read(*RUN[:2], started, failed).flags == ("result_error",)
 
 
+def test_other_items_are_calls_too():
+    spawn = {"tool": "spawn_agent", "prompt": "look", "receiver_thread_ids": ["019b"]}
+    reading = read(
+        *RUN[:2],
+        event("completed", "item_1", "collab_tool_call", status="completed", **spawn),
+        event("completed", "item_2", "web_search", query="retry", action={"type": "search"}),
+        event("completed", "item_3", "file_change", changes=[3], status="failed"),
+        event("completed", "item_4", "picture_of_a_cat"),
+        event("completed", "item_5", "mcp_tool_call", server="s", tool="t", status="in_progress"),
+    )
+    assert [(c.name, c.result and c.result.is_unfinished) for c in reading.calls] == [
+        ("spawn_agent", False),
+        ("web_search", None),
+        ("apply_patch", True),
+        ("mcp__s__t", None),
+    ]
+
+
+def test_what_other_programs_wrote_before_is_left_out():
+    first = Line(1, None, "agent/codex.txt: line 1: not valid JSON")
+    lines = (Line(n, v) for n, v in enumerate(RUN, start=2))
+    assert read_lines([first, *lines], "agent/codex.txt").flags == ()
+
+
 def test_ids_begin_again_in_each_turn():
     reading = read(*RUN, *RUN[1:])
     assert len(reading.calls) == 12

@@ -253,9 +253,23 @@ def test_an_event_about_a_call_that_an_item_makes_adds_no_call():
         line("event_msg", 3, type="exec_command_end", call_id="c1", exit_code=2),
         answered(4, "c1", "cat: a.py: No such file or directory"),
         item(5, "CommandExecution", id="u1", command=["ls"], source="userShell"),
+        item(6, "CommandExecution", id="other", command=["cat", "a.py"], status="failed"),
     )
     (call,) = reading.calls
     assert (call.result.is_error, call.result.is_unfinished) == (True, False)
+
+
+def test_a_file_of_events_alone_is_read_by_them():
+    command = {"command": ["cat", "a.py"], "cwd": "/workspace/app", "status": "completed"}
+    long = "\n".join(f"line {n}" for n in range(9000))
+    reading = read(
+        item(2, "CommandExecution", id="e1", exit_code=0, aggregated_output="import os", **command),
+        item(3, "CommandExecution", id="e2", exit_code=0, aggregated_output=long, **command),
+        item(4, "CommandExecution", id="e3", source="userShell", **command),
+    )
+    short, cut = (c.result for c in reading.calls)
+    assert (short.text, short.doubt, short.is_truncated) == ("import os", None, False)
+    assert (len(cut.text) < 11_000, cut.is_truncated) == (True, True)
 
 
 def test_items_of_a_script_include_servers_and_files():
@@ -280,6 +294,32 @@ def test_items_of_a_script_include_servers_and_files():
     assert (read_file.name, read_file.result.doubt) == ("mcp__code__read_file", None)
     assert (failed.result.text, failed.result.is_unfinished) == ("no access", True)
     assert patch.arguments == {"files": [{"path": "/w/a.py"}]}
+
+
+def test_events_state_how_calls_ended():
+    command = item(3, "CommandExecution", id="e1", command=["ls"], status="inProgress")
+    reading = read(
+        called(2, "apply_patch", "p1", input="*** Begin Patch"),
+        line("event_msg", 2, type="patch_apply_end", call_id="p1", success=False),
+        answered(2, "p1", "it did not apply"),
+        called(2, "mcp__code__read", "m1", path="a.py"),
+        line("event_msg", 2, type="mcp_tool_call_end", call_id="m1", result={"Err": "no access"}),
+        answered(2, "m1", "no access"),
+        custom(3, "exec", "cell1", "await tools.ls()"),
+        tokens(3, 10, 1),
+        command,
+        item(3, "DynamicToolCall", id="d1", tool="lookup", arguments={"q": "x"}, success=False),
+        item(3, "McpToolCall", id="m2", server="s", tool="t", status="inProgress"),
+        item(3, "Reasoning", id="r1"),
+        item(3, "Reasoning"),
+        tokens(4, 100, 10),
+        tokens(5, 50, 5),
+    )
+    patch, remote, _, running, dynamic, open_call = reading.calls
+    assert (patch.result.is_error, remote.result.is_error) == (True, True)
+    assert (running.result, open_call.result) == (None, None)
+    assert (dynamic.name, dynamic.result.is_error) == ("lookup", True)
+    assert reading.declared_tokens == 55
 
 
 def test_a_sub_agent_has_a_file_of_its_own(tmp_path):

@@ -99,6 +99,18 @@ def test_a_command_in_the_background_shows_nothing_certain():
     assert call.result.doubt == "background"
 
 
+def test_a_call_that_fetches_the_output_of_a_command_shows_that_command():
+    text = "<command started in background with shellId: 7>"
+    calls = read(
+        start("c", "bash", command="cat a.py", mode="async"),
+        complete("c", text),
+        start("d", "read_bash", shellId="7", delay=5),
+        complete("d", "a = 1\n<exited with exit code 0>"),
+    ).calls
+    assert (calls[1].name, calls[1].arguments["command"]) == ("bash", "cat a.py")
+    assert calls[1].result.text == "a = 1"
+
+
 def test_the_printed_stream_is_flat():
     lines = [
         {"type": "tool_use", "id": "c", "name": "bash", "input": {"command": "ls"}},

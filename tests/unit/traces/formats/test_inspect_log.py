@@ -127,13 +127,14 @@ def test_the_one_sample_of_a_log_is_read(shape, tmp_path):
 @pytest.mark.parametrize("shape", ["json", "eval"])
 def test_a_log_of_several_samples_lists_them_and_reads_the_named_one(shape, tmp_path):
     path, two = tmp_path / "log.bin", sample(tool("z", "bash", {"cmd": "ls"}), number=2)
+    ten = WHOLE | {"id": "task-10"}
     if shape == "eval":
-        archive(path, WHOLE, two)
+        archive(path, ten, two)
     else:
-        path.write_text(json.dumps(log(WHOLE, two)))
+        path.write_text(json.dumps(log(two, ten)))
     with pytest.raises(SeveralTracesError) as caught:
         read_trace(path)
-    assert caught.value.names == ("task-1_epoch_1", "task-2_epoch_1")
+    assert caught.value.names == ("task-2_epoch_1", "task-10_epoch_1")
     assert read_trace(path, sample="task-2").calls[0].call_id == "z"
     with pytest.raises(SeveralTracesError, match="2 traces named 'task'"):
         read_trace(path, sample="task")

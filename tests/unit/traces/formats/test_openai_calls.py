@@ -46,6 +46,23 @@ def test_arguments_that_are_no_object_are_kept():
     ]
 
 
+def test_further_items_are_calls():
+    edit = {"type": "update_file", "path": "a.py", "diff": "@@"}
+    log, _ = log_of(
+        log_item,
+        {"type": "apply_patch_call", "call_id": "p", "operation": edit},
+        {"type": "apply_patch_call_output", "call_id": "p", "status": "failed", "output": "no"},
+        {"type": "function_call", "call_id": "m", "name": "read", "namespace": "mcp__code__"},
+        {"type": "function_call", "call_id": "n", "name": "read", "namespace": "functions"},
+        {"type": "function_call_output", "output": "x"},
+    )
+    patch, remote, own = log.items()
+    assert (patch.name, patch.arguments["path"]) == ("apply_patch", "a.py")
+    assert (patch.result.is_error, patch.result.is_unfinished) == (True, True)
+    assert (remote.name, own.name) == ("mcp__code__read", "read")
+    assert log.complaints.sentences() == ("f:5: a tool result does not name its call",)
+
+
 def test_a_local_shell_states_command_and_folder():
     action = {"type": "exec", "command": ["bash", "-lc", "ls"], "working_directory": "/w"}
     log, _ = log_of(

@@ -211,6 +211,16 @@ def test_a_denied_call_did_not_run():
     assert reading.flags == ("result_error",)
 
 
+def test_a_summary_in_an_exported_session_is_noted():
+    info = {"role": "assistant", "time": {"created": AT}}
+    messages = [
+        {"info": info, "parts": [tool("c1", "glob", "/w/a.py", pattern="*")]},
+        {"info": {**info, "summary": True}, "parts": []},
+    ]
+    reading = read_document({"info": {"id": "s"}, "messages": messages}, "e.json")
+    assert reading.flags == ("context_compacted",)
+
+
 def test_the_calls_of_a_sub_agent_are_missing(tmp_path):
     trial = write(tmp_path, tool("c1", "task", "found it", metadata={"sessionId": "ses_2"}))
     assert "subagent_calls_missing" in read_trace(trial).flags

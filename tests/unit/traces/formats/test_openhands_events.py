@@ -132,6 +132,20 @@ def test_an_action_without_an_observation_has_no_result():
     assert call.result is None
 
 
+def test_an_empty_command_waits_for_the_one_that_is_running():
+    late = "compiling\n[The command has no new output after 10 seconds. Wait.]"
+    calls = read(
+        action(1, "run", "c1", command="make; cat a.py"),
+        observation(2, 1, "run", late, -1),
+        action(3, "run", "c3", command="", is_input="true"),
+        observation(4, 3, "run", "a = 1", 0),
+        action(5, "run", "c5", command=""),
+    ).calls
+    assert calls[1].arguments == {"command": "make; cat a.py", "workdir": "/w"}
+    assert calls[1].result.text == "a = 1"
+    assert calls[2].arguments["command"] == ""
+
+
 def test_an_array_and_a_folder_of_files_say_the_same(tmp_path):
     whole = tmp_path / "whole" / "agent" / "openhands.trajectory.json"
     whole.parent.mkdir(parents=True)

@@ -320,6 +320,29 @@ def test_what_a_retriever_returned_is_possibly_what_the_model_saw():
     ]
 
 
+def test_openai_s_messages_in_a_span_of_a_model():
+    function = {"name": "read_file", "arguments": '{"path": "a.py"}'}
+    asked = {"role": "assistant", "tool_calls": [{"id": "c1", "function": function}]}
+    answered = {"role": "tool", "tool_call_id": "c1", "content": "x = 1"}
+    assert outline(read(chat("m", 0, [asked, answered]))) == [READ]
+
+
+def test_the_definition_of_a_tool_is_not_what_it_was_called_with():
+    attributes = {"tool.name": "read_file", "tool.id": "c", "tool.parameters": '{"type": "object"}'}
+    (found,) = read_lines([Line(1, span("a", "TOOL", attributes))], "s").calls
+    assert found.arguments == {}
+
+
+def test_the_spans_of_vercel_s_sdk():
+    attributes = {
+        "ai.toolCall.id": "c1",
+        "ai.toolCall.name": "read_file",
+        "ai.toolCall.args": '{"path": "a.py"}',
+        "ai.toolCall.result": "x = 1",
+    }
+    assert outline(read(otlp("s", 1, attributes))) == [READ]
+
+
 def test_json_that_a_tool_returned_is_not_taken_for_a_message():
     text = '{"name": "widgets", "content": "x"}'
     (found,) = read(tool("s", 1, call_id="c1", result=text)).calls

@@ -60,6 +60,15 @@ def test_a_command_that_goes_on_without_output_has_no_result():
     assert typed.result.text == ""
 
 
+def test_a_step_that_waits_shows_more_of_the_command_that_runs():
+    terminal = Terminal()
+    terminal.read(["make; cat a.py\n"], screen(("make; cat a.py", "compiling\n"), end=False))
+    (typed,) = terminal.read([""], HEADER + "a = 1\n" + PROMPT)
+    assert (typed.command, typed.result.text) == ("make; cat a.py", "a = 1")
+    (typed,) = terminal.read([""], HEADER + PROMPT)
+    assert typed.command is None
+
+
 def test_a_long_line_is_broken_by_the_terminal():
     command = "cat " + "folder/" * 30 + "a.py"
     broken = HEADER + PROMPT + command[:140] + "\n" + command[140:] + "\na = 1\n" + PROMPT

@@ -125,3 +125,12 @@ def test_the_text_counts_where_the_structured_result_lists_nothing(
     structured: Any, paths: list[str]
 ) -> None:
     assert listed(use("Glob", {}, "/workspace/a.py", structured=structured)) == paths
+
+
+def test_a_relative_folder_without_a_working_directory_stays_relative() -> None:
+    call = ToolCall("c", "Glob", {"path": "src", "pattern": "*.py"}, ToolResult("src/gt.py"))
+    assert [target.path for target in interpret(call).targets] == ["src/gt.py"]
+    call = ToolCall(
+        "c", "Grep", {"path": "src", "pattern": "x"}, ToolResult("Found 1 file\nsrc/gt.py")
+    )
+    assert [target.path for target in interpret(call).targets] == ["src/gt.py"]

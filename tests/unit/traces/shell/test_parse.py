@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from retrieval_eval.traces.shell import ShellSession
 from retrieval_eval.traces.shell.syntax import (
     MAX_DEPTH,
     Branch,
@@ -218,3 +219,20 @@ def test_many_lines_take_no_longer_than_their_number(command: str) -> None:
     begun = time.process_time()
     parse(command)
     assert time.process_time() - begun < 5
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("A=x B=y C=z; A=x; B=y; C=z; cat $A/$B/$C", ["/w/x/y/z"]),
+        ("A=x; B=y; cat $A/$B/a.py", ["/w/x/y/a.py"]),
+        (
+            "A=x; B=y; for f in $A/$B/a.py $A/$B/b.py; do cat $f; done",
+            ["/w/x/y/a.py", "/w/x/y/b.py"],
+        ),
+        ("A=x; B=y; cat '$A/$B/a.py'", ["/w/$A/$B/a.py"]),
+    ],
+)
+def test_variables_behind_each_other_are_one_word(command: str, expected: list[str]) -> None:
+    analysis = ShellSession("/w").analyse(command, "x")
+    assert [t.path for event in analysis.events for t in event.targets] == expected
