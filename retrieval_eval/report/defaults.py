@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.report import words
 from retrieval_eval.report.headings import NAMED, Format, inside
-from retrieval_eval.report.names import reason_sentence
+from retrieval_eval.report.names import DOUBTS, reason_sentence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -165,6 +165,19 @@ KNOWN: Final[Mapping[str, Defaults]] = {
         empty="No folder was left out.",
         formats={"reason": reason_sentence},
         top=40,
+    ),
+    "run.evidence": Defaults(
+        "evidence",
+        "Trials whose trace leaves ground-truth files open, with the cause; widest first",
+        _columns(
+            "trial_name, config_name, recall_width: Recall open by, cause, n_files: Files, "
+            "n_calls: Calls"
+        ),
+        words.left_open,
+        "No trace leaves a ground-truth file open.",
+        {"cause": lambda cause: DOUBTS.get(cause, str(cause))},
+        links=_PAGES,
+        top=15,
     ),
     "run.missed": Defaults(
         "missed",

@@ -25,6 +25,7 @@ from retrieval_eval.model.impact import (
     PairedStatistics,
 )
 from retrieval_eval.report.columns import FRAMES
+from retrieval_eval.report.exhibits import n_words
 from retrieval_eval.report.headings import inside, percent
 from retrieval_eval.report.names import metric_name, reason_sentence
 from retrieval_eval.report.numbers import MISSING, interval, of, p_value, rate, signed
@@ -34,7 +35,7 @@ from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 from retrieval_eval.study.compare import PRIMARY, TASK_STATUSES, Comparison
 from retrieval_eval.study.frames import reason_label, rule_title
 from retrieval_eval.study.gate import RULES
-from retrieval_eval.study.verdict import ALPHA
+from retrieval_eval.study.verdict import ALPHA, is_fragile
 from retrieval_eval.values import as_number, counted
 
 if TYPE_CHECKING:
@@ -191,7 +192,7 @@ def _measured(record: ComparisonDocument, result: PairedStatistics) -> tuple[str
             caution(record, n_named),
             trust(record, n_reasons),
         )
-        if sum(len(sentence.split()) for sentence in said) <= MAX_WORDS:
+        if n_words(said) <= MAX_WORDS:
             break
     return tuple(filter(None, said))
 
@@ -459,15 +460,6 @@ def is_balanced(arm: ArmLedger) -> bool:
     """Return whether every trial of an arm is removed, unmatched or used."""
     left = sum(arm.removed.values()) + sum(arm.unmatched.values())
     return arm.trials == left + arm.used and sum(arm.outcomes_only.values()) <= arm.used
-
-
-def is_fragile(result: PairedEstimate) -> bool:
-    """Return whether values that an arm lacks could give the mean difference the other sign."""
-    if result.bound_low is None or result.bound_high is None or result.mean_difference is None:
-        return False
-    has_gap = bool(result.n_lacking_baseline or result.n_lacking_comparison)
-    worst = result.bound_low if result.mean_difference > 0 else -result.bound_high
-    return has_gap and worst <= 0
 
 
 def arms(record: ComparisonDocument) -> tuple[str, str]:
@@ -763,6 +755,33 @@ def example_finding(study: Comparison, task: tuple[str, str]) -> str:
             ends = f"{known.value(sides.baseline)} and {known.value(sides.comparison)}"
             return f"{name(task[1], 60)}: {known.label.lower()} {ends}"
     return name(task[1], 60)
+
+
+def left_open(causes: pd.DataFrame) -> str:
+    """Return how many trials leave the recall open, and by how much at most."""
+    if causes.empty:
+        return "No trace leaves a ground-truth file open"
+    trials = causes.drop_duplicates(["run_id", "config_name", "task_name", "trial_name"])
+    widest = float(trials["recall_width"].max())
+    return (
+        f"{counted(len(trials), 'trial')} {'leaves' if len(trials) == 1 else 'leave'} "
+        f"ground-truth files open, up to {rate(widest)} of the file recall"
+    )
+
+
+def recall_bounds(trials: pd.DataFrame) -> str:
+    """Return how wide the mean recall of the configuration with the least evidence is."""
+    known = trials.dropna(subset=["file_recall_low", "file_recall_high"])
+    if known.empty:
+        return "No trial has a file recall"
+    means = known.groupby("config_name", sort=False)[["file_recall_low", "file_recall_high"]].mean()
+    width, config, low, high = max(
+        (high - low, str(config), low, high)
+        for config, low, high in means.itertuples(index=True, name=None)
+    )
+    if not width > 0:
+        return "No mean file recall is left open"
+    return f"Mean file recall lies between {rate(low)} and {rate(high)} with {name(config)}"
 
 
 def most_missed(found: pd.DataFrame) -> str:

@@ -54,15 +54,18 @@ def conclusion(block: PairedEstimate) -> Conclusion:
     mean difference over all planned tasks the other sign, or none.
     """
     found = apparent(block)
-    if found == "no_detectable_difference":
-        return found
+    return "fragile" if found != "no_detectable_difference" and is_fragile(block) else found
+
+
+def is_fragile(block: PairedEstimate) -> bool:
+    """Return whether values that an arm lacks could give the mean difference the other sign."""
     low, high, change = block.bound_low, block.bound_high, block.mean_difference
     if low is None or high is None or change is None:
-        return found
+        return False
     worst = low if change > 0 else -high
     has_gap = block.n_lacking_baseline or block.n_lacking_comparison
     # A sum of exactly 0 can leave a rounding error.
-    return "fragile" if has_gap and round(worst, 9) <= 0 else found
+    return bool(has_gap) and round(worst, 9) <= 0
 
 
 def permitted(block: PairedEstimate, valid: Valid) -> Conclusion:

@@ -155,7 +155,10 @@ def _sample(path: Path, found: Several, sample: str | None) -> Reading | Unreada
     named = named or [name for name in found.names if name.startswith(sample)]
     if len(named) != 1:
         which = "no trace" if not named else f"{len(named)} traces"
-        raise SeveralTracesError(path, f"holds {which} named {sample[:80]!r}", found.names)
+        shown = ", ".join(name[:80] for name in (named or found.names)[:_MOST_REASONS])
+        reason = f"holds {which} named {sample[:80]!r}; there are {shown}"
+        more = ", …" if len(named or found.names) > _MOST_REASONS else ""
+        raise SeveralTracesError(path, reason + more, found.names)
     return found.read(named[0])
 
 
@@ -248,7 +251,8 @@ def _is_session_file(path: Path) -> bool:
 def _event_folders(folder: Path) -> list[Path]:
     """Return the folders of single events in ``folder`` or its sessions, or ``folder`` itself."""
     names = event_folder_names()
-    below = (path.parent for path in files_below(folder / "sessions") if path.suffix == ".json")
+    files = (path for name in folder_names() for path in files_below(folder / name))
+    below = (path.parent for path in files if path.suffix == ".json")
     near = [folder, *(folder / name for name in sorted(names))]
     found = [path for path in (*near, *dict.fromkeys(below)) if path.name in names]
     return [path for path in found if not path.is_symlink() and probe(path.is_dir)]

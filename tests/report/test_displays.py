@@ -10,6 +10,7 @@ from retrieval_eval.report import Run, displays, words
 from retrieval_eval.report.exhibits import Table
 from retrieval_eval.report.table import estimates as tables
 from retrieval_eval.study import Comparison
+from retrieval_eval.study.verdict import is_fragile
 from tests.factories import BASELINE, MCP, write_run
 from tests.report.made import arm, comparison, ledger
 from tests.studies import document, study
@@ -152,8 +153,10 @@ def test_an_adjusted_metric_that_missing_values_could_overturn_is_called_fragile
     recall = replace(comparison.metrics["file_recall"], mean_difference=0.1, p_holm=0.01, **gaps)
     note = displays.headline(replace(comparison, metrics={"file_recall": recall})).notes[-1]
     assert note.endswith("only for File recall (better, fragile).")
-    assert not words.is_fragile(replace(recall, bound_low=0.01))
-    assert words.is_fragile(replace(recall, mean_difference=-0.1))
+    assert not is_fragile(replace(recall, bound_low=0.01))
+    assert not is_fragile(replace(recall, bound_low=1e-8))
+    assert is_fragile(replace(recall, bound_low=1e-17))
+    assert is_fragile(replace(recall, mean_difference=-0.1))
 
 
 def test_a_worse_metric_is_not_listed_as_if_it_were_better(stored):

@@ -78,6 +78,20 @@ def _stream(**item: Any) -> dict[str, Any]:
     }
 
 
+def _trajectory(name: str, arguments: dict[str, Any], content: str | None) -> dict[str, Any]:
+    """Return a trajectory made from a session, with one call."""
+    call = {"tool_call_id": "c", "function_name": name, "arguments": arguments}
+    result = {"source_call_id": "c", "content": content}
+    step = {"step_id": 1, "source": "agent", "tool_calls": [call]}
+    return {
+        "agent/trajectory.json": {
+            "schema_version": "ATIF-v1.7",
+            "agent": {"name": "codex"},
+            "steps": [{**step, "observation": {"results": [result]}}],
+        }
+    }
+
+
 TRAPS = (
     Trap(
         situation="read",
@@ -256,5 +270,19 @@ TRAPS = (
         files=_code_mode(f"{DONE}import os"),
         expected={"src/a.py": "possible", "src/b.py": "none"},
         reason="The script printed something else than the whole output of the command.",
+    ),
+    Trap(
+        situation="read",
+        files=_trajectory("exec_command", {"cmd": "cat src/a.py"}, _shown("import os")),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="A trajectory keeps the envelope, in which the command printed lines.",
+    ),
+    Trap(
+        situation="denied",
+        files=_trajectory(
+            "shell", {"command": ["cat", "src/a.py"]}, "exec command rejected by user"
+        ),
+        expected={"src/a.py": "none"},
+        reason="A trajectory keeps the message of the command that did not run.",
     ),
 )

@@ -111,4 +111,10 @@ TRAPS = (
         expected={"src/a.py": "certain", "src/b.py": "none"},
         reason="A later call fetched the output of the command.",
     ),
+    Trap(
+        situation="sub-agent",
+        files=_trial(("task", {"prompt": "find x"}, _done("x is in src/a.py"))),
+        expected={"src/a.py": "possible"},
+        reason="No event is of the sub-agent, only its answer is there.",
+    ),
 )

@@ -47,6 +47,20 @@ def _shell(command: str, output: str | None, **more: Any) -> dict[str, Any]:
     return _call("run_shell_command", {"command": command, **more}, output)
 
 
+def _trajectory(name: str, arguments: dict[str, Any], content: str | None) -> dict[str, Any]:
+    """Return a trajectory made from a session, with one call."""
+    call = {"tool_call_id": "c", "function_name": name, "arguments": arguments}
+    result = {"source_call_id": "c", "content": content}
+    step = {"step_id": 1, "source": "agent", "tool_calls": [call]}
+    return {
+        "agent/trajectory.json": {
+            "schema_version": "ATIF-v1.7",
+            "agent": {"name": "gemini-cli"},
+            "steps": [{**step, "observation": {"results": [result]}}],
+        }
+    }
+
+
 TRAPS = (
     Trap(
         situation="read",
@@ -237,5 +251,17 @@ TRAPS = (
         ),
         expected={"src/a.py": "possible", "src/b.py": "none"},
         reason="The output of the command was not fetched.",
+    ),
+    Trap(
+        situation="search",
+        files=_trajectory("grep_search", {"pattern": "x", "dir_path": "src"}, GREP),
+        expected={"src/a.py": "certain", "a.py": "none"},
+        reason="A trajectory keeps the answer, whose paths are relative to the searched folder.",
+    ),
+    Trap(
+        situation="failed read",
+        files=_trajectory("read_file", {"file_path": "src/a.py"}, None),
+        expected={"src/a.py": "possible"},
+        reason="A trajectory loses the text of an error, so that it is not known to have failed.",
     ),
 )

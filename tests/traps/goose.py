@@ -104,4 +104,10 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="A file that the agent writes is no file that it found.",
     ),
+    Trap(
+        situation="sub-agent",
+        files=_trial(("delegate", {"instructions": "find x"}, _done("x is in src/a.py"))),
+        expected={"src/a.py": "possible"},
+        reason="The session keeps no calls of the sub-agent, only what it answered.",
+    ),
 )

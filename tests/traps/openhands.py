@@ -157,4 +157,27 @@ TRAPS = (
         expected={"src/a.py": "certain", "src/b.py": "none"},
         reason="An empty command waits for the one that is running and shows its output.",
     ),
+    Trap(
+        situation="sub-agent",
+        files={
+            "agent/sessions/s/events/event-00001-1.json": {
+                "kind": "ActionEvent",
+                "source": "agent",
+                "tool_name": "delegate",
+                "tool_call_id": "c",
+                "action": {"command": "delegate", "tasks": {"look": "find x"}},
+            },
+            "agent/sessions/s/events/event-00002-2.json": {
+                "kind": "ObservationEvent",
+                "source": "environment",
+                "tool_call_id": "c",
+                "observation": {
+                    "content": [{"type": "text", "text": "x is in src/a.py"}],
+                    "is_error": False,
+                },
+            },
+        },
+        expected={"src/a.py": "possible"},
+        reason="The calls of the sub-agent are in a session of its own, which is not there.",
+    ),
 )

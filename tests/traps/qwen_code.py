@@ -81,4 +81,65 @@ TRAPS = (
         expected={"src/a.py": "certain", "lib/src/a.py": "none"},
         reason="A command starts in the session's folder, not where another one ended.",
     ),
+    Trap(
+        situation="listing",
+        files=_session(
+            (
+                "list_directory",
+                {"path": "/w/src"},
+                {"output": "Directory listing for /w/src:\n[DIR] lib\na.py (12 bytes)"},
+            )
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The listing names the folder and the file in it.",
+    ),
+    Trap(
+        situation="timed out",
+        files=_session(
+            (
+                "run_shell_command",
+                {"command": "cat src/a.py"},
+                {
+                    "output": "Command was automatically cancelled as it exceeded the timeout."
+                    " There was no output before it was cancelled."
+                },
+            )
+        ),
+        expected={"src/a.py": "none"},
+        reason="The command printed nothing before it was cancelled.",
+    ),
+    Trap(
+        situation="background",
+        files=_session(
+            (
+                "run_shell_command",
+                {"command": "cat src/a.py", "is_background": True},
+                {"output": "Command is running in background. PID: 71"},
+            )
+        ),
+        expected={"src/a.py": "possible", "src/b.py": "none"},
+        reason="The output of the command was not fetched.",
+    ),
+    Trap(
+        situation="sub-agent",
+        files=_session(("task", {"prompt": "look"}, {"output": "It is in src/a.py."})),
+        expected={"src/a.py": "possible"},
+        reason="The calls of the sub-agent are not in the file.",
+    ),
+    Trap(
+        situation="truncated output",
+        files=_session(
+            (
+                "read_file",
+                {"file_path": "/w/src/a.py"},
+                {
+                    "output": "\nIMPORTANT: The file content has been truncated.\n"
+                    "Status: Showing lines 1-2 of 9 total lines.\n\n"
+                    "--- FILE CONTENT (truncated) ---\nimport os"
+                },
+            )
+        ),
+        expected={"src/a.py": "certain"},
+        reason="The agent saw the lines that the answer states.",
+    ),
 )

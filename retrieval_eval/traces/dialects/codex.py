@@ -94,6 +94,27 @@ def answer(call: ToolCall) -> ToolResult:
     return replace(result, text=text, is_error=is_error, doubt=doubt)
 
 
+_LONGEST_SHOWN: Final = 10_000
+"""Characters of an output that every version shows to the agent whole."""
+
+
+def seen_part(output: str) -> tuple[str, bool]:
+    """Return what of a whole output the agent saw for certain, and whether there was more.
+
+    Of a long output Codex shows head and tail.
+
+    Examples
+    --------
+    >>> seen_part("import os")
+    ('import os', False)
+    """
+    if len(output) <= _LONGEST_SHOWN:
+        return output, False
+    half = _LONGEST_SHOWN // 2
+    head, tail = output[:half].rpartition("\n")[0], output[-half:].partition("\n")[2]
+    return f"{head}\n{_CUT_HERE}\n{tail}", True
+
+
 def session_of(text: str) -> str | None:
     r"""Return the id of the process that a result says is still running.
 

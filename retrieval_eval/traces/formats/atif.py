@@ -470,9 +470,12 @@ def _without_streams(text: str) -> str:
     found = _STREAM.search(text)
     if found is None:
         return text
-    before = text[: found.start()]
-    copy = text[found.end() :].split("\n[stderr]\n", 1)[0].strip()
-    is_copy = bool(before) and (before.startswith(copy) or copy.startswith(before))
+    before, after = text[: found.start()], text[found.end() :]
+    if not before:
+        # The result itself was empty, so the copy is all that is left of it.
+        return after.replace("\n[stderr]\n", "\n", 1)
+    copy = after.split("\n[stderr]\n", 1)[0].strip()
+    is_copy = before.startswith(copy) or copy.startswith(before)
     return before if is_copy else text
 
 

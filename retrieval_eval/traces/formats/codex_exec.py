@@ -13,6 +13,7 @@ from typing import Any
 
 from retrieval_eval.io.files import Line
 from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.traces.dialects.codex import seen_part
 from retrieval_eval.traces.formats import FORMATS, LineFormat
 from retrieval_eval.traces.formats.codex_rollout import mcp_result
 from retrieval_eval.traces.formats.openai_calls import Place
@@ -21,9 +22,6 @@ from retrieval_eval.traces.tokens import OPENAI_COUNTS, is_misstated, openai_usa
 from retrieval_eval.traces.untrusted import dict_of, list_of, status_of, text_of
 
 FORMAT = "codex-exec-json"
-_LONGEST_SHOWN = 10_000
-"""Characters of an output that every version shows to the agent whole."""
-_CUT_HERE = "\n[... output truncated ...]\n"
 _SILENT = frozenset({"agent_message", "reasoning", "plan", "todo_list", "error"})
 
 
@@ -131,21 +129,12 @@ def _result(item: Mapping[str, Any], kind: str) -> ToolResult | None:
     if kind == "mcp_tool_call":
         return mcp_result(item)
     if kind == "command_execution":
-        text, is_truncated = _shown(text_of(item.get("aggregated_output")) or "")
+        text, is_truncated = seen_part(text_of(item.get("aggregated_output")) or "")
         is_unfinished = status == "declined" or (has_failed and exit_status is None)
         return ToolResult(text, None, has_failed, is_truncated, is_unfinished)
     if kind == "web_search":
         return None
     return ToolResult("", is_error=has_failed, is_unfinished=has_failed)
-
-
-def _shown(text: str) -> tuple[str, bool]:
-    """Return what of an output the agent saw for certain, and whether that is not all of it."""
-    if len(text) <= _LONGEST_SHOWN:
-        return text, False
-    half = _LONGEST_SHOWN // 2
-    head, tail = text[:half].rpartition("\n")[0], text[-half:].partition("\n")[2]
-    return head + _CUT_HERE + tail, True
 
 
 def _is_exec_event(event: Mapping[str, Any]) -> bool:

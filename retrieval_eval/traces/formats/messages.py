@@ -343,6 +343,7 @@ FORMATS.add(
         read=read_message_document,
         may_be=_may_be_document,
         priority=-1,
+        file_names=("messages.json",),
         example={"model": "m", "messages": list(_EXAMPLE)},
     ),
 )

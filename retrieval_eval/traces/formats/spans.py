@@ -715,7 +715,13 @@ _EXAMPLE: Final[Mapping[str, Any]] = {
 }
 FORMATS.add(
     "spans-json",
-    DocumentFormat(recognises=_is_span, read=read_span_document, example=_EXAMPLE, priority=1),
+    DocumentFormat(
+        recognises=_is_span,
+        read=read_span_document,
+        example=_EXAMPLE,
+        priority=1,
+        file_names=("spans.json",),
+    ),
 )
 FORMATS.add(
     "spans-jsonl",

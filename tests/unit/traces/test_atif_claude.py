@@ -18,6 +18,9 @@ from retrieval_eval.traces.formats.atif import result_of_claude_code, undecorate
         ("x\n\n[stdout]\n  x", "x", None, False),
         ("boom\n\n[error] tool reported failure", "boom", None, True),
         ("[error] tool reported failure", "", None, True),
+        ("a\n\n[stdout]\na\n[exit_code] 1\n[interrupted] False\n[metadata] {}", "a", {}, False),
+        ("a\n\n[exit_code] 2\n[metadata] {}", "a", {}, False),
+        ("[stdout]\na\n[stderr]\nb\n[exit_code] 0\n[metadata] {}", "a\nb", {}, False),
         # What the tool itself printed stays.
         ("log\n\n[stdout]\nsomething else", "log\n\n[stdout]\nsomething else", None, False),
         ("see [metadata] {x}", "see [metadata] {x}", None, False),

@@ -253,9 +253,23 @@ def test_an_event_about_a_call_that_an_item_makes_adds_no_call():
         line("event_msg", 3, type="exec_command_end", call_id="c1", exit_code=2),
         answered(4, "c1", "cat: a.py: No such file or directory"),
         item(5, "CommandExecution", id="u1", command=["ls"], source="userShell"),
+        item(6, "CommandExecution", id="other", command=["cat", "a.py"], status="failed"),
     )
     (call,) = reading.calls
     assert (call.result.is_error, call.result.is_unfinished) == (True, False)
+
+
+def test_a_file_of_events_alone_is_read_by_them():
+    command = {"command": ["cat", "a.py"], "cwd": "/workspace/app", "status": "completed"}
+    long = "\n".join(f"line {n}" for n in range(9000))
+    reading = read(
+        item(2, "CommandExecution", id="e1", exit_code=0, aggregated_output="import os", **command),
+        item(3, "CommandExecution", id="e2", exit_code=0, aggregated_output=long, **command),
+        item(4, "CommandExecution", id="e3", source="userShell", **command),
+    )
+    short, cut = (c.result for c in reading.calls)
+    assert (short.text, short.doubt, short.is_truncated) == ("import os", None, False)
+    assert (len(cut.text) < 11_000, cut.is_truncated) == (True, True)
 
 
 def test_items_of_a_script_include_servers_and_files():
@@ -292,6 +306,7 @@ def test_events_state_how_calls_ended():
         line("event_msg", 2, type="mcp_tool_call_end", call_id="m1", result={"Err": "no access"}),
         answered(2, "m1", "no access"),
         custom(3, "exec", "cell1", "await tools.ls()"),
+        tokens(3, 10, 1),
         command,
         item(3, "DynamicToolCall", id="d1", tool="lookup", arguments={"q": "x"}, success=False),
         item(3, "McpToolCall", id="m2", server="s", tool="t", status="inProgress"),
@@ -374,6 +389,45 @@ def test_items_of_old_files_stand_alone():
     old = [{"id": "s", "timestamp": "2025-05-07T17:24:21.597Z"}, {"record_type": "state"}, call]
     reading = read_lines((Line(n, v) for n, v in enumerate(old, start=1)), "r.jsonl")
     assert [c.name for c in reading.calls] == ["shell"]
+
+
+def test_older_streams_hold_the_events_of_a_session():
+    done = {"command": ["bash", "-lc", "cat a.py"], "cwd": "/w", "exit_code": 0}
+    message = {"server": "code", "tool": "read", "arguments": {"path": "b.py"}}
+    content = {"content": [{"type": "text", "text": "x = 1"}]}
+    usage = {"total_token_usage": {"input_tokens": 90, "output_tokens": 10}}
+    events = [
+        {"type": "session_configured", "session_id": "019a", "model": "gpt-5"},
+        {"type": "exec_command_begin", "call_id": "c1", "command": ["cat"]},
+        {"type": "exec_command_end", "call_id": "c1", "formatted_output": "import os", **done},
+        {"type": "mcp_tool_call_end", "call_id": "c2", "invocation": message}
+        | {"result": {"Ok": content}},
+        {"type": "patch_apply_end", "call_id": "c3", "success": True, "changes": {"/w/a.py": {}}},
+        {"type": "token_count", "info": usage},
+    ]
+    lines = [{"workdir": "/w", "model": "gpt-5"}, *({"id": "0", "msg": e} for e in events)]
+    reading = read_lines((Line(n, v) for n, v in enumerate(lines, start=1)), "codex.txt")
+    assert (reading.format, reading.model, reading.cwd) == ("codex-exec-events", "gpt-5", "/w")
+    assert (reading.session_ids, reading.declared_tokens) == ({"019a"}, 100)
+    assert [(c.call_id, c.name, c.result.text) for c in reading.calls] == [
+        ("c1", "exec_command", "import os"),
+        ("c2", "mcp__code__read", "x = 1"),
+        ("c3", "apply_patch", ""),
+    ]
+    assert reading.flags == ("no_result_event",)
+    ended = [*lines, {"id": "0", "msg": {"type": "task_complete"}}]
+    assert read_lines([Line(1, v) for v in ended], "codex.txt").flags == ()
+
+
+def test_older_events_name_the_commands_of_a_script():
+    done = {"command": ["cat", "a.py"], "cwd": "/w", "exit_code": 0, "aggregated_output": "x = 1"}
+    reading = read(
+        custom(2, "exec", "cell1", "await tools.exec_command({})"),
+        line("event_msg", 3, type="exec_command_end", call_id="e1", **done),
+        custom_output(4, "cell1", "Script completed\nWall time 0.1 seconds\nOutput:\nx = 1"),
+    )
+    _, command = reading.calls
+    assert (command.result.text, command.result.doubt) == ("x = 1", None)
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,9 @@ def test_lines_of_several_conversations_are_several_traces(tmp_path):
         read_trace(path)
     assert caught.value.names == ("line 1", "line 2")
     assert read_trace(path, sample="line 2").calls[0].call_id == "c1"
-    with pytest.raises(SeveralTracesError, match="no trace named 'line 7'"):
+    with pytest.raises(
+        SeveralTracesError, match="no trace named 'line 7'; there are line 1, line 2"
+    ):
         read_trace(path, sample="line 7")
 
 
@@ -203,3 +205,12 @@ def test_broken_messages_are_named_with_file_and_place():
         "m.jsonl: line 7: expected a JSON object",
     )
     assert "malformed_line" in reading.flags
+
+
+@pytest.mark.parametrize("name", ["messages.json", "own.jsonl"])
+def test_a_trial_whose_agent_left_messages_has_a_trace(name, tmp_path):
+    (tmp_path / "agent").mkdir()
+    is_array = name.endswith(".json")
+    text = json.dumps(ANTHROPIC) if is_array else "\n".join(map(json.dumps, ANTHROPIC))
+    (tmp_path / "agent" / name).write_text(text)
+    assert len(read_trace(tmp_path).calls) == 2
