@@ -187,15 +187,23 @@ class Exhibit:
 def printed(
     data: pd.DataFrame, formats: Mapping[str, Format], heads: Mapping[str, str]
 ) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...], tuple[str, ...]]:
-    """Return header, rows and alignment of a frame as text, its columns as they are declared."""
+    """Return header, rows and alignment of a frame as text, its columns as they are declared.
+
+    Columns behind the first of a frame that was pivoted by something else than metrics are values
+    of the data, such as a configuration called "baseline", and no columns of ours.
+    """
+    is_pivoted = data.columns.name not in (None, "metric", "measure")
     columns, align = [], []
     for place, column in enumerate(data.columns):
         values = list(data.iloc[:, place])
-        show = formats.get(column) or formatter(column, values)
+        show = formats.get(column) or formatter("" if is_pivoted and place else column, values)
         columns.append([cell_text(value, show) for value in values])
         is_text = show is as_text or (place == 0 and column not in formats)
         align.append("left" if is_text else "right")
-    header = tuple(heads.get(column) or heading(column) for column in data.columns)
+    header = tuple(
+        heads.get(column) or (visible(column, 80) if is_pivoted and place else heading(column))
+        for place, column in enumerate(data.columns)
+    )
     return header, tuple(zip(*columns, strict=True)), tuple(align)
 
 

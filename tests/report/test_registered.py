@@ -241,6 +241,14 @@ def test_groups_of_several_columns_and_of_none():
     assert rev.plot.ecdf(frame, "cost_usd", by=None).data["group"].tolist() == ["all"]
 
 
+def test_a_configuration_may_be_called_like_a_column():
+    long = pd.DataFrame({"label": ["a", "a"], "config_name": ["baseline", "mcp"], "n": [39, 34]})
+    wide = long.pivot_table(index="label", columns="config_name", values="n").reset_index()
+    shown = rev.table.show(wide).block().exhibits[0]
+    assert shown.header == ("Label", "baseline", "mcp")
+    assert shown.rows == (("a", "39", "34"),)
+
+
 def test_entries_are_found_by_attribute():
     assert dir(rev.plot) == sorted(FIGURES)
     assert dir(rev.table) == sorted(TABLES)

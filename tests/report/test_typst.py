@@ -109,6 +109,13 @@ def test_columns_that_fit_on_the_line_take_what_they_need():
     assert widths(("x" * 30, "y" * 40, "1")) == [0, 0, 0]
 
 
+def test_a_head_that_would_be_squeezed_takes_part_in_sharing_the_line():
+    header = ("Configuration", *(f"Long heading {i}" for i in range(8)))
+    align = ("left", *["right"] * 8)
+    first, *_ = widths(("baseline-local-direct", *["1"] * 8), header=header, align=align)
+    assert first >= 1.2 * len("Configuration")
+
+
 def test_columns_of_long_text_share_the_line():
     text = "word " * 40
     first, second, number = widths((text, "y " * 20, "1,234"))
