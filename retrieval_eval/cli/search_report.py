@@ -169,7 +169,7 @@ def demo(
             reports_dir=reports_dir, renderer=renderer, pdf=pdf, progress=progress
         )
     if as_json:
-        print_json({"report": str(page), "run": str(made.run), "commands": list(made.commands)})
+        print_json({"report": str(page), "run": made.sources.run, "commands": list(made.commands)})
         return
     echo("The same by hand:")
     for command in made.commands:

@@ -88,7 +88,12 @@ def read_calls(trace: Trace) -> list[ReadCall]:
         folder = use.command_cwd or call.cwd or trace.cwd
         again = saved.reread(call, use)
         if again is not None:
-            use = replace(use, targets=again.use.targets, is_opaque=again.use.is_opaque)
+            use = replace(
+                use,
+                is_retrieval=True,
+                targets=again.use.targets,
+                is_opaque=again.use.is_opaque,
+            )
             shell = again.shell or shell
             folder = again.use.command_cwd or folder
         elif shell is not None and saved.is_read_by(use):
@@ -160,6 +165,11 @@ def _most_frequent(reasons: Counter[str]) -> dict[str, int]:
 # a further part of the first tool's result, not a file of a repository.
 
 _NOTICE: Final = re.compile(r"<persisted-output>[^/]{0,200}saved to: (/\S{1,1000})")
+_BACKGROUND: Final = re.compile(
+    r"Command running in background with ID: ([\w-]{1,100})"
+    r"(?:\.? Output is being written to: (/[^\s]{1,1000}))?"
+)
+_TASK_ARGUMENTS: Final = ("bash_id", "task_id", "shell_id")
 _PLAIN: Final = re.compile(r"\s*(?:cat|head|tail|sed|grep|egrep|fgrep)\s[^|;&<>`$\n]{1,2000}")
 _PATH: Final = re.compile(r"/[^\s'\"|;&<>()`$]{1,1000}")
 _CHANGES_LINES: Final = re.compile(
@@ -183,11 +193,22 @@ class Reread:
     shell: ShellAnalysis | None
 
 
+def _fetched(text: str) -> str:
+    """Return what an answer about a background command holds of its output."""
+    for tag in ("output", "stdout"):
+        _, opening, rest = text.partition(f"<{tag}>")
+        if opening:
+            inner, closing, _ = rest.rpartition(f"</{tag}>")
+            return (inner if closing else rest).strip("\n")
+    return ""
+
+
 class SavedResults:
     """The saved results of a trial, by the path of their file."""
 
     def __init__(self) -> None:
         self._by_path: dict[str, _SavedResult] = {}
+        self._by_task: dict[str, _SavedResult] = {}
 
     def remember(self, call: ToolCall, cwd: str | None) -> None:
         """Note the file a result was saved to; ``cwd`` is where a shell was before the call."""
@@ -195,6 +216,11 @@ class SavedResults:
         found = _NOTICE.match(text.lstrip())
         if found is not None:
             self._by_path[found[1]] = _SavedResult(call, cwd)
+        started = _BACKGROUND.search(text)
+        if started is not None:
+            self._by_task[started[1]] = _SavedResult(call, cwd)
+            if started[2]:
+                self._by_path[started[2].rstrip(".")] = _SavedResult(call, cwd)
 
     def is_read_by(self, use: ToolUse) -> bool:
         """Return whether a shell command names a saved result."""
@@ -210,6 +236,8 @@ class SavedResults:
         if saved is None or call.result is None or use.is_error:
             return None
         text = call.result.text if use.command else without_numbers(call.result.text)
+        if not use.is_retrieval:
+            text = _fetched(text)
         shown = ToolResult(text, is_truncated=call.result.is_truncated)
         again = interpret(replace(saved.call, result=shown))
         shell = None
@@ -219,6 +247,8 @@ class SavedResults:
         return Reread(again, shell)
 
     def _read(self, call: ToolCall, use: ToolUse) -> _SavedResult | None:
+        if not use.is_retrieval:
+            return self._by_task.get(text_argument(call.arguments, _TASK_ARGUMENTS) or "")
         if use.command is None:
             path = text_argument(call.arguments, PATH_ARGUMENTS)
             return self._by_path.get(path) if path and use.category == "file_read" else None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Final, Literal, NamedTuple
 
 from retrieval_eval.events.match import Identity
@@ -196,15 +197,14 @@ def outer_rankings(
     every possible access to a relevant file happened, and no other. Missing steps may lie before
     all others, unless the trace only lacks its end.
     """
-    others = [FileRef(f"\0other {number}") for number in range(OTHER_FILES)]
-    relevant = {file.key for file in trial.ground_truth.files}
-    worst: list[tuple[FileRef, Access]] = []
-    best: list[tuple[FileRef, Access]] = []
     gap = gap_of(trial)
+    if gap is None and not any(event.possible or event.open_doubt for event in trial.events):
+        return None
+    relevant = {file.key for file in trial.ground_truth.files}
     missing: list[tuple[FileRef, Access]] = [(file, "opened") for file in trial.ground_truth.files]
-    if gap == "anywhere":
-        worst += [(file, "opened") for file in others]
-        best += missing
+    others = list(_others())
+    worst: list[tuple[FileRef, Access]] = others if gap == "anywhere" else []
+    best = missing if gap == "anywhere" else []
     is_open = gap is not None
     for event in trial.events:
         for target in (*event.targets, *event.possible):
@@ -213,20 +213,24 @@ def outer_rankings(
             if not enters(view, event, target):
                 continue
             found = (target.file, target.access)
-            is_relevant = target.file.key in relevant
             if target.doubt is None:
                 worst.append(found)
                 best.append(found)
             else:
                 is_open = True
-                (best if is_relevant else worst).append(found)
+                (best if target.file.key in relevant else worst).append(found)
         if event.open_doubt is not None and enters(view, event, _ANY):
             is_open = True
-            worst += [(file, "opened") for file in others]
+            worst, others = [*worst, *others], []
     if gap == "end":
-        worst += [(file, "opened") for file in others]
-        best += missing
+        worst, best = [*worst, *others], [*best, *missing]
     return (ranked(worst, view), ranked(best, view)) if is_open else None
 
 
 _ANY: Final = Target(FileRef("*"), "opened")
+
+
+@cache
+def _others() -> tuple[tuple[FileRef, Access], ...]:
+    """Return the files that a call or a gap may have shown besides."""
+    return tuple((FileRef(f"\0other {number}"), "opened") for number in range(OTHER_FILES))

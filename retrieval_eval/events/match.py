@@ -9,7 +9,6 @@ repository is another file.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -20,6 +19,7 @@ from retrieval_eval.events.roots import (
     Layout,
     Root,
     identity,
+    is_below,
     stated_roots,
 )
 from retrieval_eval.paths import (
@@ -212,19 +212,35 @@ class Workspace:
         ref = file_ref(pattern, cwd=cwd, repository=repository, roots=())
         if ref is None:
             return ()
-        if ref.repository is None:
-            path = self._layout.spelled(ref.path) if ref.path[0] == "/" else f"{START}/{ref.path}"
-            below = [inside for root in self._layout.roots if (inside := _within(root, path))]
-            ref = below[0] if below else ref
-        wanted = self._canonical(ref)
-        name, path = wanted.key
-        expression = re.compile(".*".join(map(re.escape, path.split("*"))))
-        return tuple(
-            file
-            for file in self._files
-            if name in (None, file.key[0] or self._primary)
-            and (expression.fullmatch(file.key[1]) or expression.fullmatch("/" + file.key[1]))
-        )
+        if ref.repository is not None:
+            return tuple(file for file in self._files if self._fits(ref, file))
+        path = self._layout.spelled(ref.path) if ref.path[0] == "/" else f"{START}/{ref.path}"
+        head, star, _ = identity(path).partition("*")
+        if self._layout.is_elsewhere(head):
+            return ()
+        found = tuple(file for file in self._files if self._is_covered(path, file))
+        is_known = any(root.is_checkout or root.repository for root in self._layout.roots)
+        if found or is_known or any(is_below(head, root.folder) for root in self._layout.roots):
+            return found
+        anywhere = star + identity(path)[len(head) + 1 :] if star else ""
+        return tuple(file for file in self._files if fits(anywhere, f"/{file.key[1]}"))
+
+    def _is_covered(self, path: str, file: FileRef) -> bool:
+        """Return whether a local pattern may mean a file below one of the roots."""
+        for root in self._layout.roots:
+            inside = _within(root, path)
+            if inside is not None and self._fits(inside, file):
+                return True
+            own = root.repository or self._primary
+            is_own = own is None or file.key[0] in (None, own)
+            if is_own and fits(identity(path), f"{root.folder}/{file.key[1]}"):
+                return True
+        return False
+
+    def _fits(self, pattern: FileRef, file: FileRef) -> bool:
+        name, path = self._canonical(pattern).key
+        is_own = name in (None, file.key[0] or self._primary)
+        return is_own and (fits(path, file.key[1]) or fits(path, f"/{file.key[1]}"))
 
     def position(self, file: FileRef) -> int | None:
         """Return the position of a resolved file in the ground-truth files, or None."""
@@ -291,6 +307,28 @@ class Workspace:
         does not.
         """
         return "/" in path or len(self._names) <= 1
+
+
+def fits(pattern: str, text: str) -> bool:
+    """Return whether a text is one that a pattern may mean; ``*`` is any text.
+
+    Examples
+    --------
+    >>> fits("src/*.py", "src/core/a.py"), fits("src/*.py", "src/a.pyi")
+    (True, False)
+    """
+    first, *rest = pattern.split("*")
+    if not rest:
+        return pattern == text
+    at, end = len(first), len(text) - len(rest[-1])
+    if at > end or not (text.startswith(first) and text.endswith(rest[-1])):
+        return False
+    for piece in rest[:-1]:
+        at = text.find(piece, at, end)
+        if at < 0:
+            return False
+        at += len(piece)
+    return True
 
 
 def _within(root: Root, path: str) -> FileRef | None:

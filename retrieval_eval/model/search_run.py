@@ -539,7 +539,7 @@ class Delta(Record, frozen=True, kw_only=True):
     queries_top1_changed: Annotated[
         tuple[str, ...], about("Queries answered in both runs whose first document is another one")
     ]
-    queries: Annotated[tuple[QueryContribution, ...], about("Queries that moved a measure")]
+    queries: Annotated[tuple[QueryContribution, ...], about("Queries that moved a metric")]
 
 
 class SearchRun(Record, frozen=True, kw_only=True):

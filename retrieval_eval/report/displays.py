@@ -11,7 +11,7 @@ from msgspec import structs
 
 from retrieval_eval.model.impact import ComparisonDocument
 from retrieval_eval.report import words
-from retrieval_eval.report.exhibits import Block, Table
+from retrieval_eval.report.exhibits import Block, Table, strip
 from retrieval_eval.report.names import HEADLINE_METRICS, metric_name
 from retrieval_eval.report.numbers import count, of
 from retrieval_eval.report.registered import Exhibit, table
@@ -36,23 +36,19 @@ STATUS = "standalone · non-ranking · association only"
 def run_header(run: Run) -> Block:
     """Return what a run is about, and its integrity: counts of what was found and left out."""
     trials = run.trials
-    badges = (
-        ("Runs" if len(run.run_ids) > 1 else "Run", _names(run.run_ids)),
-        ("Filtered", run.part.sentence if run.part else ""),
-        ("Configurations", _names(run.configs)),
-        *(
-            (label, _names(sorted(set(trials[column].dropna()) - {""})))
-            for label, column in (
-                ("Suites", "benchmark"),
-                ("Model", "model"),
-                ("Harness", "harness"),
-            )
-        ),
-        ("Status", STATUS),
-    )
+    columns = {"Suites": "benchmark", "Model": "model", "Harness": "harness"}
+    facts = {
+        "Runs" if len(run.run_ids) > 1 else "Run": _names(run.run_ids),
+        "Filtered": run.part.sentence if run.part else "",
+        "Configurations": _names(run.configs),
+        **{
+            label: _names(sorted(set(trials[column].dropna()) - {""}))
+            for label, column in columns.items()
+        },
+        "Status": STATUS,
+    }
     said = notice(run.n_simulated, len(run.trial_files), "trial", "agent")
-    shown = tuple((name, value) for name, value in badges if value)
-    return Block("header", said, (), (integrity(run),), shown)
+    return strip(said, facts, integrity(run))
 
 
 def _names(names: Sequence[str], limit: int = 4) -> str:

@@ -6,7 +6,7 @@ for HTML and for Markdown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -151,6 +151,32 @@ def _data(figure: Figure) -> dict[str, Any]:
     rows = figure.values or (figure.data.header, *figure.data.rows)
     header, *body = [[visible(v) if isinstance(v, str) else v for v in row] for row in rows]
     return {"header": header, "rows": body}
+
+
+def strip(said: str, facts: Mapping[str, str], *tables: Table) -> Block:
+    """Return what a page is about: a sentence, short facts in a row without empty ones, tables."""
+    return Block("header", said, (), tables, tuple((k, v) for k, v in facts.items() if v))
+
+
+def n_words(sentences: Iterable[str]) -> int:
+    """Return how many words some sentences have."""
+    return sum(len(sentence.split()) for sentence in sentences)
+
+
+def within(limit: int, *sentences: str) -> tuple[str, ...]:
+    """Return sentences without those before the last that make them longer than a limit of words.
+
+    The first and the last always stay.
+
+    Examples
+    --------
+    >>> within(4, "One two.", "Three four.", "Five six.")
+    ('One two.', 'Five six.')
+    """
+    first, *others, last = sentences
+    while others and n_words((first, *others, last)) > limit:
+        others.pop()
+    return (first, *others, last)
 
 
 def section(finding: str, *exhibits: Exhibit, sentences: Sequence[str] = ()) -> Block:

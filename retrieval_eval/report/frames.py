@@ -72,11 +72,13 @@ class Measured:
     """What was measured: nothing in it can be assigned once it is there, nor any of its frames.
 
     Sections read what was measured. What could be replaced would change some and not others.
-    ``frame_columns`` are the columns of its frames, which notes in them call by ``owner`` and name.
+    ``frame_columns`` are the columns of its frames, which notes in them call by ``owner`` and name,
+    and ``filtered_by`` is what the conditions of its ``filter`` are about; empty where it has none.
     """
 
     owner: ClassVar[str]
     frame_columns: ClassVar[Mapping[str, Sequence[Column]]]
+    filtered_by: ClassVar[str] = ""
 
     def frame(self, name: str) -> pd.DataFrame:
         """Return a frame by its name in :mod:`retrieval_eval.report.columns`."""
@@ -91,10 +93,10 @@ class Measured:
         is_there = name in vars(self) or hasattr(type(self), name)
         if is_there and not name.startswith("_"):
             whose = type(self).__name__
-            part = "; run.filter(…) returns a run of the trials that pass a condition"
+            part = f"; filter(…) returns the part of the {self.filtered_by} that pass a condition"
             raise AttributeError(
                 f"{whose}.{name} cannot be assigned, because no section would follow it"
-                f"{part if hasattr(self, 'filter') else ''}"
+                f"{part if self.filtered_by else ''}"
             )
         super().__setattr__(name, value)
 

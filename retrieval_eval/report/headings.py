@@ -188,6 +188,8 @@ def formatter(column: object, values: Iterable[Any] = ()) -> Format:
     if known is not None and known.type == "number" and all(map(_is_number, given)):
         if re.match(r"[pq]_", text):
             return NAMED["p"]
+        if text in ("points", "noise_points"):
+            return NAMED["points" if text == "points" else "band"]
         if _SIGNED.search(text):
             return NAMED["signed"]
         return NAMED[{"tokens": "count", "s": "seconds"}.get(known.unit, "rate")]
@@ -257,6 +259,8 @@ def _numeric(show: Format) -> Format:
 NAMED: Final[Mapping[str, Format]] = {
     "rate": _numeric(numbers.rate),
     "signed": _numeric(numbers.signed),
+    "points": _numeric(numbers.contribution),
+    "band": _numeric(numbers.band),
     "count": _numeric(numbers.count),
     "percent": percent,
     "p": _numeric(numbers.p_value),

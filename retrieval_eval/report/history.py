@@ -215,7 +215,7 @@ def load_history(
         raise BadInputError("folders and names are given as text")
     if str(data) == DEMO:
         _measure_demo(AGENTS_DEMO)
-        data = measured_demo(DEMO_OUTPUT).run.parent
+        data = Path(measured_demo(DEMO_OUTPUT).sources.run).parent
         runs_root, output_dir = AGENTS_DEMO / "runs", AGENTS_DEMO
     if not (data or runs_root):
         raise BadInputError(
@@ -551,7 +551,8 @@ def build_history(
     if str(data) == DEMO:
         agents = reports_dir / DEMO / "data"
         _measure_demo(agents, progress)
-        data = measured_demo(reports_dir / DEMO_FOLDER / "data", progress=progress).run.parent
+        made = measured_demo(reports_dir / DEMO_FOLDER / "data", progress=progress)
+        data = Path(made.sources.run).parent
         runs_root, output_dir = agents / "runs", agents
     values: dict[str, Any] = {
         "data": str(data),

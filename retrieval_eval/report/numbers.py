@@ -46,6 +46,24 @@ def signed(value: Any, digits: int = 2) -> str:
     return MISSING if number is None else values.signed(number, digits)
 
 
+def contribution(value: Any) -> str:
+    """Return what one adds to a difference: 0 where it adds nothing, 0.00 where nearly so."""
+    number = finite(value)
+    return "0" if number == 0 else signed(number)
+
+
+def band(value: Any) -> str:
+    """Return how far to either side of 0 a range goes.
+
+    Examples
+    --------
+    >>> band(0.25), band(0.0), band(None)
+    ('±0.25', '0', '—')
+    """
+    number = finite(value)
+    return f"±{rate(number)}" if number else "0" if number == 0 else MISSING
+
+
 def interval(low: Any, high: Any, digits: int = 2) -> str:
     """Return ``[low, high]`` with signs, or the dash when one end is unknown.
 

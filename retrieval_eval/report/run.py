@@ -79,6 +79,7 @@ class Run(frames.Measured):
         The folder of these pages, relative to the page of the run.
     """
 
+    filtered_by = "trials"
     owner = "run"
     frame_columns = _COLUMNS
 

@@ -130,18 +130,19 @@ def _figure_html(figure: Figure) -> str:
 def table_html(table: Table, *, labelled: bool = False) -> str:
     """Return a table with caption, column and row scopes, in a scrollable labelled region.
 
-    With ``labelled`` every cell carries the name of its column, so that a narrow page can show
-    each row as a card.
+    With ``labelled``, or where rows are headed by sentences such as queries, every cell carries
+    the name of its column, so that a narrow page can show each row as a card.
     """
     columns = [_class_of(table, i) for i in range(len(table.header))]
+    has_cards = labelled or "long" in columns[0]
     head = "".join(
         f'<th scope="col" class="{column}">{html_text(name)}</th>'
         for column, name in zip(columns, table.header, strict=True)
     )
-    body = "\n".join(f"<tr>{_row_html(table, row, columns, labelled)}</tr>" for row in table.rows)
+    body = "\n".join(f"<tr>{_row_html(table, row, columns, has_cards)}</tr>" for row in table.rows)
     notes = "".join(f"<p>{html_text(note)}</p>" for note in table.notes)
     kinds = {
-        "cards": labelled,
+        "cards": has_cards,
         "short": len(table.rows) <= SHORT,
         "wide": not labelled and _least_width(table) > WIDE,
         f"t-{table.key}": True,

@@ -397,9 +397,9 @@ class Trial(frames.Measured):
             return "seen"
         if not self.facts["computable"]:
             return "not known"
-        if row["is_possible"]:
-            return "not in the trace" if self._is_cut else "possible"
-        return "missed"
+        if self._is_cut:
+            return "not in the trace"
+        return "possible" if row["is_possible"] else "missed"
 
     @property
     def _is_cut(self) -> bool:

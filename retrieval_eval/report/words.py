@@ -25,6 +25,7 @@ from retrieval_eval.model.impact import (
     PairedStatistics,
 )
 from retrieval_eval.report.columns import FRAMES
+from retrieval_eval.report.exhibits import n_words
 from retrieval_eval.report.headings import inside, percent
 from retrieval_eval.report.names import metric_name, reason_sentence
 from retrieval_eval.report.numbers import MISSING, interval, of, p_value, rate, signed
@@ -191,7 +192,7 @@ def _measured(record: ComparisonDocument, result: PairedStatistics) -> tuple[str
             caution(record, n_named),
             trust(record, n_reasons),
         )
-        if sum(len(sentence.split()) for sentence in said) <= MAX_WORDS:
+        if n_words(said) <= MAX_WORDS:
             break
     return tuple(filter(None, said))
 

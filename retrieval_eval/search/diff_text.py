@@ -18,10 +18,10 @@ from retrieval_eval.model.search_diff import (
 )
 from retrieval_eval.search.diff import movers
 from retrieval_eval.search.markdown import escaped, shortened, table
+from retrieval_eval.search.named_metrics import moved_queries
 from retrieval_eval.search.scoring import DIMENSIONS
 from retrieval_eval.search.settings import BASE_MEASURES, HEADLINE
-from retrieval_eval.search.summary import DASH, number, points, signed_span
-from retrieval_eval.values import counted
+from retrieval_eval.search.summary import DASH, moved_words, number, points, signed_span
 
 Rows = list[list[str]]
 
@@ -52,9 +52,10 @@ def summary_sentences(diff: SearchDiff) -> list[str]:
     ]
     moved = {name: len(movers(diff.queries, name)) for name in headline(diff)}
     words = ", ".join(f"{n} moved {name}" for name, n in moved.items())
+    n_moved = len(moved_queries(diff.queries))
     found.append(
-        f"{counted(len(diff.top1_changed), 'query')} with another first document; "
-        f"{len(diff.queries)} changed at all; {words}."
+        f"{moved_words(n_moved, len(diff.top1_changed))}; {words}; {len(diff.queries):,} "
+        "differ when documents and refusals count too."
     )
     return found
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from retrieval_eval.errors import BadInputError
 from retrieval_eval.metrics.ranking.measures import parse_measure
+from retrieval_eval.model.search_diff import QueryDifference
 from retrieval_eval.model.search_run import (
     AreaUnderCurve,
     Claim,
     DraftClaims,
     MetricMean,
+    QueryContribution,
     QueryResult,
     RefusalRate,
     SearchRun,
@@ -193,6 +195,23 @@ def query_ids(doc: SearchRun, dimension: str, value: str) -> frozenset[str]:
     if dimension not in DIMENSIONS:
         raise BadInputError(f"{dimension!r} is none of {', '.join(DIMENSIONS)}")
     return frozenset(q.id for q in doc.queries if (getattr(q, dimension) or NO_NAME) == value)
+
+
+def moved_queries(
+    rows: Iterable[QueryContribution | QueryDifference],
+) -> dict[str, dict[str, float]]:
+    """Return the queries that moved: id to the points each adds to the change of a metric.
+
+    This is what *moved* means on every page and terminal: at least one metric of the ranking
+    differs. Metrics of refusals and of drafted answers do not count.
+    """
+    own = {
+        row.id: {
+            m: points for m, points in row.contributions.items() if points and m not in BLOCK_OF
+        }
+        for row in rows
+    }
+    return {name: given for name, given in own.items() if given}
 
 
 def is_refused(top_score: float, threshold: float | None) -> bool:

@@ -19,6 +19,7 @@ from retrieval_eval.model.search_run import (
     RunStatus,
     SearchRun,
 )
+from retrieval_eval.search.named_metrics import moved_queries
 from retrieval_eval.search.settings import BASE_MEASURES, DEFAULT_K
 from retrieval_eval.values import counted, signed
 
@@ -152,8 +153,7 @@ def delta_sentences(delta: Delta) -> list[str]:
     if not delta.is_comparable:
         return found
     found.append(
-        f"Queries that moved a measure: {len(delta.queries)}; "
-        f"with another first document: {len(delta.queries_top1_changed)}."
+        f"{moved_words(len(moved_queries(delta.queries)), len(delta.queries_top1_changed))}."
     )
     found.append(
         "No threshold was looked at; `retrieval-eval search guard RUN` says if one is breached."
@@ -166,6 +166,18 @@ def delta_sentences(delta: Delta) -> list[str]:
             f"up to {gone} of the baseline and {new} of this run."
         )
     return found
+
+
+def moved_words(n_moved: int, n_top1: int) -> str:
+    """Return how many queries moved, and how many have another first document.
+
+    Examples
+    --------
+    >>> moved_words(80, 1)
+    '80 queries moved, 1 has another first document'
+    """
+    verb = "has" if n_top1 == 1 else "have"
+    return f"{counted(n_moved, 'query')} moved, {n_top1:,} {verb} another first document"
 
 
 def no_delta(withheld: Sequence[str]) -> str:

@@ -251,7 +251,8 @@ def _is_session_file(path: Path) -> bool:
 def _event_folders(folder: Path) -> list[Path]:
     """Return the folders of single events in ``folder`` or its sessions, or ``folder`` itself."""
     names = event_folder_names()
-    below = (path.parent for path in files_below(folder / "sessions") if path.suffix == ".json")
+    files = (path for name in folder_names() for path in files_below(folder / name))
+    below = (path.parent for path in files if path.suffix == ".json")
     near = [folder, *(folder / name for name in sorted(names))]
     found = [path for path in (*near, *dict.fromkeys(below)) if path.name in names]
     return [path for path in found if not path.is_symlink() and probe(path.is_dir)]

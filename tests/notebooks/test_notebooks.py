@@ -174,6 +174,13 @@ def test_the_answer_comes_first_and_what_it_rests_on_before_any_difference(stem)
         assert titles.index(trust) < titles.index("Paired comparison")
 
 
+@pytest.mark.parametrize("stem", ["search_report", "search_diff"])
+def test_the_answer_comes_first_on_search_pages(stem):
+    path = next(p for p in REPORTS if p.stem == stem)
+    title, cell = cells_of(path)[3:5]
+    assert (title.source, cell.source.endswith(".answer")) == ("## The answer", True)
+
+
 @pytest.mark.parametrize(
     ("stem", "order"),
     [

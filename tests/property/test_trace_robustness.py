@@ -7,17 +7,24 @@ import json
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from retrieval_eval.io.files import Line
 from retrieval_eval.records import ToolCall
 from retrieval_eval.traces import NoTraceError, Trace, read_trace
-from retrieval_eval.traces.formats import read_lines
+from retrieval_eval.traces.formats import (
+    FORMATS,
+    DocumentFormat,
+    FileFormat,
+    read_document,
+    read_lines,
+)
 from retrieval_eval.traces.formats.atif import read_atif
 from retrieval_eval.traces.formats.cursor import read_cursor_document
-from retrieval_eval.traces.merge import merge_calls
-from retrieval_eval.traces.reading import Reading
+from retrieval_eval.traces.merge import join_trace, merge_calls
+from retrieval_eval.traces.reading import Reading, Unreadable
 from retrieval_eval.traces.tokens import accumulate
 from retrieval_eval.traces.truncated import complete_json
 
@@ -235,3 +242,28 @@ def is_part(part, whole):
     if isinstance(part, list) and isinstance(whole, list):
         return len(part) <= len(whole) and all(map(is_part, part, whole))
     return type(part) is type(whole) and (part == whole or part != part)
+
+
+WRITTEN = [
+    pytest.param(entry, id=name)
+    for name, entry in FORMATS.items()
+    if not isinstance(entry, FileFormat)
+]
+
+
+@pytest.mark.parametrize("entry", WRITTEN)
+@given(data=st.data())
+def test_every_format_reads_its_example_with_any_values_in_it(entry, data):
+    is_document = isinstance(entry, DocumentFormat)
+    example = dict(entry.example) if is_document else [*entry.example]
+    changed = data.draw(mutated(json.loads(json.dumps(example))))
+    if is_document:
+        readings = [read_document(changed, "f"), entry.read(changed, "f")]
+    else:
+        lines = [Line(n, value) for n, value in enumerate(changed, start=1)]
+        readings = [read_lines(lines, "f"), entry.read(lines, "f"), read_document(changed, "f")]
+    for reading in readings:
+        assert isinstance(reading, Reading | Unreadable)
+        if isinstance(reading, Reading):
+            assert_sound(reading)
+            join_trace(None, reading)

@@ -18,7 +18,6 @@ from retrieval_eval.report import SearchDiff, SearchRun, assets
 from retrieval_eval.report.exhibits import Block, Empty, Table
 from retrieval_eval.report.notebook_files import read_notebook
 from retrieval_eval.report.registered import Exhibit
-from retrieval_eval.report.search import diff_words as diff_opening
 from retrieval_eval.report.search import loading, opening
 from retrieval_eval.search.diff import diff
 from tests.plain_runs import stored
@@ -51,8 +50,8 @@ class Shown:
         is_run = isinstance(run, SearchRun)
         name = "search_report" if is_run else "search_diff"
         self.run = run
-        self.header: Block = (opening if is_run else diff_opening).header(run)
-        self.answer: Block = (opening if is_run else diff_opening).answer(run)
+        self.header: Block = opening.header(run)
+        self.answer: Block = opening.answer(run)
         self.blocks: dict[str, Block] = {}
         self.exhibits: dict[str, Exhibit] = {}
         space: dict[str, Any] = {}

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import structs
 
 from retrieval_eval.errors import BadInputError, NothingToEvaluateError
 from retrieval_eval.io.files import write_text
@@ -14,9 +13,8 @@ from retrieval_eval.report import SearchDiff, assets, build_diff, load_diff, ren
 from retrieval_eval.report.columns import DIFF_FRAMES
 from retrieval_eval.report.exhibits import Figure, Table
 from retrieval_eval.report.notebook_files import read_notebook
-from retrieval_eval.report.search import diff_words as words
-from retrieval_eval.report.search import loading
-from retrieval_eval.report.search.building import write_diff_tables
+from retrieval_eval.report.search import loading, opening, words
+from retrieval_eval.report.search.building import write_tables
 from retrieval_eval.report.search.loading import DiffSources
 from tests.guards import drop, run_with, thresholds_of
 from tests.plain_runs import diff
@@ -94,13 +92,13 @@ def test_queries_come_before_means():
 
 def test_the_answer_says_what_moved_and_who_lost_most():
     found = made(run(label="before"), run({"q1": "x"}, label="after"))
-    block = words.answer(found)
+    block = opening.answer(found)
     # The first document of q1 was a and is x: RR and the nDCG fall, P@5 stands still.
-    assert block.finding == "Guard not asked: no headline metric moved by more than 0.5 points"
-    assert "1 query moved, 1 have another first document." in block.sentences
-    assert (
-        dict(words.header(found).badges)["Moved"] == "1 query moved, 1 have another first document"
-    )
+    assert block.finding == "Guard not asked: no clear change in P@5 and Recall@20 against before"
+    told = "1 query moved, 1 has another first document"
+    assert told in block.sentences[1]
+    assert dict(opening.header(found).badges)["Change"] == told
+    assert block.sentences[2].endswith("9 of 13 gold queries were reviewed by people.")
     table = only(block, Table)
     assert table.header[1:3] == ("before", "after")
     rows = {row[0]: row[1:] for row in table.rows}
@@ -114,22 +112,20 @@ def test_one_count_of_queries_that_moved_is_everywhere():
     n = len(found.moved)
     assert found.queries["is_moved"].sum() == n == 2
     shown = Shown(found)
-    assert f"{n} queries moved" in shown.badges()["Moved"]
+    assert f"{n} queries moved" in shown.badges()["Change"]
     assert any(f"{n} queries moved" in sentence for sentence in shown.answer.sentences)
     assert shown["contributions"].finding == f"{n} of 13 queries moved"
 
 
-def test_the_title_names_the_move_that_may_be_chance():
+def test_the_title_names_the_moves_that_are_clear():
     found = made()
     for clear, ending in (
-        (["P@5", "Recall@20"], " to after"),
-        (["P@5"], " to after, Recall@20 not clear of chance"),
-        ([], " to after, not clear of chance"),
+        (["Recall@20"], "Recall@20 is 0.00 points lower than before"),
+        ([], "no clear change in P@5 and Recall@20 against before"),
     ):
-        flagged = structs.replace(found.document, flagged=("P@5", "Recall@20"))
-        other = SearchDiff(flagged, *found.runs)
+        other = SearchDiff(found.document, *found.runs)
         other.__dict__["clear"] = clear
-        assert words.answer(other).finding.endswith(ending)
+        assert opening.answer(other).finding == f"Guard not asked: {ending}"
 
 
 def test_the_verdict_of_the_guard_leads_and_the_change_does_not_deny_it(tmp_path, monkeypatch):
@@ -139,21 +135,25 @@ def test_the_verdict_of_the_guard_leads_and_the_change_does_not_deny_it(tmp_path
     (tmp_path / "data/eval").mkdir(parents=True)
     thresholds = thresholds_of(tmp_path / "data/eval", drop("P@5", 0.5))
     found = load_diff(*paths)
-    block = words.answer(found)
-    assert block.finding == "Guard breached: P@5 fell by 1.67 points (limit 0.5)"
+    block = opening.answer(found)
+    assert block.finding == (
+        "Guard breached, on provisional labels: P@5 fell by 1.67 points (limit 0.5)"
+    )
     assert block.tone == "worse"
     assert block.sentences[0] == (
-        "P@5 −1.67 and Recall@20 −1.67 points from before to after, not beyond chance by the "
-        "test over these queries alone."
+        "The test over these queries alone cannot tell the change in P@5 and Recall@20 from chance."
     )
     told = "BREACH (1 breach of 1 threshold), B against A; no justification was read"
-    assert words.header(found).badges[0] == ("Guard", told)
+    assert opening.header(found).badges[0] == ("Guard", told)
     # The other way round it is a gain.
-    assert words.answer(load_diff(*reversed(paths))).finding == "Guard passed: 1 threshold holds"
+    assert opening.answer(load_diff(*reversed(paths))).finding == (
+        "Guard passed, on provisional labels: 1 threshold holds"
+    )
     thresholds.path.write_text("[[threshold]]\n")
     found = load_diff(*paths)
-    assert words.answer(found).finding.startswith("Guard not asked: P@5 −1.67 and Recall@20 −1.67")
-    badge = dict(words.header(found).badges)["Guard"]
+    finding = opening.answer(found).finding
+    assert finding.startswith("Guard not asked, on provisional labels: no clear change in P@5 and")
+    badge = dict(opening.header(found).badges)["Guard"]
     assert badge.startswith("not asked: data/eval/guard.toml: ")
 
 
@@ -200,15 +200,15 @@ def test_what_was_accepted_is_a_banner_on_the_first_screen():
     with pytest.raises(NothingToEvaluateError):
         diff(*pair, seed=1)
     found = made(*pair, accept=("gold_set",))
-    assert dict(words.header(found).badges)["Accepted differences"] == (
+    assert dict(opening.header(found).badges)["Accepted differences"] == (
         "NOT THE SAME MEASUREMENT: gold_set"
     )
-    answer = words.answer(found)
+    answer = opening.answer(found)
     assert answer.finding.startswith("Not the same measurement: ")
     assert answer.sentences[0].startswith("Accepted by name: the gold set changed")
     assert answer.tone == "worse"
-    assert any("Accepted although it differs" in note for note in words.setup(found)["notes"])
-    plain = dict(words.header(made()).badges)["Accepted differences"]
+    assert any("Accepted although it differs" in note for note in words.both_setups(found)["notes"])
+    plain = dict(opening.header(made()).badges)["Accepted differences"]
     assert plain == "none: they measured the same"
 
 
@@ -216,7 +216,7 @@ def test_without_verdict_the_answer_says_so_and_private_ones_repeat_no_message()
     pair = (artefact([*ordinary(), failed("f", "secret words")], label=x) for x in ("a", "b"))
     shown = Shown(made(*pair, privacy=True))
     assert shown.answer.finding.startswith("No verdict: ")
-    assert "1 of 13 queries of run A failed" in shown.answer.sentences[0]
+    assert "1 of 13 queries of run A failed" in shown.answer.finding
     assert "secret words" not in shown.html()
     assert "text of" not in shown.html()
 
@@ -330,9 +330,9 @@ def test_hostile_texts_are_shown_as_text(page_of):
 
 
 def test_a_private_report_leaves_no_texts_of_an_earlier_one(tmp_path):
-    write_diff_tables(made(), tmp_path)
+    write_tables(made(), tmp_path)
     assert "text of" in (tmp_path / "diff.json").read_text(encoding="utf-8")
-    write_diff_tables(made(privacy=True), tmp_path)
+    write_tables(made(privacy=True), tmp_path)
     for path in tmp_path.iterdir():
         assert "text of" not in path.read_text(encoding="utf-8")
 

@@ -59,7 +59,7 @@ def test_frames_of_a_search_run_are_copies_and_assignment_is_refused():
         if hasattr(run, name):
             with pytest.raises(AttributeError, match=rf"SearchRun\.{name} cannot be assigned"):
                 setattr(run, name, frame)
-    with pytest.raises(AttributeError, match="no section would follow it"):
+    with pytest.raises(AttributeError, match="the part of the queries that pass"):
         run.stored = None
 
 

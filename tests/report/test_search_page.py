@@ -13,8 +13,7 @@ from retrieval_eval.io.files import write_text
 from retrieval_eval.report import SearchRun, assets, render
 from retrieval_eval.report.notebook_files import read_notebook
 from retrieval_eval.report.search import loading
-from retrieval_eval.report.search.pages import shown_names, write_pages
-from retrieval_eval.report.search.places import Places, key
+from retrieval_eval.report.search.pages import Places, key, shown_names, write_pages
 from tests.report.conftest import HOSTILE, check_in_browser, check_width, run_cells
 from tests.report.search_made import (
     BACKLOG,
@@ -150,8 +149,7 @@ def test_the_same_run_gives_the_same_bytes(page_of, pages):
 
 def linked(run: SearchRun, folder: Path, html: str) -> dict[str, Page]:
     """The report and the pages beside it, by the name of the file."""
-    names = ("before", "now")
-    write_pages(run, run.baseline, folder, title="made", names=names, moved=run.moved)
+    write_pages(run, folder, title="made")
     found = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.html")}
     return {name: Page(text) for name, text in {**found, "index.html": html}.items()}
 
@@ -200,10 +198,9 @@ def test_links_follow_a_filter(tmp_path, page_of):
 
 def test_a_shorter_report_leaves_no_pages_of_an_earlier_one(tmp_path):
     many = searched(artefact([query(f"q{i}", [(f"d{i}", 1)]) for i in range(250)]))
-    options = {"title": "made", "names": ("before", "now"), "moved": ()}
-    write_pages(many, None, tmp_path, **options)
+    write_pages(many, tmp_path, title="made")
     assert (tmp_path / "queries-2.html").is_file()
-    write_pages(searched(artefact()), None, tmp_path, **options)
+    write_pages(searched(artefact()), tmp_path, title="made")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["documents.html", "queries.html"]
 
 

@@ -120,7 +120,7 @@ def test_queries_come_by_what_they_add_to_the_headline_metrics():
     assert table.rows[1][-1] == "yes"
     assert made["contributions"].finding == "4 of 12 queries moved"
     assert "Changed: k1: 1.2 → 2.0." in table.notes
-    assert words.paired(run, "P@5")["finding"] == ("P@5: 2 higher, 0 lower, 10 unchanged of 12")
+    assert made["moved-P5"].finding.startswith("P@5 is higher on ")
     assert "of 12 queries" in only(made["moved-P5"], Figure).alt
 
 
@@ -294,7 +294,7 @@ def test_the_difference_of_a_part_is_that_of_its_queries():
     own = searched({**after, "delta": delta()}, baseline=before)
     docs = own.filter("corpus == 'docs'")
     # Only q1 of docs moved: RR from 1 to 1/2 over six queries.
-    assert docs.changes["RR"].delta_points == pytest.approx(-100 * 0.5 / 6)
+    assert docs.differences["RR"].delta_points == pytest.approx(-100 * 0.5 / 6)
     assert set(docs.moved) == {"q1"}
     assert not own.filter("corpus == 'notes'").moved
 

@@ -84,7 +84,7 @@ def paired(
         if label == metric and a is not None and b is not None and d is not None
     ]
     if not found:
-        raise NothingToShow(f"No matched task has {inside(known.label)} on both sides.")
+        raise NothingToShow(f"No {unit} has {inside(known.label)} on both sides.")
     if sort == "difference":
         found.sort(key=lambda row: (-row[3], row[0]))
     elif sort:
@@ -140,12 +140,12 @@ def paired(
         f"higher on {higher}, equal on {len(ties)} and lower "
         f"on {lower} of {tasks}; mean difference {known.difference(mean)}"
     )
+    averaged = "; repeats are averaged inside a task" if unit == "matched task" else ""
     names = ("task_name", "baseline", "comparison", "difference")
     data = as_frame({label: [row[i] for row in found] for i, label in enumerate(names)})
     return Words(
         f"{known.label} is {counts}",
-        f"Difference in {inside(known.label)} of {tasks}, {second} minus {first}; repeats are "
-        "averaged inside a task.",
+        f"Difference in {inside(known.label)} of {tasks}, {second} minus {first}{averaged}.",
         data,
         f"Bars of the difference in {inside(known.label)} by {unit}, {second} minus "
         f"{first}: {counts}.",

@@ -13,22 +13,25 @@ from retrieval_eval.records import Progress, Renderer
 from retrieval_eval.report.columns import DIFF_FRAMES, SEARCH_FRAMES
 from retrieval_eval.report.index import Listed, newest
 from retrieval_eval.report.publishing import Files, Keep, digest_of, publish, write_frames
-from retrieval_eval.report.search.demo import DEMO_FOLDER, MeasuredDemo, is_demo, measured_demo
+from retrieval_eval.report.search.demo import (
+    DEMO_FOLDER,
+    MeasuredDemo,
+    Sources,
+    is_demo,
+    measured_demo,
+)
 from retrieval_eval.report.search.diff import SearchDiff
 from retrieval_eval.report.search.loading import (
     DiffSources,
-    Sources,
+    as_text,
     load_search,
     read_diff,
-    sources_of,
 )
 from retrieval_eval.report.search.pages import write_pages
 from retrieval_eval.report.search.run import SearchRun
+from retrieval_eval.report.search.searched import Searched
 
-NOTEBOOK: Final = "search_report"
-FOLDER: Final = "search"
-DIFF_NOTEBOOK: Final = "search_diff"
-DIFF_FOLDER: Final = Path("search") / "diff"
+FOLDER: Final = Path("search")
 WHOLE: Final = "diff.json"
 PRIVATE_COLUMNS: Final = ("query", "error", "claim", "reasons", "labeller_a", "labeller_b")
 
@@ -37,28 +40,20 @@ def build_search(
     run: str | Path,
     *,
     reports_dir: Path,
-    baseline: str | Path = "",
-    backlog: str = "",
-    gold: str | Path = "",
-    corpus: str | Path = "",
-    noise: str | Path = "",
-    thresholds: str | Path = "",
-    justification: str | Path = "",
-    mapping: str | Path = "",
-    old_gold: str | Path = "",
     where: str = "",
     privacy: bool = False,
     renderer: Renderer = "auto",
     pdf: bool = False,
     progress: Progress | None = None,
     keep: Keep | None = None,
+    **files: str | Path,
 ) -> Path:
     """Write the report of a search run and return the path of its page.
 
     Parameters
     ----------
-    run, baseline, backlog, gold, corpus, noise, thresholds, justification, mapping, old_gold, where
-        As for :func:`retrieval_eval.report.load_search`.
+    run, where, files
+        As for :func:`retrieval_eval.report.load_search`: ``files`` are its other sources by name.
     reports_dir
         The report goes to ``<reports_dir>/search/<label>/index.html``, named after the file where
         the run has no label, with pages of every query and document, the executed notebook and the
@@ -78,16 +73,14 @@ def build_search(
     RenderError
         When a cell fails or the page cannot be rendered.
     """
+    page: dict[str, Any] = {"renderer": renderer, "pdf": pdf, "progress": progress}
     if is_demo(str(run)):
-        return build_demo(
-            reports_dir=reports_dir, privacy=privacy, renderer=renderer, pdf=pdf, progress=progress
-        )[0]
-    files = (gold, corpus, noise, thresholds, justification, mapping, old_gold)
-    sources = Sources(str(run), str(baseline), backlog, *map(str, files))
+        return build_demo(reports_dir=reports_dir, privacy=privacy, **page)[0]
+    given = {name: as_text(value) for name, value in files.items()}
+    sources = Sources(as_text(run), **given)
     loaded = load_search(**asdict(sources), where=where, privacy=privacy, pages=True)
     folder = reports_dir / FOLDER / slug(loaded.name)
-    listed = _listed(loaded, reports_dir)
-    return _report(loaded, sources, folder, listed, where, renderer, pdf, progress, keep)
+    return _publish(loaded, sources, folder, reports_dir, where, keep=keep, **page)
 
 
 def build_demo(
@@ -101,70 +94,9 @@ def build_demo(
     """Measure the demonstration, write its report, and return its page and what was measured."""
     folder = reports_dir / DEMO_FOLDER
     made = measured_demo(folder / "data", progress=progress)
-    sources = sources_of(made)
-    loaded = load_search(**asdict(sources), privacy=privacy, pages=True)
-    listed = _listed(loaded, reports_dir)
-    return _report(loaded, sources, folder, listed, "", renderer, pdf, progress), made
-
-
-def _listed(loaded: SearchRun, reports_dir: Path) -> Listed:
-    measured = newest([loaded.stored.generated_at])
-    return Listed(reports_dir, measured, n_queries=len(loaded.stored.queries))
-
-
-def _report(
-    loaded: SearchRun,
-    sources: Sources,
-    folder: Path,
-    listed: Listed,
-    where: str,
-    renderer: Renderer,
-    pdf: bool,
-    progress: Progress | None,
-    keep: Keep | None = None,
-) -> Path:
-    chosen = {"where": where, "privacy": loaded.privacy, "pages": True}
-    values: dict[str, Any] = {**asdict(sources), **chosen}
-    counted = folder / "backlog.json"
-    remove(counted, folder)
-    if sources.backlog and loaded.backlog is not None:
-        write_json(counted, dict(loaded.backlog), indent=1)
-        values["backlog"] = str(counted)
-    title = visible(f"Search report: {loaded.name}", 120)
-
-    def tables(place: Path) -> Files:
-        names = (loaded.baseline_name, visible(loaded.name, 36))
-        shown = write_pages(
-            loaded, loaded.baseline, place, title=title, names=names, moved=loaded.moved
-        )
-        return [*shown, *write_search_tables(loaded, place)]
-
-    return publish(
-        NOTEBOOK,
-        values,
-        folder,
-        title=title,
-        is_simulated=loaded.n_simulated > 0,
-        tables=tables,
-        renderer=renderer,
-        pdf=pdf,
-        progress=progress,
-        inputs=_inputs(loaded, sources),
-        keep=keep,
-        listed=listed,
-    )
-
-
-def _inputs(loaded: SearchRun, sources: Sources) -> str:
-    files = [Path(text) for text in asdict(replace(sources, backlog="")).values() if text]
-    before = None if loaded.baseline is None else to_builtins(loaded.baseline)
-    return digest_of(to_builtins(loaded.stored), before, loaded.backlog, *files)
-
-
-def write_search_tables(run: SearchRun, folder: Path) -> Files:
-    """Write every frame as CSV; return file names and meanings."""
-    without = PRIVATE_COLUMNS if run.privacy else ()
-    return write_frames(run, SEARCH_FRAMES, folder, without=without)
+    loaded = load_search(**asdict(made.sources), privacy=privacy, pages=True)
+    page: dict[str, Any] = {"renderer": renderer, "pdf": pdf, "progress": progress}
+    return _publish(loaded, made.sources, folder, reports_dir, "", **page), made
 
 
 def build_diff(
@@ -206,56 +138,80 @@ def build_diff(
     RenderError
         When a cell fails or the page cannot be rendered.
     """
-    shown: dict[str, Any] = {"where": where, "privacy": privacy, "pages": True}
-    if sources.is_demo:
-        folder = reports_dir / DEMO_FOLDER
-        sources = sources.with_demo(measured_demo(folder / "data", progress=progress))
-        folder /= "diff"
-        loaded = read_diff(sources, **shown)
+    is_made, made = sources.is_demo, reports_dir / DEMO_FOLDER
+    if is_made:
+        sources = sources.with_demo(measured_demo(made / "data", progress=progress))
+    loaded = read_diff(sources, where=where, privacy=privacy, pages=True)
+    own = reports_dir / FOLDER / "diff" / slug("-".join(loaded.labels))
+    folder = made / "diff" if is_made else own
+    page: dict[str, Any] = {"renderer": renderer, "pdf": pdf, "progress": progress}
+    return _publish(loaded, sources, folder, reports_dir, where, keep=keep, **page)
+
+
+def _publish(
+    loaded: SearchRun | SearchDiff,
+    sources: Sources | DiffSources,
+    folder: Path,
+    reports_dir: Path,
+    where: str,
+    **page: Any,
+) -> Path:
+    """Write the report of what was loaded, with its pages of queries and documents."""
+    values = asdict(sources) | {"where": where, "privacy": loaded.privacy, "pages": True}
+    if isinstance(loaded, SearchRun):
+        notebook, title = "search_report", f"Search report: {loaded.name}"
+        counted = folder / "backlog.json"
+        remove(counted, folder)
+        if values["backlog"] and loaded.backlog is not None:
+            write_json(counted, dict(loaded.backlog), indent=1)
+            values["backlog"] = str(counted)
     else:
-        loaded = read_diff(sources, **shown)
-        folder = reports_dir / DIFF_FOLDER / slug("-".join(loaded.labels))
-    title = visible(f"Search difference: {' to '.join(loaded.labels)}", 120)
+        notebook, title = "search_diff", f"Search difference: {' to '.join(loaded.labels)}"
+        values["flag_points"] = float(values["flag_points"])
+    title = visible(title, 120)
 
     def tables(place: Path) -> Files:
-        run = SearchRun(loaded.runs[1], privacy=privacy, places=loaded.places)
-        beside = write_pages(
-            run, loaded.runs[0], place, title=title, names=loaded.names, moved=loaded.moved
-        )
-        return [*beside, *write_diff_tables(loaded, place)]
+        return [*write_pages(loaded, place, title=title), *write_tables(loaded, place)]
 
     return publish(
-        DIFF_NOTEBOOK,
-        {**asdict(replace(sources, flag_points=float(sources.flag_points))), **shown},
+        notebook,
+        values,
         folder,
         title=title,
         is_simulated=loaded.n_simulated > 0,
         tables=tables,
-        renderer=renderer,
-        pdf=pdf,
-        progress=progress,
-        inputs=_inputs_of_diff(loaded, sources),
-        keep=keep,
+        inputs=_inputs(loaded, sources),
         listed=Listed(
             reports_dir,
-            newest(side.generated_at for side in (loaded.document.a, loaded.document.b)),
-            n_queries=loaded.document.n_queries_in_both,
+            newest(run.generated_at for run in loaded.runs),
+            n_queries=loaded.n_compared,
         ),
+        **page,
     )
 
 
-def _inputs_of_diff(loaded: SearchDiff, sources: DiffSources) -> str:
-    files = [Path(text) for text in (sources.queries, sources.noise) if text]
+def _inputs(loaded: SearchRun | SearchDiff, sources: Sources | DiffSources) -> str:
+    """Return the digest of all that a page is made from."""
+    runs = [to_builtins(run) for run in (loaded.before, *loaded.runs) if run is not None]
+    if isinstance(sources, Sources):
+        files = [Path(text) for text in asdict(replace(sources, backlog="")).values() if text]
+    else:
+        files = [Path(text) for text in (sources.queries, sources.noise) if text]
+    if isinstance(loaded, SearchRun):
+        return digest_of(*runs, loaded.backlog, *files)
     ruling = loaded.guard if isinstance(loaded.guard, str) else to_builtins(loaded.guard)
-    runs = map(to_builtins, loaded.runs)
     return digest_of(to_builtins(loaded.document), *runs, ruling, *files)
 
 
-def write_diff_tables(diff: SearchDiff, folder: Path) -> Files:
-    """Write every frame as CSV, and the difference itself; return file names and meanings."""
-    if diff.privacy:
-        # What an earlier report left there has the texts of queries.
-        remove(folder / WHOLE, folder)
-        return write_frames(diff, DIFF_FRAMES, folder, without=("query",))
-    write_json(folder / WHOLE, to_builtins(diff.document), indent=1)
-    return [*write_frames(diff, DIFF_FRAMES, folder), (WHOLE, "the whole difference")]
+def write_tables(loaded: Searched, folder: Path) -> Files:
+    """Write every frame as CSV, of a difference also it itself; return files and meanings."""
+    without = PRIVATE_COLUMNS if loaded.privacy else ()
+    if not isinstance(loaded, SearchDiff):
+        return write_frames(loaded, SEARCH_FRAMES, folder, without=without)
+    found = list(write_frames(loaded, DIFF_FRAMES, folder, without=without))
+    # What an earlier report left there has the texts of queries.
+    remove(folder / WHOLE, folder)
+    if not loaded.privacy:
+        write_json(folder / WHOLE, to_builtins(loaded.document), indent=1)
+        found.append((WHOLE, "the whole difference"))
+    return found

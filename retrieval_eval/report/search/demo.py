@@ -38,6 +38,22 @@ REPEATS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
+class Sources:
+    """Where the parts of a report come from; an empty text means none."""
+
+    run: str
+    baseline: str = ""
+    backlog: str = ""
+    gold: str = ""
+    corpus: str = ""
+    noise: str = ""
+    thresholds: str = ""
+    justification: str = ""
+    mapping: str = ""
+    old_gold: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class MeasuredDemo:
     """Where the parts of the measured demo lie.
 
@@ -45,12 +61,7 @@ class MeasuredDemo:
     measure again, repeat for the noise, guard, compare, report.
     """
 
-    run: Path
-    baseline: Path
-    backlog: str
-    gold: Path
-    corpus: Path
-    noise: Path
+    sources: Sources
     commands: tuple[str, ...]
 
 
@@ -102,15 +113,15 @@ def measured_demo(root: Path, *, progress: Progress | None = None) -> MeasuredDe
     write_update(plan_update(place.baseline, _claims_file(first)))
     second = _measured(place, "changed", CHANGED, place.baseline, progress=progress)
     _write_noise(place, (place.baseline, second), progress)
-    return MeasuredDemo(
-        _claims_file(second),
-        place.baseline,
-        place.queue,
-        place.demo.gold,
-        place.demo.corpus,
-        place.noise,
-        _commands(place, first, second),
+    sources = Sources(
+        run=str(_claims_file(second)),
+        baseline=str(place.baseline),
+        backlog=place.queue,
+        gold=str(place.demo.gold),
+        corpus=str(place.demo.corpus),
+        noise=str(place.noise),
     )
+    return MeasuredDemo(sources, _commands(place, first, second))
 
 
 def _measured(

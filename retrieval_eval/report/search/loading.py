@@ -21,12 +21,12 @@ from retrieval_eval.report.search.demo import (
     DEMO,
     DEMO_OUTPUT,
     MeasuredDemo,
+    Sources,
     is_demo,
     measured_demo,
 )
 from retrieval_eval.report.search.diff import SearchDiff
-from retrieval_eval.report.search.pages import shown_names
-from retrieval_eval.report.search.places import Places
+from retrieval_eval.report.search.pages import Places, shown_names
 from retrieval_eval.report.search.run import Relabelled, SearchRun
 from retrieval_eval.report.search.summaries import PARTS
 from retrieval_eval.search.baseline import DEFAULT_BASELINE, compare_with_baseline
@@ -42,22 +42,6 @@ from retrieval_eval.values import DEFAULT_SEED
 
 DATA: Final = "data/eval"
 _NUMBERED: Final = re.compile(r"eval-report-(\d{8}T\d{6}Z)(?:-(\d{1,9}))?\.json$")
-
-
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """Where the parts of a report come from; an empty text means none."""
-
-    run: str
-    baseline: str = ""
-    backlog: str = ""
-    gold: str = ""
-    corpus: str = ""
-    noise: str = ""
-    thresholds: str = ""
-    justification: str = ""
-    mapping: str = ""
-    old_gold: str = ""
 
 
 def load_search(
@@ -137,7 +121,7 @@ def load_search(
             "which is simulated"
         )
     if is_demo(chosen.run):
-        chosen = sources_of(measured_demo(DEMO_OUTPUT))
+        chosen = measured_demo(DEMO_OUTPUT).sources
     path = Path(chosen.run)
     stored = load_search_run(path)
     before = _baseline(stored, path, chosen.baseline)
@@ -185,8 +169,8 @@ class DiffSources:
 
     def with_demo(self, made: MeasuredDemo) -> DiffSources:
         """Return the same with the runs of the measured demonstration, and its noise."""
-        noise = self.noise or str(made.noise)
-        return replace(self, a=str(made.baseline), b=str(made.run), noise=noise)
+        found = made.sources
+        return replace(self, a=found.baseline, b=found.run, noise=self.noise or found.noise)
 
 
 def load_diff(
@@ -281,18 +265,6 @@ def read_diff(
         places=Places.of(*shown_names(second.run, first.run, None)) if pages else None,
     )
     return found.filter(where) if where else found
-
-
-def sources_of(made: MeasuredDemo) -> Sources:
-    """Return where the parts of the demo's report come from."""
-    return Sources(
-        str(made.run),
-        str(made.baseline),
-        made.backlog,
-        str(made.gold),
-        str(made.corpus),
-        str(made.noise),
-    )
 
 
 def latest_run(folder: Path) -> Path:

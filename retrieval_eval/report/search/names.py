@@ -33,6 +33,17 @@ SOURCES: Final[dict[str, str]] = {
     "bootstrap": "taken from feedback",
 }
 
+CODES: Final[dict[str, str]] = {
+    **SOURCES,
+    "document_gone": "the corpus has no such document",
+    "text_changed": "the document's text is not the one that was labelled",
+    "reverses": "REVERSES",
+    "no_change": "others unchanged",
+    "not_computable": "not computable",
+    "pinned": "Pinned",
+}
+"""Codes of frames in words; one that is no code here is shown as it is."""
+
 PROBLEMS: Final[dict[str, str]] = {
     "failed": "no usable answer: the run has no verdict",
     "empty": "answered without any document; scores 0 where something is relevant",

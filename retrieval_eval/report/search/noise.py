@@ -8,7 +8,7 @@ from statistics import NormalDist
 from typing import Final
 
 from retrieval_eval.model.noise import NoiseFloor
-from retrieval_eval.report.numbers import MISSING, finite, rate
+from retrieval_eval.report.numbers import band, finite
 
 STILL: Final = "Noise level 0: repeated runs of the system gave the same documents."
 STALE: Final = "The noise file is stale; see Noise."
@@ -53,25 +53,12 @@ class Noise:
 
     def words(self, metric: str, n: int | None = None) -> str:
         """Return the band of a metric for a cell, such as ``±0.25``."""
-        return band_words(self.band(metric, n))
+        return band(self.band(metric, n))
 
     @property
     def is_deterministic(self) -> bool:
         """Whether every query got the same documents in every run."""
         return self.document.is_deterministic
-
-
-def band_words(band: float | None) -> str:
-    """Return a band in points for a cell.
-
-    Examples
-    --------
-    >>> band_words(0.25), band_words(0.0), band_words(None)
-    ('±0.25', '0', '—')
-    """
-    if band is None:
-        return MISSING
-    return f"±{rate(band)}" if band else "0"
 
 
 def noise_notes(level: Noise | None) -> tuple[str, ...]:

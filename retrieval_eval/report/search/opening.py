@@ -1,35 +1,42 @@
-"""The first screen of the search report: what was measured, the verdict, and how sure it is."""
+"""The first screen of a search run and of a difference: what was measured, verdict, how sure."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from retrieval_eval.escape import visible
 from retrieval_eval.model.guard import GuardRow, GuardRuling
-from retrieval_eval.model.search_run import GoldSetFacts, MetricChange, RunStatus
-from retrieval_eval.report.exhibits import Block, Table
+from retrieval_eval.model.search_run import GoldSetFacts, MetricMean, RunStatus
+from retrieval_eval.report.exhibits import Block, Table, strip, within
 from retrieval_eval.report.numbers import MISSING, count, finite, interval, of, rate, signed
+from retrieval_eval.report.search.diff import SearchDiff
 from retrieval_eval.report.search.names import SHOWN, SOURCES, WORDS, reason
 from retrieval_eval.report.search.noise import noise_notes
-from retrieval_eval.report.search.summaries import brackets
-from retrieval_eval.report.show import to_html, to_markdown, to_plain
+from retrieval_eval.report.search.run import SearchRun
+from retrieval_eval.report.search.searched import (
+    PART_ONLY,
+    SIDES,
+    Change,
+    Searched,
+    brackets,
+    values_of,
+)
 from retrieval_eval.report.simulated import notice
 from retrieval_eval.report.words import MAX_WORDS
 from retrieval_eval.search.guard.rendering import WORDS as VERDICTS
 from retrieval_eval.search.paired_change import POINTS
 from retrieval_eval.search.settings import HEADLINE
+from retrieval_eval.search.summary import moved_words
 from retrieval_eval.stats.sign_flips import MIN_PAIRS_FOR_P
 from retrieval_eval.values import counted
-
-if TYPE_CHECKING:
-    from retrieval_eval.report.search.run import SearchRun
 
 JUDGED: Final = "Judged@10"
 NO_BACKLOG: Final = "not counted; name one with --backlog"
 NO_BASELINE: Final = "the file of the baseline was not read"
-PART_ONLY: Final = "the guard is about whole runs, and this page shows some of the queries"
+NOT_SAME: Final = "Not the same measurement"
+_DECIDES: Final = "The numbers below describe the answers there were and decide nothing."
 _FAILED: Final = "The failed queries are listed under What was measured; ask them again."
 _OVERALL: Final = {"pass": "PASS", "breach": "BREACH", "no_verdict": "NO VERDICT"}
 _HEADS: Final[Mapping[str, str]] = {
@@ -40,48 +47,95 @@ _HEADS: Final[Mapping[str, str]] = {
 _NAME_LIMIT: Final = 48
 _REASON_LIMIT: Final = 110
 
-
-def bundle(*blocks: Block) -> dict[str, str]:
-    """Return several blocks as one output of a cell."""
-    return {
-        "text/html": "\n".join(map(to_html, blocks)),
-        "text/markdown": "\n".join(map(to_markdown, blocks)),
-        "text/plain": "\n".join(map(to_plain, blocks)),
-    }
+Said = tuple[str, str, tuple[str, ...]]
+"""What there is to say of a change, its tone, and the sentences that explain it."""
 
 
-def opening(run: SearchRun) -> dict[str, str]:
-    """Return what a run shows of itself: the header, and the answer with the headline metrics."""
-    return bundle(header(run), answer(run))
+# --- the strip above the answer ---
 
 
-def header(run: SearchRun) -> Block:
-    """Return the strip with verdict, set-up, integrity, labels and review backlog."""
+def header(view: Searched) -> Block:
+    """Return the strip of facts: the guard, what was measured or compared, filter and noise."""
+    own = _diff_facts(view) if isinstance(view, SearchDiff) else {}
+    own = _run_facts(view) if isinstance(view, SearchRun) else own
+    facts = {"Guard": _guard(view), "Filter": view.filtered, **own}
+    total = max(run.run.gold_set.n_queries for run in view.runs)
+    said = notice(view.n_simulated, total, "query", "search")
+    return strip(said, facts)
+
+
+def _guard(view: Searched) -> str:
+    if view.ruling is None:
+        return f"not asked: {not_asked(view)}"
+    if not isinstance(view, SearchDiff):
+        return ruling_words(view.ruling)
+    excuse = "; no justification was read" if is_breach(view.ruling) else ""
+    return f"{ruling_words(view.ruling)}, B against A{excuse}"
+
+
+def not_asked(view: Searched) -> str:
+    """Return why there is no ruling of the guard."""
+    if view.part is not None:
+        return PART_ONLY
+    return visible(view.guard, 160) if isinstance(view, SearchDiff) else NO_BASELINE
+
+
+def _run_facts(run: SearchRun) -> dict[str, str]:
     stored = run.stored
     corpora, gold = stored.run.corpora, stored.run.gold_set
     shown = ", ".join(visible(corpus.corpus, 36) for corpus in corpora[:4])
-    pairs = counted(gold.n_labelled_pairs, "labelled pair")
-    badges = [
-        ("Guard", ruling_words(run.ruling) if run.ruling else f"not asked: {not_asked(run)}"),
-        ("Run", visible(run.name, 48)),
-        ("Filter", run.filtered),
-        ("Measured", visible(stored.generated_at, 24)),
-        ("Retriever", "" if run.privacy else visible(stored.run.retriever.name, 48)),
-        ("Corpora", f"{shown} and {len(corpora) - 4} more" if len(corpora) > 4 else shown),
-        ("Gold set", f"{counted(gold.n_queries, 'query')}, {pairs}"),
-        ("Labels", label_sources(gold)),
-        ("Queries", integrity(stored.status)),
-        ("Unjudged", _unjudged(run)),
-        ("Compared with", _compared_with(run)),
-        ("Review backlog", "" if run.part else backlog(run.backlog)),
-    ]
-    said = notice(run.n_simulated, gold.n_queries, "query", "search")
-    return Block("header", said, badges=tuple((k, v) for k, v in badges if v))
+    judged = stored.metrics[JUDGED].value if JUDGED in stored.metrics else None
+    return {
+        "Run": visible(run.name, 48),
+        "Measured": visible(stored.generated_at, 24),
+        "Retriever": "" if run.privacy else visible(stored.run.retriever.name, 48),
+        "Corpora": f"{shown} and {len(corpora) - 4} more" if len(corpora) > 4 else shown,
+        "Gold set": f"{counted(gold.n_queries, 'query')}, "
+        + counted(gold.n_labelled_pairs, "labelled pair"),
+        "Labels": label_sources(gold),
+        "Queries": integrity(stored.status),
+        "Unjudged": "" if judged is None else f"{percent(1 - judged)} of the first ten documents",
+        "Compared with": _compared_with(run),
+        "Review backlog": "" if run.part else backlog(run.backlog),
+    }
 
 
-def not_asked(run: SearchRun) -> str:
-    """Return why there is no ruling of the guard."""
-    return PART_ONLY if run.part is not None else NO_BASELINE
+def _compared_with(run: SearchRun) -> str:
+    if run.stored.delta is not None:
+        return run.baseline_name
+    return "nothing: no verdict" if run.stored.delta_withheld else "no baseline yet"
+
+
+def _diff_facts(diff: SearchDiff) -> dict[str, str]:
+    document, level = diff.document, diff.level
+    sides = (document.a, document.b)
+    only = f"{document.n_queries_only_a} in A only, {document.n_queries_only_b} in B only"
+    failed = f"{document.a.n_failed} failed in A, {document.b.n_failed} in B"
+    codes = ", ".join(visible(one.code, 30) for one in document.accepted)
+    state = "not measured"
+    if level is not None:
+        state = "deterministic" if level.is_deterministic else "measured"
+    return {
+        **{
+            f"Run {side}": f"{visible(x.label or 'no label', 48)}, {visible(x.generated_at, 24)}"
+            for side, x in zip(SIDES, sides, strict=True)
+        },
+        "Set-up": setup_finding(diff).removeprefix("The set-up "),
+        "Queries": f"{counted(document.n_queries_in_both, 'query')} in both, {only}; {failed}",
+        "Change": moved(diff),
+        "Accepted differences": f"{NOT_SAME.upper()}: {codes}"
+        if codes
+        else "none: they measured the same",
+        "Noise level": f"{state}, but STALE" if level and level.stale else state,
+    }
+
+
+def setup_finding(diff: SearchDiff) -> str:
+    """Return how many settings differ."""
+    n = len(diff.document.changes)
+    if not n:
+        return "The set-up of both runs is recorded as the same"
+    return f"The set-up differs in {counted(n, 'setting')}"
 
 
 def ruling_words(ruling: GuardRuling) -> str:
@@ -116,13 +170,6 @@ def integrity(status: RunStatus) -> str:
     )
 
 
-def _unjudged(run: SearchRun) -> str:
-    mean = run.stored.metrics.get(JUDGED)
-    if mean is None or mean.value is None:
-        return ""
-    return f"{percent(1 - mean.value)} of the first ten documents"
-
-
 def percent(value: float | None) -> str:
     """Return a share as a percentage.
 
@@ -132,12 +179,6 @@ def percent(value: float | None) -> str:
     ('26 %', '—')
     """
     return MISSING if value is None else f"{100 * value:.0f} %"
-
-
-def _compared_with(run: SearchRun) -> str:
-    if run.stored.delta is not None:
-        return run.baseline_name
-    return "nothing: no verdict" if run.stored.delta_withheld else "no baseline yet"
 
 
 def backlog(block: Mapping[str, Any] | None) -> str:
@@ -162,18 +203,23 @@ def backlog(block: Mapping[str, Any] | None) -> str:
 # --- the answer ---
 
 
-def answer(run: SearchRun) -> Block:
+def answer(view: Searched) -> Block:
     """Return the answer to "does it pass, did it change, how sure, can I trust it".
 
-    The title leads with the verdict of the guard: breached, passed, none, or not asked. What the
-    tests over the queries say of the change comes second, and every case has its template: no
-    verdict, no baseline, a baseline that cannot be compared with, too few queries, nothing moved,
-    better, worse, mixed, no clear change. A gold set that no person reviewed is noted in the title.
-    Together the sentences have at most 90 words.
+    The title leads with what limits any reading of the change, else with the verdict of the guard:
+    not the same measurement, no verdict, guard not asked, breached, passed. What the tests over
+    the queries say of the change comes second, and every case has its template: no baseline, a
+    baseline that cannot be compared with, too few queries, nothing moved, better, worse, no clear
+    change. A gold set that no person reviewed is noted in the title. Together the sentences have
+    at most 90 words.
     """
-    change, tone, said = _body(run)
-    ruling = run.ruling
-    if withheld(run) is not None:
+    change, tone, said = _body(view)
+    ruling, accepted = view.ruling, view.document.accepted if isinstance(view, SearchDiff) else ()
+    if accepted:
+        head, detail, tone = NOT_SAME, inside(change), "worse"
+        names = "; ".join(visible(one.difference, 160) for one in accepted)
+        said = (f"Accepted by name: {names}.", *said)
+    elif view.withheld:
         head, detail, tone = "No verdict", change, "none"
     elif ruling is None:
         head, detail = "Guard not asked", inside(change)
@@ -181,166 +227,121 @@ def answer(run: SearchRun) -> Block:
         head, detail = lead(ruling)
         tone = lead_tone(ruling, tone)
         said = (f"{change}.", *said)
-    provisional = run.stored.run.gold_set.is_provisional
-    if provisional and not is_breach(ruling):
+    provisional = view.runs[-1].run.gold_set.is_provisional
+    if provisional and not is_breach(ruling) and not accepted:
         tone = "none"
-    rests = f"{trust(run)} {labels(run)}"
-    while len(said) > 1 and _n_words((*said, rests)) > MAX_WORDS:
-        said = said[:-1]
+    first, *others, rests = within(MAX_WORDS, *said, f"{trust(view)} {labels(view)}")
     title = f"{head}{', on provisional labels' if provisional else ''}: {detail}"
-    sentences = tuple(filter(None, (said[0], " ".join(said[1:]), rests)))
-    return Block("answer", title, sentences, (_headline(run),), tone=tone)
+    sentences = tuple(filter(None, (first, " ".join(others), rests)))
+    return Block("answer", title, sentences, (_headline(view),), tone=tone)
 
 
-def _n_words(sentences: Sequence[str]) -> int:
-    return sum(len(sentence.split()) for sentence in sentences)
-
-
-def withheld(run: SearchRun) -> str | None:
-    """Return why there is no verdict, as a sentence; None when there is one."""
-    return (
-        no_verdict(run.stored.status, "")
-        or (no_verdict(run.baseline.status, " of the baseline") if run.baseline else None)
-        or delta_withheld(run)
-    )
-
-
-def delta_withheld(run: SearchRun) -> str | None:
-    """Return why there is no difference although there is a baseline, as a sentence."""
-    reasons = run.stored.delta_withheld
-    return f"{visible(reasons[0][:1].upper() + reasons[0][1:], 200)}." if reasons else None
-
-
-def no_verdict(status: RunStatus, whose: str) -> str | None:
-    """Return why a run has no verdict, without the words of its retriever; None when it has."""
-    if status.has_verdict:
-        return None
-    if status.n_failed:
-        failed = f"{status.n_failed:,} of {counted(status.n_queries, 'query')}{whose} failed"
-        return f"{failed}, so the means are not those of the gold set."
-    why = visible("; ".join(status.reasons) or "the reason was not recorded", 160)
-    return f"{why[:1].upper()}{why[1:]}{whose}."
-
-
-def incomparable(run: SearchRun) -> tuple[str, ...]:
-    """Return why the baseline cannot be compared with, in sentences."""
-    found = run.stored.delta
-    if found is None or found.is_comparable:
-        return ()
-    given = [reason.partition(": ")[2] or reason for reason in found.reasons]
-    return tuple(given) or ("the reason was not recorded",)
-
-
-def _body(run: SearchRun) -> tuple[str, str, tuple[str, ...]]:
-    """Return what there is to say of the change, its tone, and the sentences that explain it."""
-    if (why := withheld(run)) is not None:
-        decides = "The numbers below describe the answers there were and decide nothing."
-        said = (decides, _FAILED) if run.stored.status.n_failed else (why, decides)
+def _body(view: Searched) -> Said:
+    if (why := view.withheld) is not None:
+        has_list = view.runs[-1].status.n_failed and not isinstance(view, SearchDiff)
+        said = (_DECIDES, _FAILED) if has_list else (why, _DECIDES)
         return inside(why.partition(",")[0]), "none", said
-    if run.stored.delta is None:
-        hint = "Without a baseline this run says how good search is, not whether it got better."
-        return f"{_level(run)}; no baseline to compare with", "none", (hint,)
-    if reasons := incomparable(run):
+    if view.block is not None:
+        return _compared(view)
+    last = view.runs[-1]
+    parts = [f"{m} {rate(last.metrics[m].value)}" for m in HEADLINE if m in last.metrics]
+    level = " and ".join(parts) or f"Neither {' nor '.join(HEADLINE)} was measured"
+    if isinstance(view, SearchRun) and (reasons := view.incomparable):
         stated = f"Not comparable with the baseline: {reasons[0]}."
-        return f"{_level(run)}; the baseline measured something else", "none", (stated,)
-    return _compared(run)
+        return f"{level}; the baseline measured something else", "none", (stated,)
+    hint = "Without a baseline this run says how good search is, not whether it got better."
+    return f"{level}; no baseline to compare with", "none", (hint,)
 
 
-def _level(run: SearchRun) -> str:
-    parts = [f"{m} {rate(run.stored.metrics[m].value)}" for m in run.headline]
-    return " and ".join(parts) or f"Neither {' nor '.join(HEADLINE)} was measured"
-
-
-def _compared(run: SearchRun) -> tuple[str, str, tuple[str, ...]]:
-    known = [m for m in HEADLINE if m in run.changes]
-    n = max((run.changes[m].n_pairs for m in known), default=0)
+def _compared(view: Searched) -> Said:
+    known, before = view.headline, _before(view)
+    n = max((view.differences[m].n_pairs for m in known), default=0)
     queries = counted(n, "query")
-    if not run.moved and not _top1(run) and n:
-        same = f"All metrics of the {queries} scored in both runs are as in the baseline."
-        return "No metric of the rankings changed against the baseline", "none", (same,)
+    if not view.moved and not view.top1 and n:
+        same = f"All metrics of the {queries} scored in both runs are as in {before}."
+        return f"No metric of the rankings changed against {before}", "none", (same,)
     if n < MIN_PAIRS_FOR_P:
         few = f"{queries} {'has' if n == 1 else 'have'} a value in both runs; below "
         few += f"{MIN_PAIRS_FOR_P} no test can decide."
-        return f"Too few queries for a test against the baseline: {n}", "none", (few, moved(run))
-    clear = [m for m in known if run.is_clear(m)]
-    worse = [m for m in clear if (run.changes[m].delta_points or 0) < 0]
-    tone = "worse" if worse else "better" if clear else "none"
-    said = (_how_much(run, known), moved(run), hurt(run))
-    if clear:
-        ordered = sorted(clear, key=lambda m: (run.changes[m].delta_points or 0) > 0)
-        shifts = ", ".join(_shift(m, run.changes[m]) for m in ordered)
-        return f"{shifts} than the baseline", tone, said
+        why = (few, f"{moved(view)}.")
+        return f"Too few queries for a test against {before}: {n}", "none", why
+    said = (_how_much(view), f"{moved(view)}.", hurt(view))
+    if view.clear:
+        falls = [m for m in view.clear if (view.differences[m].delta_points or 0) < 0]
+        ordered = sorted(view.clear, key=lambda m: m not in falls)
+        shifts = ", ".join(_shift(m, view.differences[m]) for m in ordered)
+        return f"{shifts} than {before}", "worse" if falls else "better", said
     names = " and ".join(known)
-    if is_breach(run.ruling):
+    if is_breach(view.ruling):
         # The guard decides by its own evidence; "no clear change" would deny what it found.
         text = f"The test over these queries alone cannot tell the change in {names} from chance"
-        return text, tone, said
-    return f"No clear change in {names} against the baseline", tone, said
+        return text, "none", said
+    return f"No clear change in {names} against {before}", "none", said
 
 
-def _shift(measure: str, change: MetricChange) -> str:
+def _before(view: Searched) -> str:
+    return view.names[0] if isinstance(view, SearchDiff) else "the baseline"
+
+
+def _shift(metric: str, change: Change) -> str:
     points = change.delta_points or 0
-    return f"{measure} is {rate(abs(points))} points {'higher' if points > 0 else 'lower'}"
+    return f"{metric} is {rate(abs(points))} points {'higher' if points > 0 else 'lower'}"
 
 
-def _how_much(run: SearchRun, known: Sequence[str]) -> str:
-    found = {m: run.changes[m] for m in known}
+def _how_much(view: Searched) -> str:
+    found = {m: view.differences[m] for m in view.headline}
     parts = [
         f"{m} {signed(c.delta_points)} points {interval(c.ci_low_points, c.ci_high_points)}"
         for m, c in found.items()
     ]
-    queries = counted(found[known[0]].n_pairs, "query")
-    text = f"Over {queries}: {', '.join(parts)}."
-    is_unclear = not any(run.is_clear(m) for m in known)
-    if is_unclear and (least := run.detectable(known[0])) is not None:
-        text += (
-            f" A change of {known[0]} smaller than about {rate(least)} points would go unnoticed."
-        )
+    first = view.headline[0]
+    text = f"Over {counted(found[first].n_pairs, 'query')}: {', '.join(parts)}."
+    if not view.clear and (least := view.detectable(first)) is not None:
+        text += f" A change of {first} smaller than about {rate(least)} points would go unnoticed."
     return text
 
 
-def _top1(run: SearchRun) -> tuple[str, ...]:
-    return run.stored.delta.queries_top1_changed if run.stored.delta is not None else ()
-
-
-def moved(run: SearchRun) -> str:
+def moved(view: Searched) -> str:
     """Return how many queries moved, and how many have another first document."""
-    n = counted(len(run.moved), "query")
-    return f"{n} moved, {len(_top1(run)):,} have another first document."
+    return moved_words(len(view.moved), len(view.top1))
 
 
-def hurt(run: SearchRun) -> str:
+def hurt(view: Searched) -> str:
     """Return the query that lost most on a headline metric."""
     losses = [
-        (points, query, measure)
-        for query, given in run.moved.items()
-        for measure, points in given.items()
-        if measure in HEADLINE and points < 0 and query in run.by_id
+        (points, query, metric)
+        for query, given in view.moved.items()
+        for metric, points in given.items()
+        if metric in HEADLINE and points < 0 and query in view.by_id
     ]
     if not losses:
         return ""
-    points, query, measure = min(losses)
-    drop = signed(points * run.changes[measure].n_pairs)
-    return f"Most lost: “{run.title(query, _NAME_LIMIT)}” ({measure} {drop} points)."
+    points, query, metric = min(losses)
+    drop = signed(points * view.differences[metric].n_pairs)
+    return f"Most lost: “{view.title(query, _NAME_LIMIT)}” ({metric} {drop} points)."
 
 
-def labels(run: SearchRun) -> str:
+def labels(view: Searched) -> str:
     """Return who made the labels: people or feedback."""
-    block = run.stored.run.gold_set
+    block = view.runs[-1].run.gold_set
     if block.is_provisional:
         return f"No person reviewed any of the {counted(block.n_queries, 'gold query')}."
     people = of(block.sources.get("chair", 0), block.n_queries)
     return f"{people} gold queries were reviewed by people."
 
 
-def trust(run: SearchRun) -> str:
+def trust(view: Searched) -> str:
     """Return what the numbers rest on: queries scored, and how much was judged."""
-    n, status = len(run.scored), run.stored.status
+    run = view.runs[-1]
+    status, n = (
+        run.status,
+        sum(any(q.metrics.get(m) is not None for m in SHOWN) for q in run.queries),
+    )
     text = f"{of(n, status.n_queries)} queries could be scored"
     shown = (("failed", status.n_failed), ("empty", status.n_empty), ("refused", status.n_refused))
     bad = [f"{found:,} {word}" for word, found in shown if found]
     text += f" ({', '.join(bad)})" if bad else ""
-    judged, first = run.stored.metrics.get(JUDGED), run.stored.metrics.get(HEADLINE[0])
+    judged, first = run.metrics.get(JUDGED), run.metrics.get(HEADLINE[0])
     if judged is None or judged.value is None:
         return f"{text}."
     text += f"; {percent(judged.value)} of the first ten documents were judged"
@@ -362,33 +363,64 @@ def inside(text: str) -> str:
     return f"{first}{text[1:].rstrip('.')}"
 
 
-def _headline(run: SearchRun) -> Table:
-    has_change = bool(run.changes) and withheld(run) is None
-    level = run.level if has_change else None
-    header = ["Metric", "Value", f"{run.coverage} interval", "n"]
-    header += ["Baseline", "Difference (points)", "Its interval"] if has_change else []
-    header += ["Noise level"] if level else []
-    rows = []
-    for measure in SHOWN:
-        mean, change = run.stored.metrics.get(measure), run.changes.get(measure)
-        row = [measure, *([MISSING] * 2), "0"]
-        if mean is not None:
-            row = [measure, rate(mean.value), brackets(mean.ci_low, mean.ci_high), str(mean.n)]
-        if has_change and change is not None:
-            row += [rate(change.baseline), signed(change.delta_points)]
-            row.append(interval(change.ci_low_points, change.ci_high_points))
-        elif has_change:
-            row += [MISSING] * 3
-        row += [level.words(measure)] if level else []
-        rows.append(tuple(row))
-    means = [(m, run.stored.metrics[m]) for m in SHOWN if m in run.stored.metrics]
-    lost = [(m, mean.reason) for m, mean in means if mean.value is None]
-    gaps = [f"{MISSING} {', '.join(m for m, _ in lost)}: {reason(lost[0][1])}."] if lost else []
-    what = "Means over queries"
-    caption = f"{what}, and their difference from {run.baseline_name}" if has_change else what
-    return Table(
-        "headline", caption, tuple(header), tuple(rows), notes=(*gaps, *noise_notes(level))
-    )
+def _headline(view: Searched) -> Table:
+    """Return a row a metric of the first screen: its means, and what is compared beside them."""
+    is_diff = isinstance(view, SearchDiff)
+    has_change = is_diff or (bool(view.differences) and view.withheld is None)
+    columns = _columns(view, has_change=has_change)
+    shown = [m for m in SHOWN if not is_diff or m in view.differences]
+    notes: tuple[str, ...] = ()
+    caption = "Means over the queries of both runs, and their difference"
+    if not is_diff:
+        means = view.runs[-1].metrics
+        lost = [(m, means[m].reason) for m in SHOWN if m in means and means[m].value is None]
+        notes = (
+            (f"{MISSING} {', '.join(m for m, _ in lost)}: {reason(lost[0][1])}.",) if lost else ()
+        )
+        caption = "Means over queries"
+        caption += f", and their difference from {view.names[0]}" if has_change else ""
+    header = ("Metric", *(head for head, _ in columns))
+    rows = tuple((m, *(cell(m) for _, cell in columns)) for m in shown)
+    level = view.level if has_change else None
+    key = "diff-headline" if is_diff else "headline"
+    return Table(key, caption, header, rows, notes=(*notes, *noise_notes(level)))
+
+
+def _columns(view: Searched, *, has_change: bool) -> list[tuple[str, Callable[[str], str]]]:
+    """Return heads and what prints their cells: means of a run, what changed, how many moved."""
+    means, found = view.runs[-1].metrics, view.differences
+    is_diff = isinstance(view, SearchDiff)
+
+    def mean(show: Callable[[MetricMean], str], missing: str = MISSING) -> Callable[[str], str]:
+        return lambda m: show(means[m]) if m in means else missing
+
+    def change(show: Callable[[Any], str]) -> Callable[[str], str]:
+        return lambda m: show(found[m]) if m in found else MISSING
+
+    ends = change(lambda c: interval(c.ci_low_points, c.ci_high_points))
+    old = change(lambda c: rate(values_of(c)[0]))
+    new = change(lambda c: rate(values_of(c)[1]))
+    coverage, level = f"{view.coverage} interval", view.level
+    columns = [
+        ("Value", mean(lambda v: rate(v.value))),
+        (coverage, mean(lambda v: brackets(v.ci_low, v.ci_high))),
+        ("n", mean(lambda v: str(v.n), "0")),
+    ]
+    sides = [(view.names[0], old), (view.names[1], new)] if is_diff else [("Baseline", old)]
+    if has_change:
+        columns = [] if is_diff else columns
+        columns += [*sides, ("Difference (points)", change(lambda c: signed(c.delta_points)))]
+        columns.append((coverage if is_diff else "Its interval", ends))
+        columns += [("Noise level", level.words)] if level else []
+    if isinstance(view, SearchDiff):
+        flag = f"More than {view.document.settings.flag_points:g} points"
+        columns += [
+            ("Up", change(lambda c: f"{c.n_up:,}")),
+            ("Down", change(lambda c: f"{c.n_down:,}")),
+            ("Pairs", change(lambda c: f"{c.n_pairs:,}")),
+            (flag, change(lambda c: "yes" if c.is_flagged else "")),
+        ]
+    return columns
 
 
 # --- the verdict of the guard as the beginning of a title ---

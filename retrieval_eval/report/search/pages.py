@@ -6,10 +6,13 @@ names in the report lead to.
 
 from __future__ import annotations
 
+import hashlib
+import re
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from retrieval_eval.escape import visible
 from retrieval_eval.io.files import remove, write_text
@@ -21,21 +24,74 @@ from retrieval_eval.report.exhibits import Block, Link, Table
 from retrieval_eval.report.notebook_files import markdown_cell
 from retrieval_eval.report.numbers import MISSING, rate
 from retrieval_eval.report.search.names import SHOWN, SOURCES
-from retrieval_eval.report.search.places import (
-    DOCUMENTS_A_PAGE,
-    QUERIES_A_PAGE,
-    key,
-    pages,
-)
 from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
-    from retrieval_eval.report.search.run import SearchRun
+    from retrieval_eval.report.search.searched import Searched
+
+QUERIES_A_PAGE: Final = 200
+DOCUMENTS_A_PAGE: Final = 300
+
 
 TOP = 10
 """Documents listed of each ranking; relevant ones further down are named below the table."""
 APPEARANCES = 25
 """Queries listed of each document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a report shows its queries and documents; what is shown nowhere leads nowhere.
+
+    ``queries`` and ``documents`` are ids to places relative to the report.
+    """
+
+    queries: Mapping[str, str] = field(default_factory=dict)
+    documents: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, queries: Iterable[str], documents: Iterable[str]) -> Places:
+        """Return the places on as many pages as are needed."""
+        return cls(
+            dict(_placed("queries", "query", queries, QUERIES_A_PAGE)),
+            dict(_placed("documents", "document", documents, DOCUMENTS_A_PAGE)),
+        )
+
+    def of_query(self, name: str) -> str:
+        """Return where a query is shown; empty where it is not."""
+        return self.queries.get(name, "")
+
+    def of_document(self, name: object) -> str:
+        """Return where the queries of a document are listed; empty where they are not."""
+        return self.documents.get(name, "") if isinstance(name, str) else ""
+
+
+def key(kind: str, name: str) -> str:
+    """Return the id of a query's or document's place: safe in a page, and no two alike.
+
+    Examples
+    --------
+    >>> key("query", 'g1"><script>')
+    'query-g1-script-47a9fe17'
+    """
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    words = re.sub(r"[^A-Za-z0-9]+", "-", name)[:32].strip("-").lower()
+    return "-".join(filter(None, (kind, words, digest)))
+
+
+def pages(kind: str, names: Sequence[str], size: int) -> list[tuple[str, Sequence[str]]]:
+    """Return the files of the pages of one kind, each with the names on it."""
+    starts = range(0, len(names), size)
+    return [
+        (f"{kind}{f'-{i}' if i > 1 else ''}.html", names[start : start + size])
+        for i, start in enumerate(starts, start=1)
+    ]
+
+
+def _placed(kind: str, prefix: str, names: Iterable[str], size: int) -> Iterable[tuple[str, str]]:
+    for file, own in pages(kind, list(dict.fromkeys(names)), size):
+        for name in own:
+            yield name, f"{file}#tbl-{key(prefix, name)}"
 
 
 def shown_names(
@@ -54,39 +110,26 @@ def shown_names(
     return list(found), sorted(docs)
 
 
-def write_pages(
-    run: SearchRun,
-    before: StoredRun | None,
-    folder: Path,
-    *,
-    title: str,
-    names: tuple[str, str],
-    moved: Collection[str],
-) -> list[tuple[str, str]]:
+def write_pages(view: Searched, folder: Path, *, title: str) -> list[tuple[str, str]]:
     """Write the pages of queries and documents; return file names and meanings.
 
     Parameters
     ----------
-    run
-        The run whose queries are shown.
-    before
-        The run whose rankings stand beside; without, only those of ``run`` are shown.
+    view
+        The run or difference; the queries are those of its later run, whose rankings stand beside
+        those of the earlier one where that was read.
     folder
         That of the report, ``index.html`` of which the pages lead back to.
     title
         Of the report.
-    names
-        What the rankings of ``before`` and ``run`` are called.
-    moved
-        Ids of the queries that moved.
     """
     for former in (*folder.glob("queries*.html"), *folder.glob("documents*.html")):
         remove(former, folder)
-    old = {query.id: query for query in (before.queries if before else ())}
-    queries = list(run.by_id)
-    docs = _appearances(run, old)
+    new = {query.id: query for query in view.runs[-1].queries}
+    old = {query.id: query for query in (view.before.queries if view.before else ())}
+    docs = _appearances(view, new, old)
     kinds = (
-        ("queries", "Queries", pages("queries", queries, QUERIES_A_PAGE)),
+        ("queries", "Queries", pages("queries", list(new), QUERIES_A_PAGE)),
         ("documents", "Documents", pages("documents", list(docs), DOCUMENTS_A_PAGE)),
     )
     for kind, head, files in kinds:
@@ -94,16 +137,14 @@ def write_pages(
             n = len(own)
             if kind == "queries":
                 finding = f"{counted(n, 'query')}, each with the first {TOP} documents"
-                tables = [
-                    _index(run, own, moved),
-                    *(_query(run, old.get(q), q, names) for q in own),
-                ]
+                found = [_query(view, new[name], old.get(name)) for name in own]
+                tables = [_index(view, [new[name] for name in own]), *found]
             else:
                 finding = f"{counted(n, 'document')}, each with the queries it came back for"
-                tables = [_document(run, doc, docs[doc], names) for doc in own]
+                tables = [_document(view, doc, docs[doc]) for doc in own]
             around = [name for name, _ in files]
             page = _page(
-                head, title, finding, tables, around, place, is_simulated=run.n_simulated > 0
+                head, title, finding, tables, around, place, is_simulated=view.n_simulated > 0
             )
             write_text(folder / file, page)
     return [
@@ -144,14 +185,17 @@ def _page(
     return render.to_html(notebook, title=f"{head}: {title}", footer=title)
 
 
-def _index(run: SearchRun, own: Sequence[str], moved: Collection[str]) -> Table:
-    measures = [m for m in SHOWN if m in run.measures]
+def _measures(view: Searched) -> list[str]:
+    return [m for m in SHOWN if m in view.runs[-1].run.settings.measures]
+
+
+def _index(view: Searched, own: Sequence[QueryResult]) -> Table:
+    measures = _measures(view)
     rows = []
-    for name in own:
-        query = run.by_id[name]
+    for query in own:
         values = (rate(query.metrics.get(m)) for m in measures)
-        is_moved = "yes" if name in moved else ""
-        link = Link(run.title(name, 90), f"#tbl-{key('query', name)}")
+        is_moved = "yes" if query.id in view.moved else ""
+        link = Link(view.title(query.id, 90), f"#tbl-{key('query', query.id)}")
         rows.append((link, visible(query.corpus, 30), *values, is_moved))
     return Table(
         "queries-index",
@@ -162,49 +206,48 @@ def _index(run: SearchRun, own: Sequence[str], moved: Collection[str]) -> Table:
     )
 
 
-def _query(run: SearchRun, before: QueryResult | None, name: str, names: tuple[str, str]) -> Table:
-    query = run.by_id[name]
+def _query(view: Searched, query: QueryResult, before: QueryResult | None) -> Table:
     now = query.ranking[:TOP]
     old = before.ranking[:TOP] if before is not None else ()
     rows = []
     for i in range(max(len(now), len(old))):
-        row: list[str] = [str(i + 1), *_cells(run, now[i] if i < len(now) else None)]
+        row: list[str] = [str(i + 1), *_cells(view, now[i] if i < len(now) else None)]
         if before is not None:
-            row += _cells(run, old[i] if i < len(old) else None)[:2]
+            row += _cells(view, old[i] if i < len(old) else None)[:2]
         rows.append(tuple(row))
-    head: tuple[str, ...] = ("Rank", names[1], "Grade", "Score")
-    head += (names[0], "Its grade") if before is not None else ()
+    head: tuple[str, ...] = ("Rank", view.names[1], "Grade", "Score")
+    head += (view.names[0], "Its grade") if before is not None else ()
     facts = [f"corpus {query.corpus}"]
     facts += [f"area {query.area}"] if query.area else []
     facts += [f"labels {SOURCES.get(query.source, query.source)}"]
     facts += ["no document answers it"] if query.answerable is False else []
     return Table(
-        key("query", name),
-        f"{run.title(name, 300)} ({visible(name, 60)}): {visible(', '.join(facts), 160)}",
+        key("query", query.id),
+        f"{view.title(query.id, 300)} ({visible(query.id, 60)}): {visible(', '.join(facts), 160)}",
         head,
         tuple(rows),
         ("right", "left", "right", "right", "left", "right")[: len(head)],
-        tuple(_notes(run, query, before)),
+        tuple(_notes(view, query, before)),
     )
 
 
-def _cells(run: SearchRun, found: RankedDocument | None) -> tuple[str, str, str]:
+def _cells(view: Searched, found: RankedDocument | None) -> tuple[str, str, str]:
     if found is None:
         return MISSING, "", ""
     grade = "unjudged" if found.grade is None else str(found.grade)
-    place = run.places.of_document(found.doc)
+    place = view.places.of_document(found.doc)
     return Link(visible(found.doc, 60), place), grade, f"{found.score:.4g}"
 
 
-def _notes(run: SearchRun, query: QueryResult, before: QueryResult | None) -> Iterator[str]:
+def _notes(view: Searched, query: QueryResult, before: QueryResult | None) -> Iterator[str]:
     if query.status == "failed":
-        yield "The query failed." if run.privacy else f"Failed: {visible(query.error, 200)}."
+        yield "The query failed." if view.privacy else f"Failed: {visible(query.error, 200)}."
     elif query.is_refused:
         yield "Refused: everything found lay below the floor."
     elif not query.ranking:
         yield "Nothing was returned."
     values = []
-    for measure in (m for m in SHOWN if m in run.measures):
+    for measure in _measures(view):
         new = query.metrics.get(measure)
         old = before.metrics.get(measure) if before is not None else None
         was = f"{rate(old)} → " if before is not None and old != new else ""
@@ -212,7 +255,7 @@ def _notes(run: SearchRun, query: QueryResult, before: QueryResult | None) -> It
     yield f"{', '.join(values)}."
     deeper = [
         f"{visible(doc, 60)} (grade {grade}, {f'rank {rank}' if rank else 'not retrieved'})"
-        for doc, grade, rank in run.relevant_of(query)
+        for doc, grade, rank in view.relevant_of(query)
         if rank is None or rank > TOP
     ]
     if deeper:
@@ -227,29 +270,29 @@ _Appearance = tuple[str, int | None, int | None, int | None]
 """Query, grade, rank now and rank before."""
 
 
-def _appearances(run: SearchRun, old: dict[str, QueryResult]) -> dict[str, list[_Appearance]]:
+def _appearances(
+    view: Searched, new: Mapping[str, QueryResult], old: Mapping[str, QueryResult]
+) -> dict[str, list[_Appearance]]:
     found: dict[str, list[_Appearance]] = defaultdict(list)
-    for name, query in run.by_id.items():
+    for name, query in new.items():
         now = {d.doc: i for i, d in enumerate(query.ranking, 1)}
         was = {d.doc: i for i, d in enumerate(old[name].ranking, 1)} if name in old else {}
         graded = (*query.ranking, *(old[name].ranking if name in old else ()))
         grades = {d.doc: d.grade for d in graded}
-        grades |= {doc: grade for doc, grade, _ in run.relevant_of(query)}
+        grades |= {doc: grade for doc, grade, _ in view.relevant_of(query)}
         for doc, grade in grades.items():
             if min(now.get(doc, TOP + 1), was.get(doc, TOP + 1)) <= TOP or (grade or 0) >= 1:
                 found[doc].append((name, grade, now.get(doc), was.get(doc)))
     return {doc: found[doc] for doc in sorted(found)}
 
 
-def _document(
-    run: SearchRun, doc: str, found: Sequence[_Appearance], names: tuple[str, str]
-) -> Table:
+def _document(view: Searched, doc: str, found: Sequence[_Appearance]) -> Table:
     def order(one: _Appearance) -> tuple[float, float, str]:
         return (-(one[1] or 0), one[2] or 1e9, one[0])
 
     rows = [
         (
-            Link(run.title(name, 120), run.places.of_query(name)),
+            Link(view.title(name, 120), view.places.of_query(name)),
             "unjudged" if grade is None else str(grade),
             *("not retrieved" if rank is None else str(rank) for rank in ranks),
         )
@@ -259,7 +302,7 @@ def _document(
     return Table(
         key("document", doc),
         f"{visible(doc, 120)}: {counted(len(found), 'query')}",
-        ("Query", "Grade", f"Rank, {names[1]}", f"Rank, {names[0]}"),
+        ("Query", "Grade", *(f"Rank, {side}" for side in reversed(view.names))),
         tuple(rows),
         ("left", "right", "right", "right"),
         more if len(found) > APPEARANCES else (),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
 from pathlib import Path
@@ -19,15 +17,14 @@ from retrieval_eval.gold.corpus import Corpus
 from retrieval_eval.model.gold import GoldQuery, GoldSet
 from retrieval_eval.model.guard import GuardRuling
 from retrieval_eval.model.noise import NoiseFloor
-from retrieval_eval.model.search_run import MetricChange, MetricMean, QueryResult
+from retrieval_eval.model.search_run import Delta, MetricMean, QueryResult
 from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report import frames
 from retrieval_eval.report.columns import SEARCH_FRAMES, expand
 from retrieval_eval.report.frames import Row, make_frame, read_row
 from retrieval_eval.report.numbers import finite
-from retrieval_eval.report.search.noise import Noise
-from retrieval_eval.report.search.pages import shown_names
-from retrieval_eval.report.search.places import Places
+from retrieval_eval.report.search.pages import Places, shown_names
+from retrieval_eval.report.search.searched import Filter, Searched, no_verdict
 from retrieval_eval.search.baseline import compare_with_baseline
 from retrieval_eval.search.guard.check import check
 from retrieval_eval.search.guard.justification import Justification
@@ -35,14 +32,9 @@ from retrieval_eval.search.guard.pinned import pinned_lists
 from retrieval_eval.search.guard.thresholds import Thresholds, shipped_thresholds
 from retrieval_eval.search.judging_queue import JudgingQueue, judging_queue
 from retrieval_eval.search.label_split import label_split
-from retrieval_eval.search.noise import staleness
 from retrieval_eval.search.part import part_of
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.search.transfer import transfer
-from retrieval_eval.stats.multiplicity import adjust_family
-from retrieval_eval.stats.power import detectable_by_test_and_interval
-from retrieval_eval.study.verdict import ALPHA
-from retrieval_eval.values import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,20 +48,12 @@ DOCUMENT_GONE: Final = "document_gone"
 TEXT_CHANGED: Final = "text_changed"
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
-    """A condition on queries: its text, and how many queries there are without it."""
-
-    condition: str
-    n_all: int
-
-
-class SearchRun(frames.Measured):
+class SearchRun(Searched):
     """What was measured in one search run, beside its baseline where there is one.
 
     Every frame has exactly the columns declared in :mod:`retrieval_eval.report.columns`, and is
-    handed out as a copy. As the last line of a cell the run shows itself: what was measured, the
-    verdict of the guard, and the headline metrics with their change.
+    handed out as a copy. As the last line of a cell the run shows what was measured, and
+    ``run.answer`` the verdict of the guard and the headline metrics with their change.
 
     Parameters
     ----------
@@ -106,6 +90,7 @@ class SearchRun(frames.Measured):
 
     owner = "search"
     frame_columns = _COLUMNS
+    of = "measure"
 
     def __init__(
         self,
@@ -125,20 +110,36 @@ class SearchRun(frames.Measured):
         places: Places | None = None,
         part: Filter | None = None,
     ) -> None:
+        delta, self.path = stored.delta, path
+        block = delta if delta is not None and delta.is_comparable else None
+        own = no_verdict(stored.status, "")
+        before = baseline and no_verdict(baseline.status, " of the baseline")
+        self.baseline_name = _named(delta)
+        self.delta_withheld = next(map(_sentence, stored.delta_withheld), None)
+        self.name = stored.label or (path.stem if path else "search-run")
+        super().__init__(
+            (stored,),
+            baseline,
+            block=block,
+            names=(self.baseline_name, visible(self.name, 36)),
+            settings=stored.run.settings,
+            top1=block.queries_top1_changed if block else (),
+            n_compared=len(stored.queries),
+            withheld=own or before or self.delta_withheld,
+            gold=gold,
+            noise=noise,
+            privacy=privacy,
+            places=places,
+            part=part,
+        )
         self.stored = stored
-        self.path = path
         self.baseline = baseline
         self.backlog = stored.backlog if backlog is None else backlog
-        self.gold = gold
         self.gold_problem = gold_problem
         self.corpus = corpus
-        self.noise_floor = noise
         self.thresholds = thresholds
         self.justifications = tuple(justifications)
         self.relabelled = relabelled
-        self.privacy = privacy
-        self.places = places or Places()
-        self.part = part
 
     def filter(self, where: str) -> SearchRun:
         """Return the run of the queries that pass a condition, with every number measured anew.
@@ -161,7 +162,7 @@ class SearchRun(frames.Measured):
         BadInputError
             When the condition cannot be read or no query passes it.
         """
-        ids = passing(self.queries, where)
+        ids, part = self._passing(where)
         gold = self.gold and GoldSet(
             tuple(query for query in self.gold.queries if query.id in ids), self.gold.fingerprint
         )
@@ -170,8 +171,6 @@ class SearchRun(frames.Measured):
         if baseline is not None and self.stored.delta is not None:
             stored = compare_with_baseline(baseline, stored, seed=self.seed)
         shown = Places.of(*shown_names(stored, baseline, gold)) if self.places.queries else None
-        before = self.part
-        condition = f"{before.condition}, and {where}" if before else where
         return SearchRun(
             stored,
             path=self.path,
@@ -183,7 +182,7 @@ class SearchRun(frames.Measured):
             relabelled=self.relabelled,
             privacy=self.privacy,
             places=shown,
-            part=Filter(condition, before.n_all if before else len(self.stored.queries)),
+            part=part,
         )
 
     # --- facts ---
@@ -194,51 +193,15 @@ class SearchRun(frames.Measured):
         return tuple(dict.fromkeys(self.stored.run.settings.measures))
 
     @property
-    def headline(self) -> list[str]:
-        """The headline measures that the run has."""
-        return [m for m in HEADLINE if m in self.stored.metrics]
-
-    @property
-    def n_simulated(self) -> int:
-        """How many queries of the gold set are invented, as their rows say."""
-        return self.stored.run.gold_set.n_simulated or 0
-
-    @property
-    def name(self) -> str:
-        """The run's label; without one, the name of its file."""
-        return self.stored.label or (self.path.stem if self.path else "search-run")
-
-    @property
     def seed(self) -> int:
         """The seed of the run's own resampling."""
         return self.stored.run.settings.seed
-
-    @property
-    def coverage(self) -> str:
-        """The coverage of the intervals, such as ``95 %``."""
-        return f"{100 * self.stored.run.settings.confidence:g} %"
-
-    @cached_property
-    def by_id(self) -> dict[str, QueryResult]:
-        """The queries by id."""
-        return {query.id: query for query in self.stored.queries}
-
-    def title(self, query: str, limit: int = 140) -> str:
-        """Return what a query is called in print: its text, or its id in private reports."""
-        found = self.by_id.get(query)
-        return visible(query if self.privacy or found is None else found.query or query, limit)
 
     @cached_property
     def scored(self) -> list[QueryResult]:
         """The queries that have values: answered, and something is labelled relevant."""
         shown = (*HEADLINE, "RR", "nDCG@10")
         return [q for q in self.stored.queries if any(q.metrics.get(m) is not None for m in shown)]
-
-    @cached_property
-    def level(self) -> Noise | None:
-        """The noise of the system, with what makes it stale for this run."""
-        floor = self.noise_floor
-        return None if floor is None else Noise(floor, tuple(staleness(floor, self.stored)))
 
     @cached_property
     def ruling(self) -> GuardRuling | None:
@@ -291,24 +254,7 @@ class SearchRun(frames.Measured):
         """The documents whose judgement would tell most; needs the gold set."""
         return None if self.gold is None else judging_queue(self.gold, [self.stored])
 
-    @property
-    def filtered(self) -> str:
-        """How many of how many queries are left, and by which condition; empty without one."""
-        if self.part is None:
-            return ""
-        n = f"{len(self.stored.queries):,} of {counted(self.part.n_all, 'query')}"
-        return f"{n}, where {visible(self.part.condition, 160)}"
-
     # --- the change ---
-
-    @property
-    def baseline_name(self) -> str:
-        """What the baseline is called, with the day it was measured."""
-        found = self.stored.delta
-        if found is None:
-            return "no label, undated"
-        label, moment = found.baseline.label, found.baseline.generated_at
-        return f"{visible(label or 'no label', 36)}, {visible(moment)[:10] or 'undated'}"
 
     @cached_property
     def label_effects(self) -> Mapping[str, Any] | None:
@@ -318,55 +264,19 @@ class SearchRun(frames.Measured):
         old, mapping = self.relabelled
         return label_split(old, self.gold, mapping, self.baseline, self.stored)
 
-    @cached_property
-    def changes(self) -> dict[str, MetricChange]:
-        """The change of every measure over all queries; empty without a comparable baseline."""
-        found = self.stored.delta
-        return dict(found.metrics) if found is not None and found.is_comparable else {}
-
     @property
-    def is_withheld(self) -> bool:
-        """Whether no difference may be read: a run has no verdict."""
-        sides = (self.stored, self.baseline)
-        has_none = any(side is not None and not side.status.has_verdict for side in sides)
-        return has_none or bool(self.stored.delta_withheld)
-
-    @cached_property
-    def moved(self) -> dict[str, dict[str, float]]:
-        """The queries of which a measure moved: id to the points each adds to every change.
-
-        This is what *moved* means on every page: at least one measure of the ranking differs.
-        """
+    def incomparable(self) -> Sequence[str]:
+        """Why the baseline cannot be compared with, in sentences."""
         found = self.stored.delta
-        if found is None or not found.is_comparable:
-            return {}
-        return {
-            query.id: {m: p for m, p in query.contributions.items() if p}
-            for query in found.queries
-            if any(query.contributions.values())
-        }
+        if found is None or found.is_comparable:
+            return ()
+        given = [reason.partition(": ")[2] or reason for reason in found.reasons]
+        return given or ("the reason was not recorded",)
 
-    @cached_property
-    def adjusted(self) -> Mapping[str, float | None]:
-        """The p-values of the headline measures, adjusted over them (Holm)."""
-        given: dict[str, float | None] = {
-            m: self.changes[m].p_value for m in HEADLINE if m in self.changes
-        }
-        return adjust_family(given).adjusted if given else {}
-
-    def is_clear(self, measure: str) -> bool:
-        """Whether interval and adjusted test of a headline measure both speak of a change."""
-        p, change = self.adjusted.get(measure), self.changes[measure]
-        return p is not None and p < ALPHA and excludes_zero(change)
-
-    def detectable(self, measure: str) -> float | None:
-        """Return the smallest change, in points, that these queries could have shown."""
-        n = self.changes[measure].n_pairs
-        moved = [own[measure] * n for own in self.moved.values() if measure in own]
-        if n < 2 or len(moved) > n:
-            return None
-        spread = statistics.stdev([*moved, *[0.0] * (n - len(moved))])
-        return detectable_by_test_and_interval(spread, n).value
+    def _readable(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Return differences, which no figure or table shows where there is no verdict."""
+        frame.attrs |= {"withheld": self.withheld} if self.withheld else {}
+        return frame
 
     # --- frames ---
 
@@ -412,25 +322,6 @@ class SearchRun(frames.Measured):
         ]
         return make_frame(found, _COLUMNS["relevant"])
 
-    @cached_property
-    def _relevant_by_query(self) -> dict[str, dict[str, int]] | None:
-        """The documents of grade 1 or more by query, or None when the gold set was not read."""
-        if self.gold is None:
-            return None
-        return {
-            query.id: {doc: grade for doc, grade in query.relevant.items() if grade >= 1}
-            for query in self.gold.queries
-        }
-
-    def relevant_of(self, query: QueryResult) -> list[tuple[str, int, int | None]]:
-        """Return the relevant documents of a query: id, grade, rank; None: not retrieved."""
-        places = {found.doc: place for place, found in enumerate(query.ranking, start=1)}
-        known = self._relevant_by_query
-        retrieved = {f.doc: f.grade for f in query.ranking if f.grade is not None and f.grade >= 1}
-        grades = retrieved if known is None else known.get(query.id, {})
-        found = [(doc, grade, places.get(doc)) for doc, grade in grades.items()]
-        return sorted(found, key=lambda f: (f[2] is None, f[2] or 0, -f[1], f[0]))
-
     @frames.handed_out
     def metrics(self) -> pd.DataFrame:
         """One row a measure: the mean over all queries."""
@@ -453,47 +344,7 @@ class SearchRun(frames.Measured):
     @frames.handed_out
     def delta(self) -> pd.DataFrame:
         """One row a part of the queries and measure: the change in points."""
-        block = self.stored.delta
-        wholes = [("all", "all", block.metrics)] if block is not None else []
-        if block is not None:
-            wholes += [
-                (dimension, level, part.metrics)
-                for dimension in block.slices.__struct_fields__
-                for level, part in getattr(block.slices, dimension).items()
-            ]
-        columns = _COLUMNS["delta"]
-        found = [
-            read_row(
-                change,
-                columns,
-                {
-                    "dimension": dimension,
-                    "level": level,
-                    "measure": name,
-                    "noise_points": self.band(
-                        name, None if dimension == "all" and not self.part else change.n_pairs
-                    ),
-                },
-            )
-            for dimension, level, metrics in wholes
-            for name, change in metrics.items()
-        ]
-        return make_frame(found, columns)
-
-    def band(self, metric: str, n: int | None = None) -> float | None:
-        """Return the noise level of a change of a metric (see `Noise.band`), None if unknown."""
-        return None if self.level is None else self.level.band(metric, n)
-
-    @frames.handed_out
-    def contributions(self) -> pd.DataFrame:
-        """One row a query and measure that it moved, in points."""
-        block = self.stored.delta
-        found = [
-            {"id": query.id, "measure": name, "points": finite(points)}
-            for query in (() if block is None else block.queries)
-            for name, points in query.contributions.items()
-        ]
-        return make_frame(found, _COLUMNS["contributions"])
+        return self._readable(self._changed("delta", self.block))
 
     @frames.handed_out
     def guard(self) -> pd.DataFrame:
@@ -559,7 +410,7 @@ class SearchRun(frames.Measured):
             for metric, row in found.items()
             for corpus, part in row["corpora"].items()
         ]
-        return make_frame(rows, columns)
+        return self._readable(make_frame(rows, columns))
 
     @frames.handed_out
     def agreement(self) -> pd.DataFrame:
@@ -629,57 +480,20 @@ class SearchRun(frames.Measured):
         ]
         return make_frame(rows, _COLUMNS["to_judge"])
 
-    def frame(self, name: str) -> pd.DataFrame:
-        """Return a frame by its name in :data:`retrieval_eval.report.columns.SEARCH_FRAMES`."""
-        if name not in SEARCH_FRAMES:
-            raise KeyError(name)
-        found: pd.DataFrame = getattr(self, name)
-        return found
-
-    def _repr_mimebundle_(
-        self,
-        include: Any = None,  # noqa: ARG002 - the notebook protocol passes it
-        exclude: Any = None,  # noqa: ARG002
-    ) -> dict[str, str]:
-        from retrieval_eval.report.search.opening import opening
-
-        return opening(self)
-
     def __repr__(self) -> str:
         return f"<SearchRun {self.name}: {len(self.stored.queries)} queries>"
 
 
-def passing(queries: pd.DataFrame, where: str) -> frozenset[str]:
-    """Return the ids of the queries that pass a condition over the columns of the frame.
-
-    Raises
-    ------
-    BadInputError
-        When the condition cannot be read, is not True or False for every query, or none passes.
-    """
-    import pandas as pd
-
-    shown = visible(where, 160)
-    try:
-        found = queries.eval(where, engine="python", local_dict={}, global_dict={})
-    except Exception as error:  # noqa: BLE001  whatever pandas makes of it, the text is at fault
-        raise BadInputError(
-            f"the condition {shown!r} cannot be read: {visible(str(error), 200)}; a name in it is "
-            "a column of run.queries, in backticks where it is no plain word, such as `P@5` > 0.5"
-        ) from None
-    flags = found if isinstance(found, pd.Series) else pd.Series(dtype="object")
-    if str(flags.dtype) not in ("bool", "boolean") or len(flags) != len(queries):
-        raise BadInputError(f"the condition {shown!r} is not True or False for every query")
-    ids = frozenset(queries["id"][flags.fillna(value=False).astype(bool)])
-    if not ids:
-        raise BadInputError(f"no query passes the condition {shown!r}; there are {len(queries):,}")
-    return ids
+def _named(delta: Delta | None) -> str:
+    """Return what the baseline is called, with the day it was measured."""
+    if delta is None:
+        return "no label, undated"
+    label, moment = delta.baseline.label, delta.baseline.generated_at
+    return f"{visible(label or 'no label', 36)}, {visible(moment)[:10] or 'undated'}"
 
 
-def excludes_zero(change: Any) -> bool:
-    """Whether a change has an interval and that lies on one side of 0."""
-    low, high = change.ci_low_points, change.ci_high_points
-    return low is not None and high is not None and not low <= 0 <= high
+def _sentence(reason: str) -> str:
+    return f"{visible(reason[:1].upper() + reason[1:], 200)}."
 
 
 def _means(metrics: Mapping[str, MetricMean], base: Row) -> Iterator[Row]:

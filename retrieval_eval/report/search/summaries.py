@@ -1,4 +1,4 @@
-"""Small tables of a search run beside its frames: set-up, composition, refusals and others.
+"""Small tables of search runs and differences beside their frames: set-up, moves and others.
 
 Each is a frame made for one table of the report; numbers stay numbers, and missing ones None.
 """
@@ -7,21 +7,25 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from retrieval_eval.escape import visible
 from retrieval_eval.gold.backlog import STATUSES
+from retrieval_eval.model.search_diff import MovedDocument, MovedDocuments
 from retrieval_eval.model.search_run import QueryResult, RefusalRate
+from retrieval_eval.model.search_run import SearchRun as StoredRun
 from retrieval_eval.report import style
 from retrieval_eval.report.checkout import commit
 from retrieval_eval.report.exhibits import Link, Links
-from retrieval_eval.report.headings import is_missing
-from retrieval_eval.report.numbers import interval, rate, signed
+from retrieval_eval.report.numbers import rate
 from retrieval_eval.report.provenance import library_versions, package_version
-from retrieval_eval.report.search.names import DIMENSIONS, PROBLEMS, SOURCES, definition
-from retrieval_eval.report.search.noise import Noise, band_words
-from retrieval_eval.report.search.places import Places
+from retrieval_eval.report.search.diff import SearchDiff
+from retrieval_eval.report.search.names import DIMENSIONS, PROBLEMS, SOURCES, cutoff, definition
+from retrieval_eval.report.search.pages import Places
+from retrieval_eval.report.search.searched import SIDES, Searched, brackets, known, objects
 from retrieval_eval.search.guard.rendering import HEAD, cells
+from retrieval_eval.search.named_metrics import BLOCK_OF
 from retrieval_eval.search.noise import detectable_rows, shown_metrics
 from retrieval_eval.search.scoring import NO_NAME
 from retrieval_eval.search.settings import HEADLINE
@@ -32,24 +36,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
-    from retrieval_eval.report.search.diff import SearchDiff
     from retrieval_eval.report.search.run import SearchRun
 
-_STALE: Final = {
-    "document_gone": "the corpus has no such document",
-    "text_changed": "the document's text is not the one that was labelled",
-}
-_HELD_OUT: Final = {
-    "holds": "holds",
-    "reverses": "REVERSES",
-    "vanishes": "vanishes",
-    "no_change": "others unchanged",
-    "not_computable": "not computable",
-}
 PARTS: Final = (*STATUSES, "other")
 MAX_DOCS: Final = 4
 MAX_MOVERS: Final = 5
 MAX_LEVELS: Final = 20
+OTHERS: Final = frozenset(BLOCK_OF)
+"""Metrics that are none of rankings: of refusals and drafted answers."""
 MAX_DRAWN: Final = 12
 """Levels drawn of one dimension, those with most queries; slices.csv has all."""
 _IDS: Final = {
@@ -65,41 +59,6 @@ _SUPPORT: Final = (
 )
 
 
-def source(value: str) -> str:
-    """Return who made a row of the gold set, in words."""
-    return SOURCES.get(value, value)
-
-
-def flag(value: bool) -> str:
-    """Return ``yes`` where something is flagged."""
-    return "yes" if value else ""
-
-
-def points(value: float) -> str:
-    """Return what a query adds to a difference: 0 where it is unchanged, 0.00 where nearly so."""
-    return signed(value) if value else "0"
-
-
-def band(value: float) -> str:
-    """Return a noise level as ± points; 0 stays 0."""
-    return band_words(float(value))
-
-
-def stale_reason(code: str) -> str:
-    """Return why a label is stale, in words."""
-    return _STALE[code]
-
-
-def held_out(code: str) -> str:
-    """Return what became of the sign of a change on the corpus left out, in words."""
-    return _HELD_OUT[code]
-
-
-def yes_no(value: Any) -> str:
-    """Return whether something holds, in a word."""
-    return "yes" if value else "NO"
-
-
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> pd.DataFrame:
     """Return a frame of plain objects: text of a run may hold what no string type can."""
     import pandas as pd
@@ -113,37 +72,13 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> pd.DataFrame
     )
 
 
-def brackets(low: Any, high: Any, *, signs: bool = False) -> str:
-    """Return ``[low, high]``, or the dash where one end is unknown.
-
-    Examples
-    --------
-    >>> brackets(0.1, 0.25), brackets(-1.0, 2.0, signs=True), brackets(None, 1.0)
-    ('[0.10, 0.25]', '[−1.00, +2.00]', '—')
-    """
-    found = interval(low, high)
-    return found if signs or found[0] != "[" else f"[{rate(low)}, {rate(high)}]"
-
-
-def with_intervals(frame: pd.DataFrame, *, signs: bool = False) -> pd.DataFrame:
-    """Return a frame with its interval as one column of text, ``Interval``."""
-    ends = (
-        ("ci_low_points", "ci_high_points") if "ci_low_points" in frame else ("ci_low", "ci_high")
-    )
-    pairs = zip(*(frame[end].astype(object) for end in ends), strict=True)
-    texts = [
-        brackets(_known(low), _known(high), signs=signs or "_p" in ends[0]) for low, high in pairs
-    ]
-    return frame.assign(Interval=_objects(frame, texts))
-
-
 def with_ties(frame: pd.DataFrame) -> pd.DataFrame:
     """Return means with the range over orders of equal scores as text, ``Ties``; None: one value.
 
     The range has as many decimals as tell its ends apart.
     """
     ends = zip(frame["tie_low"].astype(object), frame["tie_high"].astype(object), strict=True)
-    return frame.assign(Ties=_objects(frame, [_ties(_known(a), _known(b)) for a, b in ends]))
+    return frame.assign(Ties=objects(frame, [_ties(known(a), known(b)) for a, b in ends]))
 
 
 def _ties(low: float | None, high: float | None) -> str | None:
@@ -154,50 +89,18 @@ def _ties(low: float | None, high: float | None) -> str | None:
 
 
 def interpreted(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return differences without the numbers of rows that rest on too few queries to be read."""
+    """Return named differences without the numbers of rows that rest on too few queries."""
     few = frame["n_pairs"].fillna(0) < MIN_INTERPRETABLE
-    shown = frame.copy()
     points = "delta_points" if "delta_points" in frame else "held_out_points"
-    shown[points] = shown[points].mask(few)
-    texts = [
-        "not interpreted" if is_few else text
-        for is_few, text in zip(few, with_intervals(frame)["Interval"], strict=True)
-    ]
-    return shown.assign(Interval=_objects(frame, texts))
-
-
-def _known(value: Any) -> float | None:
-    return None if is_missing(value) else float(value)
-
-
-def _objects(frame: pd.DataFrame, values: Sequence[Any]) -> pd.Series[Any]:
-    import pandas as pd
-
-    return pd.Series(list(values), index=frame.index, dtype="object")
-
-
-def named(run: SearchRun | SearchDiff, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame with what a query of each row is called, and where its page is.
-
-    Added are ``query`` (its text, or its id in private reports), ``corpus``, ``query_page`` and,
-    where there is a column of documents (``doc`` or ``first_document``), ``doc_page``.
-    """
-    ids = list(frame["id"])
-    docs = next((frame[name] for name in ("doc", "first_document") if name in frame), None)
-    columns: dict[str, list[Any]] = {
-        "query": [run.title(name) for name in ids],
-        "corpus": [run.by_id[name].corpus if name in run.by_id else None for name in ids],
-        "query_page": [run.places.of_query(name) for name in ids],
-    }
-    if docs is not None:
-        columns["doc_page"] = [run.places.of_document(doc) for doc in docs]
-    return frame.assign(**{name: _objects(frame, found) for name, found in columns.items()})
+    texts = zip(few, frame["Interval"], strict=True)
+    shown = [("not interpreted" if is_few else text) for is_few, text in texts]
+    return frame.assign(**{points: frame[points].mask(few), "Interval": objects(frame, shown)})
 
 
 def ordered(frame: pd.DataFrame, column: str, *, largest_first: bool = False) -> pd.DataFrame:
     """Return rows by a column of numbers, those of one value by their ids; missing ones last."""
     sign = -1.0 if largest_first else 1.0
-    values = [_known(value) for value in frame[column].astype(object)]
+    values = [known(value) for value in frame[column].astype(object)]
     keys = [
         (v is None, sign * (v or 0.0), str(name))
         for v, name in zip(values, frame["id"], strict=True)
@@ -207,14 +110,13 @@ def ordered(frame: pd.DataFrame, column: str, *, largest_first: bool = False) ->
 
 def answers(run: SearchRun, frame: pd.DataFrame) -> pd.DataFrame:
     """Return rows of ``run.queries`` with their names, what came back, and relevant documents."""
-    found = named(run, frame)
-    asked = [run.by_id[name] for name in frame["id"]]
+    asked = [run.by_id[name] for name in run.ids_of(frame)]
     remarks = [", ".join(_code(c) for c in q.problems[:12]) or q.status for q in asked]
-    return found.assign(
+    return run.named(frame).assign(
         **{
-            "Returned": _objects(frame, [_returned(query) for query in asked]),
-            "Relevant documents": _objects(frame, [_relevant(run, query) for query in asked]),
-            "Remark": _objects(frame, remarks),
+            "Returned": objects(frame, [_returned(query) for query in asked]),
+            "Relevant documents": objects(frame, [_relevant(run, query) for query in asked]),
+            "Remark": objects(frame, remarks),
         }
     )
 
@@ -274,7 +176,7 @@ def movers(run: SearchRun) -> pd.DataFrame:
             for mover in harmful
             if mover.id in run.by_id
         ]
-    return named(run, table(("id", "Metric", "Baseline", "Now", "Points"), rows))
+    return run.named(table(("id", "metric", "baseline", "current", "points"), rows))
 
 
 # --- what was measured ---
@@ -296,6 +198,23 @@ def setup(run: SearchRun) -> pd.DataFrame:
         ("Document ids", _IDS[header.ids_checked]),
     ]
     return table(("What", "Value"), rows)
+
+
+def both_setups(diff: SearchDiff) -> pd.DataFrame:
+    """Return both runs of a difference side by side."""
+    rows = [
+        (
+            side,
+            found.label or "no label",
+            found.generated_at,
+            "not shown" if diff.privacy else found.retriever,
+            f"{found.gold_set.name} {found.gold_set.fingerprint[:12]}",
+            found.n_queries,
+            found.n_failed,
+        )
+        for side, found in zip(SIDES, (diff.document.a, diff.document.b), strict=True)
+    ]
+    return table(("Run", "Label", "Measured", "Retriever", "Gold set", "Queries", "Failed"), rows)
 
 
 def _corpus(n_documents: int | None, fingerprint: str | None) -> str:
@@ -361,43 +280,25 @@ def review(run: SearchRun) -> pd.DataFrame:
 # --- against the baseline ---
 
 
-def moves(run: SearchRun, measures: Sequence[str]) -> pd.DataFrame:
-    """Return the queries that moved, with what each adds to the change of some measures.
+def moves(view: Searched, metrics: Sequence[str]) -> pd.DataFrame:
+    """Return the queries that moved, with what each adds to the change of some metrics.
 
-    Those that move a headline measure most come first.
+    Those that move a headline metric most come first.
     """
-    top1 = set(run.stored.delta.queries_top1_changed) if run.stored.delta else set()
-    known = {name: given for name, given in run.moved.items() if name in run.by_id}
-    return named(run, moves_of(known, measures, top1))
-
-
-def moves_of(
-    moved: Mapping[str, Mapping[str, float]], measures: Sequence[str], top1: Collection[str]
-) -> pd.DataFrame:
-    """Return what each query that moved adds to the change of some measures, largest first."""
+    top1 = set(view.top1)
     rows = [
-        (name, *(given.get(m, 0.0) for m in measures), "yes" if name in top1 else "")
-        for name, given in moved.items()
-        if any(m in given for m in measures)
+        (name, *(given.get(m, 0.0) for m in metrics), "yes" if name in top1 else "")
+        for name, given in view.moved.items()
+        if name in view.by_id and any(m in given for m in metrics)
     ]
-    headline = [i for i, m in enumerate(measures, 1) if m in HEADLINE]
-    every = range(1, len(measures) + 1)
+    headline = [i for i, m in enumerate(metrics, 1) if m in HEADLINE]
+    every = range(1, len(metrics) + 1)
 
     def size(row: Sequence[Any]) -> tuple[Any, ...]:
         largest = (max((abs(row[i]) for i in of), default=0.0) for of in (headline, every))
         return (*(-value for value in largest), row[0])
 
-    return table(("id", *measures, "Other first document"), sorted(rows, key=size))
-
-
-def readable(run: SearchRun, frame: pd.DataFrame) -> pd.DataFrame:
-    """Return differences, or none of their rows where they must not be read.
-
-    That is where a run has no verdict, or the baseline measured something else.
-    """
-    block = run.stored.delta
-    is_other = block is not None and not block.is_comparable
-    return frame.iloc[:0] if run.is_withheld or is_other else frame
+    return view.named(table(("id", *metrics, "Other first document"), sorted(rows, key=size)))
 
 
 def levels(run: SearchRun, measure: str) -> pd.DataFrame:
@@ -408,56 +309,40 @@ def levels(run: SearchRun, measure: str) -> pd.DataFrame:
     shown = [part.nlargest(MAX_DRAWN, "n_queries", keep="first").sort_index() for part in kept]
     import pandas as pd
 
-    return in_words(pd.concat(shown))
+    return run.named(pd.concat(shown))
 
 
-def in_words(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return rows of parts with dimensions, and sources of labels, as a page names them."""
-    parts = list(zip(frame["dimension"], frame["level"], strict=True))
-    titles = DIMENSIONS | {"pinned": "Pinned"}
-    found = [titles.get(dimension, dimension) for dimension, _ in parts]
-    levels = [source(level) if dimension == "source" else level for dimension, level in parts]
-    return frame.assign(dimension=_objects(frame, found), level=_objects(frame, levels))
-
-
-def pairs(run: SearchRun) -> pd.DataFrame:
-    """Return every query and measure with its value in both runs, as ``plot.paired`` takes them."""
-    before = {q.id: q.metrics for q in run.baseline.queries} if run.baseline else {}
-    after = {q.id: q.metrics for q in run.stored.queries}
-    return paired_values(before, after, run.changes, {name: run.title(name, 60) for name in after})
-
-
-def paired_values(
-    before: Mapping[str, Mapping[str, float | None]],
-    after: Mapping[str, Mapping[str, float | None]],
-    measures: Iterable[str],
-    titles: Mapping[str, str],
-) -> pd.DataFrame:
-    """Return the values of every query and measure that both runs have, and their difference."""
+def pairs(view: Searched) -> pd.DataFrame:
+    """Return every query and metric with its value in both runs, as ``plot.paired`` takes them."""
+    before = {q.id: q.metrics for q in view.before.queries} if view.before else {}
+    sides = view.names if isinstance(view, SearchDiff) else ("baseline", "this run")
     rows = [
-        (measure, titles[name], old, new, new - old)
-        for measure in measures
-        for name, values in after.items()
-        if (new := values.get(measure)) is not None
-        and (old := before.get(name, {}).get(measure)) is not None
+        (metric, view.title(query.id, 60), old, new, new - old, *sides)
+        for metric in view.differences
+        for query in view.runs[-1].queries
+        if (new := query.metrics.get(metric)) is not None
+        and (old := before.get(query.id, {}).get(metric)) is not None
     ]
-    return table(("metric", "task_name", "baseline", "comparison", "difference"), rows)
+    values = ("metric", "task_name", "baseline", "comparison", "difference")
+    return table((*values, "baseline_config", "comparison_config"), rows)
 
 
-def first_documents(run: SearchRun) -> pd.DataFrame:
-    """Return the queries with another first document, before and now, largest effect first."""
-    changed = run.stored.delta.queries_top1_changed if run.stored.delta else ()
-    before = {q.id: q for q in run.baseline.queries} if run.baseline else {}
-    rows = []
-    for name in changed if run.stored.delta and run.stored.delta.is_comparable else ():
-        if (query := run.by_id.get(name)) is None:
-            continue
-        old = before.get(name)
-        rr = run.moved.get(name, {}).get("RR", 0.0)
-        was = None if old is None else first(old, run.places)
-        rows.append((name, was, first(query, run.places), rr))
+def first_documents(view: Searched) -> pd.DataFrame:
+    """Return the queries with another first document, before and after, largest effect first."""
+    before = {q.id: q for q in view.before.queries} if view.before else {}
+    after = {q.id: q for q in view.runs[-1].queries}
+    rows = [
+        (
+            name,
+            first(before[name], view.places) if name in before else None,
+            first(after[name], view.places),
+            view.moved.get(name, {}).get("RR", 0.0),
+        )
+        for name in view.top1
+        if name in after
+    ]
     rows.sort(key=lambda row: (-abs(row[3]), row[0]))
-    return named(run, table(("id", "Before", "Now", "RR, points"), rows))
+    return view.named(table(("id", "before", "after", "points"), rows))
 
 
 def first(query: QueryResult, places: Places) -> str:
@@ -469,6 +354,46 @@ def first(query: QueryResult, places: Places) -> str:
     return Links(Link(found.doc[:60], places.of_document(found.doc)), f" ({grade})")
 
 
+def moved_documents(diff: SearchDiff, metric: str) -> pd.DataFrame:
+    """Return the judged documents that came into or left the first k, query by query."""
+    rows = []
+    for query in diff.document.queries:
+        side = query.documents.get(str(cutoff(metric)[1]))
+        if side is None or not (metric in query.contributions or _is_judged(side)):
+            continue
+        value = query.metrics.get(metric)
+        values = f"{rate(value.a)} → {rate(value.b)}" if value else "unchanged"
+        points = query.contributions.get(metric, 0.0)
+        came, left = (_graded(moved, diff.places) for moved in (side.gained, side.lost))
+        rows.append((query.id, came, left, values, points))
+    rows.sort(key=lambda row: (-abs(row[4]), row[0]))
+    head = ("id", "Came (grade, rank before)", "Left (grade, rank now)", metric, "points")
+    return diff.named(table(head, rows))
+
+
+def _is_judged(side: MovedDocuments) -> bool:
+    return any(doc.grade is not None for doc in (*side.gained, *side.lost))
+
+
+def _graded(found: Sequence[MovedDocument], places: Places) -> Links | None:
+    """Return the judged documents with grade and the rank they had or have; others by count."""
+    judged = sorted((d for d in found if d.grade is not None), key=lambda d: -(d.grade or 0))
+    parts: list[str] = [
+        Links(Link(visible(d.doc, 32), places.of_document(d.doc)), f" ({d.grade}, {_outside(d)})")
+        for d in judged[:MAX_DOCS]
+    ]
+    parts += [f"{len(judged) - MAX_DOCS} more judged"] if len(judged) > MAX_DOCS else []
+    n_others = len(found) - len(judged)
+    return Links.joined(", ", [*parts, *([f"{n_others} unjudged"] if n_others else [])]) or None
+
+
+def _outside(doc: MovedDocument) -> str:
+    """Return the worse of the two ranks: the one outside of the cut-off."""
+    if doc.rank_a is None or doc.rank_b is None:
+        return "not retrieved"
+    return f"rank {max(doc.rank_a, doc.rank_b)}"
+
+
 def label_effects(run: SearchRun) -> pd.DataFrame:
     """Return how much of each change labels made, and how much retrieval did."""
     found = run.label_effects["metrics"] if run.label_effects else {}
@@ -478,9 +403,9 @@ def label_effects(run: SearchRun) -> pd.DataFrame:
     return table(("Metric", *head), rows)
 
 
-def noise_levels(level: Noise | None) -> pd.DataFrame:
+def noise_levels(view: Searched) -> pd.DataFrame:
     """Return the noise of every metric: between runs, from sampling queries, of a change."""
-    rows = []
+    rows, level = [], view.level
     for name in shown_metrics(level.document) if level else ():
         assert level is not None
         own = level.document.metrics[name]
@@ -500,9 +425,9 @@ def noise_levels(level: Noise | None) -> pd.DataFrame:
     return table(("Metric", "Queries", *deviations, "Noise level of a difference"), rows)
 
 
-def detectable(level: Noise | None) -> pd.DataFrame:
+def detectable(view: Searched) -> pd.DataFrame:
     """Return the smallest change that 80 % of comparisons find, by number of queries."""
-    head, *rows = detectable_rows(level.document) if level else [["queries"]]
+    head, *rows = detectable_rows(view.noise_floor) if view.noise_floor else [["queries"]]
     return table(("Queries", *head[1:]), rows)
 
 
@@ -577,7 +502,7 @@ def shade_gate(ax: Axes | None, run: SearchRun) -> None:
 
 def shade_noise(ax: Axes | None, frame: pd.DataFrame) -> None:
     """Shade the noise level behind each row of a figure of differences."""
-    bands = [] if ax is None else [_known(band) for band in frame["noise_points"]]
+    bands = [] if ax is None else [known(band) for band in frame["noise_points"]]
     for y, band in enumerate(bands):
         if ax is not None and band:
             ax.barh(y, 2 * band, left=-band, height=0.74, color=style.FAINT, linewidth=0, zorder=0)
@@ -637,7 +562,7 @@ def drafts(run: SearchRun) -> pd.DataFrame:
         rows.append((-n_bare / n, -n_bare, draft.id, *shares, text, said))
     rows.sort(key=lambda row: row[:3])
     names = ("id", "Covered", "In context", "First unsupported claim", "The judge said")
-    return named(run, table(names, [row[2:] for row in rows]))
+    return run.named(table(names, [row[2:] for row in rows]))
 
 
 # --- methods ---
@@ -649,48 +574,42 @@ def definitions(measures: Iterable[str]) -> pd.DataFrame:
     return table(("Metric", "Definition"), rows)
 
 
-def provenance(run: SearchRun) -> pd.DataFrame:
+def provenance(view: Searched) -> pd.DataFrame:
     """Return fingerprints, versions, settings and the time of measuring."""
-    header, settings = run.stored.run, run.stored.run.settings
-    own = {} if run.privacy else header.retriever.facts
-    base = run.stored.delta.baseline if run.stored.delta else None
-    rows = [
-        ("Label", run.stored.label or "none"),
-        ("Measured", run.stored.generated_at),
-        *([("Filter", run.filtered)] if run.part else []),
-        ("Gold set", f"{header.gold_set.name}, sha256 {header.gold_set.fingerprint}"),
-        *((f"Corpus {c.corpus}", c.fingerprint or "no digest") for c in header.corpora),
-        *retriever(own),
-        *((name, setting(getattr(settings, name))) for name in settings.__struct_fields__),
-        (
-            "Baseline",
-            f"{run.baseline_name}; gold set {base.gold_fingerprint[:12]}" if base else "none",
-        ),
-        ("Schema version", run.stored.schema_version),
-        ("Measured with", ", ".join(f"{name} {v}" for name, v in header.versions.items())),
-        *made_with(),
-    ]
-    return table(("What", "Value"), rows)
+    rows = []
+    for side, run in zip(SIDES, view.runs, strict=False):
+        own = _measured(run, is_private=view.privacy)
+        rows += [(f"{side}: {name}" if len(view.runs) > 1 else name, v) for name, v in own]
+    settings = view.settings
+    return table(
+        ("What", "Value"),
+        [
+            *rows,
+            *([("Filter", view.filtered)] if view.part else []),
+            *((name, _setting(getattr(settings, name))) for name in settings.__struct_fields__),
+            ("Noise", view.level.document.generated_at if view.level else "not measured"),
+            ("Package", package_version()),
+            ("Git commit", commit() or "not run from a checkout"),
+            ("Libraries", library_versions()),
+        ],
+    )
 
 
-def retriever(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return what a retriever says of itself, as names and values."""
-    return [
-        (f"Retriever {name}", str(value))
-        for name, value in facts.items()
-        if name != "corpora" and value is not None and not isinstance(value, dict | list)
-    ][:20]
+def _measured(run: StoredRun, *, is_private: bool) -> Iterator[tuple[str, str]]:
+    yield "Label", run.label or "none"
+    yield "Measured", run.generated_at
+    yield "Gold set", f"{run.run.gold_set.name}, sha256 {run.run.gold_set.fingerprint}"
+    yield from ((f"Corpus {c.corpus}", c.fingerprint or "no digest") for c in run.run.corpora)
+    facts = {} if is_private else run.run.retriever.facts
+    known = {k: v for k, v in facts.items() if k != "corpora" and v is not None}
+    simple = [(k, str(v)) for k, v in known.items() if not isinstance(v, dict | list)]
+    yield from ((f"Retriever {name}", value) for name, value in simple[:20])
+    base = run.delta.baseline if run.delta else None
+    named = f"{visible(base.label or 'no label', 36)}, {visible(base.generated_at)}" if base else ""
+    yield "Baseline", f"{named}; gold set {base.gold_fingerprint[:12]}" if base else "none"
+    yield "Schema version", run.schema_version
+    yield "Measured with", ", ".join(f"{name} {v}" for name, v in run.run.versions.items())
 
 
-def setting(value: Any) -> str:
-    """Return the value of a setting as text."""
+def _setting(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-
-
-def made_with() -> list[tuple[str, str]]:
-    """Return package, commit and libraries that made a report."""
-    return [
-        ("Package", package_version()),
-        ("Git commit", commit() or "not run from a checkout"),
-        ("Libraries", library_versions()),
-    ]

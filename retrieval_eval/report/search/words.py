@@ -1,8 +1,9 @@
-"""What the search report says beside its tables and figures: findings, captions and notes.
+"""What search pages say beside their tables and figures: findings, captions and notes.
 
 Each function returns the sentences of one exhibit as keywords of ``plot.…`` and ``table.…``:
-``finding``, ``caption``, ``notes``, and ``empty`` for the sentence where there is nothing to
-show. Their numbers come from the run that the frame of the exhibit comes from.
+``finding``, ``caption``, ``notes``, ``empty`` for the sentence where there is nothing to show, and
+``top`` for how many rows are listed. Their numbers come from the run, or the difference of two
+runs, that the frame of the exhibit comes from.
 """
 
 from __future__ import annotations
@@ -16,22 +17,23 @@ from retrieval_eval.gold.corpus import corpus_fingerprint
 from retrieval_eval.report.numbers import MISSING, of, p_value, rate, signed
 from retrieval_eval.report.registered import listed
 from retrieval_eval.report.search import summaries
-from retrieval_eval.report.search.names import SHOWN, reason
+from retrieval_eval.report.search.diff import SearchDiff
+from retrieval_eval.report.search.names import SHOWN, cutoff, reason
 from retrieval_eval.report.search.noise import MEANING, STALE, STILL, Noise
 from retrieval_eval.report.search.opening import (
     JUDGED,
     backlog,
-    delta_withheld,
-    incomparable,
     label_sources,
     not_asked,
     percent,
     ruling_finding,
-    withheld,
+    setup_finding,
 )
-from retrieval_eval.report.search.run import DOCUMENT_GONE, TEXT_CHANGED, excludes_zero
-from retrieval_eval.report.search.summaries import brackets, n_refused
+from retrieval_eval.report.search.run import DOCUMENT_GONE, TEXT_CHANGED, SearchRun
+from retrieval_eval.report.search.searched import Searched, brackets, excludes_zero, values_of
+from retrieval_eval.report.search.summaries import n_refused
 from retrieval_eval.search.guard.rendering import method, remarks
+from retrieval_eval.search.named_metrics import BLOCK_OF
 from retrieval_eval.search.settings import HEADLINE
 from retrieval_eval.stats.agreement import Kappa
 from retrieval_eval.stats.calibration import MIN_INTERPRETABLE
@@ -43,8 +45,6 @@ from retrieval_eval.values import counted
 if TYPE_CHECKING:
     import pandas as pd
 
-    from retrieval_eval.report.search.run import SearchRun
-
 Says = dict[str, Any]
 
 ROWS: Final = 25
@@ -54,6 +54,8 @@ _NO_BASELINE: Final = (
     "There is no baseline yet. `retrieval-eval search baseline --update RUN` makes a run the "
     "baseline; measure before and after any change of the retrieval layer."
 )
+_NO_DIFFERENCE: Final = "No difference is given without a verdict"
+_DEFINED: Final = "How each number is defined"
 _NO_GOLD: Final = "The gold set was not read; name it with --gold."
 UNADJUSTED: Final = (
     "A dash: too few queries moved for an interval. Not adjusted for the number of parts: among "
@@ -65,16 +67,26 @@ WIDENED: Final = (
 )
 
 
-def says(finding: str, caption: str = "", *notes: str, empty: str = "") -> Says:
-    """Return the sentences of an exhibit; empty ones are left to the exhibit itself."""
+def says(
+    finding: str,
+    caption: str = "",
+    *notes: str,
+    empty: str = "",
+    frame: pd.DataFrame | None = None,
+    file: str = "",
+    top: int = ROWS,
+) -> Says:
+    """Return the sentences of an exhibit; empty ones are left to the exhibit itself.
+
+    Of a ``frame`` the first ``top`` rows are listed, and a note names the file that has them all.
+    """
     found: Says = {"finding": finding, "caption": caption, "empty": empty}
+    found = {k: v for k, v in found.items() if v}
+    if frame is not None:
+        found["top"] = top
+        notes = (*notes, f"All rows are in {file}." if len(frame) > top else "")
     shown = tuple(visible(note, 600) for note in notes if note)
-    return {k: v for k, v in found.items() if v} | ({"notes": shown} if shown else {})
-
-
-def rest(frame: pd.DataFrame, file: str, rows: int = ROWS) -> str:
-    """Return the note that says where the rows are that a table leaves out; empty if none."""
-    return f"All rows are in {file}." if len(frame) > rows else ""
+    return found | ({"notes": shown} if shown else {})
 
 
 # --- the guard ---
@@ -91,7 +103,7 @@ def guard(run: SearchRun) -> Says:
     stated = remarks(ruling)
     if run.privacy and ruling.reasons:
         # The reasons of a run without a verdict repeat what its retriever said.
-        stated = [f"No verdict: {withheld(run) or 'the runs cannot be compared.'}"]
+        stated = [f"No verdict: {run.withheld or 'the runs cannot be compared.'}"]
     still = STILL if level is not None and level.is_deterministic else ""
     stale = STALE if level is not None and level.stale else ""
     return says(
@@ -111,7 +123,7 @@ def movers() -> Says:
         "Queries behind the thresholds that do not plainly pass",
         f"The first {summaries.MAX_MOVERS} queries that moved each of these the wrong way",
         empty="No query moved a threshold that is out of bounds.",
-    )
+    ) | {"header": {"current": "Now"}}
 
 
 def composite(run: SearchRun) -> Says:
@@ -235,9 +247,10 @@ def stale_labels(run: SearchRun) -> Says:
         f"{of(len(frame), n)} labels are stale: {counts}",
         "Judged documents that are no longer what was judged",
         "`retrieval-eval gold relabel` moves what it can and queues the rest for a person.",
-        rest(frame, "stale_labels.csv"),
         _other(run),
         bare if anchored < n else "",
+        frame=frame,
+        file="stale_labels.csv",
     )
 
 
@@ -300,7 +313,8 @@ def to_judge(run: SearchRun) -> Says:
         f"{' and '.join(HEADLINE)}",
         f"The {min(ROWS, len(found))} listed make up {rate(gained)} of {rate(total)} points; "
         "`retrieval-eval search judge-next` makes a sheet of them.",
-        rest(run.to_judge, "to_judge.csv"),
+        frame=run.to_judge,
+        file="to_judge.csv",
     )
 
 
@@ -322,8 +336,9 @@ def problem_queries(frame: pd.DataFrame) -> Says:
     return says(
         f"{counted(len(frame), 'query')} with a remark",
         "Queries with a remark, failed ones first",
-        rest(frame, "queries.csv"),
         empty="Every query was answered without a fault.",
+        frame=frame,
+        file="queries.csv",
     )
 
 
@@ -342,15 +357,15 @@ def review(run: SearchRun) -> Says:
 # --- against the baseline ---
 
 
-def _incomplete(run: SearchRun) -> Says | None:
+def _incomplete(view: Searched) -> Says | None:
     """Return the words in place of a comparison that cannot be made."""
-    if (why := delta_withheld(run)) is not None:
-        return says("No difference is given without a verdict", empty=why)
-    if run.stored.delta is None:
-        return says("No baseline to compare with", empty=_NO_BASELINE)
-    if reasons := incomparable(run):
+    if isinstance(view, SearchRun) and (why := view.delta_withheld) is not None:
+        return says(_NO_DIFFERENCE, empty=why)
+    if isinstance(view, SearchRun) and (reasons := view.incomparable):
         why = f"The runs did not measure the same: {'; '.join(reasons)}."
         return says("The baseline cannot be compared with", empty=visible(why, 600))
+    if view.block is None:
+        return says("No baseline to compare with", empty=_NO_BASELINE)
     return None
 
 
@@ -365,81 +380,123 @@ def changed(run: SearchRun) -> str:
     return f"Changed: {shown}{f'; and {len(given) - 6} more' if len(given) > 6 else ''}."
 
 
-def moves(run: SearchRun, frame: pd.DataFrame) -> Says:
+def moves(view: Searched, frame: pd.DataFrame) -> Says:
     """Return the words about the queries that moved."""
-    if (found := _incomplete(run)) is not None:
+    if (found := _incomplete(view)) is not None:
         return found
-    n, asked = len(run.moved), len(run.stored.queries)
     undecided = (
         "There is no verdict: what follows shows single queries, and their sum is no measured "
         "difference."
-        if withheld(run) is not None
-        else ""
     )
+    is_run = isinstance(view, SearchRun)
     return says(
-        f"{of(n, asked)} queries moved" if n else "No query moved",
-        "Queries by what they add to the difference, in points; the largest first",
-        undecided,
-        changed(run),
-        "A query moved when at least one metric of its ranking differs. A query adds (now − "
-        "before) / n, in points, and what all add is the difference. 0 is unchanged, 0.00 a change "
-        "below 0.005 points.",
-        rest(frame, "contributions.csv"),
+        f"{of(len(view.moved), view.n_compared)} queries moved" if view.moved else "No query moved",
+        "Queries that moved one of these metrics, by the points they add to its difference",
+        undecided if view.withheld is not None else "",
+        changed(view) if isinstance(view, SearchRun) else "",
+        "A query moved when at least one metric of its ranking differs. A query adds "
+        f"({'now − before' if is_run else 'B − A'}) / n, in points, and what all add is the "
+        "difference. 0 is unchanged, 0.00 a change below 0.005 points.",
         empty="No query moved any of these metrics.",
+        frame=frame,
+        file="contributions.csv",
     )
 
 
-def paired(run: SearchRun, measure: str) -> Says:
-    """Return the words about one metric, query by query."""
-    change = run.changes.get(measure)
-    if change is None:
-        return _incomplete(run) or says(
-            f"{measure} is not compared", empty=f"The runs do not share {measure}."
-        )
-    own = [given[measure] for given in run.moved.values() if measure in given]
-    higher, lower = sum(p > 0 for p in own), sum(p < 0 for p in own)
-    same = change.n_pairs - higher - lower
-    return says(
-        f"{measure}: {higher} higher, {lower} lower, {same} unchanged of {change.n_pairs}",
-        f"{measure} of every query in both runs, sorted by difference",
-        empty=f"No query has {measure} in both runs whose files were read.",
-    )
+def paired(view: Searched, pairs: pd.DataFrame) -> Says:
+    """Return the words in place of a figure of single queries; where it is drawn, its own do."""
+    if len(pairs):
+        return {}
+    unread = "The values before are known only when the baseline's file is read."
+    why = "No query has a metric in both runs." if view.before else unread
+    return _incomplete(view) or says("No query is compared", empty=why)
 
 
-def first_documents(run: SearchRun, frame: pd.DataFrame) -> Says:
-    """Return the words about the queries with another first document."""
-    if (found := _incomplete(run)) is not None:
+def first_documents(view: Searched, frame: pd.DataFrame) -> Says:
+    """Return the words about the queries with another first document, and heads of its columns."""
+    if (found := _incomplete(view)) is not None:
         return found
+    is_diff = isinstance(view, SearchDiff)
+    before, after = view.names if is_diff else ("Before", "Now")
     unread = "The first document before is known only when the baseline's file is read."
-    return says(
-        f"{of(len(frame), len(run.stored.queries))} queries have another first document",
+    found = says(
+        f"{of(len(frame), view.n_compared)} queries have another first document",
         "First documents that changed, with their grade, and what the query adds to RR in points",
-        rest(frame, "first_documents.csv of `retrieval-eval search diff --report`"),
-        unread if run.baseline is None else "",
+        _grades(view) if view.before else unread,
         empty="Every query that was answered in both runs has the same first document.",
+        frame=frame,
+        file=f"first_documents.csv{'' if is_diff else ' of `retrieval-eval search diff --report`'}",
+    )
+    return found | {"header": {"before": before, "after": after, "points": "RR, points"}}
+
+
+def _grades(view: Searched) -> str:
+    """Return how the grades of changed first documents compare."""
+    sides = [{q.id: q.ranking for q in run.queries} for run in (view.before, view.runs[-1]) if run]
+    grades = [[(side[q][0].grade or 0) if side.get(q) else 0 for q in view.top1] for side in sides]
+    better, worse = (
+        sum(sign * (b - a) > 0 for a, b in zip(*grades, strict=True)) for sign in (1, -1)
+    )
+    same = counted(len(view.top1) - better - worse, "query")
+    return (
+        f"The grade is higher for {better:,}, lower for {worse:,} and the same for {same}; "
+        "unjudged counts as 0."
     )
 
 
-def differences(run: SearchRun) -> Says:
-    """Return the words about the difference of every metric."""
-    if (found := _incomplete(run)) is not None:
-        return found
-    if (why := withheld(run)) is not None:
-        return says("No difference is given without a verdict", empty=why)
-    known = [c for c in run.changes.values() if c.ci_low_points is not None]
-    clear = sum(excludes_zero(c) for c in known)
-    finding = (
-        f"{of(clear, len(known))} metrics have an interval that leaves out 0"
-        if known
-        else "Too few queries for an interval"
+def moved_documents(diff: SearchDiff, metric: str, frame: pd.DataFrame) -> Says:
+    """Return the words about the documents that came and went within a cut-off."""
+    k = cutoff(metric)[1]
+    own = [q.documents[str(k)] for q in diff.document.queries if str(k) in q.documents]
+    came, went = (
+        sum((doc.grade or 0) >= 1 for side in own for doc in getattr(side, what))
+        for what in ("gained", "lost")
     )
-    caption = (
-        "Mean over the queries that have the metric in both runs, this run minus the baseline, in "
-        f"points, with a {run.coverage} paired bootstrap interval. The metrics overlap and the "
-        f"intervals are not adjusted for their number.{noise_caption(run.level)}"
-    )
+    why = "Every query that was answered in both runs has the same documents at this cut-off."
+    if not own:
+        return says(f"No document came into or left the first {k}", empty=why)
+    others = counted(len(own) - len(frame), "query")
     return says(
-        finding, caption, empty="No query has a value in both runs, so there is no difference."
+        f"{came} relevant documents entered the first {k}, {went} left",
+        f"Documents that came into or left the first {k}, by what the query adds to {metric}",
+        f"Not listed: {others} in which only unjudged documents changed places.",
+        empty="Only unjudged documents changed places.",
+        frame=frame,
+        file="documents.csv",
+    )
+
+
+def differences(view: Searched) -> Says:
+    """Return the words about the difference of every metric."""
+    if (found := _incomplete(view)) is not None:
+        return found
+    is_diff = isinstance(view, SearchDiff)
+    if not is_diff and (why := view.withheld) is not None:
+        return says(_NO_DIFFERENCE, empty=why)
+    level, minus, stated = view.level, "this run minus the baseline", []
+    ranked = {m: c for m, c in view.differences.items() if m not in BLOCK_OF}
+    known = [c for c in ranked.values() if c.ci_low_points is not None]
+    if isinstance(view, SearchDiff):
+        document, minus = view.document, " minus ".join(reversed(view.names))
+        flagged = of(len(document.flagged), len(document.metrics))
+        stated = [f"{flagged} metrics moved by more than {document.settings.flag_points:g} points"]
+    clear = f"{of(sum(map(excludes_zero, known)), len(known))} metrics"
+    clear += " of rankings have" if is_diff else " have"
+    stated.append(
+        f"{clear} an interval that leaves out 0" if known else "no metric has an interval"
+    )
+    if level is not None and not level.is_deterministic:
+        bands = [(abs(c.delta_points or 0.0), level.band(m)) for m, c in ranked.items()]
+        outside = [moved > band for moved, band in bands if band is not None]
+        beyond = of(sum(outside), len(outside))
+        stated.append(f"{beyond} lie outside the noise level of the system")
+    finding = "; ".join(stated)
+    return says(
+        f"{finding[:1].upper()}{finding[1:]}",
+        f"Mean over the queries that have the metric in both runs, {minus}, in points, with a "
+        f"{view.coverage} paired bootstrap interval. The metrics overlap and the intervals are not "
+        f"adjusted for their number.{noise_caption(level)}",
+        empty="No query has a value in both runs, so there is no difference.",
     )
 
 
@@ -453,17 +510,29 @@ def noise_caption(level: Noise | None) -> str:
     return f" Grey: {MEANING[:1].lower()}{MEANING[1:]}{stale}"
 
 
-def every_difference(run: SearchRun) -> Says:
+def every_difference(view: Searched) -> Says:
     """Return the words about the differences as a table: the headline metrics and their p."""
-    stated = " ".join(
-        f"{m}: {rate(c.baseline)} → {rate(c.current)}, p adjusted over the headline metrics (Holm) "
-        f"{_p(run.adjusted.get(m))}."
-        for m in HEADLINE
-        if (c := run.changes.get(m)) is not None
-    )
-    found = differences(run)
-    found["caption"] = "Difference of every metric from the baseline, in points"
-    return found | {"notes": (stated, WIDENED if run.part and run.level else "")}
+    found = differences(view)
+    headline = [
+        f"{m}: {rate(before)} → {rate(after)}, p adjusted over the headline metrics (Holm) "
+        f"{_p(view.adjusted.get(m))}."
+        for m in view.headline
+        for before, after in (values_of(view.differences[m]),)
+    ]
+    stated = [" ".join(headline), WIDENED if view.part and view.level else ""]
+    if "caption" not in found:
+        return found
+    found["caption"] = "Difference of every metric, in points"
+    if isinstance(view, SearchDiff):
+        a, b = view.names
+        own = {"a": a, "b": b, "n_only_a": "A only", "n_only_b": "B only", "is_flagged": "Flagged"}
+        unpaired = (
+            "Without pairs: the metric is no mean over queries, so the runs are compared as they "
+            "stand, without an interval."
+        )
+        found |= {"header": own}
+        stated = [view.withheld or "", *stated, unpaired]
+    return found | {"notes": tuple(filter(None, stated))}
 
 
 def _p(value: float | None) -> str:
@@ -494,11 +563,12 @@ def label_effects(run: SearchRun) -> Says:
     )
 
 
-def noise(level: Noise | None, *, privacy: bool) -> Says:
+def noise(view: Searched) -> Says:
     """Return the words about the noise level.
 
-    What made it stale may be how the retriever was opened, which ``privacy`` leaves out.
+    What made it stale may be how the retriever was opened, which private reports leave out.
     """
+    level = view.level
     if level is None:
         why = "No noise file was read; `retrieval-eval search noise` repeats a run and writes one."
         return says("The noise level of the system is not known", empty=why)
@@ -512,7 +582,7 @@ def noise(level: Noise | None, *, privacy: bool) -> Says:
     stated = [f"{text[:1].upper()}{text[1:]}." for text in level.stale]
     if level.stale:
         finding = f"Stale noise: {finding[:1].lower()}{finding[1:]}"
-        if privacy:
+        if view.privacy:
             verb = "is" if len(stated) == 1 else "are"
             stated = [f"There {verb} {counted(len(stated), 'reason')} for that."]
     caption = "Noise in points: between runs of one system, and from the choice of queries"
@@ -538,8 +608,8 @@ def transfer(run: SearchRun) -> Says:
     if found is None:
         why = "There is no baseline, whose file was read, that this run can be compared with."
         return says(unknown, empty=why)
-    if (why_not := withheld(run)) is not None:
-        return says("No difference is given without a verdict", empty=why_not)
+    if (why_not := run.withheld) is not None:
+        return says(_NO_DIFFERENCE, empty=why_not)
     if not found["computable"]:
         why = "Fewer than two corpora were asked, so none can be left out."
         return says(unknown, empty=why)
@@ -619,19 +689,24 @@ def range_of_parts(frame: pd.DataFrame) -> str:
     )
 
 
-def slice_differences(run: SearchRun, frame: pd.DataFrame) -> Says:
+def slice_differences(view: Searched, frame: pd.DataFrame) -> Says:
     """Return the words about the difference by part of the queries."""
-    if (why := withheld(run)) is not None:
-        return says("No difference is given without a verdict", empty=why)
-    if not run.changes or not len(frame):
+    is_run = isinstance(view, SearchRun)
+    if is_run and (why := view.withheld) is not None:
+        return says(_NO_DIFFERENCE, empty=why)
+    if not len(frame):
         why = "There is no baseline that this run can be compared with."
+        if not is_run:
+            why = "The runs share no headline metric, or no query that belongs to a part."
         return says("Nothing to compare by part", empty=why)
     return says(
-        range_of_parts(frame[frame["measure"] == HEADLINE[0]]),
-        f"Difference from the baseline in points, with {run.coverage} interval",
+        range_of_parts(frame[frame[view.of] == HEADLINE[0]]),
+        f"Difference in points by part of the queries, with {view.coverage} interval",
         UNADJUSTED,
-        WIDENED if run.level else "",
-        rest(frame, "delta.csv", 60),
+        WIDENED if view.level else "",
+        frame=frame,
+        file="delta.csv" if is_run else "changes.csv",
+        top=60,
     )
 
 
@@ -645,9 +720,10 @@ def nothing_found(run: SearchRun, frame: pd.DataFrame) -> Says:
         f"{of(len(frame), n)} scored queries found nothing relevant",
         f"Scored queries without a relevant document among the first {depth}",
         f"{counted(n_empty, 'query')} came back empty, which scores 0." if n_empty else "",
-        rest(frame, "queries.csv"),
         _unread(run),
         empty=why if n else unscored,
+        frame=frame,
+        file="queries.csv",
     )
 
 
@@ -663,9 +739,10 @@ def worst(run: SearchRun, frame: pd.DataFrame, measure: str = "nDCG@10") -> Says
     return says(
         f"{of(below, len(frame))} queries that found something have {measure} below 0.50",
         f"Queries that found something, by {measure}, with the ranks of relevant documents",
-        rest(frame, "queries.csv"),
         _unread(run),
         empty="No scored query found a relevant document.",
+        frame=frame,
+        file="queries.csv",
     )
 
 
@@ -779,8 +856,9 @@ def unanswerable_queries(frame: pd.DataFrame) -> Says:
     return says(
         "The highest first scores are the likeliest to mislead",
         "Unanswerable queries by the score of their first document",
-        rest(frame, "queries.csv"),
         empty="The gold set has no query that is marked as not answerable.",
+        frame=frame,
+        file="queries.csv",
     )
 
 
@@ -838,33 +916,61 @@ def drafts(frame: pd.DataFrame) -> Says:
     return says(
         f"{counted(len(frame), 'draft')} with claims that no labelled document supports",
         "Drafts with claims that no labelled document supports, the worst first",
-        rest(frame, "claims.csv"),
         empty="No draft has a claim that no labelled document supports.",
+        frame=frame,
+        file="claims.csv",
+    )
+
+
+def both_setups(diff: SearchDiff) -> Says:
+    """Return the words about the set-up of both runs."""
+    changes = diff.document.changes
+    shown = "; ".join(visible(change, 160) for change in changes[:12])
+    return says(
+        setup_finding(diff),
+        "The two runs",
+        *(f"Accepted although it differs: {one.difference}." for one in diff.document.accepted),
+        f"Changed: {shown}." if changes and not diff.privacy else "",
+        diff.withheld or "",
+        *diff.document.notices,
+        *diff.notices,
     )
 
 
 # --- methods ---
 
 
-def definitions(run: SearchRun) -> Says:
+def definitions(view: Searched) -> Says:
     """Return how each number is defined."""
-    settings = run.stored.run.settings
-    return says(
-        "How each number is defined",
-        "Definitions; higher is better in all but Judged",
-        "Grade 1 and more is relevant. Documents are ranked by score, equal scores by document id, "
-        f"both descending (convention {settings.convention}). An answerable query without "
-        "documents scores 0 on every metric but Judged; one without relevant labels, unanswerable "
-        "ones among them, and one that failed have no value and are counted.",
-        f"Intervals of a mean are {run.coverage} studentised bootstrap intervals over queries "
-        f"({settings.n_resamples:,} resamples, seed {settings.seed}). Differences are paired by "
-        f"query: bootstrap interval from {MIN_PAIRS} pairs, sign-flip p from {MIN_PAIRS_FOR_P}. A "
+    settings = view.settings
+    resampled = f"{settings.n_resamples:,} resamples, seed {settings.seed}"
+    paired = (
+        f"bootstrap interval from {MIN_PAIRS} pairs, sign-flip p from {MIN_PAIRS_FOR_P}. A "
         "difference is called clear when its interval leaves out 0 and its p, adjusted over the "
         f"headline metrics (Holm), lies below {ALPHA}. Parts with fewer than {MIN_INTERPRETABLE} "
-        "queries are not interpreted. Points are hundredths.",
+        "queries are not interpreted. Points are hundredths."
+    )
+    if isinstance(view, SearchDiff):
+        return says(
+            _DEFINED,
+            "Definitions",
+            "Queries are paired by id, and a metric is compared over those that have it in both "
+            "runs. A query adds (B − A) / pairs, in points, and what all add is the difference. "
+            f"Paired by query: {view.coverage} {paired} Intervals: {resampled}. Swapping A and B "
+            "negates every number exactly.",
+        )
+    return says(
+        _DEFINED,
+        "Definitions; higher is better in all but Judged",
+        "Grade 1 and more is relevant. Documents are ranked by score, equal scores by document id, "
+        f"both descending (convention {view.runs[-1].run.settings.convention}). An answerable "
+        "query without documents scores 0 on every metric but Judged; one without relevant labels, "
+        "unanswerable ones among them, and one that failed have no value and are counted.",
+        f"Intervals of a mean are {view.coverage} studentised bootstrap intervals over queries "
+        f"({resampled}). Differences are paired by query: {paired}",
     )
 
 
 def provenance() -> Says:
     """Return what the report was made from."""
-    return says("The same run gives the same report", "What this report was made from")
+    return says("The same files give the same report", "What this report was made from")

@@ -48,15 +48,17 @@ def show(
     columns
         Columns in the order to show them, or a mapping from column to printed head.
     formats
-        For a column, how values are printed: ``rate`` (two decimals), ``signed``, ``count``,
-        ``percent``, ``p``, ``interval`` (of cells with two ends), ``seconds``, ``text``, or a
-        function from a value to text. By default as the metric or column is declared, else as fits
-        its values. A missing value is a dash in any format.
+        For a column, how values are printed: ``rate`` (two decimals), ``signed``, ``points``
+        (signed, ``0`` for none), ``band`` (±), ``count``, ``percent``, ``p``, ``interval`` (of
+        cells with two ends), ``seconds``, ``text``, or a function from a value to text. By default
+        as the metric or column is declared, else as fits its values. A missing value is a dash in
+        any format.
     header
         For a column, its printed head.
     links
         For a column, the column that holds where each cell leads: a place on the page such as
-        ``#top``, or a file of the report. A missing place is no link.
+        ``#top``, or a file of the report; of a column ``x`` by default ``x_page``, if there is
+        one. A missing place is no link.
     notes
         Sentences below the table.
     top
@@ -83,13 +85,15 @@ def show(
     if columns is None and known is not None and known.columns:
         columns, top = known.columns, top or known.top
     chosen = list(columns) if columns is not None else list(frame.columns)
+    own = {name: f"{name}_page" for name in chosen if f"{name}_page" in frame.columns}
     if known is not None and links is None:
-        links = {
+        own |= {
             name: place
             for name, place in known.links.items()
             if name in chosen and place in frame.columns
         }
-    for name in [*chosen, *(links or {}).values()]:
+    links = own | dict(links or {})
+    for name in [*chosen, *links.values()]:
         column(frame, name)
     for what, given in (("formats", formats), ("header", header), ("links", links)):
         unknown = [name for name in given or {} if name not in chosen]
@@ -113,7 +117,7 @@ def show(
     shown_as = dict(known.formats) if known else {}
     shown_as |= {name: _format(name, given) for name, given in (formats or {}).items()}
     names, rows, align = printed(data, shown_as, heads)
-    for name, place in (links or {}).items():
+    for name, place in links.items():
         rows = _linked(rows, chosen.index(name), list(frame[place]))
     said = [notes] if isinstance(notes, str) else list(notes)
     if known is not None and not said:

@@ -292,7 +292,7 @@ def read_event_folder(folder: Path, trial_dir: Path) -> Reading | Unreadable:
     numbered = [(_number_in(path.name), path) for path in files]
     numbered.sort(key=lambda entry: (entry[0], entry[1].name))
     state = folder.parent / _STATE
-    if probe(state.is_file):
+    if probe(state.is_file) and is_inside(state, trial_dir):
         numbered.insert(0, (0, state))
     return read_lines(_lines(numbered, trial_dir), label(folder, trial_dir))
 

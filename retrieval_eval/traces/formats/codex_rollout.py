@@ -3,7 +3,8 @@
 Lines are ``{timestamp, type, payload}``. What the agent saw is in lines of type ``response_item``;
 events beside them state exit codes and tokens. Where the agent wrote scripts that call tools (code
 mode), only the events name the commands: what they printed is certain to have been seen where the
-script's own output holds it. Sub-agents have files of their own. Some versions keep events only.
+script's own output holds it. Sub-agents have files of their own. Some versions keep events only,
+and until autumn 2025 ``exec --json`` printed these events.
 """
 
 from __future__ import annotations
@@ -24,12 +25,16 @@ from retrieval_eval.traces.tokens import OPENAI_COUNTS, Item, Usage, is_misstate
 from retrieval_eval.traces.untrusted import clean, dict_of, status_of, text_of
 
 FORMAT = "codex-rollout"
+STREAM = "codex-exec-events"
+"""The form of ``exec --json`` until autumn 2025: the events of a session file without the items."""
 _KINDS = frozenset({"session_meta", "turn_context", "response_item", "event_msg", "compacted"})
 _BARE_KINDS = frozenset({"function_call", "function_call_output", "local_shell_call", "reasoning"})
 _CELLS = frozenset({"exec", "wait"})
 _OUTPUTS_LOOKED_AT = 3
 """Outputs of scripts after an event in which the text of the event is looked for."""
 _MOST_WAITING = 200
+_TEXTS = ("formatted_output", "aggregated_output", "stdout", "stderr")
+"""Where an event holds the output of a command: as the agent saw it, or else as it was printed."""
 
 
 @dataclass(slots=True)
@@ -62,6 +67,8 @@ class _State:
     open_cells: set[str] = field(default_factory=set)
     has_cells: bool = False
     has_agent: bool = False
+    has_ended: bool = False
+    is_stream: bool = False
 
 
 def read_codex_rollout(lines: Iterable[Line], name: str) -> Reading:
@@ -76,8 +83,9 @@ def read_codex_rollout(lines: Iterable[Line], name: str) -> Reading:
     _flush(state)
     meta = dict_of(state.meta)
     ids = (meta.get("id"), meta.get("session_id"), _parent(meta), meta.get("forked_from_id"))
+    ending = ("no_result_event",) if state.is_stream and not state.has_ended else ()
     return Reading(
-        format=FORMAT,
+        format=STREAM if state.is_stream else FORMAT,
         items=_finished(state),
         session_ids=frozenset(text for text in map(text_of, ids) if text),
         harness="codex",
@@ -87,7 +95,7 @@ def read_codex_rollout(lines: Iterable[Line], name: str) -> Reading:
         finished_at=state.finished_at,
         cwd=text_of(meta.get("cwd")) or state.cwd,
         declared_tokens=None if state.is_subagent or not state.total else state.total.total,
-        flags=(*state.log.flags, *complaints.flags()),
+        flags=(*ending, *state.log.flags, *complaints.flags()),
         problems=complaints.sentences(),
         has_agent=state.has_agent,
         is_native=True,
@@ -98,7 +106,12 @@ def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
     timestamp = unix_seconds(entry.get("timestamp"))
     state.finished_at = latest(state.finished_at, timestamp)
     kind, payload = text_of(entry.get("type")), dict_of(entry.get("payload"))
-    if kind in _BARE_KINDS and "payload" not in entry:
+    if isinstance(entry.get("msg"), dict):
+        kind, payload, state.is_stream = "event_msg", dict_of(entry.get("msg")), True
+    elif text_of(entry.get("workdir")) and kind is None:
+        state.cwd = text_of(entry.get("workdir"))
+        state.model = text_of(entry.get("model"))
+    elif kind in _BARE_KINDS and "payload" not in entry:
         kind, payload = "response_item", entry
     place = Place(
         where=where,
@@ -125,6 +138,7 @@ def _take(state: _State, entry: Mapping[str, Any], where: str) -> None:
     elif kind == "response_item":
         state.has_agent = state.has_agent or payload.get("role") not in ("user", "developer")
         state.waiting.append((payload, place))
+        _note_name(state, payload)
 
 
 def _parent(meta: Mapping[str, Any]) -> str | None:
@@ -145,21 +159,26 @@ def _flush(state: _State) -> None:
         _log(state, item, place)
 
 
+def _note_name(state: _State, item: Mapping[str, Any]) -> None:
+    call_id, name = (
+        text_of(item.get("call_id")) or text_of(item.get("id")),
+        text_of(item.get("name")),
+    )
+    is_call = name is not None or item.get("type") == "local_shell_call"
+    if call_id is None or not is_call:
+        return
+    state.names[call_id] = name or "local_shell"
+    if name == "exec":
+        state.open_cells.add(call_id)
+        state.has_cells = True
+
+
 def _log(state: _State, item: Mapping[str, Any], place: Place) -> None:
-    if not log_item(state.log, item, place):
-        return
-    call_id = text_of(item.get("call_id")) or text_of(item.get("id"))
-    name = text_of(item.get("name"))
-    if call_id is None:
-        return
-    if name is not None:
-        state.names[call_id] = name
-        if name == "exec":
-            state.open_cells.add(call_id)
-            state.has_cells = True
-    elif state.names.get(call_id) in _CELLS and item.get("output") is not None:
-        _look_for(state, output_text(item.get("output")))
-        state.open_cells.discard(call_id)
+    call_id, output = text_of(item.get("call_id")), item.get("output")
+    is_cell = call_id is not None and state.names.get(call_id) in _CELLS
+    if log_item(state.log, item, place) and is_cell and output is not None:
+        _look_for(state, output_text(output))
+        state.open_cells.discard(call_id or "")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -167,19 +186,49 @@ def _log(state: _State, item: Mapping[str, Any], place: Place) -> None:
 
 
 def _take_event(state: _State, event: Mapping[str, Any], place: Place) -> None:
-    kind, call_id = event.get("type"), text_of(event.get("call_id"))
+    kind, call_id = text_of(event.get("type")), text_of(event.get("call_id"))
     if kind == "token_count":
         _take_tokens(state, dict_of(event.get("info")), place)
         _flush(state)
     elif kind == "item_completed":
         _flush(state)
+        state.has_agent = True
         _take_item(state, dict_of(event.get("item")), place)
-    elif kind == "exec_command_end" and call_id:
-        state.ended[call_id] = bool(status_of(event.get("exit_code")))
-    elif kind == "patch_apply_end" and call_id:
-        state.ended[call_id] = event.get("success") is False
-    elif kind == "mcp_tool_call_end" and call_id:
-        state.ended[call_id] = "Err" in dict_of(event.get("result"))
+    elif kind in _ENDS and call_id:
+        if call_id not in state.names:
+            _flush(state)
+        state.has_agent = True
+        _take_item(state, _item_of(event, call_id), place)
+    elif kind == "session_configured":
+        state.has_agent = True
+        state.model = text_of(event.get("model")) or state.model
+        state.meta = state.meta or {"id": event.get("session_id")}
+    elif kind in ("task_complete", "turn_complete"):
+        state.has_ended = True
+
+
+_ENDS = frozenset({"exec_command_end", "patch_apply_end", "mcp_tool_call_end"})
+
+
+def _item_of(event: Mapping[str, Any], call_id: str) -> Mapping[str, Any]:
+    """Return the end of a call, as older versions report it, in the form of newer ones."""
+    item = {**event, "id": call_id}
+    match event.get("type"):
+        case "exec_command_end":
+            return {**item, "type": "CommandExecution"}
+        case "patch_apply_end":
+            status = "failed" if event.get("success") is False else "completed"
+            return {**item, "type": "FileChange", "status": status}
+    result = dict_of(event.get("result"))
+    is_error = "Err" in result
+    return {
+        **item,
+        **dict_of(event.get("invocation")),
+        "type": "McpToolCall",
+        "status": "failed" if is_error else "completed",
+        "error": result.get("Err"),
+        "result": result.get("Ok"),
+    }
 
 
 def _take_tokens(state: _State, info: Mapping[str, Any], place: Place) -> None:
@@ -253,8 +302,9 @@ def _call_of(
             folder = text_of(item.get("cwd"))
             if folder is not None:
                 arguments["workdir"] = folder.removeprefix("file://")
-            text = text_of(item.get("aggregated_output"))
-            return place.call(call_id, "exec_command", arguments), ToolResult(text or "")
+            texts = (text_of(item.get(name)) for name in _TEXTS)
+            result = ToolResult(next(filter(None, texts), ""))
+            return place.call(call_id, "exec_command", arguments), result
         case "FileChange":
             files = [{"path": path} for path in dict_of(item.get("changes"))]
             text = text_of(item.get("stdout")) or ""
@@ -350,6 +400,33 @@ def _is_rollout_line(line: Mapping[str, Any]) -> bool:
     return line.get("record_type") == "state"
 
 
+def _is_stream_line(line: Mapping[str, Any]) -> bool:
+    return "id" in line and text_of(dict_of(line.get("msg")).get("type")) is not None
+
+
+FORMATS.add(
+    STREAM,
+    LineFormat(
+        recognises=_is_stream_line,
+        read=read_codex_rollout,
+        priority=3,
+        example=(
+            {"model": "gpt-5", "workdir": "/w"},
+            {
+                "id": "0",
+                "msg": {
+                    "type": "exec_command_end",
+                    "call_id": "c",
+                    "command": ["bash", "-lc", "cat a.py"],
+                    "cwd": "/w",
+                    "formatted_output": "import os",
+                    "exit_code": 0,
+                },
+            },
+            {"id": "0", "msg": {"type": "task_complete"}},
+        ),
+    ),
+)
 FORMATS.add(
     FORMAT,
     LineFormat(

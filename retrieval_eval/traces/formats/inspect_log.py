@@ -151,7 +151,16 @@ def read_sample(sample: Mapping[str, Any], header: Mapping[str, Any], name: str)
     )
 
 
-def _take_event(state: _State, event: Any, where: str, *, log_calls: bool) -> None:
+def _take_event(
+    state: _State,
+    event: Any,
+    where: str,
+    *,
+    log_calls: bool,
+    inside: str | None = None,
+    depth: int = _DEEPEST,
+) -> None:
+    """Log what an event says; ``inside`` is the call whose events older logs keep in it."""
     if not isinstance(event, dict):
         state.complaints.note(where, "expected a JSON object")
         return
@@ -164,17 +173,24 @@ def _take_event(state: _State, event: Any, where: str, *, log_calls: bool) -> No
     if kind == "span_begin" and (span := text_of(event.get("id"))):
         state.spans[span] = (text_of(event.get("parent_id")), text_of(event.get("type")) or "")
     elif kind == "model":
-        _take_model(state, event, where)
+        _take_model(state, event, where, inside)
+    elif kind == "compaction" and state.log.n_calls:
+        state.log.note_summary()
     elif kind == "tool" and log_calls:
-        _take_tool(state, event, where, moment)
+        _take_tool(state, event, where, moment, inside)
+        inside = text_of(event.get("id")) or where
+    nested = list_of(event.get("events")) if kind in ("tool", "subtask") and depth else []
+    for n, inner in enumerate(nested):
+        place = f"{where}/{n}"
+        _take_event(state, inner, place, log_calls=log_calls, inside=inside, depth=depth - 1)
 
 
-def _take_model(state: _State, event: Mapping[str, Any], where: str) -> None:
+def _take_model(state: _State, event: Mapping[str, Any], where: str, inside: str | None) -> None:
     state.has_agent = True
     state.model = state.model or text_of(event.get("model"))
     usage = dict_of(dict_of(event.get("output")).get("usage"))
     output = count_of(usage.get("output_tokens"))
-    agent = _sub_agent(state, text_of(event.get("span_id")))
+    agent = inside or _sub_agent(state, text_of(event.get("span_id")))
     if total := _total(usage):
         identity = text_of(event.get("uuid")) or where
         usage_of = Usage(identity, max(total - output, 0), min(output, total), agent is not None)
@@ -188,12 +204,18 @@ def _total(usage: Mapping[str, Any]) -> int:
     return stated or sum(count_of(usage.get(part)) for part in parts)
 
 
-def _take_tool(state: _State, event: Mapping[str, Any], where: str, moment: float | None) -> None:
+def _take_tool(
+    state: _State,
+    event: Mapping[str, Any],
+    where: str,
+    moment: float | None,
+    inside: str | None,
+) -> None:
     name = text_of(event.get("function"))
     if name is None:
         state.complaints.note(where, "a tool call without a name")
         return
-    agent = _sub_agent(state, text_of(event.get("span_id")))
+    agent = inside or _sub_agent(state, text_of(event.get("span_id")), is_tool=True)
     call = ToolCall(
         call_id=text_of(event.get("id")) or where,
         name=name,
@@ -272,20 +294,25 @@ def _resolved(state: _State, value: Any, depth: int = _DEEPEST) -> Any:
     return value
 
 
-def _sub_agent(state: _State, span: str | None) -> str | None:
-    """Return the span of the sub-agent that an event lies in: an agent's inside a tool's.
+def _sub_agent(state: _State, span: str | None, *, is_tool: bool = False) -> str | None:
+    """Return the span of the sub-agent that an event lies in, or None.
 
-    The agent of the sample itself is a span of an agent too, but lies in none of a tool.
+    That is an agent's span inside another agent's or a tool's, or a tool's span in which a model or
+    another tool was called. The agent of the sample itself lies in neither. The event of a tool
+    (``is_tool``) lies in a span of its own.
     """
     found: str | None = None
-    for _ in range(_DEEPEST):
+    for place in range(_DEEPEST):
         if span is None or span not in state.spans:
             return None
         parent, kind = state.spans[span]
-        if kind == "agent" and found is None:
+        is_own = is_tool and place == 0 and kind == "tool"
+        if kind in ("tool", "handoff") and not is_own:
+            return found or span
+        if kind == "agent":
+            if found is not None:
+                return found
             found = span
-        elif kind in ("tool", "agent", "handoff") and found is not None:
-            return found
         span = parent
     return None
 

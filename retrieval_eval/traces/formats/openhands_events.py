@@ -419,6 +419,7 @@ FORMATS.add(
     LineFormat(
         recognises=_is_sdk_event,
         read=read_openhands_sdk,
+        folders=("conversations",),
         event_folders=("events",),
         example=(
             {

@@ -9,15 +9,21 @@ from retrieval_eval.records import Doubt, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import joined
 from retrieval_eval.traces.shell.expansion import Environment
 from retrieval_eval.traces.shell.interpreter import Context, Interpreter
-from retrieval_eval.traces.shell.judge import Verdict, judge, shared_evidence
+from retrieval_eval.traces.shell.judge import Evidence, Verdict, judge, shared_evidence
 from retrieval_eval.traces.shell.output import Output, align, read_output
-from retrieval_eval.traces.shell.pipeline import plan_pipeline
+from retrieval_eval.traces.shell.pipeline import Plans, plan_pipeline
 from retrieval_eval.traces.shell.places import Place, places
 from retrieval_eval.traces.shell.plan import Plan
 from retrieval_eval.traces.shell.possible import anywhere
 from retrieval_eval.traces.shell.powershell import as_bash, as_bash_prints, is_powershell
-from retrieval_eval.traces.shell.steps import Step, is_absolute
+from retrieval_eval.traces.shell.spans import WHOLE
+from retrieval_eval.traces.shell.steps import Invocation, Step, is_absolute
 from retrieval_eval.traces.shell.syntax import parse
+
+MAX_LOGS: Final = 1000
+"""Files written by pipelines that a session remembers."""
+
+_SHOWS_LINES: Final = frozenset(["cat", "head", "tail", "sed", "less", "more", "bat"])
 
 MAX_COMMAND: Final = 200_000
 """Characters of a command that are parsed; a longer one is opaque."""
@@ -39,6 +45,7 @@ class ShellSession:
     def __init__(self, cwd: str | None = None) -> None:
         self._environment = Environment(cwd or "")
         self._known: set[str] = set()
+        self._logs: dict[str, tuple[Invocation, ...]] = {}
 
     @property
     def cwd(self) -> str | None:
@@ -134,7 +141,43 @@ class ShellSession:
                     if doubt is not None:
                         verdict = _doubted(verdict, doubt)
                     _record(plan, verdict, events, opaque, self._known)
+                    if doubt is None and plan is planned.shown:
+                        self._read_logs(plan, verdict, evidence, output, events)
+            self._note_logs(step, planned)
         return ShellAnalysis(tuple(events), tuple(opaque))
+
+    def _note_logs(self, step: Step, planned: Plans) -> None:
+        """Remember which pipeline wrote a file, and forget it once another one writes there."""
+        for plan in planned.writes:
+            for operand in plan.files:
+                self._logs.pop(plan.path(operand.written), None)
+        last = step.stages[-1]
+        name = last.writes[0].text if len(last.writes) == 1 else None
+        if name is not None and last.cwd is not None and len(self._logs) < MAX_LOGS:
+            shown = replace(last, writes=(), is_shown=True)
+            self._logs[last.resolve(name)] = (*step.stages[:-1], shown)
+
+    def _read_logs(
+        self,
+        plan: Plan,
+        verdict: Verdict,
+        evidence: Evidence,
+        output: Output,
+        events: list[ShellEvent],
+    ) -> None:
+        """Read the lines of a file that an earlier pipeline wrote as what that one printed."""
+        is_plain = plan.program in _SHOWS_LINES and plan.evidence == "text"
+        if not (is_plain and evidence.is_sole and len(plan.files) == 1):
+            return
+        for target in verdict.targets:
+            stages = self._logs.get(target.path) if target.doubt is None else None
+            source = plan_pipeline(stages).shown if stages is not None else None
+            if source is not None:
+                if plan.spans != WHOLE:
+                    source = replace(source, spans=None)
+                printed = replace(evidence, is_certain=True, n_lines=None, is_background=False)
+                found = judge(source, printed, output, self._known)
+                _record(source, found, events, [], self._known)
 
 
 def _record(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.events.match import Workspace
+from retrieval_eval.events.roots import Layout, Root
 from retrieval_eval.records import FileRef, GroundTruth, Repository
 from tests.trials import truth
 
@@ -120,3 +121,52 @@ def test_a_checkout_may_lie_in_a_folder_of_a_folder():
     assert position(workspace, "/workspace/repos/second/src/b.py") == 1
     assert workspace.resolve("/workspace/repos/first") is None
     assert workspace.resolve("/workspace/repos/first/c.py") == FileRef("c.py", "widgets")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("*", ["src/a.py", "lib/b.py"]),
+        ("/workspace/*", ["src/a.py", "lib/b.py"]),
+        ("/workspace/src/*", ["src/a.py"]),
+        ("/*.py", ["src/a.py", "lib/b.py"]),
+        ("lib/*", ["lib/b.py"]),
+        ("*/a.py", ["src/a.py"]),
+        ("/srv/project/*", ["src/a.py", "lib/b.py"]),
+        ("/srv/project/*/b.py", ["lib/b.py"]),
+        ("/usr/lib/*", []),
+        ("/workspace/node_modules/*", []),
+        ("/workspace/other/*", []),
+    ],
+)
+def test_a_pattern_covers_what_may_lie_below_its_folder(pattern, expected):
+    workspace = Workspace(truth("src/a.py", "lib/b.py"))
+    assert [str(file) for file in workspace.covered(pattern)] == expected
+
+
+def test_a_pattern_above_a_checkout_covers_it_and_one_beside_it_does_not():
+    root = Root("/srv/project", "observed", None, True)
+    workspace = Workspace(truth("src/a.py"), layout=Layout((root,)))
+    assert workspace.covered("/srv/*") == workspace.covered("/srv/project/s*") != ()
+    assert workspace.covered("/srv/other/*") == ()
+
+
+def test_a_pattern_of_many_stars_is_read_in_time():
+    workspace = Workspace(truth("a" * 4000))
+    assert workspace.covered("*".join("a" * 2000) + "b") == ()
+
+
+def test_a_bare_name_is_not_found_in_another_repository_than_the_tasks():
+    expected = GroundTruth(
+        files=(FileRef("eval_variable.go"), FileRef("src/b.go", "gears")),
+        repositories=(Repository("widgets"), Repository("gears")),
+        primary="widgets",
+    )
+    workspace = Workspace(expected)
+    assert position(workspace, "/workspace/internal/eval_variable.go") == 0
+    assert position(workspace, "/workspace/gears/internal/eval_variable.go") is None
+
+
+def test_an_absolute_path_of_the_ground_truth_is_itself():
+    workspace = Workspace(truth("/home/dev/w/src/a.py"), cwd="/home/dev/w")
+    assert position(workspace, "/home/dev/w/src/a.py") == 0

@@ -68,3 +68,25 @@ def test_a_folder_is_relative_to_the_workspace(
 ) -> None:
     (tmp_path / "task.toml").write_text(f'[[repos]]\nurl = "https://h/o/w"\npath = "{path}"\n')
     assert read_workspace(tmp_path).repositories == (Repository("w", folder),)
+
+
+def test_a_folder_outside_the_usual_ones_stays_absolute(tmp_path: Path) -> None:
+    (tmp_path / "task.toml").write_text('[[repos]]\nname = "w"\npath = "/home/dev/w/"\n', "utf-8")
+    assert read_workspace(tmp_path).repositories == (Repository("w", "/home/dev/w"),)
+
+
+@pytest.mark.parametrize(
+    ("document", "primary"),
+    [
+        ('repo = "acme/widgets"', "widgets"),
+        ('repo = "acme/widgets,acme/gears"', None),
+        ('[[repos]]\nname = "widgets"\npath = "/workspace"', "widgets"),
+        ('[[repos]]\nname = "widgets"\npath = "/workspace/w"', None),
+        ("", None),
+    ],
+)
+def test_the_only_repository_in_no_folder_of_its_own_is_the_primary(
+    tmp_path: Path, document: str, primary: str | None
+) -> None:
+    (tmp_path / "task.toml").write_text(document, "utf-8")
+    assert read_workspace(tmp_path).primary == primary

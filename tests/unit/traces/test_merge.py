@@ -1,7 +1,8 @@
 from __future__ import annotations
 
 from retrieval_eval.records import ToolCall, ToolResult
-from retrieval_eval.traces.merge import merge_calls
+from retrieval_eval.traces.merge import join_trace, merge_calls
+from retrieval_eval.traces.reading import Reading
 from retrieval_eval.traces.tokens import Gap, Usage
 
 
@@ -99,3 +100,38 @@ def test_equal_files_add_nothing():
     merged = merge_calls(items, items)
     assert merged.items == tuple(items)
     assert not merged.has_added
+
+
+def native(*items, **more):
+    return Reading("own-record", items, harness="a", is_native=True, **more)
+
+
+def test_a_harness_s_own_record_wins_over_the_trajectory_made_from_it():
+    lost = ToolResult("")
+    failed = ToolResult("denied", is_error=True, is_unfinished=True)
+    trajectory = Reading(
+        "atif-1.7",
+        (call("a", path="of another call", result=lost), call("b", result=ToolResult("x"))),
+        flags=("argument_mismatch",),
+        declared_cost_usd=0.5,
+    )
+    trace = join_trace(trajectory, native(call("a", path="a.py", result=failed)))
+    assert [(c.call_id, c.arguments) for c in trace.calls] == [("a", {"path": "a.py"}), ("b", {})]
+    assert trace.calls[0].result == failed
+    assert (trace.source, trace.format) == ("merged", "own-record+atif-1.7")
+    assert (trace.flags, trace.declared_cost_usd) == ((), 0.5)
+
+
+def test_ids_that_a_converter_made_up_add_no_calls():
+    trajectory = Reading("atif-1.5", (call("call_1"), call("call_2")), harness="a")
+    trace = join_trace(trajectory, native(call("step/0"), call("step/1")))
+    assert [c.call_id for c in trace.calls] == ["step/0", "step/1"]
+    assert trace.source == "transcript"
+
+
+def test_the_record_of_another_session_is_left_out():
+    trajectory = Reading("atif-1.5", (call("a"),), session_ids=frozenset({"s"}))
+    other = native(call("b"), session_ids=frozenset({"t"}))
+    trace = join_trace(trajectory, other)
+    assert [c.call_id for c in trace.calls] == ["a"]
+    assert "transcript_of_another_session" in trace.flags

@@ -391,6 +391,45 @@ def test_items_of_old_files_stand_alone():
     assert [c.name for c in reading.calls] == ["shell"]
 
 
+def test_older_streams_hold_the_events_of_a_session():
+    done = {"command": ["bash", "-lc", "cat a.py"], "cwd": "/w", "exit_code": 0}
+    message = {"server": "code", "tool": "read", "arguments": {"path": "b.py"}}
+    content = {"content": [{"type": "text", "text": "x = 1"}]}
+    usage = {"total_token_usage": {"input_tokens": 90, "output_tokens": 10}}
+    events = [
+        {"type": "session_configured", "session_id": "019a", "model": "gpt-5"},
+        {"type": "exec_command_begin", "call_id": "c1", "command": ["cat"]},
+        {"type": "exec_command_end", "call_id": "c1", "formatted_output": "import os", **done},
+        {"type": "mcp_tool_call_end", "call_id": "c2", "invocation": message}
+        | {"result": {"Ok": content}},
+        {"type": "patch_apply_end", "call_id": "c3", "success": True, "changes": {"/w/a.py": {}}},
+        {"type": "token_count", "info": usage},
+    ]
+    lines = [{"workdir": "/w", "model": "gpt-5"}, *({"id": "0", "msg": e} for e in events)]
+    reading = read_lines((Line(n, v) for n, v in enumerate(lines, start=1)), "codex.txt")
+    assert (reading.format, reading.model, reading.cwd) == ("codex-exec-events", "gpt-5", "/w")
+    assert (reading.session_ids, reading.declared_tokens) == ({"019a"}, 100)
+    assert [(c.call_id, c.name, c.result.text) for c in reading.calls] == [
+        ("c1", "exec_command", "import os"),
+        ("c2", "mcp__code__read", "x = 1"),
+        ("c3", "apply_patch", ""),
+    ]
+    assert reading.flags == ("no_result_event",)
+    ended = [*lines, {"id": "0", "msg": {"type": "task_complete"}}]
+    assert read_lines([Line(1, v) for v in ended], "codex.txt").flags == ()
+
+
+def test_older_events_name_the_commands_of_a_script():
+    done = {"command": ["cat", "a.py"], "cwd": "/w", "exit_code": 0, "aggregated_output": "x = 1"}
+    reading = read(
+        custom(2, "exec", "cell1", "await tools.exec_command({})"),
+        line("event_msg", 3, type="exec_command_end", call_id="e1", **done),
+        custom_output(4, "cell1", "Script completed\nWall time 0.1 seconds\nOutput:\nx = 1"),
+    )
+    _, command = reading.calls
+    assert (command.result.text, command.result.doubt) == ("x = 1", None)
+
+
 @pytest.mark.parametrize(
     ("text", "shown", "is_error", "is_unfinished"),
     [

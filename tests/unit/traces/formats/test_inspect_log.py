@@ -193,6 +193,38 @@ def test_the_agent_of_a_tool_is_a_sub_agent_and_the_agent_of_the_sample_is_none(
     ]
 
 
+def test_a_tool_that_called_further_tools_is_a_sub_agent_by_its_span():
+    def span(identity, parent=None):
+        return {"event": "span_begin", "id": identity, "type": "tool", "parent_id": parent}
+
+    reading = read_sample(
+        sample(
+            span("outer"),
+            tool("c1", "search_agent", {}, span_id="outer"),
+            span("inner", "outer"),
+            tool("c2", "bash", {}, span_id="inner"),
+        ),
+        {},
+        "l",
+    )
+    assert [(call.is_subagent, call.parent_id) for call in reading.calls] == [
+        (False, None),
+        (True, "outer"),
+    ]
+
+
+def test_older_logs_keep_the_events_of_a_sub_agent_in_its_call():
+    inner = {"event": "subtask", "events": [tool("c2", "bash", {"cmd": "ls"}, "a.py")]}
+    reading = read_sample(sample(tool("c1", "search_agent", {}, "done", events=[inner])), {}, "l")
+    assert [(c.call_id, c.parent_id) for c in reading.calls] == [("c1", None), ("c2", "c1")]
+
+
+def test_a_history_that_was_compacted_is_flagged_and_its_calls_are_kept():
+    events = (tool("c1", "bash", {}), {"event": "compaction"}, tool("c2", "bash", {}))
+    reading = read_sample(sample(*events), {}, "l")
+    assert (len(reading.calls), reading.flags) == (2, ("context_compacted",))
+
+
 def test_a_sample_that_ended_in_an_error_or_at_a_limit_is_flagged():
     ended = sample(WHOLE["events"][2], error={"message": "x"}, limit={"type": "token", "limit": 9})
     assert read_sample(ended, {}, "l").flags == ("sample_error", "sample_limit")

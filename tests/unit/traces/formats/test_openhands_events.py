@@ -255,6 +255,8 @@ def test_a_folder_of_the_sdk_is_read_with_the_state_beside_it(tmp_path):
     trace = read_trace(tmp_path)
     assert (trace.format, trace.model, trace.cwd) == ("openhands-sdk-events", "a-model", "/w")
     assert trace.calls[0].result.text == "a.py"
+    alone = read_trace(folder)
+    assert (alone.model, alone.problems, len(alone.calls)) == (None, (), 1)
 
 
 def test_an_array_without_events_is_no_trace():

@@ -1,0 +1,155 @@
+"""Trajectories in ATIF: what is left of a harness's results after their conversion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.traps import Trap
+
+_Call = tuple[str | None, str, dict[str, Any]]
+_Result = tuple[str | None, str | None]
+
+
+def _trial(agent: str, *steps: tuple[list[_Call], list[_Result]]) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "schema_version": "ATIF-v1.7",
+        "agent": {"name": agent, "version": "1", "extra": {"cwds": ["/workspace"]}},
+        "steps": [],
+    }
+    for number, (calls, results) in enumerate(steps, start=1):
+        document["steps"].append(
+            {
+                "step_id": number,
+                "source": "agent",
+                "tool_calls": [
+                    {"tool_call_id": i, "function_name": name, "arguments": arguments}
+                    for i, name, arguments in calls
+                ],
+                "observation": {
+                    "results": [{"source_call_id": i, "content": text} for i, text in results]
+                },
+            }
+        )
+    return {"agent/trajectory.json": document}
+
+
+_A = {"path": "/workspace/src/a.py"}
+_B = {"path": "/workspace/src/b.py"}
+
+
+def _shell(command: str, text: str | None, agent: str, name: str = "bash") -> dict[str, Any]:
+    return _trial(agent, ([("c", name, {"command": command})], [("c", text)]))
+
+
+TRAPS = (
+    Trap(
+        situation="read",
+        files=_trial(
+            "mini-swe-agent",
+            (
+                [("c", "bash_command", {"command": "cat src/a.py"})],
+                [(None, "<returncode>0</returncode>\n<output>\nimport os\n</output>")],
+            ),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The one result of a step belongs to its one call.",
+    ),
+    Trap(
+        situation="read",
+        files=_trial(
+            "an-agent",
+            (
+                [(None, "read_file", _A), (None, "read_file", _B)],
+                [(None, "import os"), (None, "x = 1")],
+            ),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "certain"},
+        reason="As many results as calls come in their order.",
+    ),
+    Trap(
+        situation="other",
+        files=_trial(
+            "an-agent",
+            ([("c", "read_file", _A), ("d", "read_file", _B)], [(None, "import os")]),
+        ),
+        expected={"src/a.py": "possible", "src/b.py": "possible"},
+        reason="One result of two calls names neither.",
+    ),
+    Trap(
+        situation="other",
+        files=_trial(
+            "openhands-sdk",
+            ([("c", "terminal", {"command": "cat src/a.py"})], []),
+            ([("d", "terminal", {"command": "true"})], [("c", "import os"), ("d", "")]),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="A result in a later step names its call by id.",
+    ),
+    Trap(
+        situation="failed read",
+        files=_trial("gemini-cli", ([("c", "read_file", _A)], [("c", None)])),
+        expected={"src/a.py": "possible", "src/b.py": "none"},
+        reason="The converter writes no content for a failure, so nothing is known.",
+    ),
+    Trap(
+        situation="failed read",
+        files=_trial("qwen-coder", ([("c", "read_file", _A)], [("c", "")])),
+        expected={"src/a.py": "possible", "src/b.py": "none"},
+        reason="The converter writes an empty text for a failure, so nothing is known.",
+    ),
+    Trap(
+        situation="failed read",
+        files=_trial("opencode", ([("c", "read", {"filePath": "/workspace/src/a.py"})], [])),
+        expected={"src/a.py": "possible", "src/b.py": "none"},
+        reason="The converter writes no result for a failure, so nothing is known.",
+    ),
+    Trap(
+        situation="read",
+        files=_shell(
+            "cat src/a.py",
+            "import os\n\n[stdout]\nimport os\n[exit_code] 0\n[metadata] {}",
+            "claude-code",
+            "Bash",
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The copy of the output behind it is the same output.",
+    ),
+    Trap(
+        situation="read",
+        files=_trial(
+            "openhands",
+            (
+                [("c", "execute_ipython_cell", {"code": "print(open('src/a.py').read())"})],
+                [("c", "import os\n[Jupyter current working directory: /workspace]")],
+            ),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The cell opens a literal path and prints what it read.",
+    ),
+    Trap(
+        situation="read",
+        files=_trial(
+            "swe-agent",
+            (
+                [("c", "swe_agent_action", {"raw_action": "open src/a.py"})],
+                [("c", "[File: /workspace/src/a.py (1 lines total)]\n1:import os")],
+            ),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The action is a tool whose window names its file.",
+    ),
+    Trap(
+        situation="timed out",
+        files=_shell("cat src/a.py", "Command timed out after 300 seconds", "goose"),
+        expected={"src/a.py": "none"},
+        reason="The command was killed before it printed anything.",
+    ),
+    Trap(
+        situation="denied",
+        files=_trial(
+            "cline-cli", ([("c", "read_file", _A)], [("c", "The user denied this operation.")])
+        ),
+        expected={"src/a.py": "none"},
+        reason="The answer is the sentence of a refusal.",
+    ),
+)

@@ -1,0 +1,94 @@
+"""OpenHands' SDK: what its events prove."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.traps import Trap
+
+_FOLDER = "agent/sessions/s/events"
+
+
+def _trial(tool: str, arguments: dict[str, Any], *ends: dict[str, Any]) -> dict[str, Any]:
+    action = {"kind": "ActionEvent", "source": "agent", "tool_name": tool, "tool_call_id": "c"}
+    state = {"agent": {}, "workspace": {"working_dir": "/workspace"}}
+    events = [{**action, "action": arguments}, *({**end, "tool_call_id": "c"} for end in ends)]
+    files = {f"{_FOLDER}/event-{n:05}-x.json": event for n, event in enumerate(events)}
+    return {"agent/sessions/s/base_state.json": state, **files}
+
+
+def _observed(text: str, **more: Any) -> dict[str, Any]:
+    content = [{"type": "text", "text": text}]
+    observation = {"content": content, "is_error": False, **more}
+    return {"kind": "ObservationEvent", "source": "environment", "observation": observation}
+
+
+_VIEW = {"command": "view", "path": "/workspace/src/a.py"}
+_CAT = {"command": "cat src/a.py"}
+
+TRAPS = (
+    Trap(
+        situation="read",
+        files=_trial(
+            "file_editor",
+            _VIEW,
+            _observed(
+                "Here's the result of running `cat -n` on /workspace/src/a.py:\n     1\timport os"
+            ),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The observation shows numbered lines of the file.",
+    ),
+    Trap(
+        situation="search",
+        files=_trial("grep", {"pattern": "x"}, _observed("1", matches=["/workspace/src/a.py"])),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The observation lists the files with matches.",
+    ),
+    Trap(
+        situation="listing",
+        files=_trial("glob", {"pattern": "*"}, _observed("1", files=["/workspace/src/a.py"])),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The observation lists the names that were found.",
+    ),
+    Trap(
+        situation="failed read",
+        files=_trial("file_editor", _VIEW, _observed("no such file", is_error=True)),
+        expected={"src/a.py": "none"},
+        reason="The observation is marked as an error.",
+    ),
+    Trap(
+        situation="denied",
+        files=_trial("terminal", _CAT, {"kind": "UserRejectObservation", "rejection_reason": "no"}),
+        expected={"src/a.py": "none"},
+        reason="The user or a hook rejected the action.",
+    ),
+    Trap(
+        situation="timed out",
+        files=_trial("terminal", _CAT, _observed("", timeout=True, exit_code=-1)),
+        expected={"src/a.py": "none"},
+        reason="The command printed nothing before the time was over.",
+    ),
+    Trap(
+        situation="truncated output",
+        files=_trial("terminal", _CAT, _observed("import os", timeout=True, exit_code=-1)),
+        expected={"src/a.py": "certain"},
+        reason="What the command printed before the time was over was shown.",
+    ),
+    Trap(
+        situation="write",
+        files=_trial(
+            "file_editor",
+            {"command": "create", "path": "/workspace/src/a.py", "file_text": "x"},
+            _observed("File created successfully at: /workspace/src/a.py"),
+        ),
+        expected={"src/a.py": "none"},
+        reason="A file that the agent creates is no file that it found.",
+    ),
+    Trap(
+        situation="other",
+        files=_trial("terminal", _CAT),
+        expected={"src/a.py": "possible"},
+        reason="The events end before the command's observation.",
+    ),
+)
