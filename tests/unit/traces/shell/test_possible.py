@@ -98,6 +98,7 @@ def test_a_command_that_printed_nothing_leaves_nothing_possible(command: str) ->
         ("git log --oneline", "abc fix src/a.py"),
         ("gh pr view 3", "see src/a.py"),
         ("echo src/a.py", "src/a.py"),
+        ("cat src/a.py", "Command timed out"),
         ("make", "Compiling module.name and others, e.g. README.md"),
         ("make", None),
     ],
