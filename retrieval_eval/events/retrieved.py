@@ -50,9 +50,12 @@ def ranked(found: Iterable[tuple[FileRef, Access]], view: str) -> tuple[FileRef,
     """Return files in order of first appearance; a view may put those only listed last."""
     first: dict[Identity, FileRef] = {}
     listed: dict[Identity, FileRef] = {}
+    if view != "listing_discounted":
+        for file, _ in found:
+            first.setdefault(file.key, file)
+        return tuple(first.values())
     for file, access in found:
-        late = view == "listing_discounted" and access == "listed"
-        (listed if late else first).setdefault(file.key, file)
+        (listed if access == "listed" else first).setdefault(file.key, file)
     return tuple((first | {k: f for k, f in listed.items() if k not in first}).values())
 
 
