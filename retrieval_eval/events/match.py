@@ -141,7 +141,9 @@ class Workspace:
 
     def _remote(self, ref: FileRef) -> tuple[FileRef | None, tuple[Placed, ...]]:
         position = self._find(ref)
-        file = self._noted(self._canonical(ref) if position is None else self._files[position], ref)
+        canonical = self._canonical(ref)
+        file = canonical if position is None else self._files[position]
+        self._note(file, canonical)
         return file, (Placed(file, "stated"),)
 
     def _local(self, path: str) -> tuple[FileRef | None, tuple[Placed, ...]]:
@@ -152,7 +154,8 @@ class Workspace:
             ref = _within(root, rest)
             position = self._find(ref, has_bare_names=not is_barred) if ref is not None else None
             if ref is not None and position is not None:
-                file = self._noted(self._files[position], ref)
+                file = self._files[position]
+                self._note(file, self._canonical(ref))
                 return file, (Placed(file, root.placement),)
         if (position := self._index.get((None, identity(path)))) is not None:
             return self._files[position], (Placed(self._files[position], "stated"),)
@@ -171,12 +174,16 @@ class Workspace:
         if any(root.folder == same for root in self._layout.roots):
             return None, None
         if not around:
-            return self._noted(FileRef(path), FileRef(path)), None
+            file = FileRef(path)
+            self._note(file, self._canonical(file))
+            return file, None
         root = max(around, key=lambda root: len(root.folder))
         ref = _within(root, around[root])
         if ref is None or (ref.repository is None and self._is_folder(ref.path.lower())):
             return None, None
-        return self._noted(self._canonical(ref), ref), root.placement
+        file = self._canonical(ref)
+        self._note(file, file)
+        return file, root.placement
 
     def _possible(self, path: str, around: Collection[Root]) -> tuple[FileRef, ...]:
         """Return the files of the ground truth that a path outside every checkout may mean."""
@@ -194,13 +201,12 @@ class Workspace:
             found.update((self._files[n], None) for (_, b), n in self._bare.items() if b == name)
         return tuple(found)
 
-    def _noted(self, file: FileRef, ref: FileRef) -> FileRef:
-        """Return ``file``, and note when it was seen in two spellings."""
-        spelling = self._canonical(ref).path
+    def _note(self, file: FileRef, seen: FileRef) -> None:
+        """Note when a file was seen in two spellings."""
+        spelling = seen.path
         known = self._spelling.setdefault(file.key, spelling)
         if known != spelling and known.lower() == spelling.lower():
             self.collisions.append(str(file))
-        return file
 
     def covered(
         self, pattern: str, *, cwd: str | None = None, repository: str | None = None

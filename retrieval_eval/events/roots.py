@@ -475,8 +475,12 @@ class _Finder:
     def _add_named(self) -> None:
         """Folders with the name of a repository: one worked in, or beside another repository's."""
         beside: dict[str, dict[str, str]] = defaultdict(dict)
+        known: set[str] = set()
         for path, is_retrieved in self._seen.paths.items():
             for folder in _above(path) if is_retrieved else ():
+                if folder in known:
+                    break
+                known.add(folder)
                 name = self._repository_of(folder)
                 if name:
                     beside[folder.rpartition("/")[0]][folder] = name
