@@ -286,8 +286,10 @@ class Workspace:
         for candidate in self._candidates(ref):
             if candidate in self._index:
                 return self._index[candidate]
+        if not has_bare_names or not self._bare:
+            return None
         repository, path = self._canonical(ref).key
-        if path.startswith("/") or not has_bare_names:
+        if path.startswith("/"):
             return None
         name = path.rsplit("/", 1)[-1]
         own = self._bare.get((repository, name))

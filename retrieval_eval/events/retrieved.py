@@ -62,7 +62,7 @@ class Ranking:
 
     def open(self, files: Mapping[Identity, FileRef]) -> None:
         """Add accesses that show the content of several files."""
-        self._first = self._first | {k: f for k, f in files.items() if k not in self._first}
+        self._first = {**self._first, **files, **self._first}
 
     def files(self) -> tuple[FileRef, ...]:
         """Return the files in order."""

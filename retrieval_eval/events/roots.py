@@ -226,13 +226,17 @@ class Expected:
         self._depth = max((path.count("/") for path in self._files), default=0)
         self._last = {path.rpartition("/")[2] for path in (*self._files, *self.folders)}
 
+    def may_hold(self, path: str) -> bool:
+        """Return whether one of the files, or a folder of one, has the last name of ``path``."""
+        return path.rpartition("/")[2] in self._last
+
     def at(self, path: str) -> tuple[FileRef, ...]:
         """Return the files with exactly this path, of any repository."""
         return self._files.get(path, ())
 
     def ends(self, path: str) -> Iterator[tuple[str, tuple[FileRef, ...]]]:
         """Yield each folder below which ``path`` is a file with two components or more."""
-        if path.rpartition("/")[2] not in self._last:
+        if not self.may_hold(path):
             return
         for above, rest in _ends(path, self._depth + 1, 2):
             if rest in self._files:
@@ -241,7 +245,7 @@ class Expected:
     def hosts(self, path: str) -> Iterator[str]:
         """Yield each folder below which a file beside ``path`` can be one of the files."""
         folder = path.rpartition("/")[0]
-        if folder.rpartition("/")[2] not in self._last:
+        if not self.may_hold(folder):
             return
         for above, rest in _ends(folder, self._depth, 1):
             if rest in self.folders:
@@ -412,7 +416,7 @@ class _Finder:
 
     def _files(self, path: str) -> Iterator[tuple[FileRef, ...]]:
         """Yield the files of the ground truth that a path is by the roots so far."""
-        for root in self._roots:
+        for root in self._roots if self._expected.may_hold(path) else ():
             rest = root.rest(path)
             if rest is None:
                 continue

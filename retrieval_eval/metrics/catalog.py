@@ -104,7 +104,7 @@ class FileView:
         self.trial = trial
         self.name = name
         files = ranking(trial, name) if files is None else files
-        self.ranked: tuple[str, ...] = tuple(_id(f.key) for f in files)
+        self.ranked: tuple[str, ...] = tuple(map(_id, [f.key for f in files]))
         self.relevant: frozenset[str] = frozenset(_id(f.key) for f in trial.ground_truth.files)
         self.found: frozenset[str] = self.relevant.intersection(self.ranked)
         self.files = files
