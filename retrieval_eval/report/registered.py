@@ -199,6 +199,7 @@ def printed(
         show = formats.get(column) or formatter("" if is_pivoted and place else column, values)
         columns.append([cell_text(value, show) for value in values])
         is_text = show is as_text or (place == 0 and column not in formats)
+        is_text |= any(isinstance(value, str) for value in values)
         align.append("left" if is_text else "right")
     header = tuple(
         heads.get(column) or (visible(column, 80) if is_pivoted and place else heading(column))
@@ -466,7 +467,7 @@ def known_values(frame: pd.DataFrame, x: str, by: str | Sequence[str] | None) ->
 def need_rows(frame: pd.DataFrame) -> None:
     """Raise :class:`NothingToShow` where the frame has no row."""
     if not len(frame):
-        raise NothingToShow("The frame has no row, so there is nothing to show.")
+        raise NothingToShow("There is no row to show.")
 
 
 def as_frame(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:
