@@ -63,8 +63,7 @@ def measure(
 
     Examples
     --------
-    >>> from retrieval_eval.events.evidence import outer_rankings, unless_open
-    from retrieval_eval.events.normalise import TrialEvents
+    >>> from retrieval_eval.events.normalise import TrialEvents
     >>> from retrieval_eval.records import FileRef, GroundTruth
     >>> measured = measure(TrialEvents((), GroundTruth(files=(FileRef("src/a.py"),))))
     >>> measured.file_level_metrics.file_recall, measured.file_level_metrics.never_hit
