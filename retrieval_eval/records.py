@@ -23,6 +23,7 @@ Doubt = Literal[
     "subagent_missing",
     "background",
     "display_only",
+    "may_have_failed",
     "cut_result",
     "cut_trace",
 ]
@@ -33,7 +34,8 @@ Doubt = Literal[
 the call. ``unlinked_result``: the result may belong to another call. ``subagent_missing``: the
 calls of a sub-agent are not in the trace. ``background``: the output of a background command is
 not known to have been fetched. ``display_only``: the trace keeps what was displayed to a person,
-not what the agent saw. ``cut_result``: the trace cut the result. ``cut_trace``: steps are missing.
+not what the agent saw. ``may_have_failed``: the answer may be that of a call that was denied or
+failed, or content of these words. ``cut_result``: the trace cut the result. ``cut_trace``: steps are missing.
 """
 
 Placement = Literal["stated", "observed", "inferred"]

@@ -15,7 +15,7 @@ from retrieval_eval.traces.results.base import PATH_ARGUMENTS, joined, text_argu
 from retrieval_eval.traces.results.local_files import without_numbers
 from retrieval_eval.traces.served import is_refusal
 from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
-from retrieval_eval.traces.tools import ToolUse, interpret
+from retrieval_eval.traces.tools import ToolUse, doubt_of, interpret
 
 _MOST_OPAQUE_REASONS = 50
 _LONGEST_REASON = 200
@@ -114,7 +114,7 @@ def _shell(session: ShellSession, call: ToolCall, use: ToolUse) -> ShellAnalysis
         result.text if result is not None else None,
         is_error=use.is_error,
         is_truncated=result is not None and result.is_truncated,
-        doubt=result.doubt if result is not None else None,
+        doubt=doubt_of(result),
         cwd=use.command_cwd,
     )
 

@@ -95,6 +95,7 @@ DOUBTS: Final[dict[str, str]] = {
     "subagent_missing": "a sub-agent whose calls are missing",
     "background": "a background command whose output was not fetched",
     "display_only": "a result of which only the display is kept",
+    "may_have_failed": "an answer that may be a refusal",
     "cut_result": "a result that the trace cut",
     "cut_trace": "steps that are missing",
 }

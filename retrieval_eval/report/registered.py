@@ -199,6 +199,7 @@ def printed(
         show = formats.get(column) or formatter("" if is_pivoted and place else column, values)
         columns.append([cell_text(value, show) for value in values])
         is_text = show is as_text or (place == 0 and column not in formats)
+        is_text |= any(isinstance(value, str) for value in values)
         align.append("left" if is_text else "right")
     header = tuple(
         heads.get(column) or (visible(column, 80) if is_pivoted and place else heading(column))

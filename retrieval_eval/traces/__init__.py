@@ -209,7 +209,7 @@ def _transcript(
         reading = _read_transcript(path, trial_dir)
         if isinstance(reading, Reading):
             readings.append(reading)
-        elif path.is_symlink():
+        elif probe(path.is_symlink):
             problems.append(reading.reason)
         else:
             (unreadable if path.name in _NAMED_TRANSCRIPTS else others).append(reading)
@@ -255,4 +255,4 @@ def _event_folders(folder: Path) -> list[Path]:
     below = (path.parent for path in files if path.suffix == ".json")
     near = [folder, *(folder / name for name in sorted(names))]
     found = [path for path in (*near, *dict.fromkeys(below)) if path.name in names]
-    return [path for path in found if not path.is_symlink() and probe(path.is_dir)]
+    return [path for path in found if not probe(path.is_symlink) and probe(path.is_dir)]

@@ -216,6 +216,43 @@ def may_be_an_error(text: str) -> bool:
     return _DOUBT.search(prose) is not None and _CODE.search(prose) is None
 
 
+_ACTORS: Final = (
+    r"user|tool(?:\ (?:call|use|execution))?|operation|command|request|call|access|permission"
+    r"|execution|action|approval"
+)
+_ENDED: Final = (
+    r"rejected|denied|cancell?ed|aborted|interrupted|blocked|declined|refused|disallowed|forbidden"
+    r"|killed|skipped|timed\ out|(?:not|n't)\ (?:approved|permitted|allowed|authori[sz]ed|granted)"
+)
+_MAY_BE_REFUSED: Final = re.compile(
+    rf"""\s*(?:[\[(<]\s?)?(?:
+        (?:\w{{0,30}}Error|Failure|Failed|Warning):?\ | E[A-Z]{{3,12}}\b[:,]
+      | (?:the\ |this\ |your\ )?(?:{_ACTORS})\b[^\n]{{0,80}}?\b(?:{_ENDED})\b
+      | (?:{_ENDED})\b(?=\s*(?:$|[.:!;(\])>]|by\b|due\b|because\b))
+      | (?:could\ not|cannot|can't|unable\ to|failed\ to)\ \w
+    )""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def may_be_refused(text: str) -> bool:
+    """Whether a text is one line of prose as harnesses write for a call that did not run or failed.
+
+    No dialect knows the sentence, and a file may hold such a line, so that it proves neither.
+
+    Examples
+    --------
+    >>> may_be_refused("Tool call denied by user"), may_be_refused("blocked by policy")
+    (True, True)
+    >>> may_be_refused("def blocked(): return 1"), may_be_refused("12: Access denied")
+    (False, False)
+    """
+    line = text.strip()
+    if not line or "\n" in line or len(line) > _LONGEST_DOUBT:
+        return False
+    return _MAY_BE_REFUSED.match(line) is not None and _CODE.search(line) is None
+
+
 def may_be_a_barrier(text: str) -> bool:
     """Whether the first line of a page's text is the title of an error or sign-in page."""
     return _BARRED.match(text.lstrip().split("\n", 1)[0].lstrip("# ")) is not None

@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from retrieval_eval.records import RawTarget, ToolCall, ToolCategory, ToolResult
+from retrieval_eval.records import Doubt, RawTarget, ToolCall, ToolCategory, ToolResult
 from retrieval_eval.traces.dialects import Tool, ToolName, read_nothing, tool_name, tool_row
 from retrieval_eval.traces.results.base import Found, Seen, distinct, text_argument
 from retrieval_eval.traces.results.decorations import is_failure, is_harness_file, undecorated
 from retrieval_eval.traces.results.payload import parsed, unwrapped
 from retrieval_eval.traces.results.possible import possible, with_possible
 from retrieval_eval.traces.results.remote import read_page, unserved_remotely
-from retrieval_eval.traces.served import is_refusal
+from retrieval_eval.traces.served import is_refusal, may_be_refused
 
 LONGEST_ARGUMENT: Final = 500
 """Characters kept of one argument; the full length is kept beside it."""
@@ -81,7 +81,7 @@ def interpret(call: ToolCall) -> ToolUse:
     tool = tool_row(name.bare, name.is_mcp)
     category = tool.category if isinstance(tool.category, str) else tool.category(arguments)
     found = _found(call, tool, name, category, arguments)
-    doubt = call.result.doubt if call.result is not None else None
+    doubt = doubt_of(call.result)
     command = _command(arguments) if tool.is_shell else None
     return ToolUse(
         category=found.category or category,
@@ -99,6 +99,19 @@ def interpret(call: ToolCall) -> ToolUse:
         is_opaque=found.is_opaque or (tool.is_shell and _is_unexplained(call, command)),
         arguments=salient_arguments(arguments),
     )
+
+
+def doubt_of(result: ToolResult | None) -> Doubt | None:
+    """Return why the agent may not have seen what a result shows, or None.
+
+    Where the trace keeps no machine-readable result, the wording of a short answer can leave open
+    whether the call was denied.
+    """
+    if result is None or result.doubt is not None or result.is_error:
+        return result.doubt if result is not None else None
+    if result.structured is None and may_be_refused(result.text):
+        return "may_have_failed"
+    return None
 
 
 def _found(

@@ -18,6 +18,9 @@ WORDS = [
     "&&", "||", ";", "\n", "(", ")", "{", "}", "if", "then", "fi", "for f in a b; do", "done",
     "while read f; do", ">", ">>", "<", "<<EOF\nx\nEOF\n", "2>/dev/null", "2>&1", "'", '"', "`",
     "echo", "---", "X=a", "python3", "-c", "\"open('a.py')\"", "git", "show", "HEAD:a.py", "sgx",
+    "nohup", "&", "docker exec -w /x c sh -c", "ssh h", "kubectl exec p --", "Get-Content",
+    "Select-String", "Get-ChildItem", "a\\\\b.py", "pwsh -c", "cmd /c", "type", "apply_patch",
+    "gh api repos/o/r/contents/a.py", "gh pr diff", "make", "$A/$B/c.py",
     "read", "awk", "'NR==3'", "tree", "wc", "-l", "{a,b}", "{1..3}", "bash", "f() {", "case",
     "esac",
 ]  # fmt: skip
@@ -26,23 +29,50 @@ LINES = [
     "==> a.py <==", "cat: a.py: No such file or directory", "total 4", "3", "Exit code 1",
     "-rw-r--r-- 1 me me 12 Mar 31 21:39 a.py", "├── a.py", "│   └── b.py", "diff --git a/x b/x",
     "# o/r \u2013 a.py", "URL: https://h/o/r@1/-/blob/a.py", "<system-reminder>", "\u0000",
-    "\ud800",
+    "\ud800", "    Directory: C:\\\\w", "-a----  1/1/2024  12:00 PM   12 a.py", " M a.py",
+    'File "src/b.py", line 3', "src/b.py(3,4): error", "Command running in background with ID: b",
 ]  # fmt: skip
 
 commands = st.one_of(st.text(max_size=200), st.lists(st.sampled_from(WORDS)).map(" ".join))
 outputs = st.one_of(st.text(max_size=300), st.lists(st.sampled_from(LINES)).map("\n".join))
 
 
-@given(commands, outputs, st.booleans(), st.sampled_from([None, "/w"]))
-def test_any_text_is_analysed(command: str, output: str, is_error: bool, cwd: str | None) -> None:
-    analysis = ShellSession(cwd).analyse(command, output, is_error=is_error)
+@given(commands, outputs | st.none(), st.booleans(), st.booleans(), st.sampled_from([None, "/w"]))
+def test_any_text_is_analysed(
+    command: str, output: str | None, is_error: bool, is_truncated: bool, cwd: str | None
+) -> None:
+    analysis = ShellSession(cwd).analyse(
+        command, output, is_error=is_error, is_truncated=is_truncated
+    )
     for event in analysis.events:
         assert event.targets
         for target in event.targets:
             assert target.path
             assert not target.path.startswith("/dev/")
             assert all(1 <= first <= last for first, last in target.lines or ())
-            assert (target.access == "written") == (event.category == "file_write")
+            assert target.doubt is not None or not target.is_pattern
+            assert target.path.count("*") <= 4 or not target.is_pattern
+            is_write = event.category == "file_write"
+            assert (target.access == "written") == is_write or target.doubt is not None
+
+
+@given(commands)
+def test_without_its_result_a_command_leaves_nothing_certain(command: str) -> None:
+    analysis = ShellSession("/w").analyse(command, None)
+    assert {target.doubt for e in analysis.events for target in e.targets} <= {
+        "no_result",
+        "opaque_call",
+        "unplaced_path",
+    }
+
+
+@given(st.lists(st.sampled_from(WORDS)).map(" ".join), outputs)
+def test_a_doubt_takes_certainty_and_no_file(command: str, output: str) -> None:
+    plain = ShellSession("/w").analyse(command, output)
+    doubted = ShellSession("/w").analyse(command, output, doubt="unlinked_result")
+    assert all(t.doubt is not None for e in doubted.events for t in e.targets)
+    certain = {t.path for e in plain.events for t in e.targets if t.doubt is None}
+    assert certain <= {t.path for e in doubted.events for t in e.targets}
 
 
 @given(st.lists(st.sampled_from(WORDS)).map(" ".join), outputs)

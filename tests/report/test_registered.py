@@ -249,6 +249,12 @@ def test_a_configuration_may_be_called_like_a_column():
     assert shown.rows == (("a", "39", "34"),)
 
 
+def test_a_column_of_text_is_left_aligned_in_any_format():
+    frame = pd.DataFrame({"n": [1, 2], "reason": ["broken", None], "share": [0.5, 1.0]})
+    shown = rev.table.show(frame, formats={"reason": str.upper, "share": "percent"})
+    assert shown.block().exhibits[0].align == ("left", "left", "right")
+
+
 def test_entries_are_found_by_attribute():
     assert dir(rev.plot) == sorted(FIGURES)
     assert dir(rev.table) == sorted(TABLES)

@@ -285,4 +285,16 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="A trajectory keeps the message of the command that did not run.",
     ),
+    Trap(
+        situation="write",
+        files=_trial(
+            _run(
+                "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: src/a.py\n@@\n-x\n+y\n"
+                "*** End Patch\nEOF",
+                _shown("Success. Updated the following files:\nM src/a.py"),
+            )
+        ),
+        expected={"src/a.py": "none"},
+        reason="A patch in a here-document writes a file and does not show it.",
+    ),
 )

@@ -12,7 +12,7 @@ from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_unknown
 HARNESS: Final = "goose"
 
 _EXITED: Final = re.compile(r"(?:\A|\n)Command exited with code (-?\d{1,9})\.?\s*\Z")
-_LATE: Final = re.compile(r"\s*Command timed out\b")
+_LATE: Final = re.compile(r"\s*Command timed out after\b")
 _TAIL: Final = 200
 
 
@@ -58,7 +58,7 @@ DIALECTS.add(
                 *("subagent__execute_task", "summon__delegate"),
             }
         ),
-        refusals=(r"Command timed out\b",),
+        refusals=(r"Command timed out after\b",),
         answer=answer,
         source="goose: message 6416fe7, shell 2f4773c, developer bc55f68, read in its source",
         tools=(

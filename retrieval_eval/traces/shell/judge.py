@@ -397,11 +397,12 @@ def _own_lines(group: Sequence[tuple[Step, _Count]], lines: Sequence[str]) -> di
 
 def _surplus(group: Sequence[tuple[Step, _Count]], n_lines: int) -> dict[int, bool]:
     """Return for each pipeline whether the others cannot have printed all of the lines."""
-    found = {}
-    for step, _ in group:
-        others = [high for other, (_, high) in group if other is not step]
-        found[id(step)] = None not in others and n_lines > sum(high or 0 for high in others)
-    return found
+    n_open = sum(high is None for _, (_, high) in group)
+    total = sum(high or 0 for _, (_, high) in group)
+    return {
+        id(step): n_open == (high is None) and n_lines > total - (high or 0)
+        for step, (_, high) in group
+    }
 
 
 def could_print(plan: Plan, line: str) -> bool:

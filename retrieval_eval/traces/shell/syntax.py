@@ -366,7 +366,8 @@ def _overlooked_ends(root: TreeNode, source: bytes) -> list[int]:
     return sorted(ends)
 
 
-_NAME_BYTES: Final = re.compile(rb"[A-Za-z_]\w{0,100}")
+_NAMES: Final = re.compile(rb"(?<!\\)\$([A-Za-z_]\w*)")
+_REST_OF_WORD: Final = re.compile(rb"[^\s;|&()<>\"'`]+")
 
 
 def _overlooked_names(root: TreeNode, source: bytes) -> list[tuple[int, int]]:
@@ -380,9 +381,9 @@ def _overlooked_names(root: TreeNode, source: bytes) -> list[tuple[int, int]]:
         node = waiting.pop()
         waiting += node.children
         if node.type == "$" and node.parent is not None and node.parent.type == "concatenation":
-            name = _NAME_BYTES.match(source, node.end_byte)
-            if name is not None:
-                found.append(name.span())
+            rest = _REST_OF_WORD.match(source, node.start_byte)
+            end = rest.end() if rest is not None else node.end_byte
+            found += [name.span(1) for name in _NAMES.finditer(source, node.start_byte, end)]
     return sorted(set(found))
 
 

@@ -550,6 +550,8 @@ def test_answers_of_unknown_tools_alone_are_not_a_recall_of_zero(bench):
     assert seen.files == {"computable": False, "reason": "nothing_resolved"}
     assert "could be resolved to files" in seen.degraded
     seen = bench.look([unknown, read("src/b.py")], "src/a.py")
+    assert (seen.recall, seen.files["file_recall_bounds"]) == (None, [0.0, 1.0])
+    seen = bench.look([call("Frobnicate", "done", q="x"), read("src/b.py")], "src/a.py")
     assert (seen.recall, seen.degraded) == (0.0, None)
 
 
@@ -860,7 +862,8 @@ def test_sub_agents_of_any_harness_may_have_found_what_the_trace_lacks(bench, to
 )
 def test_the_output_of_a_background_command_was_not_seen(bench, text):
     seen = bench.look([shell("cat src/a.py", text), read("/workspace/src/b.py")])
-    assert (seen.recall, seen.ledger["calls_opaque"]) == (0.0, 1)
+    assert (seen.recall, seen.ledger["calls_opaque"]) == (None, 1)
+    assert seen.metrics["coverage"]["possible_files"] == {"background": 1}
 
 
 def test_results_without_their_calls_are_no_zero(bench):
@@ -872,11 +875,11 @@ def test_results_without_their_calls_are_no_zero(bench):
 @pytest.mark.parametrize("agent", ["claude-code", "openhands", "other-agent"])
 def test_results_that_cannot_be_linked_are_no_zero(bench, agent):
     document = atif([read("/workspace/src/a.py"), read("/workspace/b.py")], agent=agent, per_step=2)
-    for result in document["steps"][0]["observation"]["results"]:
-        del result["source_call_id"]
+    results = document["steps"][0]["observation"]["results"]
+    del results[0], results[0]["source_call_id"]
     seen = bench.look_at(document)
     assert seen.files == {"computable": False, "reason": "evidence_incomplete"}
-    assert seen.ledger["calls_without_result"] == 2
+    assert seen.metrics["coverage"]["possible_files"] == {"unlinked_result": 1}
 
 
 def test_a_result_without_an_id_is_linked_where_only_one_call_can_own_it(bench):

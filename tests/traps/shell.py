@@ -1,0 +1,244 @@
+"""Shell commands: what a command and its output prove, whatever the harness."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.traps import Certainty, Situation, Trap
+
+
+def _trap(
+    situation: Situation,
+    calls: list[tuple[str, str | None]],
+    expected: dict[str, Certainty],
+    reason: str,
+    *,
+    is_error: bool = False,
+) -> Trap:
+    """Return the trap of a trial whose calls are commands of Bash with what they printed."""
+    lines: list[dict[str, Any]] = [
+        {"type": "system", "subtype": "init", "session_id": "s", "tools": [], "cwd": "/workspace"}
+    ]
+    for number, (command, output) in enumerate(calls):
+        name, arguments = "Bash", {"command": command}
+        if command.startswith("BashOutput "):
+            name, arguments = "BashOutput", {"bash_id": command.split()[1]}
+        call = {"type": "tool_use", "id": f"c{number}", "name": name, "input": arguments}
+        message = {"id": f"m{number}", "content": [call]}
+        lines.append({"type": "assistant", "parent_tool_use_id": None, "message": message})
+        if output is not None:
+            answer = {
+                "type": "tool_result",
+                "tool_use_id": f"c{number}",
+                "content": output,
+                "is_error": is_error,
+            }
+            content = {"content": [answer]}
+            lines.append({"type": "user", "parent_tool_use_id": None, "message": content})
+    lines.append({"type": "result", "subtype": "success"})
+    return Trap(
+        situation=situation,
+        files={"agent/claude-code.txt": lines},
+        expected=expected,
+        reason=reason,
+    )
+
+
+_STARTED = "Command running in background with ID: b1. Output is being written to: /tmp/claude-0/b1"
+_PATCH = (
+    "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: src/a.py\n-x\n+y\n*** End Patch\nEOF"
+)
+
+TRAPS = (
+    _trap(
+        "read",
+        [("cat src/a.py", "import os")],
+        {"src/a.py": "certain", "src/b.py": "none"},
+        "The only command printed something, and it prints nothing but the file.",
+    ),
+    _trap(
+        "read",
+        [("cat src/a.py 2>/dev/null; cat src/b.py 2>/dev/null", "import os")],
+        {"src/a.py": "possible", "src/b.py": "possible"},
+        "One of the two files was printed, and errors are hidden, so nothing says which.",
+    ),
+    _trap(
+        "read",
+        [("head -3 src/a.py 2>/dev/null; head -2 src/b.py 2>/dev/null", "1\n2\n3\n4")],
+        {"src/a.py": "certain", "src/b.py": "certain"},
+        "Four lines are more than either command alone can have printed.",
+    ),
+    _trap(
+        "read",
+        [("cat src/a.py && echo --- && sed -n 1,5p src/b.py", "x\n---\ny")],
+        {"src/a.py": "certain", "src/b.py": "certain"},
+        "The separator that the script prints divides the outputs.",
+    ),
+    _trap(
+        "read",
+        [("cat src/$NAME/models.py", "class A: ...")],
+        {"src/core/models.py": "possible", "src/core/views.py": "none"},
+        "A file whose path fits the known parts of the word was printed.",
+    ),
+    _trap(
+        "read",
+        [("cat $FILE", "class A: ...")],
+        {"src/a.py": "possible", "lib/b.py": "possible"},
+        "Some file was printed, and nothing of its name is known.",
+    ),
+    _trap(
+        "read",
+        [("cat $FILE", "")],
+        {"src/a.py": "none"},
+        "Nothing was printed.",
+    ),
+    _trap(
+        "read",
+        [("python tools/show.py src/a.py", "x = 1")],
+        {"src/a.py": "possible", "src/b.py": "none"},
+        "A program that is not known may have printed the file it was given.",
+    ),
+    _trap(
+        "read",
+        [("docker exec box sh -c 'cat /workspace/src/a.py'", "x")],
+        {"src/a.py": "certain"},
+        "The command in the container printed the file under its path.",
+    ),
+    _trap(
+        "read",
+        [("docker exec box cat src/a.py", "x")],
+        {"src/a.py": "possible"},
+        "The folder in which a container starts a command is not known.",
+    ),
+    _trap(
+        "read",
+        [("pwsh -c 'Get-Content src/a.py -TotalCount 5'", "x")],
+        {"src/a.py": "certain"},
+        "PowerShell printed the beginning of the file.",
+    ),
+    _trap(
+        "read",
+        [("git show HEAD~1:src/a.py", "x")],
+        {"src/a.py": "certain"},
+        "An older version of the file is its content.",
+    ),
+    _trap(
+        "search",
+        [("grep -rn foo src", "src/a.py:3:foo")],
+        {"src/a.py": "certain", "src/b.py": "none"},
+        "Every line of a search of a folder names its file.",
+    ),
+    _trap(
+        "search",
+        [("grep -rhn foo src", "3:foo")],
+        {"src/a.py": "possible", "lib/b.py": "none"},
+        "Lines without names came from files below the folder that was searched.",
+    ),
+    _trap(
+        "listing",
+        [("git status --short", " M src/a.py\n?? src/b.py")],
+        {"src/a.py": "certain", "src/b.py": "certain", "src/c.py": "none"},
+        "Each line of the status names one file.",
+    ),
+    _trap(
+        "listing",
+        [("ls src && ls lib", "a.py\nb.py")],
+        {"src/a.py": "possible", "lib/a.py": "possible", "src/c.py": "none"},
+        "The names are those of two folders, and nothing says where one ends.",
+    ),
+    _trap(
+        "other",
+        [("pytest -q", "src/a.py:12: AssertionError\n1 failed")],
+        {"src/a.py": "possible", "src/b.py": "none"},
+        "A test that failed names a file, and may show lines of it.",
+    ),
+    _trap(
+        "other",
+        [("git commit -am x", " 1 file changed\nsee src/a.py")],
+        {"src/a.py": "none"},
+        "What a commit prints shows no file.",
+    ),
+    _trap(
+        "other",
+        [("cat src/a.py", None)],
+        {"src/a.py": "possible", "src/b.py": "none"},
+        "The trace holds no result of the call.",
+    ),
+    _trap(
+        "other",
+        [("grep -rn foo src", None)],
+        {"src/a.py": "possible", "lib/b.py": "none"},
+        "A search without a result may have found any file below its folder.",
+    ),
+    _trap(
+        "failed read",
+        [("cat src/a.py src/b.py", "x = 1\ncat: src/b.py: No such file or directory")],
+        {"src/a.py": "certain", "src/b.py": "none"},
+        "The error names the file that was not printed.",
+    ),
+    _trap(
+        "denied",
+        [("cat src/a.py", "Permission to use Bash has been denied.")],
+        {"src/a.py": "none"},
+        "The command did not run.",
+        is_error=True,
+    ),
+    _trap(
+        "timed out",
+        [("cat src/a.py; sleep 600", "Command timed out after 2m 0.0s")],
+        {"src/a.py": "none"},
+        "An error without an exit status means that the command did not finish.",
+        is_error=True,
+    ),
+    _trap(
+        "background",
+        [("cat src/a.py", _STARTED)],
+        {"src/a.py": "possible"},
+        "The output went to a file that the trace does not show to be read.",
+    ),
+    _trap(
+        "background",
+        [
+            ("grep -rn foo src", _STARTED),
+            ("BashOutput b1", "<status>completed</status>\n<stdout>\nsrc/a.py:3:foo\n</stdout>"),
+        ],
+        {"src/a.py": "certain", "lib/b.py": "none"},
+        "A later call fetched what the command printed.",
+    ),
+    _trap(
+        "background",
+        [
+            ("grep -rn foo src", _STARTED),
+            ("BashOutput b1", "<retrieval_status>timeout</retrieval_status>"),
+        ],
+        {"src/a.py": "possible"},
+        "The later call fetched nothing.",
+    ),
+    _trap(
+        "background",
+        [("grep -rn foo src > /tmp/log 2>&1 &", ""), ("tail -5 /tmp/log", "src/a.py:3:foo")],
+        {"src/a.py": "certain"},
+        "The lines of the log are what the search printed.",
+    ),
+    _trap(
+        "two checkouts",
+        [("cd /workspace && cat src/a.py", "x"), ("cd $OTHER && cat src/b.py", "x")],
+        {"src/a.py": "certain", "src/b.py": "possible"},
+        "The second folder is not known: the file there may be of another checkout.",
+    ),
+    _trap(
+        "truncated output",
+        [("cat src/a.py src/b.py", "x\n... [900 lines truncated] ...\ny")],
+        {"src/a.py": "certain", "src/b.py": "certain"},
+        "The harness cut the output in the middle, and no error names either file.",
+    ),
+    _trap(
+        "write",
+        [
+            (_PATCH, "Success. Updated the following files:\nM src/a.py"),
+            ("git mv src/b.py src/c.py", ""),
+        ],
+        {"src/a.py": "none", "src/c.py": "none"},
+        "Writing and moving files does not show them to the agent.",
+    ),
+)
