@@ -55,9 +55,9 @@ Generated from `tests/traps` by `make schemas`. A trap is a small trial written 
 that its task expects, and for each of them what the trace allows to say, with the reason. A test
 reads every trap as a run would. [Evidence](evidence.md) says what certain and possible mean.
 
-A cell counts expected files: **c** certain, **p** possible, **n** none. `c1 n2` is one file that the
-trace proves to have been found and two that it rules out. An empty cell has no trap. `roots` is no
-harness: its traps are about where the checkout lies.
+A cell counts expected files: **c** certain, **p** possible, **n** none. `c1 n2` is one file that
+the trace proves to have been found and two that it rules out. An empty cell has no trap. `roots`
+and `shell` are no harnesses: their traps are about where the checkout lies, and about commands.
 """
 
 FORMATS_HEAD = """# Trace formats that are read
@@ -70,9 +70,9 @@ retrieval-eval trace FILE
 ```
 
 reads any of them. Calls and results are in all; what else a format keeps is marked. Without times
-there is no time to first relevant in seconds. *Read from* is what the reader was written from. Where
-it does not say that files were seen, the reader was tested with files written by hand after that
-source.
+there is no time to first relevant in seconds. *Read from* is what the reader was written from.
+Where it does not say that files were seen, the reader was tested with files written by hand after
+that source.
 """
 
 FORMATS_TAIL = """
@@ -80,7 +80,7 @@ Trajectories (ATIF) of any of these harnesses are read with the dialect of the h
 
 ## Not read
 
-- **aider**: its chat history is prose without tool calls; its analytics log has tokens and cost only.
+- **aider**: its chat history is prose without tool calls; its analytics log has tokens and cost.
 - **SQLite databases**, in which goose keeps sessions since 1.10 and OpenCode since 1.2: a database
   is not opened. Export the session as JSON (`opencode export`), or keep what the run prints.
 - **Files packed with gzip or zstd**, such as old sessions of Codex: unpack them first. Members of
