@@ -467,7 +467,7 @@ def known_values(frame: pd.DataFrame, x: str, by: str | Sequence[str] | None) ->
 def need_rows(frame: pd.DataFrame) -> None:
     """Raise :class:`NothingToShow` where the frame has no row."""
     if not len(frame):
-        raise NothingToShow("The frame has no row, so there is nothing to show.")
+        raise NothingToShow("There is no row to show.")
 
 
 def as_frame(columns: Mapping[str, Sequence[Any]]) -> pd.DataFrame:

@@ -118,7 +118,7 @@ def _columns(table: Table) -> str:
     line = _LINE - _GAP * len(table.header)
     least: list[float] = []
     wanted: list[float] = []
-    on_one_line = 0.0
+    on_one_line: list[float] = []
     is_long = False
     for i, name in enumerate(table.header):
         cells = [visible(row[i]) for row in table.rows]
@@ -128,10 +128,12 @@ def _columns(table: Table) -> str:
         words += [_BOLD * len(word) for word in _pieces(name)]
         least.append(max([*words, longest if is_number and longest <= _LONGEST // 2 else 0, 1]))
         wanted.append(max(least[i], min(longest, _LONGEST)))
-        on_one_line += max(longest, _BOLD * len(name))
+        on_one_line.append(max(wanted[i], _BOLD * len(name)))
         is_long |= longest > _LONGEST
-    if on_one_line <= line and not is_long:
+    if sum(on_one_line) <= line and not is_long:
         return "auto, " * len(wanted)
+    if sum(wanted) <= line and not is_long:
+        least, wanted = wanted, on_one_line  # heads share what the cells leave
     spare, over = line - sum(least), sum(wanted) - sum(least)
     share = max(spare / over, 0) if over else 0
     widths = [low + (high - low) * share for low, high in zip(least, wanted, strict=True)]

@@ -677,6 +677,7 @@ def read_command(shell: Interpreter, node: Command, context: Context) -> Invocat
             for r in node.redirects
             if r.operator in (">", ">>", ">|", "&>", "&>>") and r.descriptor != "2"
         ),
+        is_appending=any(r.operator in (">>", "&>>") for r in node.redirects),
     )
     if stdin is not None and stdin.body is not None:
         body = expand_word(stdin.body, shell.environment, shell.substitute)

@@ -352,7 +352,7 @@ def _count(step: Step, planned: Plans) -> _Count:
         if closed is not None and len(plan.operands) == 1:
             most = sum(b - a + 1 for a, b in closed)
     is_fixed = last.program in _ONE_LINE or (
-        last.program == "wc" and len(step.stages) > 1 and not last.writes
+        last.program == "wc" and len(step.stages) > 1 and not scan(last.args).operands
     )
     is_sure = is_fixed and not step.is_conditional
     return (1, 1) if is_sure else (0, 1 if is_fixed else most)

@@ -22,8 +22,11 @@ _CMDLET: Final = re.compile(
     re.IGNORECASE,
 )
 _PROMPT: Final = re.compile(
-    r"\s{0,20}(?:type|dir|more|findstr|cd /d|cat|gc|sls|gci)\s[^\n|;&]{0,200}\\\w", re.IGNORECASE
+    r"\s{0,20}(?:type|dir|more|findstr|cd /d|cat|gc|sls|gci)\s[^\n|;&]{0,200}[\w.]\\\w",
+    re.IGNORECASE,
 )
+_QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
+_NESTED: Final = re.compile(r"\s{0,20}(?:pwsh|powershell)(?:\.exe)?\s", re.IGNORECASE)
 _TOKEN: Final = re.compile(
     r"""\s+|'(?:[^']|'')*'|"(?:[^"`]|`.)*"|\|\||&&|[|;\n&]|(?:[^\s'"|;&`]|`.)+|.""", re.DOTALL
 )
@@ -70,7 +73,9 @@ def is_powershell(command: str) -> bool:
     >>> is_powershell(r"Get-Content src\a.py"), is_powershell("cat src/a.py")
     (True, False)
     """
-    head = command[:20_000]
+    head = _QUOTED.sub("''", command[:20_000])
+    if "<<" in head or _NESTED.match(head):
+        return False
     return _CMDLET.search(head) is not None or _PROMPT.match(head) is not None
 
 

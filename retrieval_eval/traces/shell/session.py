@@ -153,7 +153,8 @@ class ShellSession:
                 self._logs.pop(plan.path(operand.written), None)
         last = step.stages[-1]
         name = last.writes[0].text if len(last.writes) == 1 else None
-        if name is not None and last.cwd is not None and len(self._logs) < MAX_LOGS:
+        is_known = name is not None and last.cwd is not None and not last.is_appending
+        if name is not None and is_known and len(self._logs) < MAX_LOGS:
             shown = replace(last, writes=(), is_shown=True)
             self._logs[last.resolve(name)] = (*step.stages[:-1], shown)
 

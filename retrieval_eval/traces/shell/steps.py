@@ -54,7 +54,8 @@ class Invocation:
 
     ``stdin`` is a file given with ``<``, ``script`` the text of a here-document. ``is_shown`` is
     false when the output goes to a file or nowhere; ``writes`` are the files it goes to.
-    ``is_away`` marks a command that runs in a container or on another machine.
+    ``is_appending`` says that it is added to what they hold. ``is_away`` marks a command that
+    runs in a container or on another machine.
     """
 
     program: str
@@ -65,6 +66,7 @@ class Invocation:
     hides_errors: bool = False
     is_shown: bool = True
     writes: tuple[Arg, ...] = ()
+    is_appending: bool = False
     is_away: bool = False
 
     def texts(self) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from retrieval_eval.traces.shell import ShellSession
+from retrieval_eval.traces.shell.powershell import is_powershell
 
 TABLE = (
     "\n\n    Directory: C:\\work\\src\n\n\nMode                 LastWriteTime         Length Name\n"
@@ -89,3 +90,16 @@ def test_what_is_certain(command: str, output: str, expected: list[str]) -> None
         if t.doubt is None
     ]
     assert found == expected
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "cat > x.ps1 <<'EOF'\nGet-Content a.py\nEOF",
+        "grep -rn 'foo|Get-Content' src",
+        r"cat my\ file.txt",
+        "cat a.txt | tr '\\n' ' '",
+    ],
+)
+def test_bash_that_mentions_powershell_stays_bash(command: str) -> None:
+    assert not is_powershell(command)

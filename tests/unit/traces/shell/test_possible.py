@@ -98,6 +98,7 @@ def test_a_command_that_printed_nothing_leaves_nothing_possible(command: str) ->
         ("git log --oneline", "abc fix src/a.py"),
         ("gh pr view 3", "see src/a.py"),
         ("echo src/a.py", "src/a.py"),
+        ("cat src/a.py", "Command timed out"),
         ("make", "Compiling module.name and others, e.g. README.md"),
         ("make", None),
     ],
@@ -166,3 +167,9 @@ def test_the_lines_of_a_log_are_what_its_command_printed() -> None:
     assert possible(found) == ["matched /w/src/b.py opaque_call"]
     shell.analyse("sed -i s/a/b/ /tmp/out", "")
     assert possible(shell.analyse("cat /tmp/out", "src/b.py:3: error")) == []
+
+
+def test_the_lines_of_a_log_that_several_commands_wrote_are_of_none_for_certain() -> None:
+    shell = ShellSession("/w")
+    shell.analyse("cat a.py > /tmp/log; cat b.py >> /tmp/log", "")
+    assert certain(shell.analyse("head -3 /tmp/log", "x")) == ["/tmp/log"]
