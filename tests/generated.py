@@ -69,15 +69,19 @@ what a file holds, never by its name:
 retrieval-eval trace FILE
 ```
 
-reads any of them. Calls and results are in all; what else a format keeps is marked. Without times
-there is no time to first relevant in seconds. *Read from* is what the reader was written from.
-Where it does not say that files were seen, the reader was tested with files written by hand after
-that source.
+reads any of them. Calls and results are in all; *keeps* lists what else is there. The version is
+the harness's. Without times there is no time to first relevant in seconds. Trajectories (ATIF) of
+any of these harnesses are read with the dialect of the harness that they name.
+"""
+
+FORMATS_SOURCES = """
+## What the readers were written from
+
+Projects are given with commits. Where it does not say that files were seen, the reader was tested
+with files written by hand after that source.
 """
 
 FORMATS_TAIL = """
-Trajectories (ATIF) of any of these harnesses are read with the dialect of the harness they name.
-
 ## Not read
 
 - **aider**: its chat history is prose without tool calls; its analytics log has tokens and cost.
@@ -132,18 +136,21 @@ def _columns_page() -> Iterator[str]:
 
 def _formats_page() -> Iterator[str]:
     yield FORMATS_HEAD
-    kept = get_args(Kept)
-    yield f"| format | what it is | {' | '.join(kept)} | read from |"
-    yield f"|---|---|{'---|' * len(kept)}---|"
+    yield "| format | what it is | keeps |\n|---|---|---|"
     alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for name, entry in sorted(FORMATS.items()):
         alike.setdefault((entry.read.__module__, entry.keeps), []).append(name)
+    sources: dict[str, list[str]] = {}
     for (module, keeps), names in alike.items():
         doc = (sys.modules[module].__doc__ or "").replace("``", "`").split("\n\n")[0]
-        marks = " | ".join("yes" if item in keeps else " " for item in kept)
         shown = ", ".join(f"`{name}`" for name in names)
         what = doc.split(". ")[0].replace("\n", " ").rstrip(".")
-        yield f"| {shown} | {what} | {marks} | {source_of(names[0])} |"
+        kept = ", ".join(item for item in get_args(Kept) if item in keeps)
+        yield f"| {shown} | {what} | {kept} |"
+        sources.setdefault(source_of(names[0]), []).append(shown)
+    yield FORMATS_SOURCES
+    for source, shown_names in sources.items():
+        yield f"- {', '.join(shown_names)}: {source}."
     yield FORMATS_TAIL
 
 
@@ -181,12 +188,13 @@ def all_traps() -> dict[str, tuple[Trap, ...]]:
 def _traps_page() -> Iterator[str]:
     yield TRAPS_HEAD
     traps = all_traps()
-    situations = get_args(Situation)
-    yield f"{sum(map(len, traps.values()))} traps.\n"
-    yield f"| | {' | '.join(situations)} |\n|---|{'---|' * len(situations)}"
-    for name, rows in traps.items():
-        cells = (_cell([t for t in rows if t.situation == wanted]) for wanted in situations)
-        yield f"| `{name}` | {' | '.join(cells)} |"
+    yield f"{sum(map(len, traps.values()))} traps."
+    every = get_args(Situation)
+    for situations in (every[:6], every[6:]):
+        yield f"\n| | {' | '.join(situations)} |\n|---|{'---|' * len(situations)}"
+        for name, rows in traps.items():
+            cells = [_cell([t for t in rows if t.situation == wanted]) for wanted in situations]
+            yield f"| `{name}` | {' | '.join(cells)} |"
     yield "\n## What is only possible, and why\n"
     yield "| | situation | file | reason |\n|---|---|---|---|"
     for name, rows in traps.items():
