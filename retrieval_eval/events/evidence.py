@@ -227,7 +227,7 @@ def outer_rankings(
     return (worst.files(), best.files()) if is_open else None
 
 
-_ANY: Final = Target(FileRef("*"), "opened")
+_ANY: Final = Target(FileRef("*"), "opened", doubt="opaque_call")
 
 
 @cache
