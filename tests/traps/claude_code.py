@@ -172,5 +172,54 @@ TRAPS = (
         ),
         expected={"src/a.py": "certain", "src/b.py": "none"},
         reason="The tool cut its answer, so that the agent saw no more than the trace holds.",
+        situation="sub-agent",
+        files=_trial(
+            (
+                "Task",
+                {"prompt": "look at src/a.py"},
+                {
+                    "content": "The user doesn't want to proceed with this tool use.",
+                    "is_error": True,
+                },
+            )
+        ),
+        expected={"src/a.py": "none"},
+        reason="A sub-agent that was denied made no calls.",
+    ),
+    Trap(
+        situation="failed read",
+        files=_trial(
+            (
+                "mcp__fs__read_file",
+                {"path": "/workspace/src/a.py"},
+                {"content": '{"status": "error", "message": "no such file", "content": null}'},
+            )
+        ),
+        expected={"src/a.py": "none"},
+        reason="The answer is an object that only describes an error.",
+    ),
+    Trap(
+        situation="failed read",
+        files=_trial(
+            (
+                "mcp__fs__read_file",
+                {"path": "/workspace/src/a.py"},
+                {"content": 'MCP server "fs" is not connected'},
+            )
+        ),
+        expected={"src/a.py": "possible"},
+        reason="The sentence may be that of the harness, and a file may hold it.",
+    ),
+    Trap(
+        situation="failed read",
+        files=_trial(
+            (
+                "mcp__fs__read_file",
+                {"path": "/workspace/src/a.py"},
+                {"content": '{"path": "src/a.py", "content": null}'},
+            )
+        ),
+        expected={"src/a.py": "possible"},
+        reason="The answer names the file and holds no content of it.",
     ),
 )

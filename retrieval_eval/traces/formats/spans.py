@@ -422,7 +422,10 @@ def _arguments(value: Any) -> Mapping[str, Any]:
 
 def _result(value: Any) -> ToolResult:
     """Return a result: text, content blocks, or an object, which may be JSON in a text."""
-    return ToolResult(_text(value), clean(value) if isinstance(value, (dict, list)) else None)
+    record = decode(value)[0] if isinstance(value, str) and '"isError"' in value else value
+    is_error = dict_of(record).get("isError") is True
+    stated = clean(value) if isinstance(value, (dict, list)) else None
+    return ToolResult(_text(value), stated, is_error)
 
 
 def _text(value: Any) -> str:
