@@ -172,6 +172,8 @@ TRAPS = (
         ),
         expected={"src/a.py": "certain", "src/b.py": "none"},
         reason="The tool cut its answer, so that the agent saw no more than the trace holds.",
+    ),
+    Trap(
         situation="sub-agent",
         files=_trial(
             (
