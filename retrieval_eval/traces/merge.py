@@ -16,6 +16,7 @@ from retrieval_eval.traces.reading import (
     SUBAGENT_ELSEWHERE,
     Reading,
 )
+from retrieval_eval.traces.served import is_refusal
 from retrieval_eval.traces.tokens import Gap, Item, Usage, accumulate, count_tokens
 from retrieval_eval.traces.truncated import TRIMMED, TRUNCATED
 
@@ -232,7 +233,11 @@ def _trace(
     is_silent = not calls and not any(part.has_agent for part in parts)
     silent = ("no_agent_step",) if is_silent else ()
     delegating = delegating_tools()
-    has_delegated = any(call.name in delegating for call in calls)
+    has_delegated = any(
+        call.name in delegating
+        and not (call.result is not None and call.result.is_error and is_refusal(call.result.text))
+        for call in calls
+    )
     is_missing = has_delegated and not any(call.is_subagent for call in calls)
     missing = ("subagent_calls_missing",) if is_missing else ()
     counted = [count_tokens(part.items) for part in parts]

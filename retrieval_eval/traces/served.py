@@ -141,6 +141,9 @@ _ENVELOPE: Final = frozenset(
 """Names that an error in JSON consists of; an answer with others holds something else as well."""
 
 
+_BAD: Final = ("error", "failed", "failure")
+
+
 def states_error(value: Any) -> bool:
     """Whether a decoded answer is marked as an error: MCP's flag, JSON-RPC, an error object.
 
@@ -150,12 +153,18 @@ def states_error(value: Any) -> bool:
     (True, False)
     >>> states_error({"error": None, "files": []}), states_error({"isError": True, "content": []})
     (False, True)
+    >>> states_error({"status": "error", "message": "no such file", "content": None})
+    True
     """
     if not isinstance(value, dict):
         return False
     if value.get("isError") is True or value.get("is_error") is True:
         return True
-    names = {name.lower(): name for name in value if isinstance(name, str)}
+    names = {
+        name.lower(): name
+        for name, stated in value.items()
+        if isinstance(name, str) and stated is not None
+    }
     if not names.keys() <= _ENVELOPE or value.get("data"):
         return False
     stated = {lower: value[name] for lower, name in names.items()}
@@ -165,7 +174,7 @@ def states_error(value: Any) -> bool:
         return True
     codes = (stated.get(name) for name in ("status", "statuscode", "code"))
     has_words = bool(stated.keys() & {"message", "msg", "title", "detail", "reason"})
-    return has_words and any(is_http_error(code) for code in codes)
+    return has_words and any(is_http_error(code) or code in _BAD for code in codes)
 
 
 def is_http_error(code: Any) -> bool:
@@ -233,6 +242,34 @@ _MAY_BE_REFUSED: Final = re.compile(
     )""",
     re.VERBOSE | re.IGNORECASE,
 )
+
+
+_TRACEBACK: Final = "Traceback (most recent call last):"
+_UNREACHABLE: Final = re.compile(
+    r"(?:MCP server\b|(?:Tool|Function) (?:call|execution) (?:has )?failed\b"
+    r"|(?:Error|Failed|Failure|Unable|Could not|Cannot) (?:to )?"
+    r"(?:read|open|access|load|get|find)(?:ing)?\b)",
+    re.IGNORECASE,
+)
+
+
+def may_be_a_failure(text: str) -> bool:
+    """Whether a text may be the message of an error in place of a local file's content.
+
+    A file may hold such a text too, so that it proves neither.
+
+    Examples
+    --------
+    >>> may_be_a_failure("HTTP 503 Service Unavailable"), may_be_a_failure("import os")
+    (True, False)
+    """
+    line = text.strip()
+    if " " not in line:
+        return False
+    if may_be_an_error(text) or is_error_message(text) or line.startswith(_TRACEBACK):
+        return True
+    is_line = "\n" not in line and len(line) <= _LONGEST_DOUBT
+    return is_line and _UNREACHABLE.match(line) is not None and _CODE.search(line) is None
 
 
 def may_be_refused(text: str) -> bool:

@@ -15,17 +15,18 @@ from typing import Any, Final
 
 from retrieval_eval.records import Doubt, RawTarget, ToolCall, ToolCategory, ToolResult
 from retrieval_eval.traces.dialects import Tool, ToolName, read_nothing, tool_name, tool_row
-from retrieval_eval.traces.results.base import Found, Seen, distinct, text_argument
+from retrieval_eval.traces.results.base import PATH_ARGUMENTS, Found, Seen, distinct, text_argument
 from retrieval_eval.traces.results.decorations import is_failure, is_harness_file, undecorated
 from retrieval_eval.traces.results.payload import parsed, unwrapped
 from retrieval_eval.traces.results.possible import possible, with_possible
 from retrieval_eval.traces.results.remote import read_page, unserved_remotely
-from retrieval_eval.traces.served import is_refusal, may_be_refused
+from retrieval_eval.traces.served import is_refusal, may_be_refused, states_error
 
 LONGEST_ARGUMENT: Final = 500
 """Characters kept of one argument; the full length is kept beside it."""
 
 _MOST_ARGUMENTS: Final = 40
+_LONGEST_RECORD: Final = 10_000
 _NOT_SALIENT: Final = frozenset({"parsingResult", "toolCallId", "security_risk", "simpleCommands"})
 _COMMANDS: Final = ("command", "cmd", "CommandLine", "script")
 _FOLDERS: Final = (
@@ -136,7 +137,17 @@ def _found(
         unserved = unserved_remotely(seen, result)
         if unserved is not None:
             return with_possible(seen, unserved, is_remote=name.is_mcp)
+    elif not is_stated and states_error(_record(result, text)):
+        is_json = str(text_argument(arguments, PATH_ARGUMENTS)).endswith(".json")
+        return with_possible(seen, Found(is_error=not is_json, is_opaque=is_json), is_remote=False)
     return with_possible(seen, tool.parser(seen), is_remote=name.is_mcp)
+
+
+def _record(result: ToolResult, text: str) -> Any:
+    """Return the machine-readable result, else the JSON that a short answer is, or None."""
+    if result.structured is not None:
+        return result.structured
+    return parsed(text) if len(text) <= _LONGEST_RECORD else None
 
 
 def _read(result: ToolResult, category: ToolCategory, is_mcp: bool) -> tuple[str, Any]:

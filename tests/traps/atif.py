@@ -152,4 +152,42 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="The answer is the sentence of a refusal.",
     ),
+    Trap(
+        situation="denied",
+        files=_trial(
+            "cursor-cli",
+            ([("c", "readToolCall", _A)], [("c", '{"rejected": {"reason": "no"}}')]),
+        ),
+        expected={"src/a.py": "none"},
+        reason="The content is Cursor's record of the result, whose key says that it did not run.",
+    ),
+    Trap(
+        situation="failed read",
+        files=_trial(
+            "cursor-cli",
+            (
+                [("c", "shellToolCall", {"command": "cat src/a.py src/b.py"})],
+                [
+                    (
+                        "c",
+                        (
+                            '{"failure": {"exitCode": 1, "stdout": "import os", "stderr": '
+                            '"cat: src/b.py: No such file or directory"}}'
+                        ),
+                    )
+                ],
+            ),
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The record of a command that failed holds what it printed before.",
+    ),
+    Trap(
+        situation="failed read",
+        files=_trial(
+            "an-agent",
+            ([("c", "mcp__fs__read_file", _A)], [("c", "HTTP 503 Service Unavailable")]),
+        ),
+        expected={"src/a.py": "possible"},
+        reason="The conversion keeps no flags, and the text may be an error's.",
+    ),
 )

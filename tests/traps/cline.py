@@ -115,4 +115,15 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="An edit echoes what was written, which is no file that the agent found.",
     ),
+    Trap(
+        situation="background",
+        files=_trial(
+            "execute_command",
+            {"command": "cat src/a.py"},
+            "Command is still running in the user's terminal.\n\nYou will be updated on the "
+            "terminal status and new output in the future.",
+        ),
+        expected={"src/a.py": "none"},
+        reason="The command had printed nothing, and no later answer shows more.",
+    ),
 )

@@ -297,4 +297,10 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="A patch in a here-document writes a file and does not show it.",
     ),
+    Trap(
+        situation="denied",
+        files=_trial(_run("cat src/a.py", "failed to parse function arguments: invalid type")),
+        expected={"src/a.py": "none"},
+        reason="The harness could not read the call and ran nothing.",
+    ),
 )

@@ -117,4 +117,12 @@ TRAPS = (
         expected={"src/a.py": "possible"},
         reason="No event is of the sub-agent, only its answer is there.",
     ),
+    Trap(
+        situation="denied",
+        files=_trial(
+            ("view", _FILE, _done("Permission denied and could not request permission from user"))
+        ),
+        expected={"src/a.py": "none"},
+        reason="The user could not be requested to permit the call, so that it did not run.",
+    ),
 )

@@ -110,4 +110,10 @@ TRAPS = (
         expected={"src/a.py": "possible"},
         reason="The session keeps no calls of the sub-agent, only what it answered.",
     ),
+    Trap(
+        situation="denied",
+        files=_trial(_shell("cat src/a.py", "The user has declined to run this tool. Stop.")),
+        expected={"src/a.py": "none"},
+        reason="The user did not let the tool run.",
+    ),
 )

@@ -161,4 +161,30 @@ TRAPS = (
         expected={"src/a.py": "certain"},
         reason="The second command lies in the checkout of the task.",
     ),
+    Trap(
+        situation="failed read",
+        files=_chat("read_file", {"path": "/workspace/src/a.py"}, '{"error": "file not found"}'),
+        expected={"src/a.py": "none"},
+        reason="The interface has no flag, and the answer is an object that states an error.",
+    ),
+    Trap(
+        situation="failed read",
+        files=_chat(
+            "read_file",
+            {"path": "/workspace/src/a.py"},
+            "FileNotFoundError: [Errno 2] No such file or directory: '/workspace/src/a.py'",
+        ),
+        expected={"src/a.py": "none"},
+        reason="The answer is the exception that the tool raised.",
+    ),
+    Trap(
+        situation="failed read",
+        files=_chat(
+            "read_file",
+            {"path": "/workspace/src/a.py"},
+            "An error occurred while running the tool. Please try again. Error: boom",
+        ),
+        expected={"src/a.py": "none"},
+        reason="The library that called the tool says that it raised an exception.",
+    ),
 )

@@ -142,4 +142,16 @@ TRAPS = (
         expected={"src/a.py": "certain"},
         reason="The agent saw the lines that the answer states.",
     ),
+    Trap(
+        situation="background",
+        files=_session(
+            (
+                "run_shell_command",
+                {"command": "cat src/a.py", "is_background": True},
+                {"output": "Background command started. PID: 12"},
+            )
+        ),
+        expected={"src/a.py": "possible"},
+        reason="Nothing shows whether the output was fetched.",
+    ),
 )

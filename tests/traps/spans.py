@@ -147,4 +147,14 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="The answer opens as that of a call which was not permitted.",
     ),
+    Trap(
+        situation="failed read",
+        files=_trial(
+            _tool(
+                "read_file", _READ, '{"content": [{"type": "text", "text": "x"}], "isError": true}'
+            )
+        ),
+        expected={"src/a.py": "none"},
+        reason="The result is marked as an error.",
+    ),
 )

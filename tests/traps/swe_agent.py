@@ -125,4 +125,23 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="The harness's own file is the record that the trajectory was made from.",
     ),
+    Trap(
+        situation="read",
+        files=_trial(
+            ("cat src/a.py", "Your command ran successfully and did not produce any output."),
+        ),
+        expected={"src/a.py": "none"},
+        reason="The sentence is the harness's: the command printed nothing.",
+    ),
+    Trap(
+        situation="search",
+        files=_trial(
+            (
+                "search_dir x src",
+                'More than 100 files matched for "x" in /testbed/src. Please narrow your search.',
+            )
+        ),
+        expected={"src/a.py": "none"},
+        reason="The answer names no file.",
+    ),
 )

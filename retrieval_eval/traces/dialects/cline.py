@@ -25,7 +25,7 @@ _RUNNING: Final = re.compile(
     r"(?:\n(?:Here's the output so far:\n)?)?"
 )
 _STATUS: Final = re.compile(r"exit code:? (-?\d{1,9})", re.IGNORECASE)
-_UPDATED: Final = "\n\nYou will be updated on the terminal status"
+_UPDATED: Final = "You will be updated on the terminal status"
 _FEEDBACK: Final = "\n\nThe user provided the following feedback:"
 _HEAD: Final = 1000
 
@@ -48,6 +48,8 @@ def answer(call: ToolCall) -> ToolResult:
     if opening is None:
         return result
     text = result.text[opening.end() :].split(_UPDATED, 1)[0].split(_FEEDBACK, 1)[0]
+    if ended is None:
+        text = text.rstrip()
     if ended is None:
         return replace(result, text=text, is_error=True, is_unfinished=not text.strip())
     status = _STATUS.search(ended[0])

@@ -51,6 +51,8 @@ _REFUSALS: Final = (
     r"execution error: \w{1,40}\(",
     r"exec_command failed for ",
     r"patch rejected by user",
+    r"failed to parse function arguments: ",
+    r"aborted\s*\Z",
 )
 _DOUBTFUL: Final = (
     *("execution error: ", "exec_command failed", "CreateProcess", r"Rejected\(\"", "err: "),

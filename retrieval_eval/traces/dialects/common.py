@@ -71,6 +71,10 @@ DIALECTS.add(
         offered_by="both",
         failures=(
             r"MCP error -?\d",
+            r"(?:\w{1,60}(?:Error|Exception): )?\[(?:Errno|WinError) \d{1,6}\] ",
+            r"\w{1,60}(?:Error|Exception)\(",
+            r"Error (?:executing|calling|running) (?:the )?tool\b",
+            r"An error occurred while (?:running|executing|calling) the tool\b",
             r"(?:ERROR|Error|Fatal error):",
             r"The (?:path|file) \S{1,300} (?:does not exist|is not a file)\b",
             r"(?:File|Path|Directory) does not exist",

@@ -58,6 +58,10 @@ DIALECTS.add(
     HARNESS,
     Dialect(
         harnesses=frozenset({HARNESS, "copilot"}),
+        refusals=(
+            r"Permission denied and could not request permission from user",
+            r"The user rejected this tool call",
+        ),
         answer=answer,
         source="generated event types of copilot-sdk at 0139612; tool names from reports",
         tools=(

@@ -41,7 +41,7 @@ _CANCELLED: Final = re.compile(
 _SHOWS_OUTPUT: Final = "Below is the output before it was cancelled:"
 _BACKGROUND: Final = re.compile(
     r"Command (?:is running in background|moved to background)[^\n]{0,400}(?:\n|\Z)"
-    r"|Command started in background[^\n]{0,400}(?:\n|\Z)"
+    r"|(?:Command|Background command) started\b[^\n]{0,400}(?:\n|\Z)"
 )
 _ONLY_STATUS: Final = re.compile(r"Command exited with code: (-?\d{1,9})\s*")
 _INITIAL: Final = re.compile(r"[^\n]{0,400}?Initial output:\n")

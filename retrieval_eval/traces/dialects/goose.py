@@ -58,7 +58,10 @@ DIALECTS.add(
                 *("subagent__execute_task", "summon__delegate"),
             }
         ),
-        refusals=(r"Command timed out after\b",),
+        refusals=(
+            r"Command timed out after\b",
+            r"The user has declined to run this tool",
+        ),
         answer=answer,
         source="goose: message 6416fe7, shell 2f4773c, developer bc55f68, read in its source",
         tools=(

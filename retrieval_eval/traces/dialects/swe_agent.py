@@ -112,6 +112,7 @@ _FAILURES: Final = (
     r"Your proposed edit has introduced new syntax error",
 )
 _FAILED: Final = re.compile("|".join(f"(?:{text})" for text in _FAILURES))
+_SILENT: Final = "Your command ran successfully and did not produce any output."
 
 
 def answer(call: ToolCall) -> ToolResult:
@@ -120,6 +121,8 @@ def answer(call: ToolCall) -> ToolResult:
     text = result.text.lstrip()[:1000]
     if _REFUSED.match(text):
         return replace(result, is_error=True, is_unfinished=True)
+    if text.startswith(_SILENT):
+        return replace(result, text="")
     return replace(result, is_error=True) if _FAILED.match(text) else result
 
 
@@ -178,6 +181,7 @@ DIALECTS.add(
         harnesses=frozenset({HARNESS}),
         refusals=_REFUSALS,
         failures=_FAILURES,
+        empty=(r"More than \d{1,9} files matched for ",),
         answer=answer,
         source="SWE-agent 1.x at 3ea751c0, read in its source",
         tools=(

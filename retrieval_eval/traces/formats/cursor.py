@@ -11,11 +11,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from retrieval_eval.io.files import Line
-from retrieval_eval.records import ToolCall, ToolResult
+from retrieval_eval.records import ToolCall
 from retrieval_eval.traces.clock import earliest, from_milliseconds, latest
+from retrieval_eval.traces.dialects.cursor import result_of
 from retrieval_eval.traces.formats import FORMATS, DocumentFormat, LineFormat
 from retrieval_eval.traces.reading import Complaints, Reading, Unreadable, arguments_of
-from retrieval_eval.traces.served import states_exit_status
 from retrieval_eval.traces.tokens import Gap, Item
 from retrieval_eval.traces.truncated import (
     TRIMMED,
@@ -24,18 +24,9 @@ from retrieval_eval.traces.truncated import (
     preview_of,
     whole_or_rest,
 )
-from retrieval_eval.traces.untrusted import clean, count_of, dict_of, text_of
+from retrieval_eval.traces.untrusted import count_of, dict_of, text_of
 
 FORMAT = "cursor-jsonl"
-_TEXT_KEYS = (
-    "interleavedOutput",
-    "stdout",
-    "content",
-    "errorMessage",
-    "message",
-    "error",
-    "reason",
-)
 
 
 @dataclass(slots=True)
@@ -145,7 +136,7 @@ def _call(
         call_id=text_of(event.get("call_id")) or where,
         name=name,
         arguments=arguments_of(sure.get("args")),
-        result=_result(seen.get("result"), is_cut) if has_result else None,
+        result=result_of(seen.get("result"), is_cut) if has_result else None,
         timestamp=timestamp,
         cwd=text_of(state.init.get("cwd")),
         where=where,
@@ -174,18 +165,6 @@ def _tool(tool_call: Any) -> tuple[str | None, Mapping[str, Any]]:
         if isinstance(body, dict) and text_of(name):
             return text_of(name), body
     return None, {}
-
-
-def _result(stated: Any, is_cut: bool) -> ToolResult | None:
-    outcomes = dict_of(stated).items()
-    for outcome, body in sorted(outcomes, key=lambda item: not isinstance(item[1], dict)):
-        inner = dict_of(body)
-        texts = (text_of(inner.get(key)) for key in _TEXT_KEYS)
-        text = next(filter(None, texts), None) or text_of(body) or ""
-        is_error = outcome != "success" or inner.get("isError") is True
-        is_unfinished = is_error and not states_exit_status("", inner)
-        return ToolResult(text, clean(body), is_error, is_cut, is_unfinished)
-    return ToolResult("", None, False, True) if is_cut else None
 
 
 def _is_cursor_event(event: Mapping[str, Any]) -> bool:
@@ -223,11 +202,15 @@ _EXAMPLE: tuple[Mapping[str, Any], ...] = (
     {"type": "result", "subtype": "success"},
 )
 
+_SOURCE = "Cursor CLI, which is closed: files seen, which state no version"
+
 FORMATS.add(
     FORMAT,
     LineFormat(
         recognises=_is_cursor_event,
         read=read_cursor_lines,
+        keeps=("times", "tokens", "model"),
+        source=_SOURCE,
         may_be=_may_be_cursor_event,
         priority=1,
         example=_EXAMPLE,
@@ -238,6 +221,8 @@ FORMATS.add(
     DocumentFormat(
         recognises=_is_cursor_document,
         read=read_cursor_document,
+        keeps=("times", "tokens", "model"),
+        source=_SOURCE,
         example={"schema_version": "cursor-jsonl-v1", "steps": list(_EXAMPLE)},
     ),
 )

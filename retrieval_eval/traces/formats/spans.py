@@ -422,7 +422,10 @@ def _arguments(value: Any) -> Mapping[str, Any]:
 
 def _result(value: Any) -> ToolResult:
     """Return a result: text, content blocks, or an object, which may be JSON in a text."""
-    return ToolResult(_text(value), clean(value) if isinstance(value, (dict, list)) else None)
+    record = decode(value)[0] if isinstance(value, str) and '"isError"' in value else value
+    is_error = dict_of(record).get("isError") is True
+    stated = clean(value) if isinstance(value, (dict, list)) else None
+    return ToolResult(_text(value), stated, is_error)
 
 
 def _text(value: Any) -> str:
@@ -713,11 +716,15 @@ _EXAMPLE: Final[Mapping[str, Any]] = {
         }
     ]
 }
+_SOURCE = "semantic-conventions-genai 9430220, openinference 1fe497f1, read; no file was seen"
+
 FORMATS.add(
     "spans-json",
     DocumentFormat(
         recognises=_is_span,
         read=read_span_document,
+        keeps=("times", "tokens", "cost", "model", "sub-agents"),
+        source=_SOURCE,
         example=_EXAMPLE,
         priority=1,
         file_names=("spans.json",),
@@ -728,6 +735,8 @@ FORMATS.add(
     LineFormat(
         recognises=_is_span,
         read=read_span_lines,
+        keeps=("times", "tokens", "cost", "model", "sub-agents"),
+        source=_SOURCE,
         example=(
             {
                 "name": "read_file",

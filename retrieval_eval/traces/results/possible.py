@@ -64,6 +64,8 @@ def with_possible(seen: Seen, found: Found, *, is_remote: bool) -> Found:
     is_bounded = any(target.doubt is not None for target in found.targets)
     if found.is_error or not found.is_opaque or is_bounded:
         return found
+    if found.category is not None:
+        seen = replace(seen, category=found.category)
     if not seen.is_truncated:
         further = possible(seen, "opaque_call", is_remote=is_remote)
     elif seen.category in _SEARCHES or not found.targets:

@@ -35,6 +35,7 @@ from retrieval_eval.traces.served import (
     is_error_message,
     is_http_error,
     may_be_a_barrier,
+    may_be_a_failure,
     may_be_a_page,
     may_be_an_error,
     states_error,
@@ -87,11 +88,14 @@ def unserved_remotely(seen: Seen, result: ToolResult) -> Found | None:
     if isinstance(envelope, dict) and envelope.get("isError") is True:
         return Found(is_error=True)
     is_address, path = _asked_path(seen)
-    if path is not None and is_absolute(path) and repository_argument(seen.arguments) is None:
-        return None
     if states_error(seen.value):
         is_json = seen.category == "file_read" and path is not None and path.endswith(".json")
         return Found(is_opaque=True) if is_json else Found(is_error=True)
+    if isinstance(seen.value, dict) and seen.value.get("content", "") is None:
+        return Found(is_opaque=True)
+    if path is not None and is_absolute(path) and repository_argument(seen.arguments) is None:
+        is_doubtful = seen.category == "file_read" and may_be_a_failure(seen.text)
+        return Found(is_opaque=True) if is_doubtful else None
     text = _FETCHED.sub("", seen.text, count=1)
     is_markup = may_be_a_page(path)
     if is_error_message(text) or (is_barrier(text) and not is_markup):
