@@ -15,11 +15,16 @@ import tempfile
 import tomllib
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, Final, TypeVar, cast
 
 from retrieval_eval.errors import BadInputError
+
+T = TypeVar("T")
 
 _TEMPORARY = re.compile(r"\..+\.(\d{1,9})\.[^.]+\.tmp", re.DOTALL)
 
@@ -49,8 +54,79 @@ class Line:
     problem: str | None = None
 
 
+_MOST_HELD: Final = 32 << 20
+"""Bytes of files that are kept within one :func:`reading_once`; what is larger is read again."""
+
+
+class _Held:
+    """Listings, checks of links and whole files of a few folders."""
+
+    def __init__(self, folders: tuple[Path, ...]) -> None:
+        self._folders = folders
+        self._room = _MOST_HELD
+        self._files: dict[Path, bytes] = {}
+        self.found: dict[tuple[Callable[..., Any], Path, Path | None], Any] = {}
+
+    def covers(self, path: Path) -> bool:
+        return any(path.is_relative_to(folder) for folder in self._folders)
+
+    def content(self, path: Path) -> bytes | None:
+        """Return the bytes of a file, or None where it is too large to be kept."""
+        if path not in self._files:
+            with path.open("rb") as stream:
+                status = os.fstat(stream.fileno())
+                if not stat.S_ISREG(status.st_mode) or status.st_size > self._room:
+                    return None
+                data = stream.read()
+            self._room -= len(data)
+            self._files[path] = data
+        return self._files[path]
+
+
+_HELD: ContextVar[_Held | None] = ContextVar("held", default=None)
+
+
+@contextmanager
+def reading_once(*folders: Path) -> Iterator[None]:
+    """List each folder and read each file below some folders once while the block runs.
+
+    All that reads there sees the same listing and the same bytes, even where a file changes
+    meanwhile. Files that are large together are read again each time.
+    """
+    token = _HELD.set(_Held(folders))
+    try:
+        yield
+    finally:
+        _HELD.reset(token)
+
+
+def _once(look: Callable[..., T], path: Path, root: Path | None = None) -> T:
+    held = _HELD.get()
+    arguments = (path,) if root is None else (path, root)
+    if held is None or not held.covers(path):
+        return look(*arguments)
+    key = (look, path, root)
+    if key not in held.found:
+        held.found[key] = look(*arguments)
+    return cast("T", held.found[key])
+
+
+def opened(path: Path) -> BinaryIO:
+    """Open a file for reading; within :func:`reading_once` with the bytes of the first time.
+
+    Raises ``OSError`` where it cannot be opened.
+    """
+    held = _HELD.get()
+    data = held.content(path) if held is not None and held.covers(path) else None
+    return path.open("rb") if data is None else BytesIO(data)
+
+
 def is_inside(path: Path, root: Path) -> bool:
     """Return whether ``path``, with all links resolved, lies at or below ``root``."""
+    return _once(_is_inside, path, root)
+
+
+def _is_inside(path: Path, root: Path) -> bool:
     try:
         if path.is_relative_to(root) and not _leaves(path, root):
             return True
@@ -93,6 +169,10 @@ def is_there(path: Path) -> bool:
 
 def entries(folder: Path) -> list[Path]:
     """Return what lies in ``folder``, sorted; nothing where that cannot be read."""
+    return list(_once(_entries, folder))
+
+
+def _entries(folder: Path) -> list[Path]:
     try:
         return sorted(folder.iterdir())
     except OSError:
@@ -101,6 +181,10 @@ def entries(folder: Path) -> list[Path]:
 
 def files_below(folder: Path) -> list[Path]:
     """Return every file below ``folder``, sorted; links and what cannot be read are not entered."""
+    return list(_once(_files_below, folder))
+
+
+def _files_below(folder: Path) -> list[Path]:
     return sorted(Path(place, name) for place, _, names in os.walk(folder) for name in names)
 
 
@@ -117,7 +201,8 @@ def read_bytes(path: Path, root: Path) -> tuple[bytes, str | None]:
     if not is_inside(path, root):
         return b"", f"{label(path, root)}: a link that leads out of the tree is not followed"
     try:
-        return path.read_bytes(), None
+        with opened(path) as stream:
+            return stream.read(), None
     except OSError as error:
         return b"", f"{label(path, root)}: cannot be read ({error.strerror or error})"
 
@@ -140,7 +225,7 @@ def first_bytes(path: Path, root: Path) -> tuple[bytes, str | None]:
     if not is_inside(path, root):
         return b"", f"{label(path, root)}: a link that leads out of the tree is not followed"
     try:
-        with path.open("rb") as stream:
+        with opened(path) as stream:
             return stream.read(_HEAD_BYTES), None
     except OSError as error:
         return b"", f"{label(path, root)}: cannot be read ({error.strerror or error})"
@@ -207,7 +292,7 @@ def iter_jsonl(path: Path, root: Path) -> Iterator[Line]:
         yield Line(0, None, f"{name}: a link that leads out of the tree is not followed")
         return
     try:
-        with path.open("rb") as stream:
+        with opened(path) as stream:
             for number, raw in enumerate(stream, start=1):
                 if number == 1:
                     raw = raw.removeprefix(BOM_UTF8)

@@ -9,7 +9,7 @@ from importlib.metadata import entry_points
 from importlib.util import find_spec
 from pathlib import Path
 
-from retrieval_eval.io.files import entries, files_below, is_inside, probe
+from retrieval_eval.io.files import entries, files_below, is_inside, opened, probe
 from retrieval_eval.metrics.catalog import METRICS
 from retrieval_eval.traces.dialects import DIALECTS
 from retrieval_eval.traces.formats import (
@@ -90,7 +90,7 @@ def _add(digest: hashlib._Hash, root: Path, paths: Iterable[Path]) -> None:
         if not is_inside(path, root):
             continue
         try:
-            with path.open("rb") as stream:
+            with opened(path) as stream:
                 while block := stream.read(_BLOCK):
                     digest.update(block)
         except OSError as error:

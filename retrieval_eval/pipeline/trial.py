@@ -15,7 +15,7 @@ from retrieval_eval.events.evidence import why_nothing_is_computable, why_nothin
 from retrieval_eval.events.normalise import TrialEvents, extract_events
 from retrieval_eval.ground_truth import load_ground_truth
 from retrieval_eval.io.artefacts import kept_record, write_artefact
-from retrieval_eval.io.files import entries, probe
+from retrieval_eval.io.files import entries, probe, reading_once
 from retrieval_eval.io.layout import discover, trial_at
 from retrieval_eval.io.runs import resolve_runs
 from retrieval_eval.io.tasks import UNKNOWN_SUITE, TaskIndex, resolve_trials
@@ -80,8 +80,14 @@ def evaluate_trial(job: Job) -> Done:
     """Write the event and metric documents of a trial, unless its inputs are unchanged.
 
     Nothing about a trial stops the batch: what goes wrong unexpectedly makes the trial degraded,
-    and its documents say so.
+    and its documents say so. The digest is that of the very bytes that are measured.
     """
+    folders = (job.trial.path, job.trial.task_dir)
+    with reading_once(*(folder for folder in folders if folder is not None)):
+        return _evaluated(job)
+
+
+def _evaluated(job: Job) -> Done:
     digest = _input_digest(job)
     before, of_events = kept_record(job.events_file, job.folder, digest, EventDocument)
     known, of_metrics = kept_record(job.metrics_file, job.folder, digest, TrialMetrics)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -129,3 +130,60 @@ def test_what_a_person_closed_stays_closed(tmp_path):
         files.write_json(path, {"mode": mode})
         assert stat.S_IMODE(path.stat().st_mode) == mode
     assert files.read_json(path, tmp_path).value == {"mode": 0o640}
+
+
+def test_within_a_block_a_file_is_read_and_a_folder_listed_once(tmp_path):
+    inside, outside = tmp_path / "trial", tmp_path / "other"
+    for folder in (inside, outside):
+        folder.mkdir()
+        (folder / "a.json").write_text('{"n": 1}\n')
+    with files.reading_once(inside):
+        first = [files.read_json(f / "a.json", f).value for f in (inside, outside)]
+        assert first == [{"n": 1}, {"n": 1}]
+        assert files.entries(inside) == files.files_below(inside) == [inside / "a.json"]
+        for folder in (inside, outside):
+            (folder / "a.json").write_text('{"n": 2}\n')
+            (folder / "b.json").write_text("{}")
+        assert files.read_json(inside / "a.json", inside).value == {"n": 1}
+        assert [line.value for line in files.iter_jsonl(inside / "a.json", inside)] == [{"n": 1}]
+        assert files.entries(inside) == files.files_below(inside) == [inside / "a.json"]
+        assert files.read_json(outside / "a.json", outside).value == {"n": 2}
+        assert len(files.entries(outside)) == 2
+    assert files.read_json(inside / "a.json", inside).value == {"n": 2}
+    assert len(files.entries(inside)) == 2
+
+
+def test_what_is_large_in_all_is_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_MOST_HELD", 10)
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("before")
+    with files.reading_once(tmp_path):
+        assert [files.read_text(tmp_path / n, tmp_path).value for n in "ab"] == ["before"] * 2
+        for name in ("a", "b"):
+            (tmp_path / name).write_text("after")
+        assert files.read_text(tmp_path / "a", tmp_path).value == "before"
+        assert files.read_text(tmp_path / "b", tmp_path).value == "after"
+
+
+def test_a_block_that_fails_keeps_nothing_and_a_missing_file_is_looked_for_again(tmp_path):
+    with suppress(RuntimeError), files.reading_once(tmp_path):
+        assert files.read_text(tmp_path / "a", tmp_path).problem is not None
+        (tmp_path / "a").write_text("there")
+        assert files.read_text(tmp_path / "a", tmp_path).value == "there"
+        raise RuntimeError
+    (tmp_path / "a").write_text("new")
+    assert files.read_text(tmp_path / "a", tmp_path).value == "new"
+
+
+def test_a_path_through_a_link_or_upwards_is_resolved(tmp_path):
+    root, other = tmp_path / "root", tmp_path / "other"
+    (root / "sub").mkdir(parents=True)
+    other.mkdir()
+    (root / "in").symlink_to(root / "sub")
+    (root / "out").symlink_to(other)
+    assert files.is_inside(root / "sub" / "a", root)
+    assert files.is_inside(root / "in" / "a", root)
+    assert files.is_inside(root, root)
+    assert not files.is_inside(root / "out" / "a", root)
+    assert not files.is_inside(root / ".." / "other", root)
+    assert files.is_inside(root / "sub" / ".." / "a", root)

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from importlib.metadata import EntryPoint
 
 import pytest
 
 from retrieval_eval.errors import BadInputError
+from retrieval_eval.io import files
+from retrieval_eval.io.layout import trial_at
 from retrieval_eval.pipeline import fingerprint
 from retrieval_eval.pipeline.evaluate import evaluate
+from retrieval_eval.pipeline.trial import Job, evaluate_trial
 from retrieval_eval.traces.formats import FORMATS
+from tests.runs import write_trial
 
 
 @pytest.fixture
@@ -45,3 +50,26 @@ def test_a_broken_entry_ends_an_evaluation_with_its_name(tmp_path, monkeypatch):
     monkeypatch.setattr(FORMATS, "_is_loaded", False)
     with pytest.raises(BadInputError, match="'theirs' cannot be loaded from no_such_module"):
         evaluate([tmp_path])
+
+
+def test_a_trial_is_measured_from_the_bytes_of_its_digest_each_read_once(tmp_path, monkeypatch):
+    run = tmp_path / "run"
+    folder = write_trial(run, "baseline", "task", ["src/a.py"])
+    trial = trial_at(folder, run)
+    assert trial is not None
+    opens: Counter[str] = Counter()
+    monkeypatch.setattr(
+        files.Path,
+        "open",
+        lambda path, *a, _open=files.Path.open, **k: (
+            opens.update([path.name] if path.is_relative_to(folder) else []),
+            _open(path, *a, **k),
+        )[1],
+    )
+    done = evaluate_trial(Job(trial, tmp_path / "out", "one", (1, 5)))
+    assert done.is_fresh
+    assert "result.json" in opens
+    assert set(opens.values()) == {1}
+    assert not evaluate_trial(Job(trial, tmp_path / "out", "one", (1, 5))).is_fresh
+    (folder / "result.json").write_text("{}")
+    assert evaluate_trial(Job(trial, tmp_path / "out", "one", (1, 5))).is_fresh
