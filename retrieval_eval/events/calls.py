@@ -15,7 +15,7 @@ from retrieval_eval.traces.results.base import PATH_ARGUMENTS, joined, text_argu
 from retrieval_eval.traces.results.local_files import without_numbers
 from retrieval_eval.traces.served import is_refusal
 from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
-from retrieval_eval.traces.tools import ToolUse, doubt_of, interpret
+from retrieval_eval.traces.tools import ToolUse, doubt_of, interpret, with_plain_output
 
 _MOST_OPAQUE_REASONS = 50
 _LONGEST_REASON = 200
@@ -77,7 +77,8 @@ def read_calls(trace: Trace) -> list[ReadCall]:
     dialect = dialect_of(trace.harness)
     keeps_shell = dialect is None or dialect.keeps_shell
     reads = []
-    for index, call in enumerate(trace.calls):
+    for index, made in enumerate(trace.calls):
+        call = with_plain_output(made)
         use = interpret(call)
         agent = call.parent_id or ("sub-agent" if call.is_subagent else "main")
         session = shells.get(agent) or shells.setdefault(agent, ShellSession(trace.cwd))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.reading import CallLog, arguments_of, is_summary
@@ -122,12 +123,25 @@ def log_user(
         log.join(caller, marked(result), timestamp)
 
 
+_HEAD: Final = 1000
+_LATE: Final = re.compile(
+    r"\s*(?P<status>(?:Error: )?Exit code \d{1,9}\n)?"
+    r"(?:Command timed out after \d[\w .]{0,40}\s{0,9}(?:\n|\Z))+"
+)
+
+
 def marked(result: ToolResult) -> ToolResult:
     """Return a result with ``is_unfinished`` set if the call did not run or did not finish.
 
     That is an error without an exit code (not permitted, blocked by a hook, timed out), and a
     command that was interrupted.
     """
+    late = _LATE.match(result.text[:_HEAD]) if result.is_error else None
+    if late is not None:
+        # What was printed before stands behind the message.
+        shown = (late["status"] or "") + result.text[late.end() :]
+        is_nothing = not result.text[late.end() :].strip()
+        return replace(result, text=result.text if is_nothing else shown, is_unfinished=is_nothing)
     structured = dict_of(result.structured)
     is_interrupted = structured.get("interrupted") is True and "stdout" in structured
     if is_interrupted or (result.is_error and not opens_with_exit_status(result.text)):
