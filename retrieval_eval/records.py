@@ -35,7 +35,8 @@ the call. ``unlinked_result``: the result may belong to another call. ``subagent
 calls of a sub-agent are not in the trace. ``background``: the output of a background command is
 not known to have been fetched. ``display_only``: the trace keeps what was displayed to a person,
 not what the agent saw. ``may_have_failed``: the answer may be that of a call that was denied or
-failed, or content of these words. ``cut_result``: the trace cut the result. ``cut_trace``: steps are missing.
+failed, or content of these words. ``cut_result``: the trace cut the result. ``cut_trace``: steps
+are missing.
 """
 
 Placement = Literal["stated", "observed", "inferred"]

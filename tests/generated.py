@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections import Counter
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
+from tempfile import TemporaryDirectory
+from typing import get_args
 
+import tests.traps
 from retrieval_eval.model import PUBLISHED, json_schema
 from retrieval_eval.report.columns import (
     DIFF_FRAMES,
@@ -15,6 +22,17 @@ from retrieval_eval.report.columns import (
     STUDY_FRAMES,
     TRIAL_FRAMES,
 )
+from retrieval_eval.traces.dialects import dialect_of
+from retrieval_eval.traces.formats import (
+    FORMATS,
+    FileFormat,
+    Format,
+    Kept,
+    LineFormat,
+    read_file,
+)
+from retrieval_eval.traces.reading import Reading
+from tests.traps import Certainty, Situation, Trap
 
 PROJECT = Path(__file__).resolve().parents[1]
 
@@ -31,6 +49,53 @@ A CSV made from simulated data begins with one more column, `simulated_data`, wh
 every row; other CSVs and the frames do not have it.
 """
 
+TRAPS_HEAD = """# Traps: what each harness's traces prove
+
+Generated from `tests/traps` by `make schemas`. A trap is a small trial written by hand, the files
+that its task expects, and for each of them what the trace allows to say, with the reason. A test
+reads every trap as a run would. [Evidence](evidence.md) says what certain and possible mean.
+
+A cell counts expected files: **c** certain, **p** possible, **n** none. `c1 n2` is one file that
+the trace proves to have been found and two that it rules out. An empty cell has no trap. `roots`
+and `shell` are no harnesses: their traps are about where the checkout lies, and about commands.
+"""
+
+FORMATS_HEAD = """# Trace formats that are read
+
+Generated from the registries of formats and dialects by `make schemas`. A format is recognised by
+what a file holds, never by its name:
+
+```
+retrieval-eval trace FILE
+```
+
+reads any of them. Calls and results are in all; *keeps* lists what else is there. The version is
+the harness's. Without times there is no time to first relevant in seconds. Trajectories (ATIF) of
+any of these harnesses are read with the dialect of the harness that they name.
+"""
+
+FORMATS_SOURCES = """
+## What the readers were written from
+
+Projects are given with commits. Where it does not say that files were seen, the reader was tested
+with files written by hand after that source.
+"""
+
+FORMATS_TAIL = """
+## Not read
+
+- **aider**: its chat history is prose without tool calls; its analytics log has tokens and cost.
+- **SQLite databases**, in which goose keeps sessions since 1.10 and OpenCode since 1.2: a database
+  is not opened. Export the session as JSON (`opencode export`), or keep what the run prints.
+- **Files packed with gzip or zstd**, such as old sessions of Codex: unpack them first. Members of
+  `.eval` archives are the exception.
+- **Cline's `ui_messages.json`**: it keeps what was displayed, not what the agent saw. Take the
+  history beside it.
+
+`retrieval-eval trace` names what such a file is. To read another format, add a
+[reader](howto/harness.md).
+"""
+
 
 def generated() -> dict[Path, str]:
     """Return every generated file with its text."""
@@ -41,7 +106,13 @@ def generated() -> dict[Path, str]:
         + "\n"
         for kind, document in PUBLISHED.items()
     }
-    return {**schemas, PROJECT / "docs" / "columns.md": "\n".join(_columns_page())}
+    docs = PROJECT / "docs"
+    return {
+        **schemas,
+        docs / "columns.md": "\n".join(_columns_page()),
+        docs / "formats.md": "\n".join(_formats_page()),
+        docs / "traps.md": "\n".join(_traps_page()),
+    }
 
 
 def _columns_page() -> Iterator[str]:
@@ -61,6 +132,84 @@ def _columns_page() -> Iterator[str]:
             for c in columns:
                 yield f"| `{c.name}` | {c.type} | {c.unit or ' '} | {c.meaning} | `{c.source}` |"
             yield ""
+
+
+def _formats_page() -> Iterator[str]:
+    yield FORMATS_HEAD
+    yield "| format | what it is | keeps |\n|---|---|---|"
+    alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for name, entry in sorted(FORMATS.items()):
+        alike.setdefault((entry.read.__module__, entry.keeps), []).append(name)
+    sources: dict[str, list[str]] = {}
+    for (module, keeps), names in alike.items():
+        doc = (sys.modules[module].__doc__ or "").replace("``", "`").split("\n\n")[0]
+        shown = ", ".join(f"`{name}`" for name in names)
+        what = doc.split(". ")[0].replace("\n", " ").rstrip(".")
+        kept = ", ".join(item for item in get_args(Kept) if item in keeps)
+        yield f"| {shown} | {what} | {kept} |"
+        sources.setdefault(source_of(names[0]), []).append(shown)
+    yield FORMATS_SOURCES
+    for source, shown_names in sources.items():
+        yield f"- {', '.join(shown_names)}: {source}."
+    yield FORMATS_TAIL
+
+
+def source_of(name: str) -> str:
+    """Return what the reader of a format was written from."""
+    entry = FORMATS[name]
+    if entry.source:
+        return entry.source
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "example"
+        path.write_bytes(example_bytes(entry))
+        reading = read_file(path, Path(folder))
+    dialect = dialect_of(reading.harness) if isinstance(reading, Reading) else None
+    return dialect.source if dialect is not None else ""
+
+
+def example_bytes(entry: Format) -> bytes:
+    """Return the example of a format as a file."""
+    if isinstance(entry, FileFormat):
+        return entry.example
+    values = entry.example if isinstance(entry, LineFormat) else [entry.example]
+    return "\n".join(map(json.dumps, values)).encode()
+
+
+def all_traps() -> dict[str, tuple[Trap, ...]]:
+    """Return the traps of each dialect, by its name."""
+    names = (found.name for found in iter_modules(tests.traps.__path__))
+    return {
+        name.replace("_", "-"): import_module(f"tests.traps.{name}").TRAPS
+        for name in sorted(names)
+        if not name.startswith("test_")
+    }
+
+
+def _traps_page() -> Iterator[str]:
+    yield TRAPS_HEAD
+    traps = all_traps()
+    yield f"{sum(map(len, traps.values()))} traps."
+    every = get_args(Situation)
+    for situations in (every[:6], every[6:]):
+        yield f"\n| | {' | '.join(situations)} |\n|---|{'---|' * len(situations)}"
+        for name, rows in traps.items():
+            cells = [_cell([t for t in rows if t.situation == wanted]) for wanted in situations]
+            yield f"| `{name}` | {' | '.join(cells)} |"
+    yield "\n## What is only possible, and why\n"
+    yield "| | situation | file | reason |\n|---|---|---|---|"
+    for name, rows in traps.items():
+        for trap in rows:
+            files = [file for file, found in trap.expected.items() if found == "possible"]
+            if files:
+                shown = ", ".join(f"`{file}`" for file in files)
+                reason = trap.reason.replace("|", r"\|")
+                yield f"| `{name}` | {trap.situation} | {shown} | {reason} |"
+    yield ""
+
+
+def _cell(traps: list[Trap]) -> str:
+    found = Counter(certainty for trap in traps for certainty in trap.expected.values())
+    return " ".join(f"{kind[0]}{found[kind]}" for kind in get_args(Certainty) if found[kind]) or " "
 
 
 if __name__ == "__main__":

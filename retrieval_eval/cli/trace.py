@@ -36,6 +36,7 @@ _CAUSES: dict[Doubt, str] = {
     "subagent_missing": "the calls of a sub-agent are not in the trace",
     "background": "the output of a background command may not have been fetched",
     "display_only": "the trace keeps what was displayed, not what the agent saw",
+    "may_have_failed": "the answer may be that of a call that was denied or failed",
     "cut_result": "the trace cut the result",
     "cut_trace": "steps are missing from the trace",
 }

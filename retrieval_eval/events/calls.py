@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from retrieval_eval.events.exposure import Exposure
 from retrieval_eval.model.common import CallLedger
-from retrieval_eval.records import RawTarget, ToolCall, ToolResult, Trace
+from retrieval_eval.records import RawTarget, Symbol, ToolCall, ToolResult, Trace
 from retrieval_eval.traces.dialects import dialect_of
 from retrieval_eval.traces.results.base import PATH_ARGUMENTS, joined, text_argument
 from retrieval_eval.traces.results.local_files import without_numbers
@@ -25,7 +26,10 @@ _LONGEST_REASON = 200
 class ReadCall:
     """One call with what its tool did and, for a shell, what its command did.
 
-    ``cwd`` is the folder that relative paths of the tool's own targets are relative to.
+    ``call`` is without its result, which may be large: what is needed of it is read. ``cwd`` is the
+    folder that relative paths of the tool's own targets are relative to. ``is_refused``: the call
+    failed because it did not run or did not finish. ``defined`` are the expected symbols whose
+    definition the result may show.
     """
 
     index: int
@@ -33,6 +37,9 @@ class ReadCall:
     use: ToolUse
     shell: ShellAnalysis | None
     cwd: str | None
+    has_result: bool = True
+    is_refused: bool = False
+    defined: tuple[Symbol, ...] = ()
 
     @property
     def is_opaque(self) -> bool:
@@ -44,19 +51,11 @@ class ReadCall:
         """The status the call is counted under."""
         if not self.use.is_retrieval:
             return "not_retrieval"
-        if self.call.result is None:
+        if not self.has_result:
             return "without_result"
         if self.use.is_error:
             return "error"
         return "opaque" if self.is_opaque else "resolved"
-
-    @property
-    def is_refused(self) -> bool:
-        """Whether the call failed because it did not run or did not finish."""
-        result = self.call.result
-        if result is None or not self.use.is_error:
-            return False
-        return result.is_unfinished or is_refusal(result.text)
 
     def raw_targets(self) -> Iterator[tuple[RawTarget, str | None]]:
         """Yield every file the call touched with the folder its path is relative to."""
@@ -67,27 +66,60 @@ class ReadCall:
                 yield target, None
 
 
-def read_calls(trace: Trace) -> list[ReadCall]:
-    """Interpret every call of a trace; each agent of the trial has a shell of its own.
+class CallReducer:
+    """Interprets the calls of a trace, one after the other, and keeps no result.
 
-    A call that reads the saved result of an earlier call shows a further part of that result.
+    Each agent of a trial has a shell of its own. A call that reads the saved result of an earlier
+    call shows a further part of that result.
+
+    Parameters
+    ----------
+    harness, cwd
+        The harness and the folder that the trace states.
+    symbols
+        Expected symbols whose definitions are looked for in the results.
+    fix_lines
+        The lines of the reference change, which are looked for too.
+
+    Attributes
+    ----------
+    exposure
+        Which call showed the reference change.
     """
-    shells: dict[str, ShellSession] = {}
-    saved = SavedResults()
-    dialect = dialect_of(trace.harness)
-    keeps_shell = dialect is None or dialect.keeps_shell
-    reads = []
-    for index, made in enumerate(trace.calls):
-        call = with_plain_output(made)
+
+    def __init__(
+        self,
+        harness: str | None,
+        cwd: str | None,
+        *,
+        symbols: Iterable[Symbol] = (),
+        fix_lines: Sequence[str] = (),
+    ) -> None:
+        dialect = dialect_of(harness)
+        self.exposure = Exposure(fix_lines)
+        self._keeps_shell = dialect is None or dialect.keeps_shell
+        self._cwd = cwd
+        self._shells: dict[str, ShellSession] = {}
+        self._saved = SavedResults()
+        self._definitions = {symbol: Definition(symbol.symbol) for symbol in symbols}
+        self._taken = 0
+
+    def take(self, call: ToolCall) -> ReadCall:
+        """Return the next call with what it did."""
+        index, self._taken = self._taken, self._taken + 1
+        self.exposure.take(index, call)
+        call = with_plain_output(call)
         use = interpret(call)
         agent = call.parent_id or ("sub-agent" if call.is_subagent else "main")
-        session = shells.get(agent) or shells.setdefault(agent, ShellSession(trace.cwd))
-        if not keeps_shell:
-            session.restart(joined(trace.cwd, call.cwd or trace.cwd or ""))
+        session = self._shells.get(agent)
+        if session is None:
+            session = self._shells[agent] = ShellSession(self._cwd)
+        if not self._keeps_shell:
+            session.restart(joined(self._cwd, call.cwd or self._cwd or ""))
         before = session.cwd
         shell = _shell(session, call, use)
-        folder = use.command_cwd or call.cwd or trace.cwd
-        again = saved.reread(call, use)
+        folder = use.command_cwd or call.cwd or self._cwd
+        again = self._saved.reread(call, use)
         if again is not None:
             use = replace(
                 use,
@@ -97,11 +129,39 @@ def read_calls(trace: Trace) -> list[ReadCall]:
             )
             shell = again.shell or shell
             folder = again.use.command_cwd or folder
-        elif shell is not None and saved.is_read_by(use):
+        elif shell is not None and self._saved.is_read_by(use):
             shell = replace(shell, opaque=(*shell.opaque, "reads a saved result in its own way"))
-        saved.remember(call, before)
-        reads.append(ReadCall(index, call, use, shell, folder))
-    return reads
+        kept = replace(call, result=None) if call.result is not None else call
+        self._saved.remember(kept, call.result, before)
+        return ReadCall(
+            index,
+            kept,
+            use,
+            shell,
+            folder,
+            has_result=call.result is not None,
+            is_refused=_is_refused(call, use),
+            defined=self._defined(call, use),
+        )
+
+    def _defined(self, call: ToolCall, use: ToolUse) -> tuple[Symbol, ...]:
+        if call.result is None or not use.is_retrieval:
+            return ()
+        text = call.result.text
+        return tuple(s for s, found in self._definitions.items() if found.is_in(text))
+
+
+def read_calls(trace: Trace) -> list[ReadCall]:
+    """Interpret every call of a trace, as :class:`CallReducer` does."""
+    reducer = CallReducer(trace.harness, trace.cwd)
+    return [reducer.take(call) for call in trace.calls]
+
+
+def _is_refused(call: ToolCall, use: ToolUse) -> bool:
+    result = call.result
+    if result is None or not use.is_error:
+        return False
+    return result.is_unfinished or is_refusal(result.text)
 
 
 def _shell(session: ShellSession, call: ToolCall, use: ToolUse) -> ShellAnalysis | None:
@@ -118,6 +178,35 @@ def _shell(session: ShellSession, call: ToolCall, use: ToolUse) -> ShellAnalysis
         doubt=doubt_of(result),
         cwd=use.command_cwd,
     )
+
+
+_KEYWORDS: Final = (
+    "def|class|func|function|fn|fun|sub|module|interface|struct|trait|enum|type|const|let|var|val"
+    "|object|impl|macro_rules!|define|namespace|record|protocol"
+)
+
+
+class Definition:
+    """A line that defines a symbol, whatever the language.
+
+    The line names it behind a keyword such as ``def``, or with parameters before a body.
+
+    Examples
+    --------
+    >>> Definition("Reader.load").is_in("def load(self):"), Definition("load").is_in("load(1)")
+    (True, False)
+    """
+
+    def __init__(self, symbol: str) -> None:
+        self._name = re.split(r"::|[.#]", symbol.split("(", 1)[0].strip())[-1]
+        name = re.escape(self._name)
+        keyword = rf"\b(?:{_KEYWORDS})[ \t]{{1,8}}(?:\([^)\n]{{0,80}}\)[ \t]{{0,4}})?{name}\b"
+        body = rf"\b{name}[ \t]{{0,4}}\([^;\n]{{0,300}}\)[^;\n]{{0,80}}(?:\{{|=>)"
+        self._line = re.compile(f"{keyword}|{body}")
+
+    def is_in(self, text: str) -> bool:
+        """Return whether a text holds such a line."""
+        return self._name in text and self._line.search(text) is not None
 
 
 def count(reads: list[ReadCall]) -> CallLedger:
@@ -182,6 +271,8 @@ _HEAD: Final = 1400
 
 @dataclass(frozen=True, slots=True)
 class _SavedResult:
+    """The call, without its result, whose result was saved to a file."""
+
     call: ToolCall
     cwd: str | None
 
@@ -211,9 +302,9 @@ class SavedResults:
         self._by_path: dict[str, _SavedResult] = {}
         self._by_task: dict[str, _SavedResult] = {}
 
-    def remember(self, call: ToolCall, cwd: str | None) -> None:
+    def remember(self, call: ToolCall, result: ToolResult | None, cwd: str | None) -> None:
         """Note the file a result was saved to; ``cwd`` is where a shell was before the call."""
-        text = call.result.text[:_HEAD] if call.result is not None else ""
+        text = result.text[:_HEAD] if result is not None else ""
         found = _NOTICE.match(text.lstrip())
         if found is not None:
             self._by_path[found[1]] = _SavedResult(call, cwd)

@@ -14,9 +14,9 @@ from typing import Final, Literal, NamedTuple
 
 from retrieval_eval.events.match import Identity
 from retrieval_eval.events.normalise import TrialEvents
-from retrieval_eval.events.retrieved import accesses, enters, ranked
+from retrieval_eval.events.retrieved import Ranking, accesses, enters
 from retrieval_eval.model.events import EventDocument
-from retrieval_eval.records import Access, Doubt, Event, FileRef, Target, Trace
+from retrieval_eval.records import Doubt, Event, FileRef, Target, Trace
 from retrieval_eval.traces.reading import HISTORY_COMPACTED
 from retrieval_eval.values import Value
 
@@ -200,11 +200,11 @@ def outer_rankings(
     gap = gap_of(trial)
     if gap is None and not any(event.possible or event.open_doubt for event in trial.events):
         return None
-    relevant = {file.key for file in trial.ground_truth.files}
-    missing: list[tuple[FileRef, Access]] = [(file, "opened") for file in trial.ground_truth.files]
-    others = list(_others())
-    worst: list[tuple[FileRef, Access]] = others if gap == "anywhere" else []
-    best = missing if gap == "anywhere" else []
+    relevant = {file.key: file for file in trial.ground_truth.files}
+    worst, best = Ranking(view), Ranking(view)
+    if gap == "anywhere":
+        worst.open(_others())
+        best.open(relevant)
     is_open = gap is not None
     for event in trial.events:
         for target in (*event.targets, *event.possible):
@@ -212,25 +212,26 @@ def outer_rankings(
                 continue
             if not enters(view, event, target):
                 continue
-            found = (target.file, target.access)
             if target.doubt is None:
-                worst.append(found)
-                best.append(found)
+                worst.add(target.file, target.access)
+                best.add(target.file, target.access)
             else:
                 is_open = True
-                (best if target.file.key in relevant else worst).append(found)
+                (best if target.file.key in relevant else worst).add(target.file, target.access)
         if event.open_doubt is not None and enters(view, event, _ANY):
             is_open = True
-            worst, others = [*worst, *others], []
+            worst.open(_others())
     if gap == "end":
-        worst, best = [*worst, *others], [*best, *missing]
-    return (ranked(worst, view), ranked(best, view)) if is_open else None
+        worst.open(_others())
+        best.open(relevant)
+    return (worst.files(), best.files()) if is_open else None
 
 
 _ANY: Final = Target(FileRef("*"), "opened")
 
 
 @cache
-def _others() -> tuple[tuple[FileRef, Access], ...]:
+def _others() -> dict[Identity, FileRef]:
     """Return the files that a call or a gap may have shown besides."""
-    return tuple((FileRef(f"\0other {number}"), "opened") for number in range(OTHER_FILES))
+    files = [FileRef(f"\0other {number}") for number in range(OTHER_FILES)]
+    return {file.key: file for file in files}

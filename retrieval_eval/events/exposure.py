@@ -18,38 +18,54 @@ _FEWEST: Final = 2
 _DEEPEST: Final = 6
 
 
-def exposing_call(calls: Sequence[ToolCall], fix_lines: Sequence[str]) -> int | None:
-    """Return the index of the first call that showed the reference change, or None.
+class Exposure:
+    """Looks through the calls of a trial, one after the other, for the reference change.
 
     A result shows it when it holds three of its lines, or all of a change of two. Lines that the
     agent wrote before, in the arguments of any call, do not count.
 
+    Parameters
+    ----------
+    fix_lines
+        The lines that only the reference change adds.
+
+    Attributes
+    ----------
+    found_at
+        The index of the first call that showed it, or None.
+
     Examples
     --------
     >>> from retrieval_eval.records import ToolResult
-    >>> fix = ["limit = read_limit(config)", "if size > limit: raise TooLarge(size)"]
-    >>> shown = ToolResult("+" + fix[0] + chr(10) + "+" + fix[1])
-    >>> exposing_call([ToolCall("1", "Bash", {"command": "git show HEAD~1"}, shown)], fix)
+    >>> exposure = Exposure(["limit = read_limit(config)", "if size > limit: raise TooLarge(size)"])
+    >>> shown = "+limit = read_limit(config)" + chr(10) + "+if size > limit: raise TooLarge(size)"
+    >>> exposure.take(0, ToolCall("1", "Bash", {"command": "git show HEAD~1"}, ToolResult(shown)))
+    >>> exposure.found_at
     0
     """
-    unseen = dict.fromkeys(fix_lines)
-    if len(unseen) < _FEWEST:
-        return None
-    needed = min(N_LINES, len(unseen))
-    for index, call in enumerate(calls):
+
+    def __init__(self, fix_lines: Sequence[str]) -> None:
+        self.found_at: int | None = None
+        self._unseen = list(dict.fromkeys(fix_lines))
+        self._needed = min(N_LINES, len(self._unseen))
+        self._is_over = len(self._unseen) < _FEWEST
+
+    def take(self, index: int, call: ToolCall) -> None:
+        """Look at the next call."""
+        if self._is_over:
+            return
         for text in _texts(call.arguments, _DEEPEST):
-            if len(text) >= len(min(unseen, key=len, default=text)):
-                unseen = {line: None for line in unseen if line not in text}
-        if len(unseen) < needed:
-            return None
-        if call.result is None or call.result.doubt is not None:
-            continue
+            if len(text) >= len(min(self._unseen, key=len, default=text)):
+                self._unseen = [line for line in self._unseen if line not in text]
+        self._is_over = len(self._unseen) < self._needed
+        if self._is_over or call.result is None or call.result.doubt is not None:
+            return
         shown = call.result.text
         if '\\"' in shown:
             shown = shown.replace('\\"', '"')
-        if sum(line in shown for line in unseen) >= needed:
-            return index
-    return None
+        if sum(line in shown for line in self._unseen) >= self._needed:
+            self.found_at = index
+            self._is_over = True
 
 
 def _texts(value: Any, depth: int) -> Iterator[str]:

@@ -9,7 +9,7 @@ repository is another file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from retrieval_eval.events.roots import (
@@ -141,42 +141,52 @@ class Workspace:
 
     def _remote(self, ref: FileRef) -> tuple[FileRef | None, tuple[Placed, ...]]:
         position = self._find(ref)
-        file = self._noted(self._canonical(ref) if position is None else self._files[position], ref)
+        canonical = self._canonical(ref)
+        file = canonical if position is None else self._files[position]
+        self._note(file, canonical)
         return file, (Placed(file, "stated"),)
 
     def _local(self, path: str) -> tuple[FileRef | None, tuple[Placed, ...]]:
         path = self._layout.spelled(path) if path.startswith("/") else f"{START}/{path}"
         is_barred = self._layout.is_elsewhere(path)
-        for root in self._layout.roots:
-            ref = _within(root, path)
+        around = self._layout.around(path)
+        for root, rest in around.items():
+            ref = _within(root, rest)
             position = self._find(ref, has_bare_names=not is_barred) if ref is not None else None
             if ref is not None and position is not None:
-                file = self._noted(self._files[position], ref)
+                file = self._files[position]
+                self._note(file, self._canonical(ref))
                 return file, (Placed(file, root.placement),)
         if (position := self._index.get((None, identity(path)))) is not None:
             return self._files[position], (Placed(self._files[position], "stated"),)
-        other, placement = self._other(path)
-        possible = () if other is None or is_barred else self._possible(path)
+        inside = {root: rest for root, rest in around.items() if rest}
+        other, placement = self._other(path, inside)
+        possible = () if other is None or is_barred else self._possible(path, inside)
         if possible:
             return other, tuple(Placed(file, doubt="unplaced_path") for file in possible)
         return other, (Placed(other, placement),) if other is not None else ()
 
-    def _other(self, path: str) -> tuple[FileRef | None, Placement | None]:
+    def _other(
+        self, path: str, around: Mapping[Root, str]
+    ) -> tuple[FileRef | None, Placement | None]:
         """Return the identity of a path that is no file of the ground truth, None for a folder."""
-        around = [root for root in self._layout.roots if root.rest(path)]
-        if any(root.folder == identity(path) for root in self._layout.roots):
+        same = identity(path)
+        if any(root.folder == same for root in self._layout.roots):
             return None, None
         if not around:
-            return self._noted(FileRef(path), FileRef(path)), None
+            file = FileRef(path)
+            self._note(file, self._canonical(file))
+            return file, None
         root = max(around, key=lambda root: len(root.folder))
-        ref = _within(root, path)
+        ref = _within(root, around[root])
         if ref is None or (ref.repository is None and self._is_folder(ref.path.lower())):
             return None, None
-        return self._noted(self._canonical(ref), ref), root.placement
+        file = self._canonical(ref)
+        self._note(file, file)
+        return file, root.placement
 
-    def _possible(self, path: str) -> tuple[FileRef, ...]:
+    def _possible(self, path: str, around: Collection[Root]) -> tuple[FileRef, ...]:
         """Return the files of the ground truth that a path outside every checkout may mean."""
-        around = [root for root in self._layout.roots if root.rest(path)]
         if any(root.is_checkout or root.repository for root in around):
             return ()
         found: dict[FileRef, None] = {}
@@ -191,13 +201,12 @@ class Workspace:
             found.update((self._files[n], None) for (_, b), n in self._bare.items() if b == name)
         return tuple(found)
 
-    def _noted(self, file: FileRef, ref: FileRef) -> FileRef:
-        """Return ``file``, and note when it was seen in two spellings."""
-        spelling = self._canonical(ref).path
+    def _note(self, file: FileRef, seen: FileRef) -> None:
+        """Note when a file was seen in two spellings."""
+        spelling = seen.path
         known = self._spelling.setdefault(file.key, spelling)
         if known != spelling and known.lower() == spelling.lower():
             self.collisions.append(str(file))
-        return file
 
     def covered(
         self, pattern: str, *, cwd: str | None = None, repository: str | None = None
@@ -227,8 +236,9 @@ class Workspace:
 
     def _is_covered(self, path: str, file: FileRef) -> bool:
         """Return whether a local pattern may mean a file below one of the roots."""
+        around = self._layout.around(path)
         for root in self._layout.roots:
-            inside = _within(root, path)
+            inside = _within(root, around.get(root, ""))
             if inside is not None and self._fits(inside, file):
                 return True
             own = root.repository or self._primary
@@ -276,8 +286,10 @@ class Workspace:
         for candidate in self._candidates(ref):
             if candidate in self._index:
                 return self._index[candidate]
+        if not has_bare_names or not self._bare:
+            return None
         repository, path = self._canonical(ref).key
-        if path.startswith("/") or not has_bare_names:
+        if path.startswith("/"):
             return None
         name = path.rsplit("/", 1)[-1]
         own = self._bare.get((repository, name))
@@ -331,9 +343,8 @@ def fits(pattern: str, text: str) -> bool:
     return True
 
 
-def _within(root: Root, path: str) -> FileRef | None:
+def _within(root: Root, rest: str) -> FileRef | None:
     """Return a path below a root as a file of its repository, or None when it is no file there."""
-    rest = root.rest(path)
     if not rest:
         return None
     return FileRef(rest, root.repository) if root.repository else in_checkout(rest)

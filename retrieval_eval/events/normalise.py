@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-from retrieval_eval.events.calls import ReadCall, count, read_calls
-from retrieval_eval.events.exposure import exposing_call
+from retrieval_eval.events.calls import CallReducer, ReadCall, count
 from retrieval_eval.events.match import Identity, Workspace
 from retrieval_eval.events.roots import find_layout
 from retrieval_eval.ground_truth import expanded
@@ -84,7 +82,10 @@ def extract_events(
     >>> [(str(target.file), target.access, target.lines) for target in found.events[1].targets]
     [('a.py', 'matched', ((3, 3),))]
     """
-    reads = read_calls(trace)
+    reducer = CallReducer(
+        trace.harness, trace.cwd, symbols=ground_truth.symbols, fix_lines=ground_truth.fix_lines
+    )
+    reads = [reducer.take(call) for call in trace.calls]
     remote = [t.repository for read in reads for t, _ in read.raw_targets() if t.repository]
     layout = find_layout(reads, trace.cwd, ground_truth)
     workspace = Workspace(ground_truth, remote_repositories=remote, layout=layout)
@@ -93,12 +94,12 @@ def extract_events(
         layout = find_layout(reads, trace.cwd, ground_truth)
         workspace = Workspace(ground_truth, remote_repositories=remote, layout=layout)
     start = agent_started_at if agent_started_at is not None else trace.started_at
-    builder = _Builder(workspace, _folders(reads, workspace), start, ground_truth.symbols)
+    builder = _Builder(workspace, _folders(reads, workspace), start)
     for read in reads:
         if read.use.is_retrieval:
             builder.add(read)
     ledger = count(reads)
-    exposed_at = exposing_call(trace.calls, ground_truth.fix_lines)
+    exposed_at = reducer.exposure.found_at
     own = own_output(builder.events, ground_truth, workspace)
     flags = {
         "case_collision": workspace.collisions,
@@ -197,23 +198,6 @@ _LONGEST_CALL: Final = 600.0
 """Seconds by which parallel calls can end out of order; more is a clock error."""
 
 
-_KEYWORDS: Final = (
-    "def|class|func|function|fn|fun|sub|module|interface|struct|trait|enum|type|const|let|var|val"
-    "|object|impl|macro_rules!|define|namespace|record|protocol"
-)
-
-
-def _definition(symbol: str) -> re.Pattern[str]:
-    """Return an expression for a line that defines a symbol, whatever the language.
-
-    The line names it behind a keyword such as ``def``, or with parameters before a body.
-    """
-    name = re.escape(re.split(r"::|[.#]", symbol.split("(", 1)[0].strip())[-1])
-    keyword = rf"\b(?:{_KEYWORDS})[ \t]{{1,8}}(?:\([^)\n]{{0,80}}\)[ \t]{{0,4}})?{name}\b"
-    body = rf"\b{name}[ \t]{{0,4}}\([^;\n]{{0,300}}\)[^;\n]{{0,80}}(?:\{{|=>)"
-    return re.compile(f"{keyword}|{body}")
-
-
 class _Builder:
     """Appends the events of one call after the other."""
 
@@ -222,7 +206,6 @@ class _Builder:
         workspace: Workspace,
         folders: frozenset[Identity],
         start: float | None,
-        symbols: Iterable[Symbol],
     ) -> None:
         self.events: list[Event] = []
         self.is_skewed = False
@@ -230,7 +213,6 @@ class _Builder:
         self._workspace = workspace
         self._folders = folders
         self._start = start
-        self._definitions = {symbol: _definition(symbol.symbol) for symbol in symbols}
 
     def add(self, read: ReadCall) -> None:
         """Append the event of a call, then one for each shell command that touched files."""
@@ -272,20 +254,8 @@ class _Builder:
                 is_subagent=call.is_subagent,
                 is_opaque=read.is_opaque and not command,
                 agent=call.parent_id or ("sub-agent" if call.is_subagent else None),
-                symbols=self._symbols(read, targets),
+                symbols=_symbols(read, targets),
             )
-        )
-
-    def _symbols(self, read: ReadCall, targets: Iterable[Target]) -> tuple[Symbol, ...]:
-        """Return the expected symbols that a call defined before the agent's eyes."""
-        if not self._definitions or read.call.result is None:
-            return ()
-        text = read.call.result.text
-        files = {t.file.key for t in targets if t.access in {"opened", "matched"}}
-        return tuple(
-            symbol
-            for symbol, definition in self._definitions.items()
-            if symbol.file.key in files and definition.search(text)
         )
 
     def _targets(self, raw_targets: Iterable[RawTarget], cwd: str | None) -> Iterator[Target]:
@@ -314,6 +284,14 @@ class _Builder:
         self.is_skewed = self.is_skewed or elapsed < 0 or is_back
         self._latest = max(self._latest, elapsed)
         return elapsed if elapsed >= 0 else None
+
+
+def _symbols(read: ReadCall, targets: Iterable[Target]) -> tuple[Symbol, ...]:
+    """Return the expected symbols that a call defined before the agent's eyes."""
+    if not read.defined:
+        return ()
+    files = {t.file.key for t in targets if t.access in {"opened", "matched"}}
+    return tuple(symbol for symbol in read.defined if symbol.file.key in files)
 
 
 # --------------------------------------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from retrieval_eval.events.match import Identity
@@ -40,20 +40,34 @@ def ranking(trial: TrialEvents, view: str) -> tuple[FileRef, ...]:
     """
     if view not in VIEWS:
         raise ValueError(f"no such view: {view!r}")
-    found = (
-        (target.file, target.access) for e, target in accesses(trial) if enters(view, e, target)
-    )
-    return ranked(found, view)
+    found = Ranking(view)
+    for event, target in accesses(trial):
+        if enters(view, event, target):
+            found.add(target.file, target.access)
+    return found.files()
 
 
-def ranked(found: Iterable[tuple[FileRef, Access]], view: str) -> tuple[FileRef, ...]:
-    """Return files in order of first appearance; a view may put those only listed last."""
-    first: dict[Identity, FileRef] = {}
-    listed: dict[Identity, FileRef] = {}
-    for file, access in found:
-        late = view == "listing_discounted" and access == "listed"
-        (listed if late else first).setdefault(file.key, file)
-    return tuple((first | {k: f for k, f in listed.items() if k not in first}).values())
+class Ranking:
+    """Distinct files in order of first appearance; a view may put those only listed last."""
+
+    def __init__(self, view: str) -> None:
+        self._is_discounted = view == "listing_discounted"
+        self._first: dict[Identity, FileRef] = {}
+        self._listed: dict[Identity, FileRef] = {}
+
+    def add(self, file: FileRef, access: Access) -> None:
+        """Add an access to a file."""
+        late = self._is_discounted and access == "listed"
+        (self._listed if late else self._first).setdefault(file.key, file)
+
+    def open(self, files: Mapping[Identity, FileRef]) -> None:
+        """Add accesses that show the content of several files."""
+        self._first = {**self._first, **files, **self._first}
+
+    def files(self) -> tuple[FileRef, ...]:
+        """Return the files in order."""
+        late = (f for k, f in self._listed.items() if k not in self._first)
+        return (*self._first.values(), *late)
 
 
 def files_with(trial: TrialEvents, access: str) -> dict[Identity, FileRef]:

@@ -120,12 +120,14 @@ class Root:
     placement: Placement
     repository: str | None = None
     is_checkout: bool = False
+    prefix: str = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "prefix", f"{self.folder}/")
 
     def rest(self, path: str) -> str | None:
-        """Return what follows the folder in ``path``, or None when it does not lie below."""
-        if not is_below(identity(path), self.folder):
-            return None
-        return "/".join(path.split("/")[self.folder.count("/") + 1 :])
+        """Return what follows the folder in a path without case, or None where it is not below."""
+        return path[len(self.prefix) :] if path.startswith(self.prefix) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +148,13 @@ class Layout:
         """Return whether a path lies where no checkout of the task is."""
         is_other = bool(self.elsewhere) and is_inside(identity(path), self.elsewhere)
         return is_other or is_elsewhere(path, has_drives=self.has_drives)
+
+    def around(self, path: str) -> dict[Root, str]:
+        """Return the roots that a path lies below, in order, each with the rest of the path."""
+        same = identity(path)
+        found = [root for root in self.roots if same.startswith(root.prefix)]
+        parts = path.split("/") if found else []
+        return {root: "/".join(parts[root.prefix.count("/") :]) for root in found}
 
     def spelled(self, path: str) -> str:
         """Return an absolute path in the one spelling of this trial."""
@@ -215,6 +224,11 @@ class Expected:
                 self.folders.add(path.rpartition("/")[0])
         self.folders.discard("")
         self._depth = max((path.count("/") for path in self._files), default=0)
+        self._last = {path.rpartition("/")[2] for path in (*self._files, *self.folders)}
+
+    def may_hold(self, path: str) -> bool:
+        """Return whether one of the files, or a folder of one, has the last name of ``path``."""
+        return path.rpartition("/")[2] in self._last
 
     def at(self, path: str) -> tuple[FileRef, ...]:
         """Return the files with exactly this path, of any repository."""
@@ -222,6 +236,8 @@ class Expected:
 
     def ends(self, path: str) -> Iterator[tuple[str, tuple[FileRef, ...]]]:
         """Yield each folder below which ``path`` is a file with two components or more."""
+        if not self.may_hold(path):
+            return
         for above, rest in _ends(path, self._depth + 1, 2):
             if rest in self._files:
                 yield above, self._files[rest]
@@ -229,6 +245,8 @@ class Expected:
     def hosts(self, path: str) -> Iterator[str]:
         """Yield each folder below which a file beside ``path`` can be one of the files."""
         folder = path.rpartition("/")[0]
+        if not self.may_hold(folder):
+            return
         for above, rest in _ends(folder, self._depth, 1):
             if rest in self.folders:
                 yield above
@@ -398,7 +416,7 @@ class _Finder:
 
     def _files(self, path: str) -> Iterator[tuple[FileRef, ...]]:
         """Yield the files of the ground truth that a path is by the roots so far."""
-        for root in self._roots:
+        for root in self._roots if self._expected.may_hold(path) else ():
             rest = root.rest(path)
             if rest is None:
                 continue
@@ -461,8 +479,12 @@ class _Finder:
     def _add_named(self) -> None:
         """Folders with the name of a repository: one worked in, or beside another repository's."""
         beside: dict[str, dict[str, str]] = defaultdict(dict)
+        known: set[str] = set()
         for path, is_retrieved in self._seen.paths.items():
             for folder in _above(path) if is_retrieved else ():
+                if folder in known:
+                    break
+                known.add(folder)
                 name = self._repository_of(folder)
                 if name:
                     beside[folder.rpartition("/")[0]][folder] = name

@@ -52,9 +52,20 @@ class Line:
 def is_inside(path: Path, root: Path) -> bool:
     """Return whether ``path``, with all links resolved, lies at or below ``root``."""
     try:
+        if path.is_relative_to(root) and not _leaves(path, root):
+            return True
         return path.resolve().is_relative_to(root.resolve())
     except (OSError, RuntimeError):
         return False
+
+
+def _leaves(path: Path, root: Path) -> bool:
+    """Return whether a path below a folder may lead out of it, by a link or by ``..``."""
+    while path != root:
+        if path.name == ".." or path.is_symlink():
+            return True
+        path = path.parent
+    return False
 
 
 def probe(check: Callable[[], bool]) -> bool:

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final, Literal
 
 from retrieval_eval.errors import BadInputError
@@ -103,13 +104,20 @@ class FileView:
         self.trial = trial
         self.name = name
         files = ranking(trial, name) if files is None else files
-        self.ranked: tuple[str, ...] = tuple(_id(f.key) for f in files)
+        self.ranked: tuple[str, ...] = tuple(map(_id, [f.key for f in files]))
         self.relevant: frozenset[str] = frozenset(_id(f.key) for f in trial.ground_truth.files)
         self.found: frozenset[str] = self.relevant.intersection(self.ranked)
+        self.files = files
         self._measures = [
             *(f"{measure}@{k}" for measure in ("P", "Recall", "F1", "nDCG") for k in k_values),
             *("RR", "AP", "Recall"),
         ]
+
+    def renamed(self, name: str) -> FileView:
+        """Return the same ranking as that of another definition."""
+        other = copy(self)
+        other.name = name
+        return other
 
     def measure(self, name: str) -> Value:
         """Return a ranking measure such as ``nDCG@10`` of the retrieved files."""
@@ -389,6 +397,7 @@ def _reason_of_time(block: Any) -> Any:
     return value_at(block, ["reasons", "file_recall"])
 
 
+@lru_cache(maxsize=8192)
 def _id(key: Identity) -> str:
     repository, path = key
     return f"{repository or ''}::{path}"

@@ -13,7 +13,7 @@ from retrieval_eval.records import FileRef
 
 LABELS: Final[dict[str, str]] = {
     "irrelevant_retrieval": "files retrieved",
-    "missed_key_evidence": "ground-truth files",
+    "missed_key_evidence": "ground-truth files that are not left open",
     "wrong_evidence_used": "files written",
     "unused_correct_retrieval": "ground-truth files retrieved",
     "ambiguity_near_miss": "retrieved files outside the ground truth",
@@ -71,12 +71,12 @@ def _groups(trial: TrialEvents) -> dict[str, tuple[list[FileRef], int]]:
     folders = {_folder(key, home) for key in relevant}
     irrelevant = [f for key, f in retrieved.items() if key not in relevant]
     found = [f for key, f in retrieved.items() if key in relevant]
+    known = evidence(trial)
+    missed = [f for f, status in known.items() if status == "none"]
+    n_open = sum(status == "possible" for status in known.values())
     return {
         "irrelevant_retrieval": (irrelevant, len(retrieved)),
-        "missed_key_evidence": (
-            [f for f, found in evidence(trial).items() if found == "none"],
-            len(relevant),
-        ),
+        "missed_key_evidence": (missed, len(relevant) - n_open),
         "wrong_evidence_used": (
             [f for key, f in written.items() if key not in relevant],
             len(written),

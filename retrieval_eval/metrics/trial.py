@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from retrieval_eval.events.evidence import outer_rankings, unless_open
 from retrieval_eval.events.normalise import TrialEvents
-from retrieval_eval.events.retrieved import VIEWS, accesses
+from retrieval_eval.events.retrieved import VIEWS, accesses, ranking
 from retrieval_eval.metrics import chunks, files
 from retrieval_eval.metrics.catalog import (
     FILES,
@@ -26,6 +26,7 @@ from retrieval_eval.metrics.document import (
 from retrieval_eval.metrics.document import FileView as ViewMetrics
 from retrieval_eval.metrics.taxonomy import error_taxonomy
 from retrieval_eval.model.metrics import LineOverlap
+from retrieval_eval.records import FileRef
 from retrieval_eval.values import Value
 
 DEFAULT_K: Final = (1, 3, 5, 10)
@@ -63,8 +64,7 @@ def measure(
 
     Examples
     --------
-    >>> from retrieval_eval.events.evidence import outer_rankings, unless_open
-    from retrieval_eval.events.normalise import TrialEvents
+    >>> from retrieval_eval.events.normalise import TrialEvents
     >>> from retrieval_eval.records import FileRef, GroundTruth
     >>> measured = measure(TrialEvents((), GroundTruth(files=(FileRef("src/a.py"),))))
     >>> measured.file_level_metrics.file_recall, measured.file_level_metrics.never_hit
@@ -88,7 +88,8 @@ def _file_level(
     reason = reason or (None if trial.ground_truth.files else trial.ground_truth.reason)
     if reason is not None:
         return FileLevel(computable=False, reason=reason)
-    views = {view: _view_fields(trial, view, k_values) for view in VIEWS}
+    known: list[FileView] = []
+    views = {view: _view_fields(trial, view, k_values, known) for view in VIEWS}
     bounds = views[VIEWS[0]]["bounds"]
     retrieved = [target.file.key for _, target in accesses(trial)]
     return FileLevel(
@@ -107,18 +108,35 @@ def _file_level(
     )
 
 
-def _view_fields(trial: TrialEvents, name: str, k_values: Sequence[int]) -> dict[str, Any]:
+def _ranked(
+    trial: TrialEvents,
+    name: str,
+    k_values: Sequence[int],
+    files: Sequence[FileRef],
+    known: list[FileView],
+) -> FileView:
+    """Return a ranking under a view; views with the same ranking share what is computed of it."""
+    for view in known:
+        if view.files == files:
+            return view.renamed(name)
+    known.append(FileView(trial, name, k_values, files))
+    return known[-1]
+
+
+def _view_fields(
+    trial: TrialEvents, name: str, k_values: Sequence[int], known: list[FileView]
+) -> dict[str, Any]:
     """Return the metrics under a view as the trace proves them, with the bounds of open ones.
 
     Where no relevant file is certain and one is possible, a metric that would be 0 is not
     computable.
     """
-    view = FileView(trial, name, k_values)
+    view = _ranked(trial, name, k_values, ranking(trial, name), known)
     singles, at_k = values_of(FILES, view), values_at(view, k_values)
     outer = outer_rankings(trial, name)
     bounds: dict[str, tuple[float, float]] = {}
     if outer is not None:
-        views = [FileView(trial, name, k_values, files) for files in outer]
+        views = [_ranked(trial, name, k_values, files, known) for files in outer]
         bounds = _bounds(_flat(singles, at_k), views, k_values)
         if not view.found and views[1].found:
             singles = {field: unless_open(value) for field, value in singles.items()}

@@ -98,7 +98,7 @@ def largest(items: Iterable[Item]) -> dict[str, Usage]:
         if not isinstance(item, Usage):
             continue
         known = best.get(item.message_id)
-        if known is not None:
+        if known is not None and (known.prompt > item.prompt or known.output > item.output):
             item = replace(
                 item, prompt=max(item.prompt, known.prompt), output=max(item.output, known.output)
             )

@@ -227,3 +227,24 @@ def test_a_file_of_several_traces_lists_them_and_reads_the_named_one(tmp_path, c
     assert "  calls    1 seen" in capsys.readouterr().out
     assert run(["trace", str(path), "--sample", "t3"]) == 3
     assert "holds no trace named 't3'" in capsys.readouterr().err
+
+
+def test_an_answer_that_may_be_a_refusal_is_explained(tmp_path, monkeypatch, capsys):
+    """No harness is known to write this sentence, and a file may hold it."""
+    monkeypatch.chdir(tmp_path)
+    call = {"type": "tool_use", "id": "c", "name": "Read", "input": {"file_path": "/w/src/a.py"}}
+    answer = {"type": "tool_result", "tool_use_id": "c", "content": "Tool call denied by user"}
+    lines = [
+        {"type": "system", "subtype": "init", "session_id": "s", "tools": [], "cwd": "/w"},
+        {
+            "type": "assistant",
+            "parent_tool_use_id": None,
+            "message": {"id": "m", "content": [call]},
+        },
+        {"type": "user", "parent_tool_use_id": None, "message": {"content": [answer]}},
+        {"type": "result", "subtype": "success"},
+    ]
+    (tmp_path / "s.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    assert run(["trace", "s.jsonl", "--truth", "src/a.py"]) == 0
+    text = capsys.readouterr().out
+    assert "possible  src/a.py  the answer may be that of a call that was denied or failed" in text

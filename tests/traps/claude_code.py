@@ -28,6 +28,10 @@ def _trial(*steps: tuple[str, dict[str, Any], dict[str, Any] | None]) -> dict[st
     return {"agent/claude-code.txt": _session(*steps)}
 
 
+_STARTED = (
+    "Command running in background with ID: b1. Output is being written to: /tmp/claude-0/b1.output"
+)
+
 TRAPS = (
     Trap(
         situation="read",
@@ -70,6 +74,104 @@ TRAPS = (
         ),
         expected={"src/a.py": "none"},
         reason="Writing a file does not show it to the agent.",
+    ),
+    Trap(
+        situation="search",
+        files=_trial(("Grep", {"pattern": "limit"}, {"content": "Found 1 file\nsrc/a.py"})),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The search names one file with a hit, and its answer is whole.",
+    ),
+    Trap(
+        situation="search",
+        files=_trial(("Grep", {"pattern": "src/a.py"}, {"content": "No files found"})),
+        expected={"src/a.py": "none"},
+        reason="What was searched for is not what was found.",
+    ),
+    Trap(
+        situation="listing",
+        files=_trial(("Glob", {"pattern": "**/*.py"}, {"content": "/workspace/src/a.py"})),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The listing names one file.",
+    ),
+    Trap(
+        situation="failed read",
+        files=_trial(
+            (
+                "Read",
+                {"file_path": "/workspace/src/a.py"},
+                {
+                    "content": "<tool_use_error>File does not exist.</tool_use_error>",
+                    "is_error": True,
+                },
+            )
+        ),
+        expected={"src/a.py": "none"},
+        reason="There was no file to read.",
+    ),
+    Trap(
+        situation="failed read",
+        files=_trial(
+            (
+                "Bash",
+                {"command": "cat src/a.py src/b.py"},
+                {
+                    "content": "Exit code 1\nimport os\ncat: src/b.py: No such file or directory",
+                    "is_error": True,
+                },
+            )
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The command ran: it printed the first file and says that the second is missing.",
+    ),
+    Trap(
+        situation="background",
+        files=_trial(
+            ("Bash", {"command": "cat src/a.py", "run_in_background": True}, {"content": _STARTED})
+        ),
+        expected={"src/a.py": "possible", "src/b.py": "none"},
+        reason="The output was written to a file that the agent is not seen to read.",
+    ),
+    Trap(
+        situation="sub-agent",
+        files=_trial(
+            ("Task", {"prompt": "Find it"}, {"content": "The limit is set in src/a.py, line 3."})
+        ),
+        expected={"src/a.py": "possible"},
+        reason="The stream holds no call of the sub-agent; its answer names the file.",
+    ),
+    Trap(
+        situation="two checkouts",
+        files=_trial(
+            (
+                "Read",
+                {"file_path": "/workspace/.claude/worktrees/fix/src/a.py"},
+                {"content": "1\timport os"},
+            ),
+            (
+                "Bash",
+                {"command": "git clone https://github.com/acme/other /tmp/other"},
+                {"content": "Cloning into '/tmp/other'..."},
+            ),
+            ("Read", {"file_path": "/tmp/other/src/b.py"}, {"content": "1\timport sys"}),
+        ),
+        task='[task]\nrepo = "acme/widgets"\n',
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="A worktree is a further checkout of the task's repository, the clone is another's.",
+    ),
+    Trap(
+        situation="truncated output",
+        files=_trial(
+            (
+                "Grep",
+                {"pattern": "limit"},
+                {
+                    "content": "Found 1 file limit: 1\nsrc/a.py\n(Results are truncated. Consider "
+                    "using a more specific path or pattern.)"
+                },
+            )
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The tool cut its answer, so that the agent saw no more than the trace holds.",
     ),
     Trap(
         situation="sub-agent",

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import json
-from importlib import import_module
 from pathlib import Path
-from pkgutil import iter_modules
 
 import pytest
 
-import tests.traps
 from retrieval_eval.events.evidence import evidence
 from retrieval_eval.events.normalise import extract_events
 from retrieval_eval.ground_truth import load_ground_truth
 from retrieval_eval.traces import read_trace
+from tests.generated import all_traps
 from tests.traps import Trap
 
 
 def _traps() -> list[object]:
-    found = []
-    for module in iter_modules(tests.traps.__path__):
-        if module.name.startswith("test_"):
-            continue
-        traps: tuple[Trap, ...] = import_module(f"tests.traps.{module.name}").TRAPS
-        found += [
-            pytest.param(trap, id=f"{module.name}-{trap.situation}-{number}")
-            for number, trap in enumerate(traps)
-        ]
-    return found
+    return [
+        pytest.param(trap, id=f"{name}-{trap.situation}-{number}")
+        for name, traps in all_traps().items()
+        for number, trap in enumerate(traps)
+    ]
 
 
 def _write(folder: Path, trap: Trap) -> None:

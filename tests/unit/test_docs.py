@@ -9,15 +9,19 @@ import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
+from typing import get_args
 
 import click
 import pytest
 
 import retrieval_eval
 from retrieval_eval.cli.main import group
+from retrieval_eval.events.evidence import INCOMPLETE, OTHER_FILES
+from retrieval_eval.events.exposure import N_LINES
 from retrieval_eval.metrics.catalog import METRICS
 from retrieval_eval.metrics.ranking.measures import NAMES
 from retrieval_eval.model import DOCUMENTS, INPUTS
+from retrieval_eval.records import Doubt
 from retrieval_eval.report.registered import FIGURES, TABLES
 from retrieval_eval.search.named_metrics import BLOCK_OF
 
@@ -139,7 +143,7 @@ def _examples(file: Path) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("name", ["metric", "notebooks", "retriever", "trace-format"])
+@pytest.mark.parametrize("name", ["metric", "notebooks", "retriever", "harness"])
 def test_examples_of_the_how_tos_run(docs, name):
     defined: dict[str, object] = {}
     for example in _examples(docs / "howto" / f"{name}.md"):
@@ -147,18 +151,19 @@ def test_examples_of_the_how_tos_run(docs, name):
     assert len(defined) > 1
 
 
-def test_the_trace_format_of_the_how_to_reads_its_example(docs):
-    defined: dict[str, object] = {}
-    for example in _examples(docs / "howto" / "trace-format.md"):
-        exec(compile(example, "trace-format.md", "exec"), defined)
-    from retrieval_eval.io.files import Line
-
-    reader = defined["my_agent"]
-    lines = [Line(number, value) for number, value in enumerate(reader.example, 1)]
-    (call,) = reader.read(lines, "agent.jsonl").calls
-    assert (call.name, call.result.text) == ("peek", "x = 1")
-    (tool,) = defined["dialect"].tools
-    assert call.name in tool.names
+def test_the_page_on_evidence_names_every_doubt_and_every_gap(docs):
+    text = (docs / "evidence.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `(\w+)` \| [^|]*\|$", text.partition("## Bounds")[0], re.MULTILINE) == [
+        *get_args(Doubt)
+    ]
+    gaps = text.partition("## Gaps")[2].partition("\n## ")[0]
+    stated: dict[str, str | None] = {}
+    for flags, where in re.findall(r"^\| (`.*?) \| (\w+)", gaps, re.MULTILINE):
+        kind = {"anywhere": "anywhere", "at": "end", "nowhere": None}[where]
+        stated |= dict.fromkeys(re.findall(r"`(\w+)`", flags), kind)
+    assert stated == {flag: found.gap for flag, found in INCOMPLETE.items()}
+    assert f"it is {OTHER_FILES:,}, once per trial" in text
+    assert (N_LINES, "at least three lines" in text) == (3, True)
 
 
 def test_the_metric_of_the_how_to_is_computed(docs):

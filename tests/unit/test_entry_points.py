@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -154,3 +155,58 @@ def test_a_trial_is_measured_in_four_lines(with_extras):
     )
     block = stored["file_level_metrics"]
     assert found == [block["file_recall"], block["mrr"], block["first_file_share"]]
+
+
+def _blocks(language: str) -> list[str]:
+    text = (PROJECT / "docs" / "howto" / "harness.md").read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def harness_site(tmp_path):
+    """Return a folder with the package of the page on harnesses, as if it were installed."""
+    site = tmp_path / "site"
+    info = site / "their_package-1.0.dist-info"
+    info.mkdir(parents=True)
+    (site / "their_package.py").write_text("\n".join(_blocks("python")))
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: their-package\nVersion: 1.0\n")
+    points = "\n".join(_blocks("toml")).replace("project.entry-points.", "").replace('"', "")
+    (info / "entry_points.txt").write_text(points)
+    return site
+
+
+def _traced(path: Path, *sites: Path) -> dict[str, str] | None:
+    """Return what the command proves of a trace, or None where it is not recognised."""
+    done = subprocess.run(
+        [
+            *[sys.executable, "-m", "retrieval_eval", "trace", str(path)],
+            *["--truth", "src/a.py,src/b.py", "--json"],
+        ],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, [*sites, PROJECT]))},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0 or "not a known trace format" in done.stderr, done.stderr
+    return json.loads(done.stdout)["evidence"] if done.returncode == 0 else None
+
+
+def test_a_dialect_changes_what_a_trace_proves(tmp_path, harness_site):
+    """A tool of unknown name proves nothing; with its dialect one read is sure, one refused."""
+    trace = tmp_path / "session.json"
+    (text,) = _blocks("json")
+    trace.write_text(text)
+    assert _traced(trace) == {"src/a.py": "possible", "src/b.py": "possible"}
+    assert _traced(trace, harness_site) == {"src/a.py": "certain", "src/b.py": "none"}
+
+
+def test_a_format_makes_a_file_a_trace(tmp_path, harness_site):
+    calls = [
+        {"id": "1", "path": "/workspace/src/a.py", "result": "status 0\nlimit = 3\n"},
+        {"id": "2", "path": "/workspace/src/b.py", "result": "status 1\nno such file\n"},
+    ]
+    lines = [json.dumps({"writer": "my-agent", "tool": "peek", **call}) for call in calls]
+    trace = tmp_path / "session.jsonl"
+    trace.write_text("\n".join(lines))
+    assert _traced(trace) is None
+    assert _traced(trace, harness_site) == {"src/a.py": "certain", "src/b.py": "none"}

@@ -7,12 +7,15 @@ import textwrap
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import get_args
 
 import click
 import pytest
+from click.testing import CliRunner
 
 import retrieval_eval
 from retrieval_eval.cli.main import group
+from retrieval_eval.events.evidence import Certainty
 from retrieval_eval.metrics.catalog import METRICS
 from retrieval_eval.report.registered import FIGURES
 from retrieval_eval.search.claims.judge import JUDGES
@@ -115,3 +118,14 @@ def test_every_room_is_described_in_the_order_of_imports(contributing):
     package = Path(retrieval_eval.__file__).parent
     rooms = {path.stem for path in package.iterdir() if re.match(r"[a-z]\w+(\.py)?$", path.name)}
     assert set(described) == rooms
+
+
+def test_what_the_readme_shows_of_a_trace_is_printed(project, readme, monkeypatch):
+    """The first command that a newcomer runs prints what the README says, with all three values."""
+    (words,) = [w for w in _shown_commands(readme) if w[0] == "trace"]
+    monkeypatch.chdir(project)
+    printed = CliRunner().invoke(group, words)
+    assert printed.exit_code == 0
+    (shown,) = [text for text in _blocks("text", readme) if text.startswith("certain ")]
+    assert re.findall(r"^(certain|possible|none) ", shown, re.MULTILINE) == [*get_args(Certainty)]
+    assert shown in printed.output

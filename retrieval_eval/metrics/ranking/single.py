@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -23,7 +24,7 @@ PRECISION_LIKE: Final = frozenset({"P", "F1", "Judged"})
 class Judged:
     """The judged documents of one ranking: ``found`` holds (rank, grade) by rank.
 
-    ``grades`` are all judgements of the query, found or not.
+    ``grades`` are all judgements of the query in ascending order, found or not.
     """
 
     n_retrieved: int
@@ -37,7 +38,7 @@ class Judged:
 
     def n_relevant(self, rel: int) -> int:
         """Return how many documents have a grade of at least ``rel``."""
-        return sum(grade >= rel for grade in self.grades)
+        return len(self.grades) - bisect_left(self.grades, rel)
 
 
 def rank_metrics(
@@ -84,7 +85,7 @@ def rank_metrics(
     if max(grades.values(), default=0) > MAX_GRADE:
         raise BadInputError(f"grades go up to {MAX_GRADE}")
     found = tuple((rank, grades[doc]) for rank, doc in enumerate(distinct, 1) if doc in grades)
-    judged = Judged(len(distinct), found, tuple(grades.values()))
+    judged = Judged(len(distinct), found, tuple(sorted(grades.values())))
     return {str(measure): _value(measure, judged) for measure in as_measures(measures)}
 
 
@@ -139,7 +140,8 @@ def _ndcg(measure: Measure, judged: Judged) -> float:
             if grade > 0 and (measure.cutoff is None or rank <= measure.cutoff)
         )
 
-    return gain(judged.found) / gain(enumerate(sorted(judged.grades, reverse=True), 1))
+    ideal = judged.grades[::-1][: measure.cutoff]
+    return gain(judged.found) / gain(enumerate(ideal, 1))
 
 
 def _success(measure: Measure, judged: Judged) -> float:

@@ -10,6 +10,7 @@ DIALECTS.add(
     Dialect(
         harnesses=frozenset({"claude-code"}),
         delegating=frozenset({"Agent", "Task"}),
+        source="Claude Code, which is closed: files of 2.1.63 to 2.1.220 seen",
         refusals=(
             r"<tool_use_error>",
             r"The user doesn't want to (?:proceed with this|take this action)",

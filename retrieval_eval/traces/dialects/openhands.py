@@ -82,7 +82,10 @@ DIALECTS.add(
         refusals=(r"ERROR: Cannot execute multiple commands at once",),
         failures=(r"Invalid `[^`]{1,60}` parameter", r"No replacement was performed"),
         answer=answer,
-        source="OpenHands at 156d0686 and its SDK 1.43 at 611629e6, read in their sources",
+        source=(
+            "OpenHands at 156d0686 and its SDK 1.43 at 611629e6, read in their sources; "
+            "trajectories of 1.4 and 1.5 seen"
+        ),
         tools=(
             Tool(("execute_bash", "execute_command"), "other", read_nothing, is_shell=True),
             Tool(("execute_ipython_cell", "run_ipython"), "other", read_ipython),

@@ -14,7 +14,7 @@ from fnmatch import fnmatchcase
 from itertools import chain, islice
 from pathlib import Path
 from pkgutil import iter_modules
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from retrieval_eval.io.files import (
     Line,
@@ -39,6 +39,9 @@ _SHOWN_FIELDS = 5
 Mark = Callable[[Mapping[str, Any]], bool]
 """Whether a JSON object shows a format; the object is untrusted, any field may hold any type."""
 
+Kept = Literal["times", "tokens", "cost", "model", "version", "sub-agents"]
+"""What a format may keep besides calls and results: the version is the harness's."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineFormat:
@@ -54,6 +57,10 @@ class LineFormat:
         what cannot be used is collected with :class:`~retrieval_eval.traces.reading.Complaints`.
     example
         A few lines with at least one call and its result.
+    keeps
+        What its files keep besides calls and results, for the table of formats.
+    source
+        What it was read from, where no dialect of a harness states it.
     may_be
         A weaker sign, used as the last resort when no line proves any format.
     priority
@@ -91,6 +98,8 @@ class LineFormat:
     file_names: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
     event_folders: tuple[str, ...] = ()
+    keeps: tuple[Kept, ...] = ()
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +117,8 @@ class DocumentFormat:
     priority: int = 0
     file_names: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
+    keeps: tuple[Kept, ...] = ()
+    source: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,6 +135,8 @@ class FileFormat:
     priority: int = 0
     file_names: tuple[str, ...] = ()
     folders: tuple[str, ...] = ()
+    keeps: tuple[Kept, ...] = ()
+    source: str = ""
 
 
 Format = LineFormat | DocumentFormat | FileFormat

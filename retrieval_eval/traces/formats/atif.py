@@ -550,6 +550,8 @@ FORMATS.add(
     DocumentFormat(
         recognises=_is_atif,
         read=read_atif,
+        keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
+        source="ATIF 1.0 to 1.8 as described; files of 1.2 and 1.5 seen",
         may_be=_may_be_atif,
         example={
             "schema_version": "ATIF-v1.6",

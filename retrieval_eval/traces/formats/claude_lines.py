@@ -117,10 +117,19 @@ def log_user(
     for caller, block in answers:
         result = ToolResult(
             text=blocks_text(block.get("content")),
-            structured=own,
+            structured=own if own is not None else _picture(block.get("content")),
             is_error=block.get("is_error") is True,
         )
         log.join(caller, marked(result), timestamp)
+
+
+def _picture(content: Any) -> Mapping[str, Any] | None:
+    """Return the kind of a content without text, which is an image or a document, or None."""
+    blocks = content if isinstance(content, list) else []
+    kinds = {block.get("type") for block in blocks if isinstance(block, dict)}
+    if not kinds or not all(kind in ("image", "document") for kind in kinds):
+        return None
+    return {"type": "image" if "image" in kinds else "pdf"}
 
 
 _HEAD: Final = 1000

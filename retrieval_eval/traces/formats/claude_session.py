@@ -118,6 +118,7 @@ FORMATS.add(
     LineFormat(
         recognises=_is_session_line,
         read=read_claude_session,
+        keeps=("times", "tokens", "model", "version", "sub-agents"),
         priority=2,
         example=(
             {

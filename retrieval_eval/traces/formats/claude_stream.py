@@ -1,4 +1,4 @@
-"""Claude Code's ``--output-format stream-json``: the only format that keeps sub-agent calls.
+"""Claude Code's ``--output-format stream-json``: one file, with the calls of its sub-agents.
 
 Lines of type ``assistant`` make calls, lines of type ``user`` carry results, and a line of type
 ``result`` ends the run with its usage. Older versions put a time on ``user`` lines only; a
@@ -159,6 +159,7 @@ FORMATS.add(
     LineFormat(
         recognises=_is_stream_line,
         read=read_claude_stream,
+        keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
         may_be=_may_be_stream_line,
         example=(
             {"type": "system", "subtype": "init", "session_id": "s", "tools": [], "cwd": "/w"},

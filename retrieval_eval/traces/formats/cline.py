@@ -302,6 +302,7 @@ FORMATS.add(
     LineFormat(
         recognises=_is_history,
         read=read_cline_lines,
+        keeps=("times", "tokens", "cost", "model"),
         priority=2,
         file_names=("api_conversation_history.json",),
         folders=("tasks",),
@@ -313,6 +314,7 @@ FORMATS.add(
     DocumentFormat(
         recognises=_is_document,
         read=read_cline_document,
+        keeps=("times", "tokens", "cost", "model"),
         file_names=("*.messages.json",),
         example={"messages": list(_EXAMPLE)},
     ),

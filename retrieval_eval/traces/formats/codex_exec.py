@@ -149,6 +149,7 @@ FORMATS.add(
     LineFormat(
         recognises=_is_exec_event,
         read=read_codex_exec,
+        keeps=("tokens",),
         priority=3,
         example=(
             {"type": "thread.started", "thread_id": "t"},

@@ -409,6 +409,7 @@ FORMATS.add(
     LineFormat(
         recognises=_is_stream_line,
         read=read_codex_rollout,
+        keeps=("times", "tokens", "model", "version", "sub-agents"),
         priority=3,
         example=(
             {"model": "gpt-5", "workdir": "/w"},
@@ -432,6 +433,7 @@ FORMATS.add(
     LineFormat(
         recognises=_is_rollout_line,
         read=read_codex_rollout,
+        keeps=("times", "tokens", "model", "version", "sub-agents"),
         priority=3,
         example=(
             {

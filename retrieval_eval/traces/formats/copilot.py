@@ -263,6 +263,7 @@ FORMATS.add(
     LineFormat(
         recognises=_is_copilot,
         read=read_copilot,
+        keeps=("times", "tokens", "model", "version", "sub-agents"),
         folders=("copilot",),
         example=(
             {

@@ -202,11 +202,15 @@ _EXAMPLE: tuple[Mapping[str, Any], ...] = (
     {"type": "result", "subtype": "success"},
 )
 
+_SOURCE = "Cursor CLI, which is closed: files seen, which state no version"
+
 FORMATS.add(
     FORMAT,
     LineFormat(
         recognises=_is_cursor_event,
         read=read_cursor_lines,
+        keeps=("times", "tokens", "model"),
+        source=_SOURCE,
         may_be=_may_be_cursor_event,
         priority=1,
         example=_EXAMPLE,
@@ -217,6 +221,8 @@ FORMATS.add(
     DocumentFormat(
         recognises=_is_cursor_document,
         read=read_cursor_document,
+        keeps=("times", "tokens", "model"),
+        source=_SOURCE,
         example={"schema_version": "cursor-jsonl-v1", "steps": list(_EXAMPLE)},
     ),
 )

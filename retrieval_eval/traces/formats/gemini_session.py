@@ -256,6 +256,7 @@ FORMATS.add(
     LineFormat(
         recognises=_is_session_line,
         read=read_gemini_lines,
+        keeps=("times", "tokens", "model", "sub-agents"),
         priority=3,
         example=(
             {"sessionId": "s", "projectHash": "h", "startTime": "2026-01-01T00:00:00Z"},
@@ -272,6 +273,7 @@ FORMATS.add(
     DocumentFormat(
         recognises=_is_session,
         read=read_gemini_document,
+        keeps=("times", "tokens", "model", "sub-agents"),
         example={"sessionId": "s", "projectHash": "h", "messages": [_CALL]},
         file_names=("gemini-cli.trajectory.json", "session-*.json"),
     ),

@@ -134,6 +134,7 @@ FORMATS.add(
     LineFormat(
         recognises=_is_stream_event,
         read=read_gemini_stream,
+        keeps=("times", "tokens", "model"),
         priority=3,
         example=(
             {

@@ -180,6 +180,7 @@ FORMATS.add(
     LineFormat(
         recognises=_is_goose,
         read=read_goose,
+        keeps=("times", "tokens", "cost", "model"),
         may_be=_may_be_goose,
         example=(
             {"working_dir": "/w", "message_count": 2, "accumulated_total_tokens": 12},

@@ -485,19 +485,27 @@ FORMATS.add(
     DocumentFormat(
         recognises=_is_log,
         read=read_log,
+        keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
         example={"version": 2, "status": "success", "eval": {"model": "m"}, "samples": [_EXAMPLE]},
         priority=2,
     ),
 )
 FORMATS.add(
     "inspect-samples",
-    LineFormat(recognises=_is_sample, read=read_sample_lines, example=(_EXAMPLE,), priority=2),
+    LineFormat(
+        recognises=_is_sample,
+        read=read_sample_lines,
+        keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
+        example=(_EXAMPLE,),
+        priority=2,
+    ),
 )
 FORMATS.add(
     "inspect-eval",
     FileFormat(
         recognises=_is_zip,
         read=read_archive,
+        keeps=("times", "tokens", "cost", "model", "version", "sub-agents"),
         example=_example_archive(),
         file_names=("*.eval",),
     ),

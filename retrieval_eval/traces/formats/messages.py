@@ -326,11 +326,15 @@ _EXAMPLE: Final[tuple[Mapping[str, Any], ...]] = (
     {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t", "content": "x = 1"}]},
 )
 
+_SOURCE = "public interface descriptions of Anthropic and OpenAI; no file was seen"
+
 FORMATS.add(
     "messages-jsonl",
     LineFormat(
         recognises=_proves,
         read=read_message_lines,
+        keeps=("times", "tokens", "model"),
+        source=_SOURCE,
         may_be=_may_be_message,
         priority=-1,
         example=_EXAMPLE,
@@ -341,6 +345,8 @@ FORMATS.add(
     DocumentFormat(
         recognises=_proves,
         read=read_message_document,
+        keeps=("times", "tokens", "model"),
+        source=_SOURCE,
         may_be=_may_be_document,
         priority=-1,
         file_names=("messages.json",),

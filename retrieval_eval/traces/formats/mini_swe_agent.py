@@ -192,6 +192,7 @@ FORMATS.add(
     DocumentFormat(
         recognises=_is_mini_swe_agent,
         read=read_mini_swe_agent,
+        keeps=("times", "tokens", "cost", "model", "version"),
         priority=1,
         file_names=("mini-swe-agent.trajectory.json", "*.traj.json"),
         example={

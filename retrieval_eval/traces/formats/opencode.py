@@ -234,6 +234,7 @@ FORMATS.add(
     LineFormat(
         recognises=_is_event,
         read=read_opencode_stream,
+        keeps=("times", "tokens", "cost"),
         priority=3,
         example=(
             {"type": "tool_use", "timestamp": 1770112802000, "sessionID": "s", "part": _CALL},
@@ -246,6 +247,7 @@ FORMATS.add(
     DocumentFormat(
         recognises=_is_export,
         read=read_opencode_export,
+        keeps=("times", "tokens", "cost", "model", "version"),
         example={
             "info": {"id": "s", "directory": "/w", "version": "1.2.0"},
             "messages": [

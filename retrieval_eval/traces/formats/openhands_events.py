@@ -391,6 +391,7 @@ FORMATS.add(
     LineFormat(
         recognises=_is_event,
         read=read_openhands_events,
+        keeps=("times", "tokens", "cost", "model", "version"),
         file_names=("openhands.trajectory.json",),
         event_folders=("events",),
         example=(
@@ -419,6 +420,7 @@ FORMATS.add(
     LineFormat(
         recognises=_is_sdk_event,
         read=read_openhands_sdk,
+        keeps=("times", "tokens", "cost", "model"),
         folders=("conversations",),
         event_folders=("events",),
         example=(

@@ -234,6 +234,7 @@ FORMATS.add(
     LineFormat(
         recognises=_is_session_line,
         read=read_qwen_session,
+        keeps=("times", "tokens", "model", "version", "sub-agents"),
         priority=4,
         folders=("qwen-sessions",),
         example=(
@@ -271,6 +272,7 @@ FORMATS.add(
     LineFormat(
         recognises=_is_stream_line,
         read=read_qwen_stream,
+        keeps=("tokens", "model", "version", "sub-agents"),
         priority=4,
         example=(
             {

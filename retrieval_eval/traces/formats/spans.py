@@ -716,11 +716,15 @@ _EXAMPLE: Final[Mapping[str, Any]] = {
         }
     ]
 }
+_SOURCE = "semantic-conventions-genai 9430220, openinference 1fe497f1, read; no file was seen"
+
 FORMATS.add(
     "spans-json",
     DocumentFormat(
         recognises=_is_span,
         read=read_span_document,
+        keeps=("times", "tokens", "cost", "model", "sub-agents"),
+        source=_SOURCE,
         example=_EXAMPLE,
         priority=1,
         file_names=("spans.json",),
@@ -731,6 +735,8 @@ FORMATS.add(
     LineFormat(
         recognises=_is_span,
         read=read_span_lines,
+        keeps=("times", "tokens", "cost", "model", "sub-agents"),
+        source=_SOURCE,
         example=(
             {
                 "name": "read_file",

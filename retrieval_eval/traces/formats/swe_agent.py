@@ -121,6 +121,7 @@ FORMATS.add(
     DocumentFormat(
         recognises=_is_swe_agent,
         read=read_swe_agent,
+        keeps=("tokens", "cost", "model", "version"),
         file_names=("*.traj", "swe-agent.trajectory.json"),
         folders=("swe-agent-output",),
         example={

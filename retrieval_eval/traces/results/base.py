@@ -189,7 +189,9 @@ def distinct(targets: Iterable[RawTarget]) -> tuple[RawTarget, ...]:
             first[key] = replace(known, access=access, is_whole=target.is_whole or known.is_whole)
     certain = {key[:2]: t for key, t in first.items() if t.doubt is None}
     return tuple(
-        replace(target, lines=merged_ranges(ranges[key]))
+        target
+        if (lines := merged_ranges(ranges[key])) == target.lines
+        else replace(target, lines=lines)
         for key, target in first.items()
         if target.doubt is None or not _is_covered(target, certain.get(key[:2]))
     )

@@ -60,11 +60,13 @@ def places(steps: Sequence[Step], output: Output, after: str | None = None) -> t
     """
     found: dict[Place, None] = {}
     has_failed = any(line.startswith(("fatal: ", "error: ")) for line in output.lines)
+    known: str | None = None
     for step in steps:
         for stage in step.stages:
-            if _is_absolute(stage.cwd):
+            if stage.cwd != known and _is_absolute(stage.cwd):
+                known = stage.cwd
                 found[Place("visited", str(stage.cwd))] = None
-            if not (has_failed or output.errors):
+            if stage.program in {"gh", "git"} and not (has_failed or output.errors):
                 found.update(dict.fromkeys(_checked_out(stage)))
         if len(found) > _MOST:
             break
@@ -149,9 +151,11 @@ def _printed(steps: Sequence[Step], output: Output) -> Iterator[Place]:
             lines = [m for line in output.lines if (m := _WORKTREE_LINE.match(line))]
             yield from (Place("worktree", line[1], lines[0][1]) for line in lines[1:])
             yield from (Place("top", line[1]) for line in lines[:1])
+    if not printing:
+        return
     lines_of = [line for line in output.lines if _FOLDER_LINE.fullmatch(line.rstrip())]
-    if printing and len(lines_of) == len(printing):
+    if len(lines_of) == len(printing):
         pairs = zip(printing, lines_of, strict=True)
         yield from (Place(kind, line.rstrip()) for (kind, _), line in pairs)
-    elif printing and printing[0][1] == 0 and output.lines and output.lines[0] in lines_of:
+    elif printing[0][1] == 0 and output.lines and output.lines[0] in lines_of:
         yield Place(printing[0][0], output.lines[0].rstrip())

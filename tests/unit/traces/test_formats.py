@@ -18,10 +18,12 @@ from retrieval_eval.traces.formats import (
     DocumentFormat,
     FileFormat,
     read_document,
+    read_file,
     read_lines,
 )
 from retrieval_eval.traces.merge import join_trace
 from retrieval_eval.traces.reading import Reading, Unreadable
+from tests.generated import example_bytes, source_of
 
 STREAM_INIT = {"type": "system", "subtype": "init", "tools": [], "mcp_servers": []}
 CURSOR_INIT = {"type": "system", "subtype": "init", "model": "Opus", "permissionMode": "default"}
@@ -71,6 +73,24 @@ def test_formats_are_told_by_content(values, trace_format):
 )
 def test_other_formats_are_refused_with_what_was_seen(values, reason):
     assert read(*values) == Unreadable(reason, is_unknown=bool(values))
+
+
+@pytest.mark.parametrize("name", sorted(FORMATS))
+def test_a_format_declares_what_it_keeps_and_what_it_was_read_from(tmp_path, name):
+    entry = FORMATS[name]
+    (tmp_path / "example").write_bytes(example_bytes(entry))
+    reading = read_file(tmp_path / "example", tmp_path)
+    calls = reading.calls
+    shown = {
+        "times": any(call.timestamp is not None for call in calls),
+        "tokens": reading.declared_tokens is not None or len(reading.items) > len(calls),
+        "cost": reading.declared_cost_usd is not None,
+        "model": reading.model is not None,
+        "version": reading.harness_version is not None,
+        "sub-agents": any(call.is_subagent for call in calls),
+    }
+    assert {item for item, is_kept in shown.items() if is_kept} <= set(entry.keeps)
+    assert source_of(name)
 
 
 def test_a_file_that_cannot_be_opened_says_why():
