@@ -295,6 +295,7 @@ class Event:
     is_error: bool = False
     is_subagent: bool = False
     is_opaque: bool = False
+    is_shell: bool = False
     agent: str | None = None
     symbols: tuple[Symbol, ...] = ()
 

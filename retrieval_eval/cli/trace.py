@@ -10,7 +10,7 @@ import click
 from retrieval_eval.cli.common import echo, json_option, print_json
 from retrieval_eval.cli.trial import in_json, print_events, print_facts, print_metrics
 from retrieval_eval.errors import BadInputError
-from retrieval_eval.events.evidence import evidence, gap_of, possible_accesses
+from retrieval_eval.events.evidence import CAUSES, evidence, gap_of, possible_accesses
 from retrieval_eval.events.retrieved import accesses
 from retrieval_eval.ground_truth import (
     listed_ground_truth,
@@ -19,7 +19,7 @@ from retrieval_eval.ground_truth import (
 )
 from retrieval_eval.io.files import probe
 from retrieval_eval.pipeline.trial import Inspected, inspect_trace
-from retrieval_eval.records import Doubt, GroundTruth
+from retrieval_eval.records import GroundTruth
 from retrieval_eval.traces import SeveralTracesError
 from retrieval_eval.values import counted
 
@@ -27,20 +27,6 @@ _LISTS = frozenset({".txt", ".json", ".lst", ".list", ".csv"})
 _MOST_FILES = 10
 _MOST_CAUSES = 3
 _MOST_SAMPLES = 200
-
-_CAUSES: dict[Doubt, str] = {
-    "unplaced_path": "it lies under a folder that may or may not be the checkout",
-    "opaque_call": "the call cannot be resolved to files",
-    "no_result": "the trace holds no result of the call",
-    "unlinked_result": "the result may belong to another call",
-    "subagent_missing": "the calls of a sub-agent are not in the trace",
-    "background": "the output of a background command may not have been fetched",
-    "display_only": "the trace keeps what was displayed, not what the agent saw",
-    "may_have_failed": "the answer may be that of a call that was denied or failed",
-    "cut_result": "the trace cut the result",
-    "cut_trace": "steps are missing from the trace",
-}
-"""Why an access is only possible, in words."""
 
 
 @click.command()
@@ -122,7 +108,7 @@ def _print_evidence(found: Inspected) -> None:
     causes: dict[str, Counter[str]] = {}
     for event, target in possible_accesses(found.trial):
         if target.doubt is not None:
-            where = f"{_CAUSES[target.doubt]} (call {event.call_index}, {event.tool_name})"
+            where = f"{CAUSES[target.doubt]} (call {event.call_index}, {event.tool_name})"
             causes.setdefault(str(target.file), Counter())[where] += 1
     certain = list(dict.fromkeys(str(target.file) for _, target in accesses(found.trial)))
     if found.trial.ground_truth.files:
@@ -135,14 +121,14 @@ def _print_evidence(found: Inspected) -> None:
         echo(f"{counted(len(certain), 'file')} certain, {len(possible)} possible")
     if rows:
         echo("")
-    gap = [] if gap_of(found.trial) is None else [_CAUSES["cut_trace"]]
+    gap = [] if gap_of(found.trial) is None else [CAUSES["cut_trace"]]
     for name, certainty in rows:
         why = list(causes.get(name, gap)) if certainty == "possible" else []
         shown = "; ".join(why[:_MOST_CAUSES]) + ("; …" if len(why) > _MOST_CAUSES else "")
         echo(f"{certainty:<9} {name}" + (f"  {shown}" if shown else ""))
     opened = Counter(event.open_doubt for event in found.trial.events if event.open_doubt)
     for doubt, number in opened.items():
-        echo(f"{counted(number, 'event')} may have touched further files: {_CAUSES[doubt]}")
+        echo(f"{counted(number, 'event')} may have touched further files: {CAUSES[doubt]}")
 
 
 def _print_samples(path: Path, names: tuple[str, ...], as_json: bool) -> None:

@@ -16,7 +16,7 @@ from retrieval_eval.traces.results.base import PATH_ARGUMENTS, joined, text_argu
 from retrieval_eval.traces.results.local_files import without_numbers
 from retrieval_eval.traces.served import is_refusal
 from retrieval_eval.traces.shell import ShellAnalysis, ShellSession
-from retrieval_eval.traces.tools import ToolUse, doubt_of, interpret
+from retrieval_eval.traces.tools import ToolUse, doubt_of, interpret, with_plain_output
 
 _MOST_OPAQUE_REASONS = 50
 _LONGEST_REASON = 200
@@ -108,6 +108,7 @@ class CallReducer:
         """Return the next call with what it did."""
         index, self._taken = self._taken, self._taken + 1
         self.exposure.take(index, call)
+        call = with_plain_output(call)
         use = interpret(call)
         agent = call.parent_id or ("sub-agent" if call.is_subagent else "main")
         session = self._shells.get(agent)

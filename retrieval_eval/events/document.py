@@ -104,6 +104,7 @@ def _event(event: Event, files: tuple[FileRef, ...]) -> EventRow:
         agent=event.agent,
         target_symbols=tuple(symbol.symbol for symbol in event.symbols),
         is_opaque=event.is_opaque,
+        is_shell=event.is_shell or None,
         targets=tuple(_row(target) for target in event.targets),
         possible_targets=tuple(_row(target) for target in event.possible),
         open_doubt=event.open_doubt,
@@ -118,6 +119,7 @@ def _row(target: Target) -> TargetRow:
         lines=target.lines,
         is_whole=target.is_whole,
         doubt=target.doubt,
+        placement=target.placement,
     )
 
 
@@ -190,6 +192,7 @@ def _read_event(row: EventRow, index: int, workspace: Workspace) -> Event:
         is_subagent=bool(row.is_subagent),
         agent=row.agent,
         is_opaque=bool(row.is_opaque),
+        is_shell=bool(row.is_shell),
     )
 
 
@@ -205,7 +208,7 @@ def _read_targets(row: EventRow, workspace: Workspace) -> list[Target]:
 
 def _target(row: TargetRow) -> Target:
     file = FileRef(row.file, row.repository)
-    return Target(file, row.access, row.lines, bool(row.is_whole), row.doubt)
+    return Target(file, row.access, row.lines, bool(row.is_whole), row.doubt, row.placement)
 
 
 # --------------------------------------------------------------------------------------------------

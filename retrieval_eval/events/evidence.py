@@ -116,6 +116,21 @@ def unless_open(value: Value) -> Value:
     return value if value.value else Value.missing("evidence_incomplete")
 
 
+CAUSES: Final[dict[Doubt, str]] = {
+    "unplaced_path": "it lies under a folder that may or may not be the checkout",
+    "opaque_call": "the call cannot be resolved to files",
+    "no_result": "the trace holds no result of the call",
+    "unlinked_result": "the result may belong to another call",
+    "subagent_missing": "the calls of a sub-agent are not in the trace",
+    "background": "the output of a background command may not have been fetched",
+    "display_only": "the trace keeps what was displayed, not what the agent saw",
+    "may_have_failed": "the answer may be that of a call that was denied or failed",
+    "cut_result": "the trace cut the result",
+    "cut_trace": "steps are missing from the trace",
+}
+"""Why an access is only possible, in words."""
+
+
 OTHER_FILES: Final = 1000
 """How many other files a call that cannot be resolved, or a gap, is taken to have shown at most."""
 
@@ -227,7 +242,7 @@ def outer_rankings(
     return (worst.files(), best.files()) if is_open else None
 
 
-_ANY: Final = Target(FileRef("*"), "opened")
+_ANY: Final = Target(FileRef("*"), "opened", doubt="opaque_call")
 
 
 @cache

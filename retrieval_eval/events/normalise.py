@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -215,10 +215,17 @@ class _Builder:
         self._start = start
 
     def add(self, read: ReadCall) -> None:
-        """Append the event of a call, then one for each shell command that touched files."""
+        """Append the event of a call, then one for each shell command that touched files.
+
+        What a command may have touched belongs to the event of the call, unless another target of
+        the command is certain.
+        """
         elapsed = self._elapsed(read.call)
-        self._append(read, elapsed, read.use.targets, None)
-        for command in read.shell.events if read.shell is not None else ():
+        commands = read.shell.events if read.shell is not None else ()
+        certain = [c for c in commands if any(t.doubt is None for t in c.targets) or not c.targets]
+        open_ones = [t for c in commands if c not in certain for t in c.targets]
+        self._append(read, elapsed, read.use.targets, None, open_ones)
+        for command in certain:
             self._append(read, elapsed, command.targets, command)
 
     def _append(
@@ -227,9 +234,11 @@ class _Builder:
         elapsed: float | None,
         raw_targets: tuple[RawTarget, ...],
         command: ShellEvent | None,
+        open_ones: Sequence[RawTarget] = (),
     ) -> None:
         call, use = read.call, read.use
         touched = tuple(self._targets(raw_targets, None if command else read.cwd))
+        touched += tuple(self._targets(open_ones, None))
         targets = tuple(target for target in touched if target.doubt is None)
         positions = (self._workspace.position(target.file) for target in targets)
         self.events.append(
@@ -242,7 +251,9 @@ class _Builder:
                 is_mcp=use.is_mcp,
                 targets=targets,
                 possible=tuple(target for target in touched if target.doubt is not None),
-                open_doubt=next((raw.doubt for raw in raw_targets if raw.is_pattern), None),
+                open_doubt=next(
+                    (t.doubt for t in (*raw_targets, *open_ones) if t.is_pattern), None
+                ),
                 matched=tuple(dict.fromkeys(p for p in positions if p is not None)),
                 timestamp=call.timestamp,
                 elapsed_seconds=elapsed,
@@ -253,6 +264,7 @@ class _Builder:
                 is_error=use.is_error and not command,
                 is_subagent=call.is_subagent,
                 is_opaque=read.is_opaque and not command,
+                is_shell=use.command is not None and not command,
                 agent=call.parent_id or ("sub-agent" if call.is_subagent else None),
                 symbols=_symbols(read, targets),
             )

@@ -25,7 +25,8 @@ def enters(view: str, event: Event, target: Target) -> bool:
     """Return whether an access counts as retrieved under a view."""
     if view == "opened":
         return target.access == "opened"
-    return view != "structured" or event.via != "shell"
+    is_of_shell = event.via == "shell" or (event.is_shell and target.doubt is not None)
+    return view != "structured" or not is_of_shell
 
 
 def ranking(trial: TrialEvents, view: str) -> tuple[FileRef, ...]:

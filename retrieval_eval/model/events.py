@@ -24,7 +24,7 @@ from retrieval_eval.model.meta import (
     SchemaVersion,
     about,
 )
-from retrieval_eval.records import Access, Doubt, ToolCategory
+from retrieval_eval.records import Access, Doubt, Placement, ToolCategory
 
 
 class ExpectedSymbol(Record, frozen=True, kw_only=True):
@@ -92,6 +92,9 @@ class TargetRow(Record, frozen=True, kw_only=True):
     doubt: Annotated[
         Doubt | None, about("Why the access is only possible; absent where it is certain")
     ] = None
+    placement: Annotated[
+        Placement | None, about("How it is known where the path lies: stated, observed, inferred")
+    ] = None
 
 
 class EventRow(Record, frozen=True, kw_only=True):
@@ -149,6 +152,7 @@ class EventRow(Record, frozen=True, kw_only=True):
     is_opaque: Annotated[
         bool | None, about("Files may have been touched that could not be resolved")
     ] = None
+    is_shell: Annotated[bool | None, about("The call ran a shell command")] = None
     targets: Annotated[
         tuple[TargetRow, ...],
         about("The target files with repository, kind of access and line ranges"),

@@ -11,10 +11,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from retrieval_eval.events.evidence import CAUSES
 from retrieval_eval.metrics.catalog import BY_NAME
 from retrieval_eval.report import words
 from retrieval_eval.report.headings import NAMED, Format, inside
-from retrieval_eval.report.names import DOUBTS, reason_sentence
+from retrieval_eval.report.names import reason_sentence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -175,7 +176,7 @@ KNOWN: Final[Mapping[str, Defaults]] = {
         ),
         words.left_open,
         "No trace leaves a ground-truth file open.",
-        {"cause": lambda cause: DOUBTS.get(cause, str(cause))},
+        {"cause": lambda cause: CAUSES.get(cause, str(cause))},
         links=_PAGES,
         top=15,
     ),

@@ -85,18 +85,3 @@ def reason_sentence(reason: str | None) -> str:
     """
     known = REASONS | EXCLUSIONS
     return known.get(reason or "", reason or "no reason was recorded")
-
-
-DOUBTS: Final[dict[str, str]] = {
-    "unplaced_path": "a path below an unknown folder",
-    "opaque_call": "a call that cannot be resolved to files",
-    "no_result": "a call without its result",
-    "unlinked_result": "a result that several calls may own",
-    "subagent_missing": "a sub-agent whose calls are missing",
-    "background": "a background command whose output was not fetched",
-    "display_only": "a result of which only the display is kept",
-    "may_have_failed": "an answer that may be a refusal",
-    "cut_result": "a result that the trace cut",
-    "cut_trace": "steps that are missing",
-}
-"""Why an access is only possible, in words."""

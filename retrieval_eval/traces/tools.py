@@ -21,6 +21,7 @@ from retrieval_eval.traces.results.payload import parsed, unwrapped
 from retrieval_eval.traces.results.possible import possible, with_possible
 from retrieval_eval.traces.results.remote import read_page, unserved_remotely
 from retrieval_eval.traces.served import is_refusal, may_be_refused, states_error
+from retrieval_eval.traces.untrusted import status_of
 
 LONGEST_ARGUMENT: Final = 500
 """Characters kept of one argument; the full length is kept beside it."""
@@ -100,6 +101,52 @@ def interpret(call: ToolCall) -> ToolUse:
         is_opaque=found.is_opaque or (tool.is_shell and _is_unexplained(call, command)),
         arguments=salient_arguments(arguments),
     )
+
+
+_OUTPUTS: Final = ("stdout", "output", "stderr")
+_STATUSES: Final = ("exit_code", "exitCode", "returncode", "return_code", "code")
+_LATE: Final = ("timed_out", "timedOut", "timeout")
+_BESIDE_OUTPUT: Final = frozenset(
+    {
+        *(*_OUTPUTS, *_STATUSES, *_LATE, "interrupted", "duration", "duration_ms", "success"),
+        *("signal", "error", "cwd", "command", "status", "metadata"),
+    }
+)
+
+
+def with_plain_output(call: ToolCall) -> ToolCall:
+    """Return a call of a shell with the output, where its answer is a record around it.
+
+    Examples
+    --------
+    >>> text = '{"stdout": "", "stderr": "cat: no such file", "exit_code": 1}'
+    >>> shown = with_plain_output(ToolCall("1", "bash", {"command": "cat a"}, ToolResult(text)))
+    >>> shown.result.text, shown.result.is_error
+    ('cat: no such file', True)
+    """
+    result = call.result
+    if result is None or not result.text.startswith("{"):
+        return call
+    name = tool_name(call.name, call.arguments)
+    if not tool_row(name.bare, name.is_mcp).is_shell:
+        return call
+    record = parsed(result.text)
+    if not isinstance(record, dict) or not record.keys() <= _BESIDE_OUTPUT:
+        return call
+    texts = [record[key] for key in _OUTPUTS if isinstance(record.get(key), str)]
+    status = next(filter(None, (status_of(record.get(key)) for key in _STATUSES)), 0)
+    is_stated = any(key in record for key in (*_STATUSES, *_LATE, "stderr"))
+    if not texts or not is_stated:
+        return call
+    text = "\n".join(filter(None, texts))
+    is_late = any(record.get(key) is True for key in _LATE)
+    shown = replace(
+        result,
+        text=text,
+        is_error=result.is_error or status != 0 or is_late,
+        is_unfinished=result.is_unfinished or (is_late and not text.strip()),
+    )
+    return replace(call, result=shown)
 
 
 def doubt_of(result: ToolResult | None) -> Doubt | None:

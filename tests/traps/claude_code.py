@@ -172,6 +172,8 @@ TRAPS = (
         ),
         expected={"src/a.py": "certain", "src/b.py": "none"},
         reason="The tool cut its answer, so that the agent saw no more than the trace holds.",
+    ),
+    Trap(
         situation="sub-agent",
         files=_trial(
             (
@@ -221,5 +223,34 @@ TRAPS = (
         ),
         expected={"src/a.py": "possible"},
         reason="The answer names the file and holds no content of it.",
+    ),
+    Trap(
+        situation="timed out",
+        files=_trial(
+            (
+                "Bash",
+                {"command": "ls src"},
+                {"content": "Command timed out after 2m 0.0s\na.py", "is_error": True},
+            )
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="What the command printed before the time-out stands behind the message.",
+    ),
+    Trap(
+        situation="timed out",
+        files=_trial(
+            (
+                "Bash",
+                {"command": "cat src/a.py"},
+                {
+                    "content": (
+                        "Exit code 255\nCommand timed out after 60s\n\nCommand timed out after 60s"
+                    ),
+                    "is_error": True,
+                },
+            )
+        ),
+        expected={"src/a.py": "none"},
+        reason="The message, which some versions print twice, is no output of the command.",
     ),
 )

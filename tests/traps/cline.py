@@ -126,4 +126,29 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="The command had printed nothing, and no later answer shows more.",
     ),
+    Trap(
+        situation="search",
+        files=_trial(
+            "list_code_definition_names", {"path": "src"}, "a.py\n|----\n│def f():\n|----\n"
+        ),
+        expected={"src/a.py": "certain", "a.py": "none"},
+        reason="Names above definitions are relative to the folder that was requested.",
+    ),
+    Trap(
+        situation="read",
+        files=_trial(
+            "read_files",
+            {"files": [{"path": "src/a.py"}, {"path": "src/b.py"}]},
+            '[{"query": "src/a.py", "result": "import os", "success": true}, '
+            '{"query": "src/b.py", "result": "", "error": "no such file", "success": false}]',
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="Each record of the answer says whether its file was read.",
+    ),
+    Trap(
+        situation="read",
+        files=_trial("read_files", {"files": [{"path": "src/a.py"}]}, "import os"),
+        expected={"src/a.py": "possible"},
+        reason="Something was read, and the answer does not name the file.",
+    ),
 )

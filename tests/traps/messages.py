@@ -187,4 +187,35 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="The library that called the tool says that it raised an exception.",
     ),
+    Trap(
+        situation="failed read",
+        files=_chat(
+            "bash",
+            {"command": "cat /workspace/src/a.py"},
+            '{"stdout": "", "stderr": "cat: /workspace/src/a.py: No such file or directory", '
+            '"exit_code": 1}',
+        ),
+        expected={"src/a.py": "none"},
+        reason="The answer is a record of the command, which printed an error only.",
+    ),
+    Trap(
+        situation="read",
+        files=_chat(
+            "bash",
+            {"command": "cat /workspace/src/a.py"},
+            '{"stdout": "import os", "stderr": "", "exit_code": 0}',
+        ),
+        expected={"src/a.py": "certain"},
+        reason="The record of the command holds what it printed.",
+    ),
+    Trap(
+        situation="timed out",
+        files=_chat(
+            "bash",
+            {"command": "cat /workspace/src/a.py"},
+            '{"stdout": "", "stderr": "", "exit_code": -1, "timed_out": true}',
+        ),
+        expected={"src/a.py": "none"},
+        reason="The record says that the command timed out, and holds no output.",
+    ),
 )

@@ -8,7 +8,7 @@ from typing import Final
 
 from retrieval_eval.records import RawTarget, ToolCall, ToolResult
 from retrieval_eval.traces.dialects import DIALECTS, Dialect, Tool, read_nothing
-from retrieval_eval.traces.results.base import Found, Seen, distinct, joined
+from retrieval_eval.traces.results.base import Found, Seen, distinct, joined, text_argument
 from retrieval_eval.traces.results.decorations import is_empty_answer
 from retrieval_eval.traces.results.listing import list_names
 from retrieval_eval.traces.results.local_files import read_local, read_write
@@ -64,7 +64,8 @@ _NOTE: Final = ("Found ", "Showing first ", "[Results ", "(Results ", "(File lis
 def read_sections(seen: Seen) -> Found:
     """Return the files whose names stand above lines that begin with a bar.
 
-    Names are relative to the working directory, whatever folder was searched.
+    Names in matches are relative to the working directory, whatever folder was searched; those of
+    definitions to the folder that was requested.
     """
     if is_empty_answer(seen.text) or seen.text.lstrip().startswith("Found 0 "):
         return Found()
@@ -75,7 +76,10 @@ def read_sections(seen: Seen) -> Found:
         for line, follows, is_own in zip(lines, [*is_bar[1:], False], is_bar, strict=True)
         if line and follows and not is_own and not line.startswith(_NOTE)
     ]
-    targets = distinct(RawTarget(joined(seen.cwd, name), "matched") for name in names)
+    base = seen.cwd
+    if seen.category == "symbol_navigation":
+        base = joined(seen.cwd, text_argument(seen.arguments, ("path",)) or ".")
+    targets = distinct(RawTarget(joined(base, name), "matched") for name in names)
     return Found(targets, is_opaque=seen.is_truncated or not targets)
 
 

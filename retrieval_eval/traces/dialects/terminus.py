@@ -92,8 +92,10 @@ class Terminal:
                 typed.append(Typed(None, None, later))
                 continue
             cwd, text = next(parts)
-            result = None if text is None else ToolResult(text, is_truncated=is_cut)
-            typed.append(Typed(command, cwd, result))
+            # A command that goes on may not have reached its last part.
+            goes_on = command == self._running and command is ran[-1]
+            result = ToolResult(text or "", is_error=goes_on, is_truncated=is_cut)
+            typed.append(Typed(command, cwd, None if text is None else result))
         return typed
 
     def _waited(self, n_calls: int, body: str, is_cut: bool, has_keys: bool) -> list[Typed]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from retrieval_eval.records import ToolCall, ToolResult
 from retrieval_eval.traces.reading import CallLog, arguments_of, is_summary
@@ -116,10 +117,26 @@ def log_user(
     for caller, block in answers:
         result = ToolResult(
             text=blocks_text(block.get("content")),
-            structured=own,
+            structured=own if own is not None else _picture(block.get("content")),
             is_error=block.get("is_error") is True,
         )
         log.join(caller, marked(result), timestamp)
+
+
+def _picture(content: Any) -> Mapping[str, Any] | None:
+    """Return the kind of a content without text, which is an image or a document, or None."""
+    blocks = content if isinstance(content, list) else []
+    kinds = {block.get("type") for block in blocks if isinstance(block, dict)}
+    if not kinds or not all(kind in ("image", "document") for kind in kinds):
+        return None
+    return {"type": "image" if "image" in kinds else "pdf"}
+
+
+_HEAD: Final = 1000
+_LATE: Final = re.compile(
+    r"\s*(?P<status>(?:Error: )?Exit code \d{1,9}\n)?"
+    r"(?:Command timed out after \d[\w .]{0,40}\s{0,9}(?:\n|\Z))+"
+)
 
 
 def marked(result: ToolResult) -> ToolResult:
@@ -128,6 +145,12 @@ def marked(result: ToolResult) -> ToolResult:
     That is an error without an exit code (not permitted, blocked by a hook, timed out), and a
     command that was interrupted.
     """
+    late = _LATE.match(result.text[:_HEAD]) if result.is_error else None
+    if late is not None:
+        # What was printed before stands behind the message.
+        shown = (late["status"] or "") + result.text[late.end() :]
+        is_nothing = not result.text[late.end() :].strip()
+        return replace(result, text=result.text if is_nothing else shown, is_unfinished=is_nothing)
     structured = dict_of(result.structured)
     is_interrupted = structured.get("interrupted") is True and "stdout" in structured
     if is_interrupted or (result.is_error and not opens_with_exit_status(result.text)):

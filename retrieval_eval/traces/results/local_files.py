@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from retrieval_eval.records import LineRange, RawTarget, ToolCategory
+from retrieval_eval.records import Doubt, LineRange, RawTarget, ToolCategory
 from retrieval_eval.traces.results.base import (
     NOTHING,
     PATH_ARGUMENTS,
@@ -21,6 +21,7 @@ from retrieval_eval.traces.results.base import (
     text_argument,
 )
 from retrieval_eval.traces.results.decorations import is_empty_answer, is_saved_result
+from retrieval_eval.traces.results.payload import parsed
 
 # --------------------------------------------------------------------------------------------------
 # Text with a line number before every line: ``12→…``, ``12<TAB>…``, ``12: …``.
@@ -158,6 +159,9 @@ def read_local(seen: Seen) -> Found:
     several = strings(seen.arguments.get("paths"))
     if several:
         return _several(seen, several)
+    requested = seen.arguments.get("files")
+    if isinstance(requested, list) and requested:
+        return _requested(seen, requested)
     path = text_argument(seen.arguments, PATH_ARGUMENTS)
     block = seen.value.get("file") if isinstance(seen.value, dict) else None
     file = block if isinstance(block, dict) else None
@@ -253,6 +257,29 @@ def _several(seen: Seen, paths: list[str]) -> Found:
         if f"{path}:" in starts
     )
     return Found(opened, is_opaque=not opened and not is_empty_answer(seen.text))
+
+
+def _requested(seen: Seen, requested: list[Any]) -> Found:
+    """Read the answer to a list of files: certain are those of a list of records that succeeded."""
+    paths = [*strings(requested)]
+    paths += filter(
+        None, (text_argument(f, PATH_ARGUMENTS) for f in requested if isinstance(f, dict))
+    )
+    if is_empty_answer(seen.text):
+        return NOTHING
+    answers = parsed(seen.text)
+    records = answers if isinstance(answers, list) else []
+    known = {
+        r["query"]: r for r in records if isinstance(r, dict) and isinstance(r.get("query"), str)
+    }
+    targets = []
+    for path in paths:
+        record = known.get(path)
+        if record is not None and (record.get("success") is False or record.get("error")):
+            continue
+        doubt: Doubt | None = None if record is not None and record.get("result") else "opaque_call"
+        targets.append(RawTarget(joined(seen.cwd, path), "opened", doubt=doubt))
+    return Found(distinct(targets))
 
 
 def _is_warning(text: str) -> bool:

@@ -32,6 +32,7 @@ _SEARCHES: Final[Mapping[ToolCategory, Access]] = {
     "commit_search": "matched",
     "symbol_navigation": "matched",
 }
+_TYPED: Final = ("command", "cmd", "input", "keystrokes", "script", "code")
 _MOST_LINES: Final = 5000
 _LONGEST_LINE: Final = 2000
 _MOST_NAMES: Final = 500
@@ -88,7 +89,7 @@ def _requested(seen: Seen, doubt: Doubt, is_remote: bool) -> Iterator[RawTarget]
             if not is_saved_result(name):
                 yield _target(seen, name, "opened", repository, doubt)
     elif seen.category == "other":
-        for name in path_texts(_texts(seen.arguments)):
+        for name in path_texts((*_texts(seen.arguments), *_words(seen.arguments))):
             yield _target(seen, name, "opened", repository, doubt)
 
 
@@ -129,6 +130,13 @@ def _named(seen: Seen, doubt: Doubt) -> Iterator[RawTarget]:
     for path, number in places:
         target = _target(seen, path, "matched", repository, doubt)
         yield replace(target, lines=((number, number),) if number else None)
+
+
+def _words(arguments: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the words of what was typed into a program or a shell that is not known."""
+    typed = text_argument(arguments, _TYPED) or ""
+    for word in typed[:_LONGEST_LINE].split()[:_MOST_NAMES]:
+        yield word.strip("'\"();|&<>`")
 
 
 def _texts(arguments: Any, depth: int = 0) -> Iterator[str]:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from typing import get_args
 
 import pytest
 
+from retrieval_eval.events.evidence import CAUSES
+from retrieval_eval.records import Doubt
 from tests.scenes import Bench, Call, call, read, shell
 
 FIX = [
@@ -133,3 +136,7 @@ def test_a_function_is_found_where_its_definition_was_shown(bench, symbol, text,
     block = bench.seen().metrics["chunk_level_metrics"]
     assert (block["functions_hit"], block["functions_total"]) == (n_hit, 1)
     assert block["function_recall"] == n_hit
+
+
+def test_every_doubt_has_words():
+    assert set(CAUSES) == set(get_args(Doubt))
