@@ -193,7 +193,7 @@ def test_a_command_with_an_exit_code_served_what_it_printed(bench, text, recall)
     assert bench.look([failed("Bash", text, command="cat src/a.py src/b.py")]).recall == recall
 
 
-@pytest.mark.parametrize("text", [*NEVER_RAN[:7], *NEVER_RAN[9:11]])
+@pytest.mark.parametrize("text", [*NEVER_RAN[:7], *NEVER_RAN[8:10]])
 def test_words_of_a_refusal_are_no_content_though_the_flag_was_lost(bench, text):
     seen = bench.look([shell("cat src/a.py", text)])
     assert (seen.recall, seen.targets()) == (0.0, [])
