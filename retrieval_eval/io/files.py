@@ -128,25 +128,20 @@ def is_inside(path: Path, root: Path) -> bool:
 
 def _is_inside(path: Path, root: Path) -> bool:
     try:
-        if path.is_relative_to(root) and not _may_leave(path, root):
+        if path.is_relative_to(root) and not _leaves(path, root):
             return True
         return path.resolve().is_relative_to(root.resolve())
     except (OSError, RuntimeError):
         return False
 
 
-def _may_leave(path: Path, root: Path) -> bool:
+def _leaves(path: Path, root: Path) -> bool:
     """Return whether a path below a folder may lead out of it, by a link or by ``..``."""
-    parts = [path, *path.parents]
-    below = parts[: parts.index(root)]
-    return any(part.name == ".." or _may_be_link(part) for part in below)
-
-
-def _may_be_link(path: Path) -> bool:
-    try:
-        return path.is_symlink()
-    except OSError:
-        return True
+    while path != root:
+        if path.name == ".." or os.path.islink(path):  # noqa: PTH114  False without access rights
+            return True
+        path = path.parent
+    return False
 
 
 def probe(check: Callable[[], bool]) -> bool:
