@@ -144,7 +144,6 @@ NEVER_RAN = [
     "Bash operation blocked by hook:\n- [guard.py]: import os is not to be read",
     "PreToolUse:Bash hook error: [guard.sh]: src/a.py is not to be read",
     "Command timed out after 2m 0.0s",
-    "Command timed out after 2m 0.0s\nimport os\nExit code 1",
     "import os\n<error>Command was aborted before completion</error>",
     "<tool_use_error>Cancelled: parallel tool call Bash(ls) errored</tool_use_error>",
     "<tool_use_error>Sibling tool call errored</tool_use_error>",
@@ -160,6 +159,12 @@ def test_an_error_without_exit_code_is_a_call_that_did_not_run(bench, tool, text
     arguments = {"command": "cat src/a.py"} if tool == "Bash" else {"path": "src/a.py"}
     seen = bench.look([Call(tool, arguments, text, is_error=True)])
     assert (seen.recall, seen.targets(), seen.ledger["calls_error"]) == (0.0, [], 1)
+
+
+def test_what_a_command_printed_before_it_timed_out_was_shown(bench):
+    text = "Command timed out after 2m 0.0s\nimport os\nExit code 1"
+    seen = bench.look([Call("Bash", {"command": "cat src/a.py"}, text, is_error=True)])
+    assert (seen.recall, seen.ledger["calls_error"]) == (1.0, 1)
 
 
 def test_a_command_that_did_not_run_changes_no_folder(bench):
@@ -188,7 +193,7 @@ def test_a_command_with_an_exit_code_served_what_it_printed(bench, text, recall)
     assert bench.look([failed("Bash", text, command="cat src/a.py src/b.py")]).recall == recall
 
 
-@pytest.mark.parametrize("text", [*NEVER_RAN[:7], *NEVER_RAN[9:11]])
+@pytest.mark.parametrize("text", [*NEVER_RAN[:7], *NEVER_RAN[8:10]])
 def test_words_of_a_refusal_are_no_content_though_the_flag_was_lost(bench, text):
     seen = bench.look([shell("cat src/a.py", text)])
     assert (seen.recall, seen.targets()) == (0.0, [])
