@@ -184,10 +184,19 @@ def _found(
         unserved = unserved_remotely(seen, result)
         if unserved is not None:
             return with_possible(seen, unserved, is_remote=name.is_mcp)
+    elif not is_stated and _is_without_content(category, _record(result, text)):
+        return with_possible(seen, Found(is_opaque=True), is_remote=False)
     elif not is_stated and states_error(_record(result, text)):
         is_json = str(text_argument(arguments, PATH_ARGUMENTS)).endswith(".json")
         return with_possible(seen, Found(is_error=not is_json, is_opaque=is_json), is_remote=False)
     return with_possible(seen, tool.parser(seen), is_remote=name.is_mcp)
+
+
+def _is_without_content(category: ToolCategory, record: Any) -> bool:
+    """Whether the record of a read says that it holds no content."""
+    return (
+        category == "file_read" and isinstance(record, dict) and record.get("content", "") is None
+    )
 
 
 def _record(result: ToolResult, text: str) -> Any:

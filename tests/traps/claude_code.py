@@ -253,4 +253,28 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="The message, which some versions print twice, is no output of the command.",
     ),
+    Trap(
+        situation="read",
+        files=_trial(
+            (
+                "Read",
+                {"file_path": "/workspace/img/a.png"},
+                {"content": [{"type": "image", "source": {"type": "base64", "data": "x"}}]},
+            )
+        ),
+        expected={"img/a.png": "certain"},
+        reason="Read answered with the image, which has no text.",
+    ),
+    Trap(
+        situation="other",
+        files=_trial(
+            (
+                "mcp__desktop__start_process",
+                {"command": "cat src/a.py", "timeout_ms": 100},
+                {"content": "import os"},
+            )
+        ),
+        expected={"src/a.py": "possible", "src/b.py": "none"},
+        reason="The tool is not known, and what was typed into it names the file.",
+    ),
 )

@@ -125,4 +125,10 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="The user could not be requested to permit the call, so that it did not run.",
     ),
+    Trap(
+        situation="listing",
+        files=_trial(("view", {"path": "/workspace/src"}, _done("a.py\nlib"))),
+        expected={"src/a.py": "possible", "src/b.py": "none"},
+        reason="The path may be a folder's, and the answer the names in it.",
+    ),
 )

@@ -156,4 +156,14 @@ TRAPS = (
         expected={"src/a.py": "certain", "src/b.py": "none"},
         reason="The log holds the calls of sub-agents beside those of the agent.",
     ),
+    Trap(
+        situation="other",
+        files=_sample(
+            "bash_session",
+            {"action": "type_submit", "input": "cat /workspace/src/a.py"},
+            "import os\n$ ",
+        ),
+        expected={"src/a.py": "possible", "src/b.py": "none"},
+        reason="The keys that were typed name the file, and the session shows what it likes.",
+    ),
 )

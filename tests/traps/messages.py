@@ -218,4 +218,14 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="The record says that the command timed out, and holds no output.",
     ),
+    Trap(
+        situation="failed read",
+        files=_chat(
+            "read_file",
+            {"path": "/workspace/src/a.py"},
+            '{"path": "/workspace/src/a.py", "content": null}',
+        ),
+        expected={"src/a.py": "possible"},
+        reason="The record names the file and holds no content of it.",
+    ),
 )

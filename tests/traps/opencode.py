@@ -132,4 +132,14 @@ TRAPS = (
         expected={"src/a.py": "possible"},
         reason="The sub-agent's calls are in a session that the stream does not hold.",
     ),
+    Trap(
+        situation="search",
+        files=_one(
+            "lsp",
+            {"operation": "goToDefinition", "filePath": "/workspace/src/b.py"},
+            '[{"uri": "file:///workspace/src/a.py", "range": {"start": {"line": 0}}}]',
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The answer holds the address of the file with the definition.",
+    ),
 )

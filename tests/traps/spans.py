@@ -157,4 +157,20 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="The result is marked as an error.",
     ),
+    Trap(
+        situation="read",
+        files=_trial(
+            _span(
+                "s",
+                {
+                    "openinference.span.kind": "TOOL",
+                    "tool.name": "read_file",
+                    "input.value": "{'path': '/workspace/src/a.py'}",
+                    "output.value": "import os",
+                },
+            )
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none"},
+        reason="The library wrote the arguments in Python's notation, with the path as plain text.",
+    ),
 )

@@ -144,4 +144,18 @@ TRAPS = (
         expected={"src/a.py": "none"},
         reason="The answer names no file.",
     ),
+    Trap(
+        situation="listing",
+        files=_trial(
+            (
+                "str_replace_editor view /testbed",
+                (
+                    "Here's the files and directories up to 2 levels deep in /testbed, excluding "
+                    "hidden items:\n/testbed\n/testbed/src\n/testbed/src/a.py\n/testbed/src/lib"
+                ),
+            )
+        ),
+        expected={"src/a.py": "certain", "src/b.py": "none", "src/lib": "possible"},
+        reason="No name is marked as a folder; one with an ending and nothing below it is a file.",
+    ),
 )

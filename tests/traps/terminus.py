@@ -126,4 +126,15 @@ TRAPS = (
         expected={"src/a.py": "certain", "src/b.py": "none"},
         reason="A step that waits shows more of the command that is running.",
     ),
+    Trap(
+        situation="timed out",
+        files=_trial(
+            (
+                ["make && cat src/a.py\n"],
+                f"New Terminal Output:\n\n{_PROMPT}make && cat src/a.py\ngcc main.c\n",
+            )
+        ),
+        expected={"src/a.py": "possible"},
+        reason="The command goes on, and what it printed so far may be its first part's.",
+    ),
 )

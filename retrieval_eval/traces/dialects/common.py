@@ -58,6 +58,7 @@ DIALECTS.add(
             Tool(("glob", "find_files", "file_search"), "file_search", list_names),
             Tool(("ls", "list", "list_dir", "list_directory"), "file_search", list_cursor_folder),
             Tool(("codebase_search",), "code_search", read_mentions),
+            Tool(("lsp",), "symbol_navigation", read_mentions),
             Tool(("file_editor", "text_editor"), editor_category, read_editor),
             Tool(("apply_patch", "patch"), "file_write", read_patch),
             Tool(("write", "edit", "delete"), "file_write", read_write),

@@ -153,6 +153,9 @@ def marked(result: ToolResult) -> ToolResult:
         return replace(result, text=result.text if is_nothing else shown, is_unfinished=is_nothing)
     structured = dict_of(result.structured)
     is_interrupted = structured.get("interrupted") is True and "stdout" in structured
+    if is_interrupted and (text_of(structured.get("stdout")) or "").strip():
+        # What was printed before the interruption was shown.
+        return replace(result, is_error=True)
     if is_interrupted or (result.is_error and not opens_with_exit_status(result.text)):
         return replace(result, is_error=True, is_unfinished=True)
     return result

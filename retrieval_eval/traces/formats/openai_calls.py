@@ -6,9 +6,10 @@ items of Responses in its session files; other harnesses keep messages or items 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from retrieval_eval.io.files import decode
 from retrieval_eval.records import ToolCall, ToolResult
@@ -50,6 +51,17 @@ class Place:
         )
 
 
+_PAIR: Final = re.compile(r"[{ ]'(\w{1,60})': '([^'\\\n]{0,4000})'(?=[,}])")
+_LONGEST: Final = 20_000
+
+
+def _written_by_python(text: str) -> dict[str, str]:
+    """Return the plain texts in arguments that a library wrote in Python's notation."""
+    if not text.startswith("{'") or len(text) > _LONGEST:
+        return {}
+    return dict(_PAIR.findall(text))
+
+
 def function_arguments(value: Any) -> Mapping[str, Any]:
     """Return the arguments of a function call, which are an object or one as JSON text.
 
@@ -57,6 +69,8 @@ def function_arguments(value: Any) -> Mapping[str, Any]:
 
     Examples
     --------
+    >>> function_arguments("{'path': 'a.py', 'line': 3}")
+    {'path': 'a.py'}
     >>> function_arguments('{"cmd": "ls"}'), function_arguments('{"cmd": "l')
     ({'cmd': 'ls'}, {'input': '{"cmd": "l'})
     """
@@ -64,6 +78,9 @@ def function_arguments(value: Any) -> Mapping[str, Any]:
         decoded = decode(value)[0] if value.lstrip().startswith("{") else None
         if isinstance(decoded, dict):
             return arguments_of(decoded)
+        written = _written_by_python(value)
+        if written:
+            return arguments_of(written)
         return arguments_of(value) if value.strip() else {}
     return arguments_of(value)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping
 from typing import Any, Final
@@ -187,7 +188,27 @@ def read_local(seen: Seen) -> Found:
     target = RawTarget(
         joined(seen.cwd, path), "opened", repository_argument(seen.arguments), lines, is_whole
     )
-    return Found((target,))
+    return Found((target, *_entries(seen, path)))
+
+
+_ENTRY: Final = re.compile(r"[\w.@+-]{1,255}/?")
+_MOST_ENTRIES: Final = 1000
+
+
+def _entries(seen: Seen, path: str) -> tuple[RawTarget, ...]:
+    """Return what an answer lists if the path is that of a folder, which its name leaves open."""
+    if "." in posixpath.basename(path.rstrip("/")) or seen.value is not None:
+        return ()
+    names = seen.text.split("\n", _MOST_ENTRIES)[:_MOST_ENTRIES]
+    names = [name.strip() for name in names if name.strip()]
+    if not all(_ENTRY.fullmatch(name) for name in names):
+        return ()
+    base = joined(seen.cwd, path).rstrip("/")
+    return tuple(
+        RawTarget(f"{base}/{name}", "listed", doubt="opaque_call")
+        for name in names
+        if not name.endswith("/")
+    )
 
 
 _TAGGED: Final = re.compile(
@@ -359,7 +380,13 @@ def _folder_view(seen: Seen) -> Found:
         names.pop()
     names = [n for n in names if n.startswith("/")]
     if not any(n.endswith("/") for n in names):
-        return Found(is_opaque=bool(names), category="file_search")
+        parents = {posixpath.dirname(n) for n in names}
+        surely = (n for n in names if n not in parents and "." in posixpath.basename(n)[1:])
+        files = distinct(RawTarget(n, "listed") for n in surely)
+        rest = (n for n in names if n not in parents and "." not in posixpath.basename(n)[1:])
+        others = distinct(RawTarget(n, "listed", doubt="opaque_call") for n in rest)
+        is_open = bool(others) or seen.is_truncated or not names
+        return Found((*files, *others), is_opaque=is_open, category="file_search")
     files = distinct(RawTarget(n, "listed") for n in names)
     return Found(files, is_opaque=seen.is_truncated, category="file_search")
 

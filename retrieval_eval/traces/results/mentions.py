@@ -136,6 +136,8 @@ _PATHS: Final = (
 )
 _OLD_PATHS: Final = ("oldPath", "old_path", "oldFile", "previous_filename")
 _NAME_LISTS: Final = ("files", "paths", "filenames", "file_paths")
+_LOCATIONS: Final = ("uri", "targetUri")
+_FILE_ADDRESS: Final = "file://"
 _FOLDER_TYPES: Final = ("dir", "directory", "tree", "folder")
 _Repository = str | None
 
@@ -198,6 +200,9 @@ def _record(item: dict[str, Any], access: Access, repository: _Repository) -> It
             path = text_argument(item, names)
             if path is not None:
                 yield RawTarget(path, access, repository, _lines(item))
+        place = text_argument(item, _LOCATIONS) or ""
+        if place.startswith(_FILE_ADDRESS):
+            yield RawTarget(unquote(place.removeprefix(_FILE_ADDRESS)), access, repository)
     for key in _NAME_LISTS:
         yield from (RawTarget(n, access, repository) for n in strings(item.get(key)))
 

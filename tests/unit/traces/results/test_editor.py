@@ -64,9 +64,9 @@ def test_a_folder_view_lists_its_files() -> None:
     ]
 
 
-def test_a_folder_view_that_marks_no_folder_is_opaque() -> None:
+def test_a_folder_view_that_marks_no_folder_lists_names_with_an_ending() -> None:
     used = use({"command": "view", "path": "/workspace"}, FOLDER.replace("/\n", "\n"))
-    assert used.targets == ()
+    assert [t.path for t in used.targets if t.doubt is None] == ["/workspace/config.toml"]
     assert used.is_opaque
 
 
