@@ -290,7 +290,7 @@ FRAMES: Final[Frames] = {
             file_recall_low="File recall of the certain accesses",
             file_recall_high="File recall of the certain and the possible accesses",
         ),
-        _fields(TrialMetrics, "recall_width", prefix="coverage"),
+        _fields(TrialMetrics, "recall_width answer_exposed_at", prefix="coverage"),
         _fields(
             TrialMetrics,
             "found_structured=structured found_shell_only=shell_only "
@@ -365,6 +365,15 @@ FRAMES: Final[Frames] = {
         "first_step | integer | step | First event that retrieved it | events",
         "opened_step | integer | step | First event that showed its content | events",
         "written_step | integer | step | First event that wrote it | events",
+    ),
+    "exposure": _frame(
+        "one row a configuration",
+        _fields(TrialMetrics, "config_name", prefix="provenance"),
+        "n_trials | integer | trials | Trials with a file recall | trials",
+        "n_exposed | integer | trials | Those that were shown the reference change | "
+        "coverage/answer_exposed_at",
+        "file_recall | number | 0–1 | Mean file recall of all | trials",
+        "without | number | 0–1 | Mean file recall of the others | trials",
     ),
     "evidence": _frame(
         "one row a trial and cause of doubt",

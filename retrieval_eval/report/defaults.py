@@ -167,6 +167,16 @@ KNOWN: Final[Mapping[str, Defaults]] = {
         formats={"reason": reason_sentence},
         top=40,
     ),
+    "run.exposure": Defaults(
+        "exposure",
+        "Mean file recall with and without trials that were shown the reference change",
+        _columns(
+            "config_name, n_trials: Trials, n_exposed: Shown the answer, file_recall: All, "
+            "without: Without these"
+        ),
+        words.exposed,
+        "No trial has a file recall.",
+    ),
     "run.evidence": Defaults(
         "evidence",
         "Trials whose trace leaves ground-truth files open, with the cause; widest first",

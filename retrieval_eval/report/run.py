@@ -354,6 +354,24 @@ class Run(frames.Measured):
         return make_frame(rows, _COLUMNS["utilization"])
 
     @frames.handed_out
+    def exposure(self) -> pd.DataFrame:
+        """One row a configuration: its mean file recall with and without exposed answers."""
+        scored = self.trials[self.trials["file_recall"].notna()]
+        rows: list[Row] = []
+        for config, own in scored.groupby("config_name", sort=False):
+            others = own[own["answer_exposed_at"].isna()]
+            rows.append(
+                {
+                    "config_name": config,
+                    "n_trials": len(own),
+                    "n_exposed": len(own) - len(others),
+                    "file_recall": own["file_recall"].mean(),
+                    "without": others["file_recall"].mean() if len(others) else None,
+                }
+            )
+        return make_frame(rows, _COLUMNS["exposure"])
+
+    @frames.handed_out
     def evidence(self) -> pd.DataFrame:
         """One row a trial and cause for which files of its ground truth are only possible."""
         rows: list[Row] = []

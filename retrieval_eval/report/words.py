@@ -757,6 +757,17 @@ def example_finding(study: Comparison, task: tuple[str, str]) -> str:
     return name(task[1], 60)
 
 
+def exposed(found: pd.DataFrame) -> str:
+    """Return how many trials were shown the reference change before they wrote it."""
+    if found.empty:
+        return "No trial has a file recall"
+    n, n_trials = int(found["n_exposed"].sum()), int(found["n_trials"].sum())
+    if not n:
+        return "No trial was shown the answer before it wrote it"
+    were = "trial was" if n_trials == 1 else "trials were"
+    return f"{n} of {n_trials} {were} shown the answer before writing it"
+
+
 def left_open(causes: pd.DataFrame) -> str:
     """Return how many trials leave the recall open, and by how much at most."""
     if causes.empty:
