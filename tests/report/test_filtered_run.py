@@ -308,7 +308,7 @@ def test_frames_are_copies_and_assignment_is_refused(shown, tmp_path):
         frame = run.frame(name)
         frame.loc[:, frame.columns[0]] = "planted"
         frame.pop(frame.columns[-1])
-        with pytest.raises(AttributeError, match=rf"Run\.{name} cannot be .*run\.filter\(…\)"):
+        with pytest.raises(AttributeError, match=rf"Run\.{name} cannot be .*filter\(…\)"):
             setattr(run, name, frame)
     for name in ("impact", "summaries", "comparison", "trial_files", "part"):
         with pytest.raises(AttributeError, match=rf"Run\.{name} cannot be assigned"):
