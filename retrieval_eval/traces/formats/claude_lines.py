@@ -154,8 +154,8 @@ def marked(result: ToolResult) -> ToolResult:
     structured = dict_of(result.structured)
     is_interrupted = structured.get("interrupted") is True and "stdout" in structured
     if is_interrupted and (text_of(structured.get("stdout")) or "").strip():
-        # What was printed before the interruption was shown.
-        return replace(result, is_error=True)
+        # Whether the agent was shown what was printed before is not stated.
+        return replace(result, is_error=True, doubt="may_have_failed")
     if is_interrupted or (result.is_error and not opens_with_exit_status(result.text)):
         return replace(result, is_error=True, is_unfinished=True)
     return result

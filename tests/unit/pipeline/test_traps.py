@@ -172,12 +172,13 @@ def test_a_command_that_did_not_run_changes_no_folder(bench):
     assert bench.look([denied, shell("cat src/a.py", "import os")]).recall == 1.0
 
 
-def test_a_command_that_was_interrupted_serves_nothing(bench):
+def test_what_a_command_printed_before_it_was_interrupted_stays_open(bench):
     lines = stream_lines([shell("cat src/a.py", "import os")])
     answer = next(line for line in lines if line["type"] == "user")
     answer["tool_use_result"] = {"stdout": "import os", "stderr": "", "interrupted": True}
     seen = bench.look_at(lines)
-    assert (seen.recall, seen.ledger["calls_error"]) == (0.0, 1)
+    assert (seen.recall, seen.ledger["calls_error"]) == (None, 1)
+    assert seen.metrics["coverage"]["possible_files"] == {"may_have_failed": 1}
 
 
 @pytest.mark.parametrize(
