@@ -232,7 +232,7 @@ def count(reads: list[ReadCall]) -> CallLedger:
         subagent_calls=sum(r.call.is_subagent for r in reads),
         shell_calls=sum(r.use.command is not None for r in reads),
         shell_opaque=sum(bool(shell.opaque) for shell in shells),
-        shell_events=sum(len(shell.events) for shell in shells),
+        shell_events=sum(event.is_certain for shell in shells for event in shell.events),
         mcp_calls=len(mcp),
         mcp_calls_ok=sum(r.status in {"resolved", "opaque"} for r in mcp),
         not_retrieval_by_tool=dict(sorted(housekeeping.items())),

@@ -222,11 +222,11 @@ class _Builder:
         """
         elapsed = self._elapsed(read.call)
         commands = read.shell.events if read.shell is not None else ()
-        certain = [c for c in commands if any(t.doubt is None for t in c.targets) or not c.targets]
-        open_ones = [t for c in commands if c not in certain for t in c.targets]
+        open_ones = [t for c in commands if not c.is_certain for t in c.targets]
         self._append(read, elapsed, read.use.targets, None, open_ones)
-        for command in certain:
-            self._append(read, elapsed, command.targets, command)
+        for command in commands:
+            if command.is_certain:
+                self._append(read, elapsed, command.targets, command)
 
     def _append(
         self,

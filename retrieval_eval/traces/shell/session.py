@@ -222,6 +222,11 @@ class ShellEvent:
     category: ToolCategory
     targets: tuple[RawTarget, ...]
 
+    @property
+    def is_certain(self) -> bool:
+        """Whether the command touched files for certain, or none at all."""
+        return not self.targets or any(target.doubt is None for target in self.targets)
+
 
 _ANY_FILE: Final = ShellEvent(
     "shell", "file_read", (RawTarget("*", "opened", doubt="opaque_call", is_pattern=True),)
