@@ -782,10 +782,10 @@ def left_open(causes: pd.DataFrame) -> str:
 
 def recall_bounds(trials: pd.DataFrame) -> str:
     """Return how wide the mean recall of the configuration with the least evidence is."""
-    known = trials.dropna(subset=["file_recall_low", "file_recall_high"])
-    if known.empty:
-        return "No trial has a file recall"
-    means = known.groupby("config_name", sort=False)[["file_recall_low", "file_recall_high"]].mean()
+    if trials.empty:
+        return ""
+    bounds = ["file_recall_low", "file_recall_high"]
+    means = trials.groupby("config_name", sort=False)[bounds].mean()
     width, config, low, high = max(
         (high - low, str(config), low, high)
         for config, low, high in means.itertuples(index=True, name=None)
