@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -265,6 +265,14 @@ class Complaints:
         """Note a line that holds no JSON object."""
         expected = f"{self._name}: line {line.number}: expected a JSON object"
         self._add(line.problem or expected)
+
+    def objects(self, lines: Iterable[Line]) -> Iterator[tuple[dict[str, Any], str]]:
+        """Yield each line that is a JSON object, and where it is; note the others."""
+        for line in lines:
+            if isinstance(line.value, dict):
+                yield line.value, f"{self._name}:{line.number}"
+            else:
+                self.add(line)
 
     def note(self, where: str, what: str) -> None:
         """Note what is wrong at a place, which names file and line or step."""

@@ -42,11 +42,8 @@ def read_claude_session(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of a session file; ``name`` is the file's name in messages."""
     complaints = Complaints(name)
     state = _State(CallLog(complaints))
-    for line in lines:
-        if isinstance(line.value, dict):
-            _take(state, line.value, f"{name}:{line.number}")
-        else:
-            complaints.add(line)
+    for entry, where in complaints.objects(lines):
+        _take(state, entry, where)
     return Reading(
         format=FORMAT,
         items=state.log.items(),

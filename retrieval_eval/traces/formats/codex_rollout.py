@@ -75,11 +75,8 @@ def read_codex_rollout(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of a session file; ``name`` is the file's name in messages."""
     complaints = Complaints(name)
     state = _State(CallLog(complaints), name)
-    for line in lines:
-        if isinstance(line.value, dict):
-            _take(state, line.value, f"{name}:{line.number}")
-        else:
-            complaints.add(line)
+    for entry, where in complaints.objects(lines):
+        _take(state, entry, where)
     _flush(state)
     meta = dict_of(state.meta)
     ids = (meta.get("id"), meta.get("session_id"), _parent(meta), meta.get("forked_from_id"))

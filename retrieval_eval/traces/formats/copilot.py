@@ -51,11 +51,8 @@ def read_copilot(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of a session's events, or of the printed stream."""
     complaints = Complaints(name)
     state = _State(name, CallLog(complaints))
-    for line in lines:
-        if isinstance(line.value, dict):
-            _take(state, line.value, f"{name}:{line.number}")
-        else:
-            complaints.add(line)
+    for entry, where in complaints.objects(lines):
+        _take(state, entry, where)
     session = text_of(state.start.get("sessionId"))
     is_cut = state.end is None and not state.is_flat
     return Reading(

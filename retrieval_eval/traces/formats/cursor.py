@@ -63,11 +63,8 @@ def read_cursor_document(document: Mapping[str, Any], name: str) -> Reading | Un
 def read_cursor_lines(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of a JSONL file of Cursor events."""
     state = _State(name, Complaints(name))
-    for line in lines:
-        if isinstance(line.value, dict):
-            _take(state, line.value, f"{name}:{line.number}")
-        else:
-            state.complaints.add(line)
+    for entry, where in state.complaints.objects(lines):
+        _take(state, entry, where)
     return _reading(state)
 
 

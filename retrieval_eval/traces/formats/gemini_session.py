@@ -50,11 +50,8 @@ class _State:
 def read_gemini_lines(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of a session that is a log of lines."""
     state = _State(name, Complaints(name))
-    for line in lines:
-        if isinstance(line.value, dict):
-            _take(state, line.value, f"{name}:{line.number}")
-        else:
-            state.complaints.add(line)
+    for entry, where in state.complaints.objects(lines):
+        _take(state, entry, where)
     return _reading(state)
 
 

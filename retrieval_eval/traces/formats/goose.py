@@ -47,11 +47,8 @@ def read_goose(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of a session file or of a printed stream."""
     complaints = Complaints(name)
     state = _State(name, CallLog(complaints))
-    for line in lines:
-        if isinstance(line.value, dict):
-            _take(state, line.value, f"{name}:{line.number}")
-        else:
-            complaints.add(line)
+    for entry, where in complaints.objects(lines):
+        _take(state, entry, where)
     # A session file has no end of its own.
     is_cut = state.is_stream and state.end is None
     return Reading(

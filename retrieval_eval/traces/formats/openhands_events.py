@@ -146,11 +146,8 @@ def _typed(state: _State, call_id: str, arguments: dict[str, Any]) -> None:
 def read_openhands_events(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of events of version 0."""
     state = _State(name, CallLog(Complaints(name, "event")))
-    for line in lines:
-        if isinstance(line.value, dict):
-            _take(state, line.value, f"{name}:{line.number}")
-        else:
-            state.log.complaints.add(line)
+    for entry, where in state.log.complaints.objects(lines):
+        _take(state, entry, where)
     return _reading(state, "openhands-events", HARNESS)
 
 
@@ -282,11 +279,8 @@ def _is_event(line: Mapping[str, Any]) -> bool:
 def read_openhands_sdk(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of the SDK's events; the state of the session may stand before them."""
     state = _State(name, CallLog(Complaints(name, "event")))
-    for line in lines:
-        if isinstance(line.value, dict):
-            _take_sdk(state, line.value, f"{name}:{line.number}")
-        else:
-            state.log.complaints.add(line)
+    for entry, where in state.log.complaints.objects(lines):
+        _take_sdk(state, entry, where)
     return _reading(state, "openhands-sdk-events", SDK)
 
 

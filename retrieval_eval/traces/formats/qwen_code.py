@@ -46,12 +46,7 @@ def read_qwen_session(lines: Iterable[Line], name: str) -> Reading:
     """Return the reading of a session file."""
     complaints = Complaints(name)
     state = _State(CallLog(complaints))
-    entries: list[tuple[Mapping[str, Any], str]] = []
-    for line in lines:
-        if isinstance(line.value, dict):
-            entries.append((line.value, f"{name}:{line.number}"))
-        else:
-            complaints.add(line)
+    entries = list(complaints.objects(lines))
     left_behind = _left_behind([entry for entry, _ in entries])
     for entry, where in entries:
         if (text_of(entry.get("uuid")) or "") not in left_behind:
