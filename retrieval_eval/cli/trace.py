@@ -108,7 +108,7 @@ def _print_evidence(found: Inspected) -> None:
     causes: dict[str, Counter[str]] = {}
     for event, target in possible_accesses(found.trial):
         if target.doubt is not None:
-            where = f"{CAUSES[target.doubt]} (call {event.call_index}, {event.tool_name})"
+            where = f"{CAUSES[target.doubt]} (step {event.step_index}, {event.tool_name})"
             causes.setdefault(str(target.file), Counter())[where] += 1
     certain = list(dict.fromkeys(str(target.file) for _, target in accesses(found.trial)))
     if found.trial.ground_truth.files:

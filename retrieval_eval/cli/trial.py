@@ -195,9 +195,9 @@ def print_metrics(metrics: TrialMetrics) -> None:
         echo(f"with what is only possible: {', '.join(open_ones)}")
     if block.never_hit:
         echo("first relevant file: never")
+    elif block.ttfr_calls is None:
+        echo("first relevant file: not known, for no access to one is certain")
     else:
-        echo(
-            f"first relevant file: call {block.ttfr_calls}, "
-            f"{number(block.ttfr_seconds, 1)} s, rank {block.ttfr_rank}"
-        )
+        seconds = "" if block.ttfr_seconds is None else f"{number(block.ttfr_seconds, 1)} s, "
+        echo(f"first relevant file: call {block.ttfr_calls}, {seconds}rank {block.ttfr_rank}")
     echo("* hits the ground truth   ? may have touched files that could not be resolved")

@@ -202,7 +202,7 @@ def test_what_is_only_possible_is_named_with_its_cause_and_widens_the_metrics(tm
     assert run(["trace", str(path), "--truth", "src/a.py,src/b.py"]) == 0
     text = capsys.readouterr().out
     assert "certain   src/a.py\n" in text
-    assert "possible  src/b.py  the trace holds no result of the call (call 1, Read)" in text
+    assert "possible  src/b.py  the trace holds no result of the call (step 1, Read)" in text
     assert "with what is only possible: file recall 0.50 to 1.00" in text
 
 
