@@ -133,6 +133,13 @@ def _print_run(run: RunEvaluation) -> None:
         ratio = f"{never.count} of {never.denominator}"
         rows.append([f"  {config}", str(block.n_trials), str(block.n_tasks), *cells, ratio])
     print_table(rows)
+    widths = [done.metrics.coverage.recall_width for done in run.trials]
+    open_ones = [width for width in widths if width]
+    if open_ones:
+        echo(
+            f"  left open by their traces: up to {number(max(open_ones))} of the file recall in "
+            f"{counted(len(open_ones), 'trial')}; the report names them"
+        )
     for excluded in run.summary.excluded:
         echo(f"  left out: {excluded.path}: {excluded.reason} {excluded.detail}")
     for note in run.notes:
