@@ -398,7 +398,7 @@ FRAMES: Final[Frames] = {
         "one row a scored trial and part of its ground truth",
         _TRIAL,
         "part | text | | Retrieved and used (opened or written), retrieved and not used, never "
-        "retrieved | events",
+        "retrieved, left open by the trace | events",
         "n_files | integer | files | Ground-truth files of this part | events",
     ),
     "missed": _frame(

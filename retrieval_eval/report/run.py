@@ -350,7 +350,8 @@ class Run(frames.Measured):
             if trial.metrics is None or trial.metrics.file_level_metrics.file_recall is None:
                 continue
             parts = Counter(map(used_part, ground_truth_rows(trial.events(), trial.identity)))
-            rows += [trial.identity | {"part": p, "n_files": parts[p]} for p in PARTS]
+            shown = [part for part in PARTS if parts[part] or part != PARTS[3]]
+            rows += [trial.identity | {"part": p, "n_files": parts[p]} for p in shown]
         return make_frame(rows, _COLUMNS["utilization"])
 
     @frames.handed_out
@@ -558,14 +559,14 @@ class Run(frames.Measured):
         return f"<Run {', '.join(self.run_ids)}: {trials}>{f' {said}' if said else ''}"
 
 
-PARTS: Final = ("retrieved and used", "retrieved, not used", "never retrieved")
+PARTS: Final = ("retrieved and used", "retrieved, not used", "never retrieved", "left open")
 """What may become of a ground-truth file; used is opened or written."""
 
 
 def used_part(row: Row) -> str:
     """Return what became of a ground-truth file."""
     if not row["is_retrieved"]:
-        return PARTS[2]
+        return PARTS[3] if row["is_possible"] else PARTS[2]
     return PARTS[0] if row["is_opened"] or row["is_written"] else PARTS[1]
 
 
